@@ -1,0 +1,250 @@
+/**
+ * The run file as types: one schema per owner, defaults are RAGEN's values. `RunConfig` is what every stage reads its part of.
+ * Environment presets (`custom_envs`) are decoded here only as far as the frame; their `env_config` is decoded by its environment.
+ */
+import { Schema } from "effect";
+import { count, field, fraction, nonNegative, positive, section } from "./field.ts";
+
+export const RunSection = Schema.Struct({
+  name: field(Schema.NonEmptyString, "millrace", "Name of the run's folder under run.dir."),
+  dir: field(Schema.NonEmptyString, "runs", "Where run folders are made."),
+  seed: field(count, 0, "Seed of every random stream of the run except the instances."),
+});
+
+export const TrainerSection = Schema.Struct({
+  total_training_steps: field(positive, 200, "Windows consumed before the run ends."),
+  test_freq: field(count, 10, "Validate every so many steps; 0 only at the end."),
+  val_before_train: field(Schema.Boolean, true, "Validate the starting weights."),
+  val_at_end: field(Schema.Boolean, true, "Validate the final weights."),
+  save_freq: field(count, 100, "Checkpoint every so many steps; 0 only at the end."),
+  max_checkpoints: field(positive, 1, "Newest checkpoints kept."),
+  empty_stop_steps: field(count, 5, "Stop after so many consecutive empty selections; 0 never."),
+  trajectories_per_step: field(count, 2, "Episodes of a step written to trajectories.jsonl."),
+});
+
+export const PipelineSection = Schema.Struct({
+  mode: field(
+    Schema.Literals(["lockstep", "sync", "async"]),
+    "async",
+    "Admission: lockstep, sync or async (docs/pipeline.md).",
+  ),
+  max_staleness: field(count, 2, "async: windows a group may be admitted ahead of the window being consumed (eta)."),
+  window_order: field(
+    Schema.Literals(["admission", "completion"]),
+    "admission",
+    "Which groups form a window: the oldest admitted, or as they finish (biased to short episodes).",
+  ),
+  inbox: field(positive, 8, "Capacity of each stage's inbox, in groups."),
+  rollout_concurrency: field(count, 0, "Groups in flight; 0 derives it from the slots."),
+  step_threads: field(positive, 1, "Threads that step environments."),
+  step_concurrency: field(positive, 2, "Step batches in flight."),
+  step_timeout_ms: field(positive, 5_000, "A step slower than this fails its episode."),
+  step_inline: field(Schema.Boolean, false, "Step environments on the main thread, without a time limit."),
+  score_concurrency: field(positive, 1, "Windows scored at once."),
+  stop_deadline_ms: field(count, 30_000, "How long a stop waits for episodes in flight."),
+  stall_ms: field(positive, 60_000, "Silence after which the stall report is printed."),
+});
+
+export const ModelSection = Schema.Struct({
+  path: field(Schema.NonEmptyString, "config/models/nano", "Hugging Face folder of the starting weights."),
+  generator_threads: field(positive, 1, "Generator threads, each with one intra-op thread."),
+  learner_intra_op: field(positive, 1, "Intra-op threads of the learner's sessions."),
+});
+
+export const GroupsSection = Schema.Struct({
+  env_groups: field(positive, 8, "Groups per window (P)."),
+  group_size: field(positive, 16, "Episodes per group, all of one seed (G)."),
+  tags: field(Schema.NonEmptyArray(Schema.String), ["CoordSokoban"], "Environment presets."),
+  n_groups: field(Schema.NonEmptyArray(positive), [8], "Groups of each tag; sums to env_groups."),
+  seed: field(count, 10_000, "First instance seed."),
+});
+
+export const ValidationSection = Schema.Struct({
+  env_groups: field(positive, 512, "Validation instances."),
+  group_size: field(positive, 1, "Episodes per validation instance."),
+  tags: field(Schema.NonEmptyArray(Schema.String), ["CoordSokoban"], "Environment presets."),
+  n_groups: field(Schema.NonEmptyArray(positive), [512], "Instances of each tag; sums to env_groups."),
+  seed: field(count, 123, "First instance seed; the same instances every time."),
+  temperature: field(nonNegative, 0.5, "Sampling temperature of validation; 0 is greedy."),
+});
+
+export const ManagerSection = Schema.Struct({
+  format_penalty: field(Schema.Finite, -0.1, "Added once per turn with an unreadable reply or an illegal action."),
+  train: section(GroupsSection, "Training groups."),
+  val: section(ValidationSection, "Validation groups."),
+});
+
+export const RolloutSection = Schema.Struct({
+  template: field(
+    Schema.Literals(["ragen", "compact"]),
+    "ragen",
+    "Prompt texts: RAGEN's, or short ones for small models.",
+  ),
+  enable_think: field(Schema.Boolean, true, "Replies carry <think>…</think> before <answer>…</answer>."),
+  max_turn: field(positive, 5, "Turns per episode."),
+  max_actions_per_turn: field(positive, 2, "Actions taken of one reply."),
+  action_sep: field(Schema.NonEmptyString, "||", "Separates the actions of one reply."),
+  max_model_len: field(positive, 3600, "Context, response tokens included."),
+  response_length: field(positive, 400, "Tokens reserved for, and allowed in, one reply."),
+});
+
+export const GenerationSection = Schema.Struct({
+  slots: field(positive, 128, "Sequences with a key-value cache at once, per generator thread."),
+  temperature: field(nonNegative, 1, "Sampling temperature of training."),
+  top_k: field(Schema.Int, -1, "Keep the k likeliest tokens; -1 all."),
+  top_p: field(fraction, 1, "Keep the smallest set of tokens with this mass."),
+  allow_truncated_sampling: field(Schema.Boolean, false, "Accept the bias of top_k / top_p below 1 in training."),
+  stop: field(
+    Schema.Array(Schema.NonEmptyString),
+    ["</answer>"],
+    "Stop sequences, matched on decoded bytes, kept in the reply.",
+  ),
+  kv_on_update: field(
+    Schema.Literals(["keep", "recompute"]),
+    "keep",
+    "Caches made by older weights: keep or recompute.",
+  ),
+  prefill_tokens: field(positive, 2048, "Most prompt tokens fed in one step."),
+});
+
+export const RewardSection = Schema.Struct({
+  use_turn_scores: field(Schema.Boolean, false, "Place each turn's reward at its own last token."),
+  grouping: field(Schema.Literals(["state", "inductive", "batch"]), "state", "Normalise by group, tag or batch."),
+  method: field(Schema.Literals(["identity", "mean", "mean_std", "asym_clip"]), "identity", "Reward normalisation."),
+});
+
+export const FilterSection = Schema.Struct({
+  metric: field(
+    Schema.Literals(["reward_variance", "reward", "reward_sum", "entropy", "entropy_variance", "length"]),
+    "reward_variance",
+    "Score of a group.",
+  ),
+  strategy: field(Schema.Literals(["top_p", "top_k", "top_k_abs", "min_p"]), "top_p", "Selection rule."),
+  value: field(nonNegative, 1, "Parameter of the rule."),
+  type: field(Schema.Literals(["largest", "smallest"]), "largest", "Which end of the ranking is kept."),
+  top_p_mode: field(Schema.Literals(["linear", "softmax"]), "linear", "How top_p accumulates mass."),
+  include_zero: field(Schema.Boolean, true, "Keep groups whose score is zero."),
+  selection_eps: field(nonNegative, 0.01, "Slack of the linear rule's threshold, in units of the score."),
+  loss_scaling: field(Schema.Literals(["none", "linear", "sqrt"]), "none", "Scale advantages by the kept share."),
+});
+
+export const AlgorithmSection = Schema.Struct({
+  adv_estimator: field(Schema.Literals(["gae", "grpo"]), "gae", "Advantage estimator."),
+  gamma: field(fraction, 1, "Discount per token."),
+  lam: field(fraction, 1, "GAE lambda."),
+  norm_adv_by_std_in_grpo: field(
+    Schema.Boolean,
+    true,
+    "GRPO divides by the group's standard deviation (false: Dr.GRPO).",
+  ),
+  whiten: field(Schema.Boolean, true, "GAE advantages are whitened over the batch."),
+  correction: field(
+    Schema.Literals(["none", "decoupled", "tis"]),
+    "none",
+    "Off-policy correction: clipped PPO against mu, decoupled PPO against the re-scored policy, or truncated importance sampling.",
+  ),
+  correction_cap: field(nonNegative, 2, "Cap of the importance weight pi_prox / mu."),
+});
+
+export const ActorSection = Schema.Struct({
+  lr: field(nonNegative, 1e-6, "Learning rate."),
+  lr_warmup_steps: field(count, 0, "Updates of linear warm-up."),
+  lr_decay: field(
+    Schema.Literals(["constant", "linear", "cosine"]),
+    "constant",
+    "Schedule after warm-up, over total_training_steps.",
+  ),
+  betas: field(Schema.Tuple([fraction, fraction]), [0.9, 0.999], "AdamW moment decays."),
+  eps: field(nonNegative, 1e-8, "AdamW epsilon."),
+  weight_decay: field(nonNegative, 0.01, "AdamW decoupled weight decay."),
+  grad_clip: field(nonNegative, 1, "Global gradient norm; 0 off."),
+  clip_ratio_low: field(nonNegative, 0.2, "PPO lower clip."),
+  clip_ratio_high: field(nonNegative, 0.28, "PPO upper clip."),
+  clip_ratio_c: field(nonNegative, 3, "Dual clip for negative advantages; 0 off."),
+  entropy_coeff: field(Schema.Finite, 0.001, "Weight of the entropy bonus."),
+  use_kl_loss: field(Schema.Boolean, false, "Penalise divergence from the reference policy (the starting weights)."),
+  kl_loss_coef: field(nonNegative, 0, "Weight of that penalty."),
+  kl_loss_type: field(Schema.Literals(["k1", "abs", "k2", "k3"]), "k3", "Estimator of the divergence (Schulman 2020)."),
+  loss_agg_mode: field(
+    Schema.Literals(["token-mean", "seq-mean-token-mean", "seq-mean-token-sum", "seq-mean-token-sum-norm"]),
+    "token-mean",
+    "How token losses become one number, over the whole mini-batch.",
+  ),
+  ppo_epochs: field(positive, 1, "Passes over a window."),
+  ppo_mini_batch_size: field(positive, 32, "Episodes per optimiser step."),
+  micro_batch_tokens: field(positive, 4096, "Padded tokens per forward and backward pass."),
+});
+
+export const CriticSection = Schema.Struct({
+  lr: field(nonNegative, 1e-5, "Learning rate."),
+  lr_warmup_steps: field(count, 0, "Updates of linear warm-up."),
+  betas: field(Schema.Tuple([fraction, fraction]), [0.9, 0.999], "AdamW moment decays."),
+  eps: field(nonNegative, 1e-8, "AdamW epsilon."),
+  weight_decay: field(nonNegative, 0.01, "AdamW decoupled weight decay."),
+  grad_clip: field(nonNegative, 1, "Global gradient norm; 0 off."),
+  cliprange_value: field(nonNegative, 0.5, "Value clip."),
+  warmup_windows: field(count, 0, "Windows that train only the critic."),
+});
+
+/** A preset's frame; `env_config` is decoded by the environment named in `env_type`. */
+export const PresetSection = Schema.Struct({
+  env_type: Schema.NonEmptyString,
+  max_actions_per_traj: field(positive, 10, "Environment actions per episode."),
+  env_instruction: field(Schema.String, "", "What the system prompt says of the task."),
+  max_tokens: field(positive, 100, "Length named in the prompt; never a limit."),
+  env_config: field(Schema.Record(Schema.String, Schema.Unknown), {}, "The environment's own keys."),
+});
+export type Preset = typeof PresetSection.Type;
+
+export const SftSection = Schema.Struct({
+  tags: field(Schema.NonEmptyArray(Schema.String), ["SimpleSokoban"], "Presets whose solver is cloned."),
+  episodes: field(positive, 4096, "Solver episodes per tag."),
+  steps: field(positive, 500, "Optimiser steps."),
+  batch_size: field(positive, 64, "Episodes per step."),
+  lr: field(nonNegative, 1e-3, "Peak learning rate."),
+  lr_warmup_steps: field(count, 20, "Updates of linear warm-up."),
+  noise: field(fraction, 0, "Share of cloned turns that start from a random legal action (wider state coverage)."),
+  output: field(Schema.NonEmptyString, "runs/sft", "Folder of the resulting checkpoint."),
+  init: field(Schema.NonEmptyString, "random", "`random`, or a checkpoint folder to go on from."),
+  architecture: section(
+    Schema.Struct({
+      hidden_size: field(positive, 128, "Width."),
+      intermediate_size: field(positive, 384, "MLP width."),
+      layers: field(positive, 4, "Decoder layers."),
+      heads: field(positive, 4, "Query heads."),
+      kv_heads: field(positive, 2, "Key-value heads."),
+      max_positions: field(positive, 1024, "Longest context."),
+    }),
+    "Shape of a model started at random.",
+  ),
+});
+
+export const MetricsSection = Schema.Struct({
+  console: field(
+    Schema.Literals(["auto", "live", "plain", "off"]),
+    "auto",
+    "Live block on a terminal, plain lines otherwise.",
+  ),
+  refresh_ms: field(positive, 250, "Refresh of the live block."),
+  sample_ms: field(positive, 500, "Sampling of the gauges."),
+});
+
+export const RunConfig = Schema.Struct({
+  run: section(RunSection, "The run's name and folder."),
+  trainer: section(TrainerSection, "How long, how often."),
+  pipeline: section(PipelineSection, "Stages and their admission."),
+  model: section(ModelSection, "The policy."),
+  es_manager: section(ManagerSection, "Which environments, how many."),
+  rollout: section(RolloutSection, "Episodes."),
+  generation: section(GenerationSection, "The generator."),
+  reward: section(RewardSection, "Scores."),
+  filter: section(FilterSection, "SNR-adaptive filter."),
+  algorithm: section(AlgorithmSection, "Advantages and corrections."),
+  actor: section(ActorSection, "Policy update."),
+  critic: section(CriticSection, "Value update."),
+  sft: section(SftSection, "Behaviour cloning."),
+  metrics: section(MetricsSection, "Sinks."),
+  custom_envs: field(Schema.Record(Schema.String, PresetSection), {}, "Environment presets by tag."),
+});
+export type RunConfig = typeof RunConfig.Type;
+export type PipelineMode = RunConfig["pipeline"]["mode"];

@@ -1,0 +1,41 @@
+/**
+ * A window as token arrays: what `credit` and `update` work on. Sequences are concatenated; sequence i occupies
+ * [offsets[i], offsets[i+1]). Position t of a sequence holds its id; the arrays over positions describe *that id as a target*
+ * (mask 1 = it was sampled and is trained on), so the first position of a sequence is never a target.
+ */
+
+export interface TokenBatch {
+  /** Index of the consumed window. */
+  readonly window: number;
+  /** All ids, [tokens]. */
+  readonly ids: Int32Array;
+  /** Sequence bounds, [sequences + 1]. */
+  readonly offsets: Int32Array;
+  /** 1 where the id was sampled and is trained on, [tokens]. */
+  readonly mask: Uint8Array;
+  /** Log-probability under the distribution sampled from, 0 where mask is 0, [tokens]. */
+  readonly mu: Float32Array;
+  /** Weights version that sampled the id, -1 where mask is 0, [tokens]. */
+  readonly versions: Int32Array;
+  /** Reward placed on the token, [tokens]. */
+  readonly rewards: Float32Array;
+  /** Group id of each sequence, [sequences]. */
+  readonly groups: Int32Array;
+  /** Member index of each sequence, [sequences]. */
+  readonly members: Int32Array;
+  /** Temperature the sequences were sampled at; pi is evaluated at the same. */
+  readonly temperature: number;
+  /** Share of the window's groups the filter kept. */
+  readonly keptRatio: number;
+}
+
+/** A batch with credit assigned; advantages and returns are 0 where mask is 0. */
+export interface CreditedBatch extends TokenBatch {
+  readonly advantages: Float32Array;
+  /** Critic's values at consumption; all 0 without a critic. */
+  readonly values: Float32Array;
+  readonly returns: Float32Array;
+}
+
+export const sequences = (batch: TokenBatch): number => batch.offsets.length - 1;
+export const trainedTokens = (batch: TokenBatch): number => batch.mask.reduce((sum, m) => sum + m, 0);

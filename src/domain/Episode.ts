@@ -1,0 +1,82 @@
+/**
+ * Episodes as data: what was shown, what was sampled, what it earned. The sampled ids are the record (token-exact): they are the
+ * history the model sees next and the text it is trained on, each with the log-probability `mu` of the distribution it was
+ * drawn from and the weights version that drew it.
+ */
+
+/** Weights version: 0 is the checkpoint the run started from, +1 per update. */
+export type Version = number;
+
+/** Why a reply ended: an end token or stop sequence was sampled, or its token limit was reached. */
+export type Finish = "stop" | "length";
+
+/** What the generator returns for one reply. `ids`, `mu` and `versions` have one entry per sampled token. */
+export interface Sampled {
+  readonly ids: Int32Array;
+  /** Log-probability of each id under the distribution actually sampled from (at its temperature). */
+  readonly mu: Float32Array;
+  /** The weights version that produced each id. */
+  readonly versions: Int32Array;
+  /** Mean entropy over the reply of the sampled-from distribution, nats per token. */
+  readonly entropy: number;
+  readonly finish: Finish;
+}
+
+/** One turn: the ids shown before the reply, the reply, and what the environment answered. */
+export interface Turn {
+  /** Ids appended to the history before this reply: the opening prompt, or the bridge from the previous reply. Not trained on. */
+  readonly prompt: Int32Array;
+  readonly sampled: Sampled;
+  /** State text shown in this turn (for people and logs). */
+  readonly state: string;
+  /** Decoded reply, tags included. */
+  readonly reply: string;
+  /** Whether the parser could read the reply. */
+  readonly parsed: boolean;
+  /** Actions named by the reply, after the per-turn cut; the executed ones are the first `executed`. */
+  readonly actions: readonly string[];
+  readonly executed: number;
+  /** Sum of the environment's rewards of this turn. */
+  readonly reward: number;
+  /** Format penalty added in this turn (0 or negative). */
+  readonly penalty: number;
+  /** Numeric info of the environment, summed over the executed actions. */
+  readonly info: Readonly<Record<string, number>>;
+}
+
+export type TruncationReason = "environment" | "max_actions" | "max_turn" | "context";
+export type FailureReason = "step_timeout" | "step_crashed" | "step_error" | "stopped";
+
+/** How an episode ended. Invariant: `Done` only when the environment itself terminated. */
+export type Outcome =
+  | { readonly _tag: "Done"; readonly success: boolean }
+  | { readonly _tag: "Truncated"; readonly reason: TruncationReason; readonly success: boolean }
+  | { readonly _tag: "Failed"; readonly reason: FailureReason; readonly message: string };
+
+export interface EpisodeId {
+  /** Sequence number of the group in its run (and split). */
+  readonly group: number;
+  /** Index within the group. */
+  readonly member: number;
+}
+
+export interface Episode {
+  readonly id: EpisodeId;
+  readonly tag: string;
+  /** Instance seed, shared by the group. */
+  readonly seed: number;
+  readonly turns: readonly Turn[];
+  readonly outcome: Outcome;
+}
+
+/** Sum of environment rewards over the turns. */
+export const rewardOf = (episode: Episode): number => episode.turns.reduce((sum, turn) => sum + turn.reward, 0);
+export const penaltyOf = (episode: Episode): number => episode.turns.reduce((sum, turn) => sum + turn.penalty, 0);
+export const succeeded = (episode: Episode): boolean => episode.outcome._tag !== "Failed" && episode.outcome.success;
+export const failed = (episode: Episode): boolean => episode.outcome._tag === "Failed";
+export const executedActions = (episode: Episode): number =>
+  episode.turns.reduce((sum, turn) => sum + turn.executed, 0);
+export const sampledTokens = (episode: Episode): number =>
+  episode.turns.reduce((sum, turn) => sum + turn.sampled.ids.length, 0);
+export const totalTokens = (episode: Episode): number =>
+  episode.turns.reduce((sum, turn) => sum + turn.prompt.length + turn.sampled.ids.length, 0);

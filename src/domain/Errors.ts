@@ -1,0 +1,26 @@
+/**
+ * Failures that end a run, one class per boundary. A failed episode is data (`Outcome`), never one of these.
+ * `BadInput` is the user's to mend (exit code 2); the others are a failed engine (exit code 1).
+ */
+import { Schema } from "effect";
+
+/** Something the user wrote cannot be used. `message` is one readable sentence that names the thing and the nearest valid choice. */
+export class BadInput extends Schema.TaggedError<BadInput>()("BadInput", { message: Schema.String }) {}
+
+/** The model's threads failed: a session error, a dead thread, a shape the graphs refuse. */
+export class PolicyError extends Schema.TaggedError<PolicyError>()("PolicyError", {
+  reason: Schema.Literals(["thread_died", "session_failed", "bad_request"]),
+  message: Schema.String,
+}) {}
+
+/** The learner's thread failed. */
+export class LearnerError extends Schema.TaggedError<LearnerError>()("LearnerError", {
+  reason: Schema.Literals(["thread_died", "session_failed", "not_finite"]),
+  message: Schema.String,
+}) {}
+
+/** The environments as a whole cannot run (a single step's failure is an episode's outcome instead). */
+export class EnvironmentError extends Schema.TaggedError<EnvironmentError>()("EnvironmentError", {
+  tag: Schema.String,
+  message: Schema.String,
+}) {}

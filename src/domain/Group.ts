@@ -1,0 +1,56 @@
+/**
+ * A group: `group_size` episodes of one seed. It is what flows between stages. A window is the groups of one update, in the order
+ * the update consumes them; batch-relative rules (normalisation, filter) see a whole window, never less.
+ */
+import type { Episode, Version } from "./Episode.ts";
+import { failed, sampledTokens } from "./Episode.ts";
+
+/** What the seed schedule hands to the rollout stage. */
+export interface Prompt {
+  /** Admission order, the group's id. */
+  readonly group: number;
+  readonly tag: string;
+  readonly seed: number;
+  readonly size: number;
+  /** The weights version current at admission. */
+  readonly admittedAt: Version;
+}
+
+export interface Group {
+  readonly prompt: Prompt;
+  readonly episodes: readonly Episode[];
+}
+
+/** The groups of one update, sorted by group id so that the update's bits do not depend on arrival order. */
+export interface Window {
+  /** Number of this window in the run, from 0; counts consumed windows, trained or not. */
+  readonly index: number;
+  readonly groups: readonly Group[];
+}
+
+/** Episodes that take part in statistics and loss. */
+export const members = (group: Group): readonly Episode[] => group.episodes.filter((episode) => !failed(episode));
+/** A group with fewer than two usable episodes (or its only one failed) has no statistics. */
+export const isFailed = (group: Group): boolean => members(group).length < Math.min(2, group.episodes.length);
+export const groupTokens = (group: Group): number => group.episodes.reduce((sum, e) => sum + sampledTokens(e), 0);
+
+/** An episode of a window with its scalar score. */
+export interface ScoredEpisode {
+  readonly episode: Episode;
+  /** Reward as the update sees it: rewards plus penalty, then normalised. */
+  readonly score: number;
+  /** Reward placed at the last trained token of each turn; all zero but the last unless turn scores are used. */
+  readonly turnScores: readonly number[];
+}
+
+export interface ScoredGroup {
+  readonly prompt: Prompt;
+  readonly episodes: readonly ScoredEpisode[];
+  /** Episodes that failed, kept for the ledger and the logs. */
+  readonly failures: readonly Episode[];
+}
+
+export interface ScoredWindow {
+  readonly index: number;
+  readonly groups: readonly ScoredGroup[];
+}

@@ -1,0 +1,49 @@
+/**
+ * The environment contract: a pure state machine. `reset` makes an instance from its own stream, `step` is a pure function of
+ * (state, action, noise), `render` of the state. State is structured-cloneable and never mutated, so that any thread can step any
+ * episode, a crash loses nothing, and an episode can be checkpointed mid-way.
+ */
+import type { Schema } from "effect";
+import type { Random } from "../domain/Random.ts";
+
+/** Train and validation instances may differ in kind (Bandit's names), never only by seed. */
+export type Split = "train" | "val";
+
+export interface Transition<State, Info> {
+  readonly state: State;
+  readonly reward: number;
+  /** The task itself ended (solved, fell, payout). */
+  readonly terminated: boolean;
+  /** The environment's own time limit ended it. */
+  readonly truncated: boolean;
+  readonly info: Info;
+}
+
+/** Every environment says at least this of a step; further typed fields are its own. Numbers and booleans become metrics. */
+export interface BaseInfo {
+  readonly success: boolean;
+  readonly action_is_effective: boolean;
+  readonly action_is_valid: boolean;
+}
+
+export interface Environment<Config, State, Info extends BaseInfo = BaseInfo> {
+  /** Name in presets, `env_type`. */
+  readonly type: string;
+  /** Schema of `env_config`; every key has a default. Decoding errors keep the key path. */
+  readonly config: Schema.Codec<Config, unknown>;
+  readonly reset: (config: Config, instance: Random, split: Split) => State;
+  /** `action` is one of `actions(...)` when the environment lists them, free text otherwise. */
+  readonly step: (config: Config, state: State, action: string, noise: Random) => Transition<State, Info>;
+  /** The observation text, in the configured format. */
+  readonly render: (config: Config, state: State) => string;
+  /** A short observation for small models (template `compact`), at most about 45 tokens. */
+  readonly compact: (config: Config, state: State) => string;
+  /** The names of the legal actions in canonical spelling, or null for free text. */
+  readonly actions: (config: Config, state: State) => readonly string[] | null;
+  /** Lines of the system prompt that explain the symbols and coordinates of this config; empty when there are none. */
+  readonly legend: (config: Config) => string;
+  /** A shortest action sequence to success, or null when there is none (or no solver applies). */
+  readonly solve?: (config: Config, state: State) => readonly string[] | null;
+  /** Identifies the instance by content (equal content, equal key), so that validation can be kept out of training. */
+  readonly contentKey: (config: Config, state: State) => string;
+}

@@ -1,0 +1,31 @@
+/**
+ * The learner as the pipeline sees it: a thread that owns actor, critic and both optimisers. Commands run one at a time in the
+ * order sent. Each update makes exactly one new weights version and hands it to the generators over their ports.
+ */
+import { Context, type Effect } from "effect";
+import type { CreditedBatch, TokenBatch } from "../domain/Batch.ts";
+import type { Version } from "../domain/Episode.ts";
+import type { LearnerError } from "../domain/Errors.ts";
+
+/** Flat metric names of `ragen.md` 6.1 (`actor/pg_loss`, `critic/vf_loss`, …) to values. */
+export type UpdateMetrics = Readonly<Record<string, number>>;
+
+export interface UpdateReport {
+  /** Version of the weights after the update; unchanged when the update was skipped. */
+  readonly version: Version;
+  readonly metrics: UpdateMetrics;
+  /** Seconds by phase, for `timing_s/*`. */
+  readonly seconds: Readonly<Record<string, number>>;
+}
+
+export class Learner extends Context.Service<
+  Learner,
+  {
+    /** Critic values at every position, [tokens]; zeros without a critic. */
+    readonly values: (batch: TokenBatch) => Effect.Effect<Float32Array, LearnerError>;
+    readonly update: (batch: CreditedBatch) => Effect.Effect<UpdateReport, LearnerError>;
+    /** Writes actor, critic, optimiser moments and counters into an existing folder (a temporary one; the caller renames it). */
+    readonly save: (folder: string) => Effect.Effect<void, LearnerError>;
+    readonly version: Effect.Effect<Version, LearnerError>;
+  }
+>()("millrace/learner/Learner") {}
