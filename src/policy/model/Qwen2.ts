@@ -1,0 +1,114 @@
+/**
+ * The Qwen2 decoder as a tensor graph: token ids in, final hidden states [tokens, width] out.
+ * Activations stay [tokens, width] between blocks so that every linear layer is one GEMM; weights are graph inputs, named
+ * as the parameters, so that a new version needs no new session. How a token attends is the caller's: causally over
+ * the rows themselves (`trunk`) or over a cache (Decode.ts).
+ */
+import { add, mul, silu } from "../../tensor/Elementwise.ts";
+import type { Graph, Tensor } from "../../tensor/Graph.ts";
+import { gather } from "../../tensor/Indexing.ts";
+import { reshape, transpose } from "../../tensor/Layout.ts";
+import { gemm } from "../../tensor/Linear.ts";
+import { type Dim, product, ShapeError } from "../../tensor/Shape.ts";
+import { causalAttention, rmsNorm, rotary, rotaryTables } from "../../tensor/Transformer.ts";
+import { EMBEDDING, FINAL_NORM, layerParameter, type ParameterSpec, type Qwen2Config } from "./Architecture.ts";
+
+/** Graph tensors of parameters by name. */
+export type Weights = ReadonlyMap<string, Tensor>;
+
+/** One graph input per parameter, under its name (with an optional prefix, for two models in one graph). */
+export const weightInputs = (graph: Graph, specs: readonly ParameterSpec[], prefix = ""): Weights =>
+  new Map(specs.map(({ name, shape }) => [name, graph.input(`${prefix}${name}`, "float32", shape)]));
+
+export const weight = (weights: Weights, name: string): Tensor => {
+  const tensor = weights.get(name);
+  if (tensor === undefined) throw new ShapeError("weight", [], `there is no parameter "${name}"`);
+  return tensor;
+};
+
+/** Rotated queries [batch, time, heads * headDim], rotated keys and values [batch, time, kvHeads * headDim]. */
+export interface Projections {
+  readonly layer: number;
+  readonly queries: Tensor;
+  readonly keys: Tensor;
+  readonly values: Tensor;
+}
+
+/** Gives the attended values [batch * time, heads * headDim]. */
+export type Attend = (projections: Projections) => Tensor;
+
+/**
+ * All blocks and the final norm: ids [batch, time] and the positions of their columns ([batch, time] or [1], as in
+ * `rotary`) to hidden states [batch * time, hiddenSize].
+ */
+export const decoder = (
+  config: Qwen2Config,
+  weights: Weights,
+  ids: Tensor,
+  positions: Tensor,
+  attend: Attend,
+): Tensor => {
+  const { graph } = ids;
+  const [batch, time] = ids.shape;
+  if (ids.shape.length !== 2 || batch === undefined || time === undefined)
+    throw new ShapeError("decoder", [ids.shape], "ids must be [batch, time]");
+  const { hiddenSize, headDim, rmsNormEps } = config;
+  const tokens = product(batch, time);
+  const tables = rotaryTables(graph, config.maxPositions, headDim, config.ropeTheta);
+  let x = reshape(gather(weight(weights, EMBEDDING), ids), [tokens, hiddenSize]);
+  for (let layer = 0; layer < config.layers; layer += 1) {
+    const of = (name: string): Tensor => weight(weights, layerParameter(layer, name));
+    const linear = (input: Tensor, name: string): Tensor =>
+      gemm(input, of(`${name}.weight`), { transB: true, bias: weights.get(layerParameter(layer, `${name}.bias`)) });
+    const split = (y: Tensor): Tensor => reshape(y, [batch, time, -1]);
+
+    const normed = rmsNorm(x, of("input_layernorm.weight"), rmsNormEps);
+    const attended = attend({
+      layer,
+      queries: rotary(split(linear(normed, "self_attn.q_proj")), positions, tables),
+      keys: rotary(split(linear(normed, "self_attn.k_proj")), positions, tables),
+      values: split(linear(normed, "self_attn.v_proj")),
+    });
+    x = add(x, linear(attended, "self_attn.o_proj"));
+
+    const middle = rmsNorm(x, of("post_attention_layernorm.weight"), rmsNormEps);
+    const gated = mul(silu(linear(middle, "mlp.gate_proj")), linear(middle, "mlp.up_proj"));
+    x = add(x, linear(gated, "mlp.down_proj"));
+  }
+  return rmsNorm(x, weight(weights, FINAL_NORM), rmsNormEps);
+};
+
+/** [batch, time, kvHeads * headDim] to [batch, kvHeads, time, headDim]. */
+export const splitHeads = (config: Qwen2Config, x: Tensor): Tensor => {
+  const [batch, time] = x.shape as [Dim, Dim];
+  return transpose(reshape(x, [batch, time, config.kvHeads, config.headDim]), [0, 2, 1, 3]);
+};
+
+/** [batch, time, heads * headDim] to [batch, kvHeads, heads / kvHeads, time, headDim]: query head h reads kv head h / groups. */
+export const splitQueries = (config: Qwen2Config, x: Tensor): Tensor => {
+  const [batch, time] = x.shape as [Dim, Dim];
+  const groups = config.heads / config.kvHeads;
+  return transpose(reshape(x, [batch, time, config.kvHeads, groups, config.headDim]), [0, 2, 3, 1, 4]);
+};
+
+/** The inverse of `splitQueries`, as rows [batch * time, heads * headDim]. */
+export const mergeQueries = (config: Qwen2Config, x: Tensor): Tensor => {
+  const [batch, , , time] = x.shape as [Dim, Dim, Dim, Dim];
+  return reshape(transpose(x, [0, 3, 1, 2, 4]), [product(batch, time), config.heads * config.headDim]);
+};
+
+/**
+ * The decoder over whole sequences: ids int64 [batch, time], right padded, to hidden states [batch * time, hiddenSize].
+ * Positions count from the first column; the causal mask keeps padding out of every earlier position.
+ */
+export const trunk = (config: Qwen2Config, weights: Weights, ids: Tensor): Tensor =>
+  decoder(config, weights, ids, ids.graph.constant([0], "int64"), ({ queries, keys, values }) =>
+    mergeQueries(
+      config,
+      causalAttention(splitQueries(config, queries), splitHeads(config, keys), splitHeads(config, values)),
+    ),
+  );
+
+/** Output scores [rows, vocabSize] of hidden states [rows, hiddenSize]. */
+export const logits = (weights: Weights, hidden: Tensor): Tensor =>
+  gemm(hidden, weight(weights, EMBEDDING), { transB: true });

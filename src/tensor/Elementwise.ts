@@ -1,0 +1,153 @@
+/**
+ * Operations on elements with numpy broadcasting; numbers stand for constants of the other operand's type.
+ * The gradient of a broadcast operand is summed back to its shape.
+ */
+
+import type { Graph, Tensor } from "./Graph.ts";
+import { sumTo } from "./Layout.ts";
+import type { DType } from "./Onnx.ts";
+import { broadcast, ShapeError } from "./Shape.ts";
+
+export type Operand = Tensor | number;
+
+const graphOf = (operation: string, operands: readonly Operand[]): { readonly graph: Graph; readonly dtype: DType } => {
+  const tensor = operands.find((operand) => typeof operand !== "number");
+  if (tensor === undefined) throw new ShapeError(operation, [], "at least one operand must be a tensor");
+  return tensor;
+};
+
+const lift = (operation: string, operands: readonly Operand[]): readonly Tensor[] => {
+  const { graph, dtype } = graphOf(operation, operands);
+  const tensors = operands.map((operand) => (typeof operand === "number" ? graph.constant(operand, dtype) : operand));
+  if (tensors.some((tensor) => tensor.dtype !== dtype))
+    throw new ShapeError(
+      operation,
+      tensors.map(({ shape }) => shape),
+      `types differ: ${tensors.map((t) => t.dtype).join(", ")}`,
+    );
+  return tensors;
+};
+
+type BinaryVjp = (g: Tensor, a: Tensor, b: Tensor, y: Tensor) => readonly [() => Tensor, () => Tensor];
+
+const binary = (type: string, left: Operand, right: Operand, vjp: BinaryVjp): Tensor => {
+  const [a, b] = lift(type, [left, right]) as [Tensor, Tensor];
+  const shape = broadcast(type, [a.shape, b.shape]);
+  return a.graph.node({
+    type,
+    inputs: [a, b],
+    outputs: [{ dtype: a.dtype, shape }],
+    vjp: ([g], [y]) => {
+      if (g === undefined) return [];
+      const [da, db] = vjp(g, a, b, y!);
+      return [
+        typeof left === "number" ? undefined : sumTo(da(), a.shape),
+        typeof right === "number" ? undefined : sumTo(db(), b.shape),
+      ];
+    },
+  })[0]!;
+};
+
+const unary = (type: string, x: Tensor, vjp: (g: Tensor, y: Tensor) => Tensor): Tensor =>
+  x.graph.node({
+    type,
+    inputs: [x],
+    outputs: [{ dtype: x.dtype, shape: x.shape }],
+    vjp: ([g], [y]) => [g && vjp(g, y!)],
+  })[0]!;
+
+const compare = (type: string, left: Operand, right: Operand): Tensor => {
+  const [a, b] = lift(type, [left, right]) as [Tensor, Tensor];
+  return a.graph.node({
+    type,
+    inputs: [a, b],
+    outputs: [{ dtype: "bool", shape: broadcast(type, [a.shape, b.shape]) }],
+  })[0]!;
+};
+
+export const add = (a: Operand, b: Operand): Tensor => binary("Add", a, b, (g) => [() => g, () => g]);
+export const sub = (a: Operand, b: Operand): Tensor => binary("Sub", a, b, (g) => [() => g, () => neg(g)]);
+export const mul = (a: Operand, b: Operand): Tensor =>
+  binary("Mul", a, b, (g, a, b) => [() => mul(g, b), () => mul(g, a)]);
+export const div = (a: Operand, b: Operand): Tensor =>
+  binary("Div", a, b, (g, _, b, y) => [() => div(g, b), () => neg(mul(div(g, b), y))]);
+
+/** The smaller of two; at a tie the gradient goes to the first. */
+export const minimum = (a: Operand, b: Operand): Tensor =>
+  binary("Min", a, b, (g, a, b) => [() => where(lessOrEqual(a, b), g, 0), () => where(lessOrEqual(a, b), 0, g)]);
+/** The larger of two; at a tie the gradient goes to the first. */
+export const maximum = (a: Operand, b: Operand): Tensor =>
+  binary("Max", a, b, (g, a, b) => [() => where(greaterOrEqual(a, b), g, 0), () => where(greaterOrEqual(a, b), 0, g)]);
+/** x held within low..high; the gradient passes where x lies within, ends included. */
+export const clip = (x: Tensor, low: number, high: number): Tensor => {
+  const { graph, dtype, shape } = x;
+  return graph.node({
+    type: "Clip",
+    inputs: [x, graph.constant(low, dtype), graph.constant(high, dtype)],
+    outputs: [{ dtype, shape }],
+    vjp: ([g]) => [g && where(and(greaterOrEqual(x, low), lessOrEqual(x, high)), g, 0)],
+  })[0]!;
+};
+
+export const neg = (x: Tensor): Tensor => unary("Neg", x, (g) => neg(g));
+export const exp = (x: Tensor): Tensor => unary("Exp", x, (g, y) => mul(g, y));
+export const log = (x: Tensor): Tensor => unary("Log", x, (g) => div(g, x));
+export const sqrt = (x: Tensor): Tensor => unary("Sqrt", x, (g, y) => div(mul(g, 0.5), y));
+export const reciprocal = (x: Tensor): Tensor => unary("Reciprocal", x, (g, y) => neg(mul(g, mul(y, y))));
+export const rsqrt = (x: Tensor): Tensor => reciprocal(sqrt(x));
+export const square = (x: Tensor): Tensor => mul(x, x);
+export const abs = (x: Tensor): Tensor =>
+  unary("Abs", x, (g) =>
+    mul(
+      g,
+      unary("Sign", x, (h) => mul(h, 0)),
+    ),
+  );
+export const sigmoid = (x: Tensor): Tensor => unary("Sigmoid", x, (g, y) => mul(g, mul(y, sub(1, y))));
+export const tanh = (x: Tensor): Tensor => unary("Tanh", x, (g, y) => mul(g, sub(1, mul(y, y))));
+/** x sigmoid(x), the SiLU of Elfwing et al. 2018. */
+export const silu = (x: Tensor): Tensor => mul(x, sigmoid(x));
+
+/** Comparisons give booleans and pass no gradient. */
+export const equals = (a: Operand, b: Operand): Tensor => compare("Equal", a, b);
+export const less = (a: Operand, b: Operand): Tensor => compare("Less", a, b);
+export const lessOrEqual = (a: Operand, b: Operand): Tensor => compare("LessOrEqual", a, b);
+export const greater = (a: Operand, b: Operand): Tensor => compare("Greater", a, b);
+export const greaterOrEqual = (a: Operand, b: Operand): Tensor => compare("GreaterOrEqual", a, b);
+export const and = (a: Tensor, b: Tensor): Tensor => compare("And", a, b);
+export const or = (a: Tensor, b: Tensor): Tensor => compare("Or", a, b);
+export const not = (x: Tensor): Tensor =>
+  x.graph.node({ type: "Not", inputs: [x], outputs: [{ dtype: "bool", shape: x.shape }] })[0]!;
+
+/** a where the condition holds, b elsewhere. */
+export const where = (condition: Tensor, left: Operand, right: Operand): Tensor => {
+  const [a, b] = lift("where", [left, right]) as [Tensor, Tensor];
+  const shape = broadcast("where", [condition.shape, a.shape, b.shape]);
+  return a.graph.node({
+    type: "Where",
+    inputs: [condition, a, b],
+    outputs: [{ dtype: a.dtype, shape }],
+    vjp: ([g]) =>
+      g && [
+        undefined,
+        typeof left === "number" ? undefined : sumTo(where(condition, g, 0), a.shape),
+        typeof right === "number" ? undefined : sumTo(where(condition, 0, g), b.shape),
+      ],
+  })[0]!;
+};
+
+const CAST_CODE = { float32: 1, int32: 6, int64: 7, bool: 9 } as const satisfies Record<DType, number>;
+
+/** Another element type; no gradient passes. */
+export const cast = (x: Tensor, dtype: DType): Tensor =>
+  x.dtype === dtype
+    ? x
+    : x.graph.node({
+        type: "Cast",
+        inputs: [x],
+        attributes: { to: { int: CAST_CODE[dtype] } },
+        outputs: [{ dtype, shape: x.shape }],
+      })[0]!;
+
+/** The same value, through which no gradient passes. */
+export const stopGradient = (x: Tensor): Tensor => x.graph.alias("stopGradient", [x], [x])[0]!;

@@ -1,0 +1,286 @@
+/**
+ * The graph a tensor program is written into: inputs, constants, nodes and named outputs.
+ * Operations (Elementwise.ts, Reduction.ts, ...) add nodes through `node`; `toOnnx` writes what the outputs need.
+ * A node is one ONNX node, an equal node is never added twice, and nodes stand in topological order.
+ */
+import { type Attributes, type DType, encode, type OnnxNode } from "./Onnx.ts";
+import { canonical, type Dim, format, isSymbol, type Shape, ShapeError, termsOf } from "./Shape.ts";
+
+/** A value of the graph. `shape` is static in rank, symbolic in size. */
+export interface Tensor {
+  readonly graph: Graph;
+  readonly id: number;
+  readonly dtype: DType;
+  readonly shape: Shape;
+}
+
+export interface TensorType {
+  readonly dtype: DType;
+  readonly shape: Shape;
+}
+
+/**
+ * The vector-Jacobian product of a node: gradients of its outputs (undefined: none flows there) to gradients of its
+ * inputs, in the order of the inputs.
+ */
+export type Vjp = (
+  gradients: ReadonlyArray<Tensor | undefined>,
+  outputs: readonly Tensor[],
+) => ReadonlyArray<Tensor | undefined> | undefined;
+
+/** What makes a tensor: a node of the runtime, an input or constant, or another name for tensors built elsewhere. */
+export interface Producer {
+  readonly type: string;
+  readonly inputs: ReadonlyArray<Tensor | undefined>;
+  readonly outputs: readonly Tensor[];
+  readonly vjp: Vjp | undefined;
+  readonly emission:
+    | { readonly kind: "node"; readonly domain: string; readonly attributes: Attributes }
+    | { readonly kind: "input"; readonly name: string }
+    | { readonly kind: "constant"; readonly dims: readonly number[]; readonly bytes: Uint8Array }
+    | { readonly kind: "alias"; readonly of: readonly Tensor[] };
+}
+
+export interface NodeSpec {
+  readonly type: string;
+  readonly inputs: ReadonlyArray<Tensor | undefined>;
+  readonly outputs: readonly TensorType[];
+  readonly domain?: string;
+  readonly attributes?: Attributes;
+  readonly vjp?: Vjp | undefined;
+}
+
+export const MICROSOFT = "com.microsoft";
+const OPSETS = { "": 21, [MICROSOFT]: 1 };
+
+const bytesOf = (dtype: DType, values: ArrayLike<number>): Uint8Array => {
+  switch (dtype) {
+    case "float32":
+      return new Uint8Array(Float32Array.from(values).buffer);
+    case "int32":
+      return new Uint8Array(Int32Array.from(values).buffer);
+    case "int64":
+      return new Uint8Array(BigInt64Array.from(Array.from(values), (value) => BigInt(value)).buffer);
+    case "bool":
+      return Uint8Array.from(values);
+  }
+};
+
+export class Graph {
+  readonly name: string;
+  readonly #producers: Producer[] = [];
+  readonly #producerOf: Producer[] = [];
+  readonly #known = new Map<string, Producer>();
+  readonly #inputs = new Map<string, Tensor>();
+  readonly #outputs = new Map<string, Tensor>();
+
+  constructor(name = "graph") {
+    this.name = name;
+  }
+
+  /** A value given at run time. Symbols in `shape` are bound by the first input that carries them alone on an axis. */
+  input(name: string, dtype: DType, shape: Shape): Tensor {
+    if (this.#inputs.has(name)) throw new ShapeError("input", [shape], `"${name}" is already an input`);
+    const tensor = this.#add("input", [], [{ dtype, shape }], undefined, { kind: "input", name }).outputs[0]!;
+    this.#inputs.set(name, tensor);
+    return tensor;
+  }
+
+  /** Names a result. The same tensor may carry several names. */
+  output(name: string, tensor: Tensor): void {
+    if (this.#outputs.has(name)) throw new ShapeError("output", [tensor.shape], `"${name}" is already an output`);
+    this.#outputs.set(name, tensor);
+  }
+
+  get inputs(): ReadonlyMap<string, Tensor> {
+    return this.#inputs;
+  }
+
+  get outputs(): ReadonlyMap<string, Tensor> {
+    return this.#outputs;
+  }
+
+  constant(values: number | ArrayLike<number>, dtype: DType = "float32", dims?: readonly number[]): Tensor {
+    const list = typeof values === "number" ? [values] : values;
+    const shape = dims ?? (typeof values === "number" ? [] : [list.length]);
+    if (shape.reduce((size, dim) => size * dim, 1) !== list.length)
+      throw new ShapeError("constant", [shape], `${list.length} values do not fill it`);
+    const bytes = bytesOf(dtype, list);
+    const key = bytes.length <= 256 ? `constant ${dtype} ${format(shape)} ${bytes.join()}` : undefined;
+    const known = key === undefined ? undefined : this.#known.get(key);
+    const producer =
+      known ?? this.#add("constant", [], [{ dtype, shape }], undefined, { kind: "constant", dims: shape, bytes });
+    if (key !== undefined) this.#known.set(key, producer);
+    return producer.outputs[0]!;
+  }
+
+  /** Adds one ONNX node, or finds the equal one that is already there. */
+  node(spec: NodeSpec): readonly Tensor[] {
+    const domain = spec.domain ?? "";
+    const attributes = spec.attributes ?? {};
+    for (const input of spec.inputs)
+      if (input !== undefined && input.graph !== this)
+        throw new ShapeError(spec.type, [input.shape], "the tensor belongs to another graph");
+    const key = `${domain}.${spec.type}/${spec.outputs.length} ${JSON.stringify(attributes)} ${spec.inputs.map((input) => input?.id ?? "-").join()}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known.outputs;
+    const producer = this.#add(spec.type, spec.inputs, spec.outputs, spec.vjp, { kind: "node", domain, attributes });
+    this.#known.set(key, producer);
+    return producer.outputs;
+  }
+
+  /**
+   * Gives `results`, computed from `inputs` in any way, a gradient of their own. Used where the derivative has a cheaper
+   * form than the chain rule over the steps; without `vjp` no gradient passes.
+   */
+  alias(type: string, inputs: readonly Tensor[], results: readonly Tensor[], vjp?: Vjp): readonly Tensor[] {
+    return this.#add(type, inputs, results, vjp, { kind: "alias", of: results }).outputs;
+  }
+
+  /** The run-time value of a size as an int64 vector of one element. */
+  size(dim: Dim): Tensor {
+    if (typeof dim === "number") return this.constant([dim], "int64");
+    if (isSymbol(dim)) {
+      for (const input of this.#inputs.values()) {
+        const axis = input.shape.indexOf(dim);
+        if (axis >= 0)
+          return this.node({
+            type: "Shape",
+            inputs: [input],
+            attributes: { start: { int: axis }, end: { int: axis + 1 } },
+            outputs: [{ dtype: "int64", shape: [1] }],
+          })[0]!;
+      }
+      throw new ShapeError("size", [[dim]], `no input carries the symbol "${dim}"`);
+    }
+    const combine = (type: string, a: Tensor, b: Tensor): Tensor =>
+      this.node({ type, inputs: [a, b], outputs: [{ dtype: "int64", shape: [1] }] })[0]!;
+    return termsOf(dim)
+      .map(({ coefficient, symbols }) => {
+        const factors = symbols.map((symbol) => this.size(symbol));
+        if (coefficient !== 1 || factors.length === 0) factors.push(this.constant([coefficient], "int64"));
+        return factors.reduce((a, b) => combine("Mul", a, b));
+      })
+      .reduce((a, b) => combine("Add", a, b));
+  }
+
+  /** The run-time values of several sizes as one int64 vector. */
+  sizes(dims: Shape): Tensor {
+    if (dims.every((dim) => typeof dim === "number")) return this.constant(dims, "int64");
+    const parts: Tensor[] = [];
+    let run: number[] = [];
+    const flush = () => {
+      if (run.length > 0) parts.push(this.constant(run, "int64"));
+      run = [];
+    };
+    for (const dim of dims) {
+      if (typeof dim === "number") run.push(dim);
+      else {
+        flush();
+        parts.push(this.size(dim));
+      }
+    }
+    flush();
+    if (parts.length === 1) return parts[0]!;
+    return this.node({
+      type: "Concat",
+      inputs: parts,
+      attributes: { axis: { int: 0 } },
+      outputs: [{ dtype: "int64", shape: [dims.length] }],
+    })[0]!;
+  }
+
+  producer(tensor: Tensor): Producer {
+    return this.#producerOf[tensor.id]!;
+  }
+
+  /** Everything added so far, in topological order. */
+  get producers(): readonly Producer[] {
+    return this.#producers;
+  }
+
+  /** The model of all named outputs. What no output needs is left out; every input stays. */
+  toOnnx(): Uint8Array {
+    const needed = new Set<Producer>();
+    const pending: Tensor[] = [...this.#outputs.values()];
+    for (let tensor = pending.pop(); tensor !== undefined; tensor = pending.pop()) {
+      const producer = this.producer(tensor);
+      if (needed.has(producer)) continue;
+      needed.add(producer);
+      const sources = producer.emission.kind === "alias" ? producer.emission.of : producer.inputs;
+      for (const source of sources) if (source !== undefined) pending.push(source);
+    }
+    const resolve = (tensor: Tensor): Tensor => {
+      const producer = this.producer(tensor);
+      if (producer.emission.kind !== "alias") return tensor;
+      return resolve(producer.emission.of[producer.outputs.indexOf(tensor)]!);
+    };
+    const names = new Map<Tensor, string>();
+    for (const [name, tensor] of this.#inputs) names.set(tensor, name);
+    const copies: OnnxNode[] = [];
+    for (const [name, output] of this.#outputs) {
+      const tensor = resolve(output);
+      if (this.producer(tensor).emission.kind === "node" && !names.has(tensor)) names.set(tensor, name);
+      else if (names.get(tensor) !== name)
+        copies.push({
+          type: "Identity",
+          domain: "",
+          name: `output ${name}`,
+          inputs: [`${tensor.id}`],
+          outputs: [name],
+          attributes: {},
+        });
+    }
+    const nameOf = (tensor: Tensor | undefined): string => {
+      if (tensor === undefined) return "";
+      const source = resolve(tensor);
+      return names.get(source) ?? `t${source.id}`;
+    };
+    const nodes: OnnxNode[] = [];
+    const constants = [];
+    for (const producer of this.#producers) {
+      if (!needed.has(producer)) continue;
+      const { emission } = producer;
+      if (emission.kind === "constant") {
+        const tensor = producer.outputs[0]!;
+        constants.push({ name: nameOf(tensor), dtype: tensor.dtype, dims: emission.dims, bytes: emission.bytes });
+      } else if (emission.kind === "node")
+        nodes.push({
+          type: producer.type,
+          domain: emission.domain,
+          name: `${producer.type} ${producer.outputs[0]!.id}`,
+          inputs: producer.inputs.map(nameOf),
+          outputs: producer.outputs.map(nameOf),
+          attributes: emission.attributes,
+        });
+    }
+    for (const copy of copies) nodes.push({ ...copy, inputs: [nameOf(this.#outputs.get(copy.outputs[0]!))] });
+    return encode({
+      name: this.name,
+      opsets: OPSETS,
+      nodes,
+      constants,
+      inputs: [...this.#inputs].map(([name, { dtype, shape }]) => ({ name, dtype, shape })),
+      outputs: [...this.#outputs].map(([name, { dtype, shape }]) => ({ name, dtype, shape })),
+    });
+  }
+
+  #add(
+    type: string,
+    inputs: ReadonlyArray<Tensor | undefined>,
+    types: readonly TensorType[],
+    vjp: Vjp | undefined,
+    emission: Producer["emission"],
+  ): Producer {
+    const outputs = types.map(({ dtype, shape }, index) => ({
+      graph: this,
+      id: this.#producerOf.length + index,
+      dtype,
+      shape: shape.map(canonical),
+    }));
+    const producer: Producer = { type, inputs, outputs, vjp, emission };
+    this.#producers.push(producer);
+    for (let index = 0; index < outputs.length; index += 1) this.#producerOf.push(producer);
+    return producer;
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Reading rows and elements by index. Gradients add into the places read: as a product with a one-hot matrix where the
+ * table is small (a GEMM is the fastest kernel there is), by scattering where it is large.
+ */
+import { cast, equals, where } from "./Elementwise.ts";
+import type { Graph, Tensor } from "./Graph.ts";
+import { expand, reshape } from "./Layout.ts";
+import { gemm } from "./Linear.ts";
+import type { DType } from "./Onnx.ts";
+import { canonical, count, type Dim, equal, ShapeError } from "./Shape.ts";
+
+/** Rows above which an embedding's gradient is scattered. */
+const ONE_HOT_ROWS = 1024;
+
+/** 0, 1, ... size-1 */
+export const iota = (graph: Graph, size: Dim, dtype: DType = "int64"): Tensor => {
+  const dim = canonical(size);
+  if (typeof dim === "number")
+    return graph.constant(
+      Array.from({ length: dim }, (_, i) => i),
+      dtype,
+    );
+  const range = graph.node({
+    type: "Range",
+    inputs: [graph.constant(0, "int64"), reshape(graph.size(dim), []), graph.constant(1, "int64")],
+    outputs: [{ dtype: "int64", shape: [dim] }],
+  })[0]!;
+  return cast(range, dtype);
+};
+
+/** 1 where the index along a new last axis equals the element, else 0. */
+export const oneHot = (indices: Tensor, size: number): Tensor =>
+  cast(equals(reshape(indices, [...indices.shape, 1]), iota(indices.graph, size, indices.dtype)), "float32");
+
+/** Rows of a [rows, width] table: the result is [...indices, width]. */
+export const gather = (table: Tensor, indices: Tensor): Tensor => {
+  const [rows, width] = table.shape;
+  if (table.shape.length !== 2 || typeof rows !== "number" || width === undefined)
+    throw new ShapeError(
+      "gather",
+      [table.shape, indices.shape],
+      "the table must be [rows, width] with a fixed row count",
+    );
+  return table.graph.node({
+    type: "Gather",
+    inputs: [table, indices],
+    attributes: { axis: { int: 0 } },
+    outputs: [{ dtype: table.dtype, shape: [...indices.shape, width] }],
+    vjp: ([g]) => {
+      if (g === undefined) return [];
+      const total = count(indices.shape);
+      const flat = reshape(indices, [total]);
+      const gradient = reshape(g, [total, width]);
+      if (rows <= ONE_HOT_ROWS) return [gemm(oneHot(flat, rows), gradient, { transA: true })];
+      const zeros = expand(table.graph.constant(0, table.dtype), table.shape);
+      return [scatterRows(zeros, flat, gradient)];
+    },
+  })[0]!;
+};
+
+/** `table` with `rows[i]` added to its row `indices[i]`; repeated indices add up. No gradient. */
+const scatterRows = (table: Tensor, indices: Tensor, rows: Tensor): Tensor =>
+  // ScatterElements rather than ScatterND: the latter adds from several threads at once.
+  table.graph.node({
+    type: "ScatterElements",
+    inputs: [table, expand(reshape(indices, [...indices.shape, 1]), rows.shape), rows],
+    attributes: { axis: { int: 0 }, reduction: { text: "add" } },
+    outputs: [{ dtype: table.dtype, shape: table.shape }],
+  })[0]!;
+
+/** One element of every row along the last axis: x [..., size], indices [...] give [...]. */
+export const takeAlong = (x: Tensor, indices: Tensor): Tensor => {
+  const size = x.shape.at(-1);
+  if (size === undefined || !equal(x.shape.slice(0, -1), indices.shape))
+    throw new ShapeError("takeAlong", [x.shape, indices.shape], "indices must be x without its last axis");
+  const columns = reshape(indices, [...indices.shape, 1]);
+  const taken = x.graph.node({
+    type: "GatherElements",
+    inputs: [x, columns],
+    attributes: { axis: { int: -1 } },
+    outputs: [{ dtype: x.dtype, shape: columns.shape }],
+    vjp: ([g]) => [g && where(equals(columns, iota(x.graph, size, columns.dtype)), g, 0)],
+  })[0]!;
+  return reshape(taken, indices.shape);
+};

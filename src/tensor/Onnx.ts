@@ -1,0 +1,135 @@
+/**
+ * The part of the ONNX protobuf schema that a tensor graph needs, and its encoder.
+ * A model description goes in, the bytes of a ModelProto come out. Field numbers are those of onnx.proto3 (IR version 10).
+ */
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { isSymbol, type Shape } from "./Shape.ts";
+
+export type DType = "float32" | "int64" | "int32" | "bool";
+
+export type Attribute =
+  | { readonly int: number }
+  | { readonly float: number }
+  | { readonly text: string }
+  | { readonly ints: readonly number[] };
+export type Attributes = Readonly<Record<string, Attribute>>;
+
+export interface OnnxNode {
+  readonly type: string;
+  readonly domain: string;
+  readonly name: string;
+  /** "" leaves an optional input out. */
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  readonly attributes: Attributes;
+}
+
+export interface OnnxConstant {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly dims: readonly number[];
+  /** Little-endian elements. */
+  readonly bytes: Uint8Array;
+}
+
+export interface OnnxValue {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: Shape;
+}
+
+export interface OnnxModel {
+  readonly name: string;
+  readonly opsets: Readonly<Record<string, number>>;
+  readonly nodes: readonly OnnxNode[];
+  readonly constants: readonly OnnxConstant[];
+  readonly inputs: readonly OnnxValue[];
+  readonly outputs: readonly OnnxValue[];
+}
+
+const IR_VERSION = 10;
+const ELEMENT_TYPE = { float32: 1, int32: 6, int64: 7, bool: 9 } as const satisfies Record<DType, number>;
+const ATTRIBUTE_TYPE = { float: 1, int: 2, text: 3, ints: 7 } as const;
+
+const text = (writer: BinaryWriter, field: number, value: string): void => {
+  writer.tag(field, WireType.LengthDelimited).string(value);
+};
+const integer = (writer: BinaryWriter, field: number, value: number): void => {
+  writer.tag(field, WireType.Varint).int64(value);
+};
+const message = (writer: BinaryWriter, field: number, write: () => void): void => {
+  writer.tag(field, WireType.LengthDelimited).fork();
+  write();
+  writer.join();
+};
+
+const writeAttribute = (writer: BinaryWriter, name: string, attribute: Attribute): void => {
+  text(writer, 1, name);
+  if ("float" in attribute) {
+    writer.tag(2, WireType.Bit32).float(attribute.float);
+    integer(writer, 20, ATTRIBUTE_TYPE.float);
+  } else if ("int" in attribute) {
+    integer(writer, 3, attribute.int);
+    integer(writer, 20, ATTRIBUTE_TYPE.int);
+  } else if ("text" in attribute) {
+    text(writer, 4, attribute.text);
+    integer(writer, 20, ATTRIBUTE_TYPE.text);
+  } else {
+    for (const value of attribute.ints) integer(writer, 8, value);
+    integer(writer, 20, ATTRIBUTE_TYPE.ints);
+  }
+};
+
+const writeNode = (writer: BinaryWriter, node: OnnxNode): void => {
+  for (const input of node.inputs) text(writer, 1, input);
+  for (const output of node.outputs) text(writer, 2, output);
+  text(writer, 3, node.name);
+  text(writer, 4, node.type);
+  for (const [name, attribute] of Object.entries(node.attributes))
+    message(writer, 5, () => writeAttribute(writer, name, attribute));
+  text(writer, 7, node.domain);
+};
+
+const writeConstant = (writer: BinaryWriter, constant: OnnxConstant): void => {
+  for (const dim of constant.dims) integer(writer, 1, dim);
+  integer(writer, 2, ELEMENT_TYPE[constant.dtype]);
+  text(writer, 8, constant.name);
+  writer.tag(9, WireType.LengthDelimited).bytes(constant.bytes);
+};
+
+const writeValue = (writer: BinaryWriter, value: OnnxValue): void => {
+  text(writer, 1, value.name);
+  message(writer, 2, () =>
+    message(writer, 1, () => {
+      integer(writer, 1, ELEMENT_TYPE[value.dtype]);
+      message(writer, 2, () => {
+        for (const dim of value.shape)
+          message(writer, 1, () => {
+            if (typeof dim === "number") integer(writer, 1, dim);
+            else if (isSymbol(dim)) text(writer, 2, dim);
+            // a computed size stays unknown to the runtime
+          });
+      });
+    }),
+  );
+};
+
+/** The bytes of a ModelProto. */
+export const encode = (model: OnnxModel): Uint8Array => {
+  const writer = new BinaryWriter();
+  integer(writer, 1, IR_VERSION);
+  text(writer, 2, "millrace");
+  message(writer, 7, () => {
+    for (const node of model.nodes) message(writer, 1, () => writeNode(writer, node));
+    text(writer, 2, model.name);
+    for (const constant of model.constants) message(writer, 5, () => writeConstant(writer, constant));
+    for (const input of model.inputs) message(writer, 11, () => writeValue(writer, input));
+    for (const output of model.outputs) message(writer, 12, () => writeValue(writer, output));
+  });
+  for (const [domain, version] of Object.entries(model.opsets))
+    message(writer, 8, () => {
+      text(writer, 1, domain);
+      integer(writer, 2, version);
+    });
+  return writer.finish();
+};
