@@ -1,0 +1,75 @@
+/**
+ * A run's folder, `runs/<name>/<yyyymmdd-hhmmss>/`: made once at start, holds the resolved config, the metrics, sampled trajectories
+ * and checkpoints. A folder that cannot be written is bad input, said before anything else starts.
+ */
+import { access, appendFile, constants, mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { DateTime, Effect } from "effect";
+import { BadInput } from "../domain/Errors.ts";
+
+export interface RunFolder {
+  readonly path: string;
+  readonly checkpoints: string;
+  readonly metrics: string;
+  readonly trajectories: string;
+}
+
+const attempt = <A>(what: string, path: string, run: () => Promise<A>): Effect.Effect<A, BadInput> =>
+  Effect.tryPromise({
+    try: run,
+    catch: (cause) =>
+      new BadInput({ message: `cannot ${what} ${path}: ${cause instanceof Error ? cause.message : String(cause)}` }),
+  });
+
+const layout = (path: string): RunFolder => ({
+  path,
+  checkpoints: join(path, "checkpoints"),
+  metrics: join(path, "metrics.jsonl"),
+  trajectories: join(path, "trajectories.jsonl"),
+});
+
+/** `20261121-143005` in UTC. */
+export const stamp = (millis: number): string => {
+  const iso = DateTime.formatIso(DateTime.makeUnsafe(millis));
+  return `${iso.slice(0, 4)}${iso.slice(5, 7)}${iso.slice(8, 10)}-${iso.slice(11, 13)}${iso.slice(14, 16)}${iso.slice(17, 19)}`;
+};
+
+/** Makes a new folder; a second run of the same second gets the suffix `-2`, `-3`, … Fails with BadInput when it cannot be made. */
+export const create = Effect.fnUntraced(function* (dir: string, name: string, resolvedConfig: string) {
+  const parent = join(dir, name);
+  yield* attempt("make the run folder", parent, () => mkdir(parent, { recursive: true }));
+  const base = join(parent, stamp((yield* DateTime.now).epochMilliseconds));
+  let path = base;
+  for (let n = 2; ; n++) {
+    const candidate = path;
+    const made = yield* attempt("make the run folder", candidate, () =>
+      mkdir(candidate).then(
+        () => true,
+        (cause: NodeJS.ErrnoException) => {
+          if (cause.code === "EEXIST") return false;
+          throw cause;
+        },
+      ),
+    );
+    if (made) break;
+    path = `${base}-${n}`;
+  }
+  const folder = layout(path);
+  yield* attempt("write", join(path, "config.yaml"), () => writeFile(join(path, "config.yaml"), resolvedConfig));
+  yield* attempt("make", folder.checkpoints, () => mkdir(folder.checkpoints, { recursive: true }));
+  return folder;
+});
+
+/** An existing folder to go on in. Fails with BadInput when it is not a run's folder or cannot be written. */
+export const open = Effect.fnUntraced(function* (path: string) {
+  const folder = layout(path);
+  yield* attempt("resume, no resolved config in", dirname(join(path, "config.yaml")), () =>
+    access(join(path, "config.yaml"), constants.R_OK),
+  );
+  yield* attempt("write to", path, () => access(path, constants.W_OK));
+  return folder;
+});
+
+/** Appends one JSON object as a line. */
+export const appendLine = (path: string, value: unknown): Effect.Effect<void, BadInput> =>
+  attempt("write", path, () => appendFile(path, `${JSON.stringify(value)}\n`));

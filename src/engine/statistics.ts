@@ -1,0 +1,86 @@
+/**
+ * What a window's episodes say of themselves: per-tag success, actions, effectiveness, lengths, outcomes and staleness, under RAGEN's
+ * metric names. Pure; enters a window, leaves flat metrics. Failed episodes count only in `episodes/failed`.
+ */
+import type { Episode, Version } from "../domain/Episode.ts";
+import { executedActions, failed, penaltyOf, rewardOf, sampledTokens, succeeded } from "../domain/Episode.ts";
+import type { Group } from "../domain/Group.ts";
+import { members } from "../domain/Group.ts";
+
+export type Metrics = Readonly<Record<string, number>>;
+
+const mean = (values: readonly number[]): number =>
+  values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+
+const byTag = (groups: readonly Group[]): ReadonlyMap<string, readonly Group[]> => {
+  const tags = new Map<string, Group[]>();
+  for (const group of groups) {
+    const list = tags.get(group.prompt.tag);
+    if (list === undefined) tags.set(group.prompt.tag, [group]);
+    else list.push(group);
+  }
+  return tags;
+};
+
+const infoKeys = (episodes: readonly Episode[]): readonly string[] => [
+  ...new Set(episodes.flatMap((episode) => episode.turns.flatMap((turn) => Object.keys(turn.info)))),
+];
+
+/** Sum of an info key over an episode's turns, per turn (RAGEN's aggregation). */
+const infoPerTurn = (episode: Episode, key: string): number => mean(episode.turns.map((turn) => turn.info[key] ?? 0));
+
+/** Metrics of the environments: `<prefix>/<tag>/success`, `/num_actions`, `/pass@G`, info keys, and the batch-wide lengths. */
+export const environmentMetrics = (prefix: string, groups: readonly Group[]): Metrics => {
+  const metrics: Record<string, number> = {};
+  for (const [tag, ofTag] of byTag(groups)) {
+    const episodes = ofTag.flatMap(members);
+    metrics[`${prefix}/${tag}/success`] = mean(episodes.map((episode) => (succeeded(episode) ? 1 : 0)));
+    metrics[`${prefix}/${tag}/num_actions`] = mean(episodes.map(executedActions));
+    const size = Math.max(...ofTag.map((group) => group.episodes.length));
+    metrics[`${prefix}/${tag}/pass@${size}`] = mean(ofTag.map((group) => (members(group).some(succeeded) ? 1 : 0)));
+    for (const key of infoKeys(episodes)) {
+      if (key !== "success") metrics[`${prefix}/${tag}/${key}`] = mean(episodes.map((e) => infoPerTurn(e, key)));
+    }
+  }
+  const episodes = groups.flatMap(members);
+  const turns = episodes.flatMap((episode) => episode.turns);
+  metrics[`${prefix}/success`] = mean(episodes.map((episode) => (succeeded(episode) ? 1 : 0)));
+  metrics[`${prefix}/charts/avg_episode_return`] = mean(
+    episodes.map((episode) => rewardOf(episode) + penaltyOf(episode)),
+  );
+  metrics[`${prefix}/response_length`] = mean(episodes.map(sampledTokens));
+  metrics[`${prefix}/turns`] = mean(episodes.map((episode) => episode.turns.length));
+  metrics[`${prefix}/turn_length`] = mean(turns.map((turn) => turn.sampled.ids.length));
+  metrics[`${prefix}/parsed`] = mean(turns.map((turn) => (turn.parsed ? 1 : 0)));
+  metrics[`${prefix}/cut_by_length`] = mean(turns.map((turn) => (turn.sampled.finish === "length" ? 1 : 0)));
+  metrics[`${prefix}/entropy`] = mean(turns.map((turn) => turn.sampled.entropy));
+  metrics[`${prefix}/episodes/failed`] = groups.reduce((n, group) => n + group.episodes.filter(failed).length, 0);
+  return metrics;
+};
+
+/** Per-token staleness (learner's version minus the token's) of the groups an update consumes. */
+export const stalenessMetrics = (groups: readonly Group[], version: Version): Metrics => {
+  let sum = 0;
+  let count = 0;
+  let max = 0;
+  for (const group of groups) {
+    for (const episode of members(group)) {
+      for (const turn of episode.turns) {
+        for (const sampledBy of turn.sampled.versions) {
+          const staleness = version - sampledBy;
+          sum += staleness;
+          count++;
+          if (staleness > max) max = staleness;
+        }
+      }
+    }
+  }
+  return { "staleness/mean": count === 0 ? 0 : sum / count, "staleness/max": max };
+};
+
+/** Mean sampled tokens of trained over generated episodes: 1 when the filter and the bounds do not prefer a length. */
+export const lengthDrift = (trained: readonly Group[], generated: readonly Group[]): Metrics => {
+  const length = (groups: readonly Group[]) => mean(groups.flatMap(members).map(sampledTokens));
+  const all = length(generated);
+  return { "drift/trained_length_ratio": all === 0 || trained.length === 0 ? 1 : length(trained) / all };
+};
