@@ -1,0 +1,35 @@
+/**
+ * What crosses the port between a thread's owner (Thread.ts) and the code inside it (serve.ts): calls with an id, their answers,
+ * cancellations and one-way events. Typed by a `Protocol`, so that both ends agree at compile time.
+ * Invariant: every call is answered once, or its thread dies.
+ */
+import type { Transferable } from "node:worker_threads";
+
+/** Calls and events of one kind of thread. Values must be structured-cloneable. */
+export interface Protocol {
+  /** Name to request and response. */
+  readonly calls: Readonly<Record<string, { readonly request: unknown; readonly response: unknown }>>;
+  /** What the thread tells its owner unasked. */
+  readonly events: unknown;
+}
+
+export type CallName<P extends Protocol> = keyof P["calls"] & string;
+export type Request<P extends Protocol, K extends CallName<P>> = P["calls"][K]["request"];
+export type Response<P extends Protocol, K extends CallName<P>> = P["calls"][K]["response"];
+
+export type ToThread<P extends Protocol> =
+  | {
+      readonly _tag: "call";
+      readonly id: number;
+      readonly name: CallName<P>;
+      readonly request: Request<P, CallName<P>>;
+    }
+  | { readonly _tag: "cancel"; readonly id: number }
+  | { readonly _tag: "close" };
+
+export type FromThread<P extends Protocol> =
+  | { readonly _tag: "answer"; readonly id: number; readonly response: Response<P, CallName<P>> }
+  | { readonly _tag: "failure"; readonly id: number; readonly code: string; readonly message: string }
+  | { readonly _tag: "event"; readonly event: P["events"] };
+
+export type { Transferable };

@@ -1,0 +1,78 @@
+/**
+ * The inside of a worker thread: takes calls from the owner's port and answers them. A handler answers when it likes (a promise),
+ * may be told that its caller has gone, and fails one call by rejecting (`CallError` names a code), never the thread.
+ * Invariant: after `close` nothing is answered and the thread ends by itself once its handles are gone.
+ */
+import { parentPort } from "node:worker_threads";
+import type { CallName, FromThread, Protocol, Request, Response, ToThread, Transferable } from "./ThreadProtocol.ts";
+
+/** Rejecting with one gives the caller its code; any other error has the code `failed`. */
+export class CallError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.name = "CallError";
+    this.code = code;
+  }
+}
+
+export interface CallContext {
+  /** Called when the caller has gone; the answer is then dropped. */
+  readonly onCancel: (listener: () => void) => void;
+  /** Buffers of the response to hand over without a copy. */
+  readonly transfer: (buffers: readonly Transferable[]) => void;
+}
+
+export type Handlers<P extends Protocol> = {
+  readonly [K in CallName<P>]: (
+    request: Request<P, K>,
+    context: CallContext,
+  ) => Promise<Response<P, K>> | Response<P, K>;
+};
+
+export interface Served<P extends Protocol> {
+  readonly emit: (event: P["events"], transfer?: readonly Transferable[]) => void;
+}
+
+/** Starts serving this worker's owner. `close` runs before the thread ends. Throws outside a worker thread. */
+export const serve = <P extends Protocol>(handlers: Handlers<P>, close: () => Promise<void>): Served<P> => {
+  const port = parentPort;
+  if (port === null) throw new Error("serve must run in a worker thread");
+  const cancels = new Map<number, () => void>();
+  const post = (message: FromThread<P>, transfer: readonly Transferable[] = []): void =>
+    port.postMessage(message, transfer);
+
+  const call = async (id: number, name: CallName<P>, request: Request<P, CallName<P>>): Promise<void> => {
+    let buffers: readonly Transferable[] = [];
+    const context: CallContext = {
+      onCancel: (listener) => cancels.set(id, listener),
+      transfer: (given) => {
+        buffers = given;
+      },
+    };
+    try {
+      const response = await handlers[name](request, context);
+      post({ _tag: "answer", id, response }, buffers);
+    } catch (error) {
+      const code = error instanceof CallError ? error.code : "failed";
+      post({ _tag: "failure", id, code, message: error instanceof Error ? error.message : String(error) });
+    } finally {
+      cancels.delete(id);
+    }
+  };
+
+  port.on("message", (message: ToThread<P>) => {
+    switch (message._tag) {
+      case "call":
+        void call(message.id, message.name, message.request);
+        return;
+      case "cancel":
+        cancels.get(message.id)?.();
+        return;
+      case "close":
+        void close().finally(() => port.close());
+    }
+  });
+  return { emit: (event, transfer) => post({ _tag: "event", event }, transfer) };
+};
