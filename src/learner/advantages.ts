@@ -1,0 +1,91 @@
+/**
+ * Advantage estimators over plain arrays: generalised advantage estimation, group-relative advantages, whitening and the filter's
+ * loss scaling. One sequence or one vector of scores enters, arrays of the same length leave. Invariant: a token with mask 0
+ * neither contributes to nor interrupts the estimate of the tokens around it.
+ */
+
+export interface Advantages {
+  /** [tokens]; at masked tokens the value carried past them. */
+  readonly advantages: Float64Array;
+  /** advantages + values, [tokens]. */
+  readonly returns: Float64Array;
+}
+
+/**
+ * Generalised advantage estimation (Schulman et al. 2016) of one sequence of tokens, where masked tokens are skipped: the step
+ * from a trained token leads to the next trained token. All arrays are [tokens]; the sequence ends in a terminal state of value 0.
+ */
+export const gae = (
+  rewards: ArrayLike<number>,
+  values: ArrayLike<number>,
+  mask: ArrayLike<number>,
+  gamma: number,
+  lam: number,
+): Advantages => {
+  const advantages = new Float64Array(rewards.length);
+  const returns = new Float64Array(rewards.length);
+  let nextValue = 0;
+  let carried = 0;
+  for (let t = rewards.length - 1; t >= 0; t--) {
+    if (mask[t] !== 0) {
+      const delta = rewards[t] + gamma * nextValue - values[t];
+      carried = delta + gamma * lam * carried;
+      nextValue = values[t];
+    }
+    advantages[t] = carried;
+    returns[t] = carried + values[t];
+  }
+  return { advantages, returns };
+};
+
+/** (A - mean) / sqrt(variance + 1e-8) over the tokens with mask 1, with the unbiased variance; 0 elsewhere. [tokens] */
+export const whiten = (values: ArrayLike<number>, mask: ArrayLike<number>): Float64Array => {
+  const whitened = new Float64Array(values.length);
+  let count = 0;
+  let sum = 0;
+  for (let t = 0; t < values.length; t++) {
+    if (mask[t] === 0) continue;
+    count++;
+    sum += values[t];
+  }
+  const mean = sum / Math.max(1, count);
+  let squares = 0;
+  for (let t = 0; t < values.length; t++) if (mask[t] !== 0) squares += (values[t] - mean) ** 2;
+  const scale = 1 / Math.sqrt(squares / Math.max(1, count - 1) + 1e-8);
+  for (let t = 0; t < values.length; t++) if (mask[t] !== 0) whitened[t] = (values[t] - mean) * scale;
+  return whitened;
+};
+
+/**
+ * Group-relative advantages (GRPO, Shao et al. 2024): (s - mean) / (std + 1e-6) within each group, with the unbiased standard
+ * deviation; without the division this is Dr.GRPO (Liu et al. 2025). A group of one keeps its score. All arrays are [sequences].
+ */
+export const groupRelative = (
+  scores: ArrayLike<number>,
+  groups: ArrayLike<number>,
+  normaliseByStd: boolean,
+): Float64Array => {
+  const statistics = new Map<number, { count: number; sum: number; squares: number }>();
+  for (let i = 0; i < scores.length; i++) {
+    const group = statistics.get(groups[i]) ?? { count: 0, sum: 0, squares: 0 };
+    group.count++;
+    group.sum += scores[i];
+    statistics.set(groups[i], group);
+  }
+  for (let i = 0; i < scores.length; i++) {
+    const group = statistics.get(groups[i])!;
+    group.squares += (scores[i] - group.sum / group.count) ** 2;
+  }
+  return Float64Array.from({ length: scores.length }, (_, i) => {
+    const group = statistics.get(groups[i])!;
+    const alone = group.count === 1;
+    const centred = alone ? scores[i] : scores[i] - group.sum / group.count;
+    if (!normaliseByStd) return centred;
+    const std = alone ? 1 : Math.sqrt(group.squares / (group.count - 1));
+    return centred / (std + 1e-6);
+  });
+};
+
+/** Factor on the advantages when the filter kept only a share of the window's groups. */
+export const filterLossScale = (scaling: "none" | "linear" | "sqrt", keptRatio: number): number =>
+  scaling === "none" ? 1 : scaling === "linear" ? keptRatio : Math.sqrt(keptRatio);

@@ -1,0 +1,131 @@
+/**
+ * How a window is cut for the optimiser: mini-batches (one optimiser step each), micro-batches (one forward and backward pass
+ * each) and the weight of every token in its mini-batch's loss. Invariant: weights use the mini-batch's token and sequence counts,
+ * so any cut into micro-batches gives the same gradient.
+ */
+import type { RunConfig } from "../config/RunConfig.ts";
+import type { TokenBatch } from "../domain/Batch.ts";
+import { stream } from "../domain/Random.ts";
+
+export type Aggregation = RunConfig["actor"]["loss_agg_mode"];
+
+/** Rows of one pass: sequence indices of the batch, padded at the end to `time` positions. */
+export interface MicroBatch {
+  readonly sequences: readonly number[];
+  readonly time: number;
+}
+
+const lengthOf = ({ offsets }: Pick<TokenBatch, "offsets">, sequence: number): number =>
+  offsets[sequence + 1] - offsets[sequence];
+
+/** Padded lengths are few, so that the runtime's arena meets few shapes. */
+export const bucket = (length: number): number => {
+  const step = length <= 256 ? 16 : 64;
+  return Math.max(2, Math.ceil(length / step) * step);
+};
+
+/**
+ * Sequence indices of each mini-batch: `count` sequences in an order drawn for (seed, window, epoch), cut into as few parts of at
+ * most `size` as hold them all, as equal as they can be.
+ */
+export const miniBatches = (
+  count: number,
+  size: number,
+  order: { readonly seed: number; readonly window: number; readonly epoch: number },
+): readonly (readonly number[])[] => {
+  const indices = Array.from({ length: count }, (_, i) => i);
+  const parts = Math.ceil(count / size);
+  if (parts <= 1) return count === 0 ? [] : [indices];
+  const shuffled = stream({ seed: order.seed, purpose: "shuffle", counters: [order.window, order.epoch] }).shuffle(
+    indices,
+  );
+  return Array.from({ length: parts }, (_, part) =>
+    shuffled.slice(Math.floor((part * count) / parts), Math.floor(((part + 1) * count) / parts)),
+  );
+};
+
+/** Sequences of similar length share a micro-batch; rows x padded length stays within `tokens` unless one row is longer. */
+export const microBatches = (
+  batch: Pick<TokenBatch, "offsets">,
+  sequences: readonly number[],
+  tokens: number,
+): readonly MicroBatch[] => {
+  const byLength = sequences.toSorted((a, b) => lengthOf(batch, b) - lengthOf(batch, a) || a - b);
+  const cut: MicroBatch[] = [];
+  for (let from = 0; from < byLength.length; ) {
+    const time = bucket(lengthOf(batch, byLength[from]));
+    const rows = Math.max(1, Math.floor(tokens / time));
+    cut.push({ sequences: byLength.slice(from, from + rows), time });
+    from += rows;
+  }
+  return cut;
+};
+
+const trainedIn = ({ offsets, mask }: Pick<TokenBatch, "offsets" | "mask">, sequence: number): number =>
+  mask.subarray(offsets[sequence], offsets[sequence + 1]).reduce((sum, m) => sum + m, 0);
+
+/**
+ * Weight of each token, [tokens of the whole batch], such that a loss is the weighted sum of its token losses over the
+ * mini-batch `sequences`; 0 outside it and where the mask is 0. `seq-mean-token-sum-norm` divides the sum by the longest sequence.
+ */
+export const tokenWeights = (
+  batch: Pick<TokenBatch, "offsets" | "mask">,
+  sequences: readonly number[],
+  mode: Aggregation,
+): Float32Array => {
+  const weights = new Float32Array(batch.mask.length);
+  const counts = sequences.map((sequence) => trainedIn(batch, sequence));
+  const tokens = counts.reduce((sum, count) => sum + count, 0);
+  const trained = counts.filter((count) => count > 0).length;
+  const longest = Math.max(0, ...sequences.map((sequence) => lengthOf(batch, sequence)));
+  const share = {
+    "token-mean": () => 1 / tokens,
+    "seq-mean-token-mean": (count: number) => 1 / (trained * count),
+    "seq-mean-token-sum": () => 1 / trained,
+    "seq-mean-token-sum-norm": () => 1 / longest,
+  }[mode];
+  sequences.forEach((sequence, i) => {
+    if (counts[i] === 0) return;
+    const weight = share(counts[i]);
+    for (let t = batch.offsets[sequence]; t < batch.offsets[sequence + 1]; t++) weights[t] = weight * batch.mask[t];
+  });
+  return weights;
+};
+
+/** Ids of a micro-batch as [rows, time], padded with 0. */
+export const paddedIds = (
+  { offsets, ids }: Pick<TokenBatch, "offsets" | "ids">,
+  { sequences, time }: MicroBatch,
+): BigInt64Array => {
+  const padded = new BigInt64Array(sequences.length * time);
+  sequences.forEach((sequence, row) => {
+    for (let t = offsets[sequence], at = row * time; t < offsets[sequence + 1]; t++, at++) padded[at] = BigInt(ids[t]);
+  });
+  return padded;
+};
+
+/** Values over positions as [rows, time - 1]: column t describes the id at position t + 1, the target predicted at t. */
+export const paddedTargets = (
+  batch: Pick<TokenBatch, "offsets">,
+  { sequences, time }: MicroBatch,
+  values: Float32Array,
+): Float32Array => {
+  const padded = new Float32Array(sequences.length * (time - 1));
+  sequences.forEach((sequence, row) => {
+    padded.set(values.subarray(batch.offsets[sequence] + 1, batch.offsets[sequence + 1]), row * (time - 1));
+  });
+  return padded;
+};
+
+/** The inverse of `paddedTargets`: writes a [rows, time - 1] result back over positions; first positions are left alone. */
+export const scatterTargets = (
+  batch: Pick<TokenBatch, "offsets">,
+  { sequences, time }: MicroBatch,
+  padded: Float32Array,
+  into: Float32Array,
+): void => {
+  sequences.forEach((sequence, row) => {
+    const length = lengthOf(batch, sequence);
+    into.set(padded.subarray(row * (time - 1), row * (time - 1) + length - 1), batch.offsets[sequence] + 1);
+  });
+};

@@ -1,0 +1,22 @@
+/**
+ * The critic's loss as a tensor graph over target tokens: new values, the values at consumption and the returns enter, a scalar
+ * leaves. Invariant: a token of weight 0 has no part in it.
+ */
+import { add, maximum, minimum, mul, square, sub } from "../../tensor/Elementwise.ts";
+import type { Tensor } from "../../tensor/Graph.ts";
+import { weightedSum } from "./policyLoss.ts";
+
+export interface ValueLossInputs {
+  readonly values: Tensor;
+  /** Values at consumption, around which the new ones are clipped. */
+  readonly old: Tensor;
+  readonly returns: Tensor;
+  readonly weights: Tensor;
+}
+
+/** Weighted sum of 0.5 max((v - R)^2, (clip(v, old ± range) - R)^2). */
+export const valueLoss = ({ values, old, returns, weights }: ValueLossInputs, range: number): Tensor => {
+  const clipped = minimum(maximum(values, sub(old, range)), add(old, range));
+  const worse = maximum(square(sub(values, returns)), square(sub(clipped, returns)));
+  return weightedSum(mul(worse, 0.5), weights);
+};

@@ -1,0 +1,98 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { filterLossScale, gae, groupRelative, whiten } from "../../src/learner/advantages.ts";
+
+const close = (actual: ArrayLike<number>, expected: readonly number[], digits = 5) => {
+  expect(actual.length).toBe(expected.length);
+  expected.forEach((value, i) => {
+    expect(actual[i]).toBeCloseTo(value, digits);
+  });
+};
+
+describe("gae", () => {
+  const rewards = [0, 0, 0, 0, 0, 1];
+  const values = [0.5, 0.4, 9, 9, 0.3, 0.2];
+  const mask = [1, 1, 0, 0, 1, 1];
+
+  it("skips masked tokens as RAGEN does", () => {
+    const { advantages, returns } = gae(rewards, values, mask, 0.9, 0.8);
+    close(advantages, [0.00279, 0.19832, 0.456, 0.456, 0.456, 0.8]);
+    close(returns, [0.50279, 0.59832, 9.456, 9.456, 0.756, 1]);
+  });
+
+  it("whitens over the mask with the unbiased variance", () => {
+    const whitened = whiten(gae(rewards, values, mask, 0.9, 0.8).advantages, mask);
+    close([whitened[0], whitened[1], whitened[4], whitened[5]], [-1.04866, -0.481436, 0.266083, 1.264014]);
+    expect([whitened[2], whitened[3]]).toEqual([0, 0]);
+  });
+
+  it("gives reward-to-go minus value when gamma and lambda are 1", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.integer({ min: -9, max: 9 }), fc.integer({ min: -9, max: 9 })), { minLength: 1 }),
+        (pairs) => {
+          const r = pairs.map(([reward]) => reward);
+          const v = pairs.map(([, value]) => value);
+          const { advantages } = gae(r, v, new Uint8Array(r.length).fill(1), 1, 1);
+          r.forEach((_, t) => {
+            expect(advantages[t]).toBe(r.slice(t).reduce((sum, reward) => sum + reward, 0) - v[t]);
+          });
+        },
+      ),
+    );
+  });
+
+  it("gives the trained tokens what they would get without the masked ones", () => {
+    const kept = mask.flatMap((m, t) => (m === 1 ? [t] : []));
+    const dense = gae(
+      kept.map((t) => rewards[t]),
+      kept.map((t) => values[t]),
+      [1, 1, 1, 1],
+      0.9,
+      0.8,
+    );
+    const sparse = gae(rewards, values, mask, 0.9, 0.8);
+    close(
+      kept.map((t) => sparse.advantages[t]),
+      [...dense.advantages],
+      12,
+    );
+  });
+});
+
+describe("group-relative advantages", () => {
+  const scores = [1, 0, 0, 1, 0, 0, 0, 0];
+  const group = new Int32Array(8);
+
+  it("divides by the unbiased standard deviation", () => {
+    const advantages = groupRelative(scores, group, true);
+    close(
+      advantages,
+      scores.map((s) => (s === 1 ? 1.62018 : -0.54006)),
+      4,
+    );
+  });
+
+  it("leaves the deviation out for Dr.GRPO", () => {
+    close(
+      groupRelative(scores, group, false),
+      scores.map((s) => s - 0.25),
+      12,
+    );
+  });
+
+  it("keeps the score of a group of one", () => {
+    close(groupRelative([3, 1, 2], [7, 8, 8], true), [3, -Math.SQRT1_2, Math.SQRT1_2], 4);
+    close(groupRelative([3, 1, 2], [7, 8, 8], false), [3, -0.5, 0.5]);
+  });
+
+  it("gives a group of equal scores no advantage", () => {
+    close(groupRelative([2, 2, 2], [0, 0, 0], true), [0, 0, 0]);
+  });
+});
+
+it("scales the loss by the kept share or its root", () => {
+  expect(filterLossScale("none", 0.25)).toBe(1);
+  expect(filterLossScale("linear", 0.25)).toBe(0.25);
+  expect(filterLossScale("sqrt", 0.25)).toBe(0.5);
+});

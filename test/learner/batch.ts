@@ -1,0 +1,46 @@
+/** Small token batches for the learner's tests: ids below a vocabulary, one prompt and replies in turns, all drawn from a seed. */
+import type { CreditedBatch, TokenBatch } from "../../src/domain/Batch.ts";
+import { stream } from "../../src/domain/Random.ts";
+
+export interface BatchShape {
+  readonly seed: number;
+  /** Length of each sequence. */
+  readonly lengths: readonly number[];
+  readonly vocabulary: number;
+  readonly window?: number;
+  readonly groupSize?: number;
+}
+
+export const tokenBatch = ({ seed, lengths, vocabulary, window = 0, groupSize = 4 }: BatchShape): TokenBatch => {
+  const random = stream({ seed, purpose: "play", counters: [] });
+  const offsets = Int32Array.from([0, ...lengths.map((_, i) => lengths.slice(0, i + 1).reduce((a, b) => a + b, 0))]);
+  const tokens = offsets[lengths.length];
+  const mask = new Uint8Array(tokens);
+  const rewards = new Float32Array(tokens);
+  lengths.forEach((length, i) => {
+    for (let t = 2; t < length; t++) mask[offsets[i] + t] = t % 5 === 0 ? 0 : 1;
+    mask[offsets[i] + length - 1] = 1;
+    rewards[offsets[i] + length - 1] = random.int(2);
+  });
+  return {
+    window,
+    ids: Int32Array.from({ length: tokens }, () => random.int(vocabulary)),
+    offsets,
+    mask,
+    mu: Float32Array.from(mask, (m) => m * (-Math.log(vocabulary) + 0.3 * random.normal())),
+    versions: Int32Array.from(mask, (m) => m - 1),
+    rewards,
+    groups: Int32Array.from(lengths, (_, i) => Math.floor(i / groupSize)),
+    members: Int32Array.from(lengths, (_, i) => i % groupSize),
+    temperature: 1,
+    keptRatio: 1,
+  };
+};
+
+/** With advantages and returns drawn at random. */
+export const creditedBatch = (shape: BatchShape): CreditedBatch => {
+  const batch = tokenBatch(shape);
+  const random = stream({ seed: shape.seed, purpose: "noise", counters: [] });
+  const draw = () => Float32Array.from(batch.mask, (m) => m * random.normal());
+  return { ...batch, advantages: draw(), values: draw(), returns: draw() };
+};

@@ -1,0 +1,88 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  bucket,
+  microBatches,
+  miniBatches,
+  paddedIds,
+  paddedTargets,
+  scatterTargets,
+  tokenWeights,
+} from "../../src/learner/batches.ts";
+import { tokenBatch } from "./batch.ts";
+
+const batch = tokenBatch({ seed: 3, lengths: [20, 40, 7, 33, 18], vocabulary: 9 });
+const all = [0, 1, 2, 3, 4];
+const order = { seed: 5, window: 2, epoch: 0 };
+
+describe("mini-batches", () => {
+  it("hold every sequence once, at most `size` each, in nearly equal parts", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 1, max: 64 }), (count, size) => {
+        const parts = miniBatches(count, size, order);
+        expect(parts.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: count }, (_, i) => i));
+        const lengths = parts.map((part) => part.length);
+        if (count > 0) expect(Math.max(...lengths)).toBeLessThanOrEqual(size);
+        if (count > 0) expect(Math.max(...lengths) - Math.min(...lengths)).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+
+  it("are drawn anew for every window and epoch, and again the same for the same ones", () => {
+    expect(miniBatches(64, 16, order)).toEqual(miniBatches(64, 16, order));
+    expect(miniBatches(64, 16, order)).not.toEqual(miniBatches(64, 16, { ...order, epoch: 1 }));
+    expect(miniBatches(64, 16, order)).not.toEqual(miniBatches(64, 16, { ...order, window: 3 }));
+  });
+});
+
+describe("micro-batches", () => {
+  it("keep within the padded token budget and hold every sequence once", () => {
+    const cut = microBatches(batch, all, 96);
+    expect(cut.flatMap(({ sequences }) => sequences).sort()).toEqual(all);
+    for (const { sequences, time } of cut) {
+      expect(sequences.length * time <= 96 || sequences.length === 1).toBe(true);
+      expect(sequences.every((i) => batch.offsets[i + 1] - batch.offsets[i] <= time)).toBe(true);
+    }
+  });
+
+  it("pad to few lengths", () => {
+    expect([1, 16, 17, 250, 257, 300].map(bucket)).toEqual([16, 16, 32, 256, 320, 320]);
+  });
+
+  it("align targets one position before their ids, and back", () => {
+    const micro = { sequences: [2, 0], time: 32 };
+    const ids = paddedIds(batch, micro);
+    const asTargets = paddedTargets(batch, micro, Float32Array.from(batch.ids));
+    expect(asTargets[0]).toBe(Number(ids[1]));
+    expect(asTargets[31 + 18]).toBe(Number(ids[32 + 19]));
+    expect(asTargets[6]).toBe(0);
+    const back = new Float32Array(batch.ids.length);
+    scatterTargets(batch, micro, asTargets, back);
+    const [from, to] = [batch.offsets[2] + 1, batch.offsets[3]];
+    expect([...back.subarray(from, to)]).toEqual([...batch.ids.subarray(from, to)]);
+    expect(back[batch.offsets[2]]).toBe(0);
+  });
+});
+
+describe("token weights", () => {
+  const trained = all.map((i) =>
+    batch.mask.subarray(batch.offsets[i], batch.offsets[i + 1]).reduce((a, b) => a + b, 0),
+  );
+  const tokens = trained.reduce((a, b) => a + b, 0);
+  const weightOf = (weights: Float32Array, sequence: number) => weights[batch.offsets[sequence + 1] - 1];
+
+  it("are those of each aggregation", () => {
+    expect(weightOf(tokenWeights(batch, all, "token-mean"), 1)).toBeCloseTo(1 / tokens, 7);
+    expect(weightOf(tokenWeights(batch, all, "seq-mean-token-mean"), 1)).toBeCloseTo(1 / (5 * trained[1]), 7);
+    expect(weightOf(tokenWeights(batch, all, "seq-mean-token-sum"), 1)).toBeCloseTo(1 / 5, 7);
+    expect(weightOf(tokenWeights(batch, all, "seq-mean-token-sum-norm"), 1)).toBeCloseTo(1 / 40, 7);
+  });
+
+  it("are 0 off the mini-batch and where nothing is trained", () => {
+    const weights = tokenWeights(batch, [1, 3], "token-mean");
+    weights.forEach((weight, t) => {
+      const inside = (t >= batch.offsets[1] && t < batch.offsets[2]) || (t >= batch.offsets[3] && t < batch.offsets[4]);
+      expect(weight > 0).toBe(inside && batch.mask[t] === 1);
+    });
+  });
+});

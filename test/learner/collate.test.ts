@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import type { Episode, Turn } from "../../src/domain/Episode.ts";
+import type { ScoredGroup } from "../../src/domain/Group.ts";
+import { collate } from "../../src/learner/collate.ts";
+
+const turn = (prompt: readonly number[], ids: readonly number[], version = 3): Turn => ({
+  prompt: Int32Array.from(prompt),
+  sampled: {
+    ids: Int32Array.from(ids),
+    mu: Float32Array.from(ids, (id) => -id),
+    versions: Int32Array.from(ids, () => version),
+    entropy: 1,
+    finish: "stop",
+  },
+  state: "",
+  reply: "",
+  parsed: true,
+  actions: [],
+  executed: 0,
+  reward: 0,
+  penalty: 0,
+  info: {},
+});
+
+const episode = (group: number, member: number, turns: readonly Turn[]): Episode => ({
+  id: { group, member },
+  tag: "Test",
+  seed: group,
+  turns,
+  outcome: { _tag: "Done", success: true },
+});
+
+const group = (
+  id: number,
+  episodes: readonly { readonly turns: readonly Turn[]; readonly turnScores: readonly number[] }[],
+): ScoredGroup => ({
+  prompt: { group: id, tag: "Test", seed: id, size: episodes.length, admittedAt: 0 },
+  episodes: episodes.map(({ turns, turnScores }, member) => ({
+    episode: episode(id, member, turns),
+    score: turnScores.reduce((sum, s) => sum + s, 0),
+    turnScores,
+  })),
+  failures: [],
+});
+
+const options = { window: 4, temperature: 0.7, keptRatio: 0.5 };
+const twoTurns = { turns: [turn([1, 2], [3, 4]), turn([5], [6])], turnScores: [0.5, 2] };
+
+describe("collate", () => {
+  it("lays prompts and replies end to end and marks the sampled ids", () => {
+    const batch = collate([group(0, [twoTurns])], options);
+    expect([...batch.ids]).toEqual([1, 2, 3, 4, 5, 6]);
+    expect([...batch.mask]).toEqual([0, 0, 1, 1, 0, 1]);
+    expect([...batch.mu]).toEqual([0, 0, -3, -4, 0, -6]);
+    expect([...batch.versions]).toEqual([-1, -1, 3, 3, -1, 3]);
+    expect([...batch.offsets]).toEqual([0, 6]);
+    expect(batch).toMatchObject(options);
+  });
+
+  it("places each turn's score on its last sampled token", () => {
+    expect([...collate([group(0, [twoTurns])], options).rewards]).toEqual([0, 0, 0, 0.5, 0, 2]);
+  });
+
+  it("gives the score of a turn without sampled tokens to the nearest token before it, or after it", () => {
+    const late = { turns: [turn([1], [2]), turn([3], [])], turnScores: [1, 4] };
+    const early = { turns: [turn([1], []), turn([3], [4, 5])], turnScores: [1, 4] };
+    const batch = collate([group(0, [late, early])], options);
+    expect([...batch.rewards]).toEqual([0, 5, 0, 0, 0, 0, 5]);
+  });
+
+  it("does not depend on the order groups arrive in", () => {
+    const groups = [group(2, [twoTurns, twoTurns]), group(0, [twoTurns]), group(1, [twoTurns])];
+    const batch = collate(groups, options);
+    expect([...batch.groups]).toEqual([0, 1, 2, 2]);
+    expect([...batch.members]).toEqual([0, 0, 0, 1]);
+    expect(collate(groups.toReversed(), options)).toEqual(batch);
+  });
+
+  it("leaves out an episode without sampled tokens", () => {
+    const batch = collate([group(0, [{ turns: [turn([1], [])], turnScores: [1] }, twoTurns])], options);
+    expect([...batch.members]).toEqual([1]);
+  });
+
+  it("makes an empty batch of no groups", () => {
+    const batch = collate([], options);
+    expect([...batch.offsets]).toEqual([0]);
+    expect(batch.ids.length).toBe(0);
+  });
+});

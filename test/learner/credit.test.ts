@@ -1,0 +1,47 @@
+import { Schema } from "effect";
+import { describe, expect, it } from "vitest";
+import { AlgorithmSection } from "../../src/config/RunConfig.ts";
+import { trainedTokens } from "../../src/domain/Batch.ts";
+import { credit } from "../../src/learner/credit.ts";
+import { tokenBatch } from "./batch.ts";
+
+const algorithm = Schema.decodeUnknownSync(AlgorithmSection)({});
+const batch = tokenBatch({ seed: 1, lengths: [9, 12, 7, 15], vocabulary: 11, groupSize: 2 });
+const values = Float32Array.from(batch.ids, (id) => id / 11);
+const zeroWhereUntrained = (array: Float32Array) => array.every((value, t) => batch.mask[t] === 1 || value === 0);
+
+describe("credit", () => {
+  it("whitens generalised advantages over the window and keeps returns raw", () => {
+    const credited = credit(batch, values, { algorithm, lossScaling: "none" });
+    const sum = credited.advantages.reduce((a, b) => a + b, 0);
+    const squares = credited.advantages.reduce((a, b) => a + b * b, 0);
+    expect(sum).toBeCloseTo(0, 4);
+    expect(squares / (trainedTokens(batch) - 1)).toBeCloseTo(1, 4);
+    expect(zeroWhereUntrained(credited.advantages) && zeroWhereUntrained(credited.returns)).toBe(true);
+    // with gamma = lambda = 1 the return of a trained token is the reward still to come
+    const last = batch.offsets[1] - 1;
+    expect(credited.returns[last - 1]).toBeCloseTo(batch.rewards[last], 5);
+  });
+
+  it("spreads a group-relative advantage over the sequence's trained tokens", () => {
+    const grpo = { ...algorithm, adv_estimator: "grpo" as const };
+    const credited = credit({ ...batch, rewards: batch.rewards.fill(0).with(8, 1) }, values, {
+      algorithm: grpo,
+      lossScaling: "none",
+    });
+    const first = credited.advantages.subarray(0, 9);
+    expect([...new Set(first)].sort()).toEqual([0, Math.fround(0.5 / (Math.SQRT1_2 + 1e-6))]);
+    expect(credited.returns).toEqual(credited.advantages);
+    expect(credited.values.every((value) => value === 0)).toBe(true);
+    expect(zeroWhereUntrained(credited.advantages)).toBe(true);
+  });
+
+  it("scales advantages, not returns, by the kept share", () => {
+    const whole = credit(batch, values, { algorithm, lossScaling: "none" });
+    const part = credit({ ...batch, keptRatio: 0.25 }, values, { algorithm, lossScaling: "sqrt" });
+    part.advantages.forEach((advantage, t) => {
+      expect(advantage).toBeCloseTo(whole.advantages[t] / 2, 6);
+    });
+    expect(part.returns).toEqual(whole.returns);
+  });
+});
