@@ -1,0 +1,95 @@
+/**
+ * The observation text of board games: cells of a row-major board enter, one of RAGEN's three formats leaves (`grid`: rows of
+ * symbols; `coord`: labelled coordinates; `grid_coord`: both), and the legend that explains exactly what the format shows.
+ */
+import { Schema } from "effect";
+import { field } from "../config/field.ts";
+
+export const observationFormats = ["grid", "coord", "grid_coord"] as const;
+export type ObservationFormat = (typeof observationFormats)[number];
+
+export const observationFormat = field(
+  Schema.Literals(observationFormats),
+  "grid",
+  "Observation: rows of symbols, labelled coordinates, or both.",
+);
+
+export const renderMode = field(Schema.Literals(["text"]), "text", "How states are shown; only text.");
+
+/** One printed character. */
+export const Glyph = Schema.String.check(Schema.isBetweenCodePoints(1, 1), Schema.isPattern(/^\S$/u));
+
+/** RAGEN's `grid_vocab`: meanings by symbol, in place of the standard words. */
+export const gridVocab = field(
+  Schema.Record(Schema.String, Schema.NonEmptyString),
+  {},
+  "Meanings by symbol; a symbol that is not named keeps its standard meaning.",
+);
+
+/** A symbol table whose symbols are pairwise different, or the sentence that says which is not. */
+export const distinctGlyphs = (lookup: Readonly<Record<string, string>>): string | undefined => {
+  const seen = new Map<string, string>();
+  for (const [code, glyph] of Object.entries(lookup)) {
+    const earlier = seen.get(glyph);
+    if (earlier !== undefined) return `cells ${earlier} and ${code} both show "${glyph}"`;
+    seen.set(glyph, code);
+  }
+  return undefined;
+};
+
+/** Rows of `cols` glyphs each, joined by newline. */
+export const gridText = (cols: number, glyphs: readonly string[]): string => {
+  const rows: string[] = [];
+  for (let start = 0; start < glyphs.length; start += cols) rows.push(glyphs.slice(start, start + cols).join(""));
+  return rows.join("\n");
+};
+
+/** A label and its cells, as indices into the row-major board. */
+export type Located = readonly [label: string, cells: readonly number[]];
+
+/** Board size, then one line per label that has cells; coordinates are (row, column) from zero. */
+export const coordinateText = (rows: number, cols: number, located: readonly Located[]): string => {
+  const lines = [`Board size: ${rows} rows x ${cols} cols (zero-indexed).`];
+  for (const [label, cells] of located) {
+    if (cells.length === 0) continue;
+    lines.push(`${label}: ${cells.map((cell) => `(${Math.floor(cell / cols)}, ${cell % cols})`).join(", ")}`);
+  }
+  return lines.join("\n");
+};
+
+/** The observation in a format, from its two parts. */
+export const observationText = (format: ObservationFormat, grid: () => string, coordinates: () => string): string => {
+  switch (format) {
+    case "grid":
+      return grid();
+    case "coord":
+      return coordinates();
+    case "grid_coord":
+      return `Coordinates: \n${coordinates()}\nGrid Map: \n${grid()}`;
+  }
+};
+
+export interface LegendParts {
+  readonly format: ObservationFormat;
+  readonly rows: number;
+  readonly cols: number;
+  /** Symbol and standard meaning of every cell code, in order. */
+  readonly symbols: readonly (readonly [glyph: string, meaning: string])[];
+  /** Meanings that replace the standard ones. */
+  readonly vocab: Readonly<Record<string, string>>;
+}
+
+/** Symbols where symbols are shown, coordinates where coordinates are shown. */
+export const legendText = ({ format, rows, cols, symbols, vocab }: LegendParts): string => {
+  const lines: string[] = [];
+  if (format !== "coord") {
+    lines.push("The meaning of each symbol in the state is:");
+    lines.push(symbols.map(([glyph, meaning]) => `${glyph}: ${vocab[glyph] ?? meaning}`).join(", "));
+  }
+  if (format !== "grid") {
+    lines.push(
+      `Coordinates are (row, column), counted from zero: (0, 0) is the top-left corner, (${rows - 1}, ${cols - 1}) the bottom-right corner.`,
+    );
+  }
+  return lines.join("\n");
+};

@@ -1,0 +1,73 @@
+/** `env_config` of Sokoban; keys and defaults are RAGEN's. `dim_x` (rows) and `dim_y` (columns) override `dim_room`. */
+import { Schema } from "effect";
+import { field, positive, section } from "../../config/field.ts";
+import { distinctGlyphs, Glyph, gridVocab, observationFormat, renderMode } from "../GridText.ts";
+
+/** Cell codes 0..6 to symbols. */
+const GridLookup = Schema.Struct({
+  "0": field(Glyph, "#", "Wall."),
+  "1": field(Glyph, "_", "Empty floor."),
+  "2": field(Glyph, "O", "Target."),
+  "3": field(Glyph, "√", "Box on a target."),
+  "4": field(Glyph, "X", "Box."),
+  "5": field(Glyph, "P", "Player."),
+  "6": field(Glyph, "S", "Player on a target."),
+}).check(Schema.makeFilter(distinctGlyphs));
+
+export const meanings = {
+  "0": "wall",
+  "1": "empty",
+  "2": "target",
+  "3": "box on target",
+  "4": "box",
+  "5": "player",
+  "6": "player on target",
+} as const;
+
+const side = Schema.Int.check(Schema.isBetween({ minimum: 3, maximum: 64 }));
+
+const keys = Schema.Struct({
+  dim_room: field(Schema.Tuple([side, side]), [6, 6], "Rows and columns, the outer wall included."),
+  dim_x: Schema.optionalKey(side.annotate({ description: "Rows; overrides dim_room." })),
+  dim_y: Schema.optionalKey(side.annotate({ description: "Columns; overrides dim_room." })),
+  max_steps: field(positive, 100, "Steps after which the environment itself cuts the episode."),
+  num_boxes: field(positive, 3, "Boxes, and as many targets."),
+  search_depth: field(
+    Schema.Int.check(Schema.isBetween({ minimum: 3, maximum: 100_000 })),
+    300,
+    "Depth of the reverse play that moves the boxes off their targets.",
+  ),
+  observation_format: observationFormat,
+  render_mode: renderMode,
+  grid_lookup: section(GridLookup, "Symbol of each cell code."),
+  grid_vocab: gridVocab,
+});
+
+interface Room {
+  readonly dim_room: readonly [number, number];
+  readonly dim_x?: number;
+  readonly dim_y?: number;
+}
+
+export const roomSize = (config: Room): readonly [rows: number, cols: number] => [
+  config.dim_x ?? config.dim_room[0],
+  config.dim_y ?? config.dim_room[1],
+];
+
+/** Most boxes a room can hold: two interior cells stay free, and a search state (player, boxes) fits an exact integer. */
+export const mostBoxes = (rows: number, cols: number): number => {
+  const interior = (rows - 2) * (cols - 2);
+  return Math.min(interior - 2, Math.floor((53 - Math.log2(interior)) / Math.log2(2 * interior)));
+};
+
+export const SokobanConfig = keys.check(
+  Schema.makeFilter((config) => {
+    const [rows, cols] = roomSize(config);
+    const most = mostBoxes(rows, cols);
+    if (most < 1)
+      return { path: ["dim_room"], issue: `a ${rows}x${cols} room has no space for a box, a target and the player` };
+    if (config.num_boxes > most) return { path: ["num_boxes"], issue: `at most ${most} in a ${rows}x${cols} room` };
+    return undefined;
+  }),
+);
+export type SokobanConfig = typeof SokobanConfig.Type;
