@@ -7,7 +7,7 @@ import type { Graph, Tensor } from "./Graph.ts";
 import { expand, reshape } from "./Layout.ts";
 import { gemm } from "./Linear.ts";
 import type { DType } from "./Onnx.ts";
-import { canonical, count, type Dim, equal, ShapeError } from "./Shape.ts";
+import { axisOf, canonical, count, type Dim, equal, ShapeError } from "./Shape.ts";
 
 /** Rows above which an embedding's gradient is scattered. */
 const ONE_HOT_ROWS = 1024;
@@ -35,23 +35,20 @@ export const oneHot = (indices: Tensor, size: number): Tensor =>
 /** Rows of a [rows, width] table: the result is [...indices, width]. */
 export const gather = (table: Tensor, indices: Tensor): Tensor => {
   const [rows, width] = table.shape;
-  if (table.shape.length !== 2 || typeof rows !== "number" || width === undefined)
-    throw new ShapeError(
-      "gather",
-      [table.shape, indices.shape],
-      "the table must be [rows, width] with a fixed row count",
-    );
+  if (table.shape.length !== 2 || rows === undefined || width === undefined)
+    throw new ShapeError("gather", [table.shape, indices.shape], "the table must be [rows, width]");
   return table.graph.node({
     type: "Gather",
     inputs: [table, indices],
     attributes: { axis: { int: 0 } },
     outputs: [{ dtype: table.dtype, shape: [...indices.shape, width] }],
     vjp: ([g]) => {
-      if (g === undefined) return [];
+      if (g === undefined) return undefined;
       const total = count(indices.shape);
       const flat = reshape(indices, [total]);
       const gradient = reshape(g, [total, width]);
-      if (rows <= ONE_HOT_ROWS) return [gemm(oneHot(flat, rows), gradient, { transA: true })];
+      if (typeof rows === "number" && rows <= ONE_HOT_ROWS)
+        return [gemm(oneHot(flat, rows), gradient, { transA: true })];
       const zeros = expand(table.graph.constant(0, table.dtype), table.shape);
       return [scatterRows(zeros, flat, gradient)];
     },
@@ -82,4 +79,24 @@ export const takeAlong = (x: Tensor, indices: Tensor): Tensor => {
     vjp: ([g]) => [g && where(equals(columns, iota(x.graph, size, columns.dtype)), g, 0)],
   })[0]!;
   return reshape(taken, indices.shape);
+};
+
+/**
+ * `x` with `rows` written over it along `axis`, for each leading entry from its own position: the way new keys enter a
+ * cache. x [batch, ..., size, ...], rows the same with fewer on `axis`, starts int64 [batch]. No gradient.
+ */
+export const writeAt = (x: Tensor, rows: Tensor, starts: Tensor, axis: number): Tensor => {
+  const at = axisOf("writeAt", x.shape, axis);
+  if (!equal(x.shape.with(at, 0), rows.shape.with(at, 0)) || !equal(starts.shape, [x.shape[0]!]))
+    throw new ShapeError(
+      "writeAt",
+      [x.shape, rows.shape, starts.shape],
+      "rows must fit x off the axis, starts its first axis",
+    );
+  return x.graph.node({
+    type: "TensorScatter",
+    inputs: [x, rows, starts],
+    attributes: { axis: { int: at } },
+    outputs: [{ dtype: x.dtype, shape: x.shape }],
+  })[0]!;
 };

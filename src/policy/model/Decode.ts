@@ -1,0 +1,153 @@
+/**
+ * Generation as three models over one set of weights: `prefillModel` starts rows, `extendModel` appends several tokens to cached
+ * rows, `stepModel` appends one. Caches are inputs [batch, kvHeads, capacity, headDim] per layer that the runtime takes
+ * without a copy; outputs are the logits after the last new token of each row and the new keys and values alone, which the
+ * caller writes into its cache at the row's length.
+ * Invariants: what a cache holds at and beyond a row's length is never read into a result (it must be finite), and with one
+ * intra-op thread and two rows or more, a row's bits depend neither on the other rows nor on the capacity (multiples of 32).
+ */
+import { add, less, lessOrEqual, minimum, mul, sub, where } from "../../tensor/Elementwise.ts";
+import { Graph, type Tensor } from "../../tensor/Graph.ts";
+import { gather, iota, takeAlong, writeAt } from "../../tensor/Indexing.ts";
+import { expand, reshape } from "../../tensor/Layout.ts";
+import { matmul } from "../../tensor/Linear.ts";
+import { softmax } from "../../tensor/Reduction.ts";
+import { type Dim, product } from "../../tensor/Shape.ts";
+import { causalAttention } from "../../tensor/Transformer.ts";
+import { parameters, type Qwen2Config } from "./Architecture.ts";
+import { decoder, logits, mergeQueries, splitHeads, splitQueries, weightInputs } from "./Qwen2.ts";
+
+/** Names of a layer's cache inputs and outputs. */
+export const pastKeys = (layer: number): string => `past.${layer}.keys`;
+export const pastValues = (layer: number): string => `past.${layer}.values`;
+export const newKeys = (layer: number): string => `new.${layer}.keys`;
+export const newValues = (layer: number): string => `new.${layer}.values`;
+
+const MASKED = -1e30;
+
+interface Cache {
+  readonly keys: Tensor;
+  readonly values: Tensor;
+}
+
+const cacheInputs = (graph: Graph, config: Qwen2Config): readonly Cache[] =>
+  Array.from({ length: config.layers }, (_, layer) => {
+    const shape = ["batch", config.kvHeads, "capacity", config.headDim];
+    return {
+      keys: graph.input(pastKeys(layer), "float32", shape),
+      values: graph.input(pastValues(layer), "float32", shape),
+    };
+  });
+
+/** Rows of hidden [batch * time, width] at column `lengths - 1` of each batch row. */
+const lastRows = (hidden: Tensor, lengths: Tensor, time: Dim): Tensor => {
+  const { graph } = hidden;
+  const first = mul(iota(graph, lengths.shape[0]!), reshape(graph.size(time), []));
+  return gather(hidden, sub(add(first, lengths), 1));
+};
+
+const outputCache = (graph: Graph, layer: number, keys: Tensor, values: Tensor): void => {
+  graph.output(newKeys(layer), keys);
+  graph.output(newValues(layer), values);
+};
+
+/** Inputs: weights, ids int64 [batch, time] right padded, lengths int64 [batch]. Outputs: logits [batch, vocab], new caches. */
+export const prefillModel = (config: Qwen2Config): Uint8Array => {
+  const graph = new Graph("prefill");
+  const weights = weightInputs(graph, parameters(config));
+  const ids = graph.input("ids", "int64", ["batch", "time"]);
+  const lengths = graph.input("lengths", "int64", ["batch"]);
+  const hidden = decoder(config, weights, ids, graph.constant([0], "int64"), (projections) => {
+    const keys = splitHeads(config, projections.keys);
+    const values = splitHeads(config, projections.values);
+    outputCache(graph, projections.layer, keys, values);
+    return mergeQueries(config, causalAttention(splitQueries(config, projections.queries), keys, values));
+  });
+  graph.output("logits", logits(weights, lastRows(hidden, lengths, "time")));
+  return graph.toOnnx();
+};
+
+/**
+ * Inputs: weights, ids int64 [batch, time] right padded, lengths int64 [batch] (valid new tokens, 1 or more), pastLengths
+ * int64 [batch], caches with pastLengths + time <= capacity. Outputs: logits [batch, vocab], new caches [.., time, ..].
+ */
+export const extendModel = (config: Qwen2Config): Uint8Array => {
+  const graph = new Graph("extend");
+  const weights = weightInputs(graph, parameters(config));
+  const ids = graph.input("ids", "int64", ["batch", "time"]);
+  const lengths = graph.input("lengths", "int64", ["batch"]);
+  const pastLengths = graph.input("pastLengths", "int64", ["batch"]);
+  const caches = cacheInputs(graph, config);
+  const columns = add(reshape(pastLengths, ["batch", 1]), iota(graph, "time"));
+  // padding may run past the rotary tables
+  const positions = minimum(columns, config.maxPositions - 1);
+  const visible = lessOrEqual(iota(graph, "capacity"), reshape(columns, ["batch", 1, 1, "time", 1]));
+  const mask = where(visible, graph.constant(0), graph.constant(MASKED));
+  const groups = config.heads / config.kvHeads;
+  const { kvHeads, headDim } = config;
+  const hidden = decoder(config, weights, ids, positions, ({ layer, ...projections }) => {
+    const newK = splitHeads(config, projections.keys);
+    const newV = splitHeads(config, projections.values);
+    outputCache(graph, layer, newK, newV);
+    const cache = caches[layer]!;
+    const keys = writeAt(cache.keys, newK, pastLengths, 2);
+    const values = writeAt(cache.values, newV, pastLengths, 2);
+    const rows = product(groups, "time");
+    const queries = reshape(splitQueries(config, projections.queries), ["batch", kvHeads, rows, headDim]);
+    const scores = matmul(queries, keys, { transB: true, scale: headDim ** -0.5 });
+    const spread = ["batch", kvHeads, groups, "time", "capacity"];
+    const attention = softmax(add(reshape(scores, spread), mask));
+    const mixed = matmul(reshape(attention, ["batch", kvHeads, rows, "capacity"]), values);
+    return mergeQueries(config, reshape(mixed, ["batch", kvHeads, groups, "time", headDim]));
+  });
+  graph.output("logits", logits(weights, lastRows(hidden, lengths, "time")));
+  return graph.toOnnx();
+};
+
+/**
+ * Inputs: weights, ids int64 [batch], pastLengths int64 [batch], caches with pastLengths < capacity.
+ * Outputs: logits [batch, vocab], new caches [batch, kvHeads, 1, headDim].
+ * The score of the new token takes its place among those of the cache, whose rows are therefore never copied.
+ */
+export const stepModel = (config: Qwen2Config): Uint8Array => {
+  const graph = new Graph("step");
+  const weights = weightInputs(graph, parameters(config));
+  const ids = graph.input("ids", "int64", ["batch"]);
+  const pastLengths = graph.input("pastLengths", "int64", ["batch"]);
+  const caches = cacheInputs(graph, config);
+  const { kvHeads, headDim } = config;
+  const groups = config.heads / kvHeads;
+  const scale = headDim ** -0.5;
+  const position = iota(graph, "capacity");
+  const length = reshape(pastLengths, ["batch", 1, 1, 1]);
+  const past = less(position, length);
+  const beyond = where(lessOrEqual(position, length), graph.constant(0), graph.constant(MASKED));
+  const column = expand(length, ["batch", kvHeads, groups, 1]);
+  const hidden = decoder(
+    config,
+    weights,
+    reshape(ids, ["batch", 1]),
+    reshape(pastLengths, ["batch", 1]),
+    (projections) => {
+      const one = (x: Tensor, heads: number): Tensor => reshape(x, ["batch", kvHeads, heads, headDim]);
+      const queries = one(projections.queries, groups);
+      const keys = one(projections.keys, 1);
+      const values = one(projections.values, 1);
+      outputCache(graph, projections.layer, keys, values);
+      const cache = caches[projections.layer]!;
+      const old = matmul(queries, cache.keys, { transB: true, scale });
+      const own = matmul(queries, keys, { transB: true, scale });
+      const attention = softmax(add(where(past, old, own), beyond));
+      const ownShare = reshape(takeAlong(attention, reshape(column, ["batch", kvHeads, groups])), [
+        "batch",
+        kvHeads,
+        groups,
+        1,
+      ]);
+      const mixed = add(matmul(where(past, attention, 0), cache.values), mul(ownShare, values));
+      return reshape(mixed, ["batch", config.heads * headDim]);
+    },
+  );
+  graph.output("logits", logits(weights, hidden));
+  return graph.toOnnx();
+};

@@ -1,0 +1,45 @@
+/** A random Qwen2 small enough for every test, and feeds of its weights. */
+import { stream } from "../../../src/domain/Random.ts";
+import { type ParameterSpec, parameters, type Qwen2Config } from "../../../src/policy/model/Architecture.ts";
+import { initialise, type Parameters } from "../../../src/policy/model/Parameters.ts";
+import { type Feeds, float32 } from "../../tensor/session.ts";
+
+export const tiny: Qwen2Config = {
+  vocabSize: 23,
+  hiddenSize: 16,
+  intermediateSize: 24,
+  layers: 2,
+  heads: 4,
+  kvHeads: 2,
+  headDim: 8,
+  rmsNormEps: 1e-6,
+  ropeTheta: 1000,
+  maxPositions: 128,
+  tieEmbedding: true,
+};
+
+export const draws = (seed: number) => stream({ seed, purpose: "initialisation", counters: [] });
+
+/** Weights far from zero, biases and norms included, so that no part of the model is idle. */
+export const randomWeights = (specs: readonly ParameterSpec[] = parameters(tiny), seed = 1): Parameters => {
+  const random = draws(seed);
+  const weights = initialise(specs, random, 0.3);
+  for (let i = 0; i < weights.flat.length; i += 1) weights.flat[i]! += 0.1 * random.normal();
+  return weights;
+};
+
+export const weightFeeds = ({ specs, tensors }: Parameters): Feeds =>
+  Object.fromEntries(specs.map(({ name, shape }, index) => [name, float32(shape, tensors[index]!)]));
+
+export const randomIds = (count: number, seed = 2): readonly number[] => {
+  const random = draws(seed);
+  return Array.from({ length: count }, () => random.int(tiny.vocabSize));
+};
+
+/** log softmax of one row of logits. */
+export const logProbabilities = (logits: ArrayLike<number>): readonly number[] => {
+  const list = Array.from(logits);
+  const top = Math.max(...list);
+  const total = top + Math.log(list.reduce((sum, value) => sum + Math.exp(value - top), 0));
+  return list.map((value) => value - total);
+};
