@@ -1,0 +1,91 @@
+/**
+ * A model as a Hugging Face folder: config.json, model.safetensors and the tokenizer's two files, loadable by transformers. Read to
+ * start a run, written at its checkpoints. Invariant: what was read and written again has the same tensors, names and tokenizer.
+ */
+
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { Effect } from "effect";
+import {
+  readJsonObject,
+  read as readTokenizerFiles,
+  type TokenizerFiles,
+  write as writeTokenizerFiles,
+} from "../../tokenizer/TokenizerFiles.ts";
+import { parameters as specsOf } from "../Architecture.ts";
+import type { Parameters } from "../Parameters.ts";
+import { replaceText } from "./AtomicWrite.ts";
+import { type CheckpointError, checkpointError } from "./CheckpointError.ts";
+import type { FloatFormat } from "./FloatFormat.ts";
+import { decodeConfig, encodeConfig, encodeGenerationConfig, type ModelConfig } from "./ModelConfig.ts";
+import { readParameters, writeParameters } from "./ParameterFile.ts";
+
+export interface Checkpoint extends ModelConfig {
+  readonly parameters: Parameters;
+  /** The number format of the file; parameters are float32 in memory. */
+  readonly format: FloatFormat;
+  readonly tokenizer: TokenizerFiles;
+}
+
+const exists = (path: string): Effect.Effect<boolean> =>
+  Effect.promise(() =>
+    access(path).then(
+      () => true,
+      () => false,
+    ),
+  );
+
+/** Layouts of weights that are not one model.safetensors, and what to do about them. */
+const otherLayouts = [
+  [
+    "model.safetensors.index.json",
+    "the weights are split over several files; save them in one (max_shard_size above their size)",
+  ],
+  ["pytorch_model.bin", "the weights are pickled; save them as safetensors (safe_serialization)"],
+  ["adapter_model.safetensors", "it holds an adapter; merge it into its base model first"],
+] as const;
+
+const explainMissingWeights = Effect.fnUntraced(function* (folder: string, error: CheckpointError) {
+  if (error.reason !== "missing_file") return yield* error;
+  for (const [file, advice] of otherLayouts) {
+    if (yield* exists(join(folder, file))) return yield* checkpointError(join(folder, file), "unsupported", advice);
+  }
+  return yield* error;
+});
+
+/** The folder's sizes and token ids without its weights. Fails with `CheckpointError`. */
+export const readModelConfig = Effect.fnUntraced(function* (
+  folder: string,
+): Effect.fn.Return<ModelConfig, CheckpointError> {
+  const path = join(folder, "config.json");
+  if (!(yield* exists(folder))) return yield* checkpointError(folder, "missing_file", "no such folder");
+  return yield* decodeConfig(yield* readJsonObject(path), path);
+});
+
+/** Reads the whole folder. Fails with `CheckpointError` naming the file, tensor or key and what is supported. */
+export const readCheckpoint = Effect.fn("HuggingFaceFolder.readCheckpoint")(function* (
+  folder: string,
+): Effect.fn.Return<Checkpoint, CheckpointError> {
+  const model = yield* readModelConfig(folder);
+  const tokenizer = yield* readTokenizerFiles(folder);
+  // Some writers store the tied output matrix a second time; it equals the embedding.
+  const weights = yield* readParameters(join(folder, "model.safetensors"), specsOf(model.config), {
+    ignored: ["lm_head.weight"],
+  }).pipe(Effect.catch((error) => explainMissingWeights(folder, error)));
+  return { ...model, ...weights, tokenizer };
+});
+
+/**
+ * Writes the folder's files, each beside and renamed. For a folder that appears whole or not at all, call it inside
+ * `AtomicWrite.replaceFolder`. Fails with `CheckpointError`.
+ */
+export const writeCheckpoint = Effect.fn("HuggingFaceFolder.writeCheckpoint")(function* (
+  folder: string,
+  { parameters, format, tokenizer, ...model }: Checkpoint,
+): Effect.fn.Return<void, CheckpointError> {
+  const text = (contents: object) => `${JSON.stringify(contents, null, 2)}\n`;
+  yield* writeParameters(join(folder, "model.safetensors"), parameters, { format });
+  yield* writeTokenizerFiles(folder, tokenizer);
+  yield* replaceText(join(folder, "generation_config.json"), text(encodeGenerationConfig(model.tokens)));
+  yield* replaceText(join(folder, "config.json"), text(encodeConfig(model, format)));
+});

@@ -1,0 +1,97 @@
+/**
+ * One safetensors file of exactly the parameters a list of specs names: a model's, or a critic's with its value head.
+ * Invariant: a file that reads has every named tensor in its shape and no other; the values land in one flat buffer.
+ */
+import { Effect } from "effect";
+import { type ParameterSpec, parameterCount } from "../Architecture.ts";
+import { type Parameters, parametersOf } from "../Parameters.ts";
+import { type CheckpointError, checkpointError } from "./CheckpointError.ts";
+import type { FloatFormat } from "./FloatFormat.ts";
+import {
+  commonFormat,
+  type Entry,
+  type Header,
+  readInto,
+  type Tensor,
+  type WriteOptions,
+  write,
+} from "./Safetensors.ts";
+
+export interface ReadOptions {
+  /** Tensors that may be in the file and are not read. */
+  readonly ignored?: readonly string[];
+}
+
+/** "a", "b" and 5 more */
+const naming = (names: readonly string[]): string => {
+  const shown = names.slice(0, 3).map((name) => `"${name}"`);
+  return shown.join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
+};
+
+const fault = (
+  path: string,
+  header: Header,
+  specs: readonly ParameterSpec[],
+  ignored: readonly string[],
+): CheckpointError | undefined => {
+  const present = new Map(header.entries.map((entry) => [entry.name, entry]));
+  const wanted = new Set(specs.map((spec) => spec.name));
+  const missing = specs.filter((spec) => !present.has(spec.name)).map((spec) => spec.name);
+  if (missing.length > 0) return checkpointError(path, "missing_tensor", `it lacks ${naming(missing)}`);
+  const unexpected = [...present.keys()].filter((name) => !wanted.has(name) && !ignored.includes(name));
+  if (unexpected.length > 0) {
+    return checkpointError(path, "unexpected_tensor", `it holds ${naming(unexpected)}, which this model does not have`);
+  }
+  for (const { name, shape } of specs) {
+    const found = present.get(name)?.shape ?? [];
+    if (found.length !== shape.length || found.some((size, axis) => size !== shape[axis])) {
+      const detail = `tensor "${name}" has shape [${found.join(", ")}], the config asks for [${shape.join(", ")}]`;
+      return checkpointError(path, "wrong_shape", detail);
+    }
+  }
+  return undefined;
+};
+
+export interface ParameterFile {
+  readonly parameters: Parameters;
+  /** The number format on disk; in memory it is float32. */
+  readonly format: FloatFormat;
+}
+
+/** Reads the parameters of `specs`. Fails with `CheckpointError`, before any value is read where the header tells. */
+export const readParameters = (
+  path: string,
+  specs: readonly ParameterSpec[],
+  { ignored = [] }: ReadOptions = {},
+): Effect.Effect<ParameterFile, CheckpointError> =>
+  Effect.suspend(() => {
+    let parameters: Parameters | undefined;
+    const place = (header: Header) => {
+      const found = fault(path, header, specs, ignored);
+      if (found !== undefined) return found;
+      // Allocated only now: a wrong config cannot ask for memory the file does not justify.
+      const made = parametersOf(specs, new Float32Array(parameterCount(specs)));
+      parameters = made;
+      const views = new Map(specs.map(({ name }, index) => [name, made.tensors[index]]));
+      return (entry: Entry) => views.get(entry.name);
+    };
+    return readInto(path, place).pipe(
+      Effect.map((header) => ({
+        parameters: parameters ?? parametersOf(specs),
+        format: commonFormat(header.entries),
+      })),
+    );
+  });
+
+/** Writes the parameters under their names, beside and renamed. Fails with `CheckpointError`. */
+export const writeParameters = (
+  path: string,
+  { specs, tensors }: Parameters,
+  options: WriteOptions = {},
+): Effect.Effect<void, CheckpointError> => {
+  const named = specs.map(({ name, shape }, index): readonly [string, Tensor] => [
+    name,
+    { shape, data: tensors[index]! },
+  ]);
+  return write(path, new Map(named), options);
+};

@@ -1,0 +1,64 @@
+/**
+ * The bytes a token id stands for, in both families that keep text exact: byte-level BPE (each byte is spelled by one printable
+ * character) and byte fallback (`<0xNN>` tokens beside ordinary text). Invariant: the bytes of the ids of a text, end to end, are the
+ * text's UTF-8, so that matching on bytes is matching on what a reader sees, also across ids that split a character.
+ */
+
+/** How a vocabulary spells bytes. */
+export type ByteSpelling = "byte_level" | "byte_fallback";
+
+export interface VocabularyView {
+  readonly spelling: ByteSpelling;
+  /** Number of ids, holes included. */
+  readonly size: number;
+  readonly tokenOf: (id: number) => string | undefined;
+  /** Added tokens are spelled literally in either family. */
+  readonly isAdded: (id: number) => boolean;
+}
+
+/** Bytes of an id; empty for an id no token has. The array is shared: do not write to it. */
+export type BytesOf = (id: number) => Uint8Array;
+
+/** The character that spells each byte: printable Latin-1 stands for itself, the rest for 256, 257, … in order. */
+export const characterOfByte: readonly string[] = (() => {
+  const printable = (byte: number) => (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xff && byte !== 0xad);
+  let next = 256;
+  return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(printable(byte) ? byte : next++));
+})();
+
+const byteOfCharacter: ReadonlyMap<string, number> = new Map(
+  characterOfByte.map((character, byte) => [character, byte]),
+);
+
+const utf8 = new TextEncoder();
+const none = new Uint8Array();
+const fallbackToken = /^<0x([0-9A-Fa-f]{2})>$/;
+
+const byteLevelBytes = (token: string): Uint8Array => {
+  const bytes = Array.from(token, (character) => byteOfCharacter.get(character));
+  // A token with a character outside the map was spelled literally.
+  return bytes.every((byte) => byte !== undefined) ? Uint8Array.from(bytes) : utf8.encode(token);
+};
+
+const fallbackBytes = (token: string): Uint8Array => {
+  const hexadecimal = fallbackToken.exec(token)?.[1];
+  // U+2581 is how SentencePiece writes a space.
+  return hexadecimal === undefined
+    ? utf8.encode(token.replaceAll("▁", " "))
+    : Uint8Array.of(Number.parseInt(hexadecimal, 16));
+};
+
+/** Looks bytes up lazily and remembers them: a large vocabulary costs only what is used of it. */
+export const make = ({ spelling, size, tokenOf, isAdded }: VocabularyView): BytesOf => {
+  const known = new Array<Uint8Array | undefined>(size);
+  const spell = spelling === "byte_level" ? byteLevelBytes : fallbackBytes;
+  return (id) => {
+    if (!(id >= 0 && id < size)) return none;
+    const found = known[id];
+    if (found !== undefined) return found;
+    const token = tokenOf(id);
+    const bytes = token === undefined ? none : isAdded(id) ? utf8.encode(token) : spell(token);
+    known[id] = bytes;
+    return bytes;
+  };
+};

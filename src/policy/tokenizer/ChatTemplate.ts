@@ -1,0 +1,81 @@
+/**
+ * Renders a chat piece by piece: the opening before the first reply, then only what lies between two replies. Earlier ids are never
+ * rendered again, because a template applied to the whole chat may split text differently and drop or add what was not sampled.
+ * Invariant: opening + reply + bridge + reply + …, each reply ending in `endId`, spells the style's whole chat; text from the system,
+ * the user or an environment can never close a turn or open another.
+ */
+import { Effect } from "effect";
+import { type CheckpointError, checkpointError } from "../model/checkpoint/CheckpointError.ts";
+import type { ChatStyle, TextPart, Tokenizer } from "./Tokenizer.ts";
+
+export interface ChatTemplate {
+  /** Ids up to the first reply. An empty `system` leaves that message out; `replyPrefix` is put into the model's mouth. */
+  readonly opening: (system: string, user: string, replyPrefix?: string) => Int32Array;
+  /** Ids between a reply that ended with `endId` and the next reply. */
+  readonly bridge: (nextUser: string, replyPrefix?: string) => Int32Array;
+  /** The token that ends a reply. */
+  readonly endId: number;
+}
+
+interface Markers {
+  readonly system: readonly [open: string, close: string];
+  readonly user: readonly [open: string, close: string];
+  readonly assistant: string;
+  readonly end: string;
+  /** What the style writes after the end of a reply. */
+  readonly afterReply: string;
+}
+
+const markers: Readonly<Record<ChatStyle, Markers>> = {
+  chatml: {
+    system: ["<|im_start|>system\n", "<|im_end|>\n"],
+    user: ["<|im_start|>user\n", "<|im_end|>\n"],
+    assistant: "<|im_start|>assistant\n",
+    end: "<|im_end|>",
+    afterReply: "\n",
+  },
+  compact: {
+    system: ["<|system|>", ""],
+    user: ["<|user|>", ""],
+    assistant: "<|assistant|>",
+    end: "<|im_end|>",
+    afterReply: "",
+  },
+};
+
+const needed: Readonly<Record<ChatStyle, readonly string[]>> = {
+  chatml: ["<|im_start|>", "<|im_end|>"],
+  compact: ["<|system|>", "<|user|>", "<|assistant|>", "<|im_end|>"],
+};
+
+const own = (text: string): TextPart => ({ text, untrusted: false });
+const given = (text: string): TextPart => ({ text, untrusted: true });
+
+/** The template of `style` over `tokenizer`'s ids. Fails with `CheckpointError` where the tokenizer lacks the style's markers. */
+export const make = (
+  tokenizer: Tokenizer,
+  style: ChatStyle = tokenizer.chatStyle,
+): Effect.Effect<ChatTemplate, CheckpointError> => {
+  const { system, user, assistant, end, afterReply } = markers[style];
+  const missing = needed[style].filter((marker) => !tokenizer.specials.has(marker));
+  const endId = tokenizer.specials.get(end);
+  if (missing.length > 0 || endId === undefined) {
+    const detail = `the chat style "${style}" needs the special tokens ${missing.join(", ")}, which this tokenizer does not have`;
+    return Effect.fail(checkpointError("tokenizer.json", "unsupported", detail));
+  }
+  const userTurn = (text: string, replyPrefix: string): readonly TextPart[] => [
+    own(user[0]),
+    given(text),
+    own(user[1] + assistant + replyPrefix),
+  ];
+  return Effect.succeed({
+    opening: (systemText, userText, replyPrefix = "") =>
+      tokenizer.encodeParts([
+        ...(systemText === "" ? [] : [own(system[0]), given(systemText), own(system[1])]),
+        ...userTurn(userText, replyPrefix),
+      ]),
+    bridge: (nextUser, replyPrefix = "") =>
+      tokenizer.encodeParts([own(afterReply), ...userTurn(nextUser, replyPrefix)]),
+    endId,
+  });
+};

@@ -1,0 +1,154 @@
+/**
+ * Text to ids and back, by the tokenizer a checkpoint folder carries. No special token is ever added: what a prompt holds is spelled
+ * by the chat template. Invariant: `decode(ids)` is the UTF-8 reading of the bytes of `ids` end to end.
+ */
+import { Tokenizer as Library } from "@huggingface/tokenizers";
+import { Effect } from "effect";
+import { type CheckpointError, checkpointError } from "../model/checkpoint/CheckpointError.ts";
+import * as ByteDecoder from "./ByteDecoder.ts";
+import { isJsonObject, type JsonObject, read, type TokenizerFiles } from "./TokenizerFiles.ts";
+
+/** How turns are written: ChatML as Qwen2 has it, or the nano model's one-token role markers. */
+export const chatStyles = ["chatml", "compact"] as const;
+export type ChatStyle = (typeof chatStyles)[number];
+
+export interface Tokenizer {
+  /** Ids of `text`; a special token spelled in it becomes that token. */
+  readonly encode: (text: string) => Int32Array;
+  /** Ids of a text whose parts come from different hands: special tokens spelled inside an `untrusted` part stay plain text. */
+  readonly encodeParts: (parts: readonly TextPart[]) => Int32Array;
+  /** Text of `ids`, special tokens included; bytes that are no UTF-8 become U+FFFD. */
+  readonly decode: (ids: Iterable<number>) => string;
+  readonly bytesOf: ByteDecoder.BytesOf;
+  readonly tokenId: (token: string) => number | undefined;
+  /** The end token tokenizer_config.json names. A reply of a chat ends with the chat template's, which may be another. */
+  readonly eosId: number;
+  readonly specials: ReadonlyMap<string, number>;
+  /** One more than the largest id. A model's embedding may have more rows. */
+  readonly vocabSize: number;
+  readonly chatStyle: ChatStyle;
+  /** What it was made of, to be written into the checkpoints trained from here. */
+  readonly files: TokenizerFiles;
+}
+
+export interface TextPart {
+  readonly text: string;
+  readonly untrusted: boolean;
+}
+
+const decoderTypes = (decoder: unknown): readonly unknown[] => {
+  if (!isJsonObject(decoder)) return [];
+  return Array.isArray(decoder.decoders) ? decoder.decoders.flatMap(decoderTypes) : [decoder.type];
+};
+
+const spellingOf = (tokenizerJson: JsonObject): ByteDecoder.ByteSpelling | undefined => {
+  const types = decoderTypes(tokenizerJson.decoder);
+  if (types.includes("ByteLevel")) return "byte_level";
+  return types.includes("ByteFallback") ? "byte_fallback" : undefined;
+};
+
+/** A special token in tokenizer_config.json is a string or an object with its content. */
+const contentOf = (token: unknown): string | undefined => {
+  if (typeof token === "string") return token;
+  return isJsonObject(token) && typeof token.content === "string" ? token.content : undefined;
+};
+
+const chatStyleOf = (config: JsonObject, path: string): ChatStyle | CheckpointError => {
+  const named = config.millrace_chat_style;
+  if (named === undefined) return "chatml";
+  const style = chatStyles.find((candidate) => candidate === named);
+  const choices = chatStyles.join(", ");
+  return (
+    style ??
+    checkpointError(path, "bad_config", `millrace_chat_style is ${JSON.stringify(named)}; choices are ${choices}`)
+  );
+};
+
+/** Positions at which to cut `text` so that no special token is whole in what lies between `from` and `to`. */
+const cutsInside = (text: string, from: number, to: number, specials: readonly string[]): number[] => {
+  const cuts: number[] = [];
+  for (let at = from; at < to; at++) {
+    if (specials.some((special) => text.startsWith(special, at))) cuts.push(at + 1);
+  }
+  return cuts;
+};
+
+/** A tokenizer from its two files; `path` names them in errors. Fails with `CheckpointError`. */
+export const make = (files: TokenizerFiles, path = "tokenizer.json"): Effect.Effect<Tokenizer, CheckpointError> =>
+  Effect.gen(function* () {
+    const { tokenizerJson, tokenizerConfig } = files;
+    const spelling = spellingOf(tokenizerJson);
+    if (spelling === undefined) {
+      return yield* checkpointError(
+        path,
+        "unsupported",
+        `its decoder is ${JSON.stringify(decoderTypes(tokenizerJson.decoder))}; byte-level BPE and byte fallback are supported`,
+      );
+    }
+    const library = yield* Effect.try({
+      // The library takes absent parts only when they are spelled as null.
+      try: () =>
+        new Library({ normalizer: null, pre_tokenizer: null, post_processor: null, ...tokenizerJson }, tokenizerConfig),
+      catch: (cause) => checkpointError(path, "bad_config", cause instanceof Error ? cause.message : String(cause)),
+    });
+    const added = library.get_added_tokens_decoder();
+    const specials = new Map([...added].filter(([, token]) => token.special).map(([id, token]) => [token.content, id]));
+    const specialTexts = [...specials.keys()];
+    let vocabSize = 0;
+    for (const id of library.get_vocab().values()) vocabSize = Math.max(vocabSize, id + 1);
+    const eosToken = contentOf(tokenizerConfig.eos_token);
+    const eosId = eosToken === undefined ? undefined : library.token_to_id(eosToken);
+    if (eosId === undefined) {
+      return yield* checkpointError(
+        path,
+        "bad_config",
+        `tokenizer_config.json names no known eos_token (${eosToken ?? "absent"})`,
+      );
+    }
+    const chatStyle = chatStyleOf(tokenizerConfig, path);
+    if (typeof chatStyle !== "string") return yield* chatStyle;
+
+    const idsOf = (text: string): readonly number[] =>
+      text === "" ? [] : library.encode(text, { add_special_tokens: false }).ids;
+    const encodeParts = (parts: readonly TextPart[]): Int32Array => {
+      const text = parts.map((part) => part.text).join("");
+      const pieces: (readonly number[])[] = [];
+      let partStart = 0;
+      let pieceStart = 0;
+      for (const part of parts) {
+        const partEnd = partStart + part.text.length;
+        for (const cut of part.untrusted ? cutsInside(text, partStart, partEnd, specialTexts) : []) {
+          pieces.push(idsOf(text.slice(pieceStart, cut)));
+          pieceStart = cut;
+        }
+        partStart = partEnd;
+      }
+      pieces.push(idsOf(text.slice(pieceStart)));
+      return Int32Array.from(pieces.flat());
+    };
+    return {
+      encode: (text) => Int32Array.from(idsOf(text)),
+      encodeParts,
+      decode: (ids) => {
+        const known = Array.from(ids).filter((id) => library.id_to_token(id) !== undefined);
+        if (known.length === 0) return "";
+        return library.decode(known, { skip_special_tokens: false, clean_up_tokenization_spaces: false });
+      },
+      bytesOf: ByteDecoder.make({
+        spelling,
+        size: vocabSize,
+        tokenOf: (id) => library.id_to_token(id),
+        isAdded: (id) => added.has(id),
+      }),
+      tokenId: (token) => library.token_to_id(token),
+      eosId,
+      specials,
+      vocabSize,
+      chatStyle,
+      files,
+    };
+  });
+
+/** The tokenizer of a checkpoint folder. Fails with `CheckpointError`. */
+export const load = (folder: string): Effect.Effect<Tokenizer, CheckpointError> =>
+  Effect.flatMap(read(folder), (files) => make(files, folder));
