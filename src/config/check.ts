@@ -1,0 +1,129 @@
+/**
+ * What no single key can say: relations between keys of a decoded run file. A config goes in, one line per problem comes out, each
+ * naming a key, its value and what would be valid.
+ */
+import { byNearest } from "./nearest.ts";
+import type { RunConfig } from "./RunConfig.ts";
+
+type Check = (config: RunConfig) => readonly string[];
+
+const when = (condition: boolean, line: () => string): readonly string[] => (condition ? [line()] : []);
+
+/** `groups` split as evenly as whole numbers allow, the first tags taking the rest. */
+export const evenly = (groups: number, tags: number): readonly number[] =>
+  Array.from({ length: tags }, (_, index) => Math.floor(groups / tags) + (index < groups % tags ? 1 : 0));
+
+const groups: Check = ({ es_manager }) =>
+  (["train", "val"] as const).flatMap((side) => {
+    const { env_groups, n_groups, tags } = es_manager[side];
+    const key = `es_manager.${side}.n_groups`;
+    const value = JSON.stringify(n_groups);
+    if (env_groups < tags.length) {
+      return [
+        `es_manager.${side}.env_groups: ${env_groups}: fewer than the ${tags.length} tags; nearest: ${tags.length}`,
+      ];
+    }
+    const nearest = JSON.stringify(evenly(env_groups, tags.length));
+    if (n_groups.length !== tags.length) {
+      return [`${key}: ${value}: expected one number per tag (${tags.length}); nearest: ${nearest}`];
+    }
+    const sum = n_groups.reduce((total, count) => total + count, 0);
+    return when(
+      sum !== env_groups,
+      () => `${key}: ${value} sums to ${sum}, but es_manager.${side}.env_groups is ${env_groups}; nearest: ${nearest}`,
+    );
+  });
+
+const tags: Check = ({ custom_envs, es_manager, sft }) => {
+  const known = Object.keys(custom_envs);
+  const named = [
+    { key: "es_manager.train.tags", tags: es_manager.train.tags },
+    { key: "es_manager.val.tags", tags: es_manager.val.tags },
+    { key: "sft.tags", tags: sft.tags },
+  ];
+  return named.flatMap(({ key, tags }) =>
+    tags
+      .filter((tag) => !Object.hasOwn(custom_envs, tag))
+      .map((tag) => {
+        const sorted = byNearest(tag, known);
+        const hint = sorted.length === 0 ? "custom_envs is empty" : `nearest: ${sorted[0]}; all: ${sorted.join(", ")}`;
+        return `${key}: ${JSON.stringify(tag)} is no preset of custom_envs; ${hint}`;
+      }),
+  );
+};
+
+const sampling: Check = ({ generation }) => [
+  ...when(
+    generation.top_k === 0 || generation.top_k < -1,
+    () => `generation.top_k: ${generation.top_k}: expected -1 (all tokens) or at least 1; nearest: -1`,
+  ),
+  ...when(
+    generation.top_k >= 1 && !generation.allow_truncated_sampling,
+    () =>
+      `generation.top_k: ${generation.top_k}: truncated sampling biases the importance weights; nearest: -1, or set generation.allow_truncated_sampling=true`,
+  ),
+  ...when(
+    generation.top_p < 1 && !generation.allow_truncated_sampling,
+    () =>
+      `generation.top_p: ${generation.top_p}: truncated sampling biases the importance weights; nearest: 1, or set generation.allow_truncated_sampling=true`,
+  ),
+  ...when(
+    generation.temperature === 0,
+    () => "generation.temperature: 0: training samples; expected a number above 0; nearest: 1",
+  ),
+];
+
+const lengths: Check = ({ rollout, sft }) => [
+  ...when(
+    rollout.response_length >= rollout.max_model_len,
+    () =>
+      `rollout.response_length: ${rollout.response_length}: expected less than rollout.max_model_len (${rollout.max_model_len}); nearest: ${rollout.max_model_len - 1}`,
+  ),
+  ...when(
+    sft.architecture.hidden_size % sft.architecture.heads !== 0,
+    () =>
+      `sft.architecture.heads: ${sft.architecture.heads}: expected a divisor of sft.architecture.hidden_size (${sft.architecture.hidden_size})`,
+  ),
+  ...when(
+    sft.architecture.heads % sft.architecture.kv_heads !== 0,
+    () =>
+      `sft.architecture.kv_heads: ${sft.architecture.kv_heads}: expected a divisor of sft.architecture.heads (${sft.architecture.heads})`,
+  ),
+];
+
+const groupSize: Check = ({ algorithm, es_manager, filter }) => {
+  const size = es_manager.train.group_size;
+  const spread = filter.metric === "reward_variance" || filter.metric === "entropy_variance";
+  const keepsAll = filter.strategy === "top_p" && filter.value >= 1 && filter.include_zero;
+  const line = (because: string) => `es_manager.train.group_size: ${size}: ${because}; nearest: 2`;
+  return [
+    ...when(size < 2 && algorithm.adv_estimator === "grpo", () =>
+      line("algorithm.adv_estimator=grpo compares the episodes of a group and needs at least 2"),
+    ),
+    ...when(size < 2 && algorithm.adv_estimator !== "grpo" && spread && !keepsAll, () =>
+      line(`filter.metric=${filter.metric} is a spread within a group and needs at least 2`),
+    ),
+  ];
+};
+
+const capacity: Check = ({ actor, es_manager, generation, model }) => {
+  const { env_groups, group_size } = es_manager.train;
+  const slots = generation.slots * model.generator_threads;
+  const episodes = env_groups * group_size;
+  return [
+    ...when(
+      slots < group_size,
+      () =>
+        `generation.slots: ${generation.slots}: a group of es_manager.train.group_size (${group_size}) does not fit; nearest: ${Math.ceil(group_size / model.generator_threads)}`,
+    ),
+    ...when(
+      actor.ppo_mini_batch_size > episodes,
+      () =>
+        `actor.ppo_mini_batch_size: ${actor.ppo_mini_batch_size}: a window has ${episodes} episodes (${env_groups} groups of ${group_size}); nearest: ${episodes}`,
+    ),
+  ];
+};
+
+const checks: readonly Check[] = [groups, tags, sampling, lengths, groupSize, capacity];
+
+export const check: Check = (config) => checks.flatMap((one) => one(config));

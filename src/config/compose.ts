@@ -1,0 +1,101 @@
+/**
+ * Run files as layers: a YAML file and, before it, the files its `defaults:` list names, each read once. A name goes in, the layers
+ * come out in the order in which later ones win. The file's own keys stand last unless the list says `_self_` earlier.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative } from "node:path";
+import { Effect } from "effect";
+import { LineCounter, parseDocument } from "yaml";
+import { BadInput } from "../domain/Errors.ts";
+import { byNearest, choices } from "./nearest.ts";
+import type { Tree } from "./Tree.ts";
+import { isTree } from "./Tree.ts";
+
+export interface Layer {
+  /** The file, as a message names it. */
+  readonly origin: string;
+  readonly tree: Tree;
+}
+
+/** Files of veRL that RAGEN's files include: their values are our defaults. */
+const builtIn: ReadonlySet<string> = new Set(["ppo_trainer", "ppo_megatron_trainer"]);
+
+const fail = (message: string) => Effect.fail(new BadInput({ message }));
+
+/** A path as the user would type it. */
+export const shownPath = (file: string): string => {
+  const fromHere = relative(process.cwd(), file);
+  return fromHere.startsWith("..") || isAbsolute(fromHere) ? file : fromHere;
+};
+
+const presetsOf = (dir: string): readonly string[] =>
+  existsSync(dir)
+    ? readdirSync(dir)
+        .filter((file) => file.endsWith(".yaml"))
+        .map((file) => basename(file, ".yaml"))
+        .sort()
+    : [];
+
+/** The file of a run: a name in `configDir`, or a path to a YAML file. Fails with the nearest names. */
+export const locate = (name: string, configDir: string): Effect.Effect<string, BadInput> => {
+  const file = join(configDir, name.endsWith(".yaml") ? name : `${name}.yaml`);
+  if (existsSync(file)) return Effect.succeed(file);
+  const asPath = /[/\\]|\.ya?ml$/.test(name);
+  if (asPath && existsSync(name)) return Effect.succeed(name);
+  const names = presetsOf(configDir);
+  const wanted = basename(name).replace(/\.ya?ml$/, "");
+  const nearest = byNearest(wanted, names)[0];
+  const hint = nearest === undefined ? "" : `; nearest: ${nearest}; all: ${choices(wanted, names, 30)}`;
+  return fail(`no run file ${JSON.stringify(name)} in ${shownPath(configDir)}${hint}`);
+};
+
+/** Reads one YAML file whose top level is a map. */
+export const readTree = (file: string): Effect.Effect<Tree, BadInput> =>
+  Effect.gen(function* () {
+    const origin = shownPath(file);
+    const text = yield* Effect.try({
+      try: () => readFileSync(file, "utf8"),
+      catch: (error) => new BadInput({ message: `${origin}: cannot be read: ${String(error)}` }),
+    });
+    const lines = new LineCounter();
+    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+    const [error] = document.errors;
+    if (error !== undefined) {
+      const { col, line } = lines.linePos(error.pos[0]);
+      return yield* fail(`${origin}:${line}:${col}: not valid YAML: ${error.message}`);
+    }
+    const tree: unknown = document.toJS() ?? {};
+    return isTree(tree) ? tree : yield* fail(`${origin}: expected a map of sections at the top level`);
+  });
+
+const includesOf = (origin: string, listed: unknown): Effect.Effect<readonly string[], BadInput> => {
+  const names = listed ?? [];
+  if (Array.isArray(names) && names.every((name) => typeof name === "string")) return Effect.succeed(names);
+  return fail(`${origin}: defaults: ${JSON.stringify(listed)}: expected a list of run file names`);
+};
+
+/** The layers of `file`, the most basic first. */
+export const layersOf = (
+  file: string,
+  configDir: string,
+  including: readonly string[] = [],
+): Effect.Effect<readonly Layer[], BadInput> =>
+  Effect.gen(function* () {
+    const origin = shownPath(file);
+    if (including.includes(file)) {
+      return yield* fail(`${origin}: defaults: includes itself: ${[...including, file].map(shownPath).join(" -> ")}`);
+    }
+    const { defaults, ...tree } = yield* readTree(file);
+    const names = yield* includesOf(origin, defaults);
+    const order = names.includes("_self_") ? names : [...names, "_self_"];
+    const layers: Layer[] = [];
+    for (const name of order) {
+      if (name === "_self_") layers.push({ origin, tree });
+      else if (!builtIn.has(name)) {
+        const beside = join(dirname(file), `${name}.yaml`);
+        const included = existsSync(beside) ? beside : yield* locate(name, configDir);
+        layers.push(...(yield* layersOf(included, configDir, [...including, file])));
+      }
+    }
+    return layers;
+  });

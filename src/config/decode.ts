@@ -1,0 +1,151 @@
+/**
+ * Strict decoding of plain data by a schema: every key known, every value in its range. Each problem becomes one line that names the
+ * full key, the value and the nearest valid choice. Environments decode their `env_config` through the same function, so that their
+ * errors read alike.
+ */
+import { Result, Schema, type SchemaAST, type SchemaIssue } from "effect";
+import { BadInput } from "../domain/Errors.ts";
+import { at, expectation, keys, keysOf } from "./describe.ts";
+import { byNearest, choices, distance } from "./nearest.ts";
+import type { Path } from "./Tree.ts";
+import { get, isTree, leaves } from "./Tree.ts";
+
+export interface DecodeOptions {
+  /** Where the value stands in the run file; begins every key of a message. */
+  readonly section?: Path;
+  /** Where the user wrote a key (a file, an override), or null. */
+  readonly origin?: (path: Path) => string | null;
+  /** Further names under which a key may be written, for "did you mean". */
+  readonly synonyms?: readonly string[];
+}
+
+interface Found {
+  readonly path: Path;
+  readonly issue: SchemaIssue.Issue;
+}
+
+/** The innermost issues with their paths. */
+const innermost = (issue: SchemaIssue.Issue, path: Path): readonly Found[] => {
+  switch (issue._tag) {
+    case "Pointer":
+      return innermost(issue.issue, [...path, ...issue.path.map(String)]);
+    case "Composite":
+      return issue.issues.flatMap((inner) => innermost(inner, path));
+    case "Encoding":
+      return innermost(issue.issue, path);
+    case "Filter":
+      return issue.issue._tag === "Pointer" || issue.issue._tag === "Composite"
+        ? innermost(issue.issue, path)
+        : [{ path, issue }];
+    default:
+      return [{ path, issue }];
+  }
+};
+
+const shown = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+};
+
+const item = (value: unknown, path: Path): unknown => {
+  let found = value;
+  for (const key of path) found = Array.isArray(found) ? found[Number(key)] : get(found, [key]);
+  return found;
+};
+
+const split = (key: string): { readonly section: string; readonly name: string } => {
+  const dot = key.lastIndexOf(".");
+  return { section: key.slice(0, Math.max(dot, 0)), name: key.slice(dot + 1) };
+};
+
+/** The known key most like `key`: its last word counts twice as much as the section it stands in. */
+const nearestKey = (key: string, known: readonly string[]): string | undefined => {
+  const wanted = split(key);
+  const relative = (a: string, b: string) => distance(a, b) / Math.max(a.length, b.length, 1);
+  const cost = (candidate: string) => {
+    const { name, section } = split(candidate);
+    return 2 * relative(wanted.name, name) + relative(wanted.section, section);
+  };
+  const ranked = known.map((candidate) => ({ candidate, cost: cost(candidate) })).sort((a, b) => a.cost - b.cost);
+  return ranked[0]?.candidate;
+};
+
+const unknownKey = (
+  schema: Schema.Codec<unknown, unknown>,
+  path: Path,
+  value: unknown,
+  options: DecodeOptions,
+): readonly string[] => {
+  const prefix = options.section ?? [];
+  const siblings = keysOf(at(schema.ast, path.slice(0, -1)) ?? schema.ast);
+  const section = [...prefix, ...path.slice(0, -1)].join(".");
+  const known = [...keys(schema).map(({ key }) => [...prefix, key].join(".")), ...(options.synonyms ?? [])];
+  return leaves(value, path).map((leaf) => {
+    const key = [...prefix, ...leaf.path].join(".");
+    const nearest = nearestKey(key, known);
+    const place = options.origin?.(leaf.path) ?? null;
+    const where = place === null ? "" : ` (${place})`;
+    const hint = nearest === undefined ? "" : `; nearest: ${nearest}`;
+    const name = section === "" ? "top-level sections" : `keys of ${section}`;
+    return `${key}: unknown key${where}${hint}; ${name}: ${choices(path.at(-1) ?? "", siblings, 40)}`;
+  });
+};
+
+/** Says what a value should have been, the nearest valid one first. */
+const invalid = (ast: SchemaAST.AST, value: unknown): string => {
+  const { choices: names, nearest, text } = expectation(ast);
+  if (names !== null && value !== undefined) {
+    const sorted = byNearest(String(value), names);
+    return `expected one of ${sorted.join(", ")}; nearest: ${sorted[0]}`;
+  }
+  const closest = typeof value === "number" ? nearest(value) : null;
+  return `expected ${text}${closest === null ? "" : `; nearest: ${closest}`}`;
+};
+
+const problem = (
+  schema: Schema.Codec<unknown, unknown>,
+  value: unknown,
+  { issue, path }: Found,
+  options: DecodeOptions,
+): readonly string[] => {
+  const actual = item(value, path);
+  if (issue._tag === "UnexpectedKey") return unknownKey(schema, path, actual, options);
+  const prefix = options.section ?? [];
+  const key = [...prefix, ...path].join(".");
+  const place = options.origin?.(path) ?? null;
+  const where = place === null ? "" : ` (${place})`;
+  const ast = at(schema.ast, path);
+  const expected = ast === null ? "not a valid value" : invalid(ast, actual);
+  const parent = path.slice(0, -1);
+  if (issue._tag === "MissingKey" && Array.isArray(item(value, parent))) {
+    const list = at(schema.ast, parent);
+    const wanted = list === null ? expected : invalid(list, item(value, parent));
+    return [`${[...prefix, ...parent].join(".")}: ${shown(item(value, parent))}${where}: ${wanted}`];
+  }
+  if (issue._tag === "MissingKey") return [`${key}: missing${where}; ${expected}`];
+  return [`${key}: ${shown(actual)}${where}: ${expected}`];
+};
+
+/** An empty section of a YAML file reads as null: it sets nothing. */
+const withoutEmptySections = (ast: SchemaAST.AST | null, value: unknown): unknown => {
+  if (ast === null || !isTree(value)) return value;
+  const kept = Object.entries(value).flatMap(([key, inner]) => {
+    const part = at(ast, [key]);
+    return inner === null && part?._tag === "Objects" ? [] : [[key, withoutEmptySections(part, inner)] as const];
+  });
+  return Object.fromEntries(kept);
+};
+
+/** Decodes `value`, or names every problem, one line each. */
+export const decode = <A>(
+  schema: Schema.Codec<A, unknown>,
+  value: unknown,
+  options: DecodeOptions = {},
+): Result.Result<A, BadInput> => {
+  const given = withoutEmptySections(schema.ast, value ?? {});
+  const decoded = Schema.decodeUnknownResult(schema)(given, { errors: "all", onExcessProperty: "error" });
+  return Result.mapError(decoded, ({ issue }) => {
+    const lines = innermost(issue, []).flatMap((found) => problem(schema, given, found, options));
+    return new BadInput({ message: [...new Set(lines)].join("\n") });
+  });
+};

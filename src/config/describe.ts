@@ -1,0 +1,147 @@
+/**
+ * What a schema says about its keys: full name, meaning, default, and the values it takes. A schema goes in, data for error messages
+ * and for `millrace help config` comes out; nothing here knows a particular key.
+ */
+import { Option, Schema, SchemaAST } from "effect";
+import type { Path } from "./Tree.ts";
+import { get } from "./Tree.ts";
+
+/** The values one key takes. `nearest` gives the closest valid number to an invalid one. */
+export interface Expectation {
+  readonly text: string;
+  readonly choices: readonly string[] | null;
+  readonly nearest: (value: number) => number | null;
+}
+
+export interface KeyInfo {
+  readonly key: string;
+  readonly description: string;
+  /** As one line of YAML flow; empty when the key must be given. */
+  readonly default: string;
+  readonly expected: string;
+}
+
+interface Range {
+  readonly integer: boolean;
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
+/** `count` and `positive` stop at a billion only to keep typos out: above it, a bound is not worth naming. */
+const unbounded = 1_000_000_000;
+
+const payloadNumber = (payload: unknown, key: string, fallback: number): number => {
+  const value = get(payload, [key]);
+  return typeof value === "number" ? value : fallback;
+};
+
+const flatten = (checks: SchemaAST.Checks | undefined): ReadonlyArray<SchemaAST.Filter<unknown>> =>
+  (checks ?? []).flatMap((check) => (check._tag === "Filter" ? [check] : flatten(check.checks)));
+
+const range = (checks: SchemaAST.Checks | undefined): Range => {
+  let found: Range = { integer: false, minimum: -Infinity, maximum: Infinity };
+  for (const check of flatten(checks)) {
+    const representation: unknown = check.annotations?.representation;
+    const id = get(representation, ["id"]);
+    const payload = get(representation, ["payload"]);
+    if (typeof id === "string" && id.endsWith("isInt")) found = { ...found, integer: true };
+    const minimum = Math.max(found.minimum, payloadNumber(payload, "minimum", -Infinity));
+    const maximum = Math.min(found.maximum, payloadNumber(payload, "maximum", Infinity));
+    found = { ...found, minimum, maximum };
+  }
+  return found;
+};
+
+const rangeText = ({ integer, maximum, minimum }: Range): string => {
+  const noun = integer ? "an integer" : "a number";
+  const low = minimum > -Infinity;
+  const high = maximum < unbounded || (maximum < Infinity && !integer);
+  if (low && high) return `${noun} from ${minimum} to ${maximum}`;
+  if (low) return `${noun} of at least ${minimum}`;
+  return high ? `${noun} of at most ${maximum}` : noun;
+};
+
+const plain = (text: string): Expectation => ({ text, choices: null, nearest: () => null });
+
+const literals = (ast: SchemaAST.AST): readonly string[] | null => {
+  if (SchemaAST.isLiteral(ast)) return [String(ast.literal)];
+  if (!SchemaAST.isUnion(ast)) return null;
+  const inner = ast.types.map(literals);
+  return inner.every((item) => item !== null) ? inner.flat() : null;
+};
+
+export const expectation = (ast: SchemaAST.AST): Expectation => {
+  const names = literals(ast);
+  if (names !== null) return { ...plain(`one of ${names.join(", ")}`), choices: names };
+  if (SchemaAST.isBoolean(ast)) return { ...plain("true or false"), choices: ["true", "false"] };
+  if (SchemaAST.isNumber(ast)) {
+    const limits = range(ast.checks);
+    const nearest = (value: number) => {
+      if (!Number.isFinite(value)) return null;
+      const clamped = Math.min(Math.max(limits.integer ? Math.round(value) : value, limits.minimum), limits.maximum);
+      return clamped === value ? null : clamped;
+    };
+    return { ...plain(rangeText(limits)), nearest };
+  }
+  if (SchemaAST.isString(ast)) return plain(ast.checks === undefined ? "a text" : "a text that is not empty");
+  if (SchemaAST.isArrays(ast)) {
+    const [item] = [...ast.rest, ...ast.elements];
+    const of = item === undefined ? "" : `, each ${expectation(item).text}`;
+    if (ast.rest.length === 0) return plain(`a list of ${ast.elements.length} values${of}`);
+    return plain(`a list${ast.elements.length > 0 ? " that is not empty" : ""}${of}`);
+  }
+  if (SchemaAST.isObjects(ast)) {
+    return plain(ast.propertySignatures.length > 0 ? `a section with the keys ${keysOf(ast).join(", ")}` : "a map");
+  }
+  if (SchemaAST.isUnion(ast)) return plain(ast.types.map((type) => expectation(type).text).join(", or "));
+  if (SchemaAST.isNull(ast)) return plain("null");
+  return plain("another kind of value");
+};
+
+/** Keys a map may have; empty for a map of free keys. */
+export const keysOf = (ast: SchemaAST.AST): readonly string[] =>
+  SchemaAST.isObjects(ast) ? ast.propertySignatures.map(({ name }) => String(name)) : [];
+
+/** The part of a schema a path leads to, or null. Free keys of a map all lead to its value schema; list items to the item's. */
+export const at = (ast: SchemaAST.AST, path: Path): SchemaAST.AST | null => {
+  const [key, ...rest] = path;
+  if (key === undefined) return ast;
+  if (SchemaAST.isObjects(ast)) {
+    const named = ast.propertySignatures.find(({ name }) => name === key)?.type ?? ast.indexSignatures[0]?.type;
+    return named === undefined ? null : at(named, rest);
+  }
+  if (SchemaAST.isArrays(ast)) {
+    const item = ast.elements[Number(key)] ?? ast.rest[0];
+    return item === undefined ? null : at(item, rest);
+  }
+  return null;
+};
+
+/** Defaults of a schema whose every key has one, in the form a run file would write. */
+const defaultsOf = (schema: Schema.Codec<unknown, unknown>): unknown =>
+  Option.getOrUndefined(Schema.decodeUnknownOption(schema)({}));
+
+const inline = (value: unknown): string =>
+  value === undefined ? "" : typeof value === "string" && value !== "" ? value : JSON.stringify(value);
+
+const walk = (ast: SchemaAST.AST, path: Path, defaults: unknown): readonly KeyInfo[] => {
+  if (SchemaAST.isObjects(ast) && ast.propertySignatures.length > 0) {
+    return ast.propertySignatures.flatMap(({ name, type }) => walk(type, [...path, String(name)], defaults));
+  }
+  const info: KeyInfo = {
+    key: path.join("."),
+    description: SchemaAST.resolveDescription(ast) ?? "",
+    default: inline(get(defaults, path)),
+    expected: expectation(ast).text,
+  };
+  const [value] = SchemaAST.isObjects(ast) ? ast.indexSignatures : [];
+  const inner = value === undefined ? [] : keysOf(value.type).length > 0 ? walkRecord(value.type, path) : [];
+  return [info, ...inner];
+};
+
+/** A map of free keys is listed once, with `TAG` in place of the key. */
+const walkRecord = (ast: SchemaAST.AST, path: Path): readonly KeyInfo[] => walk(ast, [...path, "TAG"], {});
+
+/** Every key of a schema, in its order. */
+export const keys = (schema: Schema.Codec<unknown, unknown>): readonly KeyInfo[] =>
+  walk(schema.ast, [], defaultsOf(schema));

@@ -1,0 +1,140 @@
+/**
+ * From a run file's name and overrides to a `RunConfig`: files in the order of their `defaults:` lists, then overrides, RAGEN's keys
+ * renamed, strictly decoded, and the relations between keys checked. All problems are named at once.
+ */
+import { Console, Effect, Result } from "effect";
+import { BadInput } from "../domain/Errors.ts";
+import { aliases, canonical, reference, translate } from "./aliases.ts";
+import { check, evenly } from "./check.ts";
+import type { Layer } from "./compose.ts";
+import { layersOf, locate } from "./compose.ts";
+import { decode } from "./decode.ts";
+import { byNearest } from "./nearest.ts";
+import type { Override } from "./overrides.ts";
+import { parseOverride } from "./overrides.ts";
+import { RunConfig } from "./RunConfig.ts";
+import type { Path, Tree } from "./Tree.ts";
+import { get, leaves, merge, remove, set } from "./Tree.ts";
+
+export interface Resolved {
+  readonly config: RunConfig;
+  /** Accepted keys without an effect, one line each. */
+  readonly warnings: readonly string[];
+}
+
+const overrideOrigin = "override";
+
+const fail = (lines: readonly string[]) => Effect.fail(new BadInput({ message: lines.join("\n") }));
+
+/** All problems of a list at once, or all values. */
+const all = <A>(results: ReadonlyArray<Result.Result<A, BadInput>>): Effect.Effect<readonly A[], BadInput> => {
+  const problems = results.flatMap((result) => (Result.isFailure(result) ? [result.failure.message] : []));
+  if (problems.length > 0) return fail(problems);
+  return Effect.succeed(results.flatMap((result) => (Result.isSuccess(result) ? [result.success] : [])));
+};
+
+/** The group counts follow `env_groups` and `tags` wherever those are set later than the counts: split evenly, as RAGEN's files expect. */
+const withGroupCounts = (layers: readonly Layer[], tree: Tree): Tree => {
+  let result = tree;
+  for (const side of ["train", "val"]) {
+    const last = (key: string) =>
+      layers.findLastIndex((layer) => get(layer.tree, ["es_manager", side, key]) !== undefined);
+    if (last("n_groups") >= Math.max(last("env_groups"), last("tags"))) continue;
+    const defaults = RunConfigDefaults.es_manager[side === "train" ? "train" : "val"];
+    const groups = get(tree, ["es_manager", side, "env_groups"]) ?? defaults.env_groups;
+    const tags = get(tree, ["es_manager", side, "tags"]) ?? defaults.tags;
+    const splits = typeof groups === "number" && Array.isArray(tags) && tags.length > 0 && groups >= tags.length;
+    result = splits ? set(result, ["es_manager", side, "n_groups"], evenly(groups, tags.length)) : result;
+  }
+  return result;
+};
+
+const RunConfigDefaults: RunConfig = Result.getOrThrow(decode(RunConfig, {}));
+
+/** Replaces whole-value references `${key}` by that key's value. */
+const withReferences = (tree: Tree): Effect.Effect<Tree, BadInput> => {
+  const problems: string[] = [];
+  const follow = (path: Path, value: unknown, seen: readonly string[]): unknown => {
+    const key = reference(value);
+    if (key === null) return value;
+    const target = get(tree, key.split(".")) ?? get(RunConfigDefaults, key.split("."));
+    if (target !== undefined && !seen.includes(key)) return follow(path, target, [...seen, key]);
+    const why = target === undefined ? "refers to a key that is not set" : "refers to itself";
+    problems.push(`${path.join(".")}: ${JSON.stringify(value)} ${why}`);
+    return value;
+  };
+  const resolved = leaves(tree)
+    .filter(({ value }) => reference(value) !== null)
+    .reduce((into, { path, value }) => set(into, path, follow(path, value, [])), tree);
+  return problems.length > 0 ? fail(problems) : Effect.succeed(resolved);
+};
+
+/** A preset that only overrides name has no `env_type`: most likely its tag is misspelt. */
+const unknownPresets = (tree: Tree): readonly string[] => {
+  const presets = Object.entries(get(tree, ["custom_envs"]) ?? {});
+  const known = presets.filter(([, preset]) => get(preset, ["env_type"]) !== undefined).map(([tag]) => tag);
+  return presets
+    .filter(([tag]) => !known.includes(tag))
+    .map(([tag, preset]) => {
+      const [{ path }] = leaves(preset, ["custom_envs", tag]);
+      return `${path.join(".")}: no preset ${JSON.stringify(tag)} (a new one needs env_type); nearest: ${byNearest(tag, known)[0] ?? "none"}`;
+    });
+};
+
+const fromLayers = (files: readonly Layer[], texts: readonly string[]): Effect.Effect<Resolved, BadInput> =>
+  Effect.gen(function* () {
+    const overrides: readonly Override[] = yield* all(texts.map(parseOverride));
+    const written = overrides.reduce(
+      (tree: Tree, change) => (change._tag === "Set" ? set(tree, change.path, change.value) : tree),
+      {},
+    );
+    const translated = [...files, { origin: overrideOrigin, tree: written }].map(({ origin, tree }) => ({
+      origin,
+      ...translate(tree),
+    }));
+    const foreign = translated.flatMap(({ origin, problems }) => problems.map((line) => `${line} (${origin})`));
+    if (foreign.length > 0) return yield* fail(foreign);
+
+    const removals = overrides.flatMap((change) =>
+      change._tag === "Remove" ? [canonical(change.path.join("."))] : [],
+    );
+    const layers = translated.map(({ origin, tree }) => ({
+      origin,
+      tree: origin === overrideOrigin ? tree : removals.reduce((kept: Tree, key) => remove(kept, key.split(".")), tree),
+    }));
+    const merged = layers.reduce((under: Tree, { tree }) => merge(under, tree), {});
+    const tree = withGroupCounts(layers, yield* withReferences(merged));
+
+    const presets = unknownPresets(tree);
+    if (presets.length > 0) return yield* fail(presets);
+    const origin = (path: Path) => layers.findLast((layer) => get(layer.tree, path) !== undefined)?.origin ?? null;
+    const config = yield* Effect.fromResult(decode(RunConfig, tree, { origin, synonyms: Object.keys(aliases) }));
+    const problems = check(config);
+    if (problems.length > 0) return yield* fail(problems);
+    const warnings = translated.flatMap(({ origin, warnings }) => warnings.map((line) => `${origin}: ${line}`));
+    return { config, warnings };
+  });
+
+/** Resolves the run file `name` of `configDir` (or a path to one) under `overrides`, warnings included. */
+export const resolve = (
+  name: string,
+  overrides: readonly string[],
+  configDir: string,
+): Effect.Effect<Resolved, BadInput> =>
+  Effect.gen(function* () {
+    const file = yield* locate(name, configDir);
+    return yield* fromLayers(yield* layersOf(file, configDir), overrides);
+  });
+
+/** Like `resolve`; prints the warnings to standard error. */
+export const load = (
+  name: string,
+  overrides: readonly string[],
+  configDir: string,
+): Effect.Effect<RunConfig, BadInput> =>
+  resolve(name, overrides, configDir).pipe(
+    Effect.tap(({ warnings }) =>
+      Effect.forEach(warnings, (line) => Console.error(`warning: ${line}`), { discard: true }),
+    ),
+    Effect.map(({ config }) => config),
+  );
