@@ -1,0 +1,115 @@
+/**
+ * What happens in a run, as data. Pure state machines (admission, ledger) and the sinks are driven by these and by nothing else.
+ * Invariant: every admitted group meets exactly one end (trained, filtered, failed or dropped), and every window is consumed by
+ * exactly one of Updated, EmptySelection and UpdateSkipped.
+ */
+import type { Version } from "./Episode.ts";
+
+/** A group may start; it belongs to `window` where windows form in admission order. */
+export interface Admitted {
+  readonly _tag: "Admitted";
+  readonly group: number;
+  readonly window: number;
+}
+
+/** All episodes of a group have ended. A failed group goes no further. */
+export interface Finished {
+  readonly _tag: "Finished";
+  readonly group: number;
+  /** Sampled tokens of the group. */
+  readonly tokens: number;
+  readonly failed: boolean;
+}
+
+/** The filter's verdict on a window; kept groups go on to the update. */
+export interface Verdict {
+  readonly _tag: "Verdict";
+  readonly window: number;
+  readonly kept: readonly number[];
+  readonly filtered: readonly number[];
+}
+
+/** The window was trained on and made a new version. */
+export interface Updated {
+  readonly _tag: "Updated";
+  readonly window: number;
+  readonly groups: readonly number[];
+  readonly version: Version;
+}
+
+/** The window held nothing to train on; it is consumed all the same. */
+export interface EmptySelection {
+  readonly _tag: "EmptySelection";
+  readonly window: number;
+  /** Empty windows in a row, this one included. */
+  readonly consecutive: number;
+}
+
+/** The window's update was skipped and made no version; its kept groups are dropped. */
+export interface UpdateSkipped {
+  readonly _tag: "UpdateSkipped";
+  readonly window: number;
+  readonly groups: readonly number[];
+  readonly reason: string;
+}
+
+/** Every generator samples with at least this version. */
+export interface WeightsAdopted {
+  readonly _tag: "WeightsAdopted";
+  readonly version: Version;
+}
+
+/** Admitted groups cut before a verdict; their seeds are issued again by the next run. */
+export interface Dropped {
+  readonly _tag: "Dropped";
+  readonly groups: readonly { readonly group: number; readonly tokens: number }[];
+  readonly reason: "stopped";
+}
+
+export interface Validated {
+  readonly _tag: "Validated";
+  readonly step: number;
+  readonly success: number;
+}
+
+export interface CheckpointWritten {
+  readonly _tag: "CheckpointWritten";
+  readonly step: number;
+  readonly folder: string;
+}
+
+/** Admission is closed for good; what is in flight drains. */
+export interface Stopped {
+  readonly _tag: "Stopped";
+  readonly reason: "interrupted" | "empty_selections" | "deadline";
+}
+
+/** Nothing happened for long; one line per stage says what it waits for. */
+export interface Stalled {
+  readonly _tag: "Stalled";
+  readonly silentMs: number;
+  readonly lines: readonly string[];
+}
+
+export type Event =
+  | Admitted
+  | Finished
+  | Verdict
+  | Updated
+  | EmptySelection
+  | UpdateSkipped
+  | WeightsAdopted
+  | Dropped
+  | Validated
+  | CheckpointWritten
+  | Stopped
+  | Stalled;
+
+/** One step of the run for the sinks: flat metric names (`ragen.md` 6.1 and the engine's own) to numbers. */
+export interface StepRecord {
+  /** Windows consumed, this one included; 0 before the first (validation of the starting weights). */
+  readonly step: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly time: number;
+  readonly metrics: Readonly<Record<string, number>>;
+}

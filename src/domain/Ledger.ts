@@ -1,0 +1,122 @@
+/**
+ * The books of a run, in groups and in tokens. In: events; out: counts. Invariant, checked at every step: admitted = trained +
+ * filtered + failed + dropped + in flight. In-flight groups are held by id, not derived from the other counts, so an end told
+ * twice, told of a stranger or never told shows as a violation.
+ */
+import { HashMap, Option, Result, Schema } from "effect";
+import type { Event } from "./Event.ts";
+
+export interface Counts {
+  readonly admitted: number;
+  readonly trained: number;
+  readonly filtered: number;
+  readonly failed: number;
+  readonly dropped: number;
+}
+
+export interface Ledger {
+  readonly groups: Counts;
+  /** Tokens enter the books when their group finishes (or is dropped), for only then is their number known. */
+  readonly tokens: Counts;
+  /** Tokens of each group without an end; 0 while it is still rolling out. */
+  readonly inFlight: HashMap.HashMap<number, number>;
+}
+
+/** The books do not balance. */
+export class LedgerViolation extends Schema.TaggedError<LedgerViolation>()("LedgerViolation", {
+  unit: Schema.Literals(["groups", "tokens"]),
+  admitted: Schema.Finite,
+  accounted: Schema.Finite,
+  message: Schema.String,
+}) {}
+
+const none: Counts = { admitted: 0, trained: 0, filtered: 0, failed: 0, dropped: 0 };
+export const empty: Ledger = { groups: none, tokens: none, inFlight: HashMap.empty() };
+
+type End = Exclude<keyof Counts, "admitted">;
+
+const tokensOf = (ledger: Ledger, group: number): number =>
+  Option.getOrElse(HashMap.get(ledger.inFlight, group), () => 0);
+
+/** Books one group's end; `tokens` are those not entered before. */
+const close = (ledger: Ledger, group: number, end: End, tokens = 0): Ledger => ({
+  groups: { ...ledger.groups, [end]: ledger.groups[end] + 1 },
+  tokens: {
+    ...ledger.tokens,
+    admitted: ledger.tokens.admitted + tokens,
+    [end]: ledger.tokens[end] + tokensOf(ledger, group) + tokens,
+  },
+  inFlight: HashMap.remove(ledger.inFlight, group),
+});
+
+const closeAll = (ledger: Ledger, groups: readonly number[], end: End): Ledger =>
+  groups.reduce((books, group) => close(books, group, end), ledger);
+
+/** The books after one event. */
+export const observe = (ledger: Ledger, event: Event): Ledger => {
+  switch (event._tag) {
+    case "Admitted":
+      return {
+        ...ledger,
+        groups: { ...ledger.groups, admitted: ledger.groups.admitted + 1 },
+        inFlight: HashMap.set(ledger.inFlight, event.group, 0),
+      };
+    case "Finished":
+      return event.failed
+        ? close(ledger, event.group, "failed", event.tokens)
+        : {
+            ...ledger,
+            tokens: { ...ledger.tokens, admitted: ledger.tokens.admitted + event.tokens },
+            inFlight: HashMap.modify(ledger.inFlight, event.group, (held) => held + event.tokens),
+          };
+    case "Verdict":
+      return closeAll(ledger, event.filtered, "filtered");
+    case "Updated":
+      return closeAll(ledger, event.groups, "trained");
+    case "UpdateSkipped":
+      return closeAll(ledger, event.groups, "dropped");
+    case "Dropped":
+      // A finished group's tokens are in the books already; a running one's are entered now.
+      return event.groups.reduce(
+        (books, { group, tokens }) => close(books, group, "dropped", tokens - tokensOf(books, group)),
+        ledger,
+      );
+    default:
+      return ledger;
+  }
+};
+
+/** Groups and tokens without an end yet. */
+export const inFlight = (ledger: Ledger): { readonly groups: number; readonly tokens: number } => ({
+  groups: HashMap.size(ledger.inFlight),
+  tokens: HashMap.reduce(ledger.inFlight, 0, (sum, tokens) => sum + tokens),
+});
+
+const ends = (counts: Counts): number => counts.trained + counts.filtered + counts.failed + counts.dropped;
+
+/** The same ledger when it balances, in groups and in tokens. */
+export const assertBalanced = (ledger: Ledger): Result.Result<Ledger, LedgerViolation> => {
+  const open = inFlight(ledger);
+  for (const unit of ["groups", "tokens"] as const) {
+    const { admitted } = ledger[unit];
+    const accounted = ends(ledger[unit]) + open[unit];
+    if (admitted !== accounted) {
+      const message = `The ledger's ${unit} do not balance: ${admitted} admitted, ${accounted} accounted for (${open[unit]} in flight).`;
+      return Result.fail(new LedgerViolation({ unit, admitted, accounted, message }));
+    }
+  }
+  return Result.succeed(ledger);
+};
+
+/** `ledger/…` metrics. */
+export const metrics = (ledger: Ledger): Record<string, number> => {
+  const open = inFlight(ledger);
+  const entries = (prefix: string, counts: Counts, inFlight: number): [string, number][] => [
+    ...Object.entries(counts).map(([name, value]): [string, number] => [`${prefix}/${name}`, value]),
+    [`${prefix}/in_flight`, inFlight],
+  ];
+  return Object.fromEntries([
+    ...entries("ledger", ledger.groups, open.groups),
+    ...entries("ledger/tokens", ledger.tokens, open.tokens),
+  ]);
+};

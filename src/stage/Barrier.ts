@@ -1,0 +1,57 @@
+/**
+ * Lockstep's barrier in front of a service: no call is served before every live episode of the window has asked. In: how many
+ * episodes a window will have, and each one's arrivals and end; out: calls let through turn by turn. Invariant: a turn opens
+ * exactly when all live episodes wait, and an episode's end (also its interruption) shrinks the live set at once.
+ *
+ * All episodes of a window must be in flight together: the rollout's concurrency is at least the groups of a window.
+ */
+import { Effect } from "effect";
+import type * as Stage from "./Stage.ts";
+
+export interface Barrier {
+  /** So many more episodes will take part; told before the first of them starts. */
+  readonly expect: (episodes: number) => Effect.Effect<void>;
+  /** Runs one expected episode and counts it out when it ends in any way. */
+  readonly member: <A, E, R>(episode: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>;
+  /** Suspends until all live episodes have arrived. */
+  readonly arrive: Effect.Effect<void>;
+}
+
+export const make: Effect.Effect<Barrier> = Effect.sync(() => {
+  let live = 0;
+  let waiting = new Set<(effect: Effect.Effect<void>) => void>();
+  const openIfComplete = (): void => {
+    if (waiting.size === 0 || waiting.size < live) return;
+    const turn = waiting;
+    waiting = new Set();
+    for (const resume of turn) resume(Effect.void);
+  };
+  return {
+    expect: (episodes) =>
+      Effect.sync(() => {
+        live += episodes;
+      }),
+    member: (episode) =>
+      Effect.ensuring(
+        episode,
+        Effect.sync(() => {
+          live--;
+          openIfComplete();
+        }),
+      ),
+    arrive: Effect.callback<void>((resume) => {
+      waiting.add(resume);
+      openIfComplete();
+      return Effect.sync(() => void waiting.delete(resume));
+    }),
+  };
+});
+
+/** The service with the barrier in front: the same calls, served a turn at a time. */
+export const guard = <Request, Response, E, R>(
+  barrier: Barrier,
+  service: Stage.Service<Request, Response, E, R>,
+): Stage.Service<Request, Response, E, R> => ({
+  ...service,
+  call: (request) => Effect.andThen(barrier.arrive, service.call(request)),
+});

@@ -1,0 +1,62 @@
+/**
+ * Resizable permits for work that runs on its caller's fiber. In: callers that acquire; out: at most `limit` of them at a time, in the
+ * order they asked. Invariant: a freed or added slot goes to the longest waiter at once (no polling, O(1) whatever the number of
+ * waiters); shrinking takes nothing from who holds a slot.
+ */
+import { Effect } from "effect";
+
+export interface Slots {
+  /** Suspends until a slot is free; whoever got one must call `release`. */
+  readonly acquire: Effect.Effect<void>;
+  readonly release: () => void;
+  readonly resize: (limit: number) => void;
+  readonly limit: () => number;
+}
+
+interface Waiter {
+  readonly resume: (effect: Effect.Effect<void>) => void;
+}
+
+export const makeUnsafe = (initial: number): Slots => {
+  const waiters = new Set<Waiter>();
+  let limit = initial;
+  let taken = 0;
+  let settling = false;
+
+  // A resumed fiber runs inline and may release again: the flag turns that recursion into this loop.
+  const settle = (): void => {
+    if (settling) return;
+    settling = true;
+    while (taken < limit && waiters.size > 0) {
+      const waiter: Waiter = waiters.values().next().value!;
+      waiters.delete(waiter);
+      taken++;
+      waiter.resume(Effect.void);
+    }
+    settling = false;
+  };
+
+  const acquire = Effect.callback<void>((resume) => {
+    if (taken < limit && waiters.size === 0) {
+      taken++;
+      resume(Effect.void);
+      return;
+    }
+    const waiter: Waiter = { resume };
+    waiters.add(waiter);
+    return Effect.sync(() => void waiters.delete(waiter));
+  });
+
+  return {
+    acquire,
+    release: () => {
+      taken--;
+      settle();
+    },
+    resize: (next) => {
+      limit = next;
+      settle();
+    },
+    limit: () => limit,
+  };
+};

@@ -1,0 +1,51 @@
+/**
+ * Gathers the groups of one update, as a pure state machine. In: finished groups in any order; out: windows, in order of their
+ * index, each sorted by group id. Two named orders:
+ *
+ *   admission    window w holds groups wN .. wN + N-1 (the oldest admitted); a straggler holds its window back
+ *   completion   a window is the next N groups to finish; biased to short episodes, and stragglers are overtaken
+ *
+ * Invariants: every group is in at most one window; a failed group fills its place but is left out, so a window is short, or
+ * empty, rather than blocked.
+ */
+import { type Group, isFailed, type Window } from "../domain/Group.ts";
+
+export type Order = "admission" | "completion";
+
+export interface WindowAssembler {
+  readonly order: Order;
+  /** Groups per window, failed ones counted (N). */
+  readonly size: number;
+  /** Index of the next window. */
+  readonly next: number;
+  /** Finished groups that no window holds yet, in order of completion. */
+  readonly held: readonly Group[];
+}
+
+export const start = (order: Order, size: number, next = 0): WindowAssembler => ({ order, size, next, held: [] });
+
+/** One more finished group, and the windows that it completes. */
+export const observe = (
+  state: WindowAssembler,
+  group: Group,
+): { readonly state: WindowAssembler; readonly windows: readonly Window[] } => {
+  const windows: Window[] = [];
+  let current: WindowAssembler = { ...state, held: [...state.held, group] };
+  for (let members = complete(current); members !== null; members = complete(current)) {
+    windows.push({ index: current.next, groups: usable(members) });
+    const taken = new Set(members);
+    current = { ...current, next: current.next + 1, held: current.held.filter((held) => !taken.has(held)) };
+  }
+  return { state: current, windows };
+};
+
+const complete = ({ order, size, next, held }: WindowAssembler): readonly Group[] | null => {
+  const candidates =
+    order === "completion"
+      ? held.slice(0, size)
+      : held.filter(({ prompt }) => Math.floor(prompt.group / size) === next);
+  return candidates.length === size ? candidates : null;
+};
+
+const usable = (groups: readonly Group[]): readonly Group[] =>
+  groups.filter((group) => !isFailed(group)).sort((a, b) => a.prompt.group - b.prompt.group);
