@@ -1,0 +1,73 @@
+/**
+ * What playing an episode depends on besides its two services: tasks, texts, limits. Made once per run; a `Mode` says for whom an
+ * episode is played (training or one validation). Both are values without state.
+ */
+import type { RunConfig } from "../config/RunConfig.ts";
+import type { Version } from "../domain/Episode.ts";
+import type { Split } from "../envs/Environment.ts";
+import type { Sampling } from "../policy/generation/Policy.ts";
+import type { ChatTemplate } from "../policy/tokenizer/ChatTemplate.ts";
+import type { Tokenizer } from "../policy/tokenizer/Tokenizer.ts";
+import type { Task } from "./Task.ts";
+import type { Template } from "./Template.ts";
+import { templates } from "./templates.ts";
+
+export interface Rollout {
+  readonly tasks: ReadonlyMap<string, Task>;
+  readonly template: Template;
+  readonly chat: ChatTemplate;
+  readonly decode: Tokenizer["decode"];
+  readonly limits: RunConfig["rollout"];
+  /** Added once per turn that was not understood; zero or negative. */
+  readonly formatPenalty: number;
+  /** Seed of the sampling and noise streams. */
+  readonly seed: number;
+}
+
+export interface Mode {
+  readonly split: Split;
+  readonly sampling: Sampling;
+  /** The one weights version of a validation; null follows the newest. */
+  readonly pin: Version | null;
+  /** Whether an instance, by its content key, must not be played (validation instances in training). */
+  readonly excluded: (contentKey: string) => boolean;
+}
+
+export const make = (
+  config: RunConfig,
+  tasks: Iterable<Task>,
+  chat: ChatTemplate,
+  tokenizer: Pick<Tokenizer, "decode">,
+): Rollout => ({
+  tasks: new Map(Array.from(tasks, (task) => [task.tag, task])),
+  template: templates[config.rollout.template]({
+    think: config.rollout.enable_think,
+    separator: config.rollout.action_sep,
+  }),
+  chat,
+  decode: tokenizer.decode,
+  limits: config.rollout,
+  formatPenalty: config.es_manager.format_penalty,
+  seed: config.run.seed,
+});
+
+const truncation = (config: RunConfig): Omit<Sampling, "temperature"> => ({
+  topK: config.generation.top_k,
+  topP: config.generation.top_p,
+});
+
+/** Training: the newest weights, and none of the instances in `heldOut`. */
+export const training = (config: RunConfig, heldOut: ReadonlySet<string>): Mode => ({
+  split: "train",
+  sampling: { temperature: config.generation.temperature, ...truncation(config) },
+  pin: null,
+  excluded: (contentKey) => heldOut.has(contentKey),
+});
+
+/** Validation of one weights version. */
+export const validating = (config: RunConfig, version: Version): Mode => ({
+  split: "val",
+  sampling: { temperature: config.es_manager.val.temperature, ...truncation(config) },
+  pin: version,
+  excluded: () => false,
+});

@@ -1,0 +1,27 @@
+/**
+ * A task: what a prompt says of an environment preset, apart from its state. Enters: a preset of the run file and the legend its
+ * environment gives. Constant over a run.
+ */
+import type { Preset } from "../config/RunConfig.ts";
+
+export interface Task {
+  readonly tag: string;
+  /** `env_type`: the kind of environment. */
+  readonly kind: string;
+  readonly instruction: string;
+  /** The environment's own lines on symbols and coordinates; may be empty. */
+  readonly legend: string;
+  /** Environment actions per episode. */
+  readonly maxActions: number;
+  /** Length named in the prompt; never a limit. */
+  readonly maxTokens: number;
+}
+
+export const fromPreset = (tag: string, preset: Preset, legend: string): Task => ({
+  tag,
+  kind: preset.env_type,
+  instruction: preset.env_instruction,
+  legend,
+  maxActions: preset.max_actions_per_traj,
+  maxTokens: preset.max_tokens,
+});

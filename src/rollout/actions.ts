@@ -1,0 +1,29 @@
+/**
+ * From what a reply names to what is executed: names map case-insensitively to the environment's, unknown ones are dropped, and no
+ * more run than the episode has left. Pure. Invariant: what a limit cuts is never penalised; what cannot be understood is, once a turn.
+ */
+
+export interface Mapped {
+  /** Legal actions in canonical spelling, in order, before the episode's limit. */
+  readonly actions: readonly string[];
+  /** The first of them that fit into what the episode has left. */
+  readonly run: readonly string[];
+  /** Some action was unknown, or none was legal: the format penalty applies. */
+  readonly penalised: boolean;
+  /** Nothing was legal, so the state stays as it is. */
+  readonly invalid: boolean;
+}
+
+/**
+ * Maps `named` to the names in `legal` (null: free text, everything counts as legal).
+ * @param left environment actions the episode may still take
+ */
+export const mapActions = (named: readonly string[], legal: readonly string[] | null, left: number): Mapped => {
+  let actions = named;
+  if (legal !== null) {
+    const canonical = new Map(legal.map((name) => [name.toLowerCase(), name]));
+    actions = named.flatMap((name) => canonical.get(name.toLowerCase()) ?? []);
+  }
+  const invalid = actions.length === 0;
+  return { actions, run: actions.slice(0, left), penalised: invalid || actions.length < named.length, invalid };
+};

@@ -1,0 +1,70 @@
+/**
+ * One group: a prompt enters, its episodes are played at once, each on its own fiber, in one scope, and the group leaves when the last
+ * has ended. Invariants: every member starts from the same reset; a group has exactly `size` episodes, failed ones included.
+ */
+import { Effect } from "effect";
+import type { Episode } from "../domain/Episode.ts";
+import { EnvironmentError, type PolicyError } from "../domain/Errors.ts";
+import type { Group, Prompt } from "../domain/Group.ts";
+import { Environments, type StepFailure, type View } from "../envs/Environments.ts";
+import type { Policy } from "../policy/generation/Policy.ts";
+import * as EpisodeProgram from "./episode.ts";
+import { instanceKey } from "./keys.ts";
+import type { Mode, Rollout } from "./Rollout.ts";
+
+/** Seeds of a group beyond its own, should instances be excluded, lie this far apart: out of reach of every other group's. */
+const seedStride = 2 ** 32;
+/** A kind with fewer instances than are excluded would search forever; after this many it plays what it has. */
+const attempts = 32;
+
+/** Resets the prompt's instance; while it is excluded, the seed moves on by `seedStride`. */
+const reset = Effect.fnUntraced(function* (mode: Mode, prompt: Prompt) {
+  const environments = yield* Environments;
+  for (let attempt = 0; ; attempt++) {
+    const seed = prompt.seed + attempt * seedStride;
+    const view: View = yield* environments.reset({
+      tag: prompt.tag,
+      instance: instanceKey(seed),
+      split: mode.split,
+    });
+    if (attempt === attempts - 1 || !mode.excluded(view.contentKey)) return { seed, view };
+  }
+});
+
+/** A group whose reset failed: every episode fails alike, without a turn. */
+const unplayed = (prompt: Prompt, { reason, message }: StepFailure): Group => ({
+  prompt,
+  episodes: Array.from(
+    { length: prompt.size },
+    (_, member): Episode => ({
+      id: { group: prompt.group, member },
+      tag: prompt.tag,
+      seed: prompt.seed,
+      turns: [],
+      outcome: { _tag: "Failed", reason, message },
+    }),
+  ),
+});
+
+/** Plays a prompt. Fails only when an engine does; a tag without a task is an `EnvironmentError`. */
+export const play: (
+  rollout: Rollout,
+  mode: Mode,
+  prompt: Prompt,
+) => Effect.Effect<Group, PolicyError | EnvironmentError, Policy | Environments> = Effect.fnUntraced(
+  function* (rollout, mode, prompt) {
+    const task = rollout.tasks.get(prompt.tag);
+    if (task === undefined) return yield* new EnvironmentError({ tag: prompt.tag, message: "no such preset" });
+    const instance = yield* reset(mode, prompt).pipe(
+      Effect.catchTag("StepFailure", (failure: StepFailure) => Effect.succeed(failure)),
+    );
+    if ("_tag" in instance) return unplayed(prompt, instance);
+    const start = EpisodeProgram.start(rollout, task, instance.seed, instance.view);
+    const episodes = yield* Effect.forEach(
+      Array.from({ length: prompt.size }, (_, member) => member),
+      (member) => EpisodeProgram.play(rollout, mode, prompt, start, member),
+      { concurrency: "unbounded" },
+    );
+    return { prompt, episodes };
+  },
+);

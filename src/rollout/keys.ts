@@ -1,0 +1,37 @@
+/**
+ * Names of an episode's streams and of its sequence, as pure functions of (split, prompt, member, turn), so that any draw can be made
+ * again. Validation streams count by instance seed: every validation of a run meets the same instances with the same draws, whatever
+ * its group ids. Invariant: no two episodes of a run share a stream, train and validation included.
+ */
+import type { Prompt } from "../domain/Group.ts";
+import type { StreamKey } from "../domain/Random.ts";
+import type { Split } from "../envs/Environment.ts";
+
+/** Counters are 32 bits; the upper half belongs to validation. */
+const validationHalf = 2 ** 31;
+const validationSequences = 2 ** 30;
+
+const family = (split: Split, prompt: Prompt): number =>
+  split === "train" ? prompt.group % validationHalf : validationHalf + (prompt.seed % validationHalf);
+
+/** Stream of the instance of `seed`, shared by a group. */
+export const instanceKey = (seed: number): StreamKey => ({ seed, purpose: "instance", counters: [] });
+
+export const samplingKey = (
+  runSeed: number,
+  split: Split,
+  prompt: Prompt,
+  member: number,
+  turn: number,
+): StreamKey => ({ seed: runSeed, purpose: "sampling", counters: [family(split, prompt), member, turn] });
+
+/** Stream of the transitions of one turn. */
+export const noiseKey = (runSeed: number, split: Split, prompt: Prompt, member: number, turn: number): StreamKey => ({
+  seed: runSeed,
+  purpose: "noise",
+  counters: [family(split, prompt), member, turn],
+});
+
+/** Key of an episode's caches. Dense within a split, so that any modulus spreads them evenly. */
+export const sequenceId = (split: Split, prompt: Prompt, member: number): number =>
+  (split === "train" ? 0 : validationSequences) + prompt.group * prompt.size + member;

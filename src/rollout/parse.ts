@@ -1,0 +1,75 @@
+/**
+ * Reads a reply: text in, named actions and the canonical reply out. Pure and total; a reply that cannot be read is a value.
+ * The grammar is RAGEN's: `<think>…</think> <answer>…</answer>` anywhere in the text, or the answer alone. Invariant: unless
+ * markup is nested in markup, the canonical reply reads back to the same thought and actions. It is for people and logs; the model's
+ * history is its ids.
+ */
+
+export interface Grammar {
+  /** Replies carry a thought before the answer. */
+  readonly think: boolean;
+  /** Separates the actions of one answer. */
+  readonly separator: string;
+  /** Actions taken of one reply; the rest is cut, without a penalty. */
+  readonly maxActions: number;
+}
+
+export interface Reading {
+  /** Whether the reply had the form asked for. */
+  readonly parsed: boolean;
+  readonly thought: string;
+  /** Trimmed, non-empty, at most `maxActions`; not yet mapped to an environment's names. */
+  readonly actions: readonly string[];
+  /** The reply rewritten in canonical form; the raw text when it could not be read. */
+  readonly canonical: string;
+}
+
+/** Markup that has no meaning inside a thought or an answer, removed one after the other. */
+const markup = ["<think>", "</think>", "<answer>", "</answer>", "<|im_start|>", "<|im_end|>"] as const;
+
+const strip = (text: string): string => {
+  let stripped = text;
+  for (const token of markup) stripped = stripped.replaceAll(token, "");
+  return stripped.trim();
+};
+
+/**
+ * Thought and answer as the lazy pattern `<think>(.*?)</think>\s*<answer>(.*?)</answer>` finds them, in linear time: a thought ends
+ * only where the answer follows directly, so a stray `</think>` belongs to it.
+ */
+const split = (reply: string, think: boolean): { readonly thought: string; readonly answer: string } | null => {
+  let thought = "";
+  let from: number;
+  if (think) {
+    const open = reply.indexOf("<think>");
+    if (open < 0) return null;
+    const turning = /<\/think>\s*<answer>/g;
+    turning.lastIndex = open + "<think>".length;
+    const turn = turning.exec(reply);
+    if (turn === null) return null;
+    thought = reply.slice(open + "<think>".length, turn.index);
+    from = turn.index + turn[0].length;
+  } else {
+    const open = reply.indexOf("<answer>");
+    if (open < 0) return null;
+    from = open + "<answer>".length;
+  }
+  const close = reply.indexOf("</answer>", from);
+  return close < 0 ? null : { thought, answer: reply.slice(from, close) };
+};
+
+/** Reads `reply`, the generation prefix (`<think>` or `<answer>`) included. */
+export const parse = (reply: string, grammar: Grammar): Reading => {
+  const parts = split(reply, grammar.think);
+  if (parts === null) return { parsed: false, thought: "", actions: [], canonical: reply };
+  const thought = strip(parts.thought);
+  const answer = strip(parts.answer);
+  const named = answer
+    .split(grammar.separator)
+    .map((action) => action.trim())
+    .filter((action) => action !== "");
+  const actions = named.slice(0, grammar.maxActions);
+  const shown = actions.length < named.length ? actions.join(` ${grammar.separator} `) : answer;
+  const canonical = grammar.think ? `<think>${thought}</think><answer>${shown}</answer>` : `<answer>${shown}</answer>`;
+  return { parsed: true, thought, actions, canonical };
+};
