@@ -93,3 +93,7 @@ export const legendText = ({ format, rows, cols, symbols, vocab }: LegendParts):
   }
   return lines.join("\n");
 };
+
+/** `name row col` of each cell, for thoughts: small models count on single words. */
+export const placeText = (cols: number, name: string, cells: readonly number[]): string =>
+  cells.map((cell) => `${name} ${Math.floor(cell / cols)} ${cell % cols}`).join(" ");

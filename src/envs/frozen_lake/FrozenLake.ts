@@ -5,7 +5,7 @@
  */
 import type { Random } from "../../domain/Random.ts";
 import type { BaseInfo, Environment, Transition } from "../Environment.ts";
-import { coordinateText, gridText, type Located, legendText, observationText } from "../GridText.ts";
+import { coordinateText, gridText, type Located, legendText, observationText, placeText } from "../GridText.ts";
 import { IllegalAction } from "../IllegalAction.ts";
 import { FrozenLakeConfig, meanings } from "./FrozenLakeConfig.ts";
 import { directions, drawMap, neighbour, shortestWalk } from "./FrozenLakeMap.ts";
@@ -111,5 +111,13 @@ export const FrozenLake: Environment<FrozenLakeConfig, FrozenLakeState> = {
     if (ended(state)) return state.layout[state.player] === "G" ? [] : null;
     return shortestWalk(config.size, state.layout, state.player)?.map((direction) => directions[direction]!) ?? null;
   },
+  /** Where player and goal are, which neighbours are holes, where to go. */
+  thought: ({ size }, { layout, player }, plan) =>
+    [
+      placeText(size, "player", [player]),
+      placeText(size, "goal", [layout.indexOf("G")]),
+      ...directions.filter((_, at) => layout[neighbour(size, player, at)] === "H").map((name) => `avoid ${name}`),
+      `then ${plan.slice(0, 1).join("")}`,
+    ].join(" "),
   contentKey: (_config, state) => `frozen_lake:${state.layout}`,
 };

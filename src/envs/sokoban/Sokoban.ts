@@ -5,7 +5,7 @@
  */
 import type { Random } from "../../domain/Random.ts";
 import type { BaseInfo, Environment, Transition } from "../Environment.ts";
-import { coordinateText, gridText, type Located, legendText, observationText } from "../GridText.ts";
+import { coordinateText, gridText, type Located, legendText, observationText, placeText } from "../GridText.ts";
 import { IllegalAction } from "../IllegalAction.ts";
 import { drawRoom } from "./Room.ts";
 import { meanings, roomSize, SokobanConfig } from "./SokobanConfig.ts";
@@ -135,5 +135,18 @@ export const Sokoban: Environment<SokobanConfig, SokobanState> = {
     shortestSolution({ cols: roomSize(config)[1], layout, player, boxes })?.map(
       (direction) => directions[direction]!,
     ) ?? null,
+  /** Where player, boxes and targets are, whether the first action goes or pushes, and where. */
+  thought: (config, { layout, player, boxes }, plan) => {
+    const cols = roomSize(config)[1];
+    const first = plan[0] ?? "";
+    const offset = [-cols, cols, -1, 1][directions.indexOf(first)] ?? 0;
+    const targets = Array.from(layout, (_, cell) => cell).filter((cell) => layout[cell] === "2");
+    return [
+      placeText(cols, "player", [player]),
+      placeText(cols, "box", boxes),
+      placeText(cols, "target", targets),
+      `then ${boxes.includes(player + offset) ? "push" : "go"} ${first}`,
+    ].join(" ");
+  },
   contentKey: (config, state) => `sokoban:${gridText(roomSize(config)[1], codes(state)).replaceAll("\n", "/")}`,
 };

@@ -1,0 +1,66 @@
+/**
+ * Every environment by its `env_type`, and the step from a preset of the run file to a bound environment. Adding an environment is
+ * one line in `all`. An error carries the path under which the value stands in the run file.
+ */
+import { Result, Schema } from "effect";
+import type { Preset } from "../config/RunConfig.ts";
+import { type BoundEnvironment, bind, type Registered } from "./BoundEnvironment.ts";
+import { Bandit } from "./bandit/Bandit.ts";
+import type { BaseInfo, Environment } from "./Environment.ts";
+import { FrozenLake } from "./frozen_lake/FrozenLake.ts";
+import { Sokoban } from "./sokoban/Sokoban.ts";
+
+const register = <Config, State, Info extends BaseInfo>(environment: Environment<Config, State, Info>): Registered => {
+  const decode = Schema.decodeUnknownResult(environment.config, { onExcessProperty: "error" });
+  return {
+    type: environment.type,
+    config: environment.config,
+    decode: (envConfig) => Result.map(decode(envConfig), (config) => bind(environment, config)),
+  };
+};
+
+const all = [register(Bandit), register(FrozenLake), register(Sokoban)];
+
+export const environments: ReadonlyMap<string, Registered> = new Map(all.map((entry) => [entry.type, entry]));
+
+/** Why a preset cannot be used; `path` leads to the offending part of the run file. */
+export type PresetError =
+  | {
+      readonly _tag: "UnknownEnvironment";
+      readonly path: readonly string[];
+      readonly value: string;
+      readonly choices: readonly string[];
+    }
+  | {
+      readonly _tag: "InvalidConfig";
+      readonly path: readonly string[];
+      readonly value: unknown;
+      /** Issue paths are relative to `path`. */
+      readonly cause: Schema.SchemaError;
+      readonly schema: Schema.Codec<unknown, unknown>;
+    };
+
+export const decodePreset = (
+  tag: string,
+  preset: Pick<Preset, "env_type" | "env_config">,
+): Result.Result<BoundEnvironment, PresetError> => {
+  const entry = environments.get(preset.env_type);
+  if (entry === undefined) {
+    return Result.fail({
+      _tag: "UnknownEnvironment",
+      path: ["custom_envs", tag, "env_type"],
+      value: preset.env_type,
+      choices: [...environments.keys()],
+    });
+  }
+  return Result.mapError(
+    entry.decode(preset.env_config),
+    (cause): PresetError => ({
+      _tag: "InvalidConfig",
+      path: ["custom_envs", tag, "env_config"],
+      value: preset.env_config,
+      cause,
+      schema: entry.config,
+    }),
+  );
+};

@@ -1,0 +1,30 @@
+/** The contract suite over every preset, which covers every registered environment. */
+import { describe, expect, it } from "vitest";
+import { environments } from "../../src/envs/registry.ts";
+import { contract } from "./contract.ts";
+import { preset, presets } from "./presets.ts";
+
+/** What makes an environment's transitions certain. */
+const certainty: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  frozen_lake: { success_rate: 1 },
+};
+
+for (const [tag, { env_type, max_actions_per_traj }] of Object.entries(presets)) {
+  contract(tag, {
+    environment: preset(tag),
+    certain: preset(tag, certainty[env_type]),
+    actions: 4 * max_actions_per_traj,
+  });
+}
+
+contract("Sokoban with its default three boxes", {
+  environment: preset("SimpleSokoban", { num_boxes: 3, max_steps: 12 }),
+  certain: preset("SimpleSokoban", { num_boxes: 3 }),
+  actions: 12,
+});
+
+describe("the presets", () => {
+  it("cover every registered environment", () => {
+    expect(new Set(Object.values(presets).map(({ env_type }) => env_type))).toEqual(new Set(environments.keys()));
+  });
+});

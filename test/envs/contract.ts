@@ -1,0 +1,169 @@
+/**
+ * What every environment promises, as tests over one bound environment. `certain` is the same environment without transition noise,
+ * on which a solver's plan must succeed.
+ */
+import { describe, expect, it } from "vitest";
+import type { BoundEnvironment } from "../../src/envs/BoundEnvironment.ts";
+import { IllegalAction } from "../../src/envs/IllegalAction.ts";
+import { instanceOf, noiseOf, play, playRandomly, randomActions } from "./players.ts";
+
+const seeds = Array.from({ length: 24 }, (_, seed) => seed);
+
+/** Freezes a state of plain data all the way down, so that any mutation throws. */
+const deepFreeze = (value: unknown): unknown => {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const inner of Object.values(value)) deepFreeze(inner);
+  }
+  return value;
+};
+
+export interface Subject {
+  readonly environment: BoundEnvironment;
+  readonly certain: BoundEnvironment;
+  /** Actions of one episode at most. */
+  readonly actions: number;
+}
+
+export const contract = (name: string, { environment, certain, actions }: Subject): void => {
+  describe(name, () => {
+    it("makes the same instance from the same stream", () => {
+      for (const seed of seeds) {
+        expect(environment.reset(instanceOf(seed), "train")).toEqual(environment.reset(instanceOf(seed), "train"));
+      }
+    });
+
+    it("makes different instances from different streams", () => {
+      const keys = new Set(seeds.map((seed) => environment.contentKey(environment.reset(instanceOf(seed), "train"))));
+      expect(keys.size).toBeGreaterThan(seeds.length / 3);
+    });
+
+    it("makes the same transitions from the same state, action and noise", () => {
+      for (const seed of seeds) {
+        expect(playRandomly(environment, seed, 1, actions)).toEqual(playRandomly(environment, seed, 1, actions));
+      }
+    });
+
+    it("never mutates a state", () => {
+      for (const seed of seeds) {
+        let state = deepFreeze(environment.reset(instanceOf(seed), "train"));
+        for (const [at, action] of randomActions(environment, state, seed, 2, actions).entries()) {
+          environment.render(state);
+          environment.compact(state);
+          environment.actions(state);
+          environment.contentKey(state);
+          environment.solve?.(state);
+          const transition = environment.step(state, action, noiseOf(seed, 2, at));
+          state = deepFreeze(transition.state);
+          if (transition.terminated || transition.truncated) break;
+        }
+      }
+    });
+
+    it("has the same future after a structured clone", () => {
+      for (const seed of seeds) {
+        const start = environment.reset(instanceOf(seed), "train");
+        const plan = randomActions(environment, start, seed, 3, actions);
+        const noise = (at: number) => noiseOf(seed, 3, at);
+        const whole = play(environment, start, plan, noise);
+        let copied = structuredClone(start);
+        for (const [at, expected] of whole.transitions.entries()) {
+          const transition = structuredClone(environment.step(copied, plan[at]!, noise(at)));
+          expect(transition).toEqual(expected);
+          copied = transition.state;
+        }
+      }
+    });
+
+    it("survives JSON, so that an episode can be checkpointed", () => {
+      const start = environment.reset(instanceOf(4), "train");
+      expect(JSON.parse(JSON.stringify(start))).toEqual(start);
+    });
+
+    it("says numbers and booleans only in info, the three common keys among them", () => {
+      for (const seed of seeds) {
+        for (const { info } of playRandomly(environment, seed, 4, actions).transitions) {
+          const entries = Object.entries(info);
+          expect(entries.every(([, value]) => typeof value === "boolean" || Number.isFinite(value))).toBe(true);
+          expect(entries.map(([key]) => key)).toEqual(
+            expect.arrayContaining(["success", "action_is_effective", "action_is_valid"]),
+          );
+        }
+      }
+    });
+
+    it("ends an episode as terminated or truncated, never both, and succeeds only when terminated", () => {
+      for (const seed of seeds) {
+        for (const { info, reward, terminated, truncated } of playRandomly(environment, seed, 5, actions).transitions) {
+          expect(terminated && truncated).toBe(false);
+          expect(info.success && !terminated).toBe(false);
+          expect(Number.isFinite(reward)).toBe(true);
+        }
+      }
+    });
+
+    it("stays as it is after the end, without further reward", () => {
+      let ended = 0;
+      for (const seed of seeds) {
+        const last = playRandomly(environment, seed, 6, actions).transitions.at(-1)!;
+        if (!last.terminated && !last.truncated) continue;
+        ended++;
+        const [action] = environment.actions(last.state) ?? ["anything"];
+        const after = environment.step(last.state, action!, noiseOf(seed, 6, actions));
+        expect(after.state).toEqual(last.state);
+        expect(after.reward).toBe(0);
+        expect([after.terminated, after.truncated]).toEqual([last.terminated, last.truncated]);
+      }
+      expect(ended).toBeGreaterThan(0);
+    });
+
+    it("throws IllegalAction, listing the valid ones, for an action it does not name", () => {
+      const state = environment.reset(instanceOf(7), "train");
+      const valid = environment.actions(state);
+      if (valid === null) return expect(environment.step(state, "anything", noiseOf(7, 0, 0)).state).toBeDefined();
+      for (const action of ["", "jump", valid[0]!.toLowerCase(), "toString"]) {
+        try {
+          environment.step(state, action, noiseOf(7, 0, 0));
+          expect.unreachable(`accepted "${action}"`);
+        } catch (error) {
+          expect(error).toBeInstanceOf(IllegalAction);
+          expect(error).toMatchObject({ action, valid });
+        }
+      }
+    });
+
+    it("renders the same text from the same state, and never an empty one", () => {
+      for (const seed of seeds) {
+        const state = environment.reset(instanceOf(seed), "train");
+        const copy = structuredClone(state);
+        expect(environment.render(copy)).toBe(environment.render(state));
+        expect(environment.compact(copy)).toBe(environment.compact(state));
+        expect(environment.contentKey(copy)).toBe(environment.contentKey(state));
+        expect(environment.render(state)).not.toBe("");
+        expect(environment.compact(state)).not.toBe("");
+      }
+    });
+
+    it("solves: its plans are legal, succeed and are as short as it says", () => {
+      const { solve } = certain;
+      if (solve === null) return expect(certain.solve).toBeNull();
+      for (const seed of seeds) {
+        const start = certain.reset(instanceOf(seed), "train");
+        const plan = solve(start);
+        expect(plan).not.toBeNull();
+        const played = play(certain, start, plan!, (at) => noiseOf(seed, 8, at));
+        expect(played.success).toBe(true);
+        expect(played.transitions.length).toBe(plan!.length);
+        const [first] = played.transitions;
+        expect(solve(first!.state)?.length).toBe(plan!.length - 1);
+      }
+    });
+
+    it("gives instances of both splits", () => {
+      for (const split of ["train", "val"] as const) {
+        const state = environment.reset(instanceOf(9), split);
+        expect(environment.contentKey(state)).toBe(environment.contentKey(environment.reset(instanceOf(9), split)));
+      }
+    });
+  });
+};

@@ -1,0 +1,19 @@
+/** The presets of config/envs.yaml, bound: what a run would hold. */
+import { readFileSync } from "node:fs";
+import { Result, Schema } from "effect";
+import { parse } from "yaml";
+import { PresetSection } from "../../src/config/RunConfig.ts";
+import type { BoundEnvironment } from "../../src/envs/BoundEnvironment.ts";
+import { decodePreset } from "../../src/envs/registry.ts";
+
+const EnvironmentFile = Schema.Struct({ custom_envs: Schema.Record(Schema.String, PresetSection) });
+
+const text = readFileSync(new URL("../../config/envs.yaml", import.meta.url), "utf8");
+
+export const presets = Schema.decodeUnknownSync(EnvironmentFile)(parse(text)).custom_envs;
+
+/** The environment of a tag, with some keys of `env_config` replaced. */
+export const preset = (tag: string, overrides: Readonly<Record<string, unknown>> = {}): BoundEnvironment => {
+  const { env_config, env_type } = presets[tag]!;
+  return Result.getOrThrow(decodePreset(tag, { env_type, env_config: { ...env_config, ...overrides } }));
+};
