@@ -56,6 +56,9 @@ const arms = listed(`
 /** Pieces that shorten words not listed. */
 const fragments = listed("ing ed er est ly tion ment able ous th an en re al ar or st ve ll ch sh qu");
 
+/** Kinds of environment, as the compact template names them. */
+const kinds = listed("sokoban frozen_lake bandit");
+
 const digits = listed("0 1 2 3 4 5 6 7 8 9");
 
 const spaced = (words: readonly string[]): readonly string[] => words.map((word) => ` ${word}`);
