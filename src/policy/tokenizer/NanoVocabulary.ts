@@ -73,6 +73,7 @@ const words: readonly string[] = [
   ...openingWords,
   ...arms,
   ...fragments,
+  ...kinds,
 ];
 
 const spellInBytes = (text: string): string =>

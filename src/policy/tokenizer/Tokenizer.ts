@@ -64,17 +64,27 @@ const chatStyleOf = (config: JsonObject, path: string): ChatStyle | CheckpointEr
   );
 };
 
-/** Positions at which to cut `text` so that no special token is whole in what lies between `from` and `to`. */
-const cutsInside = (text: string, from: number, to: number, specials: readonly string[]): number[] => {
-  const cuts: number[] = [];
-  for (let at = from; at < to; at++) {
-    if (specials.some((special) => text.startsWith(special, at))) cuts.push(at + 1);
+/** Positions at which to cut `text` so that no special token that starts between `from` and `to` stays whole. */
+const cutsInside = (text: string, from: number, to: number, specials: readonly string[]): readonly number[] => {
+  const cuts = new Set<number>();
+  for (const special of specials) {
+    for (let at = text.indexOf(special, from); at >= 0 && at < to; at = text.indexOf(special, at + 1)) cuts.add(at + 1);
   }
-  return cuts;
+  return [...cuts].sort((a, b) => a - b);
 };
 
-/** A tokenizer from its two files; `path` names them in errors. Fails with `CheckpointError`. */
-export const make = (files: TokenizerFiles, path = "tokenizer.json"): Effect.Effect<Tokenizer, CheckpointError> =>
+export interface TokenizerOptions {
+  /** Names the files in errors. */
+  readonly path?: string;
+  /** Rows of the model's embedding: a tokenizer with ids beyond them is refused. */
+  readonly embeddingRows?: number;
+}
+
+/** A tokenizer from its two files. Fails with `CheckpointError`. */
+export const make = (
+  files: TokenizerFiles,
+  { path = "tokenizer.json", embeddingRows = Number.POSITIVE_INFINITY }: TokenizerOptions = {},
+): Effect.Effect<Tokenizer, CheckpointError> =>
   Effect.gen(function* () {
     const { tokenizerJson, tokenizerConfig } = files;
     const spelling = spellingOf(tokenizerJson);
@@ -96,6 +106,10 @@ export const make = (files: TokenizerFiles, path = "tokenizer.json"): Effect.Eff
     const specialTexts = [...specials.keys()];
     let vocabSize = 0;
     for (const id of library.get_vocab().values()) vocabSize = Math.max(vocabSize, id + 1);
+    if (vocabSize > embeddingRows) {
+      const detail = `the tokenizer has ids up to ${vocabSize - 1}, the model's embedding only ${embeddingRows} rows (vocab_size)`;
+      return yield* checkpointError(path, "bad_config", detail);
+    }
     const eosToken = contentOf(tokenizerConfig.eos_token);
     const eosId = eosToken === undefined ? undefined : library.token_to_id(eosToken);
     if (eosId === undefined) {
@@ -150,5 +164,5 @@ export const make = (files: TokenizerFiles, path = "tokenizer.json"): Effect.Eff
   });
 
 /** The tokenizer of a checkpoint folder. Fails with `CheckpointError`. */
-export const load = (folder: string): Effect.Effect<Tokenizer, CheckpointError> =>
-  Effect.flatMap(read(folder), (files) => make(files, folder));
+export const load = (folder: string, options: TokenizerOptions = {}): Effect.Effect<Tokenizer, CheckpointError> =>
+  Effect.flatMap(read(folder), (files) => make(files, { path: folder, ...options }));

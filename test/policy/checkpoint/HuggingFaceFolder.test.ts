@@ -77,6 +77,15 @@ describe("a folder saved by transformers", () => {
     }),
   );
 
+  it.effect("ends where generation_config.json says, else where config.json does", () =>
+    Effect.gen(function* () {
+      yield* editConfig({ eos_token_id: 7 });
+      expect((yield* readCheckpoint(folder)).tokens.eos).toEqual([1, 2]);
+      yield* Effect.promise(() => rm(join(folder, "generation_config.json")));
+      expect((yield* readCheckpoint(folder)).tokens.eos).toEqual([7]);
+    }),
+  );
+
   it.effect("may spell rope_theta at the top, as transformers 4 does", () =>
     Effect.gen(function* () {
       yield* editConfig({ rope_parameters: undefined, rope_theta: 1e6 });

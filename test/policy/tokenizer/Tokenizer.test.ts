@@ -137,6 +137,8 @@ describe("a tokenizer's files", () => {
       const styled = { ...tokenizerConfig, millrace_chat_style: "chatty" };
       const style = yield* Effect.flip(make({ tokenizerJson, tokenizerConfig: styled }));
       expect(style.message).toContain("chatml, compact");
+      const large = yield* Effect.flip(make(nanoTokenizer(), { embeddingRows: 600 }));
+      expect(large.message).toContain("only 600 rows");
       const hollow = yield* Effect.flip(make({ tokenizerJson: { decoder: { type: "ByteLevel" } }, tokenizerConfig }));
       expect(hollow.reason).toBe("bad_config");
     }),

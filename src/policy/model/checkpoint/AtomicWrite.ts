@@ -28,7 +28,10 @@ export const replaceFile = (
     }
     await rename(partial, path);
   });
-  return Effect.onError(write, () => Effect.ignore(attempt(partial, () => rm(partial, { force: true }))));
+  // Not interruptible: the file system would go on behind the clean-up.
+  return Effect.onError(Effect.uninterruptible(write), () =>
+    Effect.ignore(attempt(partial, () => rm(partial, { force: true }))),
+  );
 };
 
 /** Replaces the file at `path` with `text`. */

@@ -17,7 +17,7 @@ import type { Parameters } from "../Parameters.ts";
 import { replaceText } from "./AtomicWrite.ts";
 import { type CheckpointError, checkpointError } from "./CheckpointError.ts";
 import type { FloatFormat } from "./FloatFormat.ts";
-import { decodeConfig, encodeConfig, encodeGenerationConfig, type ModelConfig } from "./ModelConfig.ts";
+import { decodeConfig, decodeEos, encodeConfig, encodeGenerationConfig, type ModelConfig } from "./ModelConfig.ts";
 import { readParameters, writeParameters } from "./ParameterFile.ts";
 
 export interface Checkpoint extends ModelConfig {
@@ -59,7 +59,11 @@ export const readModelConfig = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ModelConfig, CheckpointError> {
   const path = join(folder, "config.json");
   if (!(yield* exists(folder))) return yield* checkpointError(folder, "missing_file", "no such folder");
-  return yield* decodeConfig(yield* readJsonObject(path), path);
+  const model = yield* decodeConfig(yield* readJsonObject(path), path);
+  // Where generation_config.json names end tokens, they are the ones that count: instruction models add theirs only there.
+  const generation = join(folder, "generation_config.json");
+  const eos = (yield* exists(generation)) ? yield* decodeEos(yield* readJsonObject(generation), generation) : [];
+  return eos.length === 0 ? model : { ...model, tokens: { ...model.tokens, eos } };
 });
 
 /** Reads the whole folder. Fails with `CheckpointError` naming the file, tensor or key and what is supported. */

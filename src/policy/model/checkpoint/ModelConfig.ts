@@ -21,7 +21,9 @@ export interface ModelConfig {
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(1));
 const Positive = Schema.Finite.check(Schema.isGreaterThan(0));
-const TokenId = Schema.NullOr(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)));
+const Id = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0));
+const TokenId = Schema.NullOr(Id);
+const EosIds = Schema.Union([TokenId, Schema.Array(Id)]);
 
 const ConfigJson = Schema.Struct({
   hidden_size: Count,
@@ -48,7 +50,7 @@ const ConfigJson = Schema.Struct({
     ),
   ),
   bos_token_id: Schema.optionalKey(TokenId),
-  eos_token_id: Schema.optionalKey(Schema.Union([TokenId, Schema.Array(Schema.Int)])),
+  eos_token_id: Schema.optionalKey(EosIds),
   pad_token_id: Schema.optionalKey(TokenId),
 });
 type ConfigJson = typeof ConfigJson.Type;
@@ -89,6 +91,15 @@ const inconsistency = (json: ConfigJson): string | undefined => {
   return undefined;
 };
 
+const EosJson = Schema.Struct({ eos_token_id: Schema.optionalKey(EosIds) });
+
+const eosList = (eos: typeof EosIds.Type | undefined): readonly number[] =>
+  typeof eos === "number" ? [eos] : (eos ?? []);
+
+/** The end tokens generation_config.json names, where it names any. Fails with `CheckpointError`. */
+export const decodeEos = (json: unknown, path: string): Effect.Effect<readonly number[], CheckpointError> =>
+  Effect.map(decoding(EosJson, json, path), ({ eos_token_id: eos }) => eosList(eos));
+
 /** The sizes and token ids in config.json's contents. Fails with `CheckpointError` naming the key. */
 export const decodeConfig = Effect.fnUntraced(function* (
   json: unknown,
@@ -104,7 +115,6 @@ export const decodeConfig = Effect.fnUntraced(function* (
   if (refused !== undefined) return yield* checkpointError(path, "unsupported", `${refused}; ${supported}`);
   const wrong = inconsistency(decoded);
   if (wrong !== undefined) return yield* checkpointError(path, "bad_config", wrong);
-  const eos = decoded.eos_token_id;
   return {
     config: {
       vocabSize: decoded.vocab_size,
@@ -121,7 +131,7 @@ export const decodeConfig = Effect.fnUntraced(function* (
     },
     tokens: {
       bos: decoded.bos_token_id ?? undefined,
-      eos: typeof eos === "number" ? [eos] : (eos ?? []),
+      eos: eosList(decoded.eos_token_id),
       pad: decoded.pad_token_id ?? undefined,
     },
   };
