@@ -39,7 +39,7 @@ const tags: Check = ({ custom_envs, es_manager, sft }) => {
   const named = [
     { key: "es_manager.train.tags", tags: es_manager.train.tags },
     { key: "es_manager.val.tags", tags: es_manager.val.tags },
-    { key: "sft.tags", tags: sft.tags },
+    { key: "sft.sources", tags: sft.sources.map(({ tag }) => tag) },
   ];
   return named.flatMap(({ key, tags }) =>
     tags

@@ -28,7 +28,8 @@ export const shownPath = (file: string): string => {
   return fromHere.startsWith("..") || isAbsolute(fromHere) ? file : fromHere;
 };
 
-const presetsOf = (dir: string): readonly string[] =>
+/** Names of the run files of a folder. */
+export const runFiles = (dir: string): readonly string[] =>
   existsSync(dir)
     ? readdirSync(dir)
         .filter((file) => file.endsWith(".yaml"))
@@ -42,7 +43,7 @@ export const locate = (name: string, configDir: string): Effect.Effect<string, B
   if (existsSync(file)) return Effect.succeed(file);
   const asPath = /[/\\]|\.ya?ml$/.test(name);
   if (asPath && existsSync(name)) return Effect.succeed(name);
-  const names = presetsOf(configDir);
+  const names = runFiles(configDir);
   const wanted = basename(name).replace(/\.ya?ml$/, "");
   const nearest = byNearest(wanted, names)[0];
   const hint = nearest === undefined ? "" : `; nearest: ${nearest}; all: ${choices(wanted, names, 30)}`;

@@ -102,6 +102,13 @@ const invalid = (ast: SchemaAST.AST, value: unknown): string => {
   return `expected ${text}${closest === null ? "" : `; nearest: ${closest}`}`;
 };
 
+/** What a relation between keys says of itself, if the problem is one. */
+const statement = (issue: SchemaIssue.Issue): string | null => {
+  if (issue._tag === "Filter") return statement(issue.issue);
+  const message = issue._tag === "InvalidValue" ? issue.annotations?.message : undefined;
+  return typeof message === "string" ? message : null;
+};
+
 const problem = (
   schema: Schema.Codec<unknown, unknown>,
   value: unknown,
@@ -115,7 +122,7 @@ const problem = (
   const place = options.origin?.(path) ?? null;
   const where = place === null ? "" : ` (${place})`;
   const ast = at(schema.ast, path);
-  const expected = ast === null ? "not a valid value" : invalid(ast, actual);
+  const expected = statement(issue) ?? (ast === null ? "not a valid value" : invalid(ast, actual));
   const parent = path.slice(0, -1);
   if (issue._tag === "MissingKey" && Array.isArray(item(value, parent))) {
     const list = at(schema.ast, parent);
@@ -136,7 +143,18 @@ const withoutEmptySections = (ast: SchemaAST.AST | null, value: unknown): unknow
   return Object.fromEntries(kept);
 };
 
-/** Decodes `value`, or names every problem, one line each. */
+/** Every problem of a failed strict decoding of `value`, one line each. */
+export const explain = (
+  schema: Schema.Codec<unknown, unknown>,
+  value: unknown,
+  { issue }: Schema.SchemaError,
+  options: DecodeOptions = {},
+): string => {
+  const lines = innermost(issue, []).flatMap((found) => problem(schema, value, found, options));
+  return [...new Set(lines)].join("\n");
+};
+
+/** Decodes `value`, or names every problem. */
 export const decode = <A>(
   schema: Schema.Codec<A, unknown>,
   value: unknown,
@@ -144,8 +162,5 @@ export const decode = <A>(
 ): Result.Result<A, BadInput> => {
   const given = withoutEmptySections(schema.ast, value ?? {});
   const decoded = Schema.decodeUnknownResult(schema)(given, { errors: "all", onExcessProperty: "error" });
-  return Result.mapError(decoded, ({ issue }) => {
-    const lines = innermost(issue, []).flatMap((found) => problem(schema, given, found, options));
-    return new BadInput({ message: [...new Set(lines)].join("\n") });
-  });
+  return Result.mapError(decoded, (error) => new BadInput({ message: explain(schema, given, error, options) }));
 };

@@ -61,6 +61,16 @@ const rangeText = ({ integer, maximum, minimum }: Range): string => {
   return high ? `${noun} of at most ${maximum}` : noun;
 };
 
+/** A check that is more than "not empty" is named as its schema names it. */
+const textOf = (checks: SchemaAST.Checks | undefined): string => {
+  const filters = flatten(checks);
+  if (filters.length === 0) return "a text";
+  const notEmpty = (filter: SchemaAST.Filter<unknown>) =>
+    get(filter.annotations?.representation, ["payload", "minLength"]) === 1;
+  const named = filters.filter((filter) => !notEmpty(filter)).map((filter) => filter.annotations?.expected ?? "valid");
+  return named.length === 0 ? "a text that is not empty" : named.join(", ");
+};
+
 const plain = (text: string): Expectation => ({ text, choices: null, nearest: () => null });
 
 const literals = (ast: SchemaAST.AST): readonly string[] | null => {
@@ -83,7 +93,7 @@ export const expectation = (ast: SchemaAST.AST): Expectation => {
     };
     return { ...plain(rangeText(limits)), nearest };
   }
-  if (SchemaAST.isString(ast)) return plain(ast.checks === undefined ? "a text" : "a text that is not empty");
+  if (SchemaAST.isString(ast)) return plain(textOf(ast.checks));
   if (SchemaAST.isArrays(ast)) {
     const [item] = [...ast.rest, ...ast.elements];
     const of = item === undefined ? "" : `, each ${expectation(item).text}`;

@@ -1,0 +1,194 @@
+/**
+ * The command line as a value. Words go in, one `Command` comes out, or bad input that names the word and the nearest valid one.
+ * Invariant: nothing is read, loaded or started here.
+ */
+import { parseArgs } from "node:util";
+import { Result } from "effect";
+import { byNearest, choices } from "../src/config/nearest.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+
+export type PipelineName = "train" | "evaluate" | "sft";
+
+export type Command =
+  | {
+      readonly _tag: "Run";
+      readonly pipeline: PipelineName;
+      readonly configName: string | null;
+      readonly overrides: readonly string[];
+      readonly resume: string | null;
+    }
+  | { readonly _tag: "Envs"; readonly configName: string; readonly overrides: readonly string[] }
+  | {
+      readonly _tag: "Trace";
+      readonly configName: string;
+      readonly overrides: readonly string[];
+      readonly tag: string;
+      readonly seed: number;
+      readonly actions: string;
+    }
+  | { readonly _tag: "Help"; readonly topic: readonly string[] };
+
+export interface Invocation {
+  readonly command: Command;
+  /** Print stack traces of failures. */
+  readonly debug: boolean;
+}
+
+interface FlagInfo {
+  /** Placeholder of the value; null for a switch. */
+  readonly value: string | null;
+  readonly meaning: string;
+}
+
+export interface CommandInfo {
+  readonly usage: string;
+  readonly meaning: string;
+  readonly flags: Readonly<Record<string, FlagInfo>>;
+}
+
+const configName: FlagInfo = { value: "NAME", meaning: "Run file in config/, or a path to a YAML file." };
+const shared: Readonly<Record<string, FlagInfo>> = {
+  debug: { value: null, meaning: "Print stack traces." },
+  help: { value: null, meaning: "Explain the command." },
+};
+
+export const commands: Readonly<Record<string, CommandInfo>> = {
+  train: {
+    usage: "train --config-name NAME [key.sub=value ...]",
+    meaning: "Trains a policy.",
+    flags: {
+      "config-name": configName,
+      resume: {
+        value: "RUN_DIR",
+        meaning: "Go on from the newest checkpoint of a run's folder, under its own configuration.",
+      },
+      ...shared,
+    },
+  },
+  evaluate: {
+    usage: "evaluate --config-name NAME [key.sub=value ...]",
+    meaning: "Validates only; writes trajectories and a summary.",
+    flags: { "config-name": configName, ...shared },
+  },
+  sft: {
+    usage: "sft --config-name NAME [key.sub=value ...]",
+    meaning: "Clones the behaviour of the environments' solvers.",
+    flags: { "config-name": configName, ...shared },
+  },
+  envs: {
+    usage: "envs [--config-name NAME] [key.sub=value ...]",
+    meaning: "Lists environments and presets.",
+    flags: { "config-name": configName, ...shared },
+  },
+  trace: {
+    usage: 'trace TAG --seed N --actions "Up || Left || ..." [key.sub=value ...]',
+    meaning: "Plays fixed actions without a model; one JSON object per action.",
+    flags: {
+      seed: { value: "N", meaning: "Seed of the instance." },
+      actions: { value: "LIST", meaning: "Actions separated by ||." },
+      "config-name": configName,
+      ...shared,
+    },
+  },
+  help: {
+    usage: "help [COMMAND | config [SECTION]]",
+    meaning: "Explains a command, or lists every key of a run file.",
+    flags: shared,
+  },
+};
+
+const bad = (message: string) => Result.fail(new BadInput({ message }));
+
+const unknown = (what: string, word: string, valid: readonly string[]) =>
+  bad(`${what} ${JSON.stringify(word)}; nearest: ${byNearest(word, valid)[0]}; all: ${choices(word, valid, 20)}`);
+
+interface Words {
+  readonly positionals: readonly string[];
+  readonly flags: ReadonlyMap<string, string>;
+}
+
+/** Splits words into positionals and flags, which may stand anywhere. */
+const split = (name: string, { flags }: CommandInfo, words: readonly string[]): Result.Result<Words, BadInput> => {
+  const options = Object.fromEntries(
+    Object.entries(flags).map(([flag, { value }]) => [flag, { type: value === null ? "boolean" : "string" } as const]),
+  );
+  const { tokens } = parseArgs({
+    args: words.map((word) => (word === "-h" ? "--help" : word)),
+    options,
+    strict: false,
+    tokens: true,
+  });
+  const positionals: string[] = [];
+  const given = new Map<string, string>();
+  for (const token of tokens) {
+    if (token.kind === "positional") positionals.push(token.value);
+    if (token.kind !== "option") continue;
+    if (!Object.hasOwn(flags, token.name)) {
+      return unknown(
+        `${name}: unknown flag`,
+        token.rawName,
+        Object.keys(flags).map((flag) => `--${flag}`),
+      );
+    }
+    const wantsValue = flags[token.name].value !== null;
+    if (wantsValue && (token.value === undefined || token.value.startsWith("--"))) {
+      return bad(`${name}: --${token.name} needs a value: --${token.name} ${flags[token.name].value}`);
+    }
+    given.set(token.name, token.value ?? "");
+  }
+  return Result.succeed({ positionals, flags: given });
+};
+
+const run = (pipeline: PipelineName, { flags, positionals }: Words): Result.Result<Command, BadInput> => {
+  const name = flags.get("config-name") ?? null;
+  const resume = flags.get("resume") ?? null;
+  if (name !== null && resume !== null) {
+    return bad("train: --config-name and --resume exclude each other: a resumed run has its own config.yaml");
+  }
+  return Result.succeed({ _tag: "Run", pipeline, configName: name, overrides: positionals, resume });
+};
+
+const trace = ({ flags, positionals }: Words): Result.Result<Command, BadInput> => {
+  const [tag, ...overrides] = positionals;
+  const seed = flags.get("seed");
+  const actions = flags.get("actions");
+  if (tag === undefined || tag.includes("=")) return bad(`trace: TAG is missing: millrace ${commands.trace.usage}`);
+  if (seed === undefined) return bad(`trace: --seed is missing: millrace ${commands.trace.usage}`);
+  if (actions === undefined) return bad(`trace: --actions is missing: millrace ${commands.trace.usage}`);
+  if (!/^\d{1,9}$/.test(seed)) {
+    return bad(`trace: --seed: ${JSON.stringify(seed)}: expected an integer from 0 to 999999999; nearest: 0`);
+  }
+  const configName = flags.get("config-name") ?? "base";
+  return Result.succeed({ _tag: "Trace", configName, overrides, tag, seed: Number(seed), actions });
+};
+
+const command = (name: string, words: Words): Result.Result<Command, BadInput> => {
+  if (words.flags.has("help")) return Result.succeed({ _tag: "Help", topic: [name] });
+  switch (name) {
+    case "train":
+    case "evaluate":
+    case "sft":
+      return run(name, words);
+    case "envs": {
+      const configName = words.flags.get("config-name") ?? "base";
+      return Result.succeed({ _tag: "Envs", configName, overrides: words.positionals });
+    }
+    case "trace":
+      return trace(words);
+    default:
+      return Result.succeed({ _tag: "Help", topic: words.positionals });
+  }
+};
+
+/** Reads the words after `millrace`. */
+export const parse = (words: readonly string[]): Result.Result<Invocation, BadInput> => {
+  const [name, ...rest] = words;
+  const names = Object.keys(commands);
+  if (name === undefined)
+    return bad(`a command is missing; one of ${names.join(", ")}; \`millrace help\` explains them`);
+  if (name === "--help" || name === "-h") return Result.succeed({ command: { _tag: "Help", topic: [] }, debug: false });
+  if (!Object.hasOwn(commands, name)) return unknown("unknown command", name, names);
+  return Result.flatMap(split(name, commands[name], rest), (split) =>
+    Result.map(command(name, split), (command) => ({ command, debug: split.flags.has("debug") })),
+  );
+};

@@ -1,0 +1,115 @@
+#!/usr/bin/env node
+/**
+ * The command line: words to a command, a run file to a configuration, and one pipeline to run it. Exit code 0 when done, 2 for bad
+ * input with one readable message on standard error, 1 for a failed engine, 130 when interrupted; stack traces only with `--debug`.
+ */
+import { join } from "node:path";
+import { Cause, Console, Effect, Exit } from "effect";
+import { runFiles } from "../src/config/compose.ts";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import { load } from "../src/config/resolve.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+import { type Command, type Invocation, type PipelineName, parse } from "./arguments.ts";
+import { configDir, existingFolder } from "./paths.ts";
+
+type Run = Extract<Command, { readonly _tag: "Run" }>;
+
+const print = (lines: readonly string[]) => Effect.forEach(lines, (line) => Console.log(line), { discard: true });
+
+/** The run file: a preset's, or the one a resumed run wrote beside its checkpoints. */
+const configOf = Effect.fnUntraced(function* ({ configName, overrides, pipeline, resume }: Run) {
+  if (resume !== null) {
+    const folder = yield* existingFolder("--resume", resume);
+    return { config: yield* load(join(folder, "config.yaml"), overrides, configDir), resume: folder };
+  }
+  if (configName === null) {
+    const names = runFiles(configDir).join(", ");
+    return yield* new BadInput({ message: `${pipeline}: --config-name is missing; run files: ${names}` });
+  }
+  return { config: yield* load(configName, overrides, configDir), resume };
+});
+
+/** Folders a run starts from become absolute, so that a run's folder means the same from anywhere. */
+const withFolders = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig) {
+  if (pipeline !== "sft") {
+    return { ...config, model: { ...config.model, path: yield* existingFolder("model.path", config.model.path) } };
+  }
+  if (config.sft.init === "random") return config;
+  return { ...config, sft: { ...config.sft, init: yield* existingFolder("sft.init", config.sft.init) } };
+});
+
+const runPipeline = Effect.fnUntraced(function* (command: Run, debug: boolean) {
+  const { config: written, resume } = yield* configOf(command);
+  const { pipeline } = command;
+  const { checkPresets } = yield* Effect.promise(() => import("./presets.ts"));
+  const { train, val } = written.es_manager;
+  yield* checkPresets(
+    written,
+    pipeline === "sft" ? written.sft.sources.map(({ tag }) => tag) : [...train.tags, ...val.tags],
+  );
+  const config = yield* withFolders(pipeline, written);
+  switch (pipeline) {
+    case "train": {
+      const { train } = yield* Effect.promise(() => import("./train.ts"));
+      return yield* train({ config, resume, debug });
+    }
+    case "evaluate": {
+      const { evaluate } = yield* Effect.promise(() => import("./evaluate.ts"));
+      return yield* evaluate({ config, debug });
+    }
+    case "sft": {
+      const { sft } = yield* Effect.promise(() => import("./sft.ts"));
+      return yield* sft({ config, debug });
+    }
+  }
+});
+
+const runCommand = Effect.fnUntraced(function* ({ command, debug }: Invocation) {
+  switch (command._tag) {
+    case "Run":
+      return yield* runPipeline(command, debug);
+    case "Envs": {
+      const { envs } = yield* Effect.promise(() => import("./envs.ts"));
+      return yield* print(envs(yield* load(command.configName, command.overrides, configDir)));
+    }
+    case "Trace": {
+      const { trace } = yield* Effect.promise(() => import("./trace.ts"));
+      const config = yield* load(command.configName, command.overrides, configDir);
+      return yield* print(yield* trace({ ...command, config }));
+    }
+    case "Help": {
+      const { help } = yield* Effect.promise(() => import("./help.ts"));
+      return yield* print(yield* help(command.topic));
+    }
+  }
+});
+
+const program = Effect.flatMap(Effect.fromResult(parse(process.argv.slice(2))), runCommand);
+
+/** What is said of a failure, and the exit code it ends with. */
+const verdict = (cause: Cause.Cause<unknown>, debug: boolean): { readonly code: number; readonly text: string } => {
+  if (Cause.hasInterruptsOnly(cause)) return { code: 130, text: "interrupted" };
+  const error = Cause.squash(cause);
+  if (error instanceof BadInput) return { code: 2, text: error.message };
+  const name = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return { code: 1, text: debug ? Cause.pretty(cause) : `${name}\n(--debug prints the stack trace)` };
+};
+
+/** Ends the process after its output has left; a reader that closes early (`| head`) ends it quietly. */
+const end = (code: number) => process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));
+process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+
+// A training run drains and saves on the first signal by itself; everything else is interrupted, its scopes closed.
+const controller = new AbortController();
+if (process.argv[2] !== "train") {
+  process.once("SIGINT", () => controller.abort());
+  process.once("SIGTERM", () => controller.abort());
+}
+
+const exit = await Effect.runPromiseExit(program, { signal: controller.signal });
+if (Exit.isSuccess(exit)) end(0);
+else {
+  const { code, text } = verdict(exit.cause, process.argv.includes("--debug"));
+  process.stderr.write(`${text}\n`);
+  end(code);
+}

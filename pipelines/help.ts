@@ -1,0 +1,54 @@
+/**
+ * `millrace help`: the commands, one command's flags, or every key of a run file. A topic goes in, lines of text come out; an unknown
+ * topic is bad input.
+ */
+import { Effect } from "effect";
+import { keys } from "../src/config/describe.ts";
+import { byNearest, choices } from "../src/config/nearest.ts";
+import { RunConfig } from "../src/config/RunConfig.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+import { commands } from "./arguments.ts";
+import { table } from "./envs.ts";
+
+const overview = (): readonly string[] => [
+  "Usage: millrace COMMAND ...",
+  "",
+  ...table(Object.values(commands).map(({ meaning, usage }) => [`  ${usage}`, meaning])),
+  "",
+  "Overrides are key.sub=value with YAML values; RAGEN's key paths are accepted.",
+];
+
+const ofCommand = (name: string): readonly string[] => {
+  const { flags, meaning, usage } = commands[name];
+  const rows = Object.entries(flags).map(([flag, { meaning, value }]) => [
+    `  --${flag}${value === null ? "" : ` ${value}`}`,
+    meaning,
+  ]);
+  return [`Usage: millrace ${usage}`, "", meaning, "", ...table(rows)];
+};
+
+const unknown = (word: string, valid: readonly string[]) =>
+  new BadInput({
+    message: `help: nothing about ${JSON.stringify(word)}; nearest: ${byNearest(word, valid)[0]}; all: ${choices(word, valid, 40)}`,
+  });
+
+const ofConfig = (section: string | undefined) => {
+  const all = keys(RunConfig);
+  const chosen = all.filter(({ key }) => section === undefined || key === section || key.startsWith(`${section}.`));
+  const sections = [...new Set(all.map(({ key }) => key.split(".")[0]))];
+  if (section !== undefined && chosen.length === 0) return Effect.fail(unknown(section, sections));
+  const rows = chosen.map(({ default: value, description, expected, key }) => [
+    key,
+    value,
+    `${description} (${expected})`,
+  ]);
+  return Effect.succeed(table([["KEY", "DEFAULT", "MEANING"], ...rows]));
+};
+
+export const help = (topic: readonly string[]): Effect.Effect<readonly string[], BadInput> => {
+  const [name, section] = topic;
+  if (name === undefined) return Effect.succeed(overview());
+  if (name === "config") return ofConfig(section);
+  if (Object.hasOwn(commands, name)) return Effect.succeed(ofCommand(name));
+  return Effect.fail(unknown(name, [...Object.keys(commands), "config"]));
+};

@@ -1,0 +1,34 @@
+/**
+ * Where things lie, from any working directory: the package's own folders, and folders a run file names, which are sought from the
+ * working directory first and from the package second. A folder that does not exist is bad input with its nearest neighbour.
+ */
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Effect } from "effect";
+import { byNearest } from "../src/config/nearest.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+
+const packageRoot = fileURLToPath(new URL("..", import.meta.url));
+
+export const configDir = join(packageRoot, "config");
+
+const isFolder = (path: string): boolean => existsSync(path) && statSync(path).isDirectory();
+
+const neighbour = (path: string): string | undefined => {
+  const parent = dirname(path);
+  if (!isFolder(parent)) return undefined;
+  const siblings = readdirSync(parent).filter((name) => isFolder(join(parent, name)));
+  const [nearest] = byNearest(basename(path), siblings);
+  return nearest === undefined ? undefined : join(dirname(path), nearest);
+};
+
+/** The absolute path of a folder that `key` names, or bad input. */
+export const existingFolder = (key: string, path: string): Effect.Effect<string, BadInput> => {
+  const places = [resolve(path), resolve(packageRoot, path)];
+  const found = places.find(isFolder);
+  if (found !== undefined) return Effect.succeed(found);
+  const nearest = places.map(neighbour).find((name) => name !== undefined);
+  const hint = nearest === undefined ? "" : `; nearest: ${nearest}`;
+  return Effect.fail(new BadInput({ message: `${key}: ${JSON.stringify(path)}: no such folder${hint}` }));
+};

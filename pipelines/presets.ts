@@ -1,0 +1,47 @@
+/**
+ * The presets of a run file as environments ready to play: each `env_config` decoded by its environment's schema, so that a wrong key
+ * is named in full before anything starts.
+ */
+import { Effect } from "effect";
+import { explain } from "../src/config/decode.ts";
+import { byNearest, choices } from "../src/config/nearest.ts";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+import type { BoundEnvironment } from "../src/envs/BoundEnvironment.ts";
+import { decodePreset, environments, type PresetError } from "../src/envs/registry.ts";
+
+const sentence = (error: PresetError): string => {
+  const key = error.path.join(".");
+  if (error._tag === "InvalidConfig") {
+    return explain(error.schema, error.value, error.cause, { section: error.path });
+  }
+  const nearest = byNearest(error.value, error.choices)[0];
+  return `${key}: ${JSON.stringify(error.value)}: no such environment; nearest: ${nearest}; all: ${choices(error.value, error.choices)}`;
+};
+
+/** The environment of one preset; a tag that is not in the run file is bad input. */
+export const presetOf = (config: RunConfig, tag: string): Effect.Effect<BoundEnvironment, BadInput> => {
+  const known = Object.keys(config.custom_envs);
+  if (!known.includes(tag)) {
+    const nearest = byNearest(tag, known)[0] ?? "none";
+    const message = `${JSON.stringify(tag)} is no preset of custom_envs; nearest: ${nearest}; all: ${choices(tag, known, 40)}`;
+    return Effect.fail(new BadInput({ message }));
+  }
+  const decoded = decodePreset(tag, config.custom_envs[tag]);
+  return Effect.mapError(Effect.fromResult(decoded), (error) => new BadInput({ message: sentence(error) }));
+};
+
+/** Decodes every preset of a known environment, and those that `tags` name whatever their environment. */
+export const checkPresets = (config: RunConfig, tags: readonly string[]): Effect.Effect<void, BadInput> =>
+  Effect.gen(function* () {
+    const used = Object.entries(config.custom_envs).filter(
+      ([tag, preset]) => tags.includes(tag) || environments.has(preset.env_type),
+    );
+    const problems: string[] = [];
+    for (const [tag] of used) {
+      yield* presetOf(config, tag).pipe(
+        Effect.catchTag("BadInput", ({ message }) => Effect.sync(() => problems.push(message))),
+      );
+    }
+    if (problems.length > 0) return yield* new BadInput({ message: problems.join("\n") });
+  });

@@ -1,0 +1,10 @@
+/** The sft pipeline: a resolved configuration goes in, a run's folder comes out. */
+import { Effect } from "effect";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import { type BadInput, type EnvironmentError, type LearnerError, PolicyError } from "../src/domain/Errors.ts";
+
+export const sft = (_options: {
+  readonly config: RunConfig;
+  readonly debug: boolean;
+}): Effect.Effect<void, BadInput | PolicyError | LearnerError | EnvironmentError> =>
+  Effect.fail(new PolicyError({ reason: "session_failed", message: "the sft pipeline is not wired" }));

@@ -1,0 +1,30 @@
+/**
+ * `millrace trace`: fixed actions played on one instance of a preset, without a model. Leaves one JSON object per action, line 0 being
+ * the reset; an unknown action is bad input and leaves no line at all.
+ */
+import { Effect } from "effect";
+import { byNearest } from "../src/config/nearest.ts";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+import { trace as play, splitActions } from "../src/envs/trace.ts";
+import { presetOf } from "./presets.ts";
+
+export interface TraceOptions {
+  readonly config: RunConfig;
+  readonly tag: string;
+  readonly seed: number;
+  /** Actions separated by `||`. */
+  readonly actions: string;
+}
+
+export const trace = Effect.fn("pipelines.trace")(function* ({ actions, config, seed, tag }: TraceOptions) {
+  const environment = yield* presetOf(config, tag);
+  const lines = yield* Effect.mapError(
+    Effect.fromResult(play(environment, seed, splitActions(actions))),
+    ({ action, valid }) =>
+      new BadInput({
+        message: `--actions: ${JSON.stringify(action)} is no action of ${tag}; nearest: ${byNearest(action, valid)[0] ?? "none"}; all: ${valid.join(", ")}`,
+      }),
+  );
+  return lines.map((line) => JSON.stringify(line));
+});
