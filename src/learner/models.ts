@@ -88,6 +88,15 @@ export const criticModel = (config: Qwen2Config, clipRange: number): Uint8Array 
   return graph.toOnnx();
 };
 
+/** Inputs: weights, ids [batch, time]. Output: values [batch, time - 1], of the text before each target. */
+export const valuesModel = (config: Qwen2Config): Uint8Array => {
+  const graph = new Graph("values");
+  const weights = weightInputs(graph, criticParameters(config));
+  const ids = graph.input("ids", "int64", ["batch", "time"]);
+  graph.output("values", slice(valueForward(config, weights, ids), 1, 0, "time-1"));
+  return graph.toOnnx();
+};
+
 /** Inputs: weights, ids [batch, time], weights per target [batch, time - 1]. Outputs: gradient [parameters], the scalar loss. */
 export const cloningModel = (config: Qwen2Config): Uint8Array => {
   const graph = new Graph("cloning");

@@ -1,0 +1,72 @@
+/**
+ * The learner in its thread, as the pipeline's `Learner` and with behaviour cloning beside it. A starting checkpoint and the
+ * generators' ports enter; new weights leave over those ports. The thread lives as long as its scope.
+ */
+import type { MessagePort } from "node:worker_threads";
+import { type Context, Effect, Layer, type Scope } from "effect";
+import type { RunConfig } from "../config/RunConfig.ts";
+import type { TokenBatch } from "../domain/Batch.ts";
+import { LearnerError } from "../domain/Errors.ts";
+import type { Checkpoint } from "../policy/model/checkpoint/HuggingFaceFolder.ts";
+import { make as makeThread, type ThreadFailure } from "../policy/runtime/Thread.ts";
+import type { CloningReport } from "./Cloner.ts";
+import { Learner } from "./Learner.ts";
+import type { LearnerProtocol } from "./protocol.ts";
+import type { TrainerOptions } from "./Trainer.ts";
+
+export interface LearnerThreadOptions {
+  /** The run's starting weights (also the reference policy of a KL loss), with the files of its folder. */
+  readonly checkpoint: Checkpoint;
+  readonly trainer: TrainerOptions;
+  /** Folder written by `save` to go on from. */
+  readonly restore?: string;
+  /** One port per generator thread; they are transferred. */
+  readonly ports?: readonly MessagePort[];
+}
+
+export interface LearnerThread extends Context.Service.Shape<typeof Learner> {
+  /** One step of behaviour cloning at rate `lr`; the batch's mask marks the targets. */
+  readonly clone: (batch: TokenBatch, lr: number) => Effect.Effect<CloningReport, LearnerError>;
+  /** Suspends until the thread is gone and then fails. */
+  readonly died: Effect.Effect<never, LearnerError>;
+}
+
+/** The trainer's options out of a run's file. */
+export const trainerOptions = (config: RunConfig): TrainerOptions => ({
+  seed: config.run.seed,
+  threads: config.model.learner_intra_op,
+  totalUpdates: config.trainer.total_training_steps,
+  algorithm: config.algorithm,
+  actor: config.actor,
+  critic: config.critic,
+});
+
+const learnerError = (failure: ThreadFailure): LearnerError =>
+  new LearnerError({
+    reason: failure.reason === "thread_died" ? "thread_died" : "session_failed",
+    message: failure.message,
+  });
+
+/** Fails with LearnerError when the thread dies, a session refuses, or `restore` cannot be read. */
+export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread, LearnerError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const thread = yield* makeThread<LearnerProtocol, LearnerError>({
+      url: new URL("./worker.ts", import.meta.url),
+      name: "learner",
+      fail: learnerError,
+    });
+    const ports = options.ports ?? [];
+    const { checkpoint, trainer, restore = null } = options;
+    yield* thread.call("start", { checkpoint, options: trainer, restore, ports }, ports);
+    return {
+      values: (batch) => thread.call("values", batch),
+      update: (batch) => thread.call("update", batch),
+      clone: (batch, lr) => thread.call("clone", { batch, lr }),
+      save: (folder) => Effect.asVoid(thread.call("save", folder)),
+      version: thread.call("version", null),
+      died: thread.died,
+    };
+  });
+
+export const layer = (options: LearnerThreadOptions): Layer.Layer<Learner, LearnerError> =>
+  Layer.effect(Learner, make(options));

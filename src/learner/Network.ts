@@ -1,0 +1,100 @@
+/**
+ * One trained set of parameters: its flat vector, AdamW's moments and the session that steps them. Gradients enter, the same
+ * vector changes in place, so that the feeds of every model over it stay valid.
+ * Invariant: a gradient whose norm is not finite changes nothing.
+ */
+import type { ParameterSpec } from "../policy/model/Architecture.ts";
+import type { Parameters } from "../policy/model/Parameters.ts";
+import { type Feeds, float32, Session } from "../policy/runtime/Session.ts";
+import { type AdamWOptions, adamWModel, scalars } from "./adamw.ts";
+
+export interface StepResult {
+  /** Global norm of the gradient before clipping. */
+  readonly norm: number;
+  /** False when the gradient was not finite and nothing changed. */
+  readonly applied: boolean;
+}
+
+/** AdamW's running averages of the gradient and of its square, laid out as the parameters, and the steps they saw. */
+export interface Moments {
+  readonly first: Float32Array<ArrayBuffer>;
+  readonly second: Float32Array<ArrayBuffer>;
+  readonly steps: number;
+}
+
+/** Session feeds of parameters under their names: views, not copies. */
+export const weightFeeds = ({ specs, tensors }: Parameters): Feeds =>
+  Object.fromEntries(specs.map(({ name, shape }, i) => [name, float32(tensors[i], shape)]));
+
+export class Network implements AsyncDisposable {
+  readonly parameters: Parameters;
+  readonly feeds: Feeds;
+  readonly #first: Float32Array<ArrayBuffer>;
+  readonly #second: Float32Array<ArrayBuffer>;
+  readonly #options: AdamWOptions;
+  readonly #session: Session;
+  #steps: number;
+
+  private constructor(parameters: Parameters, moments: Moments, options: AdamWOptions, session: Session) {
+    this.parameters = parameters;
+    this.feeds = weightFeeds(parameters);
+    this.#first = moments.first;
+    this.#second = moments.second;
+    this.#steps = moments.steps;
+    this.#options = options;
+    this.#session = session;
+  }
+
+  /** Takes ownership of the parameters and moments (zeros by default). */
+  static async open(
+    parameters: Parameters,
+    options: AdamWOptions,
+    threads: number,
+    moments?: Moments,
+  ): Promise<Network> {
+    const size = parameters.flat.length;
+    const session = await Session.open(adamWModel(size, options), { threads });
+    const fresh: Moments = { first: new Float32Array(size), second: new Float32Array(size), steps: 0 };
+    return new Network(parameters, moments ?? fresh, options, session);
+  }
+
+  get specs(): readonly ParameterSpec[] {
+    return this.parameters.specs;
+  }
+
+  get moments(): Moments {
+    return { first: this.#first, second: this.#second, steps: this.#steps };
+  }
+
+  /** One AdamW step along `gradient` [parameters]. */
+  async step(gradient: Float32Array, lr: number): Promise<StepResult> {
+    const { flat } = this.parameters;
+    const dims = [flat.length];
+    const values = scalars(this.#options, lr, this.#steps + 1);
+    using results = await this.#session.run({
+      parameters: float32(flat, dims),
+      gradient: float32(gradient, dims),
+      first: float32(this.#first, dims),
+      second: float32(this.#second, dims),
+      ...Object.fromEntries(Object.entries(values).map(([name, value]) => [name, float32(Float32Array.of(value), [])])),
+    });
+    const norm = results.float32("norm")[0];
+    if (!Number.isFinite(norm)) return { norm, applied: false };
+    flat.set(results.float32("new_parameters"));
+    this.#first.set(results.float32("new_first"));
+    this.#second.set(results.float32("new_second"));
+    this.#steps++;
+    return { norm, applied: true };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#session.close();
+  }
+}
+
+/** Adds `part` to `sum` in place; the first part becomes the sum. */
+export const accumulate = (sum: Float32Array | undefined, part: Float32Array): Float32Array => {
+  if (sum === undefined) return part;
+  for (let i = 0; i < sum.length; i++) sum[i] += part[i];
+  return sum;
+};

@@ -1,0 +1,109 @@
+/**
+ * The learner's part of a checkpoint folder beside the Hugging Face model: critic.safetensors, the moments of both optimisers in
+ * optimiser.safetensors and the counters in learner.json. Written into an existing folder, which the caller renames when whole.
+ * Invariant: everything is float32, so a trainer restored from the folder goes on bit for bit.
+ */
+import { join } from "node:path";
+import { Effect, Schema } from "effect";
+import { criticParameters, type ParameterSpec, parameters, type Qwen2Config } from "../policy/model/Architecture.ts";
+import { replaceText } from "../policy/model/checkpoint/AtomicWrite.ts";
+import { type CheckpointError, checkpointError } from "../policy/model/checkpoint/CheckpointError.ts";
+import { type Checkpoint, writeCheckpoint } from "../policy/model/checkpoint/HuggingFaceFolder.ts";
+import { readParameters, writeParameters } from "../policy/model/checkpoint/ParameterFile.ts";
+import { read, type Tensor, write } from "../policy/model/checkpoint/Safetensors.ts";
+import { readJsonObject } from "../policy/tokenizer/TokenizerFiles.ts";
+import type { Moments } from "./Network.ts";
+import type { Restored, TrainedNetwork, TrainerState } from "./Trainer.ts";
+
+const MODEL = "model.safetensors";
+const CRITIC = "critic.safetensors";
+const OPTIMISER = "optimiser.safetensors";
+const STATE = "learner.json";
+
+const Counters = Schema.Struct({
+  version: Schema.Int,
+  windows: Schema.Int,
+  actorUpdates: Schema.Int,
+  criticUpdates: Schema.Int,
+  /** Optimiser steps of the actor, and of the critic (null without one). */
+  actorSteps: Schema.Int,
+  criticSteps: Schema.NullOr(Schema.Int),
+});
+
+type Role = "actor" | "critic";
+
+const momentTensors = (role: Role, { first, second }: Moments): readonly (readonly [string, Tensor])[] => [
+  [`${role}.first`, { shape: [first.length], data: first }],
+  [`${role}.second`, { shape: [second.length], data: second }],
+];
+
+/** A model's description beside its weights: what `writeCheckpoint` needs to make the folder loadable. */
+export type ModelFiles = Omit<Checkpoint, "parameters" | "format">;
+
+/** Fails with `CheckpointError` on disk errors. */
+export const saveTrainer = Effect.fnUntraced(function* (
+  folder: string,
+  model: ModelFiles,
+  state: TrainerState,
+  actor: TrainedNetwork,
+  critic: TrainedNetwork | undefined,
+): Effect.fn.Return<void, CheckpointError> {
+  yield* writeCheckpoint(folder, { ...model, parameters: actor.parameters, format: "F32" });
+  if (critic !== undefined) yield* writeParameters(join(folder, CRITIC), critic.parameters);
+  const moments = [
+    ...momentTensors("actor", actor.moments),
+    ...(critic === undefined ? [] : momentTensors("critic", critic.moments)),
+  ];
+  yield* write(join(folder, OPTIMISER), new Map(moments));
+  const counters: typeof Counters.Type = {
+    ...state,
+    actorSteps: actor.moments.steps,
+    criticSteps: critic?.moments.steps ?? null,
+  };
+  yield* replaceText(join(folder, STATE), `${JSON.stringify(counters, null, 2)}\n`);
+});
+
+const readMoments = (
+  path: string,
+  tensors: ReadonlyMap<string, Tensor>,
+  role: Role,
+  size: number,
+  steps: number,
+): Effect.Effect<Moments, CheckpointError> => {
+  const [first, second] = [tensors.get(`${role}.first`)?.data, tensors.get(`${role}.second`)?.data];
+  if (first === undefined || second === undefined)
+    return Effect.fail(checkpointError(path, "missing_tensor", `it lacks the moments of the ${role}`));
+  if (first.length !== size || second.length !== size) {
+    const detail = `the moments of the ${role} have ${first.length} values, its parameters ${size}`;
+    return Effect.fail(checkpointError(path, "wrong_shape", detail));
+  }
+  return Effect.succeed({ first: Float32Array.from(first), second: Float32Array.from(second), steps });
+};
+
+/** What `saveTrainer` wrote. Fails with `CheckpointError` naming the file and what is wrong with it. */
+export const restoreTrainer = Effect.fnUntraced(function* (
+  folder: string,
+  config: Qwen2Config,
+): Effect.fn.Return<Restored, CheckpointError> {
+  const path = join(folder, STATE);
+  const json = yield* readJsonObject(path);
+  const { actorSteps, criticSteps, ...state } = yield* Schema.decodeUnknownEffect(Counters)(json).pipe(
+    Effect.mapError((error) => checkpointError(path, "bad_config", error.message)),
+  );
+  const { tensors } = yield* read(join(folder, OPTIMISER));
+  const network = Effect.fnUntraced(function* (
+    role: Role,
+    file: string,
+    specs: readonly ParameterSpec[],
+    steps: number,
+  ): Effect.fn.Return<TrainedNetwork, CheckpointError> {
+    const { parameters: read } = yield* readParameters(join(folder, file), specs);
+    const moments = yield* readMoments(join(folder, OPTIMISER), tensors, role, read.flat.length, steps);
+    return { parameters: read, moments };
+  });
+  return {
+    state,
+    actor: yield* network("actor", MODEL, parameters(config), actorSteps),
+    critic: criticSteps === null ? undefined : yield* network("critic", CRITIC, criticParameters(config), criticSteps),
+  };
+});

@@ -1,0 +1,33 @@
+/** The calls of the learner's thread. `start` comes first and once; the others run one at a time in the order sent. */
+import type { MessagePort } from "node:worker_threads";
+import type { CreditedBatch, TokenBatch } from "../domain/Batch.ts";
+import type { Version } from "../domain/Episode.ts";
+import type { Checkpoint } from "../policy/model/checkpoint/HuggingFaceFolder.ts";
+import type { CloningReport } from "./Cloner.ts";
+import type { UpdateReport } from "./Learner.ts";
+import type { TrainerOptions } from "./Trainer.ts";
+
+export interface StartRequest {
+  /** The starting weights, and what a checkpoint's folder holds beside them. */
+  readonly checkpoint: Checkpoint;
+  readonly options: TrainerOptions;
+  /** Folder written by `save` to go on from, or null. */
+  readonly restore: string | null;
+  /** One port per generator thread, transferred; new weights go out on them. */
+  readonly ports: readonly MessagePort[];
+}
+
+export interface LearnerProtocol {
+  readonly calls: {
+    readonly start: { readonly request: StartRequest; readonly response: Version };
+    readonly values: { readonly request: TokenBatch; readonly response: Float32Array };
+    readonly update: { readonly request: CreditedBatch; readonly response: UpdateReport };
+    readonly clone: {
+      readonly request: { readonly batch: TokenBatch; readonly lr: number };
+      readonly response: CloningReport;
+    };
+    readonly save: { readonly request: string; readonly response: null };
+    readonly version: { readonly request: null; readonly response: Version };
+  };
+  readonly events: never;
+}

@@ -1,0 +1,72 @@
+/**
+ * Entry of the learner's thread: holds the trainer and its mailboxes and answers calls one at a time in the order they came.
+ * Invariant: what goes out to generators is a snapshot taken between commands, never weights in the middle of an update.
+ */
+import { Effect } from "effect";
+import type { Version } from "../domain/Episode.ts";
+import { CallError, serve } from "../policy/runtime/serve.ts";
+import { restoreTrainer, saveTrainer } from "./checkpoint.ts";
+import { Mailbox } from "./Mailbox.ts";
+import type { LearnerProtocol, StartRequest } from "./protocol.ts";
+import { Trainer } from "./Trainer.ts";
+
+interface Started {
+  readonly trainer: Trainer;
+  readonly request: StartRequest;
+  readonly mailboxes: readonly Mailbox[];
+}
+
+let started: Started | undefined;
+const running = (): Started => {
+  if (started === undefined) throw new CallError("not_started", "the learner was not started");
+  return started;
+};
+
+let last: Promise<unknown> = Promise.resolve();
+const inOrder = <A>(work: () => Promise<A>): Promise<A> => {
+  const mine = last.then(work, work);
+  last = mine;
+  return mine;
+};
+
+const start = async (request: StartRequest): Promise<Version> => {
+  const { config, parameters } = request.checkpoint;
+  const restored =
+    request.restore === null ? undefined : await Effect.runPromise(restoreTrainer(request.restore, config));
+  const trainer = await Trainer.open(config, parameters, request.options, restored);
+  started = { trainer, request, mailboxes: request.ports.map((port) => new Mailbox(port)) };
+  return trainer.state.version;
+};
+
+/** Runs a command and, where it made a new version, publishes it. */
+const publishing = async <A>(command: (trainer: Trainer) => Promise<A>): Promise<A> => {
+  const { trainer, mailboxes } = running();
+  const before = trainer.state.version;
+  const result = await command(trainer);
+  const { version } = trainer.state;
+  if (version !== before && mailboxes.length > 0) {
+    const snapshot = { version, parameters: trainer.actor.parameters.flat.slice() };
+    for (const mailbox of mailboxes) mailbox.publish(snapshot);
+  }
+  return result;
+};
+
+serve<LearnerProtocol>(
+  {
+    start: (request) => inOrder(() => start(request)),
+    values: (batch) => inOrder(() => running().trainer.values(batch)),
+    update: (batch) => inOrder(() => publishing((trainer) => trainer.update(batch))),
+    clone: ({ batch, lr }) => inOrder(() => publishing((trainer) => trainer.clone(batch, lr))),
+    save: (folder) =>
+      inOrder(async () => {
+        const { trainer, request } = running();
+        await Effect.runPromise(saveTrainer(folder, request.checkpoint, trainer.state, trainer.actor, trainer.critic));
+        return null;
+      }),
+    version: () => inOrder(async () => running().trainer.state.version),
+  },
+  async () => {
+    for (const mailbox of started?.mailboxes ?? []) mailbox.close();
+    await started?.trainer[Symbol.asyncDispose]();
+  },
+);

@@ -1,0 +1,122 @@
+import { describe, expect, it } from "vitest";
+import { Trainer, type TrainerOptions } from "../../src/learner/Trainer.ts";
+import { creditedBatch } from "./batch.ts";
+import { tiny, tinyParameters, trainerOptions } from "./model.ts";
+
+const shape = { seed: 1, lengths: [20, 31, 9, 17, 24, 12], vocabulary: tiny.vocabSize };
+const open = (options: Partial<TrainerOptions> = {}) =>
+  Trainer.open(tiny, tinyParameters(), { ...trainerOptions, ...options });
+const withActor = (actor: Partial<TrainerOptions["actor"]>): Partial<TrainerOptions> => ({
+  actor: { ...trainerOptions.actor, ...actor },
+});
+const bits = (trainer: Trainer) => Buffer.from(trainer.actor.parameters.flat.buffer).toString("base64");
+
+/** mu is the policy's own log-probability, so the ratio starts at 1. */
+const onPolicy = async (trainer: Trainer, batch = creditedBatch(shape)) => ({
+  ...batch,
+  mu: await trainer.logp(batch),
+});
+
+describe("an update", () => {
+  it("makes one version and raises the log-probability of tokens with a positive advantage", async () => {
+    await using trainer = await open(withActor({ entropy_coeff: 0, ppo_epochs: 2 }));
+    const batch = await onPolicy(trainer);
+    const report = await trainer.update(batch);
+    const after = await trainer.logp(batch);
+    let moved = 0;
+    batch.mask.forEach((m, t) => {
+      if (m === 1) moved += batch.advantages[t] * (after[t] - batch.mu[t]);
+    });
+    expect(moved).toBeGreaterThan(0.5);
+    expect(report.version).toBe(1);
+    expect(report.metrics["actor/skipped_not_finite"]).toBe(0);
+    expect(report.metrics["train/num_mini_batches"]).toBe(4);
+    expect(Object.values(report.metrics).every(Number.isFinite)).toBe(true);
+  });
+
+  it("sees no mismatch where mu is the policy's own", async () => {
+    await using trainer = await open();
+    const { metrics } = await trainer.update(await onPolicy(trainer));
+    expect(metrics["mismatch/abs/max"]).toBeLessThan(1e-5);
+    expect(metrics["mismatch/fresh/kl"]).toBeLessThan(1e-9);
+  });
+
+  it("lowers the value loss of the batch it trains on", async () => {
+    await using trainer = await open(withActor({ ppo_epochs: 8 }));
+    const batch = creditedBatch(shape);
+    const error = (values: Float32Array) =>
+      values.reduce((sum, value, t) => sum + batch.mask[t] * (value - batch.returns[t]) ** 2, 0);
+    const values = await trainer.values(batch);
+    expect(values.every((value) => value === 0)).toBe(true);
+    await trainer.update({ ...batch, values });
+    expect(error(await trainer.values(batch))).toBeLessThan(error(values));
+  });
+
+  it("gives the same bits twice", async () => {
+    const run = async () => {
+      await using trainer = await open();
+      for (const window of [0, 1]) await trainer.update(creditedBatch({ ...shape, window, seed: window }));
+      return bits(trainer);
+    };
+    expect(await run()).toBe(await run());
+  });
+
+  it("leaves the actor alone during the critic's warm-up", async () => {
+    await using trainer = await open({ critic: { ...trainerOptions.critic, warmup_windows: 1 } });
+    const before = bits(trainer);
+    const first = await trainer.update(creditedBatch(shape));
+    expect([first.version, bits(trainer) === before]).toEqual([0, true]);
+    expect(first.metrics["critic/vf_loss"]).toBeGreaterThan(0);
+    const second = await trainer.update(creditedBatch(shape));
+    expect([second.version, bits(trainer) === before]).toEqual([1, false]);
+  });
+
+  it("skips a step whose gradient is not finite and never writes it", async () => {
+    await using trainer = await open();
+    const before = bits(trainer);
+    const batch = creditedBatch(shape);
+    const report = await trainer.update({ ...batch, advantages: batch.advantages.fill(Number.NaN) });
+    expect(report.version).toBe(0);
+    expect(report.metrics["actor/skipped_not_finite"]).toBe(report.metrics["train/num_mini_batches"]);
+    expect(bits(trainer)).toBe(before);
+  });
+
+  it("has no critic with group-relative advantages", async () => {
+    await using trainer = await open({ algorithm: { ...trainerOptions.algorithm, adv_estimator: "grpo" } });
+    expect(trainer.critic).toBeUndefined();
+    expect((await trainer.values(creditedBatch(shape))).every((value) => value === 0)).toBe(true);
+    const { metrics } = await trainer.update(creditedBatch(shape));
+    expect(metrics["critic/vf_loss"]).toBeUndefined();
+  });
+});
+
+describe("corrections and the reference", () => {
+  it.each(["decoupled", "tis"] as const)("%s takes the ratio against the re-scored policy", async (correction) => {
+    await using trainer = await open({
+      algorithm: { ...trainerOptions.algorithm, correction },
+      ...withActor({ ppo_mini_batch_size: 64 }),
+    });
+    const { metrics, seconds } = await trainer.update(creditedBatch(shape));
+    // one mini-batch: the policy is still the re-scored one, whatever mu was
+    expect(metrics["actor/ratio/max"]).toBeCloseTo(1, 4);
+    expect(metrics["mismatch/abs/mean"]).toBeGreaterThan(0.1);
+    expect(seconds.old_log_prob).toBeGreaterThan(0);
+  });
+
+  it("measures the divergence from the starting weights as the policy leaves them", async () => {
+    await using trainer = await open(withActor({ use_kl_loss: true, kl_loss_coef: 0.01, ppo_mini_batch_size: 64 }));
+    const first = await trainer.update(creditedBatch(shape));
+    const second = await trainer.update(creditedBatch(shape));
+    expect(first.metrics["actor/kl_loss"]).toBeCloseTo(0, 6);
+    expect(second.metrics["actor/kl_loss"]).toBeGreaterThan(1e-6);
+  });
+});
+
+it("overfits a small batch by cloning it", async () => {
+  await using trainer = await open();
+  const batch = creditedBatch({ ...shape, lengths: [12, 9] });
+  const losses = [];
+  for (let step = 0; step < 60; step++) losses.push((await trainer.clone(batch, 1e-2)).loss);
+  expect(losses[0]).toBeGreaterThan(2);
+  expect(losses.at(-1)).toBeLessThan(0.05);
+});

@@ -1,0 +1,38 @@
+/** A tiny Qwen2 and default sections for the learner's tests. */
+import { Schema } from "effect";
+import { ActorSection, AlgorithmSection, CriticSection } from "../../src/config/RunConfig.ts";
+import { stream } from "../../src/domain/Random.ts";
+import type { TrainerOptions } from "../../src/learner/Trainer.ts";
+import { parameters, type Qwen2Config } from "../../src/policy/model/Architecture.ts";
+import { initialise, type Parameters } from "../../src/policy/model/Parameters.ts";
+
+export const tiny: Qwen2Config = {
+  vocabSize: 19,
+  hiddenSize: 16,
+  intermediateSize: 24,
+  layers: 2,
+  heads: 2,
+  kvHeads: 1,
+  headDim: 8,
+  rmsNormEps: 1e-6,
+  ropeTheta: 10_000,
+  maxPositions: 64,
+  tieEmbedding: true,
+};
+
+export const tinyParameters = (seed = 7): Parameters =>
+  initialise(parameters(tiny), stream({ seed, purpose: "initialisation", counters: [] }), 0.2);
+
+export const actorDefaults = Schema.decodeUnknownSync(ActorSection)({});
+export const criticDefaults = Schema.decodeUnknownSync(CriticSection)({});
+export const algorithmDefaults = Schema.decodeUnknownSync(AlgorithmSection)({});
+
+/** RAGEN's defaults at rates that show on a tiny model, cut into several mini- and micro-batches. */
+export const trainerOptions: TrainerOptions = {
+  seed: 11,
+  threads: 1,
+  totalUpdates: 100,
+  algorithm: algorithmDefaults,
+  actor: { ...actorDefaults, lr: 1e-3, ppo_mini_batch_size: 4, micro_batch_tokens: 64 },
+  critic: { ...criticDefaults, lr: 1e-3 },
+};
