@@ -54,3 +54,7 @@ export interface ScoredWindow {
   readonly index: number;
   readonly groups: readonly ScoredGroup[];
 }
+
+/** As `isFailed`, of a group already scored. */
+export const isFailedScored = ({ episodes, failures }: ScoredGroup): boolean =>
+  episodes.length < Math.min(2, episodes.length + failures.length);

@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import type { RunConfig } from "../../src/config/RunConfig.ts";
+import type { Episode } from "../../src/domain/Episode.ts";
+import type { ScoredGroup, ScoredWindow } from "../../src/domain/Group.ts";
+import { filter } from "../../src/filtering/filter.ts";
+import { entropyOf, groupScore } from "../../src/filtering/groupScore.ts";
+
+type Config = RunConfig["filter"];
+const config: Config = {
+  metric: "reward_variance",
+  strategy: "top_p",
+  value: 0.9,
+  type: "largest",
+  top_p_mode: "linear",
+  include_zero: false,
+  selection_eps: 0.01,
+  loss_scaling: "none",
+};
+
+/** An episode whose turns are [tokens, mean entropy]. */
+const episode = (group: number, member: number, turns: readonly (readonly [number, number])[]): Episode => ({
+  id: { group, member },
+  tag: "T",
+  seed: group,
+  outcome: { _tag: "Done", success: true },
+  turns: turns.map(([tokens, entropy]) => ({
+    prompt: new Int32Array(0),
+    sampled: {
+      ids: new Int32Array(tokens),
+      mu: new Float32Array(tokens),
+      versions: new Int32Array(tokens),
+      entropy,
+      finish: "stop",
+    },
+    state: "",
+    reply: "",
+    parsed: true,
+    actions: [],
+    executed: 0,
+    reward: 0,
+    penalty: 0,
+    info: {},
+  })),
+});
+
+const group = (id: number, scores: readonly number[], failures = 0): ScoredGroup => ({
+  prompt: { group: id, tag: "T", seed: id, size: scores.length + failures, admittedAt: 0 },
+  episodes: scores.map((score, member) => ({
+    episode: episode(id, member, [[member + 1, 0.5]]),
+    score,
+    turnScores: [score],
+  })),
+  failures: Array.from({ length: failures }, (_, i) => ({
+    ...episode(id, scores.length + i, []),
+    outcome: { _tag: "Failed", reason: "step_error", message: "" },
+  })),
+});
+
+const window = (...groups: readonly ScoredGroup[]): ScoredWindow => ({ index: 0, groups });
+
+describe("filter", () => {
+  const mixed = window(group(5, [1, 1]), group(6, [0, 0.1]), group(7, [0, 10]), group(8, [3], 1));
+
+  it("keeps whole groups in the window's order", () => {
+    const { kept } = filter(window(group(1, [0, 4]), group(2, [1, 1]), group(3, [0, 6])), config);
+    expect(kept.map((g) => g.prompt.group)).toEqual([1, 3]);
+  });
+
+  it("gives every group one verdict, with its reason and score", () => {
+    const deviation = Math.sqrt(0.5);
+    expect(filter(mixed, config).verdicts).toEqual([
+      { _tag: "Dropped", group: 5, reason: "zero", score: 0 },
+      { _tag: "Dropped", group: 6, reason: "rule", score: expect.closeTo(0.1 * deviation, 12) },
+      { _tag: "Kept", group: 7, score: expect.closeTo(10 * deviation, 12) },
+      { _tag: "Failed", group: 8 },
+    ]);
+  });
+
+  it("counts the kept share over all groups of the window", () => {
+    const { keptRatio, metrics } = filter(mixed, config);
+    expect(keptRatio).toBe(0.25);
+    expect(metrics).toMatchObject({
+      "rollout/filter_kept_count": 1,
+      "rollout/filter_kept_ratio": 0.25,
+      "rollout/filter_zero_count": 1,
+      "rollout/empty_after_filter": 0,
+    });
+  });
+
+  it("averages the statistics of each group, before and after", () => {
+    const { metrics } = filter(mixed, config);
+    expect(metrics["rollout/in_group_max"]).toBeCloseTo((1 + 0.1 + 10) / 3, 12);
+    expect(metrics["rollout/chosen_in_group_mean"]).toBe(5);
+    expect(metrics["rollout/chosen_in_group_reward_sum"]).toBe(10);
+    expect(metrics["rollout/in_group_length_mean"]).toBe(1.5);
+    expect(metrics["rollout/chosen_in_group_entropy_std"]).toBe(0);
+  });
+
+  it("answers with an empty selection where nothing is to be learnt", () => {
+    const { kept, metrics } = filter(window(group(1, [1, 1]), group(2, [2, 2])), config);
+    expect(kept).toEqual([]);
+    expect(metrics["rollout/empty_after_filter"]).toBe(1);
+    expect(Object.values(metrics).every(Number.isFinite)).toBe(true);
+  });
+
+  it("keeps every usable group at RAGEN's defaults", () => {
+    const { kept } = filter(mixed, { ...config, value: 1, include_zero: true });
+    expect(kept.map((g) => g.prompt.group)).toEqual([5, 6, 7]);
+  });
+});
+
+describe("group scores", () => {
+  it("weigh entropy by tokens", () => {
+    expect(
+      entropyOf(
+        episode(0, 0, [
+          [1, 2],
+          [3, 0.4],
+        ]),
+      ),
+    ).toBeCloseTo((2 + 3 * 0.4) / 4, 12);
+    expect(entropyOf(episode(0, 0, []))).toBe(0);
+  });
+
+  it("are the unbiased deviation, mean, sum and mean length", () => {
+    const scored = group(0, [1, 2, 6]);
+    expect(groupScore.reward_variance(scored)).toBeCloseTo(Math.sqrt(7), 12);
+    expect(groupScore.reward(scored)).toBe(3);
+    expect(groupScore.reward_sum(scored)).toBe(9);
+    expect(groupScore.length(scored)).toBe(2);
+    expect(groupScore.entropy(scored)).toBe(0.5);
+    expect(groupScore.entropy_variance(scored)).toBe(0);
+  });
+});
