@@ -2,6 +2,7 @@
  * What playing an episode depends on besides its two services: tasks, texts, limits. Made once per run; a `Mode` says for whom an
  * episode is played (training or one validation). Both are values without state.
  */
+import { type Effect, identity } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { Split } from "../envs/Environment.ts";
@@ -31,6 +32,8 @@ export interface Mode {
   readonly pin: Version | null;
   /** Whether an instance, by its content key, must not be played (validation instances in training). */
   readonly excluded: (contentKey: string) => boolean;
+  /** Wraps every episode of a group, also one that failed before it began (lockstep counts them in and out). */
+  readonly around: <A, E, R>(episode: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>;
 }
 
 export const make = (
@@ -62,6 +65,7 @@ export const training = (config: RunConfig, heldOut: ReadonlySet<string>): Mode 
   sampling: { temperature: config.generation.temperature, ...truncation(config) },
   pin: null,
   excluded: (contentKey) => heldOut.has(contentKey),
+  around: identity,
 });
 
 /** Validation of one weights version. */
@@ -70,4 +74,5 @@ export const validating = (config: RunConfig, version: Version): Mode => ({
   sampling: { temperature: config.es_manager.val.temperature, ...truncation(config) },
   pin: version,
   excluded: () => false,
+  around: identity,
 });

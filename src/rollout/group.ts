@@ -31,19 +31,13 @@ const reset = Effect.fnUntraced(function* (mode: Mode, prompt: Prompt) {
   }
 });
 
-/** A group whose reset failed: every episode fails alike, without a turn. */
-const unplayed = (prompt: Prompt, { reason, message }: StepFailure): Group => ({
-  prompt,
-  episodes: Array.from(
-    { length: prompt.size },
-    (_, member): Episode => ({
-      id: { group: prompt.group, member },
-      tag: prompt.tag,
-      seed: prompt.seed,
-      turns: [],
-      outcome: { _tag: "Failed", reason, message },
-    }),
-  ),
+/** A member of a group whose reset failed: no turn was played. */
+const unplayed = (prompt: Prompt, { reason, message }: StepFailure, member: number): Episode => ({
+  id: { group: prompt.group, member },
+  tag: prompt.tag,
+  seed: prompt.seed,
+  turns: [],
+  outcome: { _tag: "Failed", reason, message },
 });
 
 /** Plays a prompt. Fails only when an engine does; a tag without a task is an `EnvironmentError`. */
@@ -58,11 +52,16 @@ export const play: (
     const instance = yield* reset(mode, prompt).pipe(
       Effect.catchTag("StepFailure", (failure: StepFailure) => Effect.succeed(failure)),
     );
-    if ("_tag" in instance) return unplayed(prompt, instance);
-    const start = EpisodeProgram.start(rollout, task, instance.seed, instance.view);
+    let episode: (member: number) => Effect.Effect<Episode, PolicyError | EnvironmentError, Policy | Environments>;
+    if ("_tag" in instance) {
+      episode = (member) => Effect.succeed(unplayed(prompt, instance, member));
+    } else {
+      const start = EpisodeProgram.start(rollout, task, instance.seed, instance.view);
+      episode = (member) => EpisodeProgram.play(rollout, mode, prompt, start, member);
+    }
     const episodes = yield* Effect.forEach(
       Array.from({ length: prompt.size }, (_, member) => member),
-      (member) => EpisodeProgram.play(rollout, mode, prompt, start, member),
+      (member) => mode.around(episode(member)),
       { concurrency: "unbounded" },
     );
     return { prompt, episodes };

@@ -2,7 +2,7 @@
  * Fakes of what the rollout stands on: a tokenizer of one id per character, a policy that answers from a script, and a corridor
  * (`reach`: walk Right `length` times) as environments. All record what they were asked.
  */
-import { Effect, Layer } from "effect";
+import { Effect, identity, Layer } from "effect";
 import type { Sampled } from "../../src/domain/Episode.ts";
 import type { PolicyError } from "../../src/domain/Errors.ts";
 import { Environments, type StepFailure, type StepRequest, type View } from "../../src/envs/Environments.ts";
@@ -172,6 +172,7 @@ export const training: Mode = {
   sampling: { temperature: 1, topK: -1, topP: 1 },
   pin: null,
   excluded: () => false,
+  around: identity,
 };
 
 export const prompt = { group: 3, tag: "Reach", seed: 10_003, size: 2, admittedAt: 0 };

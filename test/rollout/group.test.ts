@@ -73,6 +73,30 @@ describe("a group", () => {
     }),
   );
 
+  it.effect("passes every episode through the mode's wrapper, also where the reset failed", () =>
+    Effect.gen(function* () {
+      let wrapped = 0;
+      const mode: Mode = {
+        ...training,
+        around: (episode) =>
+          Effect.andThen(
+            Effect.sync(() => wrapped++),
+            episode,
+          ),
+      };
+      const broken = corridor(
+        () => 1,
+        () => ({ _tag: "StepFailure", reason: "step_error", message: "" }),
+      );
+      for (const environments of [corridor(() => 1), broken]) {
+        yield* Group.play(rollout(), mode, prompt).pipe(
+          Effect.provide(Layer.merge(scripted(right).layer, environments.layer)),
+        );
+      }
+      expect(wrapped).toBe(4);
+    }),
+  );
+
   it.effect("moves its seed past excluded instances by a fixed stride", () =>
     Effect.gen(function* () {
       const stride = 2 ** 32;
