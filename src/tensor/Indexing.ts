@@ -28,9 +28,9 @@ export const iota = (graph: Graph, size: Dim, dtype: DType = "int64"): Tensor =>
   return cast(range, dtype);
 };
 
-/** 1 where the index along a new last axis equals the element, else 0. */
-export const oneHot = (indices: Tensor, size: number): Tensor =>
-  cast(equals(reshape(indices, [...indices.shape, 1]), iota(indices.graph, size, indices.dtype)), "float32");
+/** True where the index along a new last axis equals the element. */
+export const oneHotMask = (indices: Tensor, size: Dim): Tensor =>
+  equals(reshape(indices, [...indices.shape, 1]), iota(indices.graph, size, indices.dtype));
 
 /** Rows of a [rows, width] table: the result is [...indices, width]. */
 export const gather = (table: Tensor, indices: Tensor): Tensor => {
@@ -48,7 +48,7 @@ export const gather = (table: Tensor, indices: Tensor): Tensor => {
       const flat = reshape(indices, [total]);
       const gradient = reshape(g, [total, width]);
       if (typeof rows === "number" && rows <= ONE_HOT_ROWS)
-        return [gemm(oneHot(flat, rows), gradient, { transA: true })];
+        return [gemm(cast(oneHotMask(flat, rows), "float32"), gradient, { transA: true })];
       const zeros = expand(table.graph.constant(0, table.dtype), table.shape);
       return [scatterRows(zeros, flat, gradient)];
     },
@@ -76,7 +76,7 @@ export const takeAlong = (x: Tensor, indices: Tensor): Tensor => {
     inputs: [x, columns],
     attributes: { axis: { int: -1 } },
     outputs: [{ dtype: x.dtype, shape: columns.shape }],
-    vjp: ([g]) => [g && where(equals(columns, iota(x.graph, size, columns.dtype)), g, 0)],
+    vjp: ([g]) => [g && where(oneHotMask(indices, size), g, 0)],
   })[0]!;
   return reshape(taken, indices.shape);
 };

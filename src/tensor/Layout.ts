@@ -27,13 +27,10 @@ export const reshape = (x: Tensor, target: Shape): Tensor => {
   const shape = target.map((dim) => (dim === -1 ? rest! : canonical(dim)));
   if (count(shape) !== count(x.shape)) throw new ShapeError("reshape", [x.shape, shape], "element counts differ");
   if (equal(shape, x.shape)) return x;
-  // Runtime forms: 0 copies the size of the same axis, -1 stands for what remains; only what is left needs Shape nodes.
-  const spec = shape.map((dim, axis) => (typeof dim === "string" && dim === x.shape[axis] ? 0 : dim));
-  const symbolic = spec.findIndex((dim) => typeof dim === "string");
-  if (symbolic >= 0) spec[symbolic] = -1;
   return x.graph.node({
     type: "Reshape",
-    inputs: [x, x.graph.sizes(spec)],
+    inputs: [x, x.graph.sizes(shape)],
+    attributes: { allowzero: { int: 1 } },
     outputs: [{ dtype: x.dtype, shape }],
     vjp: ([g]) => [g && reshape(g, x.shape)],
   })[0]!;
@@ -44,6 +41,17 @@ export const transpose = (x: Tensor, order: readonly number[]): Tensor => {
   const axes = order.map((axis) => axisOf("transpose", x.shape, axis));
   if (axes.length !== x.shape.length || new Set(axes).size !== axes.length)
     throw new ShapeError("transpose", [x.shape], `[${order.join(", ")}] is not an order of its axes`);
+  if (axes.every((axis, position) => axis === position)) return x;
+  const { type, inputs, emission } = x.graph.producer(x);
+  if (type === "Transpose" && inputs[0] !== undefined && emission.kind === "node") {
+    // two in a row are one
+    const { perm } = emission.attributes;
+    if (perm !== undefined && "ints" in perm)
+      return transpose(
+        inputs[0],
+        axes.map((axis) => perm.ints[axis]!),
+      );
+  }
   return x.graph.node({
     type: "Transpose",
     inputs: [x],

@@ -3,7 +3,7 @@
  * Transposition is a flag, so that no operand is copied for it.
  */
 import { MICROSOFT, type Tensor } from "./Graph.ts";
-import { sumTo } from "./Layout.ts";
+import { sumTo, transpose } from "./Layout.ts";
 import { broadcast, type Dim, ShapeError } from "./Shape.ts";
 
 export interface GemmOptions {
@@ -16,6 +16,14 @@ export interface GemmOptions {
 const rowsAndColumns = (shape: readonly Dim[], transposed: boolean): readonly [Dim, Dim] => {
   const [rows, columns] = shape.slice(-2) as [Dim, Dim];
   return transposed ? [columns, rows] : [rows, columns];
+};
+
+/** g' a, or g' a' when flagged. The runtime copies a transposed operand in strips, so the narrower one takes the flag. */
+const transposedProduct = (g: Tensor, a: Tensor, transA: boolean): Tensor => {
+  const [rows, columns] = [g.shape[1], a.shape[1]];
+  return !transA && typeof rows === "number" && typeof columns === "number" && columns < rows
+    ? transpose(gemm(a, g, { transA: true }), [1, 0])
+    : gemm(g, a, { transA: true, transB: transA });
 };
 
 /** a b + bias for matrices, each taken transposed when flagged. */
@@ -36,7 +44,7 @@ export const gemm = (a: Tensor, b: Tensor, options: GemmOptions = {}): Tensor =>
     vjp: ([g]) =>
       g && [
         transA ? gemm(b, g, { transA: transB, transB: true }) : gemm(g, b, { transB: !transB }),
-        transB ? gemm(g, a, { transA: true, transB: transA }) : gemm(a, g, { transA: !transA }),
+        transB ? transposedProduct(g, a, transA) : gemm(a, g, { transA: !transA }),
         bias && sumTo(g, bias.shape),
       ],
   })[0]!;

@@ -97,6 +97,9 @@ export const mergeQueries = (config: Qwen2Config, x: Tensor): Tensor => {
   return reshape(transpose(x, [0, 3, 1, 2, 4]), [product(batch, time), config.heads * config.headDim]);
 };
 
+/** Blocks of rows in causal attention over whole sequences. */
+const ATTENTION_BLOCKS = 4;
+
 /**
  * The decoder over whole sequences: ids int64 [batch, time], right padded, to hidden states [batch * time, hiddenSize].
  * Positions count from the first column; the causal mask keeps padding out of every earlier position.
@@ -105,7 +108,12 @@ export const trunk = (config: Qwen2Config, weights: Weights, ids: Tensor): Tenso
   decoder(config, weights, ids, ids.graph.constant([0], "int64"), ({ queries, keys, values }) =>
     mergeQueries(
       config,
-      causalAttention(splitQueries(config, queries), splitHeads(config, keys), splitHeads(config, values)),
+      causalAttention(
+        splitQueries(config, queries),
+        splitHeads(config, keys),
+        splitHeads(config, values),
+        ATTENTION_BLOCKS,
+      ),
     ),
   );
 
