@@ -44,6 +44,6 @@ const feed = <A, E, R>(
 ): Effect.Effect<void, Exclude<E, Cause.Done>, R> =>
   pull.pipe(
     Effect.flatMap((item) => (inlet === null ? Effect.void : inlet.offer(item))),
-    Effect.forever,
+    Effect.forever({ disableYield: true }),
     Effect.catchIf(Cause.isDone, () => (inlet === null ? Effect.void : inlet.end)),
   );

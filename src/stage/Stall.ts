@@ -1,0 +1,85 @@
+/**
+ * The stall report: when no event came for long, which stage waits for what. In: gauge samples and admission's decision; out: one
+ * line per stage. The report is a pure function; the watch owns the only timer, which every event resets, and reports a silence
+ * once.
+ */
+import { Clock, Effect, Latch } from "effect";
+import type { Event } from "../domain/Event.ts";
+import type { Decision } from "./Admission.ts";
+import type { Bus } from "./Bus.ts";
+import type { StageSample } from "./Gauge.ts";
+
+export interface Waiting {
+  readonly stage: string;
+  readonly waitsFor: string;
+}
+
+/** What each stage waits for; flow stages in the order they are connected. */
+export const report = (stages: readonly StageSample[], decision: Decision): readonly Waiting[] => {
+  const flows = stages.filter(({ kind }) => kind === "flow");
+  const services = stages.filter(({ kind }) => kind === "service");
+  return [
+    { stage: "admission", waitsFor: admissionWaitsFor(decision) },
+    ...flows.map((stage, i) => ({ stage: stage.name, waitsFor: flowWaitsFor(stage, flows[i - 1], flows[i + 1]) })),
+    ...services.map((stage) => ({ stage: stage.name, waitsFor: serviceWaitsFor(stage) })),
+  ];
+};
+
+const admissionWaitsFor = (decision: Decision): string => {
+  switch (decision._tag) {
+    case "Admit":
+      return `room in the first inbox (window ${decision.window} is open)`;
+    case "Wait":
+      return `${decision.consumed} consumed windows and weights version ${decision.version}, to open window ${decision.window}`;
+    case "Closed":
+      return `nothing: it is ${decision.reason}`;
+  }
+};
+
+const slots = (n: number, concurrency: number): string => `${n} of ${concurrency} slot${concurrency === 1 ? "" : "s"}`;
+
+const flowWaitsFor = (stage: StageSample, before: StageSample | undefined, after: StageSample | undefined): string => {
+  if (stage.blocked > 0 && after !== undefined)
+    return `room in ${after.name}'s inbox (${after.queue} of ${after.capacity}), with ${slots(stage.blocked, stage.concurrency)} blocked`;
+  if (stage.running > 0)
+    return `its own work on ${slots(stage.running, stage.concurrency)} (${stage.queue} in its inbox)`;
+  if (stage.queue > 0) return `a free slot, with ${stage.queue} in its inbox`;
+  return `items from ${before?.name ?? "admission"}`;
+};
+
+const serviceWaitsFor = (stage: StageSample): string =>
+  stage.running > 0
+    ? `answers to ${slots(stage.running, stage.concurrency)} (${stage.queue} callers wait)`
+    : stage.queue > 0
+      ? `a free slot, with ${stage.queue} callers waiting`
+      : "calls";
+
+export interface WatchOptions {
+  readonly bus: Bus;
+  /** Silence that counts as a stall, milliseconds. */
+  readonly silentMs: number;
+  readonly describe: () => readonly Waiting[];
+}
+
+/** Emits `Stalled` after each silence; runs until interrupted. */
+export const watch = ({ bus, silentMs, describe }: WatchOptions): Effect.Effect<never> =>
+  Effect.gen(function* () {
+    const clock = yield* Clock.Clock;
+    const now = (): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6;
+    const heard = Latch.makeUnsafe(false);
+    let last = now();
+    bus.observe((event: Event) => {
+      if (event._tag === "Stalled") return;
+      last = now();
+      heard.openUnsafe();
+    });
+    return yield* Effect.forever(
+      Effect.suspend(() => {
+        const silent = now() - last;
+        if (silent < silentMs) return Effect.sleep(silentMs - silent);
+        const lines = describe().map(({ stage, waitsFor }) => `${stage} waits for ${waitsFor}`);
+        heard.closeUnsafe();
+        return Effect.andThen(bus.emit({ _tag: "Stalled", silentMs: silent, lines }), heard.await);
+      }),
+    );
+  });

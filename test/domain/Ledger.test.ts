@@ -1,0 +1,100 @@
+import { Result } from "effect";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Event } from "../../src/domain/Event.ts";
+import * as Ledger from "../../src/domain/Ledger.ts";
+
+const booked = (events: readonly Event[]): Ledger.Ledger => events.reduce(Ledger.observe, Ledger.empty);
+const admitted = (...groups: number[]): Event[] => groups.map((group) => ({ _tag: "Admitted", group, window: 0 }));
+const finished = (group: number, tokens: number, failed = false): Event => ({
+  _tag: "Finished",
+  group,
+  tokens,
+  failed,
+});
+
+describe("the ledger", () => {
+  it("books every end in groups and tokens", () => {
+    const ledger = booked([
+      ...admitted(0, 1, 2, 3, 4, 5),
+      finished(0, 10),
+      finished(1, 20),
+      finished(2, 7, true),
+      finished(3, 40),
+      { _tag: "Verdict", window: 0, kept: [0], filtered: [1] },
+      { _tag: "Updated", window: 0, groups: [0], version: 1 },
+      { _tag: "Dropped", groups: [{ group: 4, tokens: 3 }], reason: "stopped" },
+    ]);
+    expect(Ledger.metrics(ledger)).toEqual({
+      "ledger/admitted": 6,
+      "ledger/trained": 1,
+      "ledger/filtered": 1,
+      "ledger/failed": 1,
+      "ledger/dropped": 1,
+      "ledger/in_flight": 2,
+      "ledger/tokens/admitted": 80,
+      "ledger/tokens/trained": 10,
+      "ledger/tokens/filtered": 20,
+      "ledger/tokens/failed": 7,
+      "ledger/tokens/dropped": 3,
+      "ledger/tokens/in_flight": 40,
+    });
+    expect(Result.isSuccess(Ledger.assertBalanced(ledger))).toBe(true);
+  });
+
+  it.each<[string, Event[]]>([
+    ["told of one group's end twice", [...admitted(0), finished(0, 5, true), finished(0, 5, true)]],
+    ["told of the end of a stranger", [...admitted(0), { _tag: "Updated", window: 0, groups: [9], version: 1 }]],
+    ["told of one group's admission twice", admitted(3, 3)],
+  ])("shows a violation when %s", (_, events) => {
+    const result = Ledger.assertBalanced(booked(events));
+    expect(Result.isFailure(result) && result.failure._tag).toBe("LedgerViolation");
+  });
+
+  it("shows a violation of tokens when a stranger finishes", () => {
+    const result = Ledger.assertBalanced(booked([finished(7, 11)]));
+    expect(Result.isFailure(result) && result.failure).toMatchObject({ unit: "tokens", admitted: 11, accounted: 0 });
+  });
+
+  it("drops a finished group with the tokens it has, entered once", () => {
+    const ledger = booked([
+      ...admitted(0),
+      finished(0, 12),
+      { _tag: "Dropped", groups: [{ group: 0, tokens: 12 }], reason: "stopped" },
+    ]);
+    expect(ledger.tokens).toMatchObject({ admitted: 12, dropped: 12 });
+    expect(Result.isSuccess(Ledger.assertBalanced(ledger))).toBe(true);
+  });
+
+  it("balances after every event of any lawful life", () => {
+    const life = fc.record({
+      tokens: fc.nat(100),
+      end: fc.constantFrom("failed", "filtered", "trained", "skipped", "cut"),
+    });
+    fc.assert(
+      fc.property(fc.array(life, { maxLength: 30 }), (lives) => {
+        const events = lives.flatMap(({ tokens, end }, group): Event[] => {
+          const done = finished(group, tokens, end === "failed");
+          switch (end) {
+            case "failed":
+              return [...admitted(group), done];
+            case "filtered":
+              return [...admitted(group), done, { _tag: "Verdict", window: 0, kept: [], filtered: [group] }];
+            case "trained":
+              return [...admitted(group), done, { _tag: "Updated", window: 0, groups: [group], version: 1 }];
+            case "skipped":
+              return [...admitted(group), done, { _tag: "UpdateSkipped", window: 0, groups: [group], reason: "" }];
+            default:
+              return [...admitted(group), { _tag: "Dropped", groups: [{ group, tokens }], reason: "stopped" }];
+          }
+        });
+        let ledger = Ledger.empty;
+        for (const event of events) {
+          ledger = Ledger.observe(ledger, event);
+          expect(Result.isSuccess(Ledger.assertBalanced(ledger))).toBe(true);
+        }
+        expect(Ledger.inFlight(ledger)).toEqual({ groups: 0, tokens: 0 });
+      }),
+    );
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, it } from "@effect/vitest";
+import { Effect } from "effect";
+import { TestClock } from "effect/testing";
+import { expect } from "vitest";
+import type { Event } from "../../src/domain/Event.ts";
+import * as Bus from "../../src/stage/Bus.ts";
+import type { StageSample } from "../../src/stage/Gauge.ts";
+import * as Stall from "../../src/stage/Stall.ts";
+
+const stage = (name: string, over: Partial<StageSample> = {}): StageSample => ({
+  name,
+  kind: "flow",
+  elapsedMs: 0,
+  concurrency: 1,
+  capacity: 8,
+  running: 0,
+  blocked: 0,
+  queue: 0,
+  items: 0,
+  busyMs: 0,
+  blockedMs: 0,
+  starvedMs: 0,
+  queueMs: 0,
+  ...over,
+});
+
+describe("the stall report", () => {
+  it("says what each stage waits for", () => {
+    const stages = [
+      stage("rollout", { concurrency: 8, blocked: 3 }),
+      stage("window", { queue: 8 }),
+      stage("update", { running: 1, queue: 2 }),
+      stage("tail"),
+      stage("generate", { kind: "service", concurrency: 128, running: 128, queue: 40 }),
+    ];
+    const decision = { _tag: "Wait", window: 5, consumed: 3, version: 0 } as const;
+    expect(Stall.report(stages, decision).map(({ stage, waitsFor }) => `${stage}: ${waitsFor}`)).toEqual([
+      "admission: 3 consumed windows and weights version 0, to open window 5",
+      "rollout: room in window's inbox (8 of 8), with 3 of 8 slots blocked",
+      "window: a free slot, with 8 in its inbox",
+      "update: its own work on 1 of 1 slot (2 in its inbox)",
+      "tail: items from update",
+      "generate: answers to 128 of 128 slots (40 callers wait)",
+    ]);
+  });
+
+  it.effect("comes once per silence, and every event resets its timer", () =>
+    Effect.gen(function* () {
+      const bus = yield* Bus.make();
+      const stalls: Event[] = [];
+      bus.observe((event) => {
+        if (event._tag === "Stalled") stalls.push(event);
+      });
+      yield* Effect.forkChild(
+        Stall.watch({ bus, silentMs: 1000, describe: () => [{ stage: "update", waitsFor: "items from credit" }] }),
+      );
+      yield* TestClock.adjust(900);
+      yield* bus.emit({ _tag: "WeightsAdopted", version: 1 });
+      yield* TestClock.adjust(999);
+      expect(stalls).toEqual([]);
+      yield* TestClock.adjust(1);
+      expect(stalls).toEqual([{ _tag: "Stalled", silentMs: 1000, lines: ["update waits for items from credit"] }]);
+      yield* TestClock.adjust(10_000);
+      expect(stalls).toHaveLength(1);
+      yield* bus.emit({ _tag: "WeightsAdopted", version: 2 });
+      yield* TestClock.adjust(1000);
+      expect(stalls).toHaveLength(2);
+    }),
+  );
+});
