@@ -159,6 +159,18 @@ export const contract = (name: string, { environment, certain, actions }: Subjec
       }
     });
 
+    it("thinks the same of the same plan, and names its first action", () => {
+      const { solve } = certain;
+      if (solve === null) return expect(certain.solve).toBeNull();
+      for (const seed of seeds) {
+        const start = certain.reset(instanceOf(seed), "train");
+        const plan = solve(start)!;
+        const thought = certain.thought(start, plan);
+        expect(certain.thought(structuredClone(start), plan)).toBe(thought);
+        if (thought !== "") expect(thought).toContain(plan[0]);
+      }
+    });
+
     it("gives instances of both splits", () => {
       for (const split of ["train", "val"] as const) {
         const state = environment.reset(instanceOf(9), split);
