@@ -1,0 +1,171 @@
+/** The import directions of the house as data, executed on every file of src/ and pipelines/. */
+import { describe, expect, it } from "vitest";
+import { cycles, type Imports, importsOf, readSources, specifiers } from "./imports.ts";
+
+/** What each folder of src may import from src beside itself: folders, or single files and folders inside them. */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  domain: [],
+  config: ["domain"],
+  tensor: [],
+  stage: ["domain"],
+  envs: ["config", "domain", "stage"],
+  policy: ["config", "domain", "stage", "tensor"],
+  rollout: ["config", "domain", "stage", "envs", "policy"],
+  scoring: ["config", "domain"],
+  filtering: ["config", "domain"],
+  learner: [
+    "config",
+    "domain",
+    "stage",
+    "tensor",
+    "policy/model",
+    "policy/runtime",
+    "policy/Weights.ts",
+    "policy/tokenizer/TokenizerFiles.ts",
+  ],
+  diagnostics: ["config", "domain", "policy"],
+  metrics: ["config", "domain", "stage"],
+  cloning: ["config", "domain", "envs", "policy", "rollout"],
+  // Where the parts meet: everything but the pipelines.
+  engine: [
+    "config",
+    "domain",
+    "stage",
+    "envs",
+    "policy",
+    "rollout",
+    "scoring",
+    "filtering",
+    "learner",
+    "diagnostics",
+    "metrics",
+  ],
+};
+
+/** Where each third-party library, and each builtin that starts threads, may be imported. */
+const owners: Readonly<Record<string, readonly string[]>> = {
+  effect: ["src", "pipelines"],
+  yaml: ["src/config"],
+  "@bufbuild/protobuf": ["src/tensor"],
+  piscina: ["src/envs/pool"],
+  "onnxruntime-node": ["src/policy/runtime"],
+  "@huggingface/tokenizers": ["src/policy/tokenizer"],
+  "@huggingface/jinja": ["src/policy/tokenizer"],
+  rxjs: ["src/metrics"],
+  "@effect/platform-node": ["pipelines"],
+  "node:worker_threads": ["src/policy/runtime", "src/policy/generation", "src/learner", "src/envs/pool"],
+};
+
+const within = (path: string, places: readonly string[]): boolean =>
+  places.some((place) => path === place || path.startsWith(`${place}/`));
+
+const folderOf = (path: string): string => path.split("/")[1];
+
+/** Imports of src files and pipelines that the table does not allow. */
+const wrongDirections = (graph: readonly Imports[]): readonly string[] =>
+  graph.flatMap(({ files, path }) =>
+    files
+      .filter((file) => {
+        if (path.startsWith("pipelines/")) return file === "pipelines/cli.ts" || !within(file, ["src", "pipelines"]);
+        if (!file.startsWith("src/")) return true;
+        const places = [folderOf(path), ...(allowed[folderOf(path)] ?? [])].map((place) => `src/${place}`);
+        return !within(file, places);
+      })
+      .map((file) => `${path} imports ${file}`),
+  );
+
+const wrongOwners = (graph: readonly Imports[]): readonly string[] =>
+  graph.flatMap(({ packages, path }) =>
+    packages
+      .filter((name) => {
+        const places = owners[name];
+        return places === undefined ? !name.startsWith("node:") : !within(path, places);
+      })
+      .map((name) => `${path} imports ${name}`),
+  );
+
+const sources = readSources("src", "pipelines");
+const graph = sources.map(importsOf);
+
+describe("the import graph of src/ and pipelines/", () => {
+  it("follows the table of directions", () => {
+    expect(graph.length).toBeGreaterThan(20);
+    expect(wrongDirections(graph)).toEqual([]);
+  });
+
+  it("knows every folder of src", () => {
+    const folders = new Set(sources.filter(({ path }) => path.startsWith("src/")).map(({ path }) => folderOf(path)));
+    expect([...folders].filter((folder) => !Object.hasOwn(allowed, folder))).toEqual([]);
+  });
+
+  it("imports each library only in its owner's folder", () => {
+    expect(wrongOwners(graph)).toEqual([]);
+  });
+
+  it("has no cycle", () => {
+    expect(cycles(graph).map((cycle) => cycle.join(" -> "))).toEqual([]);
+  });
+
+  it("imports only files that exist", () => {
+    const known = new Set(sources.map(({ path }) => path));
+    const missing = graph.flatMap(({ files, path }) =>
+      files.filter((file) => file.endsWith(".ts") && !known.has(file)).map((file) => `${path} imports ${file}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it("has no barrel", () => {
+    const barrels = sources.filter(({ path, text }) => path.endsWith("/index.ts") || /^export \* from/m.test(text));
+    expect(barrels.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe("every file of src/ and pipelines/", () => {
+  it("opens by saying what it is", () => {
+    const silent = sources.filter(({ text }) => !/^(#![^\n]*\n)?(\/\*\*|\/\/)/.test(text));
+    expect(silent.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe("the reading of imports", () => {
+  it("sees static, type, side-effect and dynamic imports, re-exports and worker files", () => {
+    const text = `
+      import { a } from "./a.ts";
+      import type {
+        B,
+      } from "./b.ts";
+      import c, { d } from "effect/c";
+      import * as e from "@scope/name/e";
+      import "./f.ts";
+      export { g } from "./g.ts";
+      const h = await import("./h.ts");
+      const i = new URL("./i.ts", import.meta.url);
+      // import { j } from "./j.ts";
+    `;
+    const expected = ["./a.ts", "./b.ts", "effect/c", "@scope/name/e", "./g.ts", "./f.ts", "./h.ts", "./i.ts"];
+    expect(specifiers(text)).toEqual(expected);
+  });
+
+  it("refuses an edge that is not in the table", () => {
+    const file = { path: "src/envs/a.ts", text: 'import { b } from "../policy/b.ts";\nimport { c } from "rxjs";' };
+    const imports = [importsOf(file)];
+    expect(wrongDirections(imports)).toEqual(["src/envs/a.ts imports src/policy/b.ts"]);
+    expect(wrongOwners(imports)).toEqual(["src/envs/a.ts imports rxjs"]);
+  });
+
+  it("lets the learner import only the model, the runtime and the weights of the policy", () => {
+    const from = (to: string) => [{ path: "src/learner/a.ts", files: [`src/policy/${to}`], packages: [] }];
+    expect(["model/a.ts", "runtime/a.ts", "Weights.ts"].flatMap((to) => wrongDirections(from(to)))).toEqual([]);
+    expect(wrongDirections(from("generation/a.ts"))).toHaveLength(1);
+  });
+
+  it("finds a cycle", () => {
+    const file = (path: string, to: string) => ({ path, files: [to], packages: [] });
+    expect(cycles([file("a", "b"), file("b", "c"), file("c", "b")])).toEqual([["b", "c", "b"]]);
+  });
+
+  it("refuses a pipeline that imports the command line", () => {
+    const imports = [{ path: "pipelines/train.ts", files: ["pipelines/cli.ts"], packages: [] }];
+    expect(wrongDirections(imports)).toHaveLength(1);
+  });
+});
