@@ -2,24 +2,37 @@
  * Checkpoints of a run, `checkpoints/step-N/`: a Hugging Face folder plus the learner's and the run's state. Each is written beside
  * under a temporary name and renamed when whole, so the last good one is never touched; the newest N are kept.
  */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Effect, Schema } from "effect";
 import { BadInput } from "../domain/Errors.ts";
+import { replaceFolder } from "../policy/model/checkpoint/AtomicWrite.ts";
+import { CheckpointError } from "../policy/model/checkpoint/CheckpointError.ts";
+
+const Counts = Schema.Struct({
+  admitted: Schema.Int,
+  trained: Schema.Int,
+  filtered: Schema.Int,
+  failed: Schema.Int,
+  dropped: Schema.Int,
+});
 
 /** What a run needs beside the learner's own state to go on at a step boundary. */
 export const RunState = Schema.Struct({
   /** Windows consumed. */
   step: Schema.Int,
-  /** Next group id. */
-  nextGroup: Schema.Int,
-  /** Groups admitted, not consumed, when the checkpoint was made: issued again on resume. */
-  reissue: Schema.Array(Schema.Int),
+  /** The seed schedule; groups in flight when the checkpoint was made are given back to it. */
+  seeds: Schema.Struct({ next: Schema.Int, returned: Schema.Array(Schema.Int) }),
   /** Consecutive windows whose selection was empty. */
-  emptyWindows: Schema.Int,
-  ledger: Schema.Unknown,
+  emptyInARow: Schema.Int,
+  /** The books, with the groups in flight counted as dropped. */
+  ledger: Schema.Struct({ groups: Counts, tokens: Counts }),
+  /** Seconds of training so far. */
+  seconds: Schema.Finite,
 });
 export type RunState = typeof RunState.Type;
+
+const isCheckpointError = (error: unknown): error is CheckpointError => error instanceof CheckpointError;
 
 const disk = <A>(what: string, run: () => Promise<A>): Effect.Effect<A, BadInput> =>
   Effect.tryPromise({
@@ -46,31 +59,29 @@ export const list = (folder: string): Effect.Effect<readonly number[], BadInput>
 export const path = (folder: string, step: number): string => join(folder, `step-${step}`);
 
 /**
- * Writes `step-N` through `write` (which fills an existing empty folder), adds the run's state, renames it into place and removes all
- * but the newest `keep`. Fails with BadInput on disk errors; the temporary folder is removed then.
+ * Writes `step-N` through `write` (which fills an existing empty folder) and the run's state, renames it into place when whole and
+ * removes all but the newest `keep`. Fails with BadInput on disk errors; what was there stays then.
  */
 export const save = <E, R>(
   folder: string,
   state: RunState,
   keep: number,
   write: (into: string) => Effect.Effect<void, E, R>,
-): Effect.Effect<string, E | BadInput, R> => {
-  const temporary = join(folder, `.step-${state.step}.partial`);
-  const target = path(folder, state.step);
-  return Effect.gen(function* () {
-    yield* disk(`cannot write ${temporary}`, () => rm(temporary, { recursive: true, force: true }));
-    yield* disk(`cannot write ${temporary}`, () => mkdir(temporary, { recursive: true }));
-    yield* write(temporary);
-    yield* disk(`cannot write ${temporary}`, () => writeFile(join(temporary, "run.json"), JSON.stringify(state)));
-    yield* disk(`cannot replace ${target}`, () => rm(target, { recursive: true, force: true }));
-    yield* disk(`cannot rename to ${target}`, () => rename(temporary, target));
+): Effect.Effect<string, E | BadInput, R> =>
+  Effect.gen(function* () {
+    const target = path(folder, state.step);
+    yield* replaceFolder(target, (partial) =>
+      Effect.andThen(
+        write(partial),
+        disk(`cannot write ${partial}`, () => writeFile(join(partial, "run.json"), JSON.stringify(state))),
+      ),
+    ).pipe(Effect.mapError((error) => (isCheckpointError(error) ? new BadInput({ message: error.message }) : error)));
     const steps = yield* list(folder);
     for (const old of steps.slice(0, Math.max(0, steps.length - keep))) {
       yield* disk(`cannot remove ${path(folder, old)}`, () => rm(path(folder, old), { recursive: true, force: true }));
     }
     return target;
-  }).pipe(Effect.onError(() => Effect.ignore(disk("clean", () => rm(temporary, { recursive: true, force: true })))));
-};
+  });
 
 /** The newest checkpoint's path and run state. Fails with BadInput when there is none or it cannot be read. */
 export const latest = Effect.fnUntraced(function* (folder: string) {

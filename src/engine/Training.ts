@@ -1,0 +1,242 @@
+/**
+ * A training run from its first admitted group to its last checkpoint. Enters: the decoded run and its services; leaves: step records on
+ * the bus, checkpoints and trajectories in the run's folder, and how it ended.
+ * Invariants: the ledger balances at every step; a checkpoint is a step boundary; a stop drops only what it cannot finish, and the
+ * dropped seeds are issued again by the run that resumes.
+ */
+import { Clock, Effect, HashMap, Result } from "effect";
+import type { RunConfig } from "../config/RunConfig.ts";
+import { trainedTokens } from "../domain/Batch.ts";
+import type { Version } from "../domain/Episode.ts";
+import type { Event } from "../domain/Event.ts";
+import type { Prompt } from "../domain/Group.ts";
+import * as Ledger from "../domain/Ledger.ts";
+import { Environments } from "../envs/Environments.ts";
+import { Learner } from "../learner/Learner.ts";
+import { Policy } from "../policy/generation/Policy.ts";
+import type { Mode, Rollout } from "../rollout/Rollout.ts";
+import * as Seeds from "../rollout/seeds.ts";
+import * as Admission from "../stage/Admission.ts";
+import type { Barrier } from "../stage/Barrier.ts";
+import type { Bus } from "../stage/Bus.ts";
+import * as Gate from "../stage/Gate.ts";
+import * as Pipeline from "../stage/Pipeline.ts";
+import * as Sampler from "../stage/Sampler.ts";
+import * as Stall from "../stage/Stall.ts";
+import * as Checkpoints from "./Checkpoints.ts";
+import * as Flow from "./Flow.ts";
+import type { RunFolder } from "./RunFolder.ts";
+import { type Services, slots } from "./Services.ts";
+import * as StepRecord from "./StepRecord.ts";
+import type { Stop } from "./Stop.ts";
+import * as Trajectories from "./Trajectories.ts";
+import * as Validation from "./Validation.ts";
+
+export interface TrainingOptions {
+  readonly config: RunConfig;
+  readonly rollout: Rollout;
+  readonly mode: Mode;
+  /** Staged services; rollouts use nothing else. */
+  readonly services: Services;
+  /** Lockstep only. */
+  readonly barrier: Barrier | null;
+  readonly folder: RunFolder;
+  readonly bus: Bus;
+  readonly stop: Stop;
+  /** Where a resumed run stands; null for a new one. */
+  readonly resumed: Checkpoints.RunState | null;
+}
+
+export interface Ended {
+  readonly step: number;
+  readonly version: Version;
+  readonly reason: "complete" | "interrupted" | "empty_selections";
+  /** Newest checkpoint. */
+  readonly checkpoint: string | null;
+}
+
+const rulesOf = (config: RunConfig): Admission.Rules => ({
+  mode: config.pipeline.mode,
+  groups: config.es_manager.train.env_groups,
+  maxStaleness: config.pipeline.max_staleness,
+  windows: config.trainer.total_training_steps,
+});
+
+const due = (frequency: number, step: number): boolean => frequency > 0 && step % frequency === 0;
+
+export const run = Effect.fn("Training.run")(function* (options: TrainingOptions) {
+  const { config, bus, folder, resumed, services } = options;
+  const { trainer } = config;
+  const learner = yield* Learner;
+  const clock = yield* Clock.Clock;
+  const firstStep = resumed?.step ?? 0;
+  let version = yield* learner.version;
+  const started = clock.monotonicTimeNanosUnsafe();
+  const seconds = (): number => (resumed?.seconds ?? 0) + Number(clock.monotonicTimeNanosUnsafe() - started) / 1e9;
+
+  // The books and the gate see every event first, in the fiber that emits it.
+  let ledger: Ledger.Ledger = resumed === null ? Ledger.empty : { ...Ledger.empty, ...resumed.ledger };
+  let reason: Ended["reason"] = "complete";
+  const gate = yield* Gate.make(Admission.start(rulesOf(config), { consumed: firstStep, version }));
+  bus.observe((event: Event) => {
+    ledger = Ledger.observe(ledger, event);
+    gate.observe(event);
+    if (event._tag === "Stopped" && event.reason !== "deadline") reason = event.reason;
+  });
+
+  let seeds = resumed?.seeds ?? Seeds.initial;
+  const admit = Effect.gen(function* () {
+    const { window } = yield* gate.admit;
+    const [prompt, rest]: readonly [Prompt, Seeds.SeedState] = Seeds.next(config.es_manager.train, seeds, version);
+    seeds = rest;
+    yield* bus.emit({ _tag: "Admitted", group: prompt.group, window });
+    return prompt;
+  });
+
+  let checkpoint: string | null = null;
+  let savedStep = resumed?.step ?? -1;
+  let emptyInARow = resumed?.emptyInARow ?? 0;
+  const save = Effect.fnUntraced(function* (step: number) {
+    if (savedStep === step) return;
+    const inFlight = [...HashMap.entries(ledger.inFlight)].map(([group, tokens]) => ({ group, tokens }));
+    const books = Ledger.observe(ledger, { _tag: "Dropped", groups: inFlight, reason: "stopped" });
+    const state: Checkpoints.RunState = {
+      step,
+      seeds: Seeds.giveBack(
+        seeds,
+        inFlight.map(({ group }) => group),
+      ),
+      emptyInARow,
+      ledger: { groups: books.groups, tokens: books.tokens },
+      seconds: seconds(),
+    };
+    checkpoint = yield* Checkpoints.save(folder.checkpoints, state, trainer.max_checkpoints, learner.save);
+    savedStep = step;
+    yield* bus.emit({ _tag: "CheckpointWritten", step, folder: checkpoint });
+  });
+
+  let round = 0;
+  const validate = Effect.fnUntraced(function* (step: number) {
+    yield* services.policy.awaitVersion(version);
+    const begun = seconds();
+    const { groups, metrics } = yield* Validation.play(config, options.rollout, version, firstStep + round);
+    round++;
+    yield* bus.emit({ _tag: "Validated", step, success: metrics["val-env/success"] ?? 0 });
+    yield* Trajectories.append(folder, { step, split: "val" }, groups, trainer.trajectories_per_step);
+    return { ...metrics, "timing_s/testing": seconds() - begun };
+  });
+  const record = (step: number, metrics: StepRecord.Metrics) =>
+    Effect.flatMap(Clock.currentTimeMillis, (time) => bus.record({ step, time, metrics }));
+
+  let trained = 0;
+  const moment = Effect.gen(function* () {
+    const generator = yield* services.policy.gauges;
+    const now: StepRecord.Moment = {
+      seconds: seconds(),
+      stages: dials.map((dial) => dial.sample()),
+      generator,
+      trainedTokens: trained,
+    };
+    return now;
+  });
+
+  let lastStep = firstStep;
+  const close = Effect.fnUntraced(function* (consumed: Flow.Consumed) {
+    const step = consumed.window.index + 1;
+    lastStep = step;
+    emptyInARow = consumed.emptyInARow;
+    version = consumed.report?.version ?? version;
+    if (consumed.batch !== null) trained += trainedTokens(consumed.batch);
+    const balanced = Ledger.assertBalanced(ledger);
+    if (Result.isFailure(balanced)) return yield* Effect.die(balanced.failure);
+    const now = yield* moment;
+    const metrics = StepRecord.make(consumed, version, ledger, now, before);
+    before = now;
+    const isLast = step === trainer.total_training_steps;
+    const validated = due(trainer.test_freq, step) && consumed.report !== null && !isLast ? yield* validate(step) : {};
+    yield* record(step, { ...metrics, ...validated });
+    yield* Trajectories.append(folder, { step, split: "train" }, consumed.window.groups, trainer.trajectories_per_step);
+    if (due(trainer.save_freq, step) && !isLast) yield* save(step);
+    if (trainer.empty_stop_steps > 0 && consumed.emptyInARow >= trainer.empty_stop_steps) {
+      yield* bus.emit({ _tag: "Stopped", reason: "empty_selections" });
+    }
+  });
+
+  const flow = yield* Flow.make({
+    config,
+    rollout: options.rollout,
+    mode: options.mode,
+    slots: slots(config),
+    bus,
+    gate,
+    firstWindow: firstStep,
+    emptyInARow,
+    close,
+  });
+  const dials = [flow.rollout, flow.window, flow.score, flow.filter, flow.credit, flow.update, ...services.dials];
+  let before: StepRecord.Moment = yield* moment;
+
+  const line = Pipeline.from(admit)
+    .to(flow.rollout)
+    .to(flow.window)
+    .to(flow.score)
+    .to(flow.filter)
+    .to(flow.credit)
+    .to(flow.update).run;
+
+  const interrupted = Effect.gen(function* () {
+    yield* options.stop.requested;
+    yield* bus.emit({ _tag: "Stopped", reason: "interrupted" });
+    yield* Effect.sleep(config.pipeline.stop_deadline_ms);
+    yield* bus.emit({ _tag: "Stopped", reason: "deadline" });
+  });
+
+  const program = Effect.gen(function* () {
+    if (trainer.val_before_train && resumed === null) yield* record(0, yield* validate(0));
+    before = yield* moment;
+    yield* Effect.raceFirst(line, interrupted);
+    const cut = [...HashMap.entries(ledger.inFlight)].map(([group, tokens]) => ({ group, tokens }));
+    if (cut.length > 0) {
+      seeds = Seeds.giveBack(
+        seeds,
+        cut.map(({ group }) => group),
+      );
+      yield* bus.emit({ _tag: "Dropped", groups: cut, reason: "stopped" });
+    }
+    if (trainer.val_at_end && reason !== "interrupted" && lastStep > firstStep) {
+      yield* record(lastStep, yield* validate(lastStep));
+    }
+    yield* save(lastStep);
+    const ended: Ended = { step: lastStep, version, reason, checkpoint };
+    return ended;
+  });
+
+  const watching = Effect.all(
+    [
+      Sampler.run({
+        bus,
+        dials,
+        totals: () => ({
+          tokens: { generated: ledger.tokens.admitted, trained },
+          groupsInFlight: Ledger.inFlight(ledger).groups,
+        }),
+        periodMs: config.metrics.sample_ms,
+      }),
+      Stall.watch({
+        bus,
+        silentMs: config.pipeline.stall_ms,
+        describe: () =>
+          Stall.report(
+            dials.map((dial) => dial.sample()),
+            Admission.decide(gate.state()),
+          ),
+      }),
+    ],
+    { concurrency: "unbounded", discard: true },
+  );
+
+  return yield* Effect.raceFirst(program, Effect.andThen(watching, Effect.never)).pipe(
+    Effect.provideService(Policy, services.policy),
+    Effect.provideService(Environments, services.environments),
+  );
+});

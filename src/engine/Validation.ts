@@ -1,0 +1,53 @@
+/**
+ * Validation: the same instances every time, played by one pinned weights version. Enters: a version; leaves: `val-env/…` metrics and the
+ * groups played. Invariant: no token of a validation is sampled by another version.
+ */
+import { Effect } from "effect";
+import type { RunConfig } from "../config/RunConfig.ts";
+import type { Version } from "../domain/Episode.ts";
+import type { Group } from "../domain/Group.ts";
+import { Environments, type StepFailure } from "../envs/Environments.ts";
+import * as GroupProgram from "../rollout/group.ts";
+import { instanceKey } from "../rollout/keys.ts";
+import * as Rollout from "../rollout/Rollout.ts";
+import * as Seeds from "../rollout/seeds.ts";
+import { environmentMetrics, type Metrics } from "./statistics.ts";
+
+export interface Validated {
+  readonly groups: readonly Group[];
+  readonly metrics: Metrics;
+}
+
+/** Plays all validation instances; `round` keeps the sequences of two validations of a run apart. */
+export const play = Effect.fnUntraced(function* (
+  config: RunConfig,
+  rollout: Rollout.Rollout,
+  version: Version,
+  round: number,
+) {
+  const { val } = config.es_manager;
+  const prompts = Seeds.validation(val, round, version);
+  const mode = Rollout.validating(config, version);
+  const atOnce = Math.max(1, Math.floor((config.generation.slots * config.model.generator_threads) / val.group_size));
+  const groups = yield* Effect.forEach(prompts, (prompt) => GroupProgram.play(rollout, mode, prompt), {
+    concurrency: atOnce,
+  });
+  const validated: Validated = { groups, metrics: environmentMetrics("val-env", groups) };
+  return validated;
+});
+
+/** Content keys of the validation instances; training and cloning leave these out. */
+export const contentKeys = Effect.fnUntraced(function* (config: RunConfig) {
+  const environments = yield* Environments;
+  const prompts = Seeds.validation(config.es_manager.val, 0, 0);
+  const keys = yield* Effect.forEach(
+    prompts,
+    ({ tag, seed }) =>
+      environments.reset({ tag, instance: instanceKey(seed), split: "val" }).pipe(
+        Effect.map((view) => view.contentKey),
+        Effect.catchTag("StepFailure", (_: StepFailure) => Effect.succeed("")),
+      ),
+    { concurrency: "unbounded" },
+  );
+  return new Set(keys.filter((key) => key !== ""));
+});
