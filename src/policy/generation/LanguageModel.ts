@@ -1,0 +1,47 @@
+/**
+ * A decoder-only model as the generator uses it: rows of new tokens over cached keys and values in, logits of each row's last new
+ * token and the new keys and values out. Invariant: with two rows or more, a row's results do not depend on the other rows.
+ */
+import type { Version } from "../../domain/Episode.ts";
+import type { CacheShape, CacheView, KeysAndValues } from "./Cache.ts";
+
+export interface ModelShape extends CacheShape {
+  readonly vocabSize: number;
+  readonly maxPositions: number;
+}
+
+/** New tokens [rows, time], right padded. */
+export interface NewTokens {
+  readonly ids: BigInt64Array;
+  readonly time: number;
+  /** Valid tokens of each row, at least 1, [rows]. */
+  readonly lengths: BigInt64Array;
+}
+
+/** Results: logits [rows, vocab]; keys and values [rows, kvHeads, time, headDim] per layer. */
+export interface Extended extends KeysAndValues {
+  readonly logits: Float32Array;
+}
+
+export interface LanguageModel<Weights> {
+  readonly shape: ModelShape;
+  /** Makes weights of a flat float32 buffer without copying it. Throws a RangeError where the size is wrong. */
+  readonly weights: (version: Version, buffer: ArrayBuffer) => Weights;
+  /** Rows without a past. */
+  readonly prefill: (weights: Weights, tokens: NewTokens) => Promise<Extended>;
+  /** Rows with pasts; every past plus `time` fits the cache. */
+  readonly extend: (
+    weights: Weights,
+    tokens: NewTokens,
+    past: CacheView,
+    pastLengths: BigInt64Array,
+  ) => Promise<Extended>;
+  /** One new token per row [rows]; every past is shorter than the cache. */
+  readonly step: (
+    weights: Weights,
+    ids: BigInt64Array,
+    past: CacheView,
+    pastLengths: BigInt64Array,
+  ) => Promise<Extended>;
+  readonly close: () => Promise<void>;
+}

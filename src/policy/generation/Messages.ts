@@ -1,0 +1,45 @@
+/**
+ * What the main thread and a generator thread say to each other. Weights do not pass here: they arrive on a port of their own,
+ * which `start` hands over. Invariant: everything is structured-cloneable and in ids, never text but for the stop sequences.
+ */
+import type { MessagePort } from "node:worker_threads";
+import type { Sampled, Version } from "../../domain/Episode.ts";
+import type { Qwen2Config } from "../model/Architecture.ts";
+import type { Protocol } from "../runtime/ThreadProtocol.ts";
+import type { GenerateRequest, GeneratorGauges } from "./Policy.ts";
+
+/** Bytes of every id, end to end: id i stands for bytes[offsets[i] .. offsets[i + 1]). */
+export interface TokenBytes {
+  readonly bytes: Uint8Array;
+  readonly offsets: Int32Array;
+}
+
+export interface StartRequest {
+  readonly config: Qwen2Config;
+  readonly version: Version;
+  /** Every parameter in specification order, float32. */
+  readonly buffer: ArrayBuffer;
+  /** Where WeightsMessage come in and AdoptedMessage go out. */
+  readonly weights: MessagePort;
+  readonly slots: number;
+  readonly prefillTokens: number;
+  readonly prefillRows: number;
+  readonly prefillPatience: number;
+  readonly kvOnUpdate: "keep" | "recompute";
+  readonly stopIds: readonly number[];
+  readonly stops: readonly string[];
+  readonly tokens: TokenBytes;
+}
+
+export interface GeneratorProtocol extends Protocol {
+  readonly calls: {
+    readonly start: { readonly request: StartRequest; readonly response: null };
+    readonly generate: { readonly request: GenerateRequest; readonly response: Sampled };
+    readonly release: { readonly request: number; readonly response: null };
+    /** Whether the version is held from now on. */
+    readonly hold: { readonly request: Version; readonly response: boolean };
+    readonly unhold: { readonly request: Version; readonly response: null };
+    readonly gauges: { readonly request: null; readonly response: GeneratorGauges };
+  };
+  readonly events: { readonly _tag: "adopted"; readonly version: Version };
+}

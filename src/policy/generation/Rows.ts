@@ -1,0 +1,92 @@
+/**
+ * Which sequence has which cache row. Rows are handed out lowest first; `gather` names the exchanges that make the rows of a batch
+ * dense again once holes cost more than moving. Invariant: `sequence.row` and the table agree; no row has two owners.
+ */
+
+/** Exchange the contents of two rows. */
+export interface Move {
+  readonly a: number;
+  readonly b: number;
+}
+
+interface Placed {
+  row: number;
+}
+
+export class Rows<S extends Placed> {
+  readonly #owners: (S | undefined)[];
+  #taken = 0;
+
+  constructor(slots: number) {
+    this.#owners = Array.from({ length: slots }, () => undefined);
+  }
+
+  get hasFree(): boolean {
+    return this.#taken < this.#owners.length;
+  }
+
+  /** Owners in row order. */
+  get occupied(): readonly S[] {
+    return this.#owners.filter((owner) => owner !== undefined);
+  }
+
+  give(sequence: S): void {
+    const row = this.#owners.indexOf(undefined);
+    if (row < 0) throw new RangeError("every row is taken");
+    this.#owners[row] = sequence;
+    sequence.row = row;
+    this.#taken++;
+  }
+
+  free(sequence: S): void {
+    this.#owners[sequence.row] = undefined;
+    sequence.row = -1;
+    this.#taken--;
+  }
+
+  /**
+   * Exchanges that put `batch` into neighbouring rows, or none while its holes are few: a hole wastes one row of each step, an
+   * exchange costs about two. Owners for which `other` holds (batches of their own) are passed over where possible.
+   */
+  gather(batch: readonly S[], other: (owner: S) => boolean): readonly Move[] {
+    const rows = batch.map(({ row }) => row);
+    const first = Math.min(...rows);
+    const span = Math.max(...rows) + 1 - first;
+    const holes = span - batch.length;
+    if (holes <= Math.max(4, batch.length >> 2)) return [];
+    // The window of batch.length rows that already holds most of the batch, then fewest rows of other batches.
+    const inBatch = new Set(batch);
+    const score = (row: number): number => {
+      const owner = this.#owners[row];
+      if (owner === undefined) return 0;
+      return inBatch.has(owner) ? 1000 : other(owner) ? -1 : 0;
+    };
+    let total = 0;
+    for (let row = 0; row < batch.length; row++) total += score(row);
+    let best = total;
+    let start = 0;
+    for (let row = batch.length; row < this.#owners.length; row++) {
+      total += score(row) - score(row - batch.length);
+      if (total > best) {
+        best = total;
+        start = row - batch.length + 1;
+      }
+    }
+    const end = start + batch.length;
+    const outside = batch.filter(({ row }) => row < start || row >= end);
+    const moves: Move[] = [];
+    let target = start;
+    for (const sequence of outside) {
+      while (inBatch.has(this.#owners[target]!)) target++;
+      const from = sequence.row;
+      const displaced = this.#owners[target];
+      this.#owners[target] = sequence;
+      this.#owners[from] = displaced;
+      sequence.row = target;
+      if (displaced !== undefined) displaced.row = from;
+      moves.push({ a: from, b: target });
+      target++;
+    }
+    return moves;
+  }
+}

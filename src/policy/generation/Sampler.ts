@@ -1,0 +1,112 @@
+/**
+ * Draws one token from a row of logits: temperature, then top-k, then top-p, then one uniform number through the inverse of the
+ * cumulative distribution in id order. Leaves the id, the log-probability `mu` under exactly the distribution drawn from
+ * (truncated and renormalised where truncation is on) and its entropy in fields, so that a token costs no allocation.
+ * Invariant: the result is a function of (logits, sampling, uniform) alone; sums are in double precision.
+ */
+import type { Sampling } from "./Policy.ts";
+
+export class Sampler {
+  /** Results of the last `draw`: the id, its log-probability and the distribution's entropy in nats. */
+  id = 0;
+  mu = 0;
+  entropy = 0;
+
+  readonly #size: number;
+  /** Unnormalised probabilities. */
+  readonly #weights: Float64Array;
+  readonly #kept: Int32Array;
+
+  /** `size`: tokens of the vocabulary. */
+  constructor(size: number) {
+    this.#size = size;
+    this.#weights = new Float64Array(size);
+    this.#kept = new Int32Array(size);
+  }
+
+  /**
+   * Draws from `logits[start .. start + size)` with `uniform` in [0, 1). Temperature 0 takes the likeliest id (the lowest of
+   * equals): mu and entropy are then 0. Throws a RangeError where the logits are not finite numbers.
+   */
+  draw(logits: Float32Array, start: number, sampling: Sampling, uniform: number): void {
+    const size = this.#size;
+    const weights = this.#weights;
+    let likeliest = 0;
+    let largest = Number.NEGATIVE_INFINITY;
+    for (let i = 0; i < size; i++) {
+      const logit = logits[start + i]!;
+      if (logit > largest) {
+        largest = logit;
+        likeliest = i;
+      }
+    }
+    if (sampling.temperature === 0) {
+      if (!Number.isFinite(largest)) throw new RangeError("logits are not finite");
+      this.id = likeliest;
+      this.mu = 0;
+      this.entropy = 0;
+      return;
+    }
+    const scale = 1 / sampling.temperature;
+    let sum = 0;
+    // Sum of weight * log weight: the entropy is log(sum) - moment / sum.
+    let moment = 0;
+    for (let i = 0; i < size; i++) {
+      const z = (logits[start + i]! - largest) * scale;
+      const weight = Math.exp(z);
+      weights[i] = weight;
+      sum += weight;
+      if (weight > 0) moment += weight * z;
+    }
+    if (!(sum > 0 && sum < Number.POSITIVE_INFINITY)) throw new RangeError("logits are not finite");
+
+    const truncated = (sampling.topK > 0 && sampling.topK < size) || sampling.topP < 1;
+    if (truncated) {
+      this.#truncate(sampling, sum);
+      sum = 0;
+      moment = 0;
+      for (let i = 0; i < size; i++) {
+        const weight = weights[i]!;
+        if (weight > 0) {
+          sum += weight;
+          moment += weight * (logits[start + i]! - largest) * scale;
+        }
+      }
+    }
+
+    const target = uniform * sum;
+    let cumulative = 0;
+    let id = likeliest;
+    for (let i = 0; i < size; i++) {
+      cumulative += weights[i]!;
+      if (cumulative > target) {
+        id = i;
+        break;
+      }
+    }
+    const logSum = Math.log(sum);
+    this.id = id;
+    this.mu = (logits[start + id]! - largest) * scale - logSum;
+    this.entropy = logSum - moment / sum;
+  }
+
+  /** Sets the weight of every id outside the top-k and top-p sets to 0. Of equals the lower id is kept. */
+  #truncate({ topK, topP }: Sampling, sum: number): void {
+    const size = this.#size;
+    const weights = this.#weights;
+    for (let i = 0; i < size; i++) this.#kept[i] = i;
+    const order = this.#kept.sort((a, b) => weights[b]! - weights[a]! || a - b);
+    let count = topK > 0 ? Math.min(topK, size) : size;
+    if (topP < 1) {
+      let mass = 0;
+      if (count < size) for (let i = 0; i < count; i++) mass += weights[order[i]!]!;
+      else mass = sum;
+      const enough = topP * mass;
+      let cumulative = 0;
+      let nucleus = 0;
+      while (nucleus < count && (nucleus === 0 || cumulative < enough)) cumulative += weights[order[nucleus++]!]!;
+      count = nucleus;
+    }
+    for (let i = count; i < size; i++) weights[order[i]!] = 0;
+  }
+}

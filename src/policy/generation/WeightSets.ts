@@ -1,0 +1,73 @@
+/**
+ * The weights a generator holds: the newest, and one older set (pinned by validation, or kept for a while so that a pin that is
+ * under way still finds it). A pure rule decides when an offered version may take its place.
+ * Invariant: never more than two sets, and a pinned one is never dropped.
+ */
+import type { Version } from "../../domain/Episode.ts";
+
+interface Held<W> {
+  readonly version: Version;
+  readonly weights: W;
+}
+
+export class WeightSets<W> {
+  #newest: Held<W>;
+  #older: Held<W> | undefined;
+  #offered: Held<W> | undefined;
+  readonly #holds = new Map<Version, number>();
+
+  constructor(version: Version, weights: W) {
+    this.#newest = { version, weights };
+  }
+
+  get newest(): Version {
+    return this.#newest.version;
+  }
+
+  has(version: Version): boolean {
+    return this.#find(version) !== undefined;
+  }
+
+  /** Throws a RangeError for a version that is not held. */
+  get(version: Version): W {
+    const held = this.#find(version);
+    if (held === undefined) throw new RangeError(`weights version ${version} is not held`);
+    return held.weights;
+  }
+
+  /** Keeps a held version until `unhold`; false where it is gone already. Holds are counted. */
+  hold(version: Version): boolean {
+    if (!this.has(version)) return false;
+    this.#holds.set(version, (this.#holds.get(version) ?? 0) + 1);
+    return true;
+  }
+
+  unhold(version: Version): void {
+    const count = (this.#holds.get(version) ?? 0) - 1;
+    if (count > 0) this.#holds.set(version, count);
+    else this.#holds.delete(version);
+  }
+
+  /** Newer weights have come; the latest offer replaces one that still waits. Offers that are not newer are dropped. */
+  offer(version: Version, weights: W): void {
+    if (version > this.#newest.version && version > (this.#offered?.version ?? -1))
+      this.#offered = { version, weights };
+  }
+
+  /** Makes the offer the newest unless two pinned sets stand in its way. Gives the adopted version. */
+  adopt(): Version | undefined {
+    const offered = this.#offered;
+    if (offered === undefined) return undefined;
+    const olderHeld = this.#older !== undefined && this.#holds.has(this.#older.version);
+    if (olderHeld && this.#holds.has(this.#newest.version)) return undefined;
+    if (!olderHeld) this.#older = this.#newest;
+    this.#newest = offered;
+    this.#offered = undefined;
+    return offered.version;
+  }
+
+  #find(version: Version): Held<W> | undefined {
+    if (this.#newest.version === version) return this.#newest;
+    return this.#older?.version === version ? this.#older : undefined;
+  }
+}

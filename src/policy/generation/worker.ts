@@ -1,0 +1,77 @@
+/**
+ * Entry of a generator thread: one engine over one model. Calls come from the owner's port, weights from a direct port to the
+ * learner; both are drained between decode steps. Invariant: nothing is generated before `start`.
+ */
+import type { MessagePort } from "node:worker_threads";
+import { CallError, serve } from "../runtime/serve.ts";
+import type { BytesOf } from "../tokenizer/ByteDecoder.ts";
+import * as StopMatcher from "../tokenizer/StopMatcher.ts";
+import type { AdoptedMessage, WeightsMessage } from "../Weights.ts";
+import { Engine } from "./Engine.ts";
+import type { GeneratorProtocol, StartRequest, TokenBytes } from "./Messages.ts";
+import { type OnnxWeights, open } from "./OnnxModel.ts";
+
+let engine: Engine<OnnxWeights> | undefined;
+let port: MessagePort | undefined;
+
+const started = (): Engine<OnnxWeights> => {
+  if (engine === undefined) throw new CallError("bad_request", "the generator has not started");
+  return engine;
+};
+
+const bytesOf = ({ bytes, offsets }: TokenBytes): BytesOf => {
+  const views = Array.from({ length: offsets.length - 1 }, (_, id) => bytes.subarray(offsets[id], offsets[id + 1]));
+  return (id) => views[id]!;
+};
+
+const start = async (request: StartRequest): Promise<null> => {
+  const { config, version, buffer, weights, stops, tokens, ...options } = request;
+  const model = await open(config).catch((error: unknown) => {
+    throw new CallError("session_failed", error instanceof Error ? error.message : String(error));
+  });
+  engine = new Engine(
+    model,
+    { version, buffer },
+    {
+      ...options,
+      stops: stops.length === 0 ? null : StopMatcher.make(stops, bytesOf(tokens)),
+      onAdopted: (adopted) => {
+        const message: AdoptedMessage = { _tag: "adopted", version: adopted };
+        weights.postMessage(message);
+        emit(message);
+      },
+    },
+  );
+  port = weights;
+  weights.on("message", (message: WeightsMessage) => started().offer(message.version, message.buffer));
+  return null;
+};
+
+const { emit } = serve<GeneratorProtocol>(
+  {
+    start,
+    generate: (request, { onCancel }) =>
+      new Promise((resolve, reject) => {
+        const running = started();
+        onCancel(() => running.cancel(request.sequence));
+        running.generate(request, {
+          done: resolve,
+          fail: ({ code, message }) => reject(new CallError(code, message)),
+        });
+      }),
+    release: (sequence) => {
+      started().release(sequence);
+      return null;
+    },
+    hold: (version) => started().hold(version),
+    unhold: (version) => {
+      started().unhold(version);
+      return null;
+    },
+    gauges: () => started().gauges(),
+  },
+  async () => {
+    port?.close();
+    await engine?.close();
+  },
+);

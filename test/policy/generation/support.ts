@@ -1,0 +1,107 @@
+/** A tiny model, requests and an engine driven to rest, for the generator's tests. */
+
+import type { Sampled, Version } from "../../../src/domain/Episode.ts";
+import { stream } from "../../../src/domain/Random.ts";
+import { Engine, type EngineFailure, type EngineOptions } from "../../../src/policy/generation/Engine.ts";
+import type { LanguageModel } from "../../../src/policy/generation/LanguageModel.ts";
+import { type OnnxWeights, open } from "../../../src/policy/generation/OnnxModel.ts";
+import type { GenerateRequest } from "../../../src/policy/generation/Policy.ts";
+import { parameters, type Qwen2Config } from "../../../src/policy/model/Architecture.ts";
+import { initialise, type Parameters } from "../../../src/policy/model/Parameters.ts";
+import { scoreModel } from "../../../src/policy/model/Score.ts";
+import { float32, int64, Session } from "../../../src/policy/runtime/Session.ts";
+
+export const tiny: Qwen2Config = {
+  vocabSize: 40,
+  hiddenSize: 32,
+  intermediateSize: 48,
+  layers: 2,
+  heads: 4,
+  kvHeads: 2,
+  headDim: 8,
+  rmsNormEps: 1e-6,
+  ropeTheta: 10_000,
+  maxPositions: 512,
+  tieEmbedding: true,
+};
+
+/** Weights of a version: large enough that sampling is far from uniform. */
+export const weightsOf = (version: Version): Parameters =>
+  initialise(parameters(tiny), stream({ seed: 100 + version, purpose: "initialisation", counters: [] }), 0.3);
+
+export const engineOptions: EngineOptions = {
+  slots: 16,
+  prefillTokens: 256,
+  prefillRows: 4,
+  prefillPatience: 2,
+  kvOnUpdate: "keep",
+  stopIds: [],
+  stops: null,
+  onAdopted: () => {},
+};
+
+export const withModel = async <A>(use: (model: LanguageModel<OnnxWeights>) => Promise<A>): Promise<A> => {
+  const model = await open(tiny);
+  try {
+    return await use(model);
+  } finally {
+    await model.close();
+  }
+};
+
+export const engineOn = <W>(
+  model: LanguageModel<W>,
+  options: Partial<EngineOptions> = {},
+  version: Version = 0,
+): Engine<W> =>
+  new Engine(model, { version, buffer: weightsOf(version).flat.slice().buffer }, { ...engineOptions, ...options });
+
+export const idsOf = (length: number, ...counters: readonly number[]): Int32Array => {
+  const random = stream({ seed: 5, purpose: "play", counters });
+  return Int32Array.from({ length }, () => random.int(tiny.vocabSize));
+};
+
+export const requestOf = (
+  sequence: number,
+  append: Int32Array,
+  more: Partial<GenerateRequest> = {},
+): GenerateRequest => ({
+  sequence,
+  append,
+  sharedPrefix: 0,
+  maxTokens: 12,
+  sampling: { temperature: 1, topK: -1, topP: 1 },
+  key: { seed: 3, purpose: "sampling", counters: [sequence] },
+  pin: null,
+  ...more,
+});
+
+export class Refused extends Error {
+  readonly failure: EngineFailure;
+
+  constructor(failure: EngineFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+export const reply = <W>(engine: Engine<W>, request: GenerateRequest): Promise<Sampled> =>
+  new Promise((done, reject) => engine.generate(request, { done, fail: (failure) => reject(new Refused(failure)) }));
+
+/** Log-probabilities of ids[1..] given what precedes them, by full scoring. */
+export const score = async (ids: Int32Array, version: Version, temperature = 1): Promise<Float32Array> => {
+  await using session = await Session.open(scoreModel(tiny));
+  const weights = weightsOf(version);
+  const feeds = Object.fromEntries(
+    weights.specs.map(({ name, shape }, i) => [name, float32(weights.tensors[i]!, shape)]),
+  );
+  const outputs = await session.run({
+    ...feeds,
+    ids: int64(BigInt64Array.from(ids, BigInt), [1, ids.length]),
+    temperature: float32(Float32Array.of(temperature), []),
+  });
+  return outputs.float32("logp");
+};
+
+export const concat = (...parts: readonly Int32Array[]): Int32Array =>
+  Int32Array.from(parts.flatMap((part) => [...part]));
