@@ -23,11 +23,19 @@ export interface PolicyTargets {
   readonly reference: Float32Array | undefined;
 }
 
-export interface ActorStep extends StepResult {
+/** Parts of the policy's loss over a mini-batch, aggregated, before their coefficients. */
+export interface PolicyParts {
   readonly surrogate: number;
   readonly entropy: number;
   readonly kl: number;
 }
+
+export interface PolicyGradient extends PolicyParts {
+  /** [parameters], in their order. */
+  readonly gradient: Float32Array;
+}
+
+export interface ActorStep extends PolicyParts, StepResult {}
 
 export interface ActorOptions {
   readonly actor: RunConfig["actor"];
@@ -63,13 +71,15 @@ export class Actor implements AsyncDisposable {
   readonly network: Network;
   readonly #options: ActorOptions;
   readonly #step: Session;
-  readonly #score: Session;
+  readonly #openScore: () => Promise<Session>;
+  /** Opened when first needed: clipped PPO against mu scores nothing. */
+  #score: Promise<Session> | undefined;
 
-  private constructor(network: Network, options: ActorOptions, step: Session, score: Session) {
+  private constructor(network: Network, options: ActorOptions, step: Session, openScore: () => Promise<Session>) {
     this.network = network;
     this.#options = options;
     this.#step = step;
-    this.#score = score;
+    this.#openScore = openScore;
   }
 
   static async open(
@@ -81,37 +91,40 @@ export class Actor implements AsyncDisposable {
     const { threads, actor } = options;
     const network = await Network.open(parameters, actorOptimiser(actor), threads, moments);
     const step = await Session.open(actorModel(config, policyLossOptions(actor)), { threads });
-    const score = await Session.open(scoreModel(config), { threads });
-    return new Actor(network, options, step, score);
+    return new Actor(network, options, step, () => Session.open(scoreModel(config), { threads }));
   }
 
   /** Log-probability of every id of the batch given those before it, [tokens]; `weights` default to the current ones. */
   async score(batch: TokenBatch, weights: Feeds = this.network.feeds): Promise<Float32Array> {
+    this.#score ??= this.#openScore();
+    const session = await this.#score;
     const logp = new Float32Array(batch.ids.length);
     const all = Array.from({ length: batch.offsets.length - 1 }, (_, i) => i);
     for (const micro of microBatches(batch, all, this.#options.actor.micro_batch_tokens)) {
       const feeds = { ...weights, ids: idsFeed(batch, micro), temperature: scalar(batch.temperature) };
-      using results = await this.#score.run(feeds, ["logp"]);
+      using results = await session.run(feeds, ["logp"]);
       scatterTargets(batch, micro, results.float32("logp"), logp);
     }
     return logp;
   }
 
-  /** One optimiser step over the mini-batch `sequences`. The log-probabilities before the step are written into `logp` [tokens]. */
-  async step(
+  /**
+   * Gradient of the mini-batch's loss and the loss's parts, summed over its micro-batches; null for a mini-batch without
+   * sequences. The log-probabilities are written into `logp` [tokens].
+   */
+  async gradient(
     batch: TokenBatch,
-    sequences: readonly number[],
+    mini: readonly number[],
     targets: PolicyTargets,
-    lr: number,
     logp: Float32Array,
-  ): Promise<ActorStep> {
+  ): Promise<PolicyGradient | null> {
     const { actor } = this.#options;
-    const weights = tokenWeights(batch, sequences, actor.loss_agg_mode);
+    const weights = tokenWeights(batch, mini, actor.loss_agg_mode);
     const { old, advantages, importance, reference } = targets;
     const arrays = { old, advantages, importance, weights, ...(reference === undefined ? {} : { reference }) };
     let gradient: Float32Array | undefined;
     const parts = { surrogate: 0, entropy: 0, kl: 0 };
-    for (const micro of microBatches(batch, sequences, actor.micro_batch_tokens)) {
+    for (const micro of microBatches(batch, mini, actor.micro_batch_tokens)) {
       using results = await this.#step.run({
         ...this.network.feeds,
         ids: idsFeed(batch, micro),
@@ -124,11 +137,28 @@ export class Actor implements AsyncDisposable {
       parts.entropy += results.float32("entropy")[0];
       if (actor.use_kl_loss) parts.kl += results.float32("kl")[0];
     }
-    if (gradient === undefined) return { ...parts, norm: 0, applied: false };
+    return gradient === undefined ? null : { ...parts, gradient };
+  }
+
+  /** One optimiser step over the mini-batch `mini`; `logp` [tokens] receives the log-probabilities before it. */
+  async step(
+    batch: TokenBatch,
+    mini: readonly number[],
+    targets: PolicyTargets,
+    lr: number,
+    logp: Float32Array,
+  ): Promise<ActorStep> {
+    const made = await this.gradient(batch, mini, targets, logp);
+    if (made === null) return { surrogate: 0, entropy: 0, kl: 0, norm: 0, applied: false };
+    const { gradient, ...parts } = made;
     return { ...parts, ...(await this.network.step(gradient, lr)) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.#step.close(), this.#score.close(), this.network[Symbol.asyncDispose]()]);
+    await Promise.all([
+      this.#step.close(),
+      this.#score?.then((session) => session.close()),
+      this.network[Symbol.asyncDispose](),
+    ]);
   }
 }

@@ -72,18 +72,20 @@ export class Critic implements AsyncDisposable {
     return values;
   }
 
-  /** One optimiser step over the mini-batch `sequences`. The values before the step are written into `predicted` [tokens]. */
-  async step(
+  /**
+   * Gradient of the mini-batch's loss, summed over its micro-batches; null for a mini-batch without sequences. The values are
+   * written into `predicted` [tokens].
+   */
+  async gradient(
     batch: CreditedBatch,
-    sequences: readonly number[],
-    lr: number,
+    mini: readonly number[],
     predicted: Float32Array,
-  ): Promise<CriticStep> {
+  ): Promise<{ readonly gradient: Float32Array; readonly loss: number } | null> {
     const { aggregation, microBatchTokens } = this.#options;
-    const weights = tokenWeights(batch, sequences, aggregation);
+    const weights = tokenWeights(batch, mini, aggregation);
     let gradient: Float32Array | undefined;
     let loss = 0;
-    for (const micro of microBatches(batch, sequences, microBatchTokens)) {
+    for (const micro of microBatches(batch, mini, microBatchTokens)) {
       using results = await this.#step.run({
         ...this.network.feeds,
         ids: idsFeed(batch, micro),
@@ -93,8 +95,14 @@ export class Critic implements AsyncDisposable {
       scatterTargets(batch, micro, results.float32("values"), predicted);
       loss += results.float32("loss")[0];
     }
-    if (gradient === undefined) return { loss, norm: 0, applied: false };
-    return { loss, ...(await this.network.step(gradient, lr)) };
+    return gradient === undefined ? null : { gradient, loss };
+  }
+
+  /** One optimiser step over the mini-batch `mini`; `predicted` [tokens] receives the values before it. */
+  async step(batch: CreditedBatch, mini: readonly number[], lr: number, predicted: Float32Array): Promise<CriticStep> {
+    const made = await this.gradient(batch, mini, predicted);
+    if (made === null) return { loss: 0, norm: 0, applied: false };
+    return { loss: made.loss, ...(await this.network.step(made.gradient, lr)) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -10,7 +10,7 @@ export const tiny: Qwen2Config = {
   vocabSize: 19,
   hiddenSize: 16,
   intermediateSize: 24,
-  layers: 2,
+  layers: 1,
   heads: 2,
   kvHeads: 1,
   headDim: 8,

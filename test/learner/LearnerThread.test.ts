@@ -1,0 +1,122 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MessageChannel, type MessagePort } from "node:worker_threads";
+import { expect, layer } from "@effect/vitest";
+import { Effect, Exit, Fiber, Layer } from "effect";
+import { type LearnerThreadOptions, make } from "../../src/learner/LearnerThread.ts";
+import { parameters } from "../../src/policy/model/Architecture.ts";
+import type { Checkpoint } from "../../src/policy/model/checkpoint/HuggingFaceFolder.ts";
+import { readParameters } from "../../src/policy/model/checkpoint/ParameterFile.ts";
+import type { AdoptedMessage, WeightsMessage } from "../../src/policy/Weights.ts";
+import { creditedBatch } from "./batch.ts";
+import { tiny, tinyParameters, trainerOptions } from "./model.ts";
+
+const checkpoint: Checkpoint = {
+  config: tiny,
+  tokens: { bos: undefined, eos: [0], pad: undefined },
+  parameters: tinyParameters(),
+  format: "F32",
+  tokenizer: { tokenizerJson: {}, tokenizerConfig: {} },
+};
+const start = (options: Partial<LearnerThreadOptions> = {}) =>
+  make({ checkpoint, trainer: trainerOptions, ...options });
+const batch = (window: number) =>
+  creditedBatch({ seed: window, window, lengths: [14, 9, 11, 8, 13], vocabulary: tiny.vocabSize });
+
+const temporaryFolder = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "learner-"))),
+  (folder) => Effect.promise(() => rm(folder, { recursive: true })),
+);
+
+const channel = Effect.acquireRelease(
+  Effect.sync(() => new MessageChannel()),
+  ({ port1 }) => Effect.sync(() => port1.close()),
+);
+const nextWeights = (port: MessagePort) =>
+  Effect.callback<WeightsMessage>((resume) => {
+    port.once("message", (message: WeightsMessage) => resume(Effect.succeed(message)));
+  });
+const acknowledge = (port: MessagePort, version: number) =>
+  Effect.sync(() => {
+    const message: AdoptedMessage = { _tag: "adopted", version };
+    port.postMessage(message);
+  });
+
+layer(Layer.empty)("the learner's thread", (it) => {
+  it.effect("sends each new version, and the newest of those made before an acknowledgement", () =>
+    Effect.gen(function* () {
+      const { port1, port2 } = yield* channel;
+      const learner = yield* start({ ports: [port2] });
+      const first = yield* Effect.forkChild(nextWeights(port1), { startImmediately: true });
+      yield* learner.update(batch(0));
+      const { version, buffer } = yield* Fiber.join(first);
+      expect([version, buffer.byteLength]).toEqual([1, checkpoint.parameters.flat.byteLength]);
+      expect(new Float32Array(buffer)).not.toEqual(checkpoint.parameters.flat);
+      yield* learner.update(batch(1));
+      yield* learner.update(batch(2));
+      const newest = yield* Effect.forkChild(nextWeights(port1), { startImmediately: true });
+      yield* acknowledge(port1, 1);
+      expect((yield* Fiber.join(newest)).version).toBe(3);
+      expect(yield* learner.version).toBe(3);
+    }),
+  );
+
+  it.effect("goes on from a saved folder bit for bit", () =>
+    Effect.gen(function* () {
+      const [half, whole, resumed] = [yield* temporaryFolder, yield* temporaryFolder, yield* temporaryFolder];
+      const actor = (folder: string) =>
+        Effect.map(readParameters(join(folder, "model.safetensors"), parameters(tiny)), (file) => file.parameters.flat);
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const learner = yield* start();
+          yield* learner.update(batch(0));
+          yield* learner.save(half);
+          yield* learner.update(batch(1));
+          yield* learner.save(whole);
+        }),
+      );
+      const values = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const learner = yield* start({ restore: half });
+          expect(yield* learner.version).toBe(1);
+          yield* learner.update(batch(1));
+          yield* learner.save(resumed);
+          return yield* learner.values(batch(2));
+        }),
+      );
+      expect(yield* actor(resumed)).toEqual(yield* actor(whole));
+      const again = yield* start({ restore: whole });
+      expect(yield* again.values(batch(2))).toEqual(values);
+    }),
+  );
+
+  it.effect("clones and publishes", () =>
+    Effect.gen(function* () {
+      const { port1, port2 } = yield* channel;
+      const learner = yield* start({ ports: [port2] });
+      const arrived = yield* Effect.forkChild(nextWeights(port1), { startImmediately: true });
+      const report = yield* learner.clone(batch(0), 1e-3);
+      expect(report.loss).toBeGreaterThan(0);
+      expect((yield* Fiber.join(arrived)).version).toBe(1);
+    }),
+  );
+
+  it.effect("fails with a typed error when there is nothing to restore", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(start({ restore: "/nowhere" }));
+      expect([error._tag, error.reason]).toEqual(["LearnerError", "session_failed"]);
+      expect(error.message).toContain("learner.json");
+    }),
+  );
+
+  it.effect("fails every call once its thread is gone", () =>
+    Effect.gen(function* () {
+      const learner = yield* Effect.scoped(start());
+      const exit = yield* Effect.exit(learner.update(batch(0)));
+      expect(Exit.isFailure(exit)).toBe(true);
+      const error = yield* Effect.flip(learner.died);
+      expect(error.reason).toBe("thread_died");
+    }),
+  );
+});

@@ -1,0 +1,138 @@
+import { describe, expect, it } from "vitest";
+import { adamWModel } from "../../src/learner/adamw.ts";
+import { type Aggregation, tokenWeights } from "../../src/learner/batches.ts";
+import { cloningLoss, type KlType, policyLoss } from "../../src/learner/losses/policyLoss.ts";
+import { valueLoss } from "../../src/learner/losses/valueLoss.ts";
+import { Network } from "../../src/learner/Network.ts";
+import { parametersOf } from "../../src/policy/model/Parameters.ts";
+import { float32, Session } from "../../src/policy/runtime/Session.ts";
+import { gradients } from "../../src/tensor/Gradients.ts";
+import { Graph, type Tensor } from "../../src/tensor/Graph.ts";
+import golden from "../fixtures/losses/losses.json" with { type: "json" };
+
+const { rows, time } = golden;
+const tokens = rows * time;
+// Each row of the fixture is a sequence of `time` targets; positions and targets coincide here.
+const batch = {
+  offsets: Int32Array.from({ length: rows + 1 }, (_, i) => i * time),
+  mask: Uint8Array.from(golden.mask),
+};
+const all = Array.from({ length: rows }, (_, i) => i);
+
+const inputsOf = (graph: Graph, names: readonly string[]): Readonly<Record<string, Tensor>> =>
+  Object.fromEntries(names.map((name) => [name, graph.input(name, "float32", [tokens])]));
+
+const run = async (graph: Graph, values: Readonly<Record<string, ArrayLike<number>>>) => {
+  await using session = await Session.open(graph.toOnnx());
+  const feeds = Object.entries(values).filter(([name]) => session.inputs.includes(name));
+  return await session.run(
+    Object.fromEntries(feeds.map(([name, list]) => [name, float32(Float32Array.from(list), [list.length])])),
+  );
+};
+
+const near = (actual: ArrayLike<number>, expected: readonly number[]) => {
+  expect(actual.length).toBe(expected.length);
+  expected.forEach((value, i) => {
+    expect(Math.abs(actual[i] - value)).toBeLessThanOrEqual(1e-5 * Math.max(1, Math.abs(value)));
+  });
+};
+
+const klType = (name: string | null): KlType | undefined =>
+  name === "k1" || name === "abs" || name === "k2" || name === "k3" ? name : undefined;
+const modes: readonly Aggregation[] = [
+  "token-mean",
+  "seq-mean-token-mean",
+  "seq-mean-token-sum",
+  "seq-mean-token-sum-norm",
+];
+const weightsOf = (mode: string) => tokenWeights(batch, all, modes.find((known) => known === mode) ?? "token-mean");
+
+describe("the policy loss equals PyTorch's in value and gradient", () => {
+  it.each(
+    golden.policy.map((expected) => [`${expected.mode}, dual ${expected.dual}, kl ${expected.kl}`, expected] as const),
+  )("%s", async (_, expected) => {
+    const graph = new Graph();
+    const given = (name: string) => graph.input(name, "float32", [tokens]);
+    const type = klType(expected.kl);
+    const inputs = {
+      logp: given("logp"),
+      old: given("old"),
+      advantages: given("advantages"),
+      entropy: given("entropy"),
+      weights: given("weights"),
+      importance: given("importance"),
+      reference: given("reference"),
+    };
+    const loss = policyLoss(inputs, {
+      clip: { low: 0.2, high: 0.28, dual: expected.dual },
+      entropyCoefficient: 0.01,
+      kl: type && { coefficient: 0.05, type },
+    });
+    const [byLogp, byEntropy] = gradients(loss.total, [inputs.logp, inputs.entropy]);
+    graph.output("loss", loss.total);
+    graph.output("surrogate", loss.surrogate);
+    if (loss.kl) graph.output("kl", loss.kl);
+    graph.output("byLogp", byLogp);
+    graph.output("byEntropy", byEntropy);
+    const { logp, old, advantages, entropy, importance, reference } = golden;
+    const perToken = { logp, old, advantages, entropy, importance, reference };
+    const results = await run(graph, { ...perToken, weights: weightsOf(expected.mode) });
+    near(results.float32("loss"), [expected.loss]);
+    near(results.float32("surrogate"), [expected.surrogate]);
+    if (loss.kl) near(results.float32("kl"), [expected.klLoss]);
+    near(results.float32("byLogp"), expected.gradLogp);
+    near(results.float32("byEntropy"), expected.gradEntropy);
+  });
+});
+
+describe("the value loss equals PyTorch's in value and gradient", () => {
+  it.each(golden.values.cases.map((expected) => [expected.mode, expected] as const))("%s", async (mode, expected) => {
+    const graph = new Graph();
+    const { values, old, returns, weights } = inputsOf(graph, ["values", "old", "returns", "weights"]);
+    const loss = valueLoss({ values, old, returns, weights }, golden.values.clip);
+    graph.output("loss", loss);
+    graph.output("byValues", gradients(loss, [values])[0]);
+    const { new: given, old: before, returns: targets } = golden.values;
+    const results = await run(graph, { values: given, old: before, returns: targets, weights: weightsOf(mode) });
+    near(results.float32("loss"), [expected.loss]);
+    near(results.float32("byValues"), expected.gradValues);
+  });
+});
+
+it("cloning is the mean negative log-likelihood of the targets", async () => {
+  const graph = new Graph();
+  const { logp, weights } = inputsOf(graph, ["logp", "weights"]);
+  graph.output("loss", cloningLoss(logp, weights));
+  const results = await run(graph, { logp: golden.logp, weights: weightsOf("token-mean") });
+  const trained = golden.logp.filter((_, t) => golden.mask[t] === 1);
+  near(results.float32("loss"), [-trained.reduce((sum, value) => sum + value, 0) / trained.length]);
+});
+
+describe("AdamW", () => {
+  const { betas, eps, weightDecay, gradClip, start, steps } = golden.adamw;
+  const specs = [{ name: "p", shape: [start.length] }];
+  const options = { betas: [betas[0], betas[1]] as const, eps, weightDecay, gradClip };
+  const open = () => Network.open(parametersOf(specs, Float32Array.from(start)), options, 1);
+
+  it("follows PyTorch's steps and gradient clipping", async () => {
+    await using network = await open();
+    for (const { gradient, lr, norm, parameters } of steps) {
+      const made = await network.step(Float32Array.from(gradient), lr);
+      near([made.norm], [norm]);
+      near(network.parameters.flat, parameters);
+    }
+  });
+
+  it("changes nothing on a gradient that is not finite", async () => {
+    await using network = await open();
+    const gradient = Float32Array.from(steps[0].gradient).fill(Number.POSITIVE_INFINITY, 3, 4);
+    expect((await network.step(gradient, 1)).applied).toBe(false);
+    near(network.parameters.flat, start);
+    expect(network.moments.steps).toBe(0);
+  });
+
+  it("is one model whatever the number of tensors", () => {
+    const bytes = adamWModel(10, options).length;
+    expect(adamWModel(1_000_000, options).length - bytes).toBeLessThan(100);
+  });
+});
