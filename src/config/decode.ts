@@ -124,10 +124,12 @@ const problem = (
   const ast = at(schema.ast, path);
   const expected = statement(issue) ?? (ast === null ? "not a valid value" : invalid(ast, actual));
   const parent = path.slice(0, -1);
-  if (issue._tag === "MissingKey" && Array.isArray(item(value, parent))) {
-    const list = at(schema.ast, parent);
-    const wanted = list === null ? expected : invalid(list, item(value, parent));
-    return [`${[...prefix, ...parent].join(".")}: ${shown(item(value, parent))}${where}: ${wanted}`];
+  const list = item(value, parent);
+  if (issue._tag === "MissingKey" && Array.isArray(list)) {
+    // A list that is too short: the problem is the list's, not its missing item's.
+    const ast = at(schema.ast, parent);
+    const wanted = ast === null ? expected : invalid(ast, list);
+    return [`${[...prefix, ...parent].join(".")}: ${shown(list)}${where}: ${wanted}`];
   }
   if (issue._tag === "MissingKey") return [`${key}: missing${where}; ${expected}`];
   return [`${key}: ${shown(actual)}${where}: ${expected}`];

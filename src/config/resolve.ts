@@ -69,6 +69,14 @@ const withReferences = (tree: Tree): Effect.Effect<Tree, BadInput> => {
   return problems.length > 0 ? fail(problems) : Effect.succeed(resolved);
 };
 
+/** The last layer that sets a key, or the list it is an item of. */
+const originOf = (layers: readonly Layer[], path: Path): string | null => {
+  const found = layers.findLast(({ tree }) => get(tree, path) !== undefined);
+  if (found !== undefined) return found.origin;
+  const inList = /^\d+$/.test(path.at(-1) ?? "");
+  return inList ? originOf(layers, path.slice(0, -1)) : null;
+};
+
 /** A preset that only overrides name has no `env_type`: most likely its tag is misspelt. */
 const unknownPresets = (tree: Tree): readonly string[] => {
   const presets = Object.entries(get(tree, ["custom_envs"]) ?? {});
@@ -107,7 +115,7 @@ const fromLayers = (files: readonly Layer[], texts: readonly string[]): Effect.E
 
     const presets = unknownPresets(tree);
     if (presets.length > 0) return yield* fail(presets);
-    const origin = (path: Path) => layers.findLast((layer) => get(layer.tree, path) !== undefined)?.origin ?? null;
+    const origin = (path: Path) => originOf(layers, path);
     const config = yield* Effect.fromResult(decode(RunConfig, tree, { origin, synonyms: Object.keys(aliases) }));
     const problems = check(config);
     if (problems.length > 0) return yield* fail(problems);

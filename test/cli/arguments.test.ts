@@ -1,0 +1,56 @@
+import { Result } from "effect";
+import { describe, expect, it } from "vitest";
+import { commands, parse } from "../../pipelines/arguments.ts";
+
+const parsed = (...words: readonly string[]) => Result.getOrThrow(parse(words));
+
+const refused = (...words: readonly string[]): string => {
+  const result = parse(words);
+  return Result.isFailure(result) ? result.failure.message : "accepted";
+};
+
+describe("the command line", () => {
+  it("takes flags and overrides in any order", () => {
+    const run = {
+      command: { _tag: "Run", pipeline: "train", configName: "q", overrides: ["+a.b=1", "~c"], resume: null },
+      debug: true,
+    };
+    expect(parsed("train", "+a.b=1", "--config-name", "q", "--debug", "~c")).toEqual(run);
+    expect(parsed("train", "--debug", "--config-name=q", "+a.b=1", "~c")).toEqual(run);
+  });
+
+  it("takes a trace's tag, seed and actions", () => {
+    expect(parsed("trace", "FrozenLake", "--seed", "3", "--actions", "Up || Left", "a=1").command).toEqual({
+      _tag: "Trace",
+      configName: "base",
+      tag: "FrozenLake",
+      seed: 3,
+      actions: "Up || Left",
+      overrides: ["a=1"],
+    });
+  });
+
+  it("explains a command wherever --help stands", () => {
+    expect(parsed("train", "a=1", "-h").command).toEqual({ _tag: "Help", topic: ["train"] });
+    expect(parsed("--help").command).toEqual({ _tag: "Help", topic: [] });
+  });
+
+  it("has no command that is not there yet", () => {
+    expect(Object.keys(commands)).toEqual(["train", "evaluate", "sft", "envs", "trace", "help"]);
+  });
+
+  it.each([
+    [[], "a command is missing; one of train,"],
+    [["tain"], 'unknown command "tain"; nearest: train;'],
+    [["evaluate", "--resume", "x"], 'evaluate: unknown flag "--resume"; nearest: --'],
+    [["train", "--config-name"], "train: --config-name needs a value: --config-name NAME"],
+    [["train", "--config-name", "--debug"], "train: --config-name needs a value"],
+    [["train", "--config-name", "a", "--resume", "b"], "--config-name and --resume exclude each other"],
+    [["trace", "--seed", "1", "--actions", "Up"], "trace: TAG is missing"],
+    [["trace", "FrozenLake", "--actions", "Up"], "trace: --seed is missing"],
+    [["trace", "FrozenLake", "--seed", "1"], "trace: --actions is missing"],
+    [["trace", "FrozenLake", "--seed", "-1", "--actions", "Up"], '--seed: "-1": expected an integer from 0'],
+  ])("refuses %j", (words, message) => {
+    expect(refused(...words)).toContain(message);
+  });
+});

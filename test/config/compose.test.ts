@@ -1,0 +1,77 @@
+import { Effect, Result } from "effect";
+import { describe, expect, it } from "vitest";
+import { load } from "../../src/config/resolve.ts";
+import { resolved, resolving, withConfigs } from "./configs.ts";
+
+const message = (texts: Readonly<Record<string, string>>, name = "run"): string => {
+  const result = resolving(texts, name, []);
+  return Result.isFailure(result) ? result.failure.message : "accepted";
+};
+
+describe("files", () => {
+  it("without keys give RAGEN's values", () => {
+    const { config } = resolved("");
+    expect(config.actor).toMatchObject({
+      lr: 1e-6,
+      clip_ratio_low: 0.2,
+      clip_ratio_high: 0.28,
+      ppo_mini_batch_size: 32,
+    });
+    expect(config.es_manager.train).toMatchObject({ env_groups: 8, group_size: 16, tags: ["CoordSokoban"] });
+    expect(config.filter).toMatchObject({ strategy: "top_p", value: 1, include_zero: true });
+  });
+
+  it("win over the files they include, key by key", () => {
+    const { config } = resolved("custom_envs: { FrozenLake: { env_config: { success_rate: 1 } } }");
+    expect(config.custom_envs.FrozenLake.env_config).toEqual({ success_rate: 1, p: 0.9 });
+  });
+
+  it("replace lists instead of merging them", () => {
+    expect(resolved("generation: { stop: [a] }").config.generation.stop).toEqual(["a"]);
+  });
+
+  it("give way to what follows _self_", () => {
+    const late = { late: "actor: { lr: 1 }", run: "defaults: [base, _self_, late]\nactor: { lr: 2 }" };
+    expect(Result.getOrThrow(resolving(late, "run", [])).config.actor.lr).toBe(1);
+  });
+
+  it("may leave a section empty", () => {
+    expect(resolved("filter:\nes_manager:\n  train:\n").config.filter.value).toBe(1);
+  });
+
+  it("of RAGEN may include veRL's trainer file", () => {
+    expect(message({ run: "defaults: [ppo_trainer, base]" })).toBe("accepted");
+  });
+
+  it("may be named by their path", () => {
+    const run = "defaults: [base]\nactor: { lr: 3 }";
+    const lr = withConfigs({ run }, (dir) => Effect.runSync(load(`${dir}/run.yaml`, [], "/nowhere")).actor.lr);
+    expect(lr).toBe(3);
+  });
+});
+
+describe("a file that cannot be used", () => {
+  it("is refused with the nearest name when it does not exist", () => {
+    expect(message({}, "bsae")).toMatch(/no run file "bsae" in .*; nearest: base; all: base, envs$/);
+  });
+
+  it("is refused with the nearest name when it includes one that does not exist", () => {
+    expect(message({ run: "defaults: [bas]" })).toContain("nearest: base");
+  });
+
+  it("is refused with line and column when it is not YAML", () => {
+    expect(message({ run: "actor:\n  lr: [1\n" })).toMatch(/run\.yaml:3:1: not valid YAML/);
+  });
+
+  it("is refused when a key stands twice", () => {
+    expect(message({ run: "actor: {}\nactor: {}\n" })).toMatch(/run\.yaml:2:1: .*unique/);
+  });
+
+  it("is refused when it includes itself", () => {
+    expect(message({ run: "defaults: [other]", other: "defaults: [run]" })).toContain("includes itself");
+  });
+
+  it("is refused when it is a list", () => {
+    expect(message({ run: "- 1" })).toContain("expected a map of sections");
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { keys } from "../../src/config/describe.ts";
+import { byNearest, distance } from "../../src/config/nearest.ts";
+import { RunConfig } from "../../src/config/RunConfig.ts";
+
+const all = keys(RunConfig);
+
+describe("the list of keys", () => {
+  it("says what a key means, its default and its values", () => {
+    expect(all.find(({ key }) => key === "pipeline.window_order")).toEqual({
+      key: "pipeline.window_order",
+      description: "Which groups form a window: the oldest admitted, or as they finish (biased to short episodes).",
+      default: "admission",
+      expected: "one of admission, completion",
+    });
+  });
+
+  it("has a sentence for every key but a preset's env_type", () => {
+    const silent = all.filter(({ description }) => description === "").map(({ key }) => key);
+    expect(silent).toEqual(["custom_envs.TAG.env_type"]);
+  });
+
+  it("has a default for every key of the run file itself", () => {
+    const own = all.filter(({ key }) => !key.startsWith("custom_envs.TAG."));
+    expect(own.filter((info) => info.default === "").map(({ key }) => key)).toEqual([]);
+  });
+});
+
+describe("the nearest word", () => {
+  it("counts insertions, deletions, changes and swapped neighbours as one each", () => {
+    expect(distance("mode", "modes")).toBe(1);
+    expect(distance("mode", "mde")).toBe(1);
+    expect(distance("mode", "node")).toBe(1);
+    expect(distance("mode", "mdoe")).toBe(1);
+    expect(distance("", "abc")).toBe(3);
+  });
+
+  it("comes first, whatever its case", () => {
+    expect(byNearest("frozenlake", ["Bandit", "CoordFrozenLake", "FrozenLake"])[0]).toBe("FrozenLake");
+  });
+});
