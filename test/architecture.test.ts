@@ -25,7 +25,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   diagnostics: ["config", "domain", "policy"],
   metrics: ["config", "domain", "stage"],
-  cloning: ["config", "domain", "envs", "policy", "rollout"],
+  cloning: ["config", "domain", "stage", "envs", "policy", "rollout", "learner"],
   // Where the parts meet: everything but the pipelines.
   engine: [
     "config",

@@ -201,7 +201,11 @@ export const SftSection = Schema.Struct({
     Schema.NonEmptyArray(
       Schema.Struct({
         tag: Schema.NonEmptyString,
-        player: field(Schema.Literals(["solver", "random"]), "solver", "Who plays: the solver, or random legal actions."),
+        player: field(
+          Schema.Literals(["solver", "random"]),
+          "solver",
+          "Who plays: the solver, or random legal actions.",
+        ),
         episodes: field(positive, 4096, "Episodes of this source."),
       }),
     ),
@@ -212,7 +216,11 @@ export const SftSection = Schema.Struct({
   batch_size: field(positive, 64, "Episodes per step."),
   lr: field(nonNegative, 1e-3, "Peak learning rate."),
   lr_warmup_steps: field(count, 20, "Updates of linear warm-up."),
-  noise: field(fraction, 0, "Share of turns played at random and not cloned, so that the turns after them start from more states."),
+  noise: field(
+    fraction,
+    0,
+    "Share of turns played at random and not cloned, so that the turns after them start from more states.",
+  ),
   output: field(Schema.NonEmptyString, "runs/sft", "Folder of the resulting checkpoint."),
   init: field(Schema.NonEmptyString, "random", "`random`, or a checkpoint folder to go on from."),
   architecture: section(
