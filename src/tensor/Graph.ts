@@ -81,7 +81,7 @@ export class Graph {
 
   /** A value given at run time. Symbols in `shape` are bound by the first input that carries them alone on an axis. */
   input(name: string, dtype: DType, shape: Shape): Tensor {
-    if (this.#inputs.has(name)) throw new ShapeError("input", [shape], `"${name}" is already an input`);
+    this.#claim("input", name, shape);
     const tensor = this.#add("input", [], [{ dtype, shape }], undefined, { kind: "input", name }).outputs[0]!;
     this.#inputs.set(name, tensor);
     return tensor;
@@ -89,7 +89,7 @@ export class Graph {
 
   /** Names a result. The same tensor may carry several names. */
   output(name: string, tensor: Tensor): void {
-    if (this.#outputs.has(name)) throw new ShapeError("output", [tensor.shape], `"${name}" is already an output`);
+    this.#claim("output", name, tensor.shape);
     this.#outputs.set(name, tensor);
   }
 
@@ -246,7 +246,7 @@ export class Graph {
     const nameOf = (tensor: Tensor | undefined): string => {
       if (tensor === undefined) return "";
       const source = resolve(tensor);
-      return names.get(source) ?? `t${source.id}`;
+      return names.get(source) ?? `%${source.id}`;
     };
     const nodes: OnnxNode[] = [];
     const constants = [];
@@ -275,6 +275,12 @@ export class Graph {
       inputs: [...this.#inputs].map(([name, { dtype, shape }]) => ({ name, dtype, shape })),
       outputs: [...this.#outputs].map(([name, { dtype, shape }]) => ({ name, dtype, shape })),
     });
+  }
+
+  /** Inputs and outputs share one space of names. */
+  #claim(operation: string, name: string, shape: Shape): void {
+    const holder = this.#inputs.has(name) ? "input" : this.#outputs.has(name) ? "output" : undefined;
+    if (holder !== undefined) throw new ShapeError(operation, [shape], `"${name}" is already an ${holder}`);
   }
 
   #add(

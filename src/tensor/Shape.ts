@@ -57,7 +57,8 @@ const spell = (polynomial: Polynomial): Dim => {
   const keys = [...polynomial.keys()].filter((key) => polynomial.get(key) !== 0);
   if (keys.length === 0) return 0;
   if (keys.length === 1 && keys[0] === "") return polynomial.get("") ?? 0;
-  keys.sort((a, b) => (a === "" ? 1 : b === "" ? -1 : a < b ? -1 : 1));
+  const degree = (key: string): number => (key === "" ? 0 : key.split("*").length);
+  keys.sort((a, b) => degree(b) - degree(a) || (a < b ? -1 : 1));
   const terms = keys.map((key) => {
     const coefficient = polynomial.get(key) ?? 0;
     const size = Math.abs(coefficient);

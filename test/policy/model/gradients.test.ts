@@ -1,0 +1,115 @@
+import * as tf from "@tensorflow/tfjs";
+import { beforeAll, describe, expect, it } from "vitest";
+import { criticParameters, type ParameterSpec, parameters } from "../../../src/policy/model/Architecture.ts";
+import type { Parameters } from "../../../src/policy/model/Parameters.ts";
+import { weightInputs } from "../../../src/policy/model/Qwen2.ts";
+import { policyForward, valueForward } from "../../../src/policy/model/Score.ts";
+import { add, mul } from "../../../src/tensor/Elementwise.ts";
+import { gradients } from "../../../src/tensor/Gradients.ts";
+import { Graph, type Tensor } from "../../../src/tensor/Graph.ts";
+import { reduceSum } from "../../../src/tensor/Layout.ts";
+import { type Feeds, float32, int64, type Results, runOnce, scalar } from "../../tensor/session.ts";
+import { oracleScores, oracleTrunk } from "./oracle.ts";
+import { draws, randomIds, randomWeights, tiny, weightFeeds } from "./tiny.ts";
+
+const [batch, time] = [2, 7];
+const rows = [randomIds(time, 21), randomIds(time, 22)];
+const temperature = 0.8;
+const random = draws(5);
+const weighting = Array.from({ length: batch * time }, () => random.normal());
+
+beforeAll(() => {
+  tf.env().set("IS_TEST", true);
+  return tf.setBackend("cpu");
+});
+
+/** Gradients by name of what `loss` builds from the weights and ids. */
+const ours = (
+  specs: readonly ParameterSpec[],
+  weights: Parameters,
+  feeds: Feeds,
+  loss: (weights: ReadonlyMap<string, Tensor>, ids: Tensor, input: (name: string) => Tensor) => Tensor,
+): Promise<Results> => {
+  const graph = new Graph();
+  const inputs = weightInputs(graph, specs);
+  const ids = graph.input("ids", "int64", [batch, time]);
+  for (const [name, { dtype, dims }] of Object.entries(feeds)) graph.input(name, dtype, dims);
+  const names = [...inputs.keys()];
+  gradients(
+    loss(inputs, ids, (name) => graph.inputs.get(name)!),
+    [...inputs.values()],
+  ).forEach((gradient, index) => {
+    graph.output(`gradient ${names[index]}`, gradient);
+  });
+  return runOnce(graph.toOnnx(), { ...weightFeeds(weights), ...feeds, ids: int64([batch, time], rows.flat()) });
+};
+
+/** The same from the oracle: `loss` of one row, added up over the rows. */
+const theirs = (
+  weights: Parameters,
+  loss: (weights: Readonly<Record<string, tf.Tensor>>, row: number) => tf.Tensor,
+): ReadonlyMap<string, ArrayLike<number>> => {
+  const tensors = weights.specs.map(({ shape }, index) => tf.tensor(weights.tensors[index]!, [...shape]));
+  const names = weights.specs.map(({ name }) => name);
+  const total = (...args: tf.Tensor[]): tf.Tensor => {
+    const named = Object.fromEntries(args.map((tensor, index) => [names[index], tensor]));
+    return rows.map((_, row) => loss(named, row)).reduce((a, b) => a.add(b));
+  };
+  const results = tf.grads(total)(tensors);
+  return new Map(results.map((gradient, index) => [names[index]!, gradient.dataSync()]));
+};
+
+const expectSame = (actual: Results, expected: ReadonlyMap<string, ArrayLike<number>>): void => {
+  for (const [name, values] of expected) {
+    const list = Array.from(values);
+    const largest = Math.max(...list.map(Math.abs));
+    const worst = Math.max(...list.map((value, index) => Math.abs(value - actual[`gradient ${name}`]![index]!)));
+    expect(largest, name).toBeGreaterThan(0);
+    expect(worst / largest, name).toBeLessThan(1e-3);
+  }
+};
+
+describe("gradients of a whole model against tfjs", () => {
+  it("agree for log-probabilities and entropies", async () => {
+    const specs = parameters(tiny);
+    const weights = randomWeights(specs);
+    const size = [batch, time - 1];
+    const a = weighting.slice(0, batch * (time - 1));
+    const b = weighting.slice(batch);
+    const actual = await ours(
+      specs,
+      weights,
+      { a: float32(size, a), b: float32(size, b), temperature: scalar(temperature) },
+      (inputs, ids, input) => {
+        const { logp, entropy } = policyForward(tiny, inputs, ids, input("temperature"));
+        return add(reduceSum(mul(logp, input("a"))), reduceSum(mul(entropy, input("b"))));
+      },
+    );
+    const expected = theirs(weights, (named, row) => {
+      const { logp, entropy } = oracleScores(tiny, named, rows[row]!, temperature);
+      const of = (list: readonly number[]) => tf.tensor1d(list.slice(row * (time - 1), (row + 1) * (time - 1)));
+      return logp
+        .mul(of(a))
+        .sum()
+        .add(entropy.mul(of(b)).sum());
+    });
+    expectSame(actual, expected);
+  });
+
+  it("agree for a critic's values", async () => {
+    const specs = criticParameters(tiny);
+    const weights = randomWeights(specs);
+    const actual = await ours(specs, weights, { a: float32([batch, time], weighting) }, (inputs, ids, input) =>
+      reduceSum(mul(valueForward(tiny, inputs, ids), input("a"))),
+    );
+    const expected = theirs(weights, (named, row) => {
+      const head = named["value_head.weight"] as tf.Tensor2D;
+      const values = tf.matMul(oracleTrunk(tiny, named, rows[row]!), head, false, true).add(named["value_head.bias"]!);
+      return values
+        .reshape([time])
+        .mul(tf.tensor1d(weighting.slice(row * time, (row + 1) * time)))
+        .sum();
+    });
+    expectSame(actual, expected);
+  });
+});
