@@ -1,0 +1,46 @@
+/**
+ * Entry of an environment thread. Enters, once: the presets and the registry that binds them; then batches. Leaves: one answer per
+ * request. Holds no state between batches. Before each request it notes the time, by which the main thread tells a hang.
+ */
+import { workerData } from "node:worker_threads";
+import type { Preset } from "../../config/RunConfig.ts";
+import type { BoundEnvironment } from "../BoundEnvironment.ts";
+import type { decodePreset } from "../registry.ts";
+import { type Answer, answer, type Request } from "./Answer.ts";
+
+export interface Setup {
+  /** URL of a module that exports `decodePreset`. */
+  readonly registry: string;
+  readonly presets: Readonly<Record<string, Pick<Preset, "env_type" | "env_config">>>;
+}
+
+export interface Batch {
+  readonly requests: readonly Request[];
+  /** One shared cell: 1 + milliseconds since `epoch` at which the current request began; 0 before the first and after the last. */
+  readonly clock: Int32Array;
+  /** Milliseconds since the epoch of the process's clock. */
+  readonly epoch: number;
+}
+
+const bindAll = async ({ presets, registry }: Setup): Promise<ReadonlyMap<string, BoundEnvironment>> => {
+  const module: { readonly decodePreset: typeof decodePreset } = await import(registry);
+  const bound = new Map<string, BoundEnvironment>();
+  for (const [tag, preset] of Object.entries(presets)) {
+    const decoded = module.decodePreset(tag, preset);
+    if (decoded._tag === "Failure") throw new Error(`${decoded.failure.path.join(".")} cannot be used`);
+    bound.set(tag, decoded.success);
+  }
+  return bound;
+};
+
+const environments = await bindAll(workerData as Setup);
+
+export default ({ requests, clock, epoch }: Batch): readonly Answer[] => {
+  const answers = requests.map((request) => {
+    const begun = performance.timeOrigin + performance.now() - epoch;
+    Atomics.store(clock, 0, 1 + Math.max(0, Math.floor(begun)));
+    return answer(environments, request);
+  });
+  Atomics.store(clock, 0, 0);
+  return answers;
+};
