@@ -1,10 +1,44 @@
-/** The evaluate pipeline: a resolved configuration goes in, a run's folder comes out. */
-import { Effect } from "effect";
+/**
+ * The evaluate pipeline: validation only. A resolved configuration goes in; a run's folder with every trajectory and a summary comes out,
+ * and the summary on stdout.
+ */
+import { join } from "node:path";
+import { Console, Effect, Layer } from "effect";
+import { render } from "../src/config/render.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
-import { type BadInput, type EnvironmentError, type LearnerError, PolicyError } from "../src/domain/Errors.ts";
+import type { BadInput, EnvironmentError, PolicyError } from "../src/domain/Errors.ts";
+import * as Backend from "../src/engine/Backend.ts";
+import * as Model from "../src/engine/Model.ts";
+import * as RunFolder from "../src/engine/RunFolder.ts";
+import * as Trajectories from "../src/engine/Trajectories.ts";
+import * as Validation from "../src/engine/Validation.ts";
+import { Policy } from "../src/policy/generation/Policy.ts";
+import { boundEnvironments } from "./presets.ts";
 
-export const evaluate = (_options: {
+export interface EvaluateOptions {
   readonly config: RunConfig;
   readonly debug: boolean;
-}): Effect.Effect<void, BadInput | PolicyError | LearnerError | EnvironmentError> =>
-  Effect.fail(new PolicyError({ reason: "session_failed", message: "the evaluate pipeline is not wired" }));
+}
+
+export const evaluate = ({
+  config,
+}: EvaluateOptions): Effect.Effect<void, BadInput | PolicyError | EnvironmentError> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const environments = yield* boundEnvironments(config, [...new Set(config.es_manager.val.tags)]);
+      const model = yield* Model.load(config.model.path);
+      const folder = yield* RunFolder.create(config.run.dir, `${config.run.name}-evaluate`, render(config));
+      const generator = yield* Backend.generator(config, model, 0);
+      const pool = yield* Layer.build(Backend.environmentsLayer(config, environments));
+      const rollout = Backend.rollout(config, model, environments);
+      const { groups, metrics } = yield* Validation.play(config, rollout, 0).pipe(
+        Effect.provideService(Policy, generator),
+        Effect.provideContext(pool),
+      );
+      yield* Trajectories.append(folder, { step: 0, split: "val" }, groups, Number.POSITIVE_INFINITY);
+      yield* RunFolder.appendLine(join(folder.path, "summary.json"), metrics);
+      const width = Math.max(...Object.keys(metrics).map((name) => name.length));
+      for (const [name, value] of Object.entries(metrics)) yield* Console.log(`${name.padEnd(width)}  ${value.toFixed(4)}`);
+      yield* Console.log(`${groups.length} groups; trajectories in ${folder.trajectories}`);
+    }),
+  );

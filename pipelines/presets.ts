@@ -45,3 +45,13 @@ export const checkPresets = (config: RunConfig, tags: readonly string[]): Effect
     }
     if (problems.length > 0) return yield* new BadInput({ message: problems.join("\n") });
   });
+
+/** The environments of `tags`, decoded; the first that cannot be used is bad input. */
+export const boundEnvironments = (
+  config: RunConfig,
+  tags: readonly string[],
+): Effect.Effect<ReadonlyMap<string, BoundEnvironment>, BadInput> =>
+  Effect.map(
+    Effect.forEach(tags, (tag) => Effect.map(presetOf(config, tag), (environment) => [tag, environment] as const)),
+    (entries) => new Map(entries),
+  );

@@ -1,10 +1,94 @@
-/** The sft pipeline: a resolved configuration goes in, a run's folder comes out. */
-import { Effect } from "effect";
+/**
+ * The sft pipeline: clones the episodes of solvers, so that a policy has something to improve on. A resolved configuration goes in, a
+ * Hugging Face folder comes out. Validation instances of every source are left out by content.
+ */
+import { mkdir, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { Console, Effect } from "effect";
+import * as Cloning from "../src/cloning/Cloning.ts";
+import { heldOut } from "../src/cloning/heldOut.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
-import { type BadInput, type EnvironmentError, type LearnerError, PolicyError } from "../src/domain/Errors.ts";
+import { BadInput, type LearnerError } from "../src/domain/Errors.ts";
+import { stream } from "../src/domain/Random.ts";
+import * as Model from "../src/engine/Model.ts";
+import * as LearnerThread from "../src/learner/LearnerThread.ts";
+import { parameterCount } from "../src/policy/model/Architecture.ts";
+import { replaceFolder } from "../src/policy/model/checkpoint/AtomicWrite.ts";
+import { readCheckpoint, writeCheckpoint } from "../src/policy/model/checkpoint/HuggingFaceFolder.ts";
+import * as Rollout from "../src/rollout/Rollout.ts";
+import { fromPreset } from "../src/rollout/Task.ts";
+import { presetOf } from "./presets.ts";
 
-export const sft = (_options: {
+/** The learner's weights as a model folder, without what only a learner needs. */
+const publish = (learner: LearnerThread.LearnerThread, output: string) =>
+  replaceFolder(output, (partial) =>
+    Effect.gen(function* () {
+      const state = join(partial, "learner");
+      yield* Effect.promise(() => mkdir(state));
+      yield* learner.save(state);
+      yield* writeCheckpoint(partial, yield* readCheckpoint(state));
+      yield* Effect.promise(() => rm(state, { recursive: true }));
+    }),
+  ).pipe(Effect.catchTag("CheckpointError", ({ message }) => Effect.fail(new BadInput({ message }))));
+
+export const sft = ({
+  config,
+}: {
   readonly config: RunConfig;
   readonly debug: boolean;
-}): Effect.Effect<void, BadInput | PolicyError | LearnerError | EnvironmentError> =>
-  Effect.fail(new PolicyError({ reason: "session_failed", message: "the sft pipeline is not wired" }));
+}): Effect.Effect<void, BadInput | LearnerError> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const model =
+        config.sft.init === "random"
+          ? yield* Model.fresh(
+              config.sft.architecture,
+              stream({ seed: config.run.seed, purpose: "initialisation", counters: [] }),
+            )
+          : yield* Model.load(config.sft.init);
+      const sources = yield* Effect.forEach(
+        config.sft.sources,
+        Effect.fnUntraced(function* (source) {
+          const environment = yield* presetOf(config, source.tag);
+          const task = fromPreset(source.tag, config.custom_envs[source.tag]!, environment.legend);
+          return { ...source, environment, task };
+        }),
+      );
+      const rollout = Rollout.make(
+        config,
+        sources.map(({ task }) => task),
+        model.chat,
+        model.tokenizer,
+      );
+      const excluded = heldOut(sources, config.es_manager.val);
+      const demonstrator = {
+        rollout,
+        tokenizer: model.tokenizer,
+        noise: config.sft.noise,
+        seed: config.run.seed,
+        excluded: (key: string) => excluded.has(key),
+      };
+      const episodes = Cloning.demonstrations(demonstrator, sources);
+      yield* Console.log(
+        `${parameterCount(model.checkpoint.parameters.specs)} parameters, ${model.tokenizer.vocabSize} tokens; ` +
+          `${episodes.length} demonstrations of ${sources.map(({ tag }) => tag).join(", ")}`,
+      );
+
+      const learner = yield* LearnerThread.make({
+        checkpoint: model.checkpoint,
+        trainer: LearnerThread.trainerOptions(config),
+      });
+      const every = Math.max(1, Math.floor(config.sft.steps / 20));
+      yield* Cloning.clone(learner, episodes, config, ({ step, loss, gradNorm, lr }) =>
+        step % every === 0 || step === 1 || step === config.sft.steps
+          ? Console.log(
+              `step ${step}/${config.sft.steps}  loss ${loss.toFixed(4)}  grad_norm ${gradNorm.toFixed(2)}  lr ${lr.toExponential(2)}`,
+            )
+          : Effect.void,
+      );
+
+      const output = resolve(config.sft.output);
+      yield* publish(learner, output);
+      yield* Console.log(`wrote ${join(output, "model.safetensors")}`);
+    }),
+  );

@@ -21,6 +21,8 @@ const Counts = Schema.Struct({
 export const RunState = Schema.Struct({
   /** Windows consumed. */
   step: Schema.Int,
+  /** The weights' version. */
+  version: Schema.Int,
   /** The seed schedule; groups in flight when the checkpoint was made are given back to it. */
   seeds: Schema.Struct({ next: Schema.Int, returned: Schema.Array(Schema.Int) }),
   /** Consecutive windows whose selection was empty. */

@@ -1,11 +1,12 @@
 /**
- * The two service stages: `generate` and `step` wrap the policy and the environments, so that what rollouts wait for is measured and
+ * The two service stages: `generate` in front of the policy and the pool's `step`, so that what rollouts wait for is measured and
  * limited in one place. Enters: the raw services; leaves: the same services, staged, and the dials of both. In lockstep a barrier
  * stands in front of training's generation (validation's requests are pinned and pass freely).
  */
 import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { Environments } from "../envs/Environments.ts";
+import { StepPool } from "../envs/pool/StepPool.ts";
 import { Policy } from "../policy/generation/Policy.ts";
 import type { Barrier } from "../stage/Barrier.ts";
 import * as Stage from "../stage/Stage.ts";
@@ -23,8 +24,8 @@ export const make = Effect.fnUntraced(function* (config: RunConfig, barrier: Bar
   const policy = yield* Policy;
   const environments = yield* Environments;
   const generate = yield* Stage.service({ name: "generate", concurrency: slots(config), run: policy.generate });
-  // Every episode may have a step in service; the pool batches them over its threads.
-  const step = yield* Stage.service({ name: "step", concurrency: slots(config), run: environments.step });
+  // The pool is the `step` stage by itself: what is in flight there are batches.
+  const step = yield* StepPool;
   const services: Services = {
     policy: Policy.of({
       ...policy,
@@ -34,7 +35,7 @@ export const make = Effect.fnUntraced(function* (config: RunConfig, barrier: Bar
           : (request) =>
               request.pin === null ? Effect.andThen(barrier.arrive, generate.call(request)) : generate.call(request),
     }),
-    environments: Environments.of({ ...environments, step: step.call }),
+    environments,
     dials: [generate, step],
   };
   return services;

@@ -86,7 +86,9 @@ export const run = Effect.fn("Training.run")(function* (options: TrainingOptions
 
   let seeds = resumed?.seeds ?? Seeds.initial;
   const admit = Effect.gen(function* () {
-    const { window } = yield* gate.admit;
+    const { number, window } = yield* gate.admit;
+    const { env_groups, group_size } = config.es_manager.train;
+    if (options.barrier !== null && number % env_groups === 0) yield* options.barrier.expect(env_groups * group_size);
     const [prompt, rest]: readonly [Prompt, Seeds.SeedState] = Seeds.next(config.es_manager.train, seeds, version);
     seeds = rest;
     yield* bus.emit({ _tag: "Admitted", group: prompt.group, window });
@@ -102,6 +104,7 @@ export const run = Effect.fn("Training.run")(function* (options: TrainingOptions
     const books = Ledger.observe(ledger, { _tag: "Dropped", groups: inFlight, reason: "stopped" });
     const state: Checkpoints.RunState = {
       step,
+      version,
       seeds: Seeds.giveBack(
         seeds,
         inFlight.map(({ group }) => group),
@@ -117,9 +120,9 @@ export const run = Effect.fn("Training.run")(function* (options: TrainingOptions
 
   let round = 0;
   const validate = Effect.fnUntraced(function* (step: number) {
-    yield* services.policy.awaitVersion(version);
     const begun = seconds();
-    const { groups, metrics } = yield* Validation.play(config, options.rollout, version, firstStep + round);
+    yield* services.policy.awaitVersion(version);
+    const { groups, metrics } = yield* Validation.play(config, options.rollout, firstStep + round);
     round++;
     yield* bus.emit({ _tag: "Validated", step, success: metrics["val-env/success"] ?? 0 });
     yield* Trajectories.append(folder, { step, split: "val" }, groups, trainer.trajectories_per_step);

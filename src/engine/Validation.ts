@@ -7,34 +7,38 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { Group } from "../domain/Group.ts";
 import { Environments, type StepFailure } from "../envs/Environments.ts";
+import { Policy } from "../policy/generation/Policy.ts";
 import * as GroupProgram from "../rollout/group.ts";
 import { instanceKey } from "../rollout/keys.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import * as Seeds from "../rollout/seeds.ts";
+import { slots } from "./Services.ts";
 import { environmentMetrics, type Metrics } from "./statistics.ts";
 
 export interface Validated {
+  readonly version: Version;
   readonly groups: readonly Group[];
   readonly metrics: Metrics;
 }
 
-/** Plays all validation instances; `round` keeps the sequences of two validations of a run apart. */
-export const play = Effect.fnUntraced(function* (
-  config: RunConfig,
-  rollout: Rollout.Rollout,
-  version: Version,
-  round: number,
-) {
-  const { val } = config.es_manager;
-  const prompts = Seeds.validation(val, round, version);
-  const mode = Rollout.validating(config, version);
-  const atOnce = Math.max(1, Math.floor((config.generation.slots * config.model.generator_threads) / val.group_size));
-  const groups = yield* Effect.forEach(prompts, (prompt) => GroupProgram.play(rollout, mode, prompt), {
-    concurrency: atOnce,
-  });
-  const validated: Validated = { groups, metrics: environmentMetrics("val-env", groups) };
-  return validated;
-});
+/** Plays all validation instances by the newest weights; `round` keeps the sequences of two validations of a run apart. */
+export const play = (config: RunConfig, rollout: Rollout.Rollout, round: number) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { val } = config.es_manager;
+      const policy = yield* Policy;
+      const version = yield* policy.hold;
+      const mode = Rollout.validating(config, version);
+      const atOnce = Math.max(1, Math.floor(slots(config) / val.group_size));
+      const groups = yield* Effect.forEach(
+        Seeds.validation(val, round, version),
+        (prompt) => GroupProgram.play(rollout, mode, prompt),
+        { concurrency: atOnce },
+      );
+      const validated: Validated = { version, groups, metrics: environmentMetrics("val-env", groups) };
+      return validated;
+    }),
+  );
 
 /** Content keys of the validation instances; training and cloning leave these out. */
 export const contentKeys = Effect.fnUntraced(function* (config: RunConfig) {

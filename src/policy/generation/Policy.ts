@@ -3,7 +3,7 @@
  * generator between turns. Generation handles ids only. Invariant: what is sampled for a request depends on (weights, history,
  * stream key), never on which other sequences share its batch.
  */
-import { Context, type Effect } from "effect";
+import { Context, type Effect, type Scope } from "effect";
 import type { Sampled, Version } from "../../domain/Episode.ts";
 import type { PolicyError } from "../../domain/Errors.ts";
 import type { StreamKey } from "../../domain/Random.ts";
@@ -60,6 +60,8 @@ export class Policy extends Context.Service<
     readonly version: Effect.Effect<Version, PolicyError>;
     /** Suspends until every generator thread samples with at least this version. */
     readonly awaitVersion: (version: Version) => Effect.Effect<void, PolicyError>;
+    /** Keeps the newest version that every thread has for the scope's life: requests pinned to it find it. */
+    readonly hold: Effect.Effect<Version, PolicyError, Scope.Scope>;
     readonly gauges: Effect.Effect<GeneratorGauges, PolicyError>;
   }
 >()("millrace/policy/Policy") {}

@@ -1,0 +1,86 @@
+/**
+ * Behaviour cloning: demonstrations in, a trained policy out. Episodes of all sources are drawn together, in an order that is a pure
+ * function of the run's seed; the learner's thread takes one optimiser step a batch.
+ */
+import { Effect } from "effect";
+import type { RunConfig } from "../config/RunConfig.ts";
+import { type Episode, totalTokens } from "../domain/Episode.ts";
+import { stream } from "../domain/Random.ts";
+import type { CloningReport } from "../learner/Cloner.ts";
+import { collate } from "../learner/collate.ts";
+import type { LearnerThread } from "../learner/LearnerThread.ts";
+import { type Demonstrator, demonstrate, type Source } from "./Demonstration.ts";
+
+export interface CloningStep extends CloningReport {
+  /** From 1. */
+  readonly step: number;
+  readonly lr: number;
+}
+
+/** Numbers of a source's episodes start here, so that no two sources share a stream. */
+const sourceStride = 2 ** 24;
+
+/** All demonstrations, `episodes[i]` attempts of source i; instances that are excluded or cannot be solved give none. */
+export const demonstrations = (
+  demonstrator: Demonstrator,
+  sources: readonly (Source & { readonly episodes: number })[],
+): readonly Episode[] =>
+  sources.flatMap((source, index) =>
+    Array.from({ length: source.episodes }, (_, n) =>
+      demonstrate(demonstrator, source, index * sourceStride + n),
+    ).filter((episode) => episode !== null),
+  );
+
+/** Warm-up, then linear decay to a tenth. */
+export const rate = ({ lr, lr_warmup_steps: warmup, steps }: RunConfig["sft"], step: number): number =>
+  lr * Math.min(1, step / Math.max(1, warmup)) * (1 - 0.9 * (step / steps));
+
+const batchOf = (episodes: readonly Episode[], index: number) =>
+  collate(
+    [
+      {
+        prompt: { group: 0, tag: "", seed: 0, size: episodes.length, admittedAt: 0 },
+        episodes: episodes.map((episode, member) => ({
+          episode: { ...episode, id: { group: 0, member } },
+          score: 0,
+          turnScores: [],
+        })),
+        failures: [],
+      },
+    ],
+    { window: index, temperature: 1, keptRatio: 1 },
+  );
+
+/**
+ * Batches of one optimiser step each. Episodes of a chunk of batches are sorted by length before they are cut into batches, so that
+ * little of a batch is padding, and the batches of a chunk are shuffled again.
+ */
+export function* batches(episodes: readonly Episode[], size: number, seed: number): Generator<readonly Episode[]> {
+  const chunk = size * 16;
+  for (let epoch = 0; ; epoch++) {
+    const random = stream({ seed, purpose: "shuffle", counters: [epoch] });
+    const order = random.shuffle(episodes);
+    for (let at = 0; at < order.length; at += chunk) {
+      const sorted = order.slice(at, at + chunk).sort((a, b) => totalTokens(a) - totalTokens(b));
+      const cut: Episode[][] = [];
+      for (let i = 0; i + size <= sorted.length; i += size) cut.push(sorted.slice(i, i + size));
+      yield* random.shuffle(cut);
+    }
+  }
+}
+
+/** Trains for `sft.steps` steps; `report` is told of each. */
+export const clone = Effect.fn("Cloning.clone")(function* (
+  learner: LearnerThread,
+  episodes: readonly Episode[],
+  config: RunConfig,
+  report: (step: CloningStep) => Effect.Effect<void>,
+) {
+  const source = batches(episodes, Math.min(config.sft.batch_size, episodes.length), config.run.seed);
+  for (let step = 1; step <= config.sft.steps; step++) {
+    const { value } = source.next();
+    const lr = rate(config.sft, step);
+    const result = yield* learner.clone(batchOf(value, step), lr);
+    yield* report({ ...result, step, lr });
+  }
+});
