@@ -1,6 +1,6 @@
 /**
  * How a run tells what happens. In: events, gauge samples, step records; out: three paths with three promises. Observers (state
- * machines) are told every event in the emitter's fiber, in order, before it goes on. Subscribers of events and samples get a
+ * machines) are told every event at once, in the one order of emission. Subscribers of events and samples get a
  * sliding view that may lose the oldest. Step records are lossless: a full path suspends who records, and `close` ends it after
  * the last one is taken.
  */
@@ -51,14 +51,23 @@ const subscribe = <A>(hub: PubSub.PubSub<A | typeof last>): Effect.Effect<Pull<A
 export const make = ({ sliding = 256, records: capacity = 64 } = {}): Effect.Effect<Bus> =>
   Effect.gen(function* () {
     const observers: ((event: Event) => void)[] = [];
+    // An observer may wake a fiber that emits at once: its event waits here, so that all see one order.
+    const pending: Event[] = [];
+    let telling = false;
     const events = yield* PubSub.sliding<Event | typeof last>(sliding);
     const samples = yield* PubSub.sliding<Sample | typeof last>({ capacity: sliding, replay: 1 });
     const records = yield* Queue.bounded<StepRecord, Cause.Done>(capacity);
     return {
       emit: (event) =>
-        Effect.suspend(() => {
-          for (const observer of observers) observer(event);
-          return PubSub.publish(events, event);
+        Effect.sync(() => {
+          pending.push(event);
+          if (telling) return;
+          telling = true;
+          for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
+            for (const observer of observers) observer(next);
+            PubSub.publishUnsafe(events, next);
+          }
+          telling = false;
         }),
       observe: (observer) => {
         observers.push(observer);

@@ -1,5 +1,5 @@
 import { describe, it } from "@effect/vitest";
-import { Cause, Effect, Fiber } from "effect";
+import { Cause, Effect, Fiber, Latch } from "effect";
 import { TestClock } from "effect/testing";
 import { expect } from "vitest";
 import type { StepRecord } from "../../src/domain/Event.ts";
@@ -62,6 +62,22 @@ describe("the bus", () => {
       });
       for (let version = 0; version < 5; version++) yield* bus.emit({ _tag: "WeightsAdopted", version });
       expect(seen).toEqual([0, 1, 2, 3, 4]);
+    }),
+  );
+
+  it.effect("keeps the order of emission for every observer when one of them makes a fiber emit", () =>
+    Effect.gen(function* () {
+      const bus = yield* Bus.make();
+      const wake = Latch.makeUnsafe(false);
+      const seen: string[] = [];
+      bus.observe((event) => {
+        if (event._tag === "WeightsAdopted") wake.openUnsafe();
+      });
+      bus.observe((event) => void seen.push(event._tag));
+      yield* Effect.forkChild(Effect.andThen(wake.await, bus.emit({ _tag: "Admitted", group: 0, window: 0 })));
+      yield* TestClock.adjust(1);
+      yield* bus.emit({ _tag: "WeightsAdopted", version: 1 });
+      expect(seen).toEqual(["WeightsAdopted", "Admitted"]);
     }),
   );
 });

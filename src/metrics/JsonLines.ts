@@ -1,0 +1,61 @@
+/**
+ * The sink of record: `metrics.jsonl`, one flat object a step, the source of truth for every other view. In: step records; out: lines
+ * `{"step","time",…metrics}`. Invariants: each line is handed to the system before the step counts as recorded; after a resume
+ * the steps that will be done again are cut off, so no step appears twice. A number that is not finite is written as null.
+ */
+import { type FileHandle, open, readFile, truncate } from "node:fs/promises";
+import { Effect } from "effect";
+import type { StepRecord } from "../domain/Event.ts";
+import { type Sink, SinkError } from "./Sink.ts";
+
+export const line = ({ step, time, metrics }: StepRecord): string => `${JSON.stringify({ step, time, ...metrics })}\n`;
+
+const name = "metrics.jsonl";
+
+/** Writes to `path`, which is made if it is not there. */
+export const make = (path: string): Sink => {
+  let file: FileHandle | null = null;
+  const attempt = <A>(what: string, run: () => Promise<A>): Effect.Effect<A, SinkError> =>
+    Effect.tryPromise({
+      try: run,
+      catch: (cause) => new SinkError({ sink: name, message: `cannot ${what} ${path}: ${reason(cause)}` }),
+    });
+  return {
+    name,
+    essential: true,
+    open: ({ from }) =>
+      Effect.gen(function* () {
+        yield* attempt("trim", () => keepThrough(path, from));
+        file = yield* attempt("open", () => open(path, "a"));
+      }),
+    step: (record) => attempt("write", async () => file?.appendFile(line(record))),
+    gauges: () => Effect.void,
+    event: () => Effect.void,
+    close: () =>
+      attempt("close", async () => {
+        await file?.datasync();
+        await file?.close();
+        file = null;
+      }),
+  };
+};
+
+const reason = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+/** Cuts the file after the last whole line whose step is at most `step`. */
+const keepThrough = async (path: string, step: number): Promise<void> => {
+  let text: Buffer;
+  try {
+    text = await readFile(path);
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return;
+    throw cause;
+  }
+  let end = 0;
+  for (let next = text.indexOf("\n"); next >= 0; next = text.indexOf("\n", end)) {
+    const { step: at } = JSON.parse(text.toString("utf8", end, next)) as { readonly step: number };
+    if (at > step) break;
+    end = next + 1;
+  }
+  if (end < text.length) await truncate(path, end);
+};

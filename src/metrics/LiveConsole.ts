@@ -1,0 +1,86 @@
+/**
+ * The console sink for a terminal: one status block, redrawn in place. In: updates at any pace; out: at most one frame per refresh,
+ * drawn by cursor moves inside one synchronised write so that nothing flickers. Invariants: lines never wrap, the last state stays
+ * on the screen, the cursor is restored.
+ */
+import { Effect } from "effect";
+import { asyncScheduler, type SchedulerLike, Subject, type Subscription, scan, tap, throttleTime } from "rxjs";
+import { type Line, lines, type Style, widthOf } from "./Block.ts";
+import type { Sink } from "./Sink.ts";
+import type { Terminal } from "./Terminal.ts";
+import { start, type Update, update, type View } from "./View.ts";
+
+const codes: Readonly<Record<Style, string>> = {
+  plain: "",
+  strong: "\x1b[1m",
+  dim: "\x1b[2m",
+  good: "\x1b[32m",
+  warn: "\x1b[33m",
+  bad: "\x1b[31m",
+  accent: "\x1b[36m",
+};
+
+const paint = (line: Line, colour: boolean): string =>
+  line.map(({ text, style }) => (colour && codes[style] !== "" ? `${codes[style]}${text}\x1b[0m` : text)).join("");
+
+/** Draws views over each other; remembers how far up the last one starts. */
+const painter = (terminal: Terminal) => {
+  let drawn: readonly number[] = [];
+  return (view: View): void => {
+    const { colour, unicode } = terminal;
+    const columns = terminal.columns();
+    // The block never outgrows the screen: what scrolled off could not be redrawn.
+    const frame = lines(view, { columns, unicode }).slice(0, Math.max(1, terminal.rows() - 1));
+    // A terminal made narrower has wrapped the lines on the screen.
+    const up = drawn.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0);
+    drawn = frame.map(widthOf);
+    const home = up > 0 ? `\x1b[${up}A\r` : "\r";
+    const body = frame.map((line) => `${paint(line, colour)}\x1b[K\n`).join("");
+    terminal.write(`\x1b[?2026h${home}${body}\x1b[J\x1b[?2026l`);
+  };
+};
+
+export interface LiveOptions {
+  readonly terminal: Terminal;
+  /** Shortest time between two frames, milliseconds. */
+  readonly refreshMs: number;
+  readonly scheduler?: SchedulerLike;
+}
+
+export const make = ({ terminal, refreshMs, scheduler = asyncScheduler }: LiveOptions): Sink => {
+  const updates = new Subject<Update>();
+  const draw = painter(terminal);
+  let subscription: Subscription | null = null;
+  let latest: View | null = null;
+  const tell = (next: Update): Effect.Effect<void> => Effect.sync(() => updates.next(next));
+  return {
+    name: "console",
+    essential: false,
+    open: (run) =>
+      Effect.sync(() => {
+        terminal.hideCursor();
+        latest = start(run);
+        draw(latest);
+        subscription = updates
+          .pipe(
+            scan(update, latest),
+            tap((view) => {
+              latest = view;
+            }),
+            throttleTime(refreshMs, scheduler, { leading: true, trailing: true }),
+          )
+          .subscribe(draw);
+      }),
+    step: (record) => tell({ _tag: "Step", record }),
+    gauges: (sample) => tell({ _tag: "Sample", sample }),
+    event: (event) => tell({ _tag: "Event", event }),
+    close: (outcome) =>
+      Effect.sync(() => {
+        subscription?.unsubscribe();
+        if (latest === null) return;
+        draw(update(latest, { _tag: "Close", outcome }));
+        terminal.showCursor();
+        latest = null;
+      }),
+  };
+};

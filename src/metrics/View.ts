@@ -1,0 +1,130 @@
+/**
+ * What a console shows of a run, as a value. In: records, samples and events, one at a time; out: the newest figures, short histories
+ * and notices. Pure: the same updates give the same view.
+ */
+import type { Event, StepRecord } from "../domain/Event.ts";
+import type { Sample } from "../stage/Bus.ts";
+import { duration, percent } from "./format.ts";
+import type { Outcome, RunInfo } from "./Sink.ts";
+
+export type Update =
+  | { readonly _tag: "Step"; readonly record: StepRecord }
+  | { readonly _tag: "Sample"; readonly sample: Sample }
+  | { readonly _tag: "Event"; readonly event: Event }
+  | { readonly _tag: "Close"; readonly outcome: Outcome };
+
+export interface View {
+  readonly run: RunInfo;
+  readonly step: number;
+  readonly metrics: StepRecord["metrics"];
+  /** Of the last steps, oldest first. */
+  readonly history: { readonly times: readonly number[]; readonly success: readonly number[] };
+  /** Of the last seconds, oldest first. */
+  readonly samples: readonly Sample[];
+  /** Newest last. */
+  readonly notices: readonly string[];
+  readonly outcome: Outcome | null;
+}
+
+/** Samples that the gauges are averaged over, steps of the histories, notices shown. */
+const kept = { samples: 21, steps: 40, notices: 3 } as const;
+
+export const start = (run: RunInfo): View => ({
+  run,
+  step: run.from,
+  metrics: {},
+  history: { times: [], success: [] },
+  samples: [],
+  notices: [],
+  outcome: null,
+});
+
+const push = <A>(items: readonly A[], item: A, most: number): readonly A[] => [...items, item].slice(-most);
+
+export const update = (view: View, next: Update): View => {
+  switch (next._tag) {
+    case "Step": {
+      const { step, time, metrics } = next.record;
+      const success = metrics["train/success"];
+      return {
+        ...view,
+        step,
+        // A record without the episodes' figures (an empty window, a validation) leaves the last ones on show.
+        metrics: { ...view.metrics, ...metrics },
+        history: {
+          times: step > view.step ? push(view.history.times, time, kept.steps) : view.history.times,
+          success: success === undefined ? view.history.success : push(view.history.success, success, kept.steps),
+        },
+      };
+    }
+    case "Sample":
+      return { ...view, samples: push(view.samples, next.sample, kept.samples) };
+    case "Event": {
+      const notice = noticeOf(next.event);
+      return notice === null ? view : { ...view, notices: push(view.notices, notice, kept.notices) };
+    }
+    case "Close":
+      return { ...view, outcome: next.outcome };
+  }
+};
+
+/** An event as one line for people; null for those too frequent to tell. */
+export const noticeOf = (event: Event): string | null => {
+  switch (event._tag) {
+    case "Validated":
+      return `step ${event.step}: validation success ${percent(event.success)}`;
+    case "CheckpointWritten":
+      return `step ${event.step}: checkpoint ${event.folder}`;
+    case "EmptySelection":
+      return `window ${event.window}: the filter kept nothing (${event.consecutive} in a row)`;
+    case "UpdateSkipped":
+      return `window ${event.window}: update skipped, ${event.reason}`;
+    case "Stopped":
+      return event.reason === "deadline"
+        ? "the stop's deadline has passed: groups in flight are dropped"
+        : `stopping (${event.reason.replace("_", " ")}): groups in flight are finished first`;
+    case "Stalled":
+      return [`nothing happened for ${duration(event.silentMs)}:`, ...event.lines].join("\n  ");
+    default:
+      return null;
+  }
+};
+
+/** How the run ended, as one line. */
+export const outcomeOf = (outcome: Outcome): string => {
+  switch (outcome._tag) {
+    case "Completed":
+      return "completed";
+    case "Stopped":
+      return `stopped (${outcome.reason.replace("_", " ")})`;
+    case "Failed":
+      return `failed: ${outcome.message}`;
+  }
+};
+
+/** Milliseconds since the run started; 0 before the first sample. */
+export const elapsedMs = ({ samples }: View): number => samples.at(-1)?.elapsedMs ?? 0;
+
+/** Milliseconds left at the pace of the last steps; NaN while there is none. */
+export const leftMs = ({ run, step, history: { times } }: View): number =>
+  times.length < 2 ? Number.NaN : ((times.at(-1)! - times[0]!) / (times.length - 1)) * Math.max(0, run.steps - step);
+
+/**
+ * Tokens per second: generated over the samples on show (from the last record before there are two), trained by the last record,
+ * for updates come in lumps.
+ */
+export const tokensPerSecond = ({
+  samples,
+  metrics,
+}: View): { readonly generated: number; readonly trained: number } => {
+  const first = samples[0];
+  const last = samples.at(-1);
+  const seconds = first === undefined || last === undefined ? 0 : (last.elapsedMs - first.elapsedMs) / 1000;
+  return {
+    generated:
+      first === undefined || last === undefined || seconds <= 0
+        ? (metrics["tokens/generated_per_second"] ?? 0)
+        : (last.tokens.generated - first.tokens.generated) / seconds,
+    trained: metrics["tokens/trained_per_second"] ?? 0,
+  };
+};
