@@ -51,7 +51,7 @@ export interface NodeSpec {
 }
 
 export const MICROSOFT = "com.microsoft";
-const OPSETS = { "": 24, [MICROSOFT]: 1 };
+const OPSETS = { "": 21, [MICROSOFT]: 1 };
 
 const bytesOf = (dtype: DType, values: ArrayLike<number>): Uint8Array => {
   switch (dtype) {

@@ -2,7 +2,7 @@
  * Reading rows and elements by index. Gradients add into the places read: as a product with a one-hot matrix where the
  * table is small (a GEMM is the fastest kernel there is), by scattering where it is large.
  */
-import { cast, equals, where } from "./Elementwise.ts";
+import { add, cast, equals, where } from "./Elementwise.ts";
 import type { Graph, Tensor } from "./Graph.ts";
 import { expand, reshape } from "./Layout.ts";
 import { gemm } from "./Linear.ts";
@@ -83,19 +83,24 @@ export const takeAlong = (x: Tensor, indices: Tensor): Tensor => {
 
 /**
  * `x` with `rows` written over it along `axis`, for each leading entry from its own position: the way new keys enter a
- * cache. x [batch, ..., size, ...], rows the same with fewer on `axis`, starts int64 [batch]. No gradient.
+ * cache. x [batch, ..., size, ...], rows the same with fewer on `axis`, starts int64 [batch]; all rows must fit. No gradient.
  */
 export const writeAt = (x: Tensor, rows: Tensor, starts: Tensor, axis: number): Tensor => {
   const at = axisOf("writeAt", x.shape, axis);
-  if (!equal(x.shape.with(at, 0), rows.shape.with(at, 0)) || !equal(starts.shape, [x.shape[0]!]))
+  if (at === 0 || !equal(x.shape.with(at, 0), rows.shape.with(at, 0)) || !equal(starts.shape, [x.shape[0]!]))
     throw new ShapeError(
       "writeAt",
       [x.shape, rows.shape, starts.shape],
       "rows must fit x off the axis, starts its first axis",
     );
+  const along = (size: Dim, position: number): readonly Dim[] => rows.shape.map((_, i) => (i === position ? size : 1));
+  const positions = add(
+    reshape(starts, along(rows.shape[0]!, 0)),
+    reshape(iota(x.graph, rows.shape[at]!), along(rows.shape[at]!, at)),
+  );
   return x.graph.node({
-    type: "TensorScatter",
-    inputs: [x, rows, starts],
+    type: "ScatterElements",
+    inputs: [x, expand(positions, rows.shape), rows],
     attributes: { axis: { int: at } },
     outputs: [{ dtype: x.dtype, shape: x.shape }],
   })[0]!;
