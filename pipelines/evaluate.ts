@@ -4,8 +4,8 @@
  */
 import { join } from "node:path";
 import { Console, Effect, Layer } from "effect";
-import { render } from "../src/config/render.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
+import { render } from "../src/config/render.ts";
 import type { BadInput, EnvironmentError, PolicyError } from "../src/domain/Errors.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import * as Model from "../src/engine/Model.ts";
@@ -20,9 +20,7 @@ export interface EvaluateOptions {
   readonly debug: boolean;
 }
 
-export const evaluate = ({
-  config,
-}: EvaluateOptions): Effect.Effect<void, BadInput | PolicyError | EnvironmentError> =>
+export const evaluate = ({ config }: EvaluateOptions): Effect.Effect<void, BadInput | PolicyError | EnvironmentError> =>
   Effect.scoped(
     Effect.gen(function* () {
       const environments = yield* boundEnvironments(config, [...new Set(config.es_manager.val.tags)]);
@@ -38,7 +36,8 @@ export const evaluate = ({
       yield* Trajectories.append(folder, { step: 0, split: "val" }, groups, Number.POSITIVE_INFINITY);
       yield* RunFolder.appendLine(join(folder.path, "summary.json"), metrics);
       const width = Math.max(...Object.keys(metrics).map((name) => name.length));
-      for (const [name, value] of Object.entries(metrics)) yield* Console.log(`${name.padEnd(width)}  ${value.toFixed(4)}`);
+      for (const [name, value] of Object.entries(metrics))
+        yield* Console.log(`${name.padEnd(width)}  ${value.toFixed(4)}`);
       yield* Console.log(`${groups.length} groups; trajectories in ${folder.trajectories}`);
     }),
   );

@@ -3,8 +3,8 @@
  * threads, the services they give, and the flow of groups through the stages until the last window is consumed.
  */
 import { Effect, Layer } from "effect";
-import { render } from "../src/config/render.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
+import { render } from "../src/config/render.ts";
 import type { BadInput, EnvironmentError, LearnerError, PolicyError } from "../src/domain/Errors.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import * as Checkpoints from "../src/engine/Checkpoints.ts";
@@ -12,6 +12,7 @@ import * as Model from "../src/engine/Model.ts";
 import * as RunFolder from "../src/engine/RunFolder.ts";
 import * as Services from "../src/engine/Services.ts";
 import * as Stop from "../src/engine/Stop.ts";
+import * as Telemetry from "../src/engine/Telemetry.ts";
 import * as Training from "../src/engine/Training.ts";
 import * as Validation from "../src/engine/Validation.ts";
 import { Learner } from "../src/learner/Learner.ts";
@@ -59,33 +60,21 @@ export const train = ({
         const services = yield* Services.make(config, barrier);
         const mode = Rollout.training(config, yield* Validation.contentKeys(config));
         const bus = yield* Bus.make();
-        yield* Effect.forkScoped(
-          Effect.forever(
-            Effect.tap(bus.records, ({ step, metrics }) =>
-              Effect.sync(() =>
-                console.log(
-                  step,
-                  Object.entries(metrics)
-                    .filter(([k]) => /success$|avg_ep|staleness|per_second|timing_s.(step|update)|kl|grad_norm|kept|ent|clipfrac|explained/.test(k))
-                    .map(([k, v]) => `${k}=${v.toFixed(3)}`)
-                    .join(" "),
-                ),
-              ),
-            ),
-          ),
+        const broken = yield* Telemetry.attach(config, folder, bus, resumed?.state.step ?? 0);
+        yield* Effect.raceFirst(
+          Training.run({
+            config,
+            rollout: Backend.rollout(config, current, environments),
+            mode: barrier === null ? mode : { ...mode, around: barrier.member },
+            services,
+            barrier,
+            folder,
+            bus,
+            stop,
+            resumed: resumed?.state ?? null,
+          }),
+          broken,
         );
-        const ended = yield* Training.run({
-          config,
-          rollout: Backend.rollout(config, current, environments),
-          mode: barrier === null ? mode : { ...mode, around: barrier.member },
-          services,
-          barrier,
-          folder,
-          bus,
-          stop,
-          resumed: resumed?.state ?? null,
-        });
-        console.log(ended);
       }).pipe(
         Effect.provideService(Policy, generator),
         Effect.provideService(Learner, learner),
