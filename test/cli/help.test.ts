@@ -1,0 +1,29 @@
+import { Effect } from "effect";
+import { describe, expect, it } from "vitest";
+import { commands } from "../../pipelines/arguments.ts";
+import { help } from "../../pipelines/help.ts";
+
+const lines = (...topic: readonly string[]) => Effect.runSync(help(topic));
+const refused = (...topic: readonly string[]) => Effect.runSync(Effect.flip(help(topic))).message;
+
+describe("millrace help", () => {
+  it("lists every command", () => {
+    const text = lines().join("\n");
+    expect(Object.values(commands).filter(({ usage }) => !text.includes(usage))).toEqual([]);
+  });
+
+  it("lists a command's flags", () => {
+    expect(lines("train").some((line) => /^ {2}--resume RUN_DIR /.test(line))).toBe(true);
+  });
+
+  it("lists the keys of a section with their defaults", () => {
+    const keys = lines("config", "algorithm").map((line) => line.split(/ +/).slice(0, 2));
+    expect(keys).toContainEqual(["algorithm.adv_estimator", "gae"]);
+    expect(keys.slice(1).every(([key]) => key.startsWith("algorithm."))).toBe(true);
+  });
+
+  it("names the nearest topic or section", () => {
+    expect(refused("trian")).toContain("nearest: train");
+    expect(refused("config", "algoritm")).toContain("nearest: algorithm");
+  });
+});
