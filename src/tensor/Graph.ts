@@ -3,7 +3,8 @@
  * Operations (Elementwise.ts, Reduction.ts, ...) add nodes through `node`; `toOnnx` writes what the outputs need.
  * A node is one ONNX node, an equal node is never added twice, and nodes stand in topological order.
  */
-import { type Attributes, type DType, encode, type OnnxNode } from "./Onnx.ts";
+import { modelOf } from "./Emission.ts";
+import { type Attributes, type DType, encode } from "./Onnx.ts";
 import { canonical, type Dim, format, isSymbol, type Shape, ShapeError, termsOf } from "./Shape.ts";
 
 /** A value of the graph. `shape` is static in rank, symbolic in size. */
@@ -49,9 +50,6 @@ export interface NodeSpec {
   readonly attributes?: Attributes;
   readonly vjp?: Vjp | undefined;
 }
-
-export const MICROSOFT = "com.microsoft";
-const OPSETS = { "": 21, [MICROSOFT]: 1 };
 
 const bytesOf = (dtype: DType, values: ArrayLike<number>): Uint8Array => {
   switch (dtype) {
@@ -211,70 +209,9 @@ export class Graph {
     return this.#producers;
   }
 
-  /** The model of all named outputs. What no output needs is left out; every input stays. */
+  /** The bytes of the model of all named outputs. What no output needs is left out; every input stays. */
   toOnnx(): Uint8Array {
-    const needed = new Set<Producer>();
-    const pending: Tensor[] = [...this.#outputs.values()];
-    for (let tensor = pending.pop(); tensor !== undefined; tensor = pending.pop()) {
-      const producer = this.producer(tensor);
-      if (needed.has(producer)) continue;
-      needed.add(producer);
-      const sources = producer.emission.kind === "alias" ? producer.emission.of : producer.inputs;
-      for (const source of sources) if (source !== undefined) pending.push(source);
-    }
-    const resolve = (tensor: Tensor): Tensor => {
-      const producer = this.producer(tensor);
-      if (producer.emission.kind !== "alias") return tensor;
-      return resolve(producer.emission.of[producer.outputs.indexOf(tensor)]!);
-    };
-    const names = new Map<Tensor, string>();
-    for (const [name, tensor] of this.#inputs) names.set(tensor, name);
-    const copies: OnnxNode[] = [];
-    for (const [name, output] of this.#outputs) {
-      const tensor = resolve(output);
-      if (this.producer(tensor).emission.kind === "node" && !names.has(tensor)) names.set(tensor, name);
-      else if (names.get(tensor) !== name)
-        copies.push({
-          type: "Identity",
-          domain: "",
-          name: `output ${name}`,
-          inputs: [`${tensor.id}`],
-          outputs: [name],
-          attributes: {},
-        });
-    }
-    const nameOf = (tensor: Tensor | undefined): string => {
-      if (tensor === undefined) return "";
-      const source = resolve(tensor);
-      return names.get(source) ?? `%${source.id}`;
-    };
-    const nodes: OnnxNode[] = [];
-    const constants = [];
-    for (const producer of this.#producers) {
-      if (!needed.has(producer)) continue;
-      const { emission } = producer;
-      if (emission.kind === "constant") {
-        const tensor = producer.outputs[0]!;
-        constants.push({ name: nameOf(tensor), dtype: tensor.dtype, dims: emission.dims, bytes: emission.bytes });
-      } else if (emission.kind === "node")
-        nodes.push({
-          type: producer.type,
-          domain: emission.domain,
-          name: `${producer.type} ${producer.outputs[0]!.id}`,
-          inputs: producer.inputs.map(nameOf),
-          outputs: producer.outputs.map(nameOf),
-          attributes: emission.attributes,
-        });
-    }
-    for (const copy of copies) nodes.push({ ...copy, inputs: [nameOf(this.#outputs.get(copy.outputs[0]!))] });
-    return encode({
-      name: this.name,
-      opsets: OPSETS,
-      nodes,
-      constants,
-      inputs: [...this.#inputs].map(([name, { dtype, shape }]) => ({ name, dtype, shape })),
-      outputs: [...this.#outputs].map(([name, { dtype, shape }]) => ({ name, dtype, shape })),
-    });
+    return encode(modelOf(this));
   }
 
   /** Inputs and outputs share one space of names. */

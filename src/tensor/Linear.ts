@@ -2,8 +2,9 @@
  * Matrix products: `gemm` on two matrices with a bias, `matmul` on stacks of matrices with a scale.
  * Transposition is a flag, so that no operand is copied for it.
  */
-import { MICROSOFT, type Tensor } from "./Graph.ts";
+import type { Tensor } from "./Graph.ts";
 import { sumTo, transpose } from "./Layout.ts";
+import { MICROSOFT } from "./Onnx.ts";
 import { broadcast, type Dim, ShapeError } from "./Shape.ts";
 
 export interface GemmOptions {

@@ -5,6 +5,9 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { isSymbol, type Shape } from "./Shape.ts";
 
+/** The domain of onnxruntime's own operators. */
+export const MICROSOFT = "com.microsoft";
+
 export type DType = "float32" | "int64" | "int32" | "bool";
 
 export type Attribute =

@@ -3,10 +3,11 @@
  * positions, causal attention.
  */
 import { add, div, lessOrEqual, mul, sub, where } from "./Elementwise.ts";
-import { type Graph, MICROSOFT, type Tensor } from "./Graph.ts";
+import type { Graph, Tensor } from "./Graph.ts";
 import { iota } from "./Indexing.ts";
 import { concat, pad, reduceSum, reshape, slice, transpose } from "./Layout.ts";
 import { gemm, matmul } from "./Linear.ts";
+import { MICROSOFT } from "./Onnx.ts";
 import { softmax } from "./Reduction.ts";
 import { count, type Dim, difference, equal, product, ShapeError } from "./Shape.ts";
 

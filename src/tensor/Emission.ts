@@ -1,0 +1,81 @@
+/**
+ * A graph as the ONNX model of its named outputs: what no output needs is left out, aliases are looked through, every input
+ * stays. Names of inputs and outputs are kept, all others are made up.
+ */
+import type { Graph, Producer, Tensor } from "./Graph.ts";
+import { MICROSOFT, type OnnxConstant, type OnnxModel, type OnnxNode } from "./Onnx.ts";
+
+const OPSETS = { "": 21, [MICROSOFT]: 1 };
+
+const neededBy = (graph: Graph): ReadonlySet<Producer> => {
+  const needed = new Set<Producer>();
+  const pending: Tensor[] = [...graph.outputs.values()];
+  for (let tensor = pending.pop(); tensor !== undefined; tensor = pending.pop()) {
+    const producer = graph.producer(tensor);
+    if (needed.has(producer)) continue;
+    needed.add(producer);
+    const sources = producer.emission.kind === "alias" ? producer.emission.of : producer.inputs;
+    for (const source of sources) if (source !== undefined) pending.push(source);
+  }
+  return needed;
+};
+
+/** The tensor that an alias stands for. */
+const resolve = (tensor: Tensor): Tensor => {
+  const { emission, outputs } = tensor.graph.producer(tensor);
+  return emission.kind === "alias" ? resolve(emission.of[outputs.indexOf(tensor)]!) : tensor;
+};
+
+export const modelOf = (graph: Graph): OnnxModel => {
+  const names = new Map<Tensor, string>();
+  for (const [name, tensor] of graph.inputs) names.set(tensor, name);
+  // a node's result takes the first output name asked for it; other names, and names for inputs and constants, are copies
+  const copies: (readonly [Tensor, string])[] = [];
+  for (const [name, output] of graph.outputs) {
+    const tensor = resolve(output);
+    if (graph.producer(tensor).emission.kind === "node" && !names.has(tensor)) names.set(tensor, name);
+    else copies.push([tensor, name]);
+  }
+  const nameOf = (tensor: Tensor | undefined): string => {
+    if (tensor === undefined) return "";
+    const source = resolve(tensor);
+    return names.get(source) ?? `%${source.id}`;
+  };
+
+  const needed = neededBy(graph);
+  const nodes: OnnxNode[] = [];
+  const constants: OnnxConstant[] = [];
+  for (const producer of graph.producers) {
+    if (!needed.has(producer)) continue;
+    const { type, inputs, outputs, emission } = producer;
+    if (emission.kind === "constant") {
+      const tensor = outputs[0]!;
+      constants.push({ name: nameOf(tensor), dtype: tensor.dtype, dims: emission.dims, bytes: emission.bytes });
+    } else if (emission.kind === "node")
+      nodes.push({
+        type,
+        domain: emission.domain,
+        name: `${type} ${outputs[0]!.id}`,
+        inputs: inputs.map(nameOf),
+        outputs: outputs.map(nameOf),
+        attributes: emission.attributes,
+      });
+  }
+  for (const [tensor, name] of copies)
+    nodes.push({
+      type: "Identity",
+      domain: "",
+      name: `output ${name}`,
+      inputs: [nameOf(tensor)],
+      outputs: [name],
+      attributes: {},
+    });
+  return {
+    name: graph.name,
+    opsets: OPSETS,
+    nodes,
+    constants,
+    inputs: [...graph.inputs].map(([name, { dtype, shape }]) => ({ name, dtype, shape })),
+    outputs: [...graph.outputs].map(([name, { dtype, shape }]) => ({ name, dtype, shape })),
+  };
+};
