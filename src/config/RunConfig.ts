@@ -129,9 +129,15 @@ export const FilterSection = Schema.Struct({
 });
 
 export const AlgorithmSection = Schema.Struct({
-  adv_estimator: field(Schema.Literals(["gae", "grpo"]), "gae", "Advantage estimator."),
+  adv_estimator: field(
+    Schema.Literals(["gae", "grpo", "rloo", "reinforce_plus_plus", "reinforce_plus_plus_baseline"]),
+    "gae",
+    "Advantage estimator; only gae has a critic.",
+  ),
   gamma: field(fraction, 1, "Discount per token."),
   lam: field(fraction, 1, "GAE lambda."),
+  bi_level_gae: field(Schema.Boolean, false, "GAE first over the ends of turns, then within each turn."),
+  high_level_gamma: field(fraction, 0.95, "Discount per turn of bi-level GAE."),
   norm_adv_by_std_in_grpo: field(
     Schema.Boolean,
     true,

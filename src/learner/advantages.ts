@@ -38,6 +38,35 @@ export const gae = (
   return { advantages, returns };
 };
 
+/**
+ * Bi-level estimation of one sequence of turns: first over the tokens where `ends` is not 0 alone, discounted by `gammaTurns`, whose
+ * returns then stand for the rewards of a second estimation by `gamma` within each turn. All arrays are [tokens].
+ */
+export const biLevelGae = (
+  rewards: ArrayLike<number>,
+  values: ArrayLike<number>,
+  mask: ArrayLike<number>,
+  ends: ArrayLike<number>,
+  { gamma, gammaTurns, lam }: { readonly gamma: number; readonly gammaTurns: number; readonly lam: number },
+): Advantages => {
+  const turns = gae(rewards, values, ends, gammaTurns, lam);
+  const placed = Float64Array.from(rewards, (reward, t) => (ends[t] === 0 ? reward : turns.returns[t]));
+  const advantages = new Float64Array(rewards.length);
+  const returns = new Float64Array(rewards.length);
+  let end = rewards.length;
+  for (let t = rewards.length - 1; t >= -1; t--) {
+    // A turn runs from behind the previous end to its own; estimates never cross it.
+    if (t >= 0 && ends[t] === 0) continue;
+    const start = t + 1;
+    const part = (array: ArrayLike<number>) => Float64Array.from({ length: end - start }, (_, i) => array[start + i]);
+    const estimate = gae(part(placed), part(values), part(mask), gamma, lam);
+    advantages.set(estimate.advantages, start);
+    returns.set(estimate.returns, start);
+    end = start;
+  }
+  return { advantages, returns };
+};
+
 /** (A - mean) / sqrt(variance + 1e-8) over the tokens with mask 1, with the unbiased variance; 0 elsewhere. [tokens] */
 export const whiten = (values: ArrayLike<number>, mask: ArrayLike<number>): Float64Array => {
   const whitened = new Float64Array(values.length);
@@ -85,6 +114,23 @@ export const groupRelative = (
     return centred / (std + 1e-6);
   });
 };
+
+/** Leave-one-out advantages (RLOO, Ahmadian et al. 2024): s minus the mean of the group's others; alone, s. [sequences] */
+export const leaveOneOut = (scores: ArrayLike<number>, groups: ArrayLike<number>): Float64Array => {
+  const totals = new Map<number, { count: number; sum: number }>();
+  for (let i = 0; i < scores.length; i++) {
+    const total = totals.get(groups[i]) ?? { count: 0, sum: 0 };
+    totals.set(groups[i], { count: total.count + 1, sum: total.sum + scores[i] });
+  }
+  return Float64Array.from({ length: scores.length }, (_, i) => {
+    const { count, sum } = totals.get(groups[i])!;
+    return count === 1 ? scores[i] : scores[i] - (sum - scores[i]) / (count - 1);
+  });
+};
+
+/** Discounted reward to come from each trained token of one sequence (REINFORCE), masked tokens skipped. [tokens] */
+export const returnsToGo = (rewards: ArrayLike<number>, mask: ArrayLike<number>, gamma: number): Float64Array =>
+  gae(rewards, new Float64Array(rewards.length), mask, gamma, 1).advantages;
 
 /** Factor on the advantages when the filter kept only a share of the window's groups. */
 export const filterLossScale = (scaling: "none" | "linear" | "sqrt", keptRatio: number): number =>

@@ -4,26 +4,30 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { type CreditedBatch, sequences, type TokenBatch } from "../domain/Batch.ts";
-import { filterLossScale, gae, groupRelative, whiten } from "./advantages.ts";
+import { biLevelGae, filterLossScale, gae, groupRelative, leaveOneOut, returnsToGo, whiten } from "./advantages.ts";
 
 export interface CreditOptions {
   readonly algorithm: RunConfig["algorithm"];
   readonly lossScaling: RunConfig["filter"]["loss_scaling"];
 }
 
-const withGae = (batch: TokenBatch, values: Float32Array, algorithm: RunConfig["algorithm"]): CreditedBatch => {
+type Algorithm = RunConfig["algorithm"];
+
+/** 1 at the last trained token of each turn (a run of trained tokens) and wherever a reward lies. */
+const turnEnds = (rewards: Float32Array, mask: Uint8Array): Uint8Array =>
+  mask.map((trained, t) => (trained === 1 && ((mask[t + 1] ?? 0) === 0 || rewards[t] !== 0) ? 1 : 0));
+
+const withGae = (batch: TokenBatch, values: Float32Array, algorithm: Algorithm): CreditedBatch => {
+  const { gamma, lam, high_level_gamma: gammaTurns } = algorithm;
   const raw = new Float64Array(batch.ids.length);
   const returns = new Float32Array(batch.ids.length);
   for (let i = 0; i < sequences(batch); i++) {
     const [from, to] = [batch.offsets[i], batch.offsets[i + 1]];
-    const mask = batch.mask.subarray(from, to);
-    const estimate = gae(
-      batch.rewards.subarray(from, to),
-      values.subarray(from, to),
-      mask,
-      algorithm.gamma,
-      algorithm.lam,
-    );
+    const [rewards, mask] = [batch.rewards.subarray(from, to), batch.mask.subarray(from, to)];
+    const predicted = values.subarray(from, to);
+    const estimate = algorithm.bi_level_gae
+      ? biLevelGae(rewards, predicted, mask, turnEnds(rewards, mask), { gamma, gammaTurns, lam })
+      : gae(rewards, predicted, mask, gamma, lam);
     mask.forEach((trained, t) => {
       if (trained === 0) return;
       raw[from + t] = estimate.advantages[t];
@@ -34,22 +38,58 @@ const withGae = (batch: TokenBatch, values: Float32Array, algorithm: RunConfig["
   return { ...batch, advantages, values, returns };
 };
 
-const withGroups = (batch: TokenBatch, algorithm: RunConfig["algorithm"]): CreditedBatch => {
-  const scores = Float64Array.from({ length: sequences(batch) }, (_, i) =>
+const scoresOf = (batch: TokenBatch): Float64Array =>
+  Float64Array.from({ length: sequences(batch) }, (_, i) =>
     batch.rewards.subarray(batch.offsets[i], batch.offsets[i + 1]).reduce((sum, reward) => sum + reward, 0),
   );
-  const relative = groupRelative(scores, batch.groups, algorithm.norm_adv_by_std_in_grpo);
-  const advantages = new Float32Array(batch.ids.length);
-  relative.forEach((advantage, i) => {
+
+/** One advantage per sequence, on each of its trained tokens. */
+const spread = (batch: TokenBatch, perSequence: Float64Array): Float64Array => {
+  const advantages = new Float64Array(batch.ids.length);
+  perSequence.forEach((advantage, i) => {
     for (let t = batch.offsets[i]; t < batch.offsets[i + 1]; t++) advantages[t] = advantage * batch.mask[t];
   });
-  return { ...batch, advantages, values: new Float32Array(batch.ids.length), returns: advantages.slice() };
+  return advantages;
 };
 
-/** `values` is [tokens], the critic's at consumption (`Learner.values`); ignored by GRPO. */
+const toCome = (batch: TokenBatch, gamma: number): Float64Array => {
+  const returns = new Float64Array(batch.ids.length);
+  for (let i = 0; i < sequences(batch); i++) {
+    const [from, to] = [batch.offsets[i], batch.offsets[i + 1]];
+    returns.set(returnsToGo(batch.rewards.subarray(from, to), batch.mask.subarray(from, to), gamma), from);
+  }
+  return returns.map((value, t) => value * batch.mask[t]);
+};
+
+/** Advantages of the estimators that need no critic, [tokens]. */
+const criticFree = (batch: TokenBatch, algorithm: Algorithm): Float64Array => {
+  switch (algorithm.adv_estimator) {
+    case "rloo":
+      return spread(batch, leaveOneOut(scoresOf(batch), batch.groups));
+    case "reinforce_plus_plus":
+      return whiten(toCome(batch, algorithm.gamma), batch.mask);
+    case "reinforce_plus_plus_baseline":
+      return whiten(spread(batch, groupRelative(scoresOf(batch), batch.groups, false)), batch.mask);
+    case "gae":
+    case "grpo":
+      return spread(batch, groupRelative(scoresOf(batch), batch.groups, algorithm.norm_adv_by_std_in_grpo));
+  }
+};
+
+const withoutCritic = (batch: TokenBatch, algorithm: Algorithm): CreditedBatch => {
+  const advantages = Float32Array.from(criticFree(batch, algorithm));
+  const returns =
+    algorithm.adv_estimator === "reinforce_plus_plus"
+      ? Float32Array.from(toCome(batch, algorithm.gamma))
+      : advantages.slice();
+  return { ...batch, advantages, values: new Float32Array(batch.ids.length), returns };
+};
+
+/** `values` is [tokens], the critic's at consumption (`Learner.values`); only GAE reads it. */
 export const credit = (batch: TokenBatch, values: Float32Array, options: CreditOptions): CreditedBatch => {
   const { algorithm, lossScaling } = options;
-  const credited = algorithm.adv_estimator === "gae" ? withGae(batch, values, algorithm) : withGroups(batch, algorithm);
+  const credited =
+    algorithm.adv_estimator === "gae" ? withGae(batch, values, algorithm) : withoutCritic(batch, algorithm);
   const scale = filterLossScale(lossScaling, batch.keptRatio);
   return scale === 1 ? credited : { ...credited, advantages: credited.advantages.map((a) => a * scale) };
 };

@@ -1,6 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { filterLossScale, gae, groupRelative, whiten } from "../../src/learner/advantages.ts";
+import {
+  biLevelGae,
+  filterLossScale,
+  gae,
+  groupRelative,
+  leaveOneOut,
+  returnsToGo,
+  whiten,
+} from "../../src/learner/advantages.ts";
 
 const close = (actual: ArrayLike<number>, expected: readonly number[], digits = 5) => {
   expect(actual.length).toBe(expected.length);
@@ -58,6 +66,40 @@ describe("gae", () => {
       12,
     );
   });
+});
+
+describe("bi-level gae", () => {
+  const rewards = [0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
+  const values = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
+  const ones = new Uint8Array(10).fill(1);
+  const options = { gamma: 1, gammaTurns: 0.95, lam: 1 };
+
+  it("estimates turns first, then the tokens within each, as RAGEN describes it", () => {
+    const { advantages, returns } = biLevelGae(rewards, values, ones, rewards, options);
+    close(advantages, [1.85, 1.75, 1.65, 1.55, 1.45, 0.4, 0.3, 0.2, 0.1, 0]);
+    close(returns, [1.95, 1.95, 1.95, 1.95, 1.95, 1, 1, 1, 1, 1]);
+    const half = [1.188, 1.0596, 0.9311, 0.8027, 0.6743];
+    close(whiten(advantages, ones), [...half, ...half.toReversed().map((a) => -a)], 3);
+  });
+
+  it("is plain gae where the only end is the last token", () => {
+    const ends = new Uint8Array(10).with(9, 1);
+    const options = { gamma: 0.9, gammaTurns: 0.5, lam: 0.8 };
+    const plain = gae([0, 0, 0, 0, 0, 0, 0, 0, 0, 1], values, ones, 0.9, 0.8);
+    close(
+      biLevelGae([0, 0, 0, 0, 0, 0, 0, 0, 0, 1], values, ones, ends, options).advantages,
+      [...plain.advantages],
+      12,
+    );
+  });
+});
+
+it("leave-one-out advantages subtract the mean of the others", () => {
+  close(leaveOneOut([1, 0, 0, 4], [0, 0, 0, 1]), [1, -0.5, -0.5, 4]);
+});
+
+it("returns to go are discounted per trained token", () => {
+  close(returnsToGo([0, 1, 0, 1], [1, 1, 0, 1], 0.5), [0.75, 1.5, 1, 1]);
 });
 
 describe("group-relative advantages", () => {

@@ -36,6 +36,34 @@ describe("credit", () => {
     expect(zeroWhereUntrained(credited.advantages)).toBe(true);
   });
 
+  it.each(["rloo", "reinforce_plus_plus", "reinforce_plus_plus_baseline"] as const)(
+    "%s credits trained tokens only, and episodes that earned more above the others of their group",
+    (adv_estimator) => {
+      const rewards = batch.rewards.map(() => 0).with(8, 1);
+      const credited = credit({ ...batch, rewards }, values, {
+        algorithm: { ...algorithm, adv_estimator },
+        lossScaling: "none",
+      });
+      expect(zeroWhereUntrained(credited.advantages)).toBe(true);
+      expect(credited.advantages[8]).toBeGreaterThan(0.5);
+      expect(credited.advantages[batch.offsets[2] - 1]).toBeLessThan(0);
+    },
+  );
+
+  it("bi-level gae pays a turn's reward to that turn and, discounted, to those before it", () => {
+    // two turns of two tokens; the reward lies on the first one's end
+    const turns = {
+      ...batch,
+      ids: new Int32Array(6),
+      offsets: Int32Array.of(0, 6),
+      mask: Uint8Array.of(0, 1, 1, 0, 1, 1),
+      rewards: Float32Array.of(0, 0, 1, 0, 0, 2),
+    };
+    const biLevel = { ...algorithm, bi_level_gae: true, high_level_gamma: 0.5, whiten: false };
+    const credited = credit(turns, new Float32Array(6), { algorithm: biLevel, lossScaling: "none" });
+    expect([...credited.advantages]).toEqual([0, 2, 2, 0, 2, 2]);
+  });
+
   it("scales advantages, not returns, by the kept share", () => {
     const whole = credit(batch, values, { algorithm, lossScaling: "none" });
     const part = credit({ ...batch, keptRatio: 0.25 }, values, { algorithm, lossScaling: "sqrt" });
