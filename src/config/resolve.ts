@@ -22,6 +22,9 @@ export interface Resolved {
   readonly warnings: readonly string[];
 }
 
+/** What a run file that says nothing means. */
+const schemaDefaults: RunConfig = Result.getOrThrow(decode(RunConfig, {}));
+
 const overrideOrigin = "override";
 
 const fail = (lines: readonly string[]) => Effect.fail(new BadInput({ message: lines.join("\n") }));
@@ -40,7 +43,7 @@ const withGroupCounts = (layers: readonly Layer[], tree: Tree): Tree => {
     const last = (key: string) =>
       layers.findLastIndex((layer) => get(layer.tree, ["es_manager", side, key]) !== undefined);
     if (last("n_groups") >= Math.max(last("env_groups"), last("tags"))) continue;
-    const defaults = RunConfigDefaults.es_manager[side === "train" ? "train" : "val"];
+    const defaults = schemaDefaults.es_manager[side === "train" ? "train" : "val"];
     const groups = get(tree, ["es_manager", side, "env_groups"]) ?? defaults.env_groups;
     const tags = get(tree, ["es_manager", side, "tags"]) ?? defaults.tags;
     const splits = typeof groups === "number" && Array.isArray(tags) && tags.length > 0 && groups >= tags.length;
@@ -49,15 +52,13 @@ const withGroupCounts = (layers: readonly Layer[], tree: Tree): Tree => {
   return result;
 };
 
-const RunConfigDefaults: RunConfig = Result.getOrThrow(decode(RunConfig, {}));
-
 /** Replaces whole-value references `${key}` by that key's value. */
 const withReferences = (tree: Tree): Effect.Effect<Tree, BadInput> => {
   const problems: string[] = [];
   const follow = (path: Path, value: unknown, seen: readonly string[]): unknown => {
     const key = reference(value);
     if (key === null) return value;
-    const target = get(tree, key.split(".")) ?? get(RunConfigDefaults, key.split("."));
+    const target = get(tree, key.split(".")) ?? get(schemaDefaults, key.split("."));
     if (target !== undefined && !seen.includes(key)) return follow(path, target, [...seen, key]);
     const why = target === undefined ? "refers to a key that is not set" : "refers to itself";
     problems.push(`${path.join(".")}: ${JSON.stringify(value)} ${why}`);
