@@ -22,7 +22,7 @@ export interface GenerateRequest {
   readonly sequence: number;
   /** Ids to append to the sequence's history before sampling (opening prompt, or bridge after the last reply). */
   readonly append: Int32Array;
-  /** The first `sharedPrefix` ids of an opening are common to many sequences (system prompt); 0 afterwards. */
+  /** The first `sharedPrefix` ids of an opening are common to many sequences (a group's opening, a system message); 0 afterwards. */
   readonly sharedPrefix: number;
   readonly maxTokens: number;
   readonly sampling: Sampling;

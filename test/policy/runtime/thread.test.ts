@@ -1,0 +1,80 @@
+import { describe, expect, it } from "@effect/vitest";
+import { Effect, Fiber } from "effect";
+import { liveThreads, make, type ThreadFailure } from "../../../src/policy/runtime/Thread.ts";
+import type { EchoProtocol } from "./echo.ts";
+
+const open = (onEvent: (event: string) => void = () => {}) =>
+  make<EchoProtocol, ThreadFailure>({
+    url: new URL("./echoWorker.ts", import.meta.url),
+    name: "echo",
+    fail: (failure) => failure,
+    onEvent,
+  });
+
+describe("Thread", () => {
+  it.effect("answers each call with its own response, events first where they were sent first", () =>
+    Effect.gen(function* () {
+      const events: string[] = [];
+      const thread = yield* open((event) => events.push(event));
+      const texts = ["a", "b", "c"];
+      expect(yield* Effect.forEach(texts, (text) => thread.call("echo", text), { concurrency: 3 })).toEqual(texts);
+      expect(events).toEqual(["echoed a", "echoed b", "echoed c"]);
+    }),
+  );
+
+  it.effect("moves buffers both ways without leaving them behind", () =>
+    Effect.gen(function* () {
+      const thread = yield* open();
+      const numbers = Float32Array.of(1, 2, 3);
+      expect(yield* thread.call("move", numbers, [numbers.buffer])).toEqual(Float32Array.of(2, 4, 6));
+      expect(numbers.byteLength).toBe(0);
+    }),
+  );
+
+  it.effect("fails one call with the code it was refused with, and no other", () =>
+    Effect.gen(function* () {
+      const thread = yield* open();
+      const refused = yield* Effect.flip(thread.call("refuse", "too_long"));
+      expect(refused).toEqual({ reason: "call_failed", code: "too_long", message: "refused with too_long" });
+      expect(yield* thread.call("echo", "still here")).toBe("still here");
+    }),
+  );
+
+  it.effect("tells the thread when a caller is interrupted", () =>
+    Effect.gen(function* () {
+      const thread = yield* open();
+      const call = yield* Effect.forkChild(thread.call("never", "mine"), { startImmediately: true });
+      yield* Fiber.interrupt(call);
+      expect(yield* thread.call("cancelled", null)).toEqual(["mine"]);
+    }),
+  );
+
+  for (const [how, kill, message] of [
+    ["throws outside a call", { name: "throwLater", request: null }, "echo died: lost its mind"],
+    ["exits", { name: "exit", request: 3 }, "echo ended (exit code 3)"],
+  ] as const)
+    it.effect(`fails waiting and later calls when the thread ${how}`, () =>
+      Effect.gen(function* () {
+        const thread = yield* open();
+        const waiting = yield* Effect.forkChild(Effect.flip(thread.call("never", "waits")), { startImmediately: true });
+        const died = yield* Effect.forkChild(Effect.flip(thread.died), { startImmediately: true });
+        const death = { reason: "thread_died", message };
+        const killed =
+          kill.name === "exit" ? thread.call(kill.name, kill.request) : thread.call(kill.name, kill.request);
+        expect(yield* Effect.flip(killed)).toEqual(death);
+        expect(yield* Fiber.join(waiting)).toEqual(death);
+        expect(yield* Fiber.join(died)).toEqual(death);
+        expect(yield* Effect.flip(thread.call("echo", "anyone?"))).toEqual(death);
+        expect(thread.death()).toEqual(death);
+      }),
+    );
+
+  it.effect("is gone when its scope is closed", () =>
+    Effect.gen(function* () {
+      const before = liveThreads();
+      const thread = yield* Effect.scoped(open());
+      expect(liveThreads()).toBe(before);
+      expect(thread.death()).toEqual({ reason: "thread_died", message: "echo ended (exit code 0)" });
+    }),
+  );
+});
