@@ -28,14 +28,26 @@ export interface Start {
   readonly sharedPrefix: number;
 }
 
-/** Encodes the opening of a group's episodes; `sharedPrefix` covers the system message, which other groups show too. */
-export const start = (rollout: Rollout, task: Task, seed: number, view: View): Start => {
+/** From this many members on, one prefill of a whole opening costs less than a prefill of each beside a shared system message. */
+const sharingSize = 4;
+
+const commonPrefix = (a: Int32Array, b: Int32Array): number => {
+  let length = 0;
+  while (length < a.length && length < b.length && a[length] === b[length]) length++;
+  return length;
+};
+
+/**
+ * Encodes the opening of a group's episodes, `size` of them. Its shared prefix is all of it where the group is large, else the system
+ * message, which other groups show too.
+ */
+export const start = (rollout: Rollout, task: Task, seed: number, view: View, size = 1): Start => {
   const { chat, template } = rollout;
   const { system, user } = template.opening(task, { view, turn: 1, actionsLeft: task.maxActions });
   const opening = chat.opening(system, user, template.prefix);
-  const reference = system === "" ? new Int32Array() : chat.opening(system, "", template.prefix);
   let sharedPrefix = 0;
-  while (sharedPrefix < reference.length && opening[sharedPrefix] === reference[sharedPrefix]) sharedPrefix++;
+  if (size >= sharingSize) sharedPrefix = opening.length;
+  else if (system !== "") sharedPrefix = commonPrefix(opening, chat.opening(system, "", template.prefix));
   return { task, seed, view, opening, sharedPrefix };
 };
 

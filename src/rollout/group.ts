@@ -56,7 +56,7 @@ export const play: (
     if ("_tag" in instance) {
       episode = (member) => Effect.succeed(unplayed(prompt, instance, member));
     } else {
-      const start = EpisodeProgram.start(rollout, task, instance.seed, instance.view);
+      const start = EpisodeProgram.start(rollout, task, instance.seed, instance.view, prompt.size);
       episode = (member) => EpisodeProgram.play(rollout, mode, prompt, start, member);
     }
     const episodes = yield* Effect.forEach(

@@ -137,7 +137,7 @@ describe("an episode", () => {
     }),
   );
 
-  it.effect("marks the system message as the shared prefix of its opening only", () =>
+  it.effect("shares the system message with others, in its opening only", () =>
     Effect.gen(function* () {
       const policy = scripted(right);
       yield* playAlone(

@@ -24,6 +24,18 @@ describe("a group", () => {
     }),
   );
 
+  it.effect("shares its whole opening where it is large", () =>
+    Effect.gen(function* () {
+      const policy = scripted(right);
+      yield* Group.play(rollout(), training, { ...prompt, size: 4 }).pipe(
+        Effect.provide(Layer.merge(policy.layer, corridor(() => 1).layer)),
+      );
+      expect(policy.requests.map(({ append, sharedPrefix }) => sharedPrefix === append.length)).toEqual(
+        Array(4).fill(true),
+      );
+    }),
+  );
+
   it.effect("plays its members at the same time", () =>
     Effect.gen(function* () {
       const both = yield* Deferred.make<void>();
