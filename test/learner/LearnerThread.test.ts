@@ -110,6 +110,16 @@ layer(Layer.empty)("the learner's thread", (it) => {
     }),
   );
 
+  it.effect("fails one call that the session refuses and serves the next", () =>
+    Effect.gen(function* () {
+      const learner = yield* start();
+      const bad = { ...batch(0), ids: batch(0).ids.map(() => tiny.vocabSize + 1) };
+      const error = yield* Effect.flip(learner.update(bad));
+      expect([error._tag, error.reason]).toEqual(["LearnerError", "session_failed"]);
+      expect((yield* learner.update(batch(0))).version).toBe(1);
+    }),
+  );
+
   it.effect("fails every call once its thread is gone", () =>
     Effect.gen(function* () {
       const learner = yield* Effect.scoped(start());
