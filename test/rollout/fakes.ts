@@ -59,6 +59,7 @@ export const fakePolicy = (
         }),
       release: (sequence) => Effect.sync(() => void released.push(sequence)),
       version: Effect.succeed(0),
+      hold: Effect.succeed(0),
       awaitVersion: () => Effect.void,
       gauges: Effect.die("not asked"),
     }),

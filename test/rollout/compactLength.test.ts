@@ -1,0 +1,40 @@
+import { describe, expect, it } from "@effect/vitest";
+import { Effect } from "effect";
+import { stream } from "../../src/domain/Random.ts";
+import { decodePreset } from "../../src/envs/registry.ts";
+import * as ChatTemplate from "../../src/policy/tokenizer/ChatTemplate.ts";
+import { nanoTokenizer } from "../../src/policy/tokenizer/NanoVocabulary.ts";
+import * as Tokenizer from "../../src/policy/tokenizer/Tokenizer.ts";
+import * as Episode from "../../src/rollout/episode.ts";
+import { reach, rollout } from "./fakes.ts";
+
+describe("a compact turn in the nano model's tokens", () => {
+  for (const [type, most] of [
+    ["bandit", 8],
+    ["frozen_lake", 24],
+    ["sokoban", 48],
+  ] as const) {
+    it.effect(`shows ${type} in at most ${most} tokens, the markers of the chat included`, () =>
+      Effect.gen(function* () {
+        const tokenizer = yield* Tokenizer.make(nanoTokenizer());
+        const chat = yield* ChatTemplate.make(tokenizer);
+        const env_config = type === "sokoban" ? { dim_room: [6, 6], num_boxes: 1 } : {};
+        const decoded = decodePreset(type, { env_type: type, env_config });
+        if (decoded._tag === "Failure") return expect.unreachable();
+        const environment = decoded.success;
+        const state = environment.reset(stream({ seed: 10_000, purpose: "instance", counters: [] }), "train");
+        const view = {
+          state,
+          observation: "",
+          compact: environment.compact(state),
+          actions: environment.actions(state),
+          contentKey: "",
+        };
+        const short = { ...rollout({ template: "compact" }), chat };
+        const { opening } = Episode.start(short, { ...reach, kind: "" }, 0, view);
+        expect(opening.length).toBeLessThanOrEqual(most);
+        expect(tokenizer.decode(opening)).toContain(environment.compact(state));
+      }),
+    );
+  }
+});
