@@ -180,6 +180,24 @@ describe("a flow stage", () => {
     }),
   );
 
+  it.effect("keeps the slowest stage fully busy: throughput is its bound", () =>
+    Effect.gen(function* () {
+      const sleepy = (name: string, ms: number) =>
+        Stage.flow({ name, inbox: 8, concurrency: 8, run: (n: number) => Effect.as(Effect.sleep(ms), n) });
+      const first = yield* sleepy("first", 10);
+      const slow = yield* sleepy("slow", 40);
+      const last = yield* sleepy("last", 20);
+      const run = yield* Effect.forkChild(Pipeline.fromIterable(range(400)).to(first).to(slow).to(last).run);
+      yield* TestClock.adjust(200);
+      const before = slow.sample();
+      yield* TestClock.adjust(1600);
+      expect(Gauge.shares(before, slow.sample()).busy).toBeCloseTo(1, 9);
+      yield* TestClock.adjust(10 + (400 / 8) * 40 + 20 - 1800);
+      yield* Fiber.join(run);
+      expect(last.sample().items).toBe(400);
+    }),
+  );
+
   it.effect("passes on what a gathering stage still holds when the input ends", () =>
     Effect.gen(function* () {
       let held: number[] = [];

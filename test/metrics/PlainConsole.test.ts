@@ -1,0 +1,52 @@
+import { Effect } from "effect";
+import { describe, expect, it } from "vitest";
+import * as PlainConsole from "../../src/metrics/PlainConsole.ts";
+import { isUnicode } from "../../src/metrics/Terminal.ts";
+import { record, recorder, run } from "./fixtures.ts";
+
+describe("the plain console", () => {
+  it("prints one line per step and per notice, without control characters", () => {
+    const { terminal, written } = recorder();
+    const sink = PlainConsole.make(terminal);
+    const metrics = {
+      "train/success": 0.742,
+      "train/charts/avg_episode_return": 0.83,
+      "rollout/filter_kept_ratio": 0.625,
+      "staleness/mean": 1.24,
+      "staleness/max": 3,
+      "tokens/generated_per_second": 14_200,
+      "timing_s/step": 3.21,
+    };
+    Effect.runSync(
+      Effect.all([
+        sink.open(run),
+        sink.step(record(37, metrics)),
+        sink.event({ _tag: "Finished", group: 3, tokens: 10, failed: false }),
+        sink.event({ _tag: "CheckpointWritten", step: 37, folder: "c/step-37" }),
+        sink.step(record(38)),
+        sink.close({ _tag: "Stopped", reason: "interrupted" }),
+      ]),
+    );
+    expect(written).toEqual([
+      "quickstart: async, max staleness 2, seed 0, runs/quickstart/1\n",
+      "step  37/200  success 0.742  return 0.830  kept 63%  stale 1.2/3  14.2k tok/s  3.2s\n",
+      "step 37: checkpoint c/step-37\n",
+      "step  38/200\n",
+      "stopped (interrupted)\n",
+    ]);
+  });
+});
+
+describe("a terminal's characters", () => {
+  it.each([
+    [{ LANG: "en_GB.UTF-8" }, "linux", true],
+    [{ LANG: "en_GB.UTF-8", LC_ALL: "C" }, "linux", false],
+    [{}, "linux", false],
+    [{ LC_CTYPE: "C.utf8" }, "linux", true],
+    [{}, "darwin", true],
+    [{ WT_SESSION: "1" }, "win32", true],
+    [{}, "win32", false],
+  ])("with %o on %s are Unicode: %s", (env, platform, expected) => {
+    expect(isUnicode(env, platform)).toBe(expected);
+  });
+});

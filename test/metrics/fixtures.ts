@@ -1,0 +1,80 @@
+/** Values that the metrics tests share. */
+import { Effect } from "effect";
+import type { StepRecord } from "../../src/domain/Event.ts";
+import type { RunInfo, Sink } from "../../src/metrics/Sink.ts";
+import type { Terminal } from "../../src/metrics/Terminal.ts";
+import type { Sample } from "../../src/stage/Bus.ts";
+import type { StageSample } from "../../src/stage/Gauge.ts";
+
+export const run: RunInfo = {
+  name: "quickstart",
+  folder: "runs/quickstart/1",
+  mode: "async, max staleness 2",
+  seed: 0,
+  from: 0,
+  steps: 200,
+};
+
+export const record = (step: number, metrics: StepRecord["metrics"] = {}): StepRecord => ({
+  step,
+  time: 1_000_000 + step * 3000,
+  metrics,
+});
+
+export const stage = (name: string, over: Partial<StageSample> = {}): StageSample => ({
+  name,
+  kind: "flow",
+  elapsedMs: 0,
+  concurrency: 1,
+  capacity: 8,
+  running: 0,
+  blocked: 0,
+  queue: 0,
+  items: 0,
+  busyMs: 0,
+  blockedMs: 0,
+  starvedMs: 0,
+  queueMs: 0,
+  ...over,
+});
+
+export const sample = (elapsedMs: number, stages: readonly StageSample[] = [], generated = 0): Sample => ({
+  elapsedMs,
+  stages,
+  tokens: { generated, trained: 0 },
+  groupsInFlight: 24,
+});
+
+/** A terminal that keeps what is written. */
+export const recorder = (over: Partial<Terminal> = {}) => {
+  const written: string[] = [];
+  const terminal: Terminal = {
+    write: (text) => void written.push(text),
+    columns: () => 100,
+    rows: () => 30,
+    live: true,
+    colour: false,
+    unicode: true,
+    hideCursor: () => void written.push("<hide>"),
+    showCursor: () => void written.push("<show>"),
+    ...over,
+  };
+  return { written, terminal };
+};
+
+/** A sink that keeps what it is told. */
+export const notebook = (over: Partial<Sink> = {}) => {
+  const told: string[] = [];
+  const note = (text: string) => Effect.sync(() => void told.push(text));
+  const sink: Sink = {
+    name: "notebook",
+    essential: false,
+    open: ({ name }) => note(`open ${name}`),
+    step: ({ step }) => note(`step ${step}`),
+    gauges: ({ elapsedMs }) => note(`gauges ${elapsedMs}`),
+    event: ({ _tag }) => note(`event ${_tag}`),
+    close: ({ _tag }) => note(`close ${_tag}`),
+    ...over,
+  };
+  return { told, sink };
+};
