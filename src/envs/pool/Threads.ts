@@ -54,7 +54,7 @@ export const make = ({
           minThreads: threads,
           maxThreads: threads,
           maxQueue: Number.POSITIVE_INFINITY,
-          // Otherwise a thread sleeps between tasks with its event loop stopped.
+          // Otherwise a thread stops its event loop between tasks.
           atomics: "disabled",
           recordTiming: false,
           workerData: setup,
