@@ -47,7 +47,7 @@ export const makeUnsafe = <A>({ capacity, limit: initial, gauge, drained }: Inbo
   let limit = initial;
   let taken = 0;
   let closed = false;
-  let settling = false;
+  let waking = false;
 
   const available = (): boolean => buffer.length > 0 && taken < limit;
 
@@ -60,17 +60,22 @@ export const makeUnsafe = <A>({ capacity, limit: initial, gauge, drained }: Inbo
       producers.delete(producer);
       buffer.push(producer.item);
       gauge.enqueued();
-      producer.resume(Effect.void);
+      queueMicrotask(() => producer.resume(Effect.void));
     }
     return item;
   };
 
-  // Resumed fibers run inline and may come back here: the flag turns that recursion into this loop.
   const settle = (): void => {
-    if (settling) return;
-    settling = true;
+    waking = false;
     while (idle.length > 0 && available()) idle.pop()!(Effect.succeed(pull()));
-    settling = false;
+  };
+
+  // Who is woken runs inline, up to its first suspension. Woken in a microtask, it delays (and is measured as part of) neither the
+  // producer that offers nor the worker that takes.
+  const wake = (): void => {
+    if (waking || idle.length === 0) return;
+    waking = true;
+    queueMicrotask(settle);
   };
 
   const finishIfDrained = (): void => {
@@ -101,7 +106,7 @@ export const makeUnsafe = <A>({ capacity, limit: initial, gauge, drained }: Inbo
         if (buffer.length < capacity) {
           buffer.push(item);
           gauge.enqueued();
-          settle();
+          wake();
           resume(Effect.void);
           return;
         }
@@ -121,7 +126,7 @@ export const makeUnsafe = <A>({ capacity, limit: initial, gauge, drained }: Inbo
     }),
     resize: (next) => {
       limit = next;
-      settle();
+      wake();
     },
   };
 };

@@ -78,6 +78,7 @@ const make = <In, Result, Out, E, R>(
     // Forks the workers that a larger concurrency lacks; does nothing before the stage runs. Workers above a smaller
     // concurrency stay parked in the inbox, ready for the next growth.
     let staff: Effect.Effect<void> = Effect.void;
+    let connected = false;
 
     const worker = (downstream: Inbox.Inlet<Out> | null): Effect.Effect<void, E, R> =>
       Effect.gen(function* () {
@@ -92,6 +93,8 @@ const make = <In, Result, Out, E, R>(
     const runInto = (downstream: Inbox.Inlet<Out> | null): Effect.Effect<void, E, R> =>
       Effect.scopedWith((scope) =>
         Effect.gen(function* () {
+          if (connected) return yield* Effect.die(new Error(`stage ${name} is connected twice`));
+          connected = true;
           const context = yield* Effect.context<R>();
           const supervised = worker(downstream).pipe(
             Effect.provideContext(context),

@@ -1,5 +1,5 @@
 import { describe, it } from "@effect/vitest";
-import { Deferred, Effect, Exit, Fiber } from "effect";
+import { Clock, Deferred, Effect, Exit, Fiber } from "effect";
 import { TestClock } from "effect/testing";
 import { expect } from "vitest";
 import * as Gauge from "../../src/stage/Gauge.ts";
@@ -195,6 +195,25 @@ describe("a flow stage", () => {
       yield* TestClock.adjust(10 + (400 / 8) * 40 + 20 - 1800);
       yield* Fiber.join(run);
       expect(last.sample().items).toBe(400);
+    }),
+  );
+
+  it.effect("is not measured as blocked while the next stage computes", () =>
+    Effect.gen(function* () {
+      // The clock moves inside the synchronous work of the second stage, as it does while a thread computes.
+      let now = 0n;
+      const real = yield* Clock.Clock;
+      const clock: Clock.Clock = Object.assign(Object.create(real), { monotonicTimeNanosUnsafe: () => now });
+      const compute = Effect.sync(() => {
+        now += 1_000_000n;
+      });
+      const stage = <A>(name: string, run: (n: number) => Effect.Effect<A>) =>
+        Effect.provideService(Stage.flow({ name, inbox: 4, concurrency: 1, run }), Clock.Clock, clock);
+      const first = yield* stage("first", Effect.succeed);
+      const second = yield* stage("second", () => compute);
+      yield* Pipeline.fromIterable(range(4)).to(first).to(second).run;
+      expect(second.sample()).toMatchObject({ busyMs: 4, items: 4 });
+      expect(first.sample()).toMatchObject({ busyMs: 0, blockedMs: 0, items: 4 });
     }),
   );
 
