@@ -9,13 +9,13 @@
 import { add, less, lessOrEqual, minimum, mul, sub, where } from "../../tensor/Elementwise.ts";
 import { Graph, type Tensor } from "../../tensor/Graph.ts";
 import { gather, iota, takeAlong, writeAt } from "../../tensor/Indexing.ts";
-import { expand, reshape } from "../../tensor/Layout.ts";
+import { expand, reduceSum, reshape } from "../../tensor/Layout.ts";
 import { matmul } from "../../tensor/Linear.ts";
 import { softmax } from "../../tensor/Reduction.ts";
 import { type Dim, product } from "../../tensor/Shape.ts";
 import { causalAttention } from "../../tensor/Transformer.ts";
 import { parameters, type Qwen2Config } from "./Architecture.ts";
-import { decoder, logits, mergeQueries, splitHeads, splitQueries, weightInputs } from "./Qwen2.ts";
+import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries, weightInputs } from "./Qwen2.ts";
 
 /** Names of a layer's cache inputs and outputs. */
 export const pastKeys = (layer: number): string => `past.${layer}.keys`;
@@ -117,37 +117,33 @@ export const stepModel = (config: Qwen2Config): Uint8Array => {
   const caches = cacheInputs(graph, config);
   const { kvHeads, headDim } = config;
   const groups = config.heads / kvHeads;
-  const scale = headDim ** -0.5;
+  // A product of one row takes no factor in place; as a vector, the runtime does not turn it into one.
+  const scales = graph.constant(new Array<number>(headDim).fill(headDim ** -0.5));
   const position = iota(graph, "capacity");
-  const length = reshape(pastLengths, ["batch", 1, 1, 1]);
+  const length = reshape(pastLengths, ["batch", 1, 1, 1, 1]);
   const past = less(position, length);
   const beyond = where(lessOrEqual(position, length), graph.constant(0), graph.constant(MASKED));
-  const column = expand(length, ["batch", kvHeads, groups, 1]);
-  const hidden = decoder(
-    config,
-    weights,
-    reshape(ids, ["batch", 1]),
-    reshape(pastLengths, ["batch", 1]),
-    (projections) => {
-      const one = (x: Tensor, heads: number): Tensor => reshape(x, ["batch", kvHeads, heads, headDim]);
-      const queries = one(projections.queries, groups);
-      const keys = one(projections.keys, 1);
-      const values = one(projections.values, 1);
-      outputCache(graph, projections.layer, keys, values);
-      const cache = caches[projections.layer]!;
-      const old = matmul(queries, cache.keys, { transB: true, scale });
-      const own = matmul(queries, keys, { transB: true, scale });
-      const attention = softmax(add(where(past, old, own), beyond));
-      const ownShare = reshape(takeAlong(attention, reshape(column, ["batch", kvHeads, groups])), [
-        "batch",
-        kvHeads,
-        groups,
-        1,
-      ]);
-      const mixed = add(matmul(where(past, attention, 0), cache.values), mul(ownShare, values));
-      return reshape(mixed, ["batch", config.heads * headDim]);
-    },
-  );
+  const column = expand(reshape(pastLengths, ["batch", 1, 1, 1]), ["batch", kvHeads, groups, 1]);
+  // Heads as [kv head, group, one row]: a product of one row reads the cache in place, more rows would pack it first.
+  const queryRows = ["batch", kvHeads, groups, 1, headDim];
+  const shared = (x: Tensor, rows: Dim): Tensor => reshape(x, ["batch", kvHeads, 1, rows, headDim]);
+  const attend: Attend = ({ layer, ...projections }) => {
+    const queries = mul(reshape(projections.queries, queryRows), scales);
+    const keys = reshape(projections.keys, ["batch", kvHeads, 1, headDim]);
+    const values = reshape(projections.values, ["batch", kvHeads, 1, headDim]);
+    outputCache(graph, layer, keys, values);
+    const cache = caches[layer]!;
+    const old = matmul(queries, shared(cache.keys, "capacity"), { transB: true });
+    const own = reduceSum(mul(queries, shared(keys, 1)), [-1], true);
+    const attention = softmax(add(where(past, old, own), beyond));
+    const ownShare = reshape(takeAlong(attention, column), ["batch", kvHeads, groups, 1, 1]);
+    const mixed = add(
+      matmul(where(past, attention, 0), shared(cache.values, "capacity")),
+      mul(ownShare, shared(values, 1)),
+    );
+    return reshape(mixed, ["batch", config.heads * headDim]);
+  };
+  const hidden = decoder(config, weights, reshape(ids, ["batch", 1]), reshape(pastLengths, ["batch", 1]), attend);
   graph.output("logits", logits(weights, hidden));
   return graph.toOnnx();
 };
