@@ -178,7 +178,7 @@ export const ActorSection = Schema.Struct({
   ),
   ppo_epochs: field(positive, 1, "Passes over a window."),
   ppo_mini_batch_size: field(positive, 32, "Episodes per optimiser step."),
-  micro_batch_tokens: field(positive, 4096, "Padded tokens per forward and backward pass."),
+  micro_batch_tokens: field(positive, 1024, "Padded tokens per forward and backward pass."),
 });
 
 export const CriticSection = Schema.Struct({
