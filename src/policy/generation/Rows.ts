@@ -3,11 +3,7 @@
  * dense again once holes cost more than moving. Invariant: `sequence.row` and the table agree; no row has two owners.
  */
 
-/** Exchange the contents of two rows. */
-export interface Move {
-  readonly a: number;
-  readonly b: number;
-}
+import type { Move } from "./Plan.ts";
 
 interface Placed {
   row: number;

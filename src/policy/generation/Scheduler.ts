@@ -5,7 +5,9 @@
  * sequences in the order of their requests; how a sequence is cut into chunks depends on the sequence alone.
  */
 import type { Version } from "../../domain/Episode.ts";
-import { type Move, Rows } from "./Rows.ts";
+import type { Chunk, Load, Plan, Prefix, PrefixChunk, Sequence } from "./Plan.ts";
+import { Prefixes } from "./Prefixes.ts";
+import { Rows } from "./Rows.ts";
 
 export interface SchedulerOptions {
   /** Sequences with a cache row at once. */
@@ -20,83 +22,9 @@ export interface SchedulerOptions {
 
 /** New tokens of a prefill are padded to multiples of this. */
 export const TIME_BUCKET = 32;
-/** Shared prefixes kept, over all versions. */
-export const PREFIX_ROWS = 8;
 
-/** A prefix shared by sequences, in its own cache row. */
-export interface Prefix {
-  readonly version: Version;
-  readonly length: number;
-  readonly row: number;
-  cached: number;
-  used: number;
-}
-
-export interface Sequence {
-  readonly id: number;
-  /** The weights version it is held to, or null for the newest. */
-  readonly pin: Version | null;
-  /** Key and length of the shared prefix it opens with; length 0 without one. */
-  readonly prefixKey: string;
-  readonly prefixLength: number;
-  /** `waiting` for a row, `active` in steps, `idle` between requests. */
-  phase: "waiting" | "active" | "idle";
-  /** Cache row, -1 without. */
-  row: number;
-  /** Tokens of its history. */
-  length: number;
-  /** Leading tokens whose keys and values are in its row. */
-  cached: number;
-  /** Most tokens that were ever in a row: what is fed below it is fed again. */
-  furthest: number;
-  /** Order of its open request. */
-  ticket: number;
-  /** When its last request ended. */
-  used: number;
-}
-
-/** `count` tokens of a sequence from position `start`; `last` when none are left to feed after them. */
-export interface Chunk {
-  readonly sequence: Sequence;
-  readonly start: number;
-  readonly count: number;
-  readonly last: boolean;
-}
-
-export type Step =
-  | { readonly kind: "none" }
-  | {
-      readonly kind: "prefix";
-      readonly version: Version;
-      readonly prefix: Prefix;
-      /** One that opens with it. */
-      readonly sequence: Sequence;
-      readonly start: number;
-      readonly count: number;
-    }
-  | { readonly kind: "prefill"; readonly version: Version; readonly chunks: readonly Chunk[] }
-  | {
-      readonly kind: "decode";
-      readonly version: Version;
-      readonly sequences: readonly Sequence[];
-      readonly from: number;
-      readonly to: number;
-    };
-
-/** The first `count` positions of a prefix for a sequence's row. */
-export interface Load {
-  readonly sequence: Sequence;
-  readonly prefix: Prefix;
-  readonly count: number;
-}
-
-export interface Plan {
-  /** Rows to exchange, in order, before anything else. */
-  readonly moves: readonly Move[];
-  /** Rows to fill with the first `count` positions of a prefix, after the moves. */
-  readonly loads: readonly Load[];
-  readonly step: Step;
-}
+/** Shared prefixes kept: enough for small groups to have one each. */
+export const prefixRows = (slots: number): number => Math.max(8, slots >> 2);
 
 export interface OpenRequest {
   readonly id: number;
@@ -105,11 +33,28 @@ export interface OpenRequest {
   readonly prefixLength: number;
 }
 
+/** What has tokens left to feed: a sequence or a prefix. */
+interface Feedable {
+  readonly version: Version;
+  readonly cached: number;
+  readonly length: number;
+  readonly ticket: number;
+}
+
+interface Missing extends Feedable {
+  readonly prefix: Prefix;
+  readonly sequence: Sequence;
+}
+
+interface Chosen<A> extends Omit<Chunk, "sequence"> {
+  readonly item: A;
+}
+
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #sequences = new Map<number, Sequence>();
   readonly #rows: Rows<Sequence>;
-  readonly #prefixes = new Map<string, Prefix>();
+  readonly #prefixes: Prefixes;
   #waiting: Sequence[] = [];
   #newest: Version;
   #ticket = 0;
@@ -123,6 +68,7 @@ export class Scheduler {
   constructor(options: SchedulerOptions, newest: Version) {
     this.#options = options;
     this.#rows = new Rows(options.slots);
+    this.#prefixes = new Prefixes(prefixRows(options.slots));
     this.#newest = newest;
   }
 
@@ -211,7 +157,7 @@ export class Scheduler {
     sequence.furthest = Math.max(sequence.furthest, sequence.cached);
   }
 
-  prefixFed(prefix: Prefix, count: number): void {
+  prefixFed({ prefix, count }: PrefixChunk): void {
     prefix.cached += count;
   }
 
@@ -242,7 +188,7 @@ export class Scheduler {
   /** From the next plan on, sequences that are not pinned use `version`. With `recompute` their caches start again. */
   adopt(version: Version, recompute: boolean, held: (version: Version) => boolean): void {
     this.#newest = version;
-    for (const [key, prefix] of this.#prefixes) if (!held(prefix.version)) this.#prefixes.delete(key);
+    this.#prefixes.drop(held);
     if (recompute) for (const sequence of this.#sequences.values()) if (sequence.pin === null) sequence.cached = 0;
   }
 
@@ -250,11 +196,10 @@ export class Scheduler {
     this.#admit();
     const loads: Load[] = [];
     const missing = this.#loadPrefixes(loads);
-    if (missing !== undefined) {
-      const { prefix, sequence } = missing;
-      const start = prefix.cached;
-      const count = Math.min(prefix.length - start, this.#options.prefillTokens);
-      return { moves: [], loads, step: { kind: "prefix", version: prefix.version, prefix, sequence, start, count } };
+    if (missing.length > 0) {
+      const { version, chosen } = this.#pack(missing);
+      const chunks = chosen.map(({ item, ...chunk }) => ({ ...chunk, sequence: item.sequence, prefix: item.prefix }));
+      return { moves: [], loads, step: { kind: "prefix", version, chunks } };
     }
 
     const toPrefill: Sequence[] = [];
@@ -270,7 +215,14 @@ export class Scheduler {
         this.#patience >= this.#options.prefillPatience;
       if (enough) {
         this.#patience = 0;
-        return { moves: [], loads, step: this.#prefill(toPrefill) };
+        const { version, chosen } = this.#pack(
+          toPrefill.map((sequence) => {
+            const { cached, length, ticket } = sequence;
+            return { sequence, version: this.versionOf(sequence), cached, length, ticket };
+          }),
+        );
+        const chunks = chosen.map(({ item, ...chunk }) => ({ ...chunk, sequence: item.sequence }));
+        return { moves: [], loads, step: { kind: "prefill", version, chunks } };
       }
       this.#patience++;
     }
@@ -317,77 +269,57 @@ export class Scheduler {
     return found;
   }
 
-  /** Fills empty rows from complete prefixes; gives the first prefix that is needed and not complete. */
-  #loadPrefixes(loads: Load[]): { readonly prefix: Prefix; readonly sequence: Sequence } | undefined {
-    let missing: { readonly prefix: Prefix; readonly sequence: Sequence } | undefined;
+  /** Fills empty rows from complete prefixes; gives those that are needed and not complete. */
+  #loadPrefixes(loads: Load[]): readonly Missing[] {
+    const missing = new Map<Prefix, Missing>();
     const now = ++this.#clock;
     for (const sequence of this.#rows.occupied) {
       if (!this.#awaitsPrefix(sequence)) continue;
-      const prefix = this.#prefix(sequence, now);
+      const version = this.versionOf(sequence);
+      const prefix = this.#prefixes.find(version, sequence.prefixKey, sequence.prefixLength, now);
       if (prefix === undefined) continue;
-      prefix.used = now;
-      if (prefix.cached < prefix.length) {
-        if (missing === undefined || sequence.ticket < missing.sequence.ticket) missing = { prefix, sequence };
+      const { cached, length } = prefix;
+      if (cached < length) {
+        const known = missing.get(prefix);
+        if (known === undefined || sequence.ticket < known.ticket)
+          missing.set(prefix, { prefix, sequence, version, cached, length, ticket: sequence.ticket });
         continue;
       }
-      loads.push({ sequence, prefix, count: prefix.length });
-      sequence.cached = prefix.length;
-      sequence.furthest = Math.max(sequence.furthest, prefix.length);
+      loads.push({ sequence, prefix, count: length });
+      sequence.cached = length;
+      sequence.furthest = Math.max(sequence.furthest, length);
     }
-    return missing;
+    return [...missing.values()];
   }
 
   #awaitsPrefix({ phase, cached, prefixLength }: Sequence): boolean {
     return phase === "active" && cached === 0 && prefixLength > 0;
   }
 
-  /** The prefix a sequence opens with, at its version; undefined while every prefix row is in use by others. */
-  #prefix(sequence: Sequence, now: number): Prefix | undefined {
-    const version = this.versionOf(sequence);
-    const key = `${version}/${sequence.prefixKey}`;
-    const known = this.#prefixes.get(key);
-    if (known !== undefined) return known;
-    const taken = new Set([...this.#prefixes.values()].map(({ row }) => row));
-    let row = 0;
-    while (taken.has(row)) row++;
-    if (row >= PREFIX_ROWS) {
-      let oldest: [string, Prefix] | undefined;
-      for (const entry of this.#prefixes)
-        if (entry[1].used < now && (oldest === undefined || entry[1].used < oldest[1].used)) oldest = entry;
-      if (oldest === undefined) return undefined;
-      this.#prefixes.delete(oldest[0]);
-      row = oldest[1].row;
-    }
-    const prefix: Prefix = { version, length: sequence.prefixLength, row, cached: 0, used: now };
-    this.#prefixes.set(key, prefix);
-    return prefix;
-  }
-
   /** The oldest request's chunk, and those of others that fit beside it without much padding. */
-  #prefill(candidates: readonly Sequence[]): Step {
-    const byTicket = [...candidates].sort((a, b) => a.ticket - b.ticket);
-    const leader = byTicket[0]!;
-    const version = this.versionOf(leader);
-    const started = leader.cached > 0;
-    const chunks: Chunk[] = [];
+  #pack<A extends Feedable>(
+    candidates: readonly A[],
+  ): { readonly version: Version; readonly chosen: readonly Chosen<A>[] } {
+    const { prefillTokens } = this.#options;
+    const byTicket = candidates.toSorted((a, b) => a.ticket - b.ticket);
+    const { version, cached } = byTicket[0]!;
+    const chosen: Chosen<A>[] = [];
     let widest = 0;
     let tokens = 0;
-    for (const sequence of byTicket) {
-      if (this.versionOf(sequence) !== version || sequence.cached > 0 !== started) continue;
-      const left = sequence.length - sequence.cached;
-      const count = Math.min(left, this.#options.prefillTokens);
+    for (const item of byTicket) {
+      // Rows with and without a past are different graphs.
+      if (item.version !== version || item.cached > 0 !== cached > 0) continue;
+      const left = item.length - item.cached;
+      const count = Math.min(left, prefillTokens);
       const width = Math.max(widest, Math.ceil(count / TIME_BUCKET) * TIME_BUCKET);
-      const padded = width * (chunks.length + 1);
-      if (
-        chunks.length > 0 &&
-        (padded > this.#options.prefillTokens || padded > 2 * (tokens + count) + 8 * TIME_BUCKET)
-      )
-        continue;
+      const padded = width * (chosen.length + 1);
+      const wasteful = padded > prefillTokens || padded > 2 * (tokens + count) + 8 * TIME_BUCKET;
+      if (chosen.length > 0 && wasteful) continue;
       widest = width;
       tokens += count;
-      chunks.push({ sequence, start: sequence.cached, count, last: count === left });
+      chosen.push({ item, start: item.cached, count, last: count === left });
     }
-    return { kind: "prefill", version, chunks };
+    return { version, chosen };
   }
 
   #decode(candidates: readonly Sequence[], loads: readonly Load[]): Plan {

@@ -6,9 +6,7 @@ import { concat, engineOn, idsOf, reply, requestOf, tiny, withModel } from "./su
 /** Two letters a token, so that a stop sequence can begin and end inside tokens. */
 const bytesOf = (id: number): Uint8Array => new TextEncoder().encode(`${"abcdefgh"[id % 8]}${"xyzuv"[id % 5]}`);
 const textOf = (ids: Int32Array): string =>
-  new TextDecoder().decode(
-    concat(ids).reduce<Uint8Array>((text, id) => Uint8Array.of(...text, ...bytesOf(id)), new Uint8Array()),
-  );
+  new TextDecoder().decode(Uint8Array.from([...ids].flatMap((id) => [...bytesOf(id)])));
 
 describe("a reply", () => {
   it("ends with the first stop sequence in its bytes, whose tokens it keeps", () =>

@@ -1,11 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  type Plan,
-  Scheduler,
-  type SchedulerOptions,
-  type Sequence,
-} from "../../../src/policy/generation/Scheduler.ts";
+import type { Plan, Sequence } from "../../../src/policy/generation/Plan.ts";
+import { Scheduler, type SchedulerOptions } from "../../../src/policy/generation/Scheduler.ts";
 
 const options: SchedulerOptions = { slots: 3, prefillTokens: 128, prefillRows: 2, prefillPatience: 2 };
 
@@ -44,7 +40,7 @@ class Driver {
       }
     }
     const { step } = plan;
-    if (step.kind === "prefix") this.scheduler.prefixFed(step.prefix, step.count);
+    if (step.kind === "prefix") for (const chunk of step.chunks) this.scheduler.prefixFed(chunk);
     if (step.kind === "prefill")
       for (const chunk of step.chunks) {
         expect(chunk.count).toBeLessThanOrEqual(options.prefillTokens);

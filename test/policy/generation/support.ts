@@ -2,10 +2,11 @@
 
 import type { Sampled, Version } from "../../../src/domain/Episode.ts";
 import { stream } from "../../../src/domain/Random.ts";
-import { Engine, type EngineFailure, type EngineOptions } from "../../../src/policy/generation/Engine.ts";
+import { Engine, type EngineOptions } from "../../../src/policy/generation/Engine.ts";
 import type { LanguageModel } from "../../../src/policy/generation/LanguageModel.ts";
 import { type OnnxWeights, open } from "../../../src/policy/generation/OnnxModel.ts";
 import type { GenerateRequest } from "../../../src/policy/generation/Policy.ts";
+import type { EngineFailure } from "../../../src/policy/generation/Reply.ts";
 import { parameters, type Qwen2Config } from "../../../src/policy/model/Architecture.ts";
 import { initialise, type Parameters } from "../../../src/policy/model/Parameters.ts";
 import { scoreModel } from "../../../src/policy/model/Score.ts";

@@ -1,0 +1,103 @@
+/**
+ * A sequence's history and the reply that grows on it. Sampled tokens enter one by one; what the request's caller gets leaves at the
+ * end. Invariant: token t of a reply is drawn with draw t of its stream, and `ids`, `mu`, `versions` have one entry a token.
+ */
+import type { Finish, Sampled, Version } from "../../domain/Episode.ts";
+import { type Random, stream } from "../../domain/Random.ts";
+import type { StopState } from "../tokenizer/StopMatcher.ts";
+import type { GenerateRequest } from "./Policy.ts";
+
+export interface EngineFailure {
+  readonly code: "session_failed" | "bad_request";
+  readonly message: string;
+}
+
+export interface ReplyCallbacks {
+  readonly done: (sampled: Sampled) => void;
+  readonly fail: (failure: EngineFailure) => void;
+}
+
+/** Ids of a sequence from its opening on, with room to grow. */
+export class History {
+  #ids = new Int32Array(0);
+
+  /** All room; what lies beyond the sequence's length is meaningless. */
+  get ids(): Int32Array {
+    return this.#ids;
+  }
+
+  /** Writes ids from position `length` on. */
+  write(ids: Int32Array, length: number): void {
+    this.#reserve(length + ids.length);
+    this.#ids.set(ids, length);
+  }
+
+  writeOne(id: number, length: number): void {
+    this.#reserve(length + 1);
+    this.#ids[length] = id;
+  }
+
+  #reserve(length: number): void {
+    if (length <= this.#ids.length) return;
+    const grown = new Int32Array(Math.max(64, 2 * length));
+    grown.set(this.#ids);
+    this.#ids = grown;
+  }
+}
+
+export class Reply {
+  readonly request: GenerateRequest;
+  readonly callbacks: ReplyCallbacks;
+  /** Tokens of the history before this request. */
+  readonly base: number;
+  /** Where its bytes stand in the stop matcher. */
+  stop: StopState;
+  readonly #random: Random;
+  readonly #ids: Int32Array;
+  readonly #mu: Float32Array;
+  readonly #versions: Int32Array;
+  #count = 0;
+  #entropy = 0;
+
+  constructor(request: GenerateRequest, callbacks: ReplyCallbacks, base: number, stop: StopState) {
+    this.request = request;
+    this.callbacks = callbacks;
+    this.base = base;
+    this.stop = stop;
+    this.#random = stream(request.key);
+    this.#ids = new Int32Array(request.maxTokens);
+    this.#mu = new Float32Array(request.maxTokens);
+    this.#versions = new Int32Array(request.maxTokens);
+  }
+
+  get full(): boolean {
+    return this.#count >= this.request.maxTokens;
+  }
+
+  /** The next token's uniform number. */
+  uniform(): number {
+    return this.#random.uniform();
+  }
+
+  /** Adds a token that was drawn as (id, mu, entropy). */
+  push(
+    { id, mu, entropy }: { readonly id: number; readonly mu: number; readonly entropy: number },
+    version: Version,
+  ): void {
+    this.#ids[this.#count] = id;
+    this.#mu[this.#count] = mu;
+    this.#versions[this.#count] = version;
+    this.#entropy += entropy;
+    this.#count++;
+  }
+
+  sampled(finish: Finish): Sampled {
+    return {
+      ids: this.#ids.slice(0, this.#count),
+      mu: this.#mu.slice(0, this.#count),
+      versions: this.#versions.slice(0, this.#count),
+      entropy: this.#entropy / this.#count,
+      finish,
+    };
+  }
+}
