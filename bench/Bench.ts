@@ -1,0 +1,53 @@
+/**
+ * What a bench is: one question, a measurement, and the figures that follow from it beside the machine's GEMM unit. The runner owns
+ * processes, the unit, tables and files; a bench knows none of them.
+ */
+import type { GemmUnit } from "./gemmUnit.ts";
+import type { Samples } from "./samples.ts";
+
+/** A bound that a figure is held to. */
+export type Target = { readonly atLeast: number } | { readonly atMost: number };
+
+export interface Figure {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+  /** Without one the figure only explains others. */
+  readonly target?: Target;
+  /** Distance between the quartiles, in the figure's unit. */
+  readonly iqr?: number;
+  readonly repetitions?: number;
+  /** How it was made, where the name does not say. */
+  readonly note?: string;
+}
+
+/** Figures once the unit of the run is known; its GEMMs are timed before and after the measurement. */
+export type Measured = (unit: GemmUnit) => readonly Figure[];
+
+export interface Bench {
+  readonly question: string;
+  readonly measure: () => Promise<Measured>;
+}
+
+export const met = ({ target, value }: Figure): boolean | undefined => {
+  if (target === undefined) return undefined;
+  return "atLeast" in target ? value >= target.atLeast : value <= target.atMost;
+};
+
+/** A figure whose value is the median of samples, scaled. */
+export const figureOf = (
+  name: string,
+  unit: string,
+  samples: Samples,
+  rest: { readonly scale?: number; readonly target?: Target; readonly note?: string } = {},
+): Figure => {
+  const { scale = 1, ...described } = rest;
+  return {
+    name,
+    value: samples.median * scale,
+    unit,
+    iqr: samples.iqr * Math.abs(scale),
+    repetitions: samples.count,
+    ...described,
+  };
+};

@@ -1,0 +1,51 @@
+/**
+ * `npm run bench [-- NAME ...]`: runs every bench, or those named, each in its own process so that none measures another's heap,
+ * then prints the table and writes it to `bench/results/`. Exits with 1 when a bench broke; a missed target is a result.
+ */
+import { fork } from "node:child_process";
+import { join } from "node:path";
+import { type BenchName, isBenchName, names } from "./benches.ts";
+import { machine } from "./machine.ts";
+import { type Row, save, table } from "./Report.ts";
+
+const measure = (name: BenchName): Promise<Row> =>
+  new Promise((resolve, reject) => {
+    const child = fork(join(import.meta.dirname, "one.ts"), [name], {
+      execArgv: ["--expose-gc"],
+      serialization: "advanced",
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+    });
+    let row: Row | undefined;
+    child.on("message", (message: Row) => {
+      row = message;
+    });
+    child.on("error", reject);
+    child.on("exit", (code) => {
+      if (row === undefined) reject(new Error(`bench ${name} ended with code ${code} and no figures`));
+      else resolve(row);
+    });
+  });
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !isBenchName(name));
+if (unknown.length > 0) {
+  console.error(`no such bench: ${unknown.join(", ")}; there are: ${names.join(", ")}`);
+  process.exit(2);
+}
+
+const rows: Row[] = [];
+for (const name of wanted.length === 0 ? names : wanted.filter(isBenchName)) {
+  console.error(`${name} ...`);
+  try {
+    rows.push(await measure(name));
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
+}
+if (rows.length > 0) {
+  console.log(table(rows));
+  const day = new Date().toISOString().slice(0, 10).replaceAll("-", "");
+  const file = await save(join(import.meta.dirname, "results"), day, { machine: machine(), rows });
+  console.log(`\n${file}`);
+}

@@ -1,0 +1,19 @@
+/** The benches by name, in the order they are run: each file under its own name, loaded only in the process that measures it. */
+import type { Bench } from "./Bench.ts";
+
+export const benches = {
+  "update-share": () => import("./update-share.ts"),
+  decode: () => import("./decode.ts"),
+  "pipeline-efficiency": () => import("./pipeline-efficiency.ts"),
+  "bottleneck-bound": () => import("./bottleneck-bound.ts"),
+  "stage-overhead": () => import("./stage-overhead.ts"),
+  "async-speedup": () => import("./async-speedup.ts"),
+  "weight-adoption": () => import("./weight-adoption.ts"),
+  "sokoban-rooms": () => import("./sokoban-rooms.ts"),
+  "episodes-in-flight": () => import("./episodes-in-flight.ts"),
+} as const satisfies Record<string, () => Promise<{ readonly bench: Bench }>>;
+
+export type BenchName = keyof typeof benches;
+
+export const names = Object.keys(benches).filter((name): name is BenchName => name in benches);
+export const isBenchName = (name: string): name is BenchName => names.some((known) => known === name);

@@ -1,0 +1,62 @@
+/** Generator threads for benches: a model at random weights on the given number of threads, and the requests that drive it. */
+import { Effect, type Scope } from "effect";
+import type { Sampled } from "../src/domain/Episode.ts";
+import type { PolicyError } from "../src/domain/Errors.ts";
+import { stream } from "../src/domain/Random.ts";
+import * as Generator from "../src/policy/generation/Generator.ts";
+import type { Qwen2Config } from "../src/policy/model/Architecture.ts";
+import { randomWeights } from "./models.ts";
+
+export interface GeneratorShape {
+  readonly config: Qwen2Config;
+  readonly threads: number;
+  /** Sequences at once, per thread. */
+  readonly slots: number;
+}
+
+/** No id ends a reply, but the stop sequence is looked for in every one. */
+export const start = ({
+  config,
+  threads,
+  slots,
+}: GeneratorShape): Effect.Effect<Generator.Generator, PolicyError, Scope.Scope> =>
+  Generator.make({
+    config,
+    version: 0,
+    parameters: randomWeights(config).flat,
+    threads,
+    generation: { slots, stop: ["</answer>"], kv_on_update: "keep", prefill_tokens: 2048 },
+    stopIds: [],
+    bytesOf: (id) => Uint8Array.of(97 + (id % 20)),
+  });
+
+export interface Ask {
+  readonly config: Qwen2Config;
+  readonly sequence: number;
+  /** Prompt tokens, drawn at random. */
+  readonly append: number;
+  readonly maxTokens: number;
+  readonly turn: number;
+}
+
+export const ask = (
+  generator: Generator.Generator,
+  { config, sequence, append, maxTokens, turn }: Ask,
+): Effect.Effect<Sampled, PolicyError> => {
+  const random = stream({ seed: 1, purpose: "play", counters: [sequence, turn] });
+  return generator.generate({
+    sequence,
+    append: Int32Array.from({ length: append }, () => random.int(config.vocabSize)),
+    sharedPrefix: 0,
+    maxTokens,
+    sampling: { temperature: 1, topK: -1, topP: 1 },
+    key: { seed: 1, purpose: "sampling", counters: [sequence, turn] },
+    pin: null,
+  });
+};
+
+/** One effect per sequence, all at once. */
+export const together = <A, E>(
+  sequences: readonly number[],
+  each: (sequence: number) => Effect.Effect<A, E>,
+): Effect.Effect<readonly A[], E> => Effect.forEach(sequences, each, { concurrency: "unbounded" });

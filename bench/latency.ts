@@ -1,0 +1,23 @@
+/** Service times of a bench: a distribution's name and its mean in, milliseconds out of a counter-based stream, so that engine and simulator draw alike. */
+import type { Random } from "../src/domain/Random.ts";
+
+export const kinds = ["deterministic", "exponential", "lognormal(1)", "Pareto(1.5)"] as const;
+export type Kind = (typeof kinds)[number];
+
+const ALPHA = 1.5;
+/** Longest Pareto time, in means. */
+const CAP = 100;
+
+/** One time of the given mean (Pareto's is a little below it, for the cap). */
+export const draw = (kind: Kind, mean: number, random: Random): number => {
+  switch (kind) {
+    case "deterministic":
+      return mean;
+    case "exponential":
+      return -mean * Math.log(1 - random.uniform());
+    case "lognormal(1)":
+      return mean * Math.exp(random.normal() - 0.5);
+    case "Pareto(1.5)":
+      return mean * Math.min(CAP, ((ALPHA - 1) / ALPHA) * (1 - random.uniform()) ** (-1 / ALPHA));
+  }
+};

@@ -1,0 +1,60 @@
+/** The two decoders that benches run, at random weights, and what a token costs in them: sizes in, floating-point operations out. */
+import { stream } from "../src/domain/Random.ts";
+import { parameterCount, parameters, type Qwen2Config } from "../src/policy/model/Architecture.ts";
+import { initialise, type Parameters } from "../src/policy/model/Parameters.ts";
+
+const common = {
+  rmsNormEps: 1e-6,
+  ropeTheta: 10_000,
+  maxPositions: 1024,
+  tieEmbedding: true,
+} as const satisfies Partial<Qwen2Config>;
+
+/** The shape of the embedded model, with a vocabulary of its order: 0.8 M parameters. */
+export const small: Qwen2Config = {
+  ...common,
+  vocabSize: 600,
+  hiddenSize: 128,
+  intermediateSize: 384,
+  layers: 4,
+  heads: 4,
+  kvHeads: 2,
+  headDim: 32,
+};
+
+/** 5 M parameters. */
+export const medium: Qwen2Config = {
+  ...common,
+  vocabSize: 600,
+  hiddenSize: 256,
+  intermediateSize: 768,
+  layers: 6,
+  heads: 8,
+  kvHeads: 4,
+  headDim: 32,
+};
+
+/** "0.84 M" */
+export const sizeOf = (config: Qwen2Config): string => `${(parameterCount(parameters(config)) / 1e6).toFixed(2)} M`;
+
+/** The deviation keeps distributions wide, so that replies rarely end by themselves. */
+export const randomWeights = (config: Qwen2Config): Parameters =>
+  initialise(parameters(config), stream({ seed: 1, purpose: "initialisation", counters: [] }), 0.05);
+
+/** Numbers that take part in a matrix product for every token: all of the trunk's matrices, without the embedding. */
+const trunkMatrices = ({ hiddenSize, intermediateSize, layers, heads, kvHeads, headDim }: Qwen2Config): number =>
+  layers * hiddenSize * (2 * heads * headDim + 2 * kvHeads * headDim + 3 * intermediateSize);
+
+/**
+ * Operations of a forward pass per token of a sequence of `time` tokens: 2 N for the N numbers of matrices (with `scored`, those
+ * of the output layer too), and for attention 2 per query number, key and product (scores, then values), over the (time + 1) / 2
+ * positions that a token sees on average.
+ */
+export const forwardFlops = (config: Qwen2Config, time: number, scored: boolean): number => {
+  const { vocabSize, hiddenSize, layers, heads, headDim } = config;
+  const matrices = trunkMatrices(config) + (scored ? vocabSize * hiddenSize : 0);
+  return 2 * matrices + layers * heads * headDim * 2 * 2 * ((time + 1) / 2);
+};
+
+/** A backward pass has two products for each of the forward's. */
+export const FORWARD_AND_BACKWARD = 3;

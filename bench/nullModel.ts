@@ -1,0 +1,134 @@
+/**
+ * A run without models: a policy that answers with a fixed reply, an environment that only counts, a learner that makes versions, and texts of
+ * one id per character. What a call takes is the bench's to say; the engine around them is the real one.
+ */
+import { Effect, identity } from "effect";
+import { trainedTokens } from "../src/domain/Batch.ts";
+import type { Sampled } from "../src/domain/Episode.ts";
+import { Environments, type View } from "../src/envs/Environments.ts";
+import { Learner } from "../src/learner/Learner.ts";
+import { type GenerateRequest, type GeneratorGauges, Policy } from "../src/policy/generation/Policy.ts";
+import type { ChatTemplate } from "../src/policy/tokenizer/ChatTemplate.ts";
+import type { Mode, Rollout } from "../src/rollout/Rollout.ts";
+import type { Task } from "../src/rollout/Task.ts";
+import { templates } from "../src/rollout/templates.ts";
+
+const END = 1;
+const encode = (text: string): Int32Array => Int32Array.from(text, (c) => c.codePointAt(0)!);
+const chat: ChatTemplate = {
+  endId: END,
+  opening: (system, user, prefix = "") => encode(`${system}|${user}|${prefix}`),
+  bridge: (user, prefix = "") => encode(`${user}|${prefix}`),
+};
+const decode = (ids: Iterable<number>): string =>
+  Array.from(ids, (id) => (id === END ? "" : String.fromCodePoint(id))).join("");
+
+/** A fresh copy of the same reply, as a generator would send it. */
+export const reply = (): Sampled => {
+  const ids = Int32Array.from([...encode("Go</answer>"), END]);
+  return {
+    ids,
+    mu: new Float32Array(ids.length).fill(-0.7),
+    versions: new Int32Array(ids.length),
+    entropy: 0.7,
+    finish: "stop",
+  };
+};
+
+const task: Task = { tag: "Null", kind: "null", instruction: "", legend: "", maxActions: 1000, maxTokens: 100 };
+
+export const rollout = (turns: number): Rollout => ({
+  tasks: new Map([[task.tag, task]]),
+  template: templates.compact({ think: false, separator: "||" }),
+  chat,
+  decode,
+  limits: {
+    template: "compact",
+    enable_think: false,
+    max_turn: turns,
+    max_actions_per_turn: 1,
+    action_sep: "||",
+    max_model_len: 10_000,
+    response_length: 100,
+  },
+  formatPenalty: -0.1,
+  seed: 1,
+});
+
+export const mode: Mode = {
+  split: "train",
+  sampling: { temperature: 1, topK: -1, topP: 1 },
+  pin: null,
+  excluded: () => false,
+  around: identity,
+};
+
+/** Group, member and turn of a call, read from its stream's key. */
+export type Wait = (group: number, member: number, turn: number) => Effect.Effect<void>;
+const at = (wait: Wait, [group = 0, member = 0, turn = 0]: readonly number[]): Effect.Effect<void> =>
+  wait(group, member, turn);
+
+const gauges: GeneratorGauges = {
+  version: 0,
+  slots: 0,
+  active: 0,
+  idle: 0,
+  waiting: 0,
+  sampledTokens: 0,
+  prefilledTokens: 0,
+  refilledTokens: 0,
+  decodeSteps: 0,
+  adoptions: 0,
+  adoptionMs: { last: 0, max: 0 },
+  busyMs: 0,
+};
+
+/** `wait` comes before every reply. */
+export const policy = (wait: Wait): Policy["Service"] =>
+  Policy.of({
+    generate: ({ key }: GenerateRequest) => Effect.map(at(wait, key.counters), reply),
+    release: () => Effect.void,
+    version: Effect.succeed(0),
+    awaitVersion: () => Effect.void,
+    hold: Effect.succeed(0),
+    gauges: Effect.succeed(gauges),
+  });
+
+const view = (steps: number, score: number): View => ({
+  state: { steps, score },
+  observation: "",
+  compact: String(steps),
+  actions: ["Go"],
+  contentKey: "null",
+});
+
+/** `wait` comes before every step. Members of a group earn differently, so that no filter finds a group without variance. */
+export const environments = (wait: Wait): Environments["Service"] =>
+  Environments.of({
+    reset: () => Effect.succeed(view(0, 0)),
+    step: ({ noise }) =>
+      Effect.map(at(wait, noise.counters), () => {
+        const [, member = 0, turn = 0] = noise.counters;
+        return {
+          view: view(turn, member),
+          executed: 1,
+          reward: member % 2,
+          terminated: false,
+          truncated: false,
+          success: false,
+          info: {},
+        };
+      }),
+  });
+
+/** `wait` is what an update takes. */
+export const learner = (wait: Effect.Effect<void>): Learner["Service"] => {
+  let version = 0;
+  return Learner.of({
+    values: (batch) => Effect.succeed(new Float32Array(batch.ids.length)),
+    update: (batch) =>
+      Effect.map(wait, () => ({ version: ++version, metrics: { tokens: trainedTokens(batch) }, seconds: {} })),
+    save: () => Effect.void,
+    version: Effect.sync(() => version),
+  });
+};

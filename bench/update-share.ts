@@ -1,0 +1,108 @@
+/**
+ * How much of the machine an update turns into useful work: values, actor and critic forward and backward, clipping, AdamW and all copies,
+ * against the GEMM unit at the same number of threads. Useful operations per token: 6 N + 3 attention for the actor, the same
+ * for the critic without an output layer, and 2 N + attention for the values before them (`models.ts`); nothing else counts.
+ */
+import { Schema } from "effect";
+import { ActorSection, AlgorithmSection, CriticSection } from "../src/config/RunConfig.ts";
+import type { CreditedBatch } from "../src/domain/Batch.ts";
+import { stream } from "../src/domain/Random.ts";
+import { Trainer } from "../src/learner/Trainer.ts";
+import type { Qwen2Config } from "../src/policy/model/Architecture.ts";
+import { type Bench, figureOf, type Measured } from "./Bench.ts";
+import { FORWARD_AND_BACKWARD, forwardFlops, medium, randomWeights, sizeOf, small } from "./models.ts";
+import { rates, repeat, samplesOf } from "./samples.ts";
+
+const TIME = 256;
+
+interface Case {
+  readonly config: Qwen2Config;
+  readonly rows: number;
+  readonly threads: 1 | 2;
+  readonly target: number;
+  readonly iterations: number;
+}
+
+const cases: readonly Case[] = [
+  { config: small, rows: 16, threads: 1, target: 0.7, iterations: 7 },
+  { config: small, rows: 16, threads: 2, target: 0.7, iterations: 7 },
+  { config: medium, rows: 8, threads: 1, target: 0.8, iterations: 5 },
+  { config: medium, rows: 8, threads: 2, target: 0.8, iterations: 5 },
+];
+
+const batchOf = ({ config, rows }: Case, window: number): CreditedBatch => {
+  const random = stream({ seed: 1, purpose: "play", counters: [window] });
+  const tokens = rows * TIME;
+  const mask = Uint8Array.from({ length: tokens }, (_, t) => (t % TIME >= 32 ? 1 : 0));
+  const normal = () => Float32Array.from(mask, (m) => m * random.normal());
+  return {
+    window,
+    ids: Int32Array.from({ length: tokens }, () => random.int(config.vocabSize)),
+    offsets: Int32Array.from({ length: rows + 1 }, (_, row) => row * TIME),
+    mask,
+    mu: Float32Array.from(mask, (m) => -m * Math.log(config.vocabSize)),
+    versions: Int32Array.from(mask, (m) => m - 1),
+    rewards: new Float32Array(tokens),
+    groups: Int32Array.from({ length: rows }, (_, row) => row >> 2),
+    members: Int32Array.from({ length: rows }, (_, row) => row & 3),
+    temperature: 1,
+    keptRatio: 1,
+    advantages: normal(),
+    values: normal(),
+    returns: normal(),
+  };
+};
+
+const flopsPerToken = (config: Qwen2Config): number =>
+  FORWARD_AND_BACKWARD * (forwardFlops(config, TIME, true) + forwardFlops(config, TIME, false)) +
+  forwardFlops(config, TIME, false);
+
+const measureCase = async (given: Case): Promise<Measured> => {
+  const { config, rows, threads, target, iterations } = given;
+  await using trainer = await Trainer.open(config, randomWeights(config), {
+    seed: 1,
+    threads,
+    totalUpdates: 100,
+    algorithm: Schema.decodeUnknownSync(AlgorithmSection)({}),
+    actor: Schema.decodeUnknownSync(ActorSection)({}),
+    critic: Schema.decodeUnknownSync(CriticSection)({}),
+  });
+  let window = 0;
+  const phases: Record<string, number[]> = { values: [] };
+  const times = await repeat({ iterations, warmup: 2 }, async () => {
+    const batch = batchOf(given, window++);
+    const start = performance.now();
+    const values = await trainer.values(batch);
+    const valued = performance.now();
+    const { seconds } = await trainer.update({ ...batch, values });
+    const end = performance.now();
+    phases.values!.push(valued - start);
+    for (const [phase, each] of Object.entries(seconds)) {
+      phases[phase] ??= [];
+      phases[phase].push(each * 1000);
+    }
+    return end - start;
+  });
+  const title = `${sizeOf(config)}, ${rows} x ${TIME}, ${threads} thread${threads === 1 ? "" : "s"}`;
+  const tokens = rows * TIME;
+  return (unit) => [
+    figureOf(`${title}: share of the GEMM unit`, "", rates(times, (tokens * flopsPerToken(config)) / 1e6), {
+      scale: 1 / (threads === 1 ? unit.one : unit.two).median,
+      target: { atLeast: target },
+      note: `${(flopsPerToken(config) / 1e6).toFixed(2)} MFLOP per token`,
+    }),
+    figureOf(`${title}: tokens a second`, "1/s", rates(times, tokens * 1000)),
+    ...Object.entries(phases).map(([phase, each]) =>
+      figureOf(`${title}: ${phase}`, "ms", samplesOf(each.slice(-iterations))),
+    ),
+  ];
+};
+
+export const bench: Bench = {
+  question: "what share of the GEMM unit does a whole update reach?",
+  measure: async () => {
+    const measured: Measured[] = [];
+    for (const each of cases) measured.push(await measureCase(each));
+    return (unit) => measured.flatMap((figures) => figures(unit));
+  },
+};

@@ -1,0 +1,83 @@
+/**
+ * What new weights cost the generator while all its slots decode: the time inside its thread from seeing them to using them (their
+ * buffer is handed over, so there is no copy in it), and the tokens lost against decoding undisturbed.
+ */
+import type { MessagePort } from "node:worker_threads";
+import { Effect } from "effect";
+import type { AdoptedMessage, WeightsMessage } from "../src/policy/Weights.ts";
+import { type Bench, figureOf, type Measured } from "./Bench.ts";
+import { ask, start, together } from "./generators.ts";
+import { medium, randomWeights, sizeOf } from "./models.ts";
+import { samplesOf } from "./samples.ts";
+
+const SLOTS = 32;
+const VERSIONS = 20;
+const TOKENS = 400;
+/** Decode steps are about 10 ms; weights come several times a second. */
+const BETWEEN_MS = 100;
+
+const adopted = (port: MessagePort): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    port.once("message", (_: AdoptedMessage) => resume(Effect.void));
+  });
+
+const measureAdoption: Effect.Effect<Measured> = Effect.gen(function* () {
+  const config = medium;
+  const generator = yield* start({ config, threads: 1, slots: SLOTS });
+  const port = generator.ports[0]!;
+  const { flat } = randomWeights(config);
+  const play = (round: number) =>
+    Effect.gen(function* () {
+      const sequences = Array.from({ length: SLOTS }, (_, i) => SLOTS * round + i);
+      yield* together(sequences, (sequence) => ask(generator, { config, sequence, append: 64, maxTokens: 1, turn: 1 }));
+      const begun = performance.now();
+      yield* together(sequences, (sequence) =>
+        ask(generator, { config, sequence, append: 1, maxTokens: TOKENS, turn: 2 }),
+      );
+      const ms = performance.now() - begun;
+      yield* together(sequences, generator.release);
+      return (SLOTS * TOKENS * 1000) / ms;
+    });
+  yield* play(0);
+  const undisturbed = [yield* play(1)];
+  const inside: number[] = [];
+  const around: number[] = [];
+  const swap = Effect.gen(function* () {
+    for (let version = 1; version <= VERSIONS; version++) {
+      const message: WeightsMessage = { _tag: "weights", version, buffer: flat.slice().buffer };
+      const begun = performance.now();
+      port.postMessage(message, [message.buffer]);
+      yield* adopted(port);
+      around.push(performance.now() - begun);
+      inside.push((yield* generator.gauges).adoptionMs.last);
+      yield* Effect.sleep(BETWEEN_MS);
+    }
+  });
+  const disturbed: number[] = [];
+  let round = 2;
+  yield* Effect.raceFirst(
+    swap,
+    Effect.forever(
+      Effect.suspend(() => play(round++)).pipe(Effect.tap((rate) => Effect.sync(() => disturbed.push(rate)))),
+    ),
+  );
+  undisturbed.push(yield* play(round + 1));
+  port.close();
+  const measured: Measured = () => [
+    figureOf(`${sizeOf(config)}: from seeing new weights to using them, median`, "ms", samplesOf(inside), {
+      target: { atMost: 1 },
+    }),
+    { name: "the longest of them", value: Math.max(...inside), unit: "ms", repetitions: inside.length },
+    figureOf("from sending to using, the running step included", "ms", samplesOf(around)),
+    figureOf("tokens a second undisturbed", "1/s", samplesOf(undisturbed)),
+    ...(disturbed.length === 0
+      ? []
+      : [figureOf(`tokens a second with new weights every ${BETWEEN_MS} ms`, "1/s", samplesOf(disturbed))]),
+  ];
+  return measured;
+}).pipe(Effect.scoped, Effect.orDie);
+
+export const bench: Bench = {
+  question: "how long does it take a generator to adopt new weights?",
+  measure: () => Effect.runPromise(measureAdoption),
+};
