@@ -3,7 +3,7 @@
  * update. Each value says what the next stage needs, and every stage tells the bus what became of its groups.
  * Invariants: a group meets exactly one end; a window is consumed exactly once, trained on or not; nothing here waits by polling.
  */
-import { Clock, Effect } from "effect";
+import { Clock, Effect, Semaphore } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { type CreditedBatch, trainedTokens } from "../domain/Batch.ts";
 import type { Version } from "../domain/Episode.ts";
@@ -144,6 +144,8 @@ export const make = Effect.fnUntraced(function* <E, R>(options: FlowOptions<E, R
     }),
   });
 
+  // One window at a time between its values and its update, so that values are always the current critic's.
+  const learning = yield* Semaphore.make(1);
   const creditStage = yield* Stage.flow({
     name: "credit",
     inbox: 1,
@@ -157,6 +159,7 @@ export const make = Effect.fnUntraced(function* <E, R>(options: FlowOptions<E, R
         keptRatio: filtered.keptRatio,
       });
       const nothing: Credited = { ...judged, batch: null, valuesSeconds: 0 };
+      yield* Semaphore.take(learning, 1);
       if (trainedTokens(tokens) === 0) return nothing;
       const [values, valuesSeconds] = yield* seconds(
         config.algorithm.adv_estimator === "gae"
@@ -200,6 +203,7 @@ export const make = Effect.fnUntraced(function* <E, R>(options: FlowOptions<E, R
         }
         yield* bus.emit({ _tag: "Updated", window: window.index, groups: kept, version });
       }
+      yield* Semaphore.release(learning, 1);
       const consumed: Consumed = { ...credited, from, report, updateSeconds, emptyInARow };
       yield* options.close(consumed);
     }),

@@ -7,6 +7,7 @@ import { members } from "../domain/Group.ts";
 import * as Ledger from "../domain/Ledger.ts";
 import type { GeneratorGauges } from "../policy/generation/Policy.ts";
 import type { StageSample } from "../stage/Gauge.ts";
+import * as Gauge from "../stage/Gauge.ts";
 import type { Consumed } from "./Flow.ts";
 import { environmentMetrics, lengthDrift, type Metrics, stalenessMetrics } from "./statistics.ts";
 
@@ -22,22 +23,8 @@ export interface Moment {
 
 const share = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
 
-const stageMetrics = (now: readonly StageSample[], before: readonly StageSample[]): Metrics => {
-  const metrics: Record<string, number> = {};
-  now.forEach((sample, i) => {
-    const busy = sample.busyMs - (before[i]?.busyMs ?? 0);
-    const starved = sample.starvedMs - (before[i]?.starvedMs ?? 0);
-    const blocked = sample.blockedMs - (before[i]?.blockedMs ?? 0);
-    const whole = busy + starved + blocked;
-    metrics[`stage/${sample.name}/busy`] = share(busy, whole);
-    metrics[`stage/${sample.name}/starved`] = share(starved, whole);
-    metrics[`stage/${sample.name}/blocked`] = share(blocked, whole);
-    metrics[`stage/${sample.name}/queue`] = sample.queue;
-    metrics[`stage/${sample.name}/concurrency`] = sample.concurrency;
-    metrics[`stage/${sample.name}/items`] = sample.items;
-  });
-  return metrics;
-};
+const stageMetrics = (now: readonly StageSample[], before: readonly StageSample[]): Metrics =>
+  Object.assign({}, ...now.map((sample, i) => Gauge.metrics(before[i] ?? null, sample)));
 
 const generatorMetrics = (now: GeneratorGauges, before: GeneratorGauges, elapsed: number): Metrics => ({
   "tokens/generated_per_second": share(now.sampledTokens - before.sampledTokens, elapsed),

@@ -206,9 +206,6 @@ export const run = Effect.fn("Training.run")(function* (options: TrainingOptions
       );
       yield* bus.emit({ _tag: "Dropped", groups: cut, reason: "stopped" });
     }
-    if (trainer.val_at_end && reason !== "interrupted" && lastStep > firstStep) {
-      yield* record(lastStep, yield* validate(lastStep));
-    }
     yield* save(lastStep);
     const ended: Ended = { step: lastStep, version, reason, checkpoint };
     return ended;
