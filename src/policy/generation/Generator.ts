@@ -11,7 +11,7 @@ import { PolicyError } from "../../domain/Errors.ts";
 import type { Qwen2Config } from "../model/Architecture.ts";
 import { make as makeThread, type Thread, type ThreadFailure } from "../runtime/Thread.ts";
 import type { BytesOf } from "../tokenizer/ByteDecoder.ts";
-import type { GeneratorProtocol, TokenBytes } from "./Messages.ts";
+import type { GeneratorProtocol, StartRequest, TokenBytes } from "./Messages.ts";
 import { type GeneratorGauges, Policy } from "./Policy.ts";
 
 export interface GeneratorOptions {
@@ -64,6 +64,7 @@ export const tokenBytes = (vocabSize: number, bytesOf: BytesOf): TokenBytes => {
 
 interface Lane {
   readonly thread: Thread<GeneratorProtocol, PolicyError>;
+  readonly port: MessagePort;
   /** Open sequences. */
   load: number;
   version: Version;
@@ -99,8 +100,6 @@ export const make = (options: GeneratorOptions): Effect.Effect<Generator, Policy
     const { config, generation } = options;
     const tokens = tokenBytes(generation.stop.length === 0 ? 0 : config.vocabSize, options.bytesOf);
     const waiters = new Set<Waiter>();
-    const lanes: Lane[] = [];
-    const ports: MessagePort[] = [];
     const scope = yield* Effect.scope;
 
     const common = (): Version => Math.min(...lanes.map(({ version }) => version));
@@ -112,7 +111,9 @@ export const make = (options: GeneratorOptions): Effect.Effect<Generator, Policy
       }
     };
 
-    for (let index = 0; index < options.threads; index++) {
+    const start = Effect.fnUntraced(function* (index: number) {
+      const channel = new MessageChannel();
+      yield* Effect.addFinalizer(() => Effect.sync(() => channel.port2.close()));
       const thread = yield* makeThread<GeneratorProtocol, PolicyError>({
         url: new URL("./worker.ts", import.meta.url),
         name: `generator-${index}`,
@@ -123,30 +124,27 @@ export const make = (options: GeneratorOptions): Effect.Effect<Generator, Policy
         },
         onDeath: (error) => settle(() => true, Effect.fail(error)),
       });
-      lanes.push({ thread, load: 0, version: options.version });
-      const channel = new MessageChannel();
-      ports.push(channel.port2);
-      yield* Effect.addFinalizer(() => Effect.sync(() => channel.port2.close()));
       const buffer = options.parameters.slice().buffer;
-      yield* thread.call(
-        "start",
-        {
-          config,
-          version: options.version,
-          buffer,
-          weights: channel.port1,
-          slots: generation.slots,
-          prefillTokens: generation.prefill_tokens,
-          prefillRows: options.prefillRows ?? DEFAULT_PREFILL_ROWS,
-          prefillPatience: options.prefillPatience ?? DEFAULT_PREFILL_PATIENCE,
-          kvOnUpdate: generation.kv_on_update,
-          stopIds: options.stopIds,
-          stops: generation.stop,
-          tokens,
-        },
-        [channel.port1, buffer],
-      );
-    }
+      const request: StartRequest = {
+        config,
+        version: options.version,
+        buffer,
+        weights: channel.port1,
+        slots: generation.slots,
+        prefillTokens: generation.prefill_tokens,
+        prefillRows: options.prefillRows ?? DEFAULT_PREFILL_ROWS,
+        prefillPatience: options.prefillPatience ?? DEFAULT_PREFILL_PATIENCE,
+        kvOnUpdate: generation.kv_on_update,
+        stopIds: options.stopIds,
+        stops: generation.stop,
+        tokens,
+      };
+      yield* thread.call("start", request, [channel.port1, buffer]);
+      const lane: Lane = { thread, port: channel.port2, load: 0, version: options.version };
+      return lane;
+    });
+    const indices = Array.from({ length: options.threads }, (_, index) => index);
+    const lanes: readonly Lane[] = yield* Effect.forEach(indices, start, { concurrency: "unbounded" });
 
     const homes = new Map<number, { readonly lane: Lane; readonly pin: Version | null }>();
     const pins = new Map<Version, number>();
@@ -183,7 +181,8 @@ export const make = (options: GeneratorOptions): Effect.Effect<Generator, Policy
         lane.load++;
         if (request.pin !== null) yield* pin(request.pin);
       }
-      return yield* home.lane.thread.call("generate", request);
+      // A view would travel with the whole buffer it looks into.
+      return yield* home.lane.thread.call("generate", { ...request, append: request.append.slice() });
     });
 
     const release: Generator["release"] = Effect.fnUntraced(function* (sequence) {
@@ -229,7 +228,7 @@ export const make = (options: GeneratorOptions): Effect.Effect<Generator, Policy
     });
 
     return {
-      ports,
+      ports: lanes.map(({ port }) => port),
       generate,
       release,
       version: Effect.suspend(() => {
