@@ -221,7 +221,7 @@ export class Engine<W> {
   #adopt(): void {
     const version = this.#sets.adopt();
     if (version === undefined) return;
-    this.#scheduler.adopt(version, this.#options.kvOnUpdate === "recompute", (other) => this.#sets.has(other));
+    this.#scheduler.adopt(version, this.#options.kvOnUpdate === "recompute");
     this.#adoptions++;
     this.#adoptionLast = performance.now() - this.#offeredAt;
     this.#adoptionMax = Math.max(this.#adoptionMax, this.#adoptionLast);

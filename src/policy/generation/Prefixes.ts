@@ -1,6 +1,6 @@
 /**
  * The shared prefixes of a generator thread by weights version and ids: which cache row each has and how far it is fed. A new one
- * takes a free row or that of the one needed longest ago. Invariant: a prefix needed by the current plan keeps its row.
+ * takes a free row or that of the one needed longest ago, which old versions' soon are. Invariant: a prefix needed by the current plan keeps its row.
  */
 import type { Version } from "../../domain/Episode.ts";
 import type { Prefix } from "./Plan.ts";
@@ -26,11 +26,6 @@ export class Prefixes {
     const prefix: Prefix = { version, length, row, cached: 0, used: now };
     this.#known.set(name, prefix);
     return prefix;
-  }
-
-  /** Forgets the prefixes of versions that are not held any more. */
-  drop(held: (version: Version) => boolean): void {
-    for (const [name, { version }] of this.#known) if (!held(version)) this.#known.delete(name);
   }
 
   #row(now: number): number | undefined {

@@ -186,9 +186,8 @@ export class Scheduler {
   }
 
   /** From the next plan on, sequences that are not pinned use `version`. With `recompute` their caches start again. */
-  adopt(version: Version, recompute: boolean, held: (version: Version) => boolean): void {
+  adopt(version: Version, recompute: boolean): void {
     this.#newest = version;
-    this.#prefixes.drop(held);
     if (recompute) for (const sequence of this.#sequences.values()) if (sequence.pin === null) sequence.cached = 0;
   }
 

@@ -82,6 +82,15 @@ describe("adoption", () => {
       expect(worst(second.mu, await score(history, 0), history.length - second.ids.length - 1)).toBeLessThan(1e-4);
     }));
 
+  it("with recompute leaves the caches of pinned sequences alone", () =>
+    withModel(async (model) => {
+      const engine: OnnxEngine = engineOn(interrupted(model, { 2: () => offer(engine, 1) }), {
+        kvOnUpdate: "recompute",
+      });
+      await reply(engine, requestOf(0, idsOf(20), { pin: 0 }));
+      expect(engine.gauges()).toMatchObject({ adoptions: 1, refilledTokens: 0, prefilledTokens: 20 });
+    }));
+
   it("refuses a pin to a version that is gone", () =>
     withModel(async (model) => {
       const engine: OnnxEngine = engineOn(model);

@@ -59,6 +59,30 @@ describe("Engine", () => {
       expect(engine.gauges().refilledTokens).toBe(3 * 31);
     }));
 
+  it("moves sequences together when most of their neighbours have gone, without a change in what they sample", () =>
+    withModel(async (model) => {
+      const spans = new Set<number>();
+      const engine = engineOn({
+        ...model,
+        step: (weights, ids, past, pasts) => {
+          spans.add(ids.length);
+          return model.step(weights, ids, past, pasts);
+        },
+      });
+      const prompts = Array.from({ length: 16 }, (_, id) => idsOf(10 + id, id));
+      const stays = (id: number): boolean => id % 5 === 0;
+      const sampled = await Promise.all(
+        prompts.map((prompt, id) => reply(engine, requestOf(id, prompt, { maxTokens: stays(id) ? 40 : 6 }))),
+      );
+      // 0, 5, 10 and 15 stay: first among sixteen rows, then together in eight.
+      expect([...spans]).toEqual([16, 8]);
+      for (const [id, prompt] of prompts.entries())
+        if (stays(id)) expect(await difference(concat(prompt, sampled[id]!.ids), sampled[id]!.mu)).toBeLessThan(1e-4);
+      const after = await reply(engine, requestOf(7, idsOf(5, 70)));
+      const history = concat(prompts[7]!, sampled[7]!.ids, idsOf(5, 70), after.ids);
+      expect(await difference(history, after.mu)).toBeLessThan(1e-4);
+    }));
+
   it("samples the same bits alone and among others", () =>
     withModel(async (model) => {
       const turns = async (others: number): Promise<readonly { ids: Int32Array; mu: Float32Array }[]> => {

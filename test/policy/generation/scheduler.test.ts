@@ -108,7 +108,7 @@ describe("Scheduler", () => {
           } else if (event.kind === "cancel") {
             if (sequence !== undefined && sequence.phase !== "idle" && sequence.cached > 0)
               scheduler.finish(sequence, sequence.cached);
-          } else if (event.kind === "adopt") scheduler.adopt(++version, event.recompute, (other) => other === version);
+          } else if (event.kind === "adopt") scheduler.adopt(++version, event.recompute);
           else driver.step();
         }
         driver.rest();
@@ -165,7 +165,7 @@ describe("Scheduler", () => {
     expect(prefixSteps()).toBe(1);
     driver.request(3, 30, 2, 20);
     expect(prefixSteps()).toBe(0);
-    driver.scheduler.adopt(1, false, (version) => version === 1);
+    driver.scheduler.adopt(1, false);
     driver.request(4, 30, 2, 20);
     expect(prefixSteps()).toBe(1);
   });
