@@ -44,7 +44,7 @@ export class Engine<W> {
   #running: Promise<void> | undefined;
   #failure: EngineFailure | undefined;
   #closing = false;
-  #offeredAt = 0;
+  #offerMs = 0;
   #sampledTokens = 0;
   #prefilledTokens = 0;
   #decodeSteps = 0;
@@ -105,8 +105,9 @@ export class Engine<W> {
 
   /** New weights have arrived; they are adopted before the next step. Throws a RangeError where their size is wrong. */
   offer(version: Version, buffer: ArrayBuffer): void {
-    this.#offeredAt = performance.now();
+    const start = performance.now();
     this.#sets.offer(version, this.#model.weights(version, buffer));
+    this.#offerMs = performance.now() - start;
     if (this.#running === undefined) this.#adopt();
   }
 
@@ -219,11 +220,12 @@ export class Engine<W> {
   }
 
   #adopt(): void {
+    const start = performance.now();
     const version = this.#sets.adopt();
     if (version === undefined) return;
     this.#scheduler.adopt(version, this.#options.kvOnUpdate === "recompute");
     this.#adoptions++;
-    this.#adoptionLast = performance.now() - this.#offeredAt;
+    this.#adoptionLast = this.#offerMs + performance.now() - start;
     this.#adoptionMax = Math.max(this.#adoptionMax, this.#adoptionLast);
     this.#options.onAdopted(version);
   }

@@ -45,7 +45,7 @@ export interface GeneratorGauges {
   readonly refilledTokens: number;
   readonly decodeSteps: number;
   readonly adoptions: number;
-  /** Milliseconds inside the generator thread from seeing new weights to sampling with them, copy included; last and worst. */
+  /** Milliseconds that taking new weights in costs between two steps (the end of a running step not counted); last and worst. */
   readonly adoptionMs: { readonly last: number; readonly max: number };
   readonly busyMs: number;
 }
