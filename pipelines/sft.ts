@@ -69,6 +69,10 @@ export const sft = ({
         excluded: (key: string) => excluded.has(key),
       };
       const episodes = Cloning.demonstrations(demonstrator, sources);
+      if (episodes.length === 0) {
+        const tags = sources.map(({ tag }) => tag).join(", ");
+        return yield* new BadInput({ message: `sft.sources: no demonstration of ${tags} is left to clone` });
+      }
       yield* Console.log(
         `${parameterCount(model.checkpoint.parameters.specs)} parameters, ${model.tokenizer.vocabSize} tokens; ` +
           `${episodes.length} demonstrations of ${sources.map(({ tag }) => tag).join(", ")}`,

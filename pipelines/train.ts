@@ -5,7 +5,7 @@
 import { Effect, Layer } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
-import type { BadInput, EnvironmentError, LearnerError, PolicyError } from "../src/domain/Errors.ts";
+import { BadInput, type EnvironmentError, type LearnerError, type PolicyError } from "../src/domain/Errors.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import * as Checkpoints from "../src/engine/Checkpoints.ts";
 import * as Model from "../src/engine/Model.ts";
@@ -52,7 +52,12 @@ export const train = ({
         trainer: LearnerThread.trainerOptions(config),
         ports: generator.ports,
         ...(resumed === null ? {} : { restore: resumed.path }),
-      });
+      }).pipe(
+        Effect.catchIf(
+          ({ reason }) => reason === "bad_checkpoint",
+          ({ message }) => new BadInput({ message }),
+        ),
+      );
       const pool = yield* Layer.build(Backend.environmentsLayer(config, environments));
 
       yield* Effect.gen(function* () {
@@ -61,7 +66,7 @@ export const train = ({
         const mode = Rollout.training(config, yield* Validation.contentKeys(config));
         const bus = yield* Bus.make();
         const broken = yield* Telemetry.attach(config, folder, bus, resumed?.state.step ?? 0);
-        yield* Effect.raceFirst(
+        yield* Effect.raceAllFirst([
           Training.run({
             config,
             rollout: Backend.rollout(config, current, environments),
@@ -74,7 +79,9 @@ export const train = ({
             resumed: resumed?.state ?? null,
           }),
           broken,
-        );
+          generator.died,
+          learner.died,
+        ]);
       }).pipe(
         Effect.provideService(Policy, generator),
         Effect.provideService(Learner, learner),

@@ -13,9 +13,9 @@ export class PolicyError extends Schema.TaggedError<PolicyError>()("PolicyError"
   message: Schema.String,
 }) {}
 
-/** The learner's thread failed. */
+/** The learner's thread failed; `bad_checkpoint` when the folder it is to go on from cannot be read. */
 export class LearnerError extends Schema.TaggedError<LearnerError>()("LearnerError", {
-  reason: Schema.Literals(["thread_died", "session_failed", "not_finite"]),
+  reason: Schema.Literals(["thread_died", "session_failed", "not_finite", "bad_checkpoint"]),
   message: Schema.String,
 }) {}
 

@@ -7,7 +7,7 @@ import { Clock, Effect, Semaphore } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { type CreditedBatch, trainedTokens } from "../domain/Batch.ts";
 import type { Version } from "../domain/Episode.ts";
-import { type Group, groupTokens, isFailed, type Prompt, type ScoredWindow, type Window } from "../domain/Group.ts";
+import { type Group, groupTokens, isFailed, type Prompt, type ScoredWindow } from "../domain/Group.ts";
 import * as Filter from "../filtering/filter.ts";
 import { collate } from "../learner/collate.ts";
 import { credit } from "../learner/credit.ts";
@@ -23,13 +23,13 @@ import * as Stage from "../stage/Stage.ts";
 import * as WindowAssembler from "../stage/WindowAssembler.ts";
 
 interface Scored {
-  readonly window: Window;
+  readonly window: WindowAssembler.Assembled;
   readonly scored: ScoredWindow;
 }
 
 /** A window after the filter's verdict. */
 export interface Judged {
-  readonly window: Window;
+  readonly window: WindowAssembler.Assembled;
   readonly filtered: Filter.Filtered;
 }
 
@@ -79,6 +79,8 @@ export interface FlowOptions<E, R> {
   readonly firstWindow: number;
   /** Empty selections in a row before the first window; more than 0 only on resume. */
   readonly emptyInARow: number;
+  /** Held while a window is consumed, from before its update until its step is closed. */
+  readonly consuming: Semaphore.Semaphore;
   /** Closes a step: records, validates, saves, before the next update starts. */
   readonly close: (consumed: Consumed) => Effect.Effect<void, E, R>;
 }
@@ -123,7 +125,8 @@ export const make = Effect.fnUntraced(function* <E, R>(options: FlowOptions<E, R
     name: "score",
     inbox: 1,
     concurrency: pipeline.score_concurrency,
-    run: (item: Window) => Effect.sync((): Scored => ({ window: item, scored: score(item, config.reward) })),
+    run: (item: WindowAssembler.Assembled) =>
+      Effect.sync((): Scored => ({ window: item, scored: score(item, config.reward) })),
   });
 
   const filter = yield* Stage.flow({
@@ -172,6 +175,7 @@ export const make = Effect.fnUntraced(function* <E, R>(options: FlowOptions<E, R
     }),
   });
 
+  const limit = config.trainer.empty_stop_steps;
   let emptyInARow = options.emptyInARow;
   let version = options.gate.state().made;
   const update = yield* Stage.flow({
@@ -190,6 +194,8 @@ export const make = Effect.fnUntraced(function* <E, R>(options: FlowOptions<E, R
           yield* bus.emit({ _tag: "UpdateSkipped", window: window.index, groups: kept, reason: "nothing was sampled" });
         } else {
           emptyInARow++;
+          // Told first: the end of a window opens admission at once.
+          if (limit > 0 && emptyInARow >= limit) yield* bus.emit({ _tag: "Stopped", reason: "empty_selections" });
           yield* bus.emit({ _tag: "EmptySelection", window: window.index, consecutive: emptyInARow });
         }
       } else {
@@ -206,7 +212,7 @@ export const make = Effect.fnUntraced(function* <E, R>(options: FlowOptions<E, R
       yield* Semaphore.release(learning, 1);
       const consumed: Consumed = { ...credited, from, report, updateSeconds, emptyInARow };
       yield* options.close(consumed);
-    }),
+    }, options.consuming.withPermit),
   });
 
   return { rollout, window, score: scored, filter, credit: creditStage, update };

@@ -3,7 +3,7 @@
  * and checkpoints. A folder that cannot be written is bad input, said before anything else starts.
  */
 import { access, appendFile, constants, mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { DateTime, Effect } from "effect";
 import { BadInput } from "../domain/Errors.ts";
 
@@ -63,9 +63,8 @@ export const create = Effect.fnUntraced(function* (dir: string, name: string, re
 /** An existing folder to go on in. Fails with BadInput when it is not a run's folder or cannot be written. */
 export const open = Effect.fnUntraced(function* (path: string) {
   const folder = layout(path);
-  yield* attempt("resume, no resolved config in", dirname(join(path, "config.yaml")), () =>
-    access(join(path, "config.yaml"), constants.R_OK),
-  );
+  const written = join(path, "config.yaml");
+  yield* attempt("resume from", written, () => access(written, constants.R_OK));
   yield* attempt("write to", path, () => access(path, constants.W_OK));
   return folder;
 });

@@ -4,7 +4,7 @@
  * Invariants: the ledger balances at every step; a checkpoint is a step boundary; a stop drops only what it cannot finish, and the
  * dropped seeds are issued again by the run that resumes.
  */
-import { Clock, Effect, HashMap, Result } from "effect";
+import { Clock, Effect, HashMap, Result, Semaphore } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { trainedTokens } from "../domain/Batch.ts";
 import type { Version } from "../domain/Episode.ts";
@@ -80,35 +80,41 @@ export const run = Effect.fn("Training.run")(function* (options: TrainingOptions
   const gate = yield* Gate.make(Admission.start(rulesOf(config), { consumed: firstStep, version }));
   bus.observe((event: Event) => {
     ledger = Ledger.observe(ledger, event);
-    gate.observe(event);
+    if (event._tag === "Updated") version = event.version;
     if (event._tag === "Stopped" && event.reason !== "deadline") reason = event.reason;
+    gate.observe(event);
   });
 
   let seeds = resumed?.seeds ?? Seeds.initial;
+  // Groups of windows not yet consumed, whatever has become of them: a window is whole again only with all of its groups.
+  const outstanding = new Set<number>();
+  const { env_groups, group_size } = config.es_manager.train;
+  const closeBarrier = Effect.suspend(() => {
+    const missing = (env_groups - (gate.state().admitted % env_groups)) % env_groups;
+    return options.barrier === null ? Effect.void : options.barrier.forgo(missing * group_size);
+  });
   const admit = Effect.gen(function* () {
-    const { number, window } = yield* gate.admit;
-    const { env_groups, group_size } = config.es_manager.train;
+    const { number, window } = yield* Effect.tapError(gate.admit, () => closeBarrier);
     if (options.barrier !== null && number % env_groups === 0) yield* options.barrier.expect(env_groups * group_size);
     const [prompt, rest]: readonly [Prompt, Seeds.SeedState] = Seeds.next(config.es_manager.train, seeds, version);
     seeds = rest;
+    outstanding.add(prompt.group);
     yield* bus.emit({ _tag: "Admitted", group: prompt.group, window });
     return prompt;
   });
+
+  const inFlight = () => [...HashMap.entries(ledger.inFlight)].map(([group, tokens]) => ({ group, tokens }));
 
   let checkpoint: string | null = null;
   let savedStep = resumed?.step ?? -1;
   let emptyInARow = resumed?.emptyInARow ?? 0;
   const save = Effect.fnUntraced(function* (step: number) {
     if (savedStep === step) return;
-    const inFlight = [...HashMap.entries(ledger.inFlight)].map(([group, tokens]) => ({ group, tokens }));
-    const books = Ledger.observe(ledger, { _tag: "Dropped", groups: inFlight, reason: "stopped" });
+    const books = Ledger.observe(ledger, { _tag: "Dropped", groups: inFlight(), reason: "stopped" });
     const state: Checkpoints.RunState = {
       step,
       version,
-      seeds: Seeds.giveBack(
-        seeds,
-        inFlight.map(({ group }) => group),
-      ),
+      seeds: Seeds.giveBack(seeds, [...outstanding]),
       emptyInARow,
       ledger: { groups: books.groups, tokens: books.tokens },
       seconds: seconds(),
@@ -119,7 +125,7 @@ export const run = Effect.fn("Training.run")(function* (options: TrainingOptions
   });
 
   let round = 0;
-  const validate = Effect.fnUntraced(function* (step: number) {
+  const test = Effect.fnUntraced(function* (step: number) {
     const begun = seconds();
     yield* services.policy.awaitVersion(version);
     const { groups, metrics } = yield* Validation.play(config, options.rollout, firstStep + round);
@@ -128,6 +134,9 @@ export const run = Effect.fn("Training.run")(function* (options: TrainingOptions
     yield* Trajectories.append(folder, { step, split: "val" }, groups, trainer.trajectories_per_step);
     return { ...metrics, "timing_s/testing": seconds() - begun };
   });
+  /** Validation metrics; none once a stop is asked for. */
+  const validate = (step: number) =>
+    Effect.raceFirst(Effect.as(options.stop.requested, {} satisfies StepRecord.Metrics), test(step));
   const record = (step: number, metrics: StepRecord.Metrics) =>
     Effect.flatMap(Clock.currentTimeMillis, (time) => bus.record({ step, time, metrics }));
 
@@ -143,26 +152,25 @@ export const run = Effect.fn("Training.run")(function* (options: TrainingOptions
     return now;
   });
 
+  const consuming = yield* Semaphore.make(1);
   let lastStep = firstStep;
   const close = Effect.fnUntraced(function* (consumed: Flow.Consumed) {
     const step = consumed.window.index + 1;
     lastStep = step;
+    for (const group of consumed.window.filled) outstanding.delete(group);
     emptyInARow = consumed.emptyInARow;
-    version = consumed.report?.version ?? version;
     if (consumed.batch !== null) trained += trainedTokens(consumed.batch);
     const balanced = Ledger.assertBalanced(ledger);
     if (Result.isFailure(balanced)) return yield* Effect.die(balanced.failure);
     const now = yield* moment;
     const metrics = StepRecord.make(consumed, version, ledger, now, before);
     before = now;
-    const isLast = step === trainer.total_training_steps;
-    const validated = due(trainer.test_freq, step) && consumed.report !== null && !isLast ? yield* validate(step) : {};
-    yield* record(step, { ...metrics, ...validated });
+    const tested =
+      (due(trainer.test_freq, step) && consumed.report !== null) ||
+      (trainer.val_at_end && Admission.isLast(gate.state(), step));
+    yield* record(step, { ...metrics, ...(tested ? yield* validate(step) : {}) });
     yield* Trajectories.append(folder, { step, split: "train" }, consumed.window.groups, trainer.trajectories_per_step);
-    if (due(trainer.save_freq, step) && !isLast) yield* save(step);
-    if (trainer.empty_stop_steps > 0 && consumed.emptyInARow >= trainer.empty_stop_steps) {
-      yield* bus.emit({ _tag: "Stopped", reason: "empty_selections" });
-    }
+    if (due(trainer.save_freq, step)) yield* save(step);
   });
 
   const flow = yield* Flow.make({
@@ -174,6 +182,7 @@ export const run = Effect.fn("Training.run")(function* (options: TrainingOptions
     gate,
     firstWindow: firstStep,
     emptyInARow,
+    consuming,
     close,
   });
   const dials = [flow.rollout, flow.window, flow.score, flow.filter, flow.credit, flow.update, ...services.dials];
@@ -192,20 +201,16 @@ export const run = Effect.fn("Training.run")(function* (options: TrainingOptions
     yield* bus.emit({ _tag: "Stopped", reason: "interrupted" });
     yield* Effect.sleep(config.pipeline.stop_deadline_ms);
     yield* bus.emit({ _tag: "Stopped", reason: "deadline" });
+    // The cut falls on a step boundary: an update that has begun is not half forgotten.
+    yield* consuming.take(1);
   });
 
   const program = Effect.gen(function* () {
     if (trainer.val_before_train && resumed === null) yield* record(0, yield* validate(0));
     before = yield* moment;
     yield* Effect.raceFirst(line, interrupted);
-    const cut = [...HashMap.entries(ledger.inFlight)].map(([group, tokens]) => ({ group, tokens }));
-    if (cut.length > 0) {
-      seeds = Seeds.giveBack(
-        seeds,
-        cut.map(({ group }) => group),
-      );
-      yield* bus.emit({ _tag: "Dropped", groups: cut, reason: "stopped" });
-    }
+    const cut = inFlight();
+    if (cut.length > 0) yield* bus.emit({ _tag: "Dropped", groups: cut, reason: "stopped" });
     yield* save(lastStep);
     const ended: Ended = { step: lastStep, version, reason, checkpoint };
     return ended;

@@ -41,11 +41,13 @@ export const trainerOptions = (config: RunConfig): TrainerOptions => ({
   critic: config.critic,
 });
 
+const reasonOf = (failure: ThreadFailure): LearnerError["reason"] => {
+  if (failure.reason === "thread_died") return "thread_died";
+  return failure.code === "bad_checkpoint" ? "bad_checkpoint" : "session_failed";
+};
+
 const learnerError = (failure: ThreadFailure): LearnerError =>
-  new LearnerError({
-    reason: failure.reason === "thread_died" ? "thread_died" : "session_failed",
-    message: failure.message,
-  });
+  new LearnerError({ reason: reasonOf(failure), message: failure.message });
 
 /** Fails with LearnerError when the thread dies, a session refuses, or `restore` cannot be read. */
 export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread, LearnerError, Scope.Scope> =>

@@ -4,11 +4,13 @@
  */
 import { Effect } from "effect";
 import type { Version } from "../domain/Episode.ts";
+import type { Qwen2Config } from "../policy/model/Architecture.ts";
+import { CheckpointError } from "../policy/model/checkpoint/CheckpointError.ts";
 import { CallError, serve } from "../policy/runtime/serve.ts";
 import { restoreTrainer, saveTrainer } from "./checkpoint.ts";
 import { Mailbox } from "./Mailbox.ts";
 import type { LearnerProtocol, StartRequest } from "./protocol.ts";
-import { Trainer } from "./Trainer.ts";
+import { type Restored, Trainer } from "./Trainer.ts";
 
 interface Started {
   readonly trainer: Trainer;
@@ -29,10 +31,14 @@ const inOrder = <A>(work: () => Promise<A>): Promise<A> => {
   return mine;
 };
 
+const restore = (folder: string, config: Qwen2Config): Promise<Restored> =>
+  Effect.runPromise(restoreTrainer(folder, config)).catch((error) => {
+    throw error instanceof CheckpointError ? new CallError("bad_checkpoint", error.message) : error;
+  });
+
 const start = async (request: StartRequest): Promise<Version> => {
   const { config, parameters } = request.checkpoint;
-  const restored =
-    request.restore === null ? undefined : await Effect.runPromise(restoreTrainer(request.restore, config));
+  const restored = request.restore === null ? undefined : await restore(request.restore, config);
   const trainer = await Trainer.open(config, parameters, request.options, restored);
   started = { trainer, request, mailboxes: request.ports.map((port) => new Mailbox(port)) };
   return trainer.state.version;

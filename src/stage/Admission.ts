@@ -66,6 +66,10 @@ export const decide = ({ rules, admitted, consumed, made, adopted, stopped }: Ad
     : { _tag: "Wait", window, consumed: needed, version };
 };
 
+/** Whether no window after the first `consumed` ones will be whole. */
+export const isLast = ({ rules, admitted, stopped }: Admission, consumed: number): boolean =>
+  consumed >= rules.windows || (stopped && admitted < (consumed + 1) * rules.groups);
+
 export const observe = (state: Admission, event: Event): Admission => {
   switch (event._tag) {
     case "Admitted":

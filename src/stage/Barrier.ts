@@ -11,6 +11,8 @@ import type * as Stage from "./Stage.ts";
 export interface Barrier {
   /** So many more episodes will take part; told before the first of them starts. */
   readonly expect: (episodes: number) => Effect.Effect<void>;
+  /** So many of the expected episodes will never start. */
+  readonly forgo: (episodes: number) => Effect.Effect<void>;
   /** Runs one expected episode and counts it out when it ends in any way. */
   readonly member: <A, E, R>(episode: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>;
   /** Suspends until all live episodes have arrived. */
@@ -26,19 +28,18 @@ export const make: Effect.Effect<Barrier> = Effect.sync(() => {
     waiting = new Set();
     for (const resume of turn) resume(Effect.void);
   };
+  const leave = (episodes: number): Effect.Effect<void> =>
+    Effect.sync(() => {
+      live -= episodes;
+      openIfComplete();
+    });
   return {
     expect: (episodes) =>
       Effect.sync(() => {
         live += episodes;
       }),
-    member: (episode) =>
-      Effect.ensuring(
-        episode,
-        Effect.sync(() => {
-          live--;
-          openIfComplete();
-        }),
-      ),
+    forgo: leave,
+    member: (episode) => Effect.ensuring(episode, leave(1)),
     arrive: Effect.callback<void>((resume) => {
       waiting.add(resume);
       openIfComplete();

@@ -22,17 +22,23 @@ export interface WindowAssembler {
   readonly held: readonly Group[];
 }
 
+/** A window, and the numbers of all groups that filled it, failed ones included. */
+export interface Assembled extends Window {
+  readonly filled: readonly number[];
+}
+
 export const start = (order: Order, size: number, next = 0): WindowAssembler => ({ order, size, next, held: [] });
 
 /** One more finished group, and the windows that it completes. */
 export const observe = (
   state: WindowAssembler,
   group: Group,
-): { readonly state: WindowAssembler; readonly windows: readonly Window[] } => {
-  const windows: Window[] = [];
+): { readonly state: WindowAssembler; readonly windows: readonly Assembled[] } => {
+  const windows: Assembled[] = [];
   let current: WindowAssembler = { ...state, held: [...state.held, group] };
   for (let members = complete(current); members !== null; members = complete(current)) {
-    windows.push({ index: current.next, groups: usable(members) });
+    const filled = members.map(({ prompt }) => prompt.group);
+    windows.push({ index: current.next, groups: usable(members), filled });
     const taken = new Set(members);
     current = { ...current, next: current.next + 1, held: current.held.filter((held) => !taken.has(held)) };
   }

@@ -105,7 +105,7 @@ layer(Layer.empty)("the learner's thread", (it) => {
   it.effect("fails with a typed error when there is nothing to restore", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(start({ restore: "/nowhere" }));
-      expect([error._tag, error.reason]).toEqual(["LearnerError", "session_failed"]);
+      expect([error._tag, error.reason]).toEqual(["LearnerError", "bad_checkpoint"]);
       expect(error.message).toContain("learner.json");
     }),
   );

@@ -1,0 +1,294 @@
+/**
+ * A whole run over fakes: a policy and environments that act by a fate per episode, and a learner that counts versions. All time is the
+ * test clock's, so that latencies are exact and a run that waits for nothing is found.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Effect, Fiber, Latch, Result } from "effect";
+import { TestClock } from "effect/testing";
+import { decode } from "../../src/config/decode.ts";
+import { RunConfig } from "../../src/config/RunConfig.ts";
+import { merge, type Tree } from "../../src/config/Tree.ts";
+import type { CreditedBatch } from "../../src/domain/Batch.ts";
+import type { Version } from "../../src/domain/Episode.ts";
+import type { LearnerError } from "../../src/domain/Errors.ts";
+import type { Event, StepRecord } from "../../src/domain/Event.ts";
+import * as Ledger from "../../src/domain/Ledger.ts";
+import * as Checkpoints from "../../src/engine/Checkpoints.ts";
+import * as RunFolder from "../../src/engine/RunFolder.ts";
+import * as Services from "../../src/engine/Services.ts";
+import type { Stop } from "../../src/engine/Stop.ts";
+import * as Training from "../../src/engine/Training.ts";
+import { Environments, type View } from "../../src/envs/Environments.ts";
+import { StepPool } from "../../src/envs/pool/StepPool.ts";
+import { Learner } from "../../src/learner/Learner.ts";
+import { type GenerateRequest, type GeneratorGauges, Policy } from "../../src/policy/generation/Policy.ts";
+import * as Rollout from "../../src/rollout/Rollout.ts";
+import * as Barrier from "../../src/stage/Barrier.ts";
+import * as Bus from "../../src/stage/Bus.ts";
+import * as Stage from "../../src/stage/Stage.ts";
+import { rollout, sampled } from "../rollout/fakes.ts";
+
+const base: Tree = {
+  trainer: {
+    total_training_steps: 4,
+    test_freq: 0,
+    val_before_train: false,
+    val_at_end: false,
+    save_freq: 0,
+    empty_stop_steps: 0,
+    trajectories_per_step: 0,
+  },
+  pipeline: { mode: "sync", stall_ms: 1_000_000_000, stop_deadline_ms: 1_000_000 },
+  es_manager: {
+    train: { env_groups: 2, group_size: 2, tags: ["Reach"], n_groups: [2], seed: 100 },
+    val: { env_groups: 2, group_size: 1, tags: ["Reach"], n_groups: [2] },
+  },
+  generation: { slots: 8 },
+  algorithm: { adv_estimator: "grpo" },
+  metrics: { console: "off", sample_ms: 1_000_000_000 },
+};
+
+/** A run file of a small run, `changes` laid over it. */
+export const configOf = (changes: Tree = {}): RunConfig => Result.getOrThrow(decode(RunConfig, merge(base, changes)));
+
+/** What becomes of an episode: after how many turns it ends, and how; a crash is the environment's. */
+export interface Fate {
+  readonly turns: number;
+  readonly end: "success" | "miss" | "crash";
+  /** Milliseconds of each reply and of each step. */
+  readonly replyMs?: number;
+  readonly stepMs?: number;
+}
+
+export type Fates = (group: number, member: number) => Fate;
+
+/** Every group has one success and one miss, so that the filter keeps it. */
+export const mixed: Fates = (_, member) => ({ turns: 1, end: member === 0 ? "success" : "miss", replyMs: 1 });
+/** No group has a variance: under `include_zero: false` the filter keeps none. */
+export const alike: Fates = () => ({ turns: 1, end: "miss", replyMs: 1 });
+export const dropAlike: Tree = { include_zero: false };
+
+export interface Reply {
+  readonly group: number;
+  readonly member: number;
+  readonly turn: number;
+  readonly validation: boolean;
+  readonly asked: number;
+  readonly served: number;
+  readonly version: Version;
+}
+
+const validationHalf = 2 ** 31;
+const gauges = (version: Version): GeneratorGauges => ({
+  version,
+  slots: 8,
+  active: 0,
+  idle: 0,
+  waiting: 0,
+  sampledTokens: 0,
+  prefilledTokens: 0,
+  refilledTokens: 0,
+  decodeSteps: 0,
+  adoptions: 0,
+  adoptionMs: { last: 0, max: 0 },
+  busyMs: 0,
+});
+
+export interface Options {
+  readonly config: RunConfig;
+  readonly fates?: Fates;
+  /** Milliseconds of an update, and from its end to the generators' adoption. */
+  readonly updateMs?: number;
+  readonly adoptMs?: number;
+  /** Fails the update of this number (from 1) of this start of the run. */
+  readonly failUpdate?: { readonly at: number; readonly error: LearnerError };
+  readonly folder: RunFolder.RunFolder;
+  readonly resumed?: Checkpoints.RunState | null;
+  /** Told every event, with what the run may do in answer. */
+  readonly onEvent?: (event: Event, stop: () => void) => void;
+}
+
+export interface Observed {
+  readonly ended: Training.Ended;
+  readonly events: readonly Event[];
+  readonly records: readonly StepRecord[];
+  readonly replies: readonly Reply[];
+  readonly batches: readonly CreditedBatch[];
+  readonly released: readonly number[];
+  /** The books of this start of the run. */
+  readonly ledger: Ledger.Ledger;
+}
+
+const viewOf = (seed: number, turn: number): View => ({
+  state: { seed, turn },
+  observation: `turn ${turn}`,
+  compact: `${turn}`,
+  actions: ["Right"],
+  contentKey: `${seed}`,
+});
+
+/** Runs training over fakes to its end. */
+export const train = (options: Options) =>
+  Effect.gen(function* () {
+    const { config, folder, resumed = null, fates = mixed, updateMs = 0, adoptMs = 0 } = options;
+    const scope = yield* Effect.scope;
+    const now = yield* Effect.clockWith((clock) => Effect.succeed(() => clock.currentTimeMillisUnsafe()));
+    const fateOf = (family: number, member: number): Fate =>
+      family < validationHalf ? fates(family, member) : { turns: 1, end: "success", replyMs: 1 };
+
+    let made: Version = resumed?.version ?? 0;
+    let adopted = made;
+    const news = Latch.makeUnsafe(false);
+    const awaitVersion = (version: Version): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (adopted >= version) return Effect.void;
+        news.closeUnsafe();
+        return Effect.andThen(news.await, awaitVersion(version));
+      });
+
+    const replies: Reply[] = [];
+    const released: number[] = [];
+    const generate = Effect.fnUntraced(function* ({ key, pin }: GenerateRequest) {
+      const [family, member, turn] = [key.counters[0]!, key.counters[1]!, key.counters[2]!];
+      const asked = now();
+      const version = pin ?? adopted;
+      yield* Effect.sleep(fateOf(family, member).replyMs ?? 0);
+      const validation = family >= validationHalf;
+      replies.push({ group: family, member, turn, validation, asked, served: now(), version });
+      const reply = sampled("<answer>Right</answer>");
+      return { ...reply, versions: reply.versions.fill(version) };
+    });
+    const policy = Policy.of({
+      generate,
+      release: (sequence) => Effect.sync(() => void released.push(sequence)),
+      version: Effect.sync(() => adopted),
+      awaitVersion,
+      hold: Effect.sync(() => adopted),
+      gauges: Effect.sync(() => gauges(adopted)),
+    });
+
+    const environments = Environments.of({
+      reset: ({ instance }) => Effect.succeed(viewOf(instance.seed, 0)),
+      step: Effect.fnUntraced(function* ({ state, noise }) {
+        const { seed, turn } = state as { readonly seed: number; readonly turn: number };
+        const { turns, end, stepMs = 0 } = fateOf(noise.counters[0]!, noise.counters[1]!);
+        yield* Effect.sleep(stepMs);
+        const terminated = turn + 1 >= turns;
+        if (terminated && end === "crash") {
+          return yield* Effect.fail({ _tag: "StepFailure", reason: "step_error", message: "crash" } as const);
+        }
+        const success = terminated && end === "success";
+        const result = { executed: 1, reward: success ? 1 : 0, terminated, truncated: false, success, info: {} };
+        return { ...result, view: viewOf(seed, turn + 1) };
+      }),
+    });
+    const step = yield* Stage.service({ name: "step", concurrency: 8, run: () => Effect.void });
+
+    const batches: CreditedBatch[] = [];
+    const learner = Learner.of({
+      values: (batch) => Effect.succeed(new Float32Array(batch.ids.length)),
+      update: Effect.fnUntraced(function* (batch) {
+        batches.push(batch);
+        yield* Effect.sleep(updateMs);
+        if (options.failUpdate?.at === batches.length) return yield* options.failUpdate.error;
+        const version = ++made;
+        const adopt = Effect.sync(() => {
+          adopted = version;
+          news.openUnsafe();
+        });
+        if (adoptMs === 0) yield* adopt;
+        else yield* Effect.forkIn(Effect.delay(adopt, adoptMs), scope);
+        return { version, metrics: {}, seconds: {} };
+      }),
+      save: () => Effect.void,
+      version: Effect.sync(() => made),
+    });
+
+    const barrier = config.pipeline.mode === "lockstep" ? yield* Barrier.make : null;
+    const bus = yield* Bus.make();
+    const events: Event[] = [];
+    const records: StepRecord[] = [];
+    let asked = false;
+    const requested = Latch.makeUnsafe(false);
+    const stop: Stop = { requested: requested.await, request: Effect.sync(() => void requested.openUnsafe()) };
+    let ledger = Ledger.empty;
+    bus.observe((event) => {
+      events.push(event);
+      ledger = Ledger.observe(ledger, event);
+      Result.getOrThrow(Ledger.assertBalanced(ledger));
+      options.onEvent?.(event, () => {
+        if (!asked) requested.openUnsafe();
+        asked = true;
+      });
+    });
+    yield* Effect.forkIn(Effect.forever(Effect.map(bus.records, (record) => void records.push(record))), scope);
+    const ended = yield* Effect.gen(function* () {
+      const services = yield* Services.make(config, barrier);
+      const mode = Rollout.training(config, new Set());
+      return yield* Training.run({
+        config,
+        rollout: rollout({ ...config.rollout, enable_think: false }),
+        mode: barrier === null ? mode : { ...mode, around: barrier.member },
+        services,
+        barrier,
+        folder,
+        bus,
+        stop,
+        resumed,
+      });
+    }).pipe(
+      Effect.provideService(Policy, policy),
+      Effect.provideService(Environments, environments),
+      Effect.provideService(StepPool, StepPool.of({ ...step, lostThreads: () => 0 })),
+      Effect.provideService(Learner, learner),
+    );
+    const observed: Observed = { ended, events, records, replies, batches, released, ledger };
+    return observed;
+  });
+
+export const temporaryFolder = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "millrace-"))),
+  (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true })),
+);
+
+export const runFolder = Effect.flatMap(temporaryFolder, (dir) => RunFolder.create(dir, "test", "{}\n"));
+
+/** Goes on from the newest checkpoint of `folder`. */
+export const resume = Effect.fnUntraced(function* (options: Options) {
+  const { state } = yield* Checkpoints.latest(options.folder.checkpoints);
+  return yield* train({ ...options, resumed: state });
+});
+
+const turnOfTheLoop = Effect.callback<void>((resume) => void setImmediate(() => resume(Effect.void)));
+
+/** Longest run, in virtual milliseconds; one that takes longer waits for nothing. */
+const deadlocked = 20_000;
+
+/** Runs a program on a test clock that is advanced until it ends; one that never ends is a defect. */
+export const virtually = <A, E>(program: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.forkChild(program, { startImmediately: true });
+    for (let ms = 0; fiber.pollUnsafe() === undefined; ms++) {
+      if (ms > deadlocked) return yield* Effect.die(new Error(`nothing ends this run (${deadlocked} ms)`));
+      yield* TestClock.adjust(1);
+      yield* turnOfTheLoop;
+    }
+    return yield* Fiber.join(fiber);
+  }).pipe(Effect.provide(TestClock.layer()));
+
+export const eventsOf = <Tag extends Event["_tag"]>(events: readonly Event[], tag: Tag) =>
+  events.filter((event): event is Extract<Event, { readonly _tag: Tag }> => event._tag === tag);
+
+/** Of each event, how many windows had been consumed when it came. */
+export const consumedAt = (events: readonly Event[]): readonly number[] => {
+  let consumed = 0;
+  return events.map(({ _tag }) =>
+    _tag === "Updated" || _tag === "EmptySelection" || _tag === "UpdateSkipped" ? consumed++ : consumed,
+  );
+};
+
+/** A run of its own folder, from its first step to its end, in virtual time. */
+export const observed = (options: Omit<Options, "folder">) =>
+  virtually(Effect.scoped(Effect.flatMap(runFolder, (folder) => train({ ...options, folder }))));

@@ -1,0 +1,171 @@
+import { Effect } from "effect";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  configOf,
+  consumedAt,
+  dropAlike,
+  eventsOf,
+  type Fate,
+  type Fates,
+  observed,
+  resume,
+  runFolder,
+  train,
+  virtually,
+} from "./fakes.ts";
+
+const fate: fc.Arbitrary<Fate> = fc.record({
+  turns: fc.integer({ min: 1, max: 3 }),
+  end: fc.constantFrom("success", "miss", "miss", "crash"),
+  replyMs: fc.integer({ min: 0, max: 12 }),
+  stepMs: fc.integer({ min: 0, max: 12 }),
+});
+
+const shape = fc.record({
+  mode: fc.constantFrom("lockstep", "sync", "async"),
+  window_order: fc.constantFrom("admission", "completion"),
+  max_staleness: fc.integer({ min: 0, max: 3 }),
+  env_groups: fc.integer({ min: 1, max: 3 }),
+  group_size: fc.integer({ min: 1, max: 3 }),
+  rollout_concurrency: fc.integer({ min: 1, max: 5 }),
+  inbox: fc.integer({ min: 1, max: 2 }),
+  slots: fc.integer({ min: 1, max: 6 }),
+  windows: fc.integer({ min: 1, max: 5 }),
+  updateMs: fc.integer({ min: 0, max: 30 }),
+  adoptMs: fc.integer({ min: 0, max: 10 }),
+  save_freq: fc.integer({ min: 0, max: 2 }),
+  fates: fc.array(fate, { minLength: 1, maxLength: 7 }),
+});
+type Shape = typeof shape extends fc.Arbitrary<infer A> ? A : never;
+
+const configOfShape = ({ mode, window_order, max_staleness, rollout_concurrency, inbox, ...shape }: Shape) =>
+  configOf({
+    pipeline: { mode, window_order, max_staleness, rollout_concurrency, inbox },
+    es_manager: {
+      train: { env_groups: shape.env_groups, group_size: shape.group_size, n_groups: [shape.env_groups] },
+    },
+    generation: { slots: shape.slots },
+    trainer: { total_training_steps: shape.windows, save_freq: shape.save_freq, max_checkpoints: 10 },
+    filter: dropAlike,
+  });
+
+const fatesOf =
+  ({ fates }: Shape): Fates =>
+  (group, member) =>
+    fates[(group * 3 + member) % fates.length]!;
+
+describe("a run over random outcomes, latencies and shapes", () => {
+  it("consumes every window exactly once, and its books balance at every event", () =>
+    fc.assert(
+      fc.asyncProperty(shape, async (shape) => {
+        const { updateMs, adoptMs, windows, env_groups } = shape;
+        const run = await Effect.runPromise(
+          observed({ config: configOfShape(shape), fates: fatesOf(shape), updateMs, adoptMs }),
+        );
+        // The books themselves are asserted by the harness, at every event.
+        expect(run.ended).toMatchObject({ step: windows, reason: "complete", version: run.batches.length });
+        expect(run.records.map(({ step }) => step)).toEqual(Array.from({ length: windows }, (_, i) => i + 1));
+        const { admitted, trained, filtered, failed, dropped } = run.ledger.groups;
+        expect([admitted, trained + filtered + failed, dropped]).toEqual([windows * env_groups, admitted, 0]);
+        const admissions = eventsOf(run.events, "Admitted").map(({ group }) => group);
+        expect(admissions).toEqual(Array.from({ length: windows * env_groups }, (_, group) => group));
+        expect(run.released.length).toBe(new Set(run.replies.map(({ group, member }) => `${group} ${member}`)).size);
+
+        const lead = shape.mode === "async" ? shape.max_staleness : 0;
+        const consumed = consumedAt(run.events);
+        run.events.forEach((event, i) => {
+          if (event._tag === "Admitted") expect(event.window - consumed[i]!).toBeLessThanOrEqual(lead);
+        });
+        if (lead === 0) {
+          for (const { metrics } of run.records) expect(metrics["staleness/max"]).toBe(0);
+        }
+      }),
+      { numRuns: 120, seed: 1 },
+    ));
+
+  it("goes on after a stop at any moment, and consumes the rest of its windows", () =>
+    fc.assert(
+      fc.asyncProperty(
+        shape,
+        fc.integer({ min: 1, max: 60 }),
+        fc.constantFrom(0, 5, 1000),
+        async (shape, stopAt, stop_deadline_ms) => {
+          const config = configOfShape(shape);
+          const { updateMs, adoptMs, windows, env_groups } = shape;
+          const options = {
+            config: { ...config, pipeline: { ...config.pipeline, stop_deadline_ms } },
+            fates: fatesOf(shape),
+            updateMs,
+            adoptMs,
+          };
+          const trained: number[] = [];
+          const ended = await Effect.runPromise(
+            virtually(
+              Effect.scoped(
+                Effect.gen(function* () {
+                  const folder = yield* runFolder;
+                  let seen = 0;
+                  const first = yield* train({
+                    ...options,
+                    folder,
+                    onEvent: (_, stop) => {
+                      if (++seen === stopAt) stop();
+                    },
+                  });
+                  trained.push(...first.batches.flatMap(({ groups }) => [...new Set(groups)]));
+                  if (first.ended.step === windows) return first.ended;
+                  const second = yield* resume({ ...options, folder });
+                  trained.push(...second.batches.flatMap(({ groups }) => [...new Set(groups)]));
+                  const steps = [...first.records, ...second.records].map(({ step }) => step);
+                  expect(steps).toEqual(Array.from({ length: windows }, (_, i) => i + 1));
+                  return second.ended;
+                }),
+              ),
+            ),
+          );
+          expect(ended).toMatchObject({ step: windows });
+          // No group is trained on twice, and none is made up: every number is one of the run's own.
+          expect(new Set(trained).size).toBe(trained.length);
+          if (shape.window_order === "admission") expect(Math.max(-1, ...trained)).toBeLessThan(windows * env_groups);
+        },
+      ),
+      { numRuns: 120, seed: 1 },
+    ));
+
+  it("goes on from a checkpoint that was written while others were in flight", () =>
+    fc.assert(
+      fc.asyncProperty(shape, async (shape) => {
+        const config = configOfShape({ ...shape, save_freq: 1, windows: shape.windows + 1 });
+        const { updateMs, adoptMs, windows } = shape;
+        const options = { config, fates: fatesOf(shape), updateMs, adoptMs };
+        await Effect.runPromise(
+          virtually(
+            Effect.scoped(
+              Effect.gen(function* () {
+                const folder = yield* runFolder;
+                // The process ends at once after this checkpoint: nothing drains.
+                const at = 1 + (shape.updateMs % windows);
+                const killed = yield* Effect.exit(
+                  train({
+                    ...options,
+                    folder,
+                    onEvent: (event) => {
+                      if (event._tag === "CheckpointWritten" && event.step === at) throw new Error("killed");
+                    },
+                  }),
+                );
+                expect(killed._tag).toBe("Failure");
+                const { ended, records } = yield* resume({ ...options, folder });
+                expect(ended).toMatchObject({ step: windows + 1, reason: "complete" });
+                expect(records.map(({ step }) => step)).toEqual(
+                  Array.from({ length: windows + 1 - at }, (_, i) => at + i + 1),
+                );
+              }),
+            ),
+          ),
+        );
+      }),
+      { numRuns: 60, seed: 1 },
+    ));
+});

@@ -1,0 +1,126 @@
+import { describe, it } from "@effect/vitest";
+import { Effect } from "effect";
+import { expect } from "vitest";
+import type { Tree } from "../../src/config/Tree.ts";
+import { LearnerError } from "../../src/domain/Errors.ts";
+import { alike, configOf, dropAlike, eventsOf, type Fates, mixed, observed } from "./fakes.ts";
+
+const crash: Fates = () => ({ turns: 1, end: "crash", replyMs: 1 });
+/** The fates of the groups of some windows (of 2 groups), the others mixed. */
+const inWindows =
+  (windows: readonly number[], fates: Fates): Fates =>
+  (group, member) =>
+    (windows.includes(Math.floor(group / 2)) ? fates : mixed)(group, member);
+
+const modes = ["lockstep", "sync", "async"] as const;
+const inMode = (mode: (typeof modes)[number], trainer: Tree = {}) =>
+  configOf({ pipeline: { mode }, filter: dropAlike, trainer });
+
+describe.each(modes)("an empty selection in %s", (mode) => {
+  it.live("skips the update, is counted, and the run goes on", () =>
+    Effect.gen(function* () {
+      const { ended, events, records, batches, ledger } = yield* observed({
+        config: inMode(mode),
+        fates: inWindows([1, 2], alike),
+      });
+      expect(ended).toMatchObject({ step: 4, version: 2, reason: "complete" });
+      expect(eventsOf(events, "EmptySelection").map(({ window, consecutive }) => [window, consecutive])).toEqual([
+        [1, 1],
+        [2, 2],
+      ]);
+      expect(batches.map(({ window }) => window)).toEqual([0, 3]);
+      expect(
+        records.map(({ metrics }) => [
+          metrics["rollout/empty_after_filter"],
+          metrics["rollout/consecutive_empty_after_filter_steps"],
+          metrics["weights/version"],
+        ]),
+      ).toEqual([
+        [0, 0, 1],
+        [1, 1, 1],
+        [1, 2, 1],
+        [0, 0, 2],
+      ]);
+      expect(ledger.groups).toMatchObject({ admitted: 8, trained: 4, filtered: 4 });
+    }),
+  );
+
+  it.live("stops the run after trainer.empty_stop_steps of them in a row, with a checkpoint", () =>
+    Effect.gen(function* () {
+      const { ended, events, ledger } = yield* observed({
+        config: inMode(mode, { empty_stop_steps: 2, total_training_steps: 20 }),
+        fates: inWindows([1, 3, 4], alike),
+      });
+      expect(ended.reason).toBe("empty_selections");
+      expect(ended.checkpoint).toContain(`step-${ended.step}`);
+      // Windows 3 and 4 are the first two in a row; with no lead nothing is admitted after them.
+      if (mode === "async") expect(ended.step).toBeGreaterThanOrEqual(5);
+      else expect(ended.step).toBe(5);
+      expect(eventsOf(events, "Stopped")).toHaveLength(1);
+      expect(ledger.groups.admitted).toBeLessThan(40);
+    }),
+  );
+
+  it.live("never stops a run whose trainer.empty_stop_steps is 0", () =>
+    Effect.gen(function* () {
+      const { ended, batches } = yield* observed({ config: inMode(mode, { total_training_steps: 7 }), fates: alike });
+      expect(ended).toMatchObject({ step: 7, version: 0, reason: "complete" });
+      expect(batches).toEqual([]);
+    }),
+  );
+});
+
+describe.each(modes)("failures in %s", (mode) => {
+  it.live("leave a failed episode out of its group's statistics and loss", () =>
+    Effect.gen(function* () {
+      const config = configOf({ pipeline: { mode }, es_manager: { train: { group_size: 3 } } });
+      const fates: Fates = (group, member) => (member === 1 ? crash(group, member) : mixed(group, member));
+      const { batches, records, ledger } = yield* observed({ config, fates });
+      expect(batches.map(({ members }) => Array.from(members))).toEqual(Array(4).fill([0, 2, 0, 2]));
+      expect(records.map(({ metrics }) => metrics["train/episodes/failed"])).toEqual([2, 2, 2, 2]);
+      expect(records[0]!.metrics["train/success"]).toBe(0.5);
+      expect(ledger.groups).toMatchObject({ trained: 8, failed: 0 });
+    }),
+  );
+
+  it.live("make short windows of failed groups, and an empty one where all failed", () =>
+    Effect.gen(function* () {
+      const fates: Fates = (group, member) => ([1, 4, 5].includes(group) ? crash : mixed)(group, member);
+      const { ended, batches, events, ledger } = yield* observed({ config: inMode(mode), fates });
+      expect(ended).toMatchObject({ step: 4, version: 3, reason: "complete" });
+      expect(batches.map(({ window, groups }) => [window, Array.from(new Set(groups))])).toEqual([
+        [0, [0]],
+        [1, [2, 3]],
+        [3, [6, 7]],
+      ]);
+      expect(eventsOf(events, "EmptySelection").map(({ window }) => window)).toEqual([2]);
+      expect(ledger.groups).toMatchObject({ admitted: 8, trained: 5, failed: 3 });
+    }),
+  );
+
+  it.live("release every sequence, however its episode ended", () =>
+    Effect.gen(function* () {
+      const fates: Fates = (group, member) => ({ turns: 2, end: (group + member) % 2 === 0 ? "crash" : "success" });
+      const { released, replies } = yield* observed({ config: inMode(mode), fates });
+      expect(new Set(released).size).toBe(new Set(replies.map(({ group, member }) => group * 2 + member)).size);
+    }),
+  );
+
+  it.live("of the learner fail the run and leave the last checkpoint", () =>
+    Effect.gen(function* () {
+      const error = new LearnerError({ reason: "not_finite", message: "the loss is not finite" });
+      const saved: number[] = [];
+      const failure = yield* Effect.flip(
+        observed({
+          config: inMode(mode, { save_freq: 1 }),
+          failUpdate: { at: 3, error },
+          onEvent: (event) => {
+            if (event._tag === "CheckpointWritten") saved.push(event.step);
+          },
+        }),
+      );
+      expect(failure).toBe(error);
+      expect(saved).toEqual([1, 2]);
+    }),
+  );
+});
