@@ -21,7 +21,9 @@ export interface SchedulerOptions {
 }
 
 /** New tokens of a prefill are padded to multiples of this. */
-export const TIME_BUCKET = 32;
+export const TIME_BUCKET = 16;
+/** Padding that is worth a step saved, in tokens. */
+const PADDING = 256;
 
 /** Shared prefixes kept: enough for small groups to have one each. */
 export const prefixRows = (slots: number): number => Math.max(8, slots >> 2);
@@ -312,7 +314,7 @@ export class Scheduler {
       const count = Math.min(left, prefillTokens);
       const width = Math.max(widest, Math.ceil(count / TIME_BUCKET) * TIME_BUCKET);
       const padded = width * (chosen.length + 1);
-      const wasteful = padded > prefillTokens || padded > 2 * (tokens + count) + 8 * TIME_BUCKET;
+      const wasteful = padded > prefillTokens || padded > 2 * (tokens + count) + PADDING;
       if (chosen.length > 0 && wasteful) continue;
       widest = width;
       tokens += count;
