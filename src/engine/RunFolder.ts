@@ -12,6 +12,7 @@ export interface RunFolder {
   readonly checkpoints: string;
   readonly metrics: string;
   readonly trajectories: string;
+  readonly validations: string;
 }
 
 const attempt = <A>(what: string, path: string, run: () => Promise<A>): Effect.Effect<A, BadInput> =>
@@ -26,6 +27,7 @@ const layout = (path: string): RunFolder => ({
   checkpoints: join(path, "checkpoints"),
   metrics: join(path, "metrics.jsonl"),
   trajectories: join(path, "trajectories.jsonl"),
+  validations: join(path, "validations.jsonl"),
 });
 
 /** `20261121-143005` in UTC. */

@@ -25,7 +25,7 @@ import * as Sampler from "../stage/Sampler.ts";
 import * as Stall from "../stage/Stall.ts";
 import * as Checkpoints from "./Checkpoints.ts";
 import * as Flow from "./Flow.ts";
-import type { RunFolder } from "./RunFolder.ts";
+import { appendLine, type RunFolder } from "./RunFolder.ts";
 import { type Services, slots } from "./Services.ts";
 import * as StepRecord from "./StepRecord.ts";
 import type { Stop } from "./Stop.ts";
@@ -128,9 +128,11 @@ export const run = Effect.fn("Training.run")(function* (options: TrainingOptions
   const test = Effect.fnUntraced(function* (step: number) {
     const begun = seconds();
     yield* services.policy.awaitVersion(version);
-    const { groups, metrics } = yield* Validation.play(config, options.rollout, firstStep + round);
+    const validated = yield* Validation.play(config, options.rollout, firstStep + round);
+    const { groups, metrics } = validated;
     round++;
     yield* bus.emit({ _tag: "Validated", step, success: metrics["val-env/success"] ?? 0 });
+    yield* appendLine(folder.validations, Validation.toJson(step, validated));
     yield* Trajectories.append(folder, { step, split: "val" }, groups, trainer.trajectories_per_step);
     return { ...metrics, "timing_s/testing": seconds() - begun };
   });

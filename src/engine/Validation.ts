@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
-import type { Version } from "../domain/Episode.ts";
+import { succeeded, type Version } from "../domain/Episode.ts";
 import type { Group } from "../domain/Group.ts";
 import { Environments, type StepFailure } from "../envs/Environments.ts";
 import { Policy } from "../policy/generation/Policy.ts";
@@ -39,6 +39,13 @@ export const play = (config: RunConfig, rollout: Rollout.Rollout, round: number)
       return validated;
     }),
   );
+
+/** One line per validation: the outcome of every episode in instance order, so that two validations can be paired. */
+export const toJson = (step: number, { version, groups }: Validated) => ({
+  step,
+  version,
+  success: groups.flatMap(({ episodes }) => episodes.map((episode) => (succeeded(episode) ? 1 : 0))),
+});
 
 /** Content keys of the validation instances; training and cloning leave these out. */
 export const contentKeys = Effect.fnUntraced(function* (config: RunConfig) {
