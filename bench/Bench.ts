@@ -1,6 +1,6 @@
 /**
- * What a bench is: one question, a measurement, and the figures that follow from it beside the machine's GEMM unit. The runner owns
- * processes, the unit, tables and files; a bench knows none of them.
+ * What a bench is: one question, measured in one or more parts, and the figures that follow beside the machine's GEMM unit at that time. The
+ * runner owns processes, the unit, tables and files; a bench knows none of them.
  */
 import type { GemmUnit } from "./gemmUnit.ts";
 import type { Samples } from "./samples.ts";
@@ -26,7 +26,8 @@ export type Measured = (unit: GemmUnit) => readonly Figure[];
 
 export interface Bench {
   readonly question: string;
-  readonly measure: () => Promise<Measured>;
+  /** Measured one after the other; the unit is timed before, between and after them. */
+  readonly parts: readonly (() => Promise<Measured>)[];
 }
 
 export const met = ({ target, value }: Figure): boolean | undefined => {

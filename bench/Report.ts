@@ -1,4 +1,4 @@
-/** What a run of benches leaves: rows in, a table for people and one JSON file per day and commit out; rows measured again replace their old ones. */
+/** What a run of benches leaves: rows in, tables for people and one JSON file per day and commit out; rows measured again replace their old ones. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Figure, met, type Target } from "./Bench.ts";
@@ -40,29 +40,25 @@ const verdict = (figure: Figure): string => {
 
 const header = ["figure", "value", "IQR", "unit", "target", ""] as const;
 
-export const table = (rows: readonly Row[]): string => {
-  const cells = rows.map((row) => ({
-    title: `${row.bench}: ${row.question}  [GEMM ${short(row.gemm.one.median)} / ${short(row.gemm.two.median)} GFLOP/s, ${row.seconds.toFixed(0)} s]`,
-    lines: row.figures.map((figure) => [
-      `  ${figure.name}`,
-      short(figure.value),
-      figure.iqr === undefined ? "" : short(figure.iqr),
-      figure.unit,
-      bound(figure.target),
-      verdict(figure),
-    ]),
-  }));
-  const widths = header.map((title, column) =>
-    Math.max(title.length, ...cells.flatMap(({ lines }) => lines.map((line) => line[column]!.length))),
-  );
+export const table = ({ bench, figures, gemm, question, seconds }: Row): string => {
+  const lines = figures.map((figure) => [
+    figure.name,
+    short(figure.value),
+    figure.iqr === undefined ? "" : short(figure.iqr),
+    figure.unit,
+    bound(figure.target),
+    verdict(figure),
+  ]);
+  const widths = header.map((title, column) => Math.max(title.length, ...lines.map((line) => line[column]!.length)));
   const format = (line: readonly string[]): string =>
-    line
+    `  ${line
       .map((cell, column) =>
         column === 1 || column === 2 ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!),
       )
       .join("  ")
-      .trimEnd();
-  return [format(header), ...cells.flatMap(({ title, lines }) => ["", title, ...lines.map(format)])].join("\n");
+      .trimEnd()}`;
+  const unit = `GEMM unit ${short(gemm.one.median)} / ${short(gemm.two.median)} GFLOP/s`;
+  return [`${bench}: ${question} (${unit}, ${seconds.toFixed(0)} s)`, format(header), ...lines.map(format)].join("\n");
 };
 
 const isReport = (value: unknown): value is Report => typeof value === "object" && value !== null && "rows" in value;

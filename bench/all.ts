@@ -1,6 +1,6 @@
 /**
  * `npm run bench [-- NAME ...]`: runs every bench, or those named, each in its own process so that none measures another's heap,
- * then prints the table and writes it to `bench/results/`. Exits with 1 when a bench broke; a missed target is a result.
+ * prints its table and adds it to the file of this day and commit in `bench/results/`. Exits with 1 when a bench broke; a missed target is a result.
  */
 import { fork } from "node:child_process";
 import { join } from "node:path";
@@ -33,19 +33,18 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-const rows: Row[] = [];
+const folder = join(import.meta.dirname, "results");
+const day = new Date().toISOString().slice(0, 10).replaceAll("-", "");
+const where = machine();
+let file: string | undefined;
 for (const name of wanted.length === 0 ? names : wanted.filter(isBenchName)) {
-  console.error(`${name} ...`);
   try {
-    rows.push(await measure(name));
+    const row = await measure(name);
+    console.log(`${table(row)}\n`);
+    file = await save(folder, day, { machine: where, rows: [row] });
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 1;
   }
 }
-if (rows.length > 0) {
-  console.log(table(rows));
-  const day = new Date().toISOString().slice(0, 10).replaceAll("-", "");
-  const file = await save(join(import.meta.dirname, "results"), day, { machine: machine(), rows });
-  console.log(`\n${file}`);
-}
+if (file !== undefined) console.log(file);

@@ -21,7 +21,7 @@ const shape: NullRun = {
   groups: 8,
   groupSize: 16,
   turns: 5,
-  windows: 50,
+  windows: 40,
   slots: 128,
   step: (group, member, turn) =>
     draw("lognormal(1)", UNIT, stream({ seed: 1, purpose: "play", counters: [group, member, turn] })),
@@ -94,5 +94,5 @@ const measure: Effect.Effect<Measured> = Effect.gen(function* () {
 
 export const bench: Bench = {
   question: "what does asynchrony gain at RAGEN's shape with uneven step latency?",
-  measure: () => Effect.runPromise(measure),
+  parts: [() => Effect.runPromise(measure)],
 };

@@ -16,25 +16,27 @@ const stages: readonly TimedStage[] = [
 
 export const bench: Bench = {
   question: "does the slowest stage (8 slots, half the capacity of the others) keep its own pace?",
-  measure: async () => {
-    const figures: Figure[] = [];
-    const late: number[] = [];
-    for (const kind of kinds) {
-      const shares: number[] = [];
-      for (const seed of SEEDS) {
-        const times = serviceTimes(kind, stages, ITEMS, seed);
-        const alone = await timedLine([stages[BOTTLENECK]!], [times[BOTTLENECK]!], ITEMS);
-        const whole = await timedLine(stages, times, ITEMS);
-        shares.push(middle(alone.left) / middle(whole.left));
-        late.push(alone.late, whole.late);
+  parts: [
+    async () => {
+      const figures: Figure[] = [];
+      const late: number[] = [];
+      for (const kind of kinds) {
+        const shares: number[] = [];
+        for (const seed of SEEDS) {
+          const times = serviceTimes(kind, stages, ITEMS, seed);
+          const alone = await timedLine([stages[BOTTLENECK]!], [times[BOTTLENECK]!], ITEMS);
+          const whole = await timedLine(stages, times, ITEMS);
+          shares.push(middle(alone.left) / middle(whole.left));
+          late.push(alone.late, whole.late);
+        }
+        figures.push(
+          figureOf(`${kind}: throughput over the slowest stage alone`, "", samplesOf(shares), {
+            target: { atLeast: 0.98 },
+            note: `between the first and the last tenth of ${ITEMS} items leaving`,
+          }),
+        );
       }
-      figures.push(
-        figureOf(`${kind}: throughput over the slowest stage alone`, "", samplesOf(shares), {
-          target: { atLeast: 0.98 },
-          note: `between the first and the last tenth of ${ITEMS} items leaving`,
-        }),
-      );
-    }
-    return () => [...figures, { name: "lateness of a timer, mean", value: mean(late), unit: "ms" }];
-  },
+      return () => [...figures, { name: "lateness of a timer, mean", value: mean(late), unit: "ms" }];
+    },
+  ],
 };

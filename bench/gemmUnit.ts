@@ -44,8 +44,8 @@ const timed = async (threads: number): Promise<readonly number[]> => {
 
 export const timeGemm = async (): Promise<GemmTimes> => ({ one: await timed(1), two: await timed(2) });
 
-/** The unit from multiplications timed before and after a measurement. */
-export const unitOf = (before: GemmTimes, after: GemmTimes): GemmUnit => ({
-  one: samplesOf([...before.one, ...after.one]),
-  two: samplesOf([...before.two, ...after.two]),
+/** The unit from multiplications timed around a measurement. */
+export const unitOf = (times: readonly GemmTimes[]): GemmUnit => ({
+  one: samplesOf(times.flatMap(({ one }) => one)),
+  two: samplesOf(times.flatMap(({ two }) => two)),
 });

@@ -19,31 +19,33 @@ const stages: readonly TimedStage[] = [
 
 export const bench: Bench = {
   question: "how much of their ideal throughput do balanced stages reach?",
-  measure: async () => {
-    const figures: Figure[] = [];
-    const late: number[] = [];
-    for (const kind of kinds) {
-      const shares: number[] = [];
-      const bounds: number[] = [];
-      for (const seed of SEEDS) {
-        const times = serviceTimes(kind, stages, ITEMS, seed);
-        const ideal = idealLine(stages, times, ITEMS).at(-1)!;
-        const alone = idealLine(stages.slice(0, 1), times, ITEMS).at(-1)!;
-        const timed = await timedLine(stages, times, ITEMS);
-        shares.push(ideal / timed.left.at(-1)!);
-        bounds.push(alone / ideal);
-        late.push(timed.late);
+  parts: [
+    async () => {
+      const figures: Figure[] = [];
+      const late: number[] = [];
+      for (const kind of kinds) {
+        const shares: number[] = [];
+        const bounds: number[] = [];
+        for (const seed of SEEDS) {
+          const times = serviceTimes(kind, stages, ITEMS, seed);
+          const ideal = idealLine(stages, times, ITEMS).at(-1)!;
+          const alone = idealLine(stages.slice(0, 1), times, ITEMS).at(-1)!;
+          const timed = await timedLine(stages, times, ITEMS);
+          shares.push(ideal / timed.left.at(-1)!);
+          bounds.push(alone / ideal);
+          late.push(timed.late);
+        }
+        figures.push(
+          figureOf(`${kind}: engine over virtual time`, "", samplesOf(shares), {
+            target: { atLeast: 0.98 },
+            note: `${ITEMS} items through 4 stages, service times of 10 ms and more, filling and draining included`,
+          }),
+          figureOf(`${kind}: virtual time over the first stage alone`, "", samplesOf(bounds), {
+            note: "what finite buffers and random times cost any engine",
+          }),
+        );
       }
-      figures.push(
-        figureOf(`${kind}: engine over virtual time`, "", samplesOf(shares), {
-          target: { atLeast: 0.98 },
-          note: `${ITEMS} items through 4 stages, service times of 10 ms and more, filling and draining included`,
-        }),
-        figureOf(`${kind}: virtual time over the first stage alone`, "", samplesOf(bounds), {
-          note: "what finite buffers and random times cost any engine",
-        }),
-      );
-    }
-    return () => [...figures, { name: "lateness of a timer, mean", value: mean(late), unit: "ms" }];
-  },
+      return () => [...figures, { name: "lateness of a timer, mean", value: mean(late), unit: "ms" }];
+    },
+  ],
 };

@@ -13,19 +13,21 @@ const config = Schema.decodeUnknownSync(SokobanConfig)({ dim_x: 6, dim_y: 6, num
 
 export const bench: Bench = {
   question: "how many Sokoban rooms does one core draw a second?",
-  measure: async () => {
-    let seed = 0;
-    const times = await repeat({ iterations: 9, warmup: 3 }, async () => {
-      seed++;
-      for (let i = 0; i < ROOMS; i++) drawRoom(config, stream({ seed, purpose: "instance", counters: [i] }));
-    });
-    const perSecond = rates(times, ROOMS * 1000);
-    return (unit) => [
-      figureOf("rooms a second, at a GEMM unit of 60", "1/s", perSecond, {
-        scale: REFERENCE / unit.one.median,
-        target: { atLeast: 3000 },
-      }),
-      figureOf("rooms a second, here", "1/s", perSecond),
-    ];
-  },
+  parts: [
+    async () => {
+      let seed = 0;
+      const times = await repeat({ iterations: 9, warmup: 3 }, async () => {
+        seed++;
+        for (let i = 0; i < ROOMS; i++) drawRoom(config, stream({ seed, purpose: "instance", counters: [i] }));
+      });
+      const perSecond = rates(times, ROOMS * 1000);
+      return (unit) => [
+        figureOf("rooms a second, at a GEMM unit of 60", "1/s", perSecond, {
+          scale: REFERENCE / unit.one.median,
+          target: { atLeast: 3000 },
+        }),
+        figureOf("rooms a second, here", "1/s", perSecond),
+      ];
+    },
+  ],
 };

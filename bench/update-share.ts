@@ -100,9 +100,5 @@ const measureCase = async (given: Case): Promise<Measured> => {
 
 export const bench: Bench = {
   question: "what share of the GEMM unit does a whole update reach?",
-  measure: async () => {
-    const measured: Measured[] = [];
-    for (const each of cases) measured.push(await measureCase(each));
-    return (unit) => measured.flatMap((figures) => figures(unit));
-  },
+  parts: cases.map((each) => () => measureCase(each)),
 };

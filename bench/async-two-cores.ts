@@ -1,0 +1,42 @@
+/** Whether asynchrony costs anything where it has nothing to hide: both stages are bound by the processor, as in the quickstart on two cores. */
+import { type Bench, figureOf } from "./Bench.ts";
+import { samplesOf } from "./samples.ts";
+import { pace, trainingRun } from "./trainingRun.ts";
+
+/** Long enough for several windows, of half the quickstart's groups. */
+const SECONDS = 15;
+const ROUNDS = 2;
+
+const windowMs = async (mode: "sync" | "async"): Promise<number> =>
+  pace(
+    await trainingRun({
+      overrides: [`pipeline.mode=${mode}`, "es_manager.train.env_groups=4", "es_manager.train.n_groups=[4]"],
+      seconds: SECONDS,
+    }),
+  );
+
+export const bench: Bench = {
+  question: "is async slower than sync where both stages are bound by two cores?",
+  parts: [
+    async () => {
+      const times = { sync: [] as number[], async: [] as number[] };
+      for (let round = 0; round < ROUNDS; round++) {
+        times.sync.push(await windowMs("sync"));
+        times.async.push(await windowMs("async"));
+      }
+      const sync = samplesOf(times.sync);
+      const async = samplesOf(times.async);
+      return () => [
+        {
+          name: "throughput of async over sync",
+          value: sync.median / async.median,
+          unit: "",
+          target: { atLeast: 0.95 },
+          note: `quickstart of 4 groups without filter, ${SECONDS} s after the first window, ${ROUNDS} runs each`,
+        },
+        figureOf("a window in sync", "ms", sync),
+        figureOf("a window in async", "ms", async),
+      ];
+    },
+  ],
+};
