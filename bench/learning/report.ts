@@ -1,0 +1,59 @@
+/**
+ * `node bench/learning/report.ts`: what the records in `bench/results/learning/` say, as a Markdown table: success before and after on
+ * the same instances, the paired difference with its interval, seconds.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { bootstrap, differences, type Estimate, overRuns } from "./pairing.ts";
+
+interface Record_ {
+  readonly name: string;
+  readonly mode: string;
+  readonly seed: number;
+  readonly seconds: number;
+  readonly validations: readonly { readonly step: number; readonly success: string }[];
+}
+
+const folder = join(import.meta.dirname, "..", "results", "learning");
+const records: readonly Record_[] = readdirSync(folder)
+  .filter((name) => name.endsWith(".json"))
+  .sort()
+  .map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")));
+
+const outcomes = (success: string): readonly number[] => Array.from(success, Number);
+const first = ({ validations }: Record_): readonly number[] => outcomes(validations[0]!.success);
+const last = ({ validations }: Record_): readonly number[] => outcomes(validations[validations.length - 1]!.success);
+const percent = (value: number): string => (100 * value).toFixed(1);
+const shown = ({ mean, low, high }: Estimate): string => `${percent(mean)} [${percent(low)}, ${percent(high)}]`;
+
+console.log("| run | mode | seeds | before % | after % | rise, points | each seed | minutes |");
+console.log("|---|---|---|---|---|---|---|---|");
+const groups = new Map<string, Record_[]>();
+for (const record of records) {
+  const key = `${record.name}|${record.mode}`;
+  groups.set(key, [...(groups.get(key) ?? []), record]);
+}
+for (const [key, runs] of groups) {
+  const [name, mode] = key.split("|");
+  const before = overRuns(runs.map(first));
+  const after = overRuns(runs.map(last));
+  const each = runs.map((run) => percent(bootstrap(last(run), 1).mean)).join(", ");
+  const minutes = runs.map(({ seconds }) => (seconds / 60).toFixed(1)).join(", ");
+  console.log(
+    `| ${name} | ${mode} | ${runs.map(({ seed }) => seed).join(", ")} | ${shown(bootstrap(before))} | ${shown(bootstrap(after))} | ${shown(bootstrap(differences(before, after)))} | ${each} | ${minutes} |`,
+  );
+}
+
+/** Modes against async on the same seeds and instances. */
+for (const [key, runs] of groups) {
+  const [name, mode] = key.split("|");
+  const reference = groups.get(`${name}|async`);
+  if (mode === "async" || reference === undefined) continue;
+  const seeds = runs.filter(({ seed }) => reference.some((other) => other.seed === seed));
+  const paired = reference.filter(({ seed }) => seeds.some((other) => other.seed === seed));
+  const gap = bootstrap(differences(overRuns(seeds.map(last)), overRuns(paired.map(last))));
+  const time = (list: readonly Record_[]): number => list.reduce((sum, { seconds }) => sum + seconds, 0);
+  console.log(
+    `\n${name}: async minus ${mode}, after: ${shown(gap)} points; wall-clock of async over ${mode}: ${(time(paired) / time(seeds)).toFixed(2)}`,
+  );
+}
