@@ -2,10 +2,10 @@
  * A whole run over fakes: a policy and environments that act by a fate per episode, and a learner that counts versions. All time is the
  * test clock's, so that latencies are exact and a run that waits for nothing is found.
  */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Effect, Fiber, Latch, Result } from "effect";
+import { Effect, Fiber, Latch, Result, Semaphore } from "effect";
 import { TestClock } from "effect/testing";
 import { decode } from "../../src/config/decode.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
@@ -187,22 +187,29 @@ export const train = (options: Options) =>
     const step = yield* Stage.service({ name: "step", concurrency: 8, run: () => Effect.void });
 
     const batches: CreditedBatch[] = [];
+    // Commands run to their end one after the other, also when nobody waits for them any more.
+    const commands = yield* Semaphore.make(1);
+    const command = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+      Effect.flatMap(Effect.forkIn(commands.withPermit(work), scope), Fiber.join);
     const learner = Learner.of({
       values: (batch) => Effect.succeed(new Float32Array(batch.ids.length)),
-      update: Effect.fnUntraced(function* (batch) {
-        batches.push(batch);
-        yield* Effect.sleep(updateMs);
-        if (options.failUpdate?.at === batches.length) return yield* options.failUpdate.error;
-        const version = ++made;
-        const adopt = Effect.sync(() => {
-          adopted = version;
-          news.openUnsafe();
-        });
-        if (adoptMs === 0) yield* adopt;
-        else yield* Effect.forkIn(Effect.delay(adopt, adoptMs), scope);
-        return { version, metrics: {}, seconds: {} };
-      }),
-      save: () => Effect.void,
+      update: (batch) =>
+        command(
+          Effect.gen(function* () {
+            batches.push(batch);
+            yield* Effect.sleep(updateMs);
+            if (options.failUpdate?.at === batches.length) return yield* options.failUpdate.error;
+            const version = ++made;
+            const adopt = Effect.sync(() => {
+              adopted = version;
+              news.openUnsafe();
+            });
+            if (adoptMs === 0) yield* adopt;
+            else yield* Effect.forkIn(Effect.delay(adopt, adoptMs), scope);
+            return { version, metrics: {}, seconds: {} };
+          }),
+        ),
+      save: (into) => command(Effect.promise(() => writeFile(join(into, "learner.json"), `${made}`))),
       version: Effect.sync(() => made),
     });
 
@@ -255,25 +262,43 @@ export const temporaryFolder = Effect.acquireRelease(
 
 export const runFolder = Effect.flatMap(temporaryFolder, (dir) => RunFolder.create(dir, "test", "{}\n"));
 
-/** Goes on from the newest checkpoint of `folder`. */
+/** The newest checkpoint's run state, and the version of the learner it was saved with. */
+export const newest = Effect.fnUntraced(function* (folder: RunFolder.RunFolder) {
+  const { path, state } = yield* Checkpoints.latest(folder.checkpoints);
+  const learner = Number(yield* Effect.promise(() => readFile(join(path, "learner.json"), "utf8")));
+  return { state, learner };
+});
+
+/** Goes on from the newest checkpoint of the folder. */
 export const resume = Effect.fnUntraced(function* (options: Options) {
-  const { state } = yield* Checkpoints.latest(options.folder.checkpoints);
+  const { state, learner } = yield* newest(options.folder);
+  if (state.version !== learner) {
+    return yield* Effect.die(new Error(`the checkpoint is of version ${state.version}, its learner of ${learner}`));
+  }
   return yield* train({ ...options, resumed: state });
 });
 
 const turnOfTheLoop = Effect.callback<void>((resume) => void setImmediate(() => resume(Effect.void)));
 
+/** Files are real: virtual time stands still while one is being read or written. */
+const diskIsIdle = Effect.gen(function* () {
+  yield* turnOfTheLoop;
+  while (process.getActiveResourcesInfo().some((name) => name.startsWith("FSReq"))) yield* turnOfTheLoop;
+});
+
 /** Longest run, in virtual milliseconds; one that takes longer waits for nothing. */
 const deadlocked = 20_000;
+/** Milliseconds at a time; what sleeps between wakes in its order. */
+const stride = 10;
 
 /** Runs a program on a test clock that is advanced until it ends; one that never ends is a defect. */
 export const virtually = <A, E>(program: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(program, { startImmediately: true });
-    for (let ms = 0; fiber.pollUnsafe() === undefined; ms++) {
+    for (let ms = 0; fiber.pollUnsafe() === undefined; ms += stride) {
       if (ms > deadlocked) return yield* Effect.die(new Error(`nothing ends this run (${deadlocked} ms)`));
-      yield* TestClock.adjust(1);
-      yield* turnOfTheLoop;
+      yield* diskIsIdle;
+      yield* TestClock.adjust(stride);
     }
     return yield* Fiber.join(fiber);
   }).pipe(Effect.provide(TestClock.layer()));

@@ -81,7 +81,7 @@ describe("a run over random outcomes, latencies and shapes", () => {
           for (const { metrics } of run.records) expect(metrics["staleness/max"]).toBe(0);
         }
       }),
-      { numRuns: 120, seed: 1 },
+      { numRuns: 80, seed: 1 },
     ));
 
   it("goes on after a stop at any moment, and consumes the rest of its windows", () =>
@@ -130,7 +130,7 @@ describe("a run over random outcomes, latencies and shapes", () => {
           if (shape.window_order === "admission") expect(Math.max(-1, ...trained)).toBeLessThan(windows * env_groups);
         },
       ),
-      { numRuns: 120, seed: 1 },
+      { numRuns: 80, seed: 1 },
     ));
 
   it("goes on from a checkpoint that was written while others were in flight", () =>
@@ -166,6 +166,6 @@ describe("a run over random outcomes, latencies and shapes", () => {
           ),
         );
       }),
-      { numRuns: 60, seed: 1 },
+      { numRuns: 40, seed: 1 },
     ));
 });

@@ -68,11 +68,15 @@ describe("lockstep", () => {
   it.live("ends when a stop comes between two admissions of a window", () =>
     Effect.gen(function* () {
       const { ended, events, ledger } = yield* observed({
-        config: configOf({ pipeline: { mode: "lockstep" } }),
+        config: configOf({
+          pipeline: { mode: "lockstep" },
+          es_manager: { train: { env_groups: 6, n_groups: [6] } },
+        }),
         onEvent: (event, stop) => {
-          if (event._tag === "Admitted" && event.group === 2) stop();
+          if (event._tag === "Admitted" && event.group === 7) stop();
         },
       });
+      expect(eventsOf(events, "Admitted")).toHaveLength(8);
       expect(ended.reason).toBe("interrupted");
       expect(eventsOf(events, "Stopped").map(({ reason }) => reason)).toEqual(["interrupted"]);
       expect(ledger.groups.trained + ledger.groups.dropped).toBe(ledger.groups.admitted);

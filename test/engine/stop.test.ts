@@ -1,0 +1,262 @@
+import { spawn } from "node:child_process";
+import { describe, it } from "@effect/vitest";
+import { Effect } from "effect";
+import { expect } from "vitest";
+import * as Stop from "../../src/engine/Stop.ts";
+import {
+  configOf,
+  eventsOf,
+  type Fates,
+  mixed,
+  newest,
+  observed,
+  resume,
+  runFolder,
+  train,
+  virtually,
+} from "./fakes.ts";
+
+/** 6 windows of 2 groups, all at once in flight; group `slow` takes `ms`. */
+const config = (pipeline: object = {}, trainer: object = {}) =>
+  configOf({
+    pipeline: { mode: "async", max_staleness: 2, rollout_concurrency: 8, ...pipeline },
+    trainer: { total_training_steps: 6, ...trainer },
+  });
+const slow =
+  (group: number, replyMs: number): Fates =>
+  (number, member) => ({ ...mixed(number, member), replyMs: number === group ? replyMs : 1 });
+
+const afterWindow =
+  (window: number) =>
+  (event: { readonly _tag: string; readonly window?: number }, stop: () => void): void => {
+    if (event._tag === "Updated" && event.window === window) stop();
+  };
+
+describe("a stop in the middle of a run", () => {
+  it.live("drains: every whole window in flight is consumed, and a checkpoint says where to go on", () =>
+    virtually(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const folder = yield* runFolder;
+          const run = yield* train({ config: config(), fates: slow(3, 50), folder, onEvent: afterWindow(0) });
+          expect(run.ended).toMatchObject({ reason: "interrupted", checkpoint: expect.stringContaining("step-") });
+          const admitted = run.ledger.groups.admitted;
+          expect(run.ended.step).toBe(Math.floor(admitted / 2));
+          expect(run.ledger.groups).toMatchObject({ trained: 2 * run.ended.step, dropped: admitted % 2 });
+          const { state } = yield* newest(folder);
+          expect(state).toMatchObject({ step: run.ended.step, version: run.ended.version });
+        }),
+      ),
+    ),
+  );
+
+  it.live("drops at the deadline what cannot finish, and issues those seeds again on resume", () =>
+    virtually(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const folder = yield* runFolder;
+          const first = yield* train({
+            config: config({ stop_deadline_ms: 20 }),
+            fates: slow(3, 5_000),
+            folder,
+            onEvent: afterWindow(0),
+          });
+          expect(first.ended).toMatchObject({ step: 1, version: 1, reason: "interrupted" });
+          expect(eventsOf(first.events, "Stopped").map(({ reason }) => reason)).toEqual(["interrupted", "deadline"]);
+          const dropped = eventsOf(first.events, "Dropped").flatMap(({ groups }) => groups.map(({ group }) => group));
+          expect(dropped).toContain(3);
+          expect(first.ledger.groups).toMatchObject({ trained: 2, dropped: dropped.length });
+
+          const { state } = yield* newest(folder);
+          expect(state.seeds.returned).toEqual([...dropped].sort((a, b) => a - b));
+
+          const second = yield* resume({ config: config(), folder });
+          expect(second.ended).toMatchObject({ step: 6, version: 6, reason: "complete" });
+          const issued = eventsOf(second.events, "Admitted").map(({ group }) => group);
+          expect(issued).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+          expect(second.batches.map(({ window }) => window)).toEqual([1, 2, 3, 4, 5]);
+        }),
+      ),
+    ),
+  );
+
+  it.live("gives back the filtered and failed groups of a window that was not consumed", () =>
+    virtually(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const folder = yield* runFolder;
+          // In window 1 group 2 fails at once and group 3 is not done when the deadline comes.
+          const fates: Fates = (group, member) =>
+            group === 2 ? { turns: 1, end: "crash", replyMs: 1 } : slow(3, 5_000)(group, member);
+          yield* train({ config: config({ stop_deadline_ms: 20 }), fates, folder, onEvent: afterWindow(0) });
+          expect((yield* newest(folder)).state.seeds.returned).toContain(2);
+          const { ended } = yield* resume({ config: config(), folder });
+          expect(ended).toMatchObject({ step: 6, reason: "complete" });
+        }),
+      ),
+    ),
+  );
+
+  it.live("lets an update that has begun end, deadline or not: the checkpoint is a step boundary", () =>
+    virtually(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const folder = yield* runFolder;
+          const { ended, batches } = yield* train({
+            config: config({ stop_deadline_ms: 10 }),
+            updateMs: 100,
+            folder,
+            onEvent: (event, stop) => {
+              if (event._tag === "Verdict" && event.window === 1) stop();
+            },
+          });
+          expect(ended).toMatchObject({ step: batches.length, version: batches.length, reason: "interrupted" });
+          expect(yield* newest(folder)).toMatchObject({ learner: ended.version, state: { version: ended.version } });
+        }),
+      ),
+    ),
+  );
+
+  it.live("cuts a validation short and skips the one at the end", () =>
+    virtually(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const folder = yield* runFolder;
+          const trainer = { val_before_train: true, val_at_end: true };
+          const { ended, events, replies } = yield* train({
+            config: config({ mode: "sync" }, trainer),
+            folder,
+            onEvent: afterWindow(1),
+          });
+          expect(ended).toMatchObject({ step: 3, reason: "interrupted" });
+          expect(eventsOf(events, "Validated").map(({ step }) => step)).toEqual([0]);
+          expect(replies.filter(({ validation, version }) => validation && version > 0)).toEqual([]);
+        }),
+      ),
+    ),
+  );
+
+  it.live("before the first window leaves a checkpoint that starts from the beginning", () =>
+    virtually(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const folder = yield* runFolder;
+          const first = yield* train({
+            config: config({ stop_deadline_ms: 0 }),
+            fates: slow(0, 500),
+            folder,
+            onEvent: (event, stop) => {
+              if (event._tag === "Admitted") stop();
+            },
+          });
+          expect(first.ended).toMatchObject({ step: 0, version: 0, reason: "interrupted" });
+          const second = yield* resume({ config: config(), folder });
+          expect(second.ended).toMatchObject({ step: 6, reason: "complete" });
+          expect(second.records.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6]);
+        }),
+      ),
+    ),
+  );
+
+  it.live("keeps the count of empty selections in a row over a resume", () =>
+    virtually(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const folder = yield* runFolder;
+          const empty = configOf({ filter: { include_zero: false }, trainer: { empty_stop_steps: 3 } });
+          const fates: Fates = () => ({ turns: 1, end: "miss", replyMs: 1 });
+          const first = yield* train({
+            config: empty,
+            fates,
+            folder,
+            onEvent: (event, stop) => {
+              if (event._tag === "EmptySelection" && event.consecutive === 1) stop();
+            },
+          });
+          expect(first.ended.reason).toBe("interrupted");
+          const second = yield* resume({ config: empty, fates, folder });
+          expect(second.ended).toMatchObject({ step: 3, reason: "empty_selections" });
+        }),
+      ),
+    ),
+  );
+});
+
+describe("records and validation", () => {
+  it.live("validates once at the last step where test_freq and val_at_end meet, in that step's one record", () =>
+    Effect.gen(function* () {
+      const trainer = { test_freq: 2, val_at_end: true, val_before_train: true };
+      const { events, records } = yield* observed({ config: config({}, trainer) });
+      expect(eventsOf(events, "Validated").map(({ step }) => step)).toEqual([0, 2, 4, 6]);
+      const validated = records.filter(({ metrics }) => "val-env/success" in metrics).map(({ step }) => step);
+      expect([validated, records.map(({ step }) => step)]).toEqual([
+        [0, 2, 4, 6],
+        [0, 1, 2, 3, 4, 5, 6],
+      ]);
+    }),
+  );
+
+  it.live("validates at the end of a run that empty selections stopped", () =>
+    Effect.gen(function* () {
+      const { ended, events, records } = yield* observed({
+        config: configOf({
+          filter: { include_zero: false },
+          trainer: { empty_stop_steps: 2, val_at_end: true, total_training_steps: 9 },
+        }),
+        fates: () => ({ turns: 1, end: "miss", replyMs: 1 }),
+      });
+      expect(ended).toMatchObject({ step: 2, reason: "empty_selections" });
+      expect(eventsOf(events, "Validated").map(({ step }) => step)).toEqual([2]);
+      expect(records.map(({ step }) => step)).toEqual([1, 2]);
+    }),
+  );
+
+  it.live("writes a checkpoint every save_freq steps and at the end, and keeps the newest", () =>
+    virtually(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const folder = yield* runFolder;
+          const { events } = yield* train({ config: config({}, { save_freq: 2, max_checkpoints: 2 }), folder });
+          expect(eventsOf(events, "CheckpointWritten").map(({ step }) => step)).toEqual([2, 4, 6]);
+          expect((yield* newest(folder)).state).toMatchObject({ step: 6, seeds: { next: 12, returned: [] } });
+        }),
+      ),
+    ),
+  );
+});
+
+describe("signals", () => {
+  it.effect("ask for a stop once, and leave no listener behind", () =>
+    Effect.gen(function* () {
+      const before = process.listenerCount("SIGINT");
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const stop = yield* Stop.signals;
+          expect(process.listenerCount("SIGINT")).toBe(before + 1);
+          yield* stop.request;
+          yield* stop.requested;
+        }),
+      );
+      expect(process.listenerCount("SIGINT")).toBe(before);
+    }),
+  );
+
+  it.live("end the process with 130 the second time", () =>
+    Effect.gen(function* () {
+      const child = spawn(process.execPath, [new URL("./stopSignals.ts", import.meta.url).pathname]);
+      const seen: string[] = [];
+      const code = yield* Effect.callback<number | null>((resume) => {
+        child.stdout.setEncoding("utf8").on("data", (text: string) => {
+          for (const line of text.split("\n").filter((part) => part !== "")) {
+            seen.push(line);
+            child.kill("SIGINT");
+          }
+        });
+        child.on("exit", (code) => resume(Effect.succeed(code)));
+        return Effect.sync(() => void child.kill("SIGKILL"));
+      });
+      expect(seen).toEqual(["listening", "asked"]);
+      expect(code).toBe(130);
+    }),
+  );
+});
