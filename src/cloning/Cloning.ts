@@ -55,7 +55,11 @@ const batchOf = (episodes: readonly Episode[], index: number) =>
  * Batches of one optimiser step each. Episodes of a chunk of batches are sorted by length before they are cut into batches, so that
  * little of a batch is padding, and the batches of a chunk are shuffled again.
  */
-export function* batches(episodes: readonly Episode[], size: number, seed: number): Generator<readonly Episode[]> {
+export function* batches(
+  episodes: readonly Episode[],
+  size: number,
+  seed: number,
+): Generator<readonly Episode[], never> {
   const chunk = size * 16;
   for (let epoch = 0; ; epoch++) {
     const random = stream({ seed, purpose: "shuffle", counters: [epoch] });

@@ -6,7 +6,7 @@
 import type { Episode, Turn } from "../domain/Episode.ts";
 import { type Random, type StreamKey, stream } from "../domain/Random.ts";
 import type { BoundEnvironment } from "../envs/BoundEnvironment.ts";
-import type { View } from "../envs/Environments.ts";
+import { answer } from "../envs/pool/Answer.ts";
 import type { Tokenizer } from "../policy/tokenizer/Tokenizer.ts";
 import { bridge, start } from "../rollout/episode.ts";
 import type { Rollout } from "../rollout/Rollout.ts";
@@ -28,23 +28,8 @@ export interface Demonstrator {
   readonly excluded: (contentKey: string) => boolean;
 }
 
-const viewOf = (environment: BoundEnvironment, state: unknown): View => ({
-  state,
-  observation: environment.render(state),
-  compact: environment.compact(state),
-  actions: environment.actions(state),
-  contentKey: environment.contentKey(state),
-});
-
-const randomPlan = (
-  environment: BoundEnvironment,
-  state: unknown,
-  length: number,
-  random: Random,
-): readonly string[] => {
-  const legal = environment.actions(state) ?? [];
-  return legal.length === 0 ? [] : Array.from({ length }, () => random.pick(legal));
-};
+const randomPlan = (legal: readonly string[], length: number, random: Random): readonly string[] =>
+  legal.length === 0 ? [] : Array.from({ length }, () => random.pick(legal));
 
 /** The whole reply a plan becomes: thought and answer. */
 export const replyText = (rollout: Rollout, thought: string, actions: readonly string[]): string => {
@@ -75,50 +60,51 @@ export const demonstrate = (demonstrator: Demonstrator, source: Source, number: 
   const { rollout, tokenizer, seed } = demonstrator;
   const { environment, task, player } = source;
   const { limits, template } = rollout;
-  const key = (purpose: StreamKey["purpose"], ...counters: number[]): Random =>
-    stream({ seed, purpose, counters: [number, ...counters] });
-  let state = environment.reset(key("cloning", 0), "train");
-  let view = viewOf(environment, state);
-  if (demonstrator.excluded(view.contentKey)) return null;
-  const choices = key("cloning", 1);
+  const environments = new Map([[task.tag, environment]]);
+  const key = (purpose: StreamKey["purpose"], ...counters: number[]): StreamKey => ({
+    seed,
+    purpose,
+    counters: [number, ...counters],
+  });
+  const reset = answer(environments, {
+    _tag: "Reset",
+    reset: { tag: task.tag, instance: key("cloning", 0), split: "train" },
+  });
+  if (reset._tag !== "View" || demonstrator.excluded(reset.view.contentKey)) return null;
+  let { view } = reset;
+  const choices = stream(key("cloning", 1));
   const turns: Turn[] = [];
   let append = start(rollout, task, number, view).opening;
   let length = 0;
   let left = task.maxActions;
   let success = false;
   for (let turn = 1; turn <= limits.max_turn && left > 0; turn++) {
+    if (length + append.length + limits.response_length > limits.max_model_len) break;
     const room = Math.min(limits.max_actions_per_turn, left);
     const noisy = turn < limits.max_turn && choices.uniform() < demonstrator.noise;
     const plan =
       noisy || player === "random"
-        ? randomPlan(environment, state, room, choices)
-        : (environment.solve?.(state) ?? null);
+        ? randomPlan(view.actions ?? [], room, choices)
+        : (environment.solve?.(view.state) ?? null);
     if (plan === null || plan.length === 0) break;
     const actions = plan.slice(0, room);
-    const reply = replyText(rollout, environment.thought(state, plan), actions);
+    const reply = replyText(rollout, environment.thought(view.state, plan), actions);
     const ids = tokenizer.encode(reply.slice(template.prefix.length));
-    if (length + append.length + ids.length > limits.max_model_len) break;
-    const noise = key("noise", turn);
-    let executed = 0;
-    let reward = 0;
-    let over = false;
-    for (const action of actions) {
-      const transition = environment.step(state, action, noise);
-      state = transition.state;
-      reward += transition.reward;
-      executed++;
-      success = transition.info.success;
-      over = transition.terminated || transition.truncated;
-      if (over) break;
-    }
-    left -= executed;
+    if (ids.length > limits.response_length) break;
+    const step = { tag: task.tag, state: view.state, actions, noise: key("noise", turn) };
+    const answered = answer(environments, { _tag: "Step", step });
+    if (answered._tag !== "Stepped") break;
+    const { result } = answered;
+    const { executed, reward } = result;
     if (!noisy) {
       const shown = { prompt: append, sampled: silent(ids), state: template.state(view), reply, parsed: true };
       turns.push({ ...shown, actions, executed, reward, penalty: 0, info: {} });
     }
-    if (over) break;
+    success = result.success;
+    view = result.view;
+    left -= executed;
+    if (result.terminated || result.truncated) break;
     length += append.length + ids.length;
-    view = viewOf(environment, state);
     const moment = { view, turn: turn + 1, actionsLeft: left };
     const between = bridge(rollout, silent(ids), template.next(task, moment, { reward, executed, invalid: false }));
     append = noisy ? joined([append, ids, between]) : between;

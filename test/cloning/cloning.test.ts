@@ -1,0 +1,252 @@
+import { describe, it } from "@effect/vitest";
+import { Effect } from "effect";
+import { expect } from "vitest";
+import * as Cloning from "../../src/cloning/Cloning.ts";
+import { type Demonstrator, demonstrate, type Source } from "../../src/cloning/Demonstration.ts";
+import { heldOut } from "../../src/cloning/heldOut.ts";
+import { sampledTokens, totalTokens } from "../../src/domain/Episode.ts";
+import { stream } from "../../src/domain/Random.ts";
+import { Environments } from "../../src/envs/Environments.ts";
+import { answer, type Request } from "../../src/envs/pool/Answer.ts";
+import { Policy } from "../../src/policy/generation/Policy.ts";
+import * as ChatTemplate from "../../src/policy/tokenizer/ChatTemplate.ts";
+import { nanoTokenizer } from "../../src/policy/tokenizer/NanoVocabulary.ts";
+import * as Tokenizer from "../../src/policy/tokenizer/Tokenizer.ts";
+import * as EpisodeProgram from "../../src/rollout/episode.ts";
+import * as Rollout from "../../src/rollout/Rollout.ts";
+import { fromPreset } from "../../src/rollout/Task.ts";
+import { configOf } from "../engine/fakes.ts";
+import { preset, presets } from "../envs/presets.ts";
+
+const seed = 5;
+
+const sourceOf = (tag: string, player: Source["player"] = "solver"): Source => {
+  const environment = preset(tag);
+  return { environment, player, task: fromPreset(tag, presets[tag]!, environment.legend) };
+};
+
+const demonstratorOf = Effect.fnUntraced(function* (source: Source, rollout: object, noise = 0) {
+  const tokenizer = yield* Tokenizer.make(nanoTokenizer());
+  const config = configOf({ rollout: { max_model_len: 4000, response_length: 200, ...rollout } });
+  const chat = yield* ChatTemplate.make(tokenizer);
+  const made: Demonstrator = {
+    rollout: Rollout.make(config, [source.task], chat, tokenizer),
+    tokenizer,
+    noise,
+    seed,
+    excluded: () => false,
+  };
+  return { demonstrator: made, tokenizer, mode: Rollout.training(config, new Set()) };
+});
+
+const joined = (parts: readonly Int32Array[]): readonly number[] => parts.flatMap((part) => Array.from(part));
+
+describe("a demonstration", () => {
+  const cases = [
+    { tag: "FrozenLake", template: "compact", noise: 0 },
+    { tag: "FrozenLake", template: "ragen", noise: 0.3 },
+    { tag: "SimpleSokoban", template: "compact", noise: 0.3 },
+    { tag: "SimpleSokoban", template: "ragen", noise: 0 },
+  ];
+
+  it.effect.each(cases)(
+    "is what a rollout shows a policy that replies the same: $tag, $template, noise $noise",
+    (given) =>
+      Effect.gen(function* () {
+        const source = sourceOf(given.tag);
+        const setup = yield* demonstratorOf(source, { template: given.template }, given.noise);
+        const { demonstrator, mode, tokenizer } = setup;
+        let turns = 0;
+        for (let number = 0; number < 8; number++) {
+          const episode = demonstrate(demonstrator, source, number);
+          if (episode === null) continue;
+          const whole = joined(episode.turns.flatMap(({ prompt, sampled }) => [prompt, sampled.ids]));
+          turns += episode.turns.length;
+
+          // The policy reads its replies off the demonstration, and fails the test where it was shown anything else.
+          let at = 0;
+          const policy = Policy.of({
+            generate: ({ append }) =>
+              Effect.sync(() => {
+                if (at < whole.length) expect(Array.from(append)).toEqual(whole.slice(at, at + append.length));
+                at += append.length;
+                let end = at;
+                while (end < whole.length && !tokenizer.decode(whole.slice(at, end)).includes("</answer>")) end++;
+                const ids = Int32Array.from(whole.slice(at, end));
+                at = end;
+                const zeros = new Int32Array(ids.length);
+                return { ids, mu: new Float32Array(ids.length), versions: zeros, entropy: 0, finish: "stop" as const };
+              }),
+            release: () => Effect.void,
+            version: Effect.succeed(0),
+            awaitVersion: () => Effect.void,
+            hold: Effect.succeed(0),
+            gauges: Effect.die("not asked"),
+          });
+          const bound = new Map([[given.tag, source.environment]]);
+          const key = { seed, counters: [number] };
+          const ask = (request: Request) => Effect.sync(() => answer(bound, request));
+          const view = answer(bound, {
+            _tag: "Reset",
+            reset: { tag: given.tag, split: "train", instance: { seed, purpose: "cloning", counters: [number, 0] } },
+          });
+          if (view._tag !== "View") throw new Error("no instance");
+          const environments = Environments.of({
+            reset: () => Effect.die("not asked"),
+            step: (step) =>
+              Effect.flatMap(
+                ask({
+                  _tag: "Step",
+                  step: { ...step, noise: { ...key, purpose: "noise", counters: [number, step.noise.counters[2]!] } },
+                }),
+                (answered) => (answered._tag === "Stepped" ? Effect.succeed(answered.result) : Effect.die(answered)),
+              ),
+          });
+          const prompt = { group: 0, tag: given.tag, seed: 0, size: 1, admittedAt: 0 };
+          const start = EpisodeProgram.start(demonstrator.rollout, source.task, 0, view.view);
+          const played = yield* EpisodeProgram.play(demonstrator.rollout, mode, prompt, start, 0).pipe(
+            Effect.provideService(Policy, policy),
+            Effect.provideService(Environments, environments),
+          );
+          const shown = joined(played.turns.flatMap(({ prompt, sampled }) => [prompt, sampled.ids]));
+          expect(shown.slice(0, whole.length)).toEqual(whole);
+          if (given.noise === 0) {
+            expect(played.turns.map(({ actions, executed, reward }) => [actions, executed, reward])).toEqual(
+              episode.turns.map(({ actions, executed, reward }) => [actions, executed, reward]),
+            );
+          }
+        }
+        expect(turns).toBeGreaterThan(8);
+      }),
+  );
+
+  it.effect("has the solver's replies as its only targets: turns of noise lie in the next prompt", () =>
+    Effect.gen(function* () {
+      const source = sourceOf("SimpleSokoban");
+      const { demonstrator, tokenizer } = yield* demonstratorOf(source, { template: "compact" }, 0.5);
+      let hidden = 0;
+      for (let number = 0; number < 20; number++) {
+        const episode = demonstrate(demonstrator, source, number);
+        for (const { prompt, sampled, reply } of episode?.turns ?? []) {
+          expect(demonstrator.rollout.template.prefix + tokenizer.decode(sampled.ids)).toBe(reply);
+          hidden += tokenizer.decode(prompt).split("</answer>").length - 1;
+        }
+      }
+      expect(hidden).toBeGreaterThan(5);
+    }),
+  );
+
+  it.effect("solves what a solver plays", () =>
+    Effect.gen(function* () {
+      const source = sourceOf("SimpleSokoban");
+      const { demonstrator } = yield* demonstratorOf(source, { template: "compact", max_turn: 10 });
+      const episodes = Array.from({ length: 10 }, (_, number) => demonstrate(demonstrator, source, number));
+      const long = episodes.filter((episode) => episode !== null && episode.outcome._tag === "Done");
+      expect(long.length).toBeGreaterThanOrEqual(7);
+    }),
+  );
+
+  it.effect("stops where a rollout would have no room for a reply", () =>
+    Effect.gen(function* () {
+      const source = sourceOf("FrozenLake");
+      const open = yield* demonstratorOf(source, { template: "compact" });
+      const first = Array.from({ length: 30 }, (_, number) => number).find(
+        (number) => (demonstrate(open.demonstrator, source, number)?.turns.length ?? 0) >= 2,
+      )!;
+      const [turn] = demonstrate(open.demonstrator, source, first)!.turns;
+      const room = turn!.prompt.length + 200;
+      const tight = yield* demonstratorOf(source, { template: "compact", max_model_len: room });
+      expect(demonstrate(tight.demonstrator, source, first)?.turns).toHaveLength(1);
+      const none = yield* demonstratorOf(source, { template: "compact", response_length: 3 });
+      expect(demonstrate(none.demonstrator, source, first)).toBeNull();
+    }),
+  );
+
+  it.effect("is a pure function of the seed, the source and its number", () =>
+    Effect.gen(function* () {
+      const source = sourceOf("FrozenLake");
+      const { demonstrator } = yield* demonstratorOf(source, { template: "compact" }, 0.2);
+      const ids = (demonstrator: Demonstrator) =>
+        [3, 4, 5].map((number) => {
+          const episode = demonstrate(demonstrator, source, number);
+          return episode === null ? null : joined(episode.turns.map(({ prompt }) => prompt));
+        });
+      expect(ids(demonstrator)).toEqual(ids(demonstrator));
+      expect(ids({ ...demonstrator, seed: seed + 1 })).not.toEqual(ids(demonstrator));
+    }),
+  );
+});
+
+describe("held-out instances", () => {
+  it.effect("are the validation's, by content, and are never shown", () =>
+    Effect.gen(function* () {
+      const source = sourceOf("FrozenLake");
+      const val = { seed: 123, env_groups: 40 };
+      const excluded = heldOut([source], val);
+      expect(excluded.size).toBeGreaterThan(30);
+      for (let group = 0; group < val.env_groups; group++) {
+        const instance = stream({ seed: val.seed + group, purpose: "instance", counters: [] });
+        expect(excluded.has(source.environment.contentKey(source.environment.reset(instance, "val")))).toBe(true);
+      }
+      const { demonstrator } = yield* demonstratorOf(source, { template: "compact" });
+      const keyOf = (number: number) => {
+        const instance = stream({ seed, purpose: "cloning", counters: [number, 0] });
+        return source.environment.contentKey(source.environment.reset(instance, "train"));
+      };
+      const without = { ...demonstrator, excluded: (key: string) => key === keyOf(2) };
+      expect(demonstrate(demonstrator, source, 2)).not.toBeNull();
+      expect(demonstrate(without, source, 2)).toBeNull();
+      const shown = Cloning.demonstrations(without, [{ ...source, episodes: 6 }]).map(({ seed }) => seed);
+      expect(shown).not.toContain(2);
+    }),
+  );
+
+  it("leave random play alone", () => {
+    expect(heldOut([sourceOf("Bandit", "random")], { seed: 123, env_groups: 4 }).size).toBe(0);
+  });
+});
+
+describe("batches", () => {
+  it.effect("are the same at the same seed, of one size, and take every episode about equally often", () =>
+    Effect.gen(function* () {
+      const source = sourceOf("FrozenLake");
+      const { demonstrator } = yield* demonstratorOf(source, { template: "compact" });
+      const episodes = Cloning.demonstrations(demonstrator, [{ ...source, episodes: 30 }]);
+      const take = (seed: number) => {
+        const batches = Cloning.batches(episodes, 4, seed);
+        return Array.from({ length: 14 }, () => batches.next().value.map(({ seed }) => seed));
+      };
+      const drawn = take(1);
+      expect(drawn).toEqual(take(1));
+      expect(drawn).not.toEqual(take(2));
+      expect(drawn.every((batch) => batch.length === 4)).toBe(true);
+      const uses = new Map<number, number>();
+      for (const number of drawn.flat()) uses.set(number, (uses.get(number) ?? 0) + 1);
+      expect(Math.max(...uses.values())).toBeLessThanOrEqual(3);
+      expect(uses.size).toBeGreaterThanOrEqual(episodes.length - 4);
+    }),
+  );
+
+  it.effect("hold episodes of similar length, so that little of one is padding", () =>
+    Effect.gen(function* () {
+      const source = sourceOf("FrozenLake");
+      const { demonstrator } = yield* demonstratorOf(source, { template: "compact" });
+      const episodes = Cloning.demonstrations(demonstrator, [{ ...source, episodes: 64 }]);
+      const batches = Cloning.batches(episodes, 8, 0);
+      const spread = (group: readonly { readonly turns: (typeof episodes)[number]["turns"] }[]) => {
+        const lengths = group.map((episode) => totalTokens({ ...episodes[0]!, ...episode }));
+        return Math.max(...lengths) - Math.min(...lengths);
+      };
+      const mean = Array.from({ length: 6 }, () => spreadbatches.next().value).reduce((a, b) => a + b) / 6;
+      expect(mean).toBeLessThan(spread(episodes) / 2);
+      expect(episodes.every((episode) => sampledTokens(episode) > 0)).toBe(true);
+    }),
+  );
+
+  it("warm up, then decay to a tenth", () => {
+    const sft = { ...configOf().sft, lr: 1, lr_warmup_steps: 10, steps: 100 };
+    expect(Cloning.rate(sft, 1)).toBeCloseTo(0.1 * (1 - 0.009));
+    expect(Cloning.rate(sft, 10)).toBeCloseTo(0.91);
+    expect(Cloning.rate(sft, 100)).toBeCloseTo(0.1);
+  });
+});
