@@ -237,7 +237,7 @@ describe("batches", () => {
         const lengths = group.map((episode) => totalTokens({ ...episodes[0]!, ...episode }));
         return Math.max(...lengths) - Math.min(...lengths);
       };
-      const mean = Array.from({ length: 6 }, () => spreadbatches.next().value).reduce((a, b) => a + b) / 6;
+      const mean = Array.from({ length: 6 }, () => spread(batches.next().value)).reduce((a, b) => a + b) / 6;
       expect(mean).toBeLessThan(spread(episodes) / 2);
       expect(episodes.every((episode) => sampledTokens(episode) > 0)).toBe(true);
     }),
