@@ -1,0 +1,74 @@
+/**
+ * `node bench/learning/record.ts RUN_FOLDER…`: what is kept of finished runs, one file each in `bench/results/learning/`: commit, machine,
+ * outcome of every validation instance, a line per step. `report.ts` reads them.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { parse } from "yaml";
+import { machine } from "../machine.ts";
+
+/** What of a step is kept; the run's own metrics.jsonl holds everything. */
+const kept = [
+  "step",
+  "train/success",
+  "train/charts/avg_episode_return",
+  "val-env/success",
+  "actor/entropy",
+  "actor/ppo_kl",
+  "actor/pg_clipfrac",
+  "actor/grad_norm",
+  "critic/vf_explained_var",
+  "rollout/filter_kept_count",
+  "staleness/mean",
+  "staleness/max",
+  "mismatch/ess",
+  "tokens/generated_per_second",
+  "tokens/trained_per_second",
+  "timing_s/step",
+  "timing_s/update",
+  "timing_s/total",
+] as const;
+
+const lines = (file: string) =>
+  readFileSync(file, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+
+/** Seconds since the epoch of a folder named `yyyymmdd-hhmmss`. */
+const startOf = (folder: string): number => {
+  const [, y, mo, d, h, mi, s] = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)/.exec(basename(folder))!;
+  return Date.UTC(Number(y), Number(mo) - 1, Number(d), Number(h), Number(mi), Number(s)) / 1000;
+};
+
+/** Writes the record of a run's folder and gives its path. */
+export const record = (run: string): string => {
+  const config = parse(readFileSync(join(run, "config.yaml"), "utf8"));
+  const metrics: readonly Record<string, number>[] = lines(join(run, "metrics.jsonl"));
+  const { name, seed } = config.run;
+  const { mode } = config.pipeline;
+  const summary = {
+    name,
+    mode,
+    seed,
+    steps: config.trainer.total_training_steps,
+    machine: machine(),
+    /** From the run's folder to its last record: training and both validations, without the start of the process. */
+    seconds: Math.round(metrics[metrics.length - 1]!.time! / 1000 - startOf(run)),
+    validations: lines(join(run, "validations.jsonl")).map(({ step, version, success }) => ({
+      step,
+      version,
+      success: success.join(""),
+    })),
+    records: metrics.map((row) =>
+      Object.fromEntries(kept.flatMap((key) => (key in row ? [[key, Number(row[key]!.toPrecision(5))]] : []))),
+    ),
+  };
+  const folder = join(import.meta.dirname, "..", "results", "learning");
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `${name}-${mode}-seed${seed}.json`);
+  writeFileSync(file, `${JSON.stringify(summary)}\n`);
+  return file;
+};
+
+if (import.meta.main) for (const run of process.argv.slice(2)) console.log(record(run));
