@@ -11,6 +11,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput, type LearnerError } from "../src/domain/Errors.ts";
 import { stream } from "../src/domain/Random.ts";
 import * as Model from "../src/engine/Model.ts";
+import * as RunFolder from "../src/engine/RunFolder.ts";
 import * as LearnerThread from "../src/learner/LearnerThread.ts";
 import { parameterCount } from "../src/policy/model/Architecture.ts";
 import { replaceFolder } from "../src/policy/model/checkpoint/AtomicWrite.ts";
@@ -39,6 +40,8 @@ export const sft = ({
 }): Effect.Effect<void, BadInput | LearnerError> =>
   Effect.scoped(
     Effect.gen(function* () {
+      const output = resolve(config.sft.output);
+      yield* RunFolder.makeParent(output);
       const model =
         config.sft.init === "random"
           ? yield* Model.fresh(
@@ -91,7 +94,6 @@ export const sft = ({
           : Effect.void,
       );
 
-      const output = resolve(config.sft.output);
       yield* publish(learner, output);
       yield* Console.log(`wrote ${join(output, "model.safetensors")}`);
     }),

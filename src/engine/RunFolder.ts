@@ -3,7 +3,7 @@
  * and checkpoints. A folder that cannot be written is bad input, said before anything else starts.
  */
 import { access, appendFile, constants, mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DateTime, Effect } from "effect";
 import { BadInput } from "../domain/Errors.ts";
 
@@ -69,6 +69,13 @@ export const open = Effect.fnUntraced(function* (path: string) {
   yield* attempt("resume from", written, () => access(written, constants.R_OK));
   yield* attempt("write to", path, () => access(path, constants.W_OK));
   return folder;
+});
+
+/** Makes the folder that is to hold `path`. Fails with BadInput when it cannot be made or written. */
+export const makeParent = Effect.fnUntraced(function* (path: string) {
+  const parent = dirname(path);
+  yield* attempt("make", parent, () => mkdir(parent, { recursive: true }));
+  yield* attempt("write to", parent, () => access(parent, constants.W_OK));
 });
 
 /** Appends one JSON object as a line. */

@@ -1,0 +1,34 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { it } from "@effect/vitest";
+import { Console, Effect } from "effect";
+import { expect } from "vitest";
+import { evaluate } from "../../pipelines/evaluate.ts";
+import { temporaryFolder } from "../engine/fakes.ts";
+import { configOf, writeModel } from "./tiny.ts";
+
+it.live("plays every validation instance once, the same way each time, and writes all it played", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const dir = yield* Effect.tap(temporaryFolder, writeModel);
+      const lines: string[] = [];
+      const quiet = { ...globalThis.console, log: (line: string) => void lines.push(line) };
+      const config = configOf(dir, { pipeline: { step_inline: false } });
+      const run = Effect.provideService(evaluate({ config, debug: false }), Console.Console, quiet);
+      yield* run;
+      yield* run;
+
+      const parent = join(dir, "runs", "tiny-evaluate");
+      const folders = (yield* Effect.promise(() => readdir(parent))).sort().map((name) => join(parent, name));
+      const read = (file: string) =>
+        Effect.forEach(folders, (folder) => Effect.promise(() => readFile(join(folder, file), "utf8")));
+      const [first, second] = yield* read("trajectories.jsonl");
+      expect(second).toBe(first);
+      const episodes = first!.trimEnd().split("\n");
+      expect(episodes.map((line) => JSON.parse(line).seed)).toEqual([123, 124, 125, 126]);
+      const [summary] = yield* read("summary.json");
+      expect(JSON.parse(summary!)).toMatchObject({ "val-env/FrozenLake/success": expect.any(Number) });
+      expect(lines.filter((line) => line.startsWith("4 groups; trajectories in"))).toHaveLength(2);
+    }),
+  ),
+);
