@@ -4,7 +4,7 @@ import { samplesOf } from "./samples.ts";
 import { pace, trainingRun } from "./trainingRun.ts";
 
 /** Long enough for several windows, of half the quickstart's groups. */
-const SECONDS = 15;
+const SECONDS = 12;
 const ROUNDS = 2;
 
 const windowMs = async (mode: "sync" | "async"): Promise<number> =>

@@ -4,6 +4,9 @@ import { benches, isBenchName } from "./benches.ts";
 import { type GemmTimes, timeGemm, unitOf } from "./gemmUnit.ts";
 import type { Row } from "./Report.ts";
 
+// The runner has gone: nobody wants the figures.
+process.on("disconnect", () => process.exit(1));
+
 const name = process.argv[2] ?? "";
 if (!isBenchName(name)) throw new Error(`there is no bench "${name}"`);
 const { bench } = await benches[name]();
