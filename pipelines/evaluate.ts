@@ -25,6 +25,7 @@ export const evaluate = ({ config }: EvaluateOptions): Effect.Effect<void, BadIn
     Effect.gen(function* () {
       const environments = yield* boundEnvironments(config, [...new Set(config.es_manager.val.tags)]);
       const model = yield* Model.load(config.model.path);
+      yield* Model.checkContext(config, model);
       const folder = yield* RunFolder.create(config.run.dir, `${config.run.name}-evaluate`, render(config));
       const generator = yield* Backend.generator(config, model, 0);
       const pool = yield* Layer.build(Backend.environmentsLayer(config, environments));

@@ -42,6 +42,7 @@ export const sft = ({
     Effect.gen(function* () {
       const output = resolve(config.sft.output);
       yield* RunFolder.makeParent(output);
+      yield* Model.checkReplaceable("sft.output", output);
       const model =
         config.sft.init === "random"
           ? yield* Model.fresh(
@@ -49,6 +50,7 @@ export const sft = ({
               stream({ seed: config.run.seed, purpose: "initialisation", counters: [] }),
             )
           : yield* Model.load(config.sft.init);
+      yield* Model.checkContext(config, model);
       const sources = yield* Effect.forEach(
         config.sft.sources,
         Effect.fnUntraced(function* (source) {

@@ -38,6 +38,7 @@ export const train = ({
     Effect.gen(function* () {
       const environments = yield* boundEnvironments(config, Backend.tagsOf(config));
       const start = yield* Model.load(config.model.path);
+      yield* Model.checkContext(config, start);
       const folder =
         resume === null
           ? yield* RunFolder.create(config.run.dir, config.run.name, render(config))

@@ -2,13 +2,15 @@
  * The model a run starts from: its folder's weights, tokenizer and chat template, read once and checked together. Enters: a Hugging Face
  * folder, or sizes for a fresh model with the nano tokenizer; leaves: everything threads and templates are made from.
  */
+import { readdir } from "node:fs/promises";
 import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
 import type { Random } from "../domain/Random.ts";
+import { bucket } from "../learner/batches.ts";
 import { parameters, type Qwen2Config } from "../policy/model/Architecture.ts";
 import type { CheckpointError } from "../policy/model/checkpoint/CheckpointError.ts";
-import { type Checkpoint, readCheckpoint } from "../policy/model/checkpoint/HuggingFaceFolder.ts";
+import { type Checkpoint, modelFiles, readCheckpoint } from "../policy/model/checkpoint/HuggingFaceFolder.ts";
 import { initialise } from "../policy/model/Parameters.ts";
 import * as ChatTemplate from "../policy/tokenizer/ChatTemplate.ts";
 import { nanoTokenizer } from "../policy/tokenizer/NanoVocabulary.ts";
@@ -72,4 +74,32 @@ export const fresh = (sizes: RunConfig["sft"]["architecture"], random: Random): 
       tokenizer: files,
     };
     return yield* Effect.mapError(assemble(checkpoint, "the nano tokenizer"), unusable);
+  });
+
+/** Fails with BadInput where an episode, padded as the learner pads it, may outgrow the model's positions. */
+export const checkContext = ({ rollout }: RunConfig, { checkpoint }: Model): Effect.Effect<void, BadInput> => {
+  const { max_model_len: wanted } = rollout;
+  const { maxPositions: positions } = checkpoint.config;
+  if (bucket(wanted) <= positions) return Effect.void;
+  const step = positions <= 256 ? 16 : 64;
+  const message = `rollout.max_model_len: ${wanted}: the model has ${positions} positions; nearest: ${Math.floor(positions / step) * step}`;
+  return Effect.fail(new BadInput({ message }));
+};
+
+/** Fails with BadInput where `folder` is a file, or holds anything but a model's files: a model written there replaces it whole. */
+export const checkReplaceable = (key: string, folder: string): Effect.Effect<void, BadInput> =>
+  Effect.gen(function* () {
+    const bad = (problem: string) =>
+      new BadInput({ message: `${key}: ${JSON.stringify(folder)}: ${problem}; name a folder of its own` });
+    const names = yield* Effect.tryPromise({ try: () => readdir(folder), catch: (cause) => cause }).pipe(
+      Effect.catch((cause) =>
+        cause instanceof Error && "code" in cause && cause.code === "ENOENT"
+          ? Effect.succeed([])
+          : Effect.fail(bad(`it is no folder that can be replaced (${String(cause)})`)),
+      ),
+    );
+    const other = names.find((name) => !modelFiles.includes(name));
+    if (other !== undefined) {
+      return yield* bad(`a model replaces the whole folder, and this one holds ${JSON.stringify(other)}`);
+    }
   });

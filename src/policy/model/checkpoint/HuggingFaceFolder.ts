@@ -27,6 +27,15 @@ export interface Checkpoint extends ModelConfig {
   readonly tokenizer: TokenizerFiles;
 }
 
+/** Names of the files a folder written here holds. */
+export const modelFiles: readonly string[] = [
+  "config.json",
+  "generation_config.json",
+  "model.safetensors",
+  "tokenizer.json",
+  "tokenizer_config.json",
+];
+
 const exists = (path: string): Effect.Effect<boolean> =>
   Effect.promise(() =>
     access(path).then(
