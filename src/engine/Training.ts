@@ -26,7 +26,7 @@ import * as Stall from "../stage/Stall.ts";
 import * as Checkpoints from "./Checkpoints.ts";
 import * as Flow from "./Flow.ts";
 import { appendLine, type RunFolder } from "./RunFolder.ts";
-import { type Services, slots } from "./Services.ts";
+import { inSlots, type Services, slots } from "./Services.ts";
 import * as StepRecord from "./StepRecord.ts";
 import type { Stop } from "./Stop.ts";
 import * as Trajectories from "./Trajectories.ts";
@@ -178,8 +178,7 @@ export const run = Effect.fn("Training.run")(function* (options: TrainingOptions
   const flow = yield* Flow.make({
     config,
     rollout: options.rollout,
-    mode: options.mode,
-    slots: slots(config),
+    mode: { ...options.mode, around: options.barrier?.member ?? inSlots(slots(config)) },
     bus,
     gate,
     firstWindow: firstStep,
@@ -208,6 +207,7 @@ export const run = Effect.fn("Training.run")(function* (options: TrainingOptions
   });
 
   const program = Effect.gen(function* () {
+    if (resumed !== null) yield* Trajectories.keepThrough(folder, firstStep);
     if (trainer.val_before_train && resumed === null) yield* record(0, yield* validate(0));
     before = yield* moment;
     yield* Effect.raceFirst(line, interrupted);

@@ -42,8 +42,8 @@ export const make = (path: string): Sink => {
 
 const reason = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
-/** Cuts the file after the last whole line whose step is at most `step`. */
-const keepThrough = async (path: string, step: number): Promise<void> => {
+/** Cuts the file after the last whole line whose step is at most `step`; steps ascend. A file that is not there stays so. */
+export const keepThrough = async (path: string, step: number): Promise<void> => {
   let text: Buffer;
   try {
     text = await readFile(path);

@@ -237,7 +237,7 @@ export const train = (options: Options) =>
       return yield* Training.run({
         config,
         rollout: rollout({ ...config.rollout, enable_think: false }),
-        mode: barrier === null ? mode : { ...mode, around: barrier.member },
+        mode,
         services,
         barrier,
         folder,
@@ -283,7 +283,7 @@ const turnOfTheLoop = Effect.callback<void>((resume) => void setImmediate(() => 
 /** Files are real: virtual time stands still while one is being read or written. */
 const diskIsIdle = Effect.gen(function* () {
   yield* turnOfTheLoop;
-  while (process.getActiveResourcesInfo().some((name) => name.startsWith("FSReq"))) yield* turnOfTheLoop;
+  while (process.getActiveResourcesInfo().some((name) => /^(FSReq|CloseReq)/.test(name))) yield* turnOfTheLoop;
 });
 
 /** Longest run, in virtual milliseconds; one that takes longer waits for nothing. */

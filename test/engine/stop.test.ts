@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
@@ -219,6 +220,34 @@ describe("records and validation", () => {
           const { events } = yield* train({ config: config({}, { save_freq: 2, max_checkpoints: 2 }), folder });
           expect(eventsOf(events, "CheckpointWritten").map(({ step }) => step)).toEqual([2, 4, 6]);
           expect((yield* newest(folder)).state).toMatchObject({ step: 6, seeds: { next: 12, returned: [] } });
+        }),
+      ),
+    ),
+  );
+});
+
+describe("trajectories", () => {
+  it.live("of steps that a resumed run plays again are cut off, so that none is there twice", () =>
+    virtually(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const folder = yield* runFolder;
+          const options = { config: config({ mode: "sync" }, { save_freq: 2, trajectories_per_step: 1 }), folder };
+          yield* Effect.exit(
+            train({
+              ...options,
+              onEvent: (event) => {
+                if (event._tag === "Updated" && event.window === 3) throw new Error("killed");
+              },
+            }),
+          );
+          const played = Effect.promise(async () => {
+            const lines = (await readFile(folder.trajectories, "utf8")).trimEnd().split("\n");
+            return lines.map((line): number => JSON.parse(line).step);
+          });
+          expect(yield* played).toEqual([1, 2, 3]);
+          yield* resume(options);
+          expect(yield* played).toEqual([1, 2, 3, 4, 5, 6]);
         }),
       ),
     ),
