@@ -120,7 +120,7 @@ export const engineRun = (run: NullRun): Effect.Effect<readonly number[]> =>
       yield* Training.run({
         config,
         rollout: NullModel.rollout(run.turns),
-        mode: barrier === null ? NullModel.mode : { ...NullModel.mode, around: barrier.member },
+        mode: NullModel.mode,
         services: {
           policy,
           environments: Environments.of({ ...environments, step: step.call }),

@@ -44,6 +44,7 @@ export const train = ({
           ? yield* RunFolder.create(config.run.dir, config.run.name, render(config))
           : yield* RunFolder.open(resume);
       const resumed = resume === null ? null : yield* Checkpoints.latest(folder.checkpoints);
+      if (resumed !== null) yield* Checkpoints.checkResumable(config, resumed.state);
       const current = resumed === null ? start : yield* Model.load(resumed.path);
       const stop = yield* Stop.signals;
 
@@ -71,7 +72,7 @@ export const train = ({
           Training.run({
             config,
             rollout: Backend.rollout(config, current, environments),
-            mode: barrier === null ? mode : { ...mode, around: barrier.member },
+            mode,
             services,
             barrier,
             folder,

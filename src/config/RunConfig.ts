@@ -35,7 +35,7 @@ export const PipelineSection = Schema.Struct({
     "Which groups form a window: the oldest admitted, or as they finish (biased to short episodes).",
   ),
   inbox: field(positive, 8, "Capacity of each stage's inbox, in groups."),
-  rollout_concurrency: field(count, 0, "Groups in flight; 0 derives it from the slots."),
+  rollout_concurrency: field(count, 0, "Groups in flight; 0 all that admission allows."),
   step_threads: field(positive, 1, "Threads that step environments."),
   step_concurrency: field(positive, 2, "Step batches in flight."),
   step_timeout_ms: field(positive, 5_000, "A step slower than this fails its episode."),

@@ -2,11 +2,12 @@
  * Checkpoints of a run, `checkpoints/step-N/`: a Hugging Face folder plus the learner's and the run's state. Each is written beside
  * under a temporary name and renamed when whole, so the last good one is never touched; the newest N are kept.
  */
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Effect, Schema } from "effect";
+import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
-import { replaceFolder } from "../policy/model/checkpoint/AtomicWrite.ts";
+import { replaceFolder, replaceText } from "../policy/model/checkpoint/AtomicWrite.ts";
 import { CheckpointError } from "../policy/model/checkpoint/CheckpointError.ts";
 
 const Counts = Schema.Struct({
@@ -73,10 +74,7 @@ export const save = <E, R>(
   Effect.gen(function* () {
     const target = path(folder, state.step);
     yield* replaceFolder(target, (partial) =>
-      Effect.andThen(
-        write(partial),
-        disk(`cannot write ${partial}`, () => writeFile(join(partial, "run.json"), JSON.stringify(state))),
-      ),
+      Effect.andThen(write(partial), replaceText(join(partial, "run.json"), JSON.stringify(state))),
     ).pipe(Effect.mapError((error) => (isCheckpointError(error) ? new BadInput({ message: error.message }) : error)));
     const steps = yield* list(folder);
     for (const old of steps.slice(0, Math.max(0, steps.length - keep))) {
@@ -97,3 +95,25 @@ export const latest = Effect.fnUntraced(function* (folder: string) {
   );
   return { path: path(folder, step), state };
 });
+
+/**
+ * Fails with BadInput where a run cannot go on from `state` under `config`: windows are numbered by their groups, so the groups of
+ * the windows consumed, and of those to come, must be the ones that the configuration cuts.
+ */
+export const checkResumable = (
+  { es_manager, pipeline }: RunConfig,
+  { step, seeds }: RunState,
+): Effect.Effect<void, BadInput> => {
+  const size = es_manager.train.env_groups;
+  const consumed = seeds.next - seeds.returned.length;
+  const bad = (message: string) => Effect.fail(new BadInput({ message }));
+  if (consumed !== step * size) {
+    return bad(
+      `es_manager.train.env_groups: ${size}: the run consumed ${consumed} groups in ${step} windows; nearest: ${consumed / step}`,
+    );
+  }
+  if (pipeline.window_order === "admission" && seeds.returned.some((group) => group < consumed)) {
+    return bad('pipeline.window_order: "admission": the run forms its windows as groups finish; nearest: completion');
+  }
+  return Effect.void;
+};

@@ -60,19 +60,19 @@ const seconds = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<readonl
 const ids = (groups: readonly { readonly prompt: Prompt }[]): readonly number[] =>
   groups.map(({ prompt }) => prompt.group);
 
-/** Groups in flight: enough to fill the slots, never more, so that no straggler idles a group's slots. */
-export const rolloutConcurrency = (config: RunConfig, slots: number): number => {
-  const { mode, rollout_concurrency: given } = config.pipeline;
-  const { env_groups, group_size } = config.es_manager.train;
-  if (mode === "lockstep") return env_groups;
-  return given > 0 ? given : Math.max(1, Math.floor(slots / group_size));
+/**
+ * Groups in flight: all that admission allows. The slots bound their episodes (`Services.inSlots`), so that one straggler of a group does
+ * not keep the slots of its finished members idle.
+ */
+export const rolloutConcurrency = (config: RunConfig, rules: Admission.Rules): number => {
+  const { rollout_concurrency: given } = config.pipeline;
+  return given > 0 && rules.mode !== "lockstep" ? given : (Admission.lead(rules) + 1) * rules.groups;
 };
 
 export interface FlowOptions<E, R> {
   readonly config: RunConfig;
   readonly rollout: Rollout;
   readonly mode: Mode;
-  readonly slots: number;
   readonly bus: Bus;
   readonly gate: Gate;
   /** Index of the first window; more than 0 on resume. */
@@ -94,7 +94,7 @@ export const make = Effect.fnUntraced(function* <E, R>(options: FlowOptions<E, R
   const rollout = yield* Stage.flow({
     name: "rollout",
     inbox: 1,
-    concurrency: rolloutConcurrency(config, options.slots),
+    concurrency: rolloutConcurrency(config, options.gate.state().rules),
     run: Effect.fnUntraced(function* (prompt: Prompt) {
       const group = yield* GroupProgram.play(options.rollout, options.mode, prompt);
       yield* bus.emit({

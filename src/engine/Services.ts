@@ -8,7 +8,9 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import { Environments } from "../envs/Environments.ts";
 import { StepPool } from "../envs/pool/StepPool.ts";
 import { Policy } from "../policy/generation/Policy.ts";
+import type { Mode } from "../rollout/Rollout.ts";
 import type { Barrier } from "../stage/Barrier.ts";
+import * as Slots from "../stage/Slots.ts";
 import * as Stage from "../stage/Stage.ts";
 
 export interface Services {
@@ -19,6 +21,15 @@ export interface Services {
 
 /** Sequences that may hold a cache at once, over all generator threads. */
 export const slots = (config: RunConfig): number => config.generation.slots * config.model.generator_threads;
+
+/** Wraps training's episodes so that at most `limit` are in flight, those of the oldest groups first. */
+export const inSlots = (limit: number): Mode["around"] => {
+  const held = Slots.makeUnsafe(limit);
+  return (episode) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.andThen(restore(held.acquire), Effect.ensuring(restore(episode), Effect.sync(held.release))),
+    );
+};
 
 export const make = Effect.fnUntraced(function* (config: RunConfig, barrier: Barrier | null) {
   const policy = yield* Policy;

@@ -1,0 +1,36 @@
+import { describe, it } from "@effect/vitest";
+import { Effect } from "effect";
+import { expect } from "vitest";
+import * as Checkpoints from "../../src/engine/Checkpoints.ts";
+import { configOf } from "./fakes.ts";
+
+const none = { admitted: 0, trained: 0, filtered: 0, failed: 0, dropped: 0 };
+const state = (step: number, next: number, returned: readonly number[]): Checkpoints.RunState => ({
+  step,
+  version: step,
+  seeds: { next, returned },
+  emptyInARow: 0,
+  ledger: { groups: none, tokens: none },
+  seconds: 1,
+});
+const config = (env_groups: number, window_order = "admission") =>
+  configOf({ es_manager: { train: { env_groups, n_groups: [env_groups] } }, pipeline: { window_order } });
+
+describe("a checkpoint's run", () => {
+  it.effect("goes on where the windows are cut as before, or none was consumed yet", () =>
+    Effect.gen(function* () {
+      yield* Checkpoints.checkResumable(config(4), state(3, 15, [12, 13, 14]));
+      yield* Checkpoints.checkResumable(config(4, "completion"), state(3, 15, [2, 13, 14]));
+      yield* Checkpoints.checkResumable(config(2), state(0, 3, [0, 1, 2]));
+    }),
+  );
+
+  it.effect("does not go on with other windows: their groups would never come", () =>
+    Effect.gen(function* () {
+      const fewer = yield* Effect.flip(Checkpoints.checkResumable(config(2), state(3, 15, [12, 13, 14])));
+      expect(fewer.message).toBe("es_manager.train.env_groups: 2: the run consumed 12 groups in 3 windows; nearest: 4");
+      const ordered = yield* Effect.flip(Checkpoints.checkResumable(config(4), state(3, 15, [2, 13, 14])));
+      expect(ordered.message).toContain("nearest: completion");
+    }),
+  );
+});
