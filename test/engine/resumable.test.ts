@@ -2,7 +2,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import * as Checkpoints from "../../src/engine/Checkpoints.ts";
-import { configOf } from "./fakes.ts";
+import { configOf, mixed, newest, runFolder, train, virtually } from "./fakes.ts";
 
 const none = { admitted: 0, trained: 0, filtered: 0, failed: 0, dropped: 0 };
 const state = (step: number, next: number, returned: readonly number[]): Checkpoints.RunState => ({
@@ -32,5 +32,27 @@ describe("a checkpoint's run", () => {
       const ordered = yield* Effect.flip(Checkpoints.checkResumable(config(4), state(3, 15, [2, 13, 14])));
       expect(ordered.message).toContain("nearest: completion");
     }),
+  );
+
+  it.live("is one that a stop in the middle of a window leaves", () =>
+    virtually(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const folder = yield* runFolder;
+          const async = configOf({
+            pipeline: { mode: "async", max_staleness: 2, rollout_concurrency: 8, stop_deadline_ms: 5 },
+            trainer: { total_training_steps: 6 },
+          });
+          const onEvent = (event: { readonly _tag: string; readonly window?: number }, stop: () => void): void => {
+            if (event._tag === "Updated" && event.window === 1) stop();
+          };
+          const slow = (group: number, member: number) => ({ ...mixed(group, member), replyMs: group === 5 ? 500 : 1 });
+          yield* train({ config: async, fates: slow, folder, onEvent });
+          const { state } = yield* newest(folder);
+          expect(state.seeds.returned.length).toBeGreaterThan(0);
+          yield* Checkpoints.checkResumable(async, state);
+        }),
+      ),
+    ),
   );
 });
