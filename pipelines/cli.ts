@@ -10,7 +10,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { load } from "../src/config/resolve.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { type Command, type Invocation, type PipelineName, parse } from "./arguments.ts";
-import { configDir, existingFolder } from "./paths.ts";
+import { configDir, existingFolder, runFolder } from "./paths.ts";
 
 type Run = Extract<Command, { readonly _tag: "Run" }>;
 
@@ -19,7 +19,7 @@ const print = (lines: readonly string[]) => Effect.forEach(lines, (line) => Cons
 /** The run file: a preset's, or the one a resumed run wrote beside its checkpoints. */
 const configOf = Effect.fnUntraced(function* ({ configName, overrides, pipeline, resume }: Run) {
   if (resume !== null) {
-    const folder = yield* existingFolder("--resume", resume);
+    const folder = yield* runFolder("--resume", resume);
     return { config: yield* load(join(folder, "config.yaml"), overrides, configDir), resume: folder };
   }
   if (configName === null) {

@@ -32,3 +32,12 @@ export const existingFolder = (key: string, path: string): Effect.Effect<string,
   const hint = nearest === undefined ? "" : `; nearest: ${nearest}`;
   return Effect.fail(new BadInput({ message: `${key}: ${JSON.stringify(path)}: no such folder${hint}` }));
 };
+
+/** The absolute path of a run's folder that `key` names, or bad input. */
+export const runFolder = (key: string, path: string): Effect.Effect<string, BadInput> =>
+  Effect.flatMap(existingFolder(key, path), (folder) => {
+    if (existsSync(join(folder, "config.yaml"))) return Effect.succeed(folder);
+    return Effect.fail(
+      new BadInput({ message: `${key}: ${JSON.stringify(path)}: no run's folder, it has no config.yaml` }),
+    );
+  });

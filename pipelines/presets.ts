@@ -8,6 +8,7 @@ import { byNearest, choices } from "../src/config/nearest.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import type { BoundEnvironment } from "../src/envs/BoundEnvironment.ts";
+import { NoInstance } from "../src/envs/NoInstance.ts";
 import { decodePreset, environments, type PresetError } from "../src/envs/registry.ts";
 
 const sentence = (error: PresetError): string => {
@@ -55,3 +56,14 @@ export const boundEnvironments = (
     Effect.forEach(tags, (tag) => Effect.map(presetOf(config, tag), (environment) => [tag, environment] as const)),
     (entries) => new Map(entries),
   );
+
+/** What `make` gives; a configuration under which no instance is found is bad input, told of `key`. */
+export const withInstances = <A>(key: string, make: () => A): Effect.Effect<A, BadInput> =>
+  Effect.suspend(() => {
+    try {
+      return Effect.succeed(make());
+    } catch (error) {
+      if (!(error instanceof NoInstance)) throw error;
+      return Effect.fail(new BadInput({ message: `${key}: ${error.message}` }));
+    }
+  });

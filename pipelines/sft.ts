@@ -18,7 +18,7 @@ import { replaceFolder } from "../src/policy/model/checkpoint/AtomicWrite.ts";
 import { readCheckpoint, writeCheckpoint } from "../src/policy/model/checkpoint/HuggingFaceFolder.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
 import { fromPreset } from "../src/rollout/Task.ts";
-import { presetOf } from "./presets.ts";
+import { presetOf, withInstances } from "./presets.ts";
 
 /** The learner's weights as a model folder, without what only a learner needs. */
 const publish = (learner: LearnerThread.LearnerThread, output: string) =>
@@ -65,7 +65,8 @@ export const sft = ({
         model.chat,
         model.tokenizer,
       );
-      const excluded = heldOut(sources, config.es_manager.val);
+      const tags = sources.map(({ tag }) => tag).join(", ");
+      const excluded = yield* withInstances("sft.sources", () => heldOut(sources, config.es_manager.val));
       const demonstrator = {
         rollout,
         tokenizer: model.tokenizer,
@@ -75,12 +76,11 @@ export const sft = ({
       };
       const episodes = Cloning.demonstrations(demonstrator, sources);
       if (episodes.length === 0) {
-        const tags = sources.map(({ tag }) => tag).join(", ");
         return yield* new BadInput({ message: `sft.sources: no demonstration of ${tags} is left to clone` });
       }
       yield* Console.log(
         `${parameterCount(model.checkpoint.parameters.specs)} parameters, ${model.tokenizer.vocabSize} tokens; ` +
-          `${episodes.length} demonstrations of ${sources.map(({ tag }) => tag).join(", ")}`,
+          `${episodes.length} demonstrations of ${tags}`,
       );
 
       const learner = yield* LearnerThread.make({

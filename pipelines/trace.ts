@@ -7,7 +7,7 @@ import { byNearest } from "../src/config/nearest.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { trace as play, splitActions } from "../src/envs/trace.ts";
-import { presetOf } from "./presets.ts";
+import { presetOf, withInstances } from "./presets.ts";
 
 export interface TraceOptions {
   readonly config: RunConfig;
@@ -20,7 +20,9 @@ export interface TraceOptions {
 export const trace = Effect.fn("pipelines.trace")(function* ({ actions, config, seed, tag }: TraceOptions) {
   const environment = yield* presetOf(config, tag);
   const lines = yield* Effect.mapError(
-    Effect.fromResult(play(environment, seed, splitActions(actions))),
+    Effect.fromResult(
+      yield* withInstances(`custom_envs.${tag}.env_config`, () => play(environment, seed, splitActions(actions))),
+    ),
     ({ action, valid }) =>
       new BadInput({
         message: `--actions: ${JSON.stringify(action)} is no action of ${tag}; nearest: ${byNearest(action, valid)[0] ?? "none"}; all: ${valid.join(", ")}`,

@@ -5,6 +5,7 @@
 import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { succeeded, type Version } from "../domain/Episode.ts";
+import { BadInput } from "../domain/Errors.ts";
 import type { Group } from "../domain/Group.ts";
 import { Environments, type StepFailure } from "../envs/Environments.ts";
 import { Policy } from "../policy/generation/Policy.ts";
@@ -47,18 +48,28 @@ export const toJson = (step: number, { version, groups }: Validated) => ({
   success: groups.flatMap(({ episodes }) => episodes.map((episode) => (succeeded(episode) ? 1 : 0))),
 });
 
-/** Content keys of the validation instances; training and cloning leave these out. */
+/**
+ * Content keys of the validation instances, which training leaves out. Fails with BadInput where not one of them can be made: then the
+ * environments' configuration is at fault.
+ */
 export const contentKeys = Effect.fnUntraced(function* (config: RunConfig) {
   const environments = yield* Environments;
   const prompts = Seeds.validation(config.es_manager.val, 0, 0);
+  const failures: StepFailure[] = [];
   const keys = yield* Effect.forEach(
     prompts,
     ({ tag, seed }) =>
       environments.reset({ tag, instance: instanceKey(seed), split: "val" }).pipe(
-        Effect.map((view) => view.contentKey),
-        Effect.catchTag("StepFailure", (_: StepFailure) => Effect.succeed("")),
+        Effect.map((view) => [view.contentKey]),
+        Effect.catchTag("StepFailure", (failure: StepFailure) => {
+          failures.push(failure);
+          return Effect.succeed([]);
+        }),
       ),
     { concurrency: "unbounded" },
   );
-  return new Set(keys.filter((key) => key !== ""));
+  if (failures.length === prompts.length) {
+    return yield* new BadInput({ message: `es_manager.val: no instance can be made: ${failures[0]?.message}` });
+  }
+  return new Set(keys.flat());
 });

@@ -1,6 +1,9 @@
 import { Effect, Result } from "effect";
 import { describe, expect, it } from "vitest";
-import { checkPresets } from "../../pipelines/presets.ts";
+import { boundEnvironments, checkPresets } from "../../pipelines/presets.ts";
+import { trace } from "../../pipelines/trace.ts";
+import { contentKeys } from "../../src/engine/Validation.ts";
+import { layerInline } from "../../src/envs/pool/StepPool.ts";
 import { resolved } from "../config/configs.ts";
 
 /** The messages for the presets of a run whose training uses CoordSokoban. */
@@ -34,5 +37,31 @@ describe("the presets of a run", () => {
     expect(refused("custom_envs.CoordSokoban.env_config.num_boxes=99")).toMatch(
       /^custom_envs\.CoordSokoban\.env_config\.num_boxes: 99: at most \d+ in a 6x6 room$/,
     );
+  });
+});
+
+describe("a configuration under which no instance is found", () => {
+  const tag = "CoordSokoban";
+  // Two boxes cannot both leave their targets in the one move that this depth allows.
+  const { config } = resolved(
+    "",
+    ...["num_boxes=2", "search_depth=3"].map((key) => `custom_envs.${tag}.env_config.${key}`),
+  );
+
+  it("is bad input of a trace", () => {
+    const error = Effect.runSync(Effect.flip(trace({ config, tag, seed: 1, actions: "Up" })));
+    expect(error.message).toMatch(/^custom_envs\.CoordSokoban\.env_config: sokoban: no playable instance in \d+ draws/);
+  });
+
+  it("is bad input of a run, before anything is played", () => {
+    const few = { ...config, es_manager: { ...config.es_manager, val: { ...config.es_manager.val, env_groups: 2 } } };
+    const keys = Effect.flatMap(boundEnvironments(few, [tag]), (bound) =>
+      Effect.provide(contentKeys(few), layerInline(bound)),
+    );
+    const error = Effect.runSync(Effect.flip(keys));
+    expect(error).toMatchObject({
+      _tag: "BadInput",
+      message: expect.stringMatching(/^es_manager\.val: no instance can be made: sokoban: no playable instance/),
+    });
   });
 });
