@@ -10,14 +10,17 @@ import * as LiveConsole from "../metrics/LiveConsole.ts";
 import * as PlainConsole from "../metrics/PlainConsole.ts";
 import type { Sink, SinkError } from "../metrics/Sink.ts";
 import { attach as attachSinks } from "../metrics/Telemetry.ts";
-import { stdout } from "../metrics/Terminal.ts";
+import { stdout, type Terminal } from "../metrics/Terminal.ts";
 import type { Bus } from "../stage/Bus.ts";
 import type { RunFolder } from "./RunFolder.ts";
 
-const consoleSink = ({ console, refresh_ms: refreshMs }: RunConfig["metrics"]): readonly Sink[] => {
+/** The console of a run, if it has one: `auto` is the live block where the terminal can redraw lines. */
+export const consoleSink = (
+  { console, refresh_ms: refreshMs }: RunConfig["metrics"],
+  terminal: Terminal = stdout(),
+): readonly Sink[] => {
   if (console === "off") return [];
-  const terminal = stdout();
-  const live = console === "live" || (console === "auto" && process.stdout.isTTY === true);
+  const live = console === "live" || (console === "auto" && terminal.live);
   return [live ? LiveConsole.make({ terminal, refreshMs }) : PlainConsole.make(terminal)];
 };
 
