@@ -34,7 +34,7 @@ export const PipelineSection = Schema.Struct({
     "admission",
     "Which groups form a window: the oldest admitted, or as they finish (biased to short episodes).",
   ),
-  inbox: field(positive, 8, "Capacity of each stage's inbox, in groups."),
+  inbox: field(positive, 8, "Finished groups that may wait for their window; every other inbox holds one item."),
   rollout_concurrency: field(count, 0, "Groups in flight; 0 all that admission allows."),
   step_threads: field(positive, 1, "Threads that step environments."),
   step_concurrency: field(positive, 2, "Step batches in flight."),
@@ -270,4 +270,3 @@ export const RunConfig = Schema.Struct({
   custom_envs: field(Schema.Record(Schema.String, PresetSection), {}, "Environment presets by tag."),
 });
 export type RunConfig = typeof RunConfig.Type;
-export type PipelineMode = RunConfig["pipeline"]["mode"];

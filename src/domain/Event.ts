@@ -29,7 +29,7 @@ export interface Verdict {
   readonly filtered: readonly number[];
 }
 
-/** The window was trained on and made a new version. */
+/** The window was trained on; `version` is that of the weights after it, a new one unless only the critic was trained. */
 export interface Updated {
   readonly _tag: "Updated";
   readonly window: number;

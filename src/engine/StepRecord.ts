@@ -55,7 +55,6 @@ export const make = (
     ...lengthDrift(trained, window.groups),
     ...report?.metrics,
     "train/batch_size": trained.flatMap(members).length,
-    "rollout/empty_after_filter": filtered.kept.length === 0 ? 1 : 0,
     "rollout/consecutive_empty_after_filter_steps": consumed.emptyInARow,
     "weights/version": version,
     "tokens/trained_per_second": share(tokens, elapsed),

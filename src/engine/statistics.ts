@@ -6,11 +6,9 @@ import type { Episode, Version } from "../domain/Episode.ts";
 import { executedActions, failed, penaltyOf, rewardOf, sampledTokens, succeeded } from "../domain/Episode.ts";
 import type { Group } from "../domain/Group.ts";
 import { members } from "../domain/Group.ts";
+import { mean } from "../domain/Statistics.ts";
 
 export type Metrics = Readonly<Record<string, number>>;
-
-const mean = (values: readonly number[]): number =>
-  values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 
 const byTag = (groups: readonly Group[]): ReadonlyMap<string, readonly Group[]> => {
   const tags = new Map<string, Group[]>();

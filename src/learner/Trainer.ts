@@ -4,6 +4,7 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { type CreditedBatch, sequences, type TokenBatch } from "../domain/Batch.ts";
+import { mean } from "../domain/Statistics.ts";
 import type { Qwen2Config } from "../policy/model/Architecture.ts";
 import { copyOf, type Parameters } from "../policy/model/Parameters.ts";
 import { Actor } from "./Actor.ts";
@@ -49,9 +50,6 @@ export interface Restored {
   readonly actor: TrainedNetwork;
   readonly critic: TrainedNetwork | undefined;
 }
-
-const mean = (values: readonly number[]): number =>
-  values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Mean over the optimiser steps that were made; a skipped one has no finite numbers to give. */
 const meanOf = <Step extends StepResult>(steps: readonly Step[], part: (step: Step) => number): number =>
@@ -261,7 +259,6 @@ export class Trainer implements AsyncDisposable {
       "actor/lr": lr,
       "actor/skipped_not_finite": steps.filter(({ applied }) => !applied).length,
       "train/num_mini_batches": steps.length,
-      "train/batch_size": all.length,
     };
   }
 }

@@ -6,7 +6,6 @@
  * All episodes of a window must be in flight together: the rollout's concurrency is at least the groups of a window.
  */
 import { Effect } from "effect";
-import type * as Stage from "./Stage.ts";
 
 export interface Barrier {
   /** So many more episodes will take part; told before the first of them starts. */
@@ -46,13 +45,4 @@ export const make: Effect.Effect<Barrier> = Effect.sync(() => {
       return Effect.sync(() => void waiting.delete(resume));
     }),
   };
-});
-
-/** The service with the barrier in front: the same calls, served a turn at a time. */
-export const guard = <Request, Response, E, R>(
-  barrier: Barrier,
-  service: Stage.Service<Request, Response, E, R>,
-): Stage.Service<Request, Response, E, R> => ({
-  ...service,
-  call: (request) => Effect.andThen(barrier.arrive, service.call(request)),
 });

@@ -10,20 +10,17 @@ describe("lockstep's barrier", () => {
     Effect.gen(function* () {
       const barrier = yield* Barrier.make;
       const served: string[] = [];
-      const generate = Barrier.guard(
-        barrier,
-        yield* Stage.service({
-          name: "generate",
-          concurrency: 10,
-          run: (call: string) => Effect.sync(() => served.push(call)),
-        }),
-      );
+      const generate = yield* Stage.service({
+        name: "generate",
+        concurrency: 10,
+        run: (call: string) => Effect.sync(() => served.push(call)),
+      });
       // Episode e takes e+1 turns; between turns it steps for e+1 ms.
       const episode = (e: number) =>
         barrier.member(
           Effect.gen(function* () {
             for (let turn = 0; turn <= e; turn++) {
-              yield* generate.call(`${turn}.${e}`);
+              yield* Effect.andThen(barrier.arrive, generate.call(`${turn}.${e}`));
               yield* Effect.sleep(e + 1);
             }
           }),

@@ -74,10 +74,6 @@ export class Scheduler {
     this.#newest = newest;
   }
 
-  get newest(): Version {
-    return this.#newest;
-  }
-
   /** Tokens fed again after an eviction or a recompute. */
   get refilledTokens(): number {
     return this.#refilled;
@@ -103,13 +99,6 @@ export class Scheduler {
   /** The sequence in each row, free rows left out. */
   get occupied(): readonly Sequence[] {
     return this.#rows.occupied;
-  }
-
-  /** Sequences held to `version`. */
-  pinned(version: Version): number {
-    let count = 0;
-    for (const sequence of this.#sequences.values()) if (sequence.pin === version) count++;
-    return count;
   }
 
   /** Adds a sequence without history. */

@@ -1,6 +1,6 @@
 /**
  * What the learner and the scorer read off the decoder: log-probabilities and entropies of next tokens at a temperature, and
- * a critic's values. Differentiable by the weights; `scoreModel` and `valueModel` are the same forwards as ready models.
+ * a critic's values. Differentiable by the weights; `scoreModel` is the first as a ready model.
  */
 import { add, div, exp, mul, neg, sub, where } from "../../tensor/Elementwise.ts";
 import { Graph, type Tensor } from "../../tensor/Graph.ts";
@@ -9,7 +9,7 @@ import { concat, reduceSum, reshape, slice } from "../../tensor/Layout.ts";
 import { gemm } from "../../tensor/Linear.ts";
 import { logSoftmax } from "../../tensor/Reduction.ts";
 import { type Dim, difference, product } from "../../tensor/Shape.ts";
-import { criticParameters, parameters, type Qwen2Config, VALUE_BIAS, VALUE_WEIGHT } from "./Architecture.ts";
+import { parameters, type Qwen2Config, VALUE_BIAS, VALUE_WEIGHT } from "./Architecture.ts";
 import { logits, trunk, type Weights, weight, weightInputs } from "./Qwen2.ts";
 
 export interface PolicyForward {
@@ -80,14 +80,5 @@ export const scoreModel = (config: Qwen2Config): Uint8Array => {
   const { logp, entropy } = policyForward(config, weights, ids, temperature);
   graph.output("logp", logp);
   graph.output("entropy", entropy);
-  return graph.toOnnx();
-};
-
-/** Model: weights, ids int64 [batch, time] to values [batch, time]. */
-export const valueModel = (config: Qwen2Config): Uint8Array => {
-  const graph = new Graph("value");
-  const weights = weightInputs(graph, criticParameters(config));
-  const ids = graph.input("ids", "int64", ["batch", "time"]);
-  graph.output("values", valueForward(config, weights, ids));
   return graph.toOnnx();
 };
