@@ -2,14 +2,44 @@
  * A graph as the ONNX model of its named outputs: what no output needs is left out, aliases are looked through, every input
  * stays. Names of inputs and outputs are kept, all others are made up.
  */
-import type { Graph, Producer, Tensor } from "./Graph.ts";
-import { MICROSOFT, type OnnxConstant, type OnnxModel, type OnnxNode } from "./Onnx.ts";
+import { type Attributes, type DType, MICROSOFT, type OnnxConstant, type OnnxModel, type OnnxNode } from "./Onnx.ts";
+import type { Shape } from "./Shape.ts";
+
+/** What a producer becomes: a node of the runtime, an input or constant, or another name for values built elsewhere. */
+export type Emission<V> =
+  | { readonly kind: "node"; readonly domain: string; readonly attributes: Attributes }
+  | { readonly kind: "input"; readonly name: string }
+  | { readonly kind: "constant"; readonly dims: readonly number[]; readonly bytes: Uint8Array }
+  | { readonly kind: "alias"; readonly of: readonly V[] };
+
+interface Value {
+  readonly id: number;
+  readonly dtype: DType;
+  readonly shape: Shape;
+}
+
+interface Source<V> {
+  readonly type: string;
+  readonly inputs: ReadonlyArray<V | undefined>;
+  readonly outputs: readonly V[];
+  readonly emission: Emission<V>;
+}
+
+/** What is emitted of a graph. */
+export interface Emittable<V extends Value> {
+  readonly name: string;
+  readonly inputs: ReadonlyMap<string, V>;
+  readonly outputs: ReadonlyMap<string, V>;
+  /** In topological order. */
+  readonly producers: readonly Source<V>[];
+  readonly producer: (value: V) => Source<V>;
+}
 
 const OPSETS = { "": 21, [MICROSOFT]: 1 };
 
-const neededBy = (graph: Graph): ReadonlySet<Producer> => {
-  const needed = new Set<Producer>();
-  const pending: Tensor[] = [...graph.outputs.values()];
+const neededBy = <V extends Value>(graph: Emittable<V>): ReadonlySet<Source<V>> => {
+  const needed = new Set<Source<V>>();
+  const pending: V[] = [...graph.outputs.values()];
   for (let tensor = pending.pop(); tensor !== undefined; tensor = pending.pop()) {
     const producer = graph.producer(tensor);
     if (needed.has(producer)) continue;
@@ -20,23 +50,22 @@ const neededBy = (graph: Graph): ReadonlySet<Producer> => {
   return needed;
 };
 
-/** The tensor that an alias stands for. */
-const resolve = (tensor: Tensor): Tensor => {
-  const { emission, outputs } = tensor.graph.producer(tensor);
-  return emission.kind === "alias" ? resolve(emission.of[outputs.indexOf(tensor)]!) : tensor;
-};
-
-export const modelOf = (graph: Graph): OnnxModel => {
-  const names = new Map<Tensor, string>();
+export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
+  /** The value that an alias stands for. */
+  const resolve = (value: V): V => {
+    const { emission, outputs } = graph.producer(value);
+    return emission.kind === "alias" ? resolve(emission.of[outputs.indexOf(value)]!) : value;
+  };
+  const names = new Map<V, string>();
   for (const [name, tensor] of graph.inputs) names.set(tensor, name);
   // a node's result takes the first output name asked for it; other names, and names for inputs and constants, are copies
-  const copies: (readonly [Tensor, string])[] = [];
+  const copies: (readonly [V, string])[] = [];
   for (const [name, output] of graph.outputs) {
     const tensor = resolve(output);
     if (graph.producer(tensor).emission.kind === "node" && !names.has(tensor)) names.set(tensor, name);
     else copies.push([tensor, name]);
   }
-  const nameOf = (tensor: Tensor | undefined): string => {
+  const nameOf = (tensor: V | undefined): string => {
     if (tensor === undefined) return "";
     const source = resolve(tensor);
     return names.get(source) ?? `%${source.id}`;

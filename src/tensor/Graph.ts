@@ -3,7 +3,7 @@
  * Operations (Elementwise.ts, Reduction.ts, ...) add nodes through `node`; `toOnnx` writes what the outputs need.
  * A node is one ONNX node, an equal node is never added twice, and nodes stand in topological order.
  */
-import { modelOf } from "./Emission.ts";
+import { type Emission, modelOf } from "./Emission.ts";
 import { type Attributes, type DType, encode } from "./Onnx.ts";
 import { canonical, type Dim, format, isSymbol, type Shape, ShapeError, termsOf } from "./Shape.ts";
 
@@ -29,17 +29,13 @@ export type Vjp = (
   outputs: readonly Tensor[],
 ) => ReadonlyArray<Tensor | undefined> | undefined;
 
-/** What makes a tensor: a node of the runtime, an input or constant, or another name for tensors built elsewhere. */
+/** What makes a tensor. */
 export interface Producer {
   readonly type: string;
   readonly inputs: ReadonlyArray<Tensor | undefined>;
   readonly outputs: readonly Tensor[];
   readonly vjp: Vjp | undefined;
-  readonly emission:
-    | { readonly kind: "node"; readonly domain: string; readonly attributes: Attributes }
-    | { readonly kind: "input"; readonly name: string }
-    | { readonly kind: "constant"; readonly dims: readonly number[]; readonly bytes: Uint8Array }
-    | { readonly kind: "alias"; readonly of: readonly Tensor[] };
+  readonly emission: Emission<Tensor>;
 }
 
 export interface NodeSpec {
