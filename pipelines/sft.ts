@@ -71,6 +71,7 @@ export const sft = ({
         rollout,
         tokenizer: model.tokenizer,
         noise: config.sft.noise,
+        mistakes: config.sft.mistakes,
         seed: config.run.seed,
         excluded: (key: string) => excluded.has(key),
       };
