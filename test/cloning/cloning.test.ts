@@ -25,7 +25,7 @@ const sourceOf = (tag: string, player: Source["player"] = "solver"): Source => {
   return { environment, player, task: fromPreset(tag, presets[tag]!, environment.legend) };
 };
 
-const demonstratorOf = Effect.fnUntraced(function* (source: Source, rollout: object, noise = 0) {
+const demonstratorOf = Effect.fnUntraced(function* (source: Source, rollout: object, noise = 0, mistakes = 0) {
   const tokenizer = yield* Tokenizer.make(nanoTokenizer());
   const config = configOf({ rollout: { max_model_len: 4000, response_length: 200, ...rollout } });
   const chat = yield* ChatTemplate.make(tokenizer);
@@ -33,6 +33,7 @@ const demonstratorOf = Effect.fnUntraced(function* (source: Source, rollout: obj
     rollout: Rollout.make(config, [source.task], chat, tokenizer),
     tokenizer,
     noise,
+    mistakes,
     seed,
     excluded: () => false,
   };
@@ -133,6 +134,28 @@ describe("a demonstration", () => {
         }
       }
       expect(hidden).toBeGreaterThan(5);
+    }),
+  );
+
+  it.effect("errs as often as it is told to, and shows its mistakes as targets", () =>
+    Effect.gen(function* () {
+      const source = sourceOf("SimpleSokoban");
+      const optimal = Effect.fnUntraced(function* (mistakes: number) {
+        const { demonstrator } = yield* demonstratorOf(source, { template: "compact" }, 0, mistakes);
+        const episodes = Array.from({ length: 200 }, (_, n) => demonstrate(demonstrator, source, n)).filter(
+          (e) => e !== null,
+        );
+        const firsts = episodes.map(({ seed: n, turns }) => {
+          const state = source.environment.reset(stream({ seed, purpose: "cloning", counters: [n, 0] }), "train");
+          const plan = source.environment.solve!(state)!.slice(0, 2).join();
+          return turns[0]!.actions.join() === plan ? 1 : 0;
+        });
+        return firsts.reduce((sum: number, first) => sum + first, 0) / firsts.length;
+      });
+      expect(yield* optimal(0)).toBe(1);
+      // A random pair of actions is the solver's one time in sixteen, a single one more often.
+      expect(yield* optimal(0.5)).toBeGreaterThan(0.42);
+      expect(yield* optimal(0.5)).toBeLessThan(0.65);
     }),
   );
 
