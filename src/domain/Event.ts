@@ -19,6 +19,8 @@ export interface Finished {
   /** Sampled tokens of the group. */
   readonly tokens: number;
   readonly failed: boolean;
+  /** Why its first failed episode failed; of a failed group only. */
+  readonly reason?: string;
 }
 
 /** The filter's verdict on a window; kept groups go on to the update. */

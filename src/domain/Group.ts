@@ -32,6 +32,11 @@ export interface Window {
 export const members = (group: Group): readonly Episode[] => group.episodes.filter((episode) => !failed(episode));
 /** A group with fewer than two usable episodes (or its only one failed) has no statistics. */
 export const isFailed = (group: Group): boolean => members(group).length < Math.min(2, group.episodes.length);
+/** Why the first failed episode of a failed group failed. */
+export const failureOf = (group: Group): string | undefined => {
+  const outcome = isFailed(group) ? group.episodes.find(failed)?.outcome : undefined;
+  return outcome?._tag === "Failed" ? `${outcome.reason}: ${outcome.message}` : undefined;
+};
 export const groupTokens = (group: Group): number => group.episodes.reduce((sum, e) => sum + sampledTokens(e), 0);
 
 /** An episode of a window with its scalar score. */

@@ -7,7 +7,7 @@ import { Clock, Effect, Semaphore } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { type CreditedBatch, trainedTokens } from "../domain/Batch.ts";
 import type { Version } from "../domain/Episode.ts";
-import { type Group, groupTokens, isFailed, type Prompt, type ScoredWindow } from "../domain/Group.ts";
+import { failureOf, type Group, groupTokens, isFailed, type Prompt, type ScoredWindow } from "../domain/Group.ts";
 import * as Filter from "../filtering/filter.ts";
 import { collate } from "../learner/collate.ts";
 import { credit } from "../learner/credit.ts";
@@ -97,11 +97,13 @@ export const make = Effect.fnUntraced(function* <E, R>(options: FlowOptions<E, R
     concurrency: rolloutConcurrency(config, options.gate.state().rules),
     run: Effect.fnUntraced(function* (prompt: Prompt) {
       const group = yield* GroupProgram.play(options.rollout, options.mode, prompt);
+      const reason = failureOf(group);
       yield* bus.emit({
         _tag: "Finished",
         group: prompt.group,
         tokens: groupTokens(group),
         failed: isFailed(group),
+        ...(reason === undefined ? {} : { reason }),
       });
       return group;
     }),

@@ -71,6 +71,8 @@ export const update = (view: View, next: Update): View => {
 /** An event as one line for people; null for those too frequent to tell. */
 export const noticeOf = (event: Event): string | null => {
   switch (event._tag) {
+    case "Finished":
+      return event.failed ? `group ${event.group} failed: ${event.reason ?? "no episode could be used"}` : null;
     case "Validated":
       return `step ${event.step}: validation success ${percent(event.success)}`;
     case "CheckpointWritten":

@@ -3,6 +3,7 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import type { Tree } from "../../src/config/Tree.ts";
 import { LearnerError } from "../../src/domain/Errors.ts";
+import { noticeOf } from "../../src/metrics/View.ts";
 import { alike, configOf, dropAlike, eventsOf, type Fates, mixed, observed } from "./fakes.ts";
 
 const crash: Fates = () => ({ turns: 1, end: "crash", replyMs: 1 });
@@ -95,6 +96,8 @@ describe.each(modes)("failures in %s", (mode) => {
       ]);
       expect(eventsOf(events, "EmptySelection").map(({ window }) => window)).toEqual([2]);
       expect(ledger.groups).toMatchObject({ admitted: 8, trained: 5, failed: 3 });
+      const told = events.map(noticeOf).filter((notice) => notice?.startsWith("group "));
+      expect(new Set(told)).toEqual(new Set([1, 4, 5].map((group) => `group ${group} failed: step_error: crash`)));
     }),
   );
 
