@@ -2,7 +2,7 @@
  * How a run is stopped from outside. The first interrupt signal asks for an orderly stop (close admission, drain, checkpoint), the second
  * ends the process at once with exit code 130. Enters: signals; leaves: an effect that completes at the first one.
  */
-import { Deferred, Effect, type Scope } from "effect";
+import { Clock, Deferred, Effect, type Scope } from "effect";
 
 export interface Stop {
   /** Suspends until a stop is asked for. */
@@ -10,12 +10,26 @@ export interface Stop {
   readonly request: Effect.Effect<void>;
 }
 
+/** npm passes a terminal's Ctrl-C on to a process that the terminal told already: so soon after the first it is the same one. */
+const echoMs = 250;
+
+/** What a signal means at `now`, after the first one of this process at `first`, milliseconds. */
+export const meaningOf = (first: number | null, now: number): "stop" | "echo" | "abort" => {
+  if (first === null) return "stop";
+  return now - first < echoMs ? "echo" : "abort";
+};
+
 /** Listens to SIGINT and SIGTERM while the scope lives. */
 export const signals: Effect.Effect<Stop, never, Scope.Scope> = Effect.gen(function* () {
+  const clock = yield* Clock.Clock;
   const asked = Deferred.makeUnsafe<void>();
   const request = Effect.asVoid(Deferred.succeed(asked, undefined));
+  let first: number | null = null;
   const listener = (): void => {
-    if (Deferred.isDoneUnsafe(asked)) process.exit(130);
+    const now = Number(clock.monotonicTimeNanosUnsafe()) / 1e6;
+    const meaning = meaningOf(first, now);
+    if (meaning === "abort") process.exit(130);
+    first ??= now;
     Deferred.doneUnsafe(asked, Effect.void);
   };
   yield* Effect.acquireRelease(

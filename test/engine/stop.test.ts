@@ -270,6 +270,14 @@ describe("signals", () => {
     }),
   );
 
+  it("count once where npm passes the terminal's signal on", () => {
+    expect([Stop.meaningOf(null, 7), Stop.meaningOf(7, 8), Stop.meaningOf(7, 1_000)]).toEqual([
+      "stop",
+      "echo",
+      "abort",
+    ]);
+  });
+
   it.live("end the process with 130 the second time", () =>
     Effect.gen(function* () {
       const child = spawn(process.execPath, [new URL("./stopSignals.ts", import.meta.url).pathname]);

@@ -1,6 +1,24 @@
-/** A process that stops as a run does: says when it listens and when a stop is asked for, and then goes on for ever. */
-import { Effect } from "effect";
+/**
+ * A process that stops as a run does: says when it listens and when a stop is asked for, and then goes on for ever. Each look at its
+ * clock is a second after the one before.
+ */
+import { Clock, Effect } from "effect";
 import * as Stop from "../../src/engine/Stop.ts";
+
+const live = Effect.runSync(Clock.Clock);
+let nanos = 0n;
+const hurried: Clock.Clock = {
+  currentTimeMillis: live.currentTimeMillis,
+  currentTimeMillisUnsafe: () => live.currentTimeMillisUnsafe(),
+  currentTimeNanos: live.currentTimeNanos,
+  currentTimeNanosUnsafe: () => live.currentTimeNanosUnsafe(),
+  monotonicTimeNanos: live.monotonicTimeNanos,
+  monotonicTimeNanosUnsafe: () => {
+    nanos += 1_000_000_000n;
+    return nanos;
+  },
+  sleep: (duration) => live.sleep(duration),
+};
 
 await Effect.runPromise(
   Effect.scoped(
@@ -13,5 +31,5 @@ await Effect.runPromise(
       process.stdout.write("asked\n");
       yield* Effect.never;
     }),
-  ),
+  ).pipe(Effect.provideService(Clock.Clock, hurried)),
 );
