@@ -6,6 +6,7 @@ import { access, appendFile, constants, mkdir, writeFile } from "node:fs/promise
 import { dirname, join } from "node:path";
 import { DateTime, Effect } from "effect";
 import { BadInput } from "../domain/Errors.ts";
+import * as JsonLines from "../metrics/JsonLines.ts";
 
 export interface RunFolder {
   readonly path: string;
@@ -77,6 +78,16 @@ export const makeParent = Effect.fnUntraced(function* (path: string) {
   yield* attempt("make", parent, () => mkdir(parent, { recursive: true }));
   yield* attempt("write to", parent, () => access(parent, constants.W_OK));
 });
+
+/** Cuts trajectories and validations of the steps after `step` off, which a resumed run makes again; the metrics' sink does so itself. */
+export const keepThrough = ({ trajectories, validations }: RunFolder, step: number): Effect.Effect<void, BadInput> =>
+  Effect.forEach(
+    [trajectories, validations],
+    (path) => attempt("trim", path, () => JsonLines.keepThrough(path, step)),
+    {
+      discard: true,
+    },
+  );
 
 /** Appends one JSON object as a line. */
 export const appendLine = (path: string, value: unknown): Effect.Effect<void, BadInput> =>

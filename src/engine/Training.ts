@@ -25,7 +25,7 @@ import * as Sampler from "../stage/Sampler.ts";
 import * as Stall from "../stage/Stall.ts";
 import * as Checkpoints from "./Checkpoints.ts";
 import * as Flow from "./Flow.ts";
-import { appendLine, type RunFolder } from "./RunFolder.ts";
+import { appendLine, keepThrough, type RunFolder } from "./RunFolder.ts";
 import { inSlots, type Services, slots } from "./Services.ts";
 import * as StepRecord from "./StepRecord.ts";
 import type { Stop } from "./Stop.ts";
@@ -207,7 +207,7 @@ export const run = Effect.fn("Training.run")(function* (options: TrainingOptions
   });
 
   const program = Effect.gen(function* () {
-    if (resumed !== null) yield* Trajectories.keepThrough(folder, firstStep);
+    if (resumed !== null) yield* keepThrough(folder, firstStep);
     if (trainer.val_before_train && resumed === null) yield* record(0, yield* validate(0));
     before = yield* moment;
     yield* Effect.raceFirst(line, interrupted);

@@ -5,9 +5,7 @@
 import { Effect } from "effect";
 import type { Episode } from "../domain/Episode.ts";
 import { penaltyOf, rewardOf, succeeded } from "../domain/Episode.ts";
-import { BadInput } from "../domain/Errors.ts";
 import type { Group } from "../domain/Group.ts";
-import * as JsonLines from "../metrics/JsonLines.ts";
 import { appendLine, type RunFolder } from "./RunFolder.ts";
 
 export interface Origin {
@@ -46,13 +44,6 @@ export const toJson = (origin: Origin, episode: Episode) => ({
     info: turn.info,
   })),
 });
-
-/** Cuts off the steps after `step`, which a resumed run plays again. */
-export const keepThrough = ({ trajectories }: RunFolder, step: number): Effect.Effect<void, BadInput> =>
-  Effect.tryPromise({
-    try: () => JsonLines.keepThrough(trajectories, step),
-    catch: (cause) => new BadInput({ message: `cannot trim ${trajectories}: ${String(cause)}` }),
-  });
 
 /** Appends the first `count` episodes, one of each group before a second of any. */
 export const append = (folder: RunFolder, origin: Origin, groups: readonly Group[], count: number) => {

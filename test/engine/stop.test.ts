@@ -226,13 +226,16 @@ describe("records and validation", () => {
   );
 });
 
-describe("trajectories", () => {
+describe("trajectories and validations", () => {
   it.live("of steps that a resumed run plays again are cut off, so that none is there twice", () =>
     virtually(
       Effect.scoped(
         Effect.gen(function* () {
           const folder = yield* runFolder;
-          const options = { config: config({ mode: "sync" }, { save_freq: 2, trajectories_per_step: 1 }), folder };
+          const options = {
+            config: config({ mode: "sync" }, { save_freq: 2, test_freq: 1, trajectories_per_step: 1 }),
+            folder,
+          };
           yield* Effect.exit(
             train({
               ...options,
@@ -241,13 +244,22 @@ describe("trajectories", () => {
               },
             }),
           );
-          const played = Effect.promise(async () => {
-            const lines = (await readFile(folder.trajectories, "utf8")).trimEnd().split("\n");
-            return lines.map((line): number => JSON.parse(line).step);
-          });
-          expect(yield* played).toEqual([1, 2, 3]);
+          const stepsOf = (file: string, split: string) =>
+            Effect.promise(async () => {
+              const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
+              const records = lines.map((line): { step: number; split?: string } => JSON.parse(line));
+              return records.filter((record) => (record.split ?? split) === split).map(({ step }) => step);
+            });
+          const written = Effect.all([stepsOf(folder.trajectories, "train"), stepsOf(folder.validations, "val")]);
+          expect(yield* written).toEqual([
+            [1, 2, 3],
+            [1, 2, 3],
+          ]);
           yield* resume(options);
-          expect(yield* played).toEqual([1, 2, 3, 4, 5, 6]);
+          expect(yield* written).toEqual([
+            [1, 2, 3, 4, 5, 6],
+            [1, 2, 3, 4, 5, 6],
+          ]);
         }),
       ),
     ),
