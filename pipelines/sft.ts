@@ -71,7 +71,6 @@ export const sft = ({
         rollout,
         tokenizer: model.tokenizer,
         noise: config.sft.noise,
-        mistakes: config.sft.mistakes,
         seed: config.run.seed,
         excluded: (key: string) => excluded.has(key),
       };

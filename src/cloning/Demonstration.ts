@@ -16,6 +16,8 @@ export interface Source {
   readonly task: Task;
   readonly environment: BoundEnvironment;
   readonly player: "solver" | "random";
+  /** Share of the solver's turns that are played at random and are targets all the same: a demonstrator that errs. */
+  readonly mistakes: number;
 }
 
 export interface Demonstrator {
@@ -23,8 +25,6 @@ export interface Demonstrator {
   readonly tokenizer: Pick<Tokenizer, "encode">;
   /** Share of turns played at random and left out of the targets. */
   readonly noise: number;
-  /** Share of the solver's turns that are played at random and are targets all the same: a demonstrator that errs. */
-  readonly mistakes: number;
   readonly seed: number;
   /** Whether an instance must not be shown (validation). */
   readonly excluded: (contentKey: string) => boolean;
@@ -85,7 +85,7 @@ export const demonstrate = (demonstrator: Demonstrator, source: Source, number: 
     const room = Math.min(limits.max_actions_per_turn, left);
     const noisy = turn < limits.max_turn && choices.uniform() < demonstrator.noise;
     const plan =
-      noisy || player === "random" || choices.uniform() < demonstrator.mistakes
+      noisy || player === "random" || choices.uniform() < source.mistakes
         ? randomPlan(view.actions ?? [], room, choices)
         : (environment.solve?.(view.state) ?? null);
     if (plan === null || plan.length === 0) break;

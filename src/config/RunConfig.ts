@@ -213,6 +213,7 @@ export const SftSection = Schema.Struct({
           "Who plays: the solver, or random legal actions.",
         ),
         episodes: field(positive, 4096, "Episodes of this source."),
+        mistakes: field(fraction, 0, "Share of turns played at random and cloned all the same: what is left to learn."),
       }),
     ),
     [{ tag: "SimpleSokoban" }],

@@ -22,10 +22,10 @@ const seed = 5;
 
 const sourceOf = (tag: string, player: Source["player"] = "solver"): Source => {
   const environment = preset(tag);
-  return { environment, player, task: fromPreset(tag, presets[tag]!, environment.legend) };
+  return { environment, player, mistakes: 0, task: fromPreset(tag, presets[tag]!, environment.legend) };
 };
 
-const demonstratorOf = Effect.fnUntraced(function* (source: Source, rollout: object, noise = 0, mistakes = 0) {
+const demonstratorOf = Effect.fnUntraced(function* (source: Source, rollout: object, noise = 0) {
   const tokenizer = yield* Tokenizer.make(nanoTokenizer());
   const config = configOf({ rollout: { max_model_len: 4000, response_length: 200, ...rollout } });
   const chat = yield* ChatTemplate.make(tokenizer);
@@ -33,7 +33,6 @@ const demonstratorOf = Effect.fnUntraced(function* (source: Source, rollout: obj
     rollout: Rollout.make(config, [source.task], chat, tokenizer),
     tokenizer,
     noise,
-    mistakes,
     seed,
     excluded: () => false,
   };
@@ -141,8 +140,9 @@ describe("a demonstration", () => {
     Effect.gen(function* () {
       const source = sourceOf("SimpleSokoban");
       const optimal = Effect.fnUntraced(function* (mistakes: number) {
-        const { demonstrator } = yield* demonstratorOf(source, { template: "compact" }, 0, mistakes);
-        const episodes = Array.from({ length: 200 }, (_, n) => demonstrate(demonstrator, source, n)).filter(
+        const { demonstrator } = yield* demonstratorOf(source, { template: "compact" });
+        const erring = { ...source, mistakes };
+        const episodes = Array.from({ length: 200 }, (_, n) => demonstrate(demonstrator, erring, n)).filter(
           (e) => e !== null,
         );
         const firsts = episodes.map(({ seed: n, turns }) => {
