@@ -228,11 +228,6 @@ export const SftSection = Schema.Struct({
     0,
     "Share of turns played at random and not cloned, so that the turns after them start from more states.",
   ),
-  mistakes: field(
-    fraction,
-    0,
-    "Share of the solver's turns played at random and cloned all the same: how much is left to learn.",
-  ),
   output: field(Schema.NonEmptyString, "runs/sft", "Folder of the resulting checkpoint."),
   init: field(Schema.NonEmptyString, "random", "`random`, or a checkpoint folder to go on from."),
   architecture: section(
