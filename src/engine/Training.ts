@@ -166,13 +166,14 @@ export const run = Effect.fn("Training.run")(function* (options: TrainingOptions
     if (Result.isFailure(balanced)) return yield* Effect.die(balanced.failure);
     const now = yield* moment;
     const metrics = StepRecord.make(consumed, version, ledger, now, before);
-    before = now;
     const tested =
       (due(trainer.test_freq, step) && consumed.report !== null) ||
       (trainer.val_at_end && Admission.isLast(gate.state(), step));
     yield* record(step, { ...metrics, ...(tested ? yield* validate(step) : {}) });
     yield* Trajectories.append(folder, { step, split: "train" }, consumed.window.groups, trainer.trajectories_per_step);
     if (due(trainer.save_freq, step)) yield* save(step);
+    // The next step's times start here: what closing this one took is no part of them.
+    before = yield* moment;
   });
 
   const flow = yield* Flow.make({
@@ -208,7 +209,10 @@ export const run = Effect.fn("Training.run")(function* (options: TrainingOptions
 
   const program = Effect.gen(function* () {
     if (resumed !== null) yield* keepThrough(folder, firstStep);
-    if (trainer.val_before_train && resumed === null) yield* record(0, yield* validate(0));
+    if (trainer.val_before_train && resumed === null) {
+      const start = yield* validate(0);
+      if (Object.keys(start).length > 0) yield* record(0, start);
+    }
     before = yield* moment;
     yield* Effect.raceFirst(line, interrupted);
     const cut = inFlight();
