@@ -63,7 +63,7 @@ export const path = (folder: string, step: number): string => join(folder, `step
 
 /**
  * Writes `step-N` through `write` (which fills an existing empty folder) and the run's state, renames it into place when whole and
- * removes all but the newest `keep`. Fails with BadInput on disk errors; what was there stays then.
+ * removes all but the newest `keep`, and what a killed run left half-written. Fails with BadInput on disk errors; what was there stays then.
  */
 export const save = <E, R>(
   folder: string,
@@ -76,6 +76,10 @@ export const save = <E, R>(
     yield* replaceFolder(target, (partial) =>
       Effect.andThen(write(partial), replaceText(join(partial, "run.json"), JSON.stringify(state))),
     ).pipe(Effect.mapError((error) => (isCheckpointError(error) ? new BadInput({ message: error.message }) : error)));
+    const names = yield* disk(`cannot read ${folder}`, () => readdir(folder));
+    for (const stray of names.filter((name) => name.endsWith(".partial"))) {
+      yield* disk(`cannot remove ${stray}`, () => rm(join(folder, stray), { recursive: true, force: true }));
+    }
     const steps = yield* list(folder);
     for (const old of steps.slice(0, Math.max(0, steps.length - keep))) {
       yield* disk(`cannot remove ${path(folder, old)}`, () => rm(path(folder, old), { recursive: true, force: true }));

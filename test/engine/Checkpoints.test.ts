@@ -39,6 +39,17 @@ describe("checkpoints", () => {
     ),
   );
 
+  it.live("clear away what a killed run left of a later one", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder;
+        yield* Effect.promise(() => mkdir(join(folder, "step-7.partial")));
+        yield* Checkpoints.save(folder, stateAt(5), 1, writing("good"));
+        expect(yield* names(folder)).toEqual(["step-5"]);
+      }),
+    ),
+  );
+
   it.live("are not replaced by one that fails half-way, nor by one that is interrupted", () =>
     Effect.scoped(
       Effect.gen(function* () {
