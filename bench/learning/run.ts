@@ -2,12 +2,8 @@
  * `node bench/learning/run.ts RUN_FILE [--seeds 0,1,2] [--modes async,sync,lockstep] [key.sub=value …]`: trains a run file from scratch
  * once per mode and seed, one after the other, and keeps each run's record (`record.ts`).
  */
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { record } from "./record.ts";
+import { train } from "./training.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -19,23 +15,6 @@ if (file === undefined) {
   process.exit(2);
 }
 
-const cli = join(import.meta.dirname, "..", "..", "pipelines", "cli.ts");
 for (const seed of values.seeds.split(",")) {
-  for (const mode of values.modes.split(",")) {
-    const dir = mkdtempSync(join(tmpdir(), "millrace-learning-"));
-    const changes = [
-      ...overrides,
-      `run.seed=${seed}`,
-      `pipeline.mode=${mode}`,
-      `run.dir=${dir}`,
-      "metrics.console=plain",
-    ];
-    const { status } = spawnSync(process.execPath, [cli, "train", "--config-name", file, ...changes], {
-      stdio: ["ignore", "inherit", "inherit"],
-    });
-    if (status !== 0) process.exit(status ?? 1);
-    const [name] = readdirSync(dir);
-    const [stamp] = readdirSync(join(dir, name!));
-    console.log(record(join(dir, name!, stamp!)));
-  }
+  for (const mode of values.modes.split(",")) train(file, [...overrides, `run.seed=${seed}`, `pipeline.mode=${mode}`]);
 }

@@ -1,0 +1,44 @@
+/**
+ * `node bench/learning/ablation.ts CHECKPOINT [--only NAME,…] [key.sub=value …]`: what holds a trained Sokoban policy where it is. Goes on
+ * from the checkpoint for 50 updates at the run file's full learning rate, with each safeguard removed alone, with none removed and with
+ * all removed; keeps each run's record (`record.ts`), whose validations tell who drifts.
+ */
+import { parseArgs } from "node:util";
+import { train } from "./training.ts";
+
+const clip = ["actor.clip_ratio_low=1000", "actor.clip_ratio_high=1000", "actor.clip_ratio_c=0"];
+const baseline = ["reward.method=identity"];
+const filter = ["filter.value=1", "filter.include_zero=true"];
+const gradient = ["actor.grad_clip=0"];
+
+const variants: Readonly<Record<string, readonly string[]>> = {
+  "as-it-is": [],
+  "without-ratio-clip": clip,
+  "without-group-mean": baseline,
+  "without-filter": filter,
+  "without-gradient-clip": gradient,
+  "without-any": [...clip, ...baseline, ...filter, ...gradient],
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { only: { type: "string", default: Object.keys(variants).join(",") } },
+});
+const [checkpoint, ...overrides] = positionals;
+const unknown = values.only.split(",").filter((name) => !(name in variants));
+if (checkpoint === undefined || unknown.length > 0) {
+  console.error(
+    checkpoint === undefined
+      ? "name the checkpoint's folder, e.g. runs/sokoban/…/checkpoints/step-400"
+      : `no variant ${unknown.join(", ")}; there are ${Object.keys(variants).join(", ")}`,
+  );
+  process.exit(2);
+}
+
+const start = [
+  ...[`model.path=${checkpoint}`, "trainer.total_training_steps=50", "trainer.test_freq=25", "trainer.save_freq=0"],
+  ...["actor.lr_decay=constant", "actor.lr_warmup_steps=0"],
+];
+for (const name of values.only.split(",")) {
+  train("_2_sokoban", [...start, ...variants[name]!, `run.name=sokoban-${name}`, ...overrides]);
+}
