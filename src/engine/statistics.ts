@@ -6,6 +6,7 @@ import type { Episode, Version } from "../domain/Episode.ts";
 import { executedActions, failed, penaltyOf, rewardOf, sampledTokens, succeeded } from "../domain/Episode.ts";
 import type { Group } from "../domain/Group.ts";
 import { members } from "../domain/Group.ts";
+import { type Info, ofEpisode } from "../domain/Info.ts";
 import { mean } from "../domain/Statistics.ts";
 
 export type Metrics = Readonly<Record<string, number>>;
@@ -20,12 +21,13 @@ const byTag = (groups: readonly Group[]): ReadonlyMap<string, readonly Group[]> 
   return tags;
 };
 
-const infoKeys = (episodes: readonly Episode[]): readonly string[] => [
-  ...new Set(episodes.flatMap((episode) => episode.turns.flatMap((turn) => Object.keys(turn.info)))),
-];
-
-/** Sum of an info key over an episode's turns, per turn (RAGEN's aggregation). */
-const infoPerTurn = (episode: Episode, key: string): number => mean(episode.turns.map((turn) => turn.info[key] ?? 0));
+/** Mean over the episodes of what their environment told of them, `success` aside; what an episode lacks counts as 0. */
+const meanInfo = (episodes: readonly Episode[]): Info => {
+  const infos = episodes.map((episode) => ofEpisode(episode.turns.map((turn) => turn.info)));
+  const keys = new Set(infos.flatMap(Object.keys));
+  keys.delete("success");
+  return Object.fromEntries(Array.from(keys, (key) => [key, mean(infos.map((info) => info[key] ?? 0))]));
+};
 
 /**
  * Metrics of the environments: `<prefix>/<tag>/success`, `/num_actions`, `/pass@G`, info keys, and the batch-wide lengths. `failures` are
@@ -43,9 +45,7 @@ export const environmentMetrics = (
     metrics[`${prefix}/${tag}/num_actions`] = mean(episodes.map(executedActions));
     const size = Math.max(...ofTag.map((group) => group.episodes.length));
     metrics[`${prefix}/${tag}/pass@${size}`] = mean(ofTag.map((group) => (members(group).some(succeeded) ? 1 : 0)));
-    for (const key of infoKeys(episodes)) {
-      if (key !== "success") metrics[`${prefix}/${tag}/${key}`] = mean(episodes.map((e) => infoPerTurn(e, key)));
-    }
+    for (const [key, value] of Object.entries(meanInfo(episodes))) metrics[`${prefix}/${tag}/${key}`] = value;
   }
   const episodes = groups.flatMap(members);
   const turns = episodes.flatMap((episode) => episode.turns);

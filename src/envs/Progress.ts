@@ -3,6 +3,7 @@
  * those before it changed what is. A fold without effects, so that whoever makes the transitions, at once or by waiting for them, means
  * the same by a request. Action i draws its noise from the request's stream key with i appended.
  */
+import { added, type Info } from "../domain/Info.ts";
 import { type Random, stream } from "../domain/Random.ts";
 import type { Shown } from "./BoundEnvironment.ts";
 import type { BaseInfo, Transition } from "./Environment.ts";
@@ -16,7 +17,7 @@ export interface Progress {
   readonly terminated: boolean;
   readonly truncated: boolean;
   readonly success: boolean;
-  readonly info: Readonly<Record<string, number>>;
+  readonly info: Info;
 }
 
 export const begin = (request: StepRequest): Progress => ({
@@ -43,11 +44,15 @@ export const next = (environment: Shown, progress: Progress): string | null => {
 export const noise = ({ executed, request }: Progress): Random =>
   stream({ ...request.noise, counters: [...request.noise.counters, executed] });
 
+/** Numbers as they are, booleans as 0 and 1; other fields are not measures. */
+const numbers = (info: BaseInfo): Info =>
+  Object.fromEntries(
+    Object.entries(info).flatMap(([key, value]) =>
+      typeof value === "number" || typeof value === "boolean" ? [[key, Number(value)]] : [],
+    ),
+  );
+
 export const after = (progress: Progress, transition: Transition<unknown, BaseInfo>): Progress => {
-  const info: Record<string, number> = { ...progress.info };
-  for (const [key, value] of Object.entries(transition.info)) {
-    if (typeof value === "number" || typeof value === "boolean") info[key] = (info[key] ?? 0) + Number(value);
-  }
   return {
     request: progress.request,
     state: transition.state,
@@ -56,7 +61,7 @@ export const after = (progress: Progress, transition: Transition<unknown, BaseIn
     terminated: transition.terminated,
     truncated: transition.truncated,
     success: transition.info.success,
-    info,
+    info: added(progress.info, numbers(transition.info)),
   };
 };
 

@@ -21,8 +21,8 @@ export interface Game2048State {
 export interface Game2048Info extends BaseInfo {
   /** Points of this move, or `invalid_act_score`. */
   readonly raw_reward: number;
-  readonly score: number;
-  readonly max_tile: number;
+  readonly final_score: number;
+  readonly final_max_tile: number;
 }
 
 /** With a 2 or a 4 on a random empty cell. */
@@ -73,8 +73,8 @@ const step = (
       action_is_effective: moves,
       action_is_valid: moves,
       raw_reward: raw,
-      score: after.score,
-      max_tile,
+      final_score: after.score,
+      final_max_tile: max_tile,
     },
   };
 };

@@ -15,7 +15,7 @@ import { questionsOf } from "./questions.ts";
 import { cut, type Retrieved, retrievedText } from "./Retrieval.ts";
 import { searchAction } from "./SearchAction.ts";
 import { retrieverOf, SearchConfig } from "./SearchConfig.ts";
-import { rewardOf, type Score, scoreOf } from "./score.ts";
+import { rewardOf, scoreOf } from "./score.ts";
 
 /** What the last action came to. */
 export type Seen =
@@ -41,12 +41,11 @@ export interface SearchState {
   readonly seen: Seen;
 }
 
-/** Of one action: its sums over an episode are what the episode came to. */
 export interface SearchInfo extends BaseInfo {
-  readonly searches: number;
-  readonly em: boolean;
-  readonly f1: number;
-  readonly retrieval_failures: number;
+  readonly total_searches: number;
+  readonly total_retrieval_failures: number;
+  readonly final_em: boolean;
+  readonly final_f1: number;
 }
 
 const reset = async (config: SearchConfig, instance: Random, split: Split): Promise<SearchState> => {
@@ -54,8 +53,6 @@ const reset = async (config: SearchConfig, instance: Random, split: Split): Prom
   const { answers, question } = rows[instance.key.seed % rows.length]!;
   return { question, answers, steps: 0, seen: { _tag: "Nothing" } };
 };
-
-const unscored: Score = { em: false, f1: 0 };
 
 /** The transition to a state, whose flags follow from it alone. */
 const arrive = (
@@ -70,7 +67,14 @@ const arrive = (
     reward: 0,
     terminated,
     truncated: !terminated && steps >= config.max_steps,
-    info: { success: terminated && seen.success, searches: 0, retrieval_failures: 0, ...unscored, ...said },
+    info: {
+      success: terminated && seen.success,
+      total_searches: 0,
+      total_retrieval_failures: 0,
+      final_em: false,
+      final_f1: 0,
+      ...said,
+    },
   };
 };
 
@@ -97,8 +101,8 @@ const search = async (
     {
       action_is_effective: true,
       action_is_valid: true,
-      searches: 1,
-      retrieval_failures: seen._tag === "Failed" ? 1 : 0,
+      total_searches: 1,
+      total_retrieval_failures: seen._tag === "Failed" ? 1 : 0,
     },
   );
 };
@@ -112,7 +116,7 @@ const answer = (
   const score = scoreOf(text, state.answers);
   const reward = rewardOf(score, config);
   const seen: Seen = { _tag: "Answered", answer: text, extracted, reward, success: score.em || reward > 0 };
-  const said = { ...score, action_is_effective: true, action_is_valid: !extracted };
+  const said = { final_em: score.em, final_f1: score.f1, action_is_effective: true, action_is_valid: !extracted };
   return { ...arrive(config, { ...state, seen }, said), reward };
 };
 

@@ -23,7 +23,7 @@ import type { SpatialState } from "./SpatialState.ts";
 
 export interface SpatialInfo extends BaseInfo {
   readonly answered: boolean;
-  readonly objects_seen: number;
+  readonly final_objects_seen: number;
 }
 
 const rewards = { unreadable: -1, step: -0.1, right: 10, wrong: -1 } as const;
@@ -75,7 +75,7 @@ const transition = (
       action_is_effective: effective,
       action_is_valid: valid,
       answered,
-      objects_seen: state.seen.length,
+      final_objects_seen: state.seen.length,
     },
   };
 };

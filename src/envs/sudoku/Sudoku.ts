@@ -18,9 +18,9 @@ import type { SudokuState } from "./SudokuState.ts";
 export interface SudokuInfo extends BaseInfo {
   /** The placement is the solution's. */
   readonly correct_placement: boolean;
-  readonly cells_filled: number;
-  readonly cells_remaining: number;
-  readonly steps_remaining: number;
+  readonly final_cells_filled: number;
+  readonly final_cells_remaining: number;
+  readonly final_steps_remaining: number;
 }
 
 /** Of an unreadable action, what the next observation quotes. */
@@ -83,9 +83,9 @@ const step = (config: SudokuConfig, state: SudokuState, action: string): Transit
       action_is_effective: next.board !== state.board,
       action_is_valid: placed,
       correct_placement: placed && feedback.correct,
-      cells_filled: cells,
-      cells_remaining: next.board.length - cells,
-      steps_remaining: Math.max(0, config.max_steps - next.steps),
+      final_cells_filled: cells,
+      final_cells_remaining: next.board.length - cells,
+      final_steps_remaining: Math.max(0, config.max_steps - next.steps),
     },
   };
 };

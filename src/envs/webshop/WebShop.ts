@@ -1,7 +1,7 @@
 /**
  * WebShop (Yao et al. 2022): find a product by its description, choose its options and buy it, played by an OpenEnv server. Actions are
  * free text, `search[words]` and `click[button]`; the purchase ends the episode. Reward 1 for a purchase that matches in full (the
- * shop's own score, between 0 and 1, stays in `raw_reward`), else 0. Invariant: an action the page does not have changes nothing, and
+ * shop's own score, between 0 and 1, stays in `total_raw_reward`), else 0. Invariant: an action the page does not have changes nothing, and
  * never reaches the server.
  *
  * Differs from RAGEN in that the first state is the first page, not the instruction alone, and in that the advice speaks of the actions
@@ -34,9 +34,9 @@ export interface WebShopState {
 export interface WebShopInfo extends BaseInfo {
   readonly reward: number;
   /** The shop's score of the purchase. */
-  readonly raw_reward: number;
-  readonly success_purchase: boolean;
-  readonly success_find: boolean;
+  readonly total_raw_reward: number;
+  readonly final_success_purchase: boolean;
+  readonly final_success_find: boolean;
   readonly end_of_page: boolean;
 }
 
@@ -89,9 +89,9 @@ const still = (state: WebShopState, valid: boolean): Transition<WebShopState, We
       action_is_effective: false,
       action_is_valid: valid,
       reward: 0,
-      raw_reward: 0,
-      success_purchase: over,
-      success_find: success,
+      total_raw_reward: 0,
+      final_success_purchase: over,
+      final_success_find: success,
       end_of_page: endOfPage(state.page),
     },
   };
@@ -125,9 +125,9 @@ const step = async (
       action_is_effective: seen.page.text !== page.text,
       action_is_valid: true,
       reward: success ? 1 : 0,
-      raw_reward: raw,
-      success_purchase: done,
-      success_find: success,
+      total_raw_reward: raw,
+      final_success_purchase: done,
+      final_success_find: success,
       end_of_page: endOfPage(seen.page),
     },
   };

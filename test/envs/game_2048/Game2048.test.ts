@@ -25,7 +25,7 @@ describe("a move", () => {
     const { info, reward, state, terminated, truncated } = moved(pair, "Left", standard, 100);
     expect(state.score).toBe(112);
     expect(info).toMatchObject({ success: false, action_is_effective: true, action_is_valid: true });
-    expect(info).toMatchObject({ raw_reward: 12, score: 112, max_tile: 8 });
+    expect(info).toMatchObject({ raw_reward: 12, final_score: 112, final_max_tile: 8 });
     expect(reward).toBeCloseTo(0.1 * Math.log2(13), 12);
     expect([terminated, truncated]).toEqual([false, false]);
   });
@@ -123,7 +123,10 @@ describe("the end", () => {
 
   it("is a success with the goal tile, and only then", () => {
     const ending = configOf({ two_prob: 1 });
-    expect(moved(last, "Left", ending)).toMatchObject({ terminated: true, info: { success: true, max_tile: 2048 } });
+    expect(moved(last, "Left", ending)).toMatchObject({
+      terminated: true,
+      info: { success: true, final_max_tile: 2048 },
+    });
     expect(moved(last, "Left", configOf({ two_prob: 1, goal_tile: 4096 }))).toMatchObject({
       terminated: true,
       info: { success: false },
@@ -132,10 +135,10 @@ describe("the end", () => {
 
   it("does not come with the goal tile by itself", () => {
     const won = pair.with(12, 10).with(15, 10);
-    expect(moved(won, "Left")).toMatchObject({ terminated: false, info: { success: false, max_tile: 2048 } });
+    expect(moved(won, "Left")).toMatchObject({ terminated: false, info: { success: false, final_max_tile: 2048 } });
     expect(moved(won, "Left", configOf({ stop_at_goal: true }))).toMatchObject({
       terminated: true,
-      info: { success: true, max_tile: 2048 },
+      info: { success: true, final_max_tile: 2048 },
     });
   });
 

@@ -8,15 +8,15 @@ const reference = 3000;
 const environment = preset("game_2048");
 const games = Array.from({ length: 1000 }, (_, seed) => {
   const { actions, transitions } = playRandomly(environment, 10_000 + seed, 0, 5000);
-  const info = transitions.at(-1)!.info as unknown as { readonly score: number; readonly max_tile: number };
+  const info = transitions.at(-1)!.info as unknown as { readonly final_score: number; readonly final_max_tile: number };
   const moves = transitions.filter(({ info: { action_is_effective } }) => action_is_effective).length;
   return { ...info, moves, actions: actions.length };
 });
-const of = (key: "score" | "moves" | "actions"): readonly number[] => games.map((game) => game[key]);
+const of = (key: "final_score" | "moves" | "actions"): readonly number[] => games.map((game) => game[key]);
 
 describe("random play of 2048", () => {
   it("scores 1084 points a game", () => {
-    expect(standardErrors(of("score"), 1084.2, reference)).toBeLessThan(3.5);
+    expect(standardErrors(of("final_score"), 1084.2, reference)).toBeLessThan(3.5);
   });
 
   it("lasts 117.6 moves, by 139.7 actions", () => {
@@ -27,7 +27,9 @@ describe("random play of 2048", () => {
   it("ends with 128 as the highest tile in 48 % of the games, 64 in 37 %, 256 and more in 7 %", () => {
     const histogram = [0, 32, 64, 128, 256].map(
       (least, bin) =>
-        games.filter(({ max_tile }) => max_tile >= least && max_tile < ([32, 64, 128, 256][bin] ?? Infinity)).length,
+        games.filter(
+          ({ final_max_tile: highest }) => highest >= least && highest < ([32, 64, 128, 256][bin] ?? Infinity),
+        ).length,
     );
     // 20 is the 99.95th percentile at 4 degrees of freedom.
     expect(chiSquare(histogram, [10, 217, 1117, 1434, 222])).toBeLessThan(20);

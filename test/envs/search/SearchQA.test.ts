@@ -60,10 +60,10 @@ describe("a search", () => {
       success: false,
       action_is_effective: true,
       action_is_valid: true,
-      searches: 1,
-      em: false,
-      f1: 0,
-      retrieval_failures: 0,
+      total_searches: 1,
+      final_em: false,
+      final_f1: 0,
+      total_retrieval_failures: 0,
     });
     const text = SearchQA.render(local(), state);
     expect(text).toMatch(
@@ -91,7 +91,7 @@ describe("a search", () => {
   it.each(["search[]", "search[zxqv]"])("that finds nothing says so: %s", async (action) => {
     const { info, state } = await act(local(), mountain, action);
     expect(SearchQA.render(local(), state)).toContain("No document matches the query.");
-    expect(info).toMatchObject({ searches: 1, retrieval_failures: 0, action_is_valid: true });
+    expect(info).toMatchObject({ total_searches: 1, total_retrieval_failures: 0, action_is_valid: true });
   });
 
   it("that is the last action ends the episode with nothing", async () => {
@@ -123,8 +123,14 @@ describe("an answer", () => {
     const answered = await act(local(), mountain, action);
     expect([answered.terminated, answered.truncated]).toEqual([true, false]);
     expect(answered.reward).toBeCloseTo(reward, 12);
-    expect(answered.info).toMatchObject({ success, em, action_is_valid: true, action_is_effective: true, searches: 0 });
-    expect(answered.info.f1).toBeCloseTo(f1, 12);
+    expect(answered.info).toMatchObject({
+      success,
+      final_em: em,
+      action_is_valid: true,
+      action_is_effective: true,
+      total_searches: 0,
+    });
+    expect(answered.info.final_f1).toBeCloseTo(f1, 12);
   });
 
   it("is shown with its reward", async () => {
@@ -161,7 +167,7 @@ describe("an empty action", () => {
   it("takes a step and says what the actions are", async () => {
     const { info, reward, state, terminated } = await act(local(), mountain, "  ");
     expect([reward, terminated, state.steps]).toEqual([0, false, 1]);
-    expect(info).toMatchObject({ action_is_valid: false, action_is_effective: false, searches: 0 });
+    expect(info).toMatchObject({ action_is_valid: false, action_is_effective: false, total_searches: 0 });
     expect(SearchQA.render(local(), state)).toContain("Write search[<query>]");
   });
 });
@@ -179,7 +185,12 @@ describe("a search that fails", () => {
         const config = remote(url, { timeout_ms: answer === null ? 80 : 30_000, retries: 1 });
         const { info, reward, state, terminated, truncated } = await act(config, mountain, "search[Sarrabourne]");
         expect([reward, terminated, truncated]).toEqual([0, false, false]);
-        expect(info).toMatchObject({ searches: 1, retrieval_failures: 1, action_is_valid: true, success: false });
+        expect(info).toMatchObject({
+          total_searches: 1,
+          total_retrieval_failures: 1,
+          action_is_valid: true,
+          success: false,
+        });
         expect(SearchQA.render(config, state)).toContain('The search for "Sarrabourne" failed. ');
         expect(SearchQA.render(config, state)).toContain(said);
         expect((await act(config, state, "finish[1523]")).reward).toBe(1);
@@ -197,8 +208,8 @@ describe("a search that fails", () => {
           act(hasty, mountain, "search[silence]"),
           ...["one", "two", "three"].map((query) => act(patient, mountain, `search[${query}]`)),
         ]);
-        expect(lost!.info.retrieval_failures).toBe(1);
-        expect(others.map(({ info }) => info.retrieval_failures)).toEqual([0, 0, 0]);
+        expect(lost!.info.total_retrieval_failures).toBe(1);
+        expect(others.map(({ info }) => info.total_retrieval_failures)).toEqual([0, 0, 0]);
       },
     ));
 

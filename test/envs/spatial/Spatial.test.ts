@@ -44,7 +44,13 @@ describe("a step", () => {
       reward: -0.1,
       terminated: false,
       truncated: false,
-      info: { success: false, action_is_valid: true, action_is_effective: true, answered: false, objects_seen: 0 },
+      info: {
+        success: false,
+        action_is_valid: true,
+        action_is_effective: true,
+        answered: false,
+        final_objects_seen: 0,
+      },
     });
   });
 

@@ -31,9 +31,9 @@ describe("a placement", () => {
         action_is_valid: true,
         action_is_effective: true,
         correct_placement: true,
-        cells_filled: 7,
-        cells_remaining: 9,
-        steps_remaining: 80,
+        final_cells_filled: 7,
+        final_cells_remaining: 9,
+        final_steps_remaining: 80,
       },
     });
   });
@@ -57,7 +57,7 @@ describe("a placement", () => {
       reward: 11,
       terminated: true,
       truncated: false,
-      info: { success: true, cells_remaining: 0 },
+      info: { success: true, final_cells_remaining: 0 },
     });
   });
 
@@ -147,7 +147,7 @@ describe("conflicts: keep", () => {
   it("does not count a full board in conflict as solved", () => {
     const last = { ...start, board: "1.34341221434321" };
     const full = step("1,2,3", last, config);
-    expect(full).toMatchObject({ terminated: false, info: { cells_remaining: 0, success: false } });
+    expect(full).toMatchObject({ terminated: false, info: { final_cells_remaining: 0, success: false } });
     expect(Sudoku.solve!(config, full.state)).toEqual(["place 2 at row 1 col 2"]);
   });
 });

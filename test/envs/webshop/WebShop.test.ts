@@ -119,7 +119,14 @@ describe("the purchase", () => {
       reward: 1,
       terminated: true,
       truncated: false,
-      info: { success: true, reward: 1, raw_reward: 1, success_purchase: true, success_find: true, end_of_page: false },
+      info: {
+        success: true,
+        reward: 1,
+        total_raw_reward: 1,
+        final_success_purchase: true,
+        final_success_find: true,
+        end_of_page: false,
+      },
     });
   });
 
@@ -128,7 +135,13 @@ describe("the purchase", () => {
     expect(last).toMatchObject({
       reward: 0,
       terminated: true,
-      info: { success: false, reward: 0, raw_reward: 0.5, success_purchase: true, success_find: false },
+      info: {
+        success: false,
+        reward: 0,
+        total_raw_reward: 0.5,
+        final_success_purchase: true,
+        final_success_find: false,
+      },
     });
   });
 
