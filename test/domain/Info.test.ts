@@ -10,15 +10,15 @@ const turns = [
 
 describe("what an environment tells in numbers", () => {
   it("is summed and divided by all turns, those without an action too", () => {
-    expect(ofEpisode(turns)["action_is_valid"]).toBe(3 / 4);
+    expect(ofEpisode(turns).action_is_valid).toBe(3 / 4);
   });
 
   it("is the last value said, where it tells how things stand", () => {
-    expect(ofEpisode(turns)["final_score"]).toBe(20);
+    expect(ofEpisode(turns).final_score).toBe(20);
   });
 
   it("is the sum over the episode, where it is a total", () => {
-    expect(ofEpisode(turns)["total_searches"]).toBe(3);
+    expect(ofEpisode(turns).total_searches).toBe(3);
   });
 
   it("adds up within a turn, and what stands is replaced", () => {
