@@ -30,8 +30,9 @@ export interface Draws {
   readonly uint32: () => number;
   /** Uniform in [0, 1) with 53 bits. */
   readonly uniform: () => number;
-  /** Uniform integer in [0, bound), unbiased. */
+  /** Uniform integer in [0, bound), unbiased. Throws a RangeError where there is none. */
   readonly int: (bound: number) => number;
+  /** Throws a RangeError for an empty list. */
   readonly pick: <A>(items: readonly A[]) => A;
   /** A shuffled copy (Fisher-Yates). */
   readonly shuffle: <A>(items: readonly A[]) => A[];
@@ -44,6 +45,13 @@ export interface Random extends Draws {
   /** Standard normal (Box-Muller). */
   readonly normal: () => number;
 }
+
+/** Throws where no integer in [0, bound) could be drawn, which drawing again would look for without an end. */
+export const checkBound = (bound: number, most: number): void => {
+  if (!Number.isInteger(bound) || bound < 1 || bound > most) {
+    throw new RangeError(`a random integer below ${bound} cannot be drawn; a bound is an integer from 1 to ${most}`);
+  }
+};
 
 /** A shuffled copy: Fisher-Yates from the last place down, `int` giving the place to swap with. */
 export const shuffled = <A>(items: readonly A[], int: (bound: number) => number): A[] => {
@@ -128,6 +136,7 @@ export const stream = (key: StreamKey): Random => {
   };
   const uniform = (): number => ((uint32() >>> 5) * 67108864 + (uint32() >>> 6)) / 9007199254740992;
   const int = (bound: number): number => {
+    checkBound(bound, 2 ** 32);
     const limit = 4294967296 - (4294967296 % bound);
     for (;;) {
       const draw = uint32();

@@ -3,7 +3,7 @@
  * seed_seq design) seeds PCG64, the 128-bit linear congruential generator with XSL-RR output (O'Neill, "PCG", HMC-CS-2014-0905);
  * `int` is `integers(bound)` by Lemire's multiplication (ACM TOMACS 29, 2019), `shuffle` its shuffle on a copy.
  */
-import { type Draws, shuffled } from "../Random.ts";
+import { checkBound, type Draws, shuffled } from "../Random.ts";
 import { maskedInterval, placeOf } from "./NumpyLegacy.ts";
 import { wordsOf } from "./words.ts";
 
@@ -98,6 +98,7 @@ export const numpyGenerator = (seed: number): NumpyGenerator => {
     }
   };
   const int = (bound: number): number => {
+    checkBound(bound, Number.MAX_SAFE_INTEGER);
     if (bound === 1) return 0;
     return bound <= 4294967296 ? lemire32(bound) : lemire64(BigInt(bound));
   };

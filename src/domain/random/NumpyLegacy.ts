@@ -3,7 +3,7 @@
  * instances that a Python program defined by a seed. `uniform` is its random_sample, `int` its randint(bound), `pick` its choice,
  * `shuffle` its shuffle on a copy.
  */
-import { type Draws, shuffled } from "../Random.ts";
+import { checkBound, type Draws, shuffled } from "../Random.ts";
 import * as MersenneTwister from "./MersenneTwister.ts";
 import { maskOf } from "./words.ts";
 
@@ -52,7 +52,10 @@ export const numpyLegacy = (seed: number): NumpyLegacy => {
   const twister = MersenneTwister.fromWord(seed);
   const { uint32 } = twister;
   const uniform = (): number => MersenneTwister.uniformOf(twister);
-  const int = (bound: number): number => maskedInterval(bound - 1, uint32);
+  const int = (bound: number): number => {
+    checkBound(bound, Number.MAX_SAFE_INTEGER);
+    return maskedInterval(bound - 1, uint32);
+  };
   const shuffle = <A>(items: readonly A[]): A[] => shuffled(items, int);
   return {
     uint32,

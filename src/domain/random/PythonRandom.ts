@@ -2,7 +2,7 @@
  * The draws of Python's `random` module seeded by an integer, bit for bit: for instances that a Python program defined by a seed.
  * `uniform` is its random(), `int` its _randbelow, `pick` its choice, `shuffle` its shuffle on a copy.
  */
-import { type Draws, shuffled } from "../Random.ts";
+import { checkBound, type Draws, shuffled } from "../Random.ts";
 import * as MersenneTwister from "./MersenneTwister.ts";
 import { bitLength, wordsOf } from "./words.ts";
 
@@ -26,6 +26,7 @@ export const pythonRandom = (seed: number): PythonRandom => {
     return (uint32() >>> (64 - count)) * 4294967296 + low;
   };
   const int = (bound: number): number => {
+    checkBound(bound, Number.MAX_SAFE_INTEGER);
     const count = bitLength(bound);
     for (;;) {
       const draw = bits(count);
@@ -33,6 +34,7 @@ export const pythonRandom = (seed: number): PythonRandom => {
     }
   };
   const sample = <A>(items: readonly A[], count: number): A[] => {
+    if (count > items.length) throw new RangeError(`${count} different items of ${items.length} cannot be drawn`);
     // Small lists are drawn from a shrinking pool, large ones again until the index is new.
     const pooled = 21 + (count > 5 ? 4 ** Math.ceil(Math.log(count * 3) / Math.log(4)) : 0);
     if (items.length <= pooled) {
