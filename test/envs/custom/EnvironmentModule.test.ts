@@ -57,3 +57,10 @@ describe("a module that is not there", () => {
     expect(await load("/nowhere/at/all.ts")).toEqual(Result.fail("no such file"));
   });
 });
+
+describe("a module that throws while it is loaded", () => {
+  it("is answered with what it throws and where", async () => {
+    const path = new URL("./fixtures/broken.ts", import.meta.url).pathname;
+    expect(await load(path)).toEqual(Result.fail("the module cannot be loaded: broken.ts:2: Error: the lamps are out"));
+  });
+});

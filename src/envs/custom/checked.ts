@@ -1,0 +1,110 @@
+/**
+ * An environment of one's own as the engine takes it. Enters: what a module exports, and the module's path; leaves: an environment that
+ * does the same. Invariants: what it throws names the function, and the line of the module where that is known; what it returns is what its
+ * contract says, so that no NaN and no forgotten field gets into a batch. What rejects with a sentence for the user by contract (`prepare`,
+ * `lacks`, `report`) is left alone.
+ */
+import type { AsyncEnvironment } from "../AsyncEnvironment.ts";
+import type { Environment } from "../Environment.ts";
+import { IllegalAction } from "../IllegalAction.ts";
+import { NoInstance } from "../NoInstance.ts";
+import { complaint } from "./complaint.ts";
+import { carried, flaws } from "./members.ts";
+
+type Pure = Environment<unknown, unknown>;
+type Waiting = AsyncEnvironment<unknown, unknown>;
+type Shown = Pick<Pure, "render" | "compact" | "actions" | "legend" | "contentKey">;
+
+/** What is wrong with a returned value, after the name of the function; undefined where nothing is. */
+type Check = (value: unknown) => string | undefined;
+
+const waits = "returned a promise; an environment that waits says asynchronous: true, capacity and timeoutMs";
+
+const state: Check = (value) => {
+  if (value instanceof Promise) return waits;
+  return value === undefined ? "returned no state" : undefined;
+};
+const transition: Check = (value) => {
+  if (value instanceof Promise) return waits;
+  const found = flaws(value);
+  return found.length === 0 ? undefined : `returned no transition: ${found.join("; ")}`;
+};
+const isText = (value: unknown): boolean => typeof value === "string";
+const isNames = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const text: Check = (value) => (isText(value) ? undefined : "returned no text");
+const names: Check = (value) =>
+  value === null || isNames(value) ? undefined : "returned neither null nor a list of names";
+const name: Check = (value) => (value === null || isText(value) ? undefined : "returned neither null nor a name");
+
+const guardOf = (path: string) => {
+  // Both are answers that the engine knows.
+  const fault = (what: string, cause: unknown): unknown =>
+    cause instanceof IllegalAction || cause instanceof NoInstance
+      ? cause
+      : new Error(`${what} of ${path} failed: ${complaint(path, cause)}`, { cause });
+  const held = <A>(what: string, value: A, check: Check): A => {
+    const wrong = check(value);
+    if (wrong !== undefined) throw new Error(`${what} of ${path} ${wrong}`);
+    return value;
+  };
+  return {
+    call: <A>(what: string, check: Check, run: () => A): A => {
+      let value: A;
+      try {
+        value = run();
+      } catch (cause) {
+        throw fault(what, cause);
+      }
+      return held(what, value, check);
+    },
+    wait: async <A>(what: string, check: Check, run: () => Promise<A>): Promise<A> => {
+      let value: A;
+      try {
+        value = await run();
+      } catch (cause) {
+        throw fault(what, cause);
+      }
+      return held(what, value, check);
+    },
+  };
+};
+type Guard = ReturnType<typeof guardOf>;
+
+/** What both kinds show. */
+const shown = ({ call }: Guard, made: Shown): Shown => ({
+  render: (config, at) => call("render", text, () => made.render(config, at)),
+  compact: (config, at) => call("compact", text, () => made.compact(config, at)),
+  actions: (config, at) => call("actions", names, () => made.actions(config, at)),
+  legend: (config) => call("legend", text, () => made.legend(config)),
+  contentKey: (config, at) => call("contentKey", text, () => made.contentKey(config, at)),
+});
+
+export const checked = (path: string, environment: Pure): Pure => {
+  const made = carried(environment);
+  const { advise, solve, thought } = made;
+  const guard = guardOf(path);
+  const { call } = guard;
+  return {
+    ...made,
+    ...shown(guard, made),
+    reset: (config, instance, split) => call("reset", state, () => made.reset(config, instance, split)),
+    step: (config, at, action, noise) => call("step", transition, () => made.step(config, at, action, noise)),
+    ...(solve && { solve: (config, at) => call("solve", names, () => solve(config, at)) }),
+    ...(advise && { advise: (config, at) => call("advise", name, () => advise(config, at)) }),
+    ...(thought && { thought: (config, at, plan) => call("thought", text, () => thought(config, at, plan)) }),
+  };
+};
+
+/** The same for an environment that waits. */
+export const checkedWaiting = (path: string, environment: Waiting): Waiting => {
+  const made = carried(environment);
+  const guard = guardOf(path);
+  const { wait } = guard;
+  return {
+    ...made,
+    ...shown(guard, made),
+    reset: (config, instance, split, signal) => wait("reset", state, () => made.reset(config, instance, split, signal)),
+    step: (config, at, action, noise, signal) =>
+      wait("step", transition, () => made.step(config, at, action, noise, signal)),
+  };
+};
