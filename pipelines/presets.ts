@@ -10,7 +10,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import type { AnyEnvironment } from "../src/envs/BoundEnvironment.ts";
 import { NoInstance } from "../src/envs/NoInstance.ts";
-import { missing, reports } from "../src/envs/prepare.ts";
+import { introduceAll, missing, reports } from "../src/envs/prepare.ts";
 import {
   builtIn,
   decodePreset,
@@ -68,8 +68,8 @@ export const checkPresets = (config: RunConfig, tags: readonly string[]): Effect
   });
 
 /**
- * The environments of `tags`, decoded; the first that cannot be used is bad input, and so is all that is missing on this machine. What
- * there is to know of their data is said on standard error.
+ * The environments of `tags`, decoded, and as their servers describe them; the first that cannot be used is bad input, and so is all that
+ * is missing on this machine. What there is to know of their data is said on standard error.
  */
 export const boundEnvironments = Effect.fnUntraced(function* (config: RunConfig, tags: readonly string[]) {
   const registry = yield* registryOf(config, tags);
@@ -85,7 +85,7 @@ export const boundEnvironments = Effect.fnUntraced(function* (config: RunConfig,
   for (const [tag, sentences] of yield* reports(environments)) {
     for (const sentence of sentences) yield* Console.error(`${tag}: ${sentence}`);
   }
-  return environments;
+  return yield* introduceAll(environments);
 });
 
 /** Why presets cannot run on this machine, a sentence each; those that can are left out. */

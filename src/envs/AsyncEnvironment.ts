@@ -6,6 +6,13 @@
 import type { Random } from "../domain/Random.ts";
 import type { BaseInfo, Environment, Split, Transition } from "./Environment.ts";
 
+/** What a prompt says of an environment whatever the state, and how its answers are read. */
+export interface Introduction {
+  readonly type: string;
+  readonly legend: string;
+  readonly wholeAnswer: boolean;
+}
+
 export interface AsyncEnvironment<Config, State, Info extends BaseInfo = BaseInfo>
   extends Omit<Environment<Config, State, Info>, "reset" | "step" | "solve" | "advise" | "thought"> {
   /** Tells it from an `Environment`. */
@@ -31,6 +38,11 @@ export interface AsyncEnvironment<Config, State, Info extends BaseInfo = BaseInf
    * answers after its time has its state released as well, which may hold what was given back before.
    */
   readonly release?: (config: Config, state: State) => Promise<void>;
+  /**
+   * What only the other side knows of the environment: it stands in the place of what is said here. Asked once, before the first reset.
+   * Rejects with a sentence for the user.
+   */
+  readonly describe?: (config: Config) => Promise<Partial<Introduction>>;
   /** Requests in flight at most. */
   readonly capacity: (config: Config) => number;
   /** How long one `reset` or `step` may take, in milliseconds. */

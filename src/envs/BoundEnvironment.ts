@@ -51,6 +51,8 @@ export interface BoundAsyncEnvironment extends Shown {
   ) => Promise<Transition<unknown, BaseInfo>>;
   /** Null where states hold nothing elsewhere. */
   readonly release: ((state: unknown) => Promise<void>) | null;
+  /** The environment as the other side describes it; null where that is not asked. */
+  readonly introduced: (() => Promise<BoundAsyncEnvironment>) | null;
   /** Requests in flight at most. */
   readonly capacity: number;
   /** Limit of one reset or step. */
@@ -130,14 +132,17 @@ export const bindAsync = <Config, State, Info extends BaseInfo>(
   environment: AsyncEnvironment<Config, State, Info>,
   config: Config,
 ): BoundAsyncEnvironment => {
-  const { release } = environment;
-  return {
+  const { describe, release } = environment;
+  const bound: BoundAsyncEnvironment = {
     ...shown(environment, config),
     asynchronous: true,
     reset: (instance, split, signal) => environment.reset(config, instance, split, signal),
     step: (state, action, noise, signal) => environment.step(config, own(state), action, noise, signal),
     release: release === undefined ? null : (state) => release(config, own(state)),
+    introduced:
+      describe === undefined ? null : async () => ({ ...bound, ...(await describe(config)), introduced: null }),
     capacity: environment.capacity(config),
     timeoutMs: environment.timeoutMs(config),
   };
+  return bound;
 };

@@ -1,11 +1,11 @@
 /**
  * What comes before the first reset: a bound environment is asked what it lacks on this machine and what there is to know of its data,
- * and loads what it reads. Enters: environments by tag; leaves: sentences for the user, or an environment that can be played. One that
- * cannot be prepared costs the run.
+ * its other side how it describes itself, and it loads what it reads. Enters: environments by tag; leaves: sentences for the user, or an
+ * environment that can be played. One that cannot be prepared costs the run.
  */
 import { Effect } from "effect";
 import { EnvironmentError } from "../domain/Errors.ts";
-import type { Shown } from "./BoundEnvironment.ts";
+import type { AnyEnvironment, Shown } from "./BoundEnvironment.ts";
 
 type ByTag<Key extends keyof Shown> = ReadonlyMap<string, Pick<Shown, Key>>;
 type Sentences = ReadonlyMap<string, readonly string[]>;
@@ -23,7 +23,7 @@ export const prepare = async (tag: string, environment: Pick<Shown, "prepare">):
   }
 };
 
-// Each of the three makes no promise where there is nothing to ask, so that what asks nothing stays synchronous.
+// Each of these makes no promise where there is nothing to ask, so that what asks nothing stays synchronous.
 
 /** Prepares each environment on this thread, one after the other: those of one kind often read the same files. */
 export const prepareAll = (environments: ByTag<"prepare">): Effect.Effect<void, EnvironmentError> =>
@@ -35,6 +35,22 @@ export const prepareAll = (environments: ByTag<"prepare">): Effect.Effect<void, 
         catch: (cause) => new EnvironmentError({ tag, message: sentenceOf(cause) }),
       }),
     { discard: true },
+  );
+
+/** The environments, those of other sides as these describe them. */
+export const introduceAll = (
+  environments: ReadonlyMap<string, AnyEnvironment>,
+): Effect.Effect<ReadonlyMap<string, AnyEnvironment>, EnvironmentError> =>
+  Effect.map(
+    Effect.forEach([...environments], ([tag, environment]) =>
+      !environment.asynchronous || environment.introduced === null
+        ? Effect.succeed([tag, environment] as const)
+        : Effect.tryPromise({
+            try: async () => [tag, await environment.introduced!()] as const,
+            catch: (cause) => new EnvironmentError({ tag, message: `${tag}: ${sentenceOf(cause)}` }),
+          }),
+    ),
+    (described) => new Map<string, AnyEnvironment>(described),
   );
 
 const said = (found: readonly (readonly [string, readonly string[]])[]): Sentences =>

@@ -34,7 +34,7 @@ export const networkReason = (error: unknown): string => {
 };
 
 /** The text of a response, as long as it is no longer than `limit` bytes. */
-const textOf = async (response: Response, limit: number, from: string): Promise<string> => {
+export const textOf = async (response: Response, limit: number, from: string): Promise<string> => {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body ?? []) {

@@ -6,9 +6,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Result, Schema } from "effect";
 import * as Dialogue from "./Dialogue.ts";
-import { CloseBody, EpisodeState, type JsonObject, ServedAction, StepBody } from "./Protocol.ts";
+import { CloseBody, describedAt, EpisodeState, type JsonObject, ServedAction, StepBody } from "./Protocol.ts";
 import type { Place } from "./SessionTable.ts";
-import { Showing } from "./Showing.ts";
+import { describedBy, Showing } from "./Showing.ts";
 import { fullMessage, type Served } from "./SocketRoute.ts";
 
 export interface Described {
@@ -43,6 +43,16 @@ const answerOf = (reply: Dialogue.Reply): Answer =>
   reply._tag === "Observed" ? ok({ ...reply.payload }) : refusal(reply);
 
 const jsonSchema = (schema: Schema.Top): JsonObject => ({ ...Schema.toJsonSchemaDocument(schema).schema });
+
+/** Of OpenEnv's own description of itself, which clients read as the version of the protocol. */
+const protocolVersion = "1.0.0";
+const anyAnswer = { responses: { 200: { description: "JSON" } } };
+
+/** An environment without tools, in the words of JSON-RPC. */
+const noTools = (body: unknown): Answer => {
+  const id = typeof body === "object" && body !== null && "id" in body ? body.id : null;
+  return ok({ jsonrpc: "2.0", id, error: { code: -32603, message: "Environment does not support MCP", data: null } });
+};
 
 const decodeStep = Schema.decodeUnknownResult(StepBody);
 const decodeClose = Schema.decodeUnknownResult(CloseBody);
@@ -79,6 +89,8 @@ export const makeHttpRoute = ({ host, maxMessageBytes, nextSeed, sessions }: Ser
     observation: jsonSchema(Showing),
     state: jsonSchema(EpisodeState),
   };
+
+  const described = describedBy(host.environment);
 
   const forget = (id: string): boolean => {
     kept.get(id)?.place.leave();
@@ -139,12 +151,23 @@ export const makeHttpRoute = ({ host, maxMessageBytes, nextSeed, sessions }: Ser
     "/health": () => ok({ status: "healthy" }),
     "/metadata": () => ok({ ...about, readme_content: null, author: null, documentation_url: null }),
     "/schema": () => ok(schemas),
+    "/openapi.json": () => ok(openApi),
+    [describedAt]: () => ok({ ...described }),
     "/state": (query) => state(query.get("episode_id")),
   };
   const posts: Readonly<Record<string, (body: unknown) => Answer>> = {
     "/reset": reset,
     "/step": step,
     "/close": close,
+    "/mcp": noTools,
+  };
+  const openApi: JsonObject = {
+    openapi: "3.1.0",
+    info: { title: about.name, description: about.description, version: protocolVersion },
+    paths: Object.fromEntries([
+      ...Object.keys(gets).map((path) => [path, { get: anyAnswer }]),
+      ...Object.keys(posts).map((path) => [path, { post: anyAnswer }]),
+    ]),
   };
 
   const answer = async (request: IncomingMessage): Promise<Answer> => {

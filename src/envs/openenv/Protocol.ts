@@ -108,6 +108,9 @@ export const StepBody = Schema.Struct({
 /** `POST /close`, an addition of ours: ends an episode kept over HTTP. */
 export const CloseBody = Schema.Struct({ episode_id: Schema.String.check(Schema.isMaxLength(255)) });
 
+/** Path of another addition of ours: what the environment is, and how its answers are read. */
+export const describedAt = "/millrace";
+
 /** State of an episode as OpenEnv names it. */
 export const EpisodeState = Schema.Struct({
   episode_id: Schema.NullOr(Schema.String),

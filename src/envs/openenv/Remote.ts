@@ -5,11 +5,12 @@
  */
 import { Option, Schema } from "effect";
 import type { Random } from "../../domain/Random.ts";
-import type { AsyncEnvironment } from "../AsyncEnvironment.ts";
+import type { AsyncEnvironment, Introduction } from "../AsyncEnvironment.ts";
 import type { BaseInfo, Split, Transition } from "../Environment.ts";
 import { IllegalAction } from "../IllegalAction.ts";
 import { longestMs } from "./Connection.ts";
 import { lacking } from "./health.ts";
+import { described } from "./introduction.ts";
 import type { Payload } from "./Protocol.ts";
 import { remoteAction } from "./RemoteAction.ts";
 import { RemoteConfig } from "./RemoteConfig.ts";
@@ -110,6 +111,14 @@ const step = async (
   return { state: next, reward, terminated, truncated, info };
 };
 
+/** A server of ours says what it plays; of another one the configuration says how its answers are read. */
+const describe = async (config: RemoteConfig): Promise<Partial<Introduction>> => {
+  const said = await described(config);
+  if (said === null) return { wholeAnswer: config.whole_answer };
+  const { env_type: type, legend, whole_answer } = said;
+  return { type, legend: config.legend || legend, wholeAnswer: whole_answer || config.whole_answer };
+};
+
 export const Remote: AsyncEnvironment<RemoteConfig, RemoteState, RemoteInfo> = {
   type: "remote",
   asynchronous: true,
@@ -117,6 +126,7 @@ export const Remote: AsyncEnvironment<RemoteConfig, RemoteState, RemoteInfo> = {
   reset,
   step,
   release: (_config, { episode }) => RemoteEpisode.release(episode),
+  describe,
   render: (_config, { shown }) => shown.text,
   compact: (_config, { shown }) => shown.compact,
   actions: (_config, { shown }) => shown.actions,

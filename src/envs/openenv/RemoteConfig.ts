@@ -32,6 +32,15 @@ export const RemoteConfig = Schema.Struct({
     1,
     "The least last reward of an episode that counts as success, where the server does not say.",
   ),
-  legend: field(Schema.String, "", "Lines of the system prompt that explain the observations."),
+  whole_answer: field(
+    Schema.Boolean,
+    false,
+    "Whether the answer of a reply is one action, whatever stands in it; a server of ours says so itself.",
+  ),
+  legend: field(
+    Schema.String,
+    "",
+    "Lines of the system prompt that explain the observations; empty: those of a server of ours, else none.",
+  ),
 });
 export type RemoteConfig = typeof RemoteConfig.Type;

@@ -1,6 +1,7 @@
 /**
- * What our server says of a state and of the transition into it, as the fields of an OpenEnv observation. Enters, there: an environment, a
- * state, a transition or none; enters, here: a payload. Invariant: what is read back equals what a local environment shows.
+ * What our server says of an environment, of a state and of the transition into it, the latter two as the fields of an OpenEnv
+ * observation. Enters, there: an environment, a state, a transition or none; enters, here: what came over the wire. Invariant: what is
+ * read back equals what a local environment shows.
  */
 import { Option, Schema } from "effect";
 import type { BoundEnvironment } from "../BoundEnvironment.ts";
@@ -24,8 +25,24 @@ export const Showing = Schema.Struct({
 });
 export type Showing = typeof Showing.Type;
 
-/** How our observations are told from those of other servers. */
+/** How what we say is told from what other servers say. */
 export const source = "millrace";
+
+/** What does not change with the state. */
+export const Described = Schema.Struct({
+  source: Schema.Literal(source),
+  env_type: Schema.String,
+  legend: Schema.String,
+  whole_answer: Schema.Boolean,
+});
+export type Described = typeof Described.Type;
+
+export const describedBy = ({ legend, type, wholeAnswer }: BoundEnvironment): Described => ({
+  source,
+  env_type: type,
+  legend,
+  whole_answer: wholeAnswer,
+});
 
 export const payloadOf = (
   environment: BoundEnvironment,

@@ -5,30 +5,17 @@
 import { Schema } from "effect";
 import { decoded, parseJson } from "./Channel.ts";
 import type { Connection } from "./Connection.ts";
-import { networkReason } from "./HttpChannel.ts";
-import { addressOf } from "./Protocol.ts";
+import { get } from "./get.ts";
 import { RemoteError } from "./RemoteError.ts";
 import { retrying } from "./retry.ts";
 
 const decodeHealth = Schema.decodeUnknownResult(Schema.Struct({ status: Schema.String }));
 
 const ask = async (to: Connection): Promise<void> => {
-  const from = addressOf(to.url, "http", "/health");
+  const { from, status, text } = await get(to, "/health");
   const fail = (reason: RemoteError["reason"], message: string): never => {
     throw new RemoteError({ reason, message });
   };
-  const timeout = AbortSignal.timeout(to.connect_timeout_ms);
-  let text: string;
-  let status: number;
-  try {
-    const response = await fetch(from, { signal: timeout });
-    status = response.status;
-    text = (await response.text()).slice(0, 10_000);
-  } catch (error) {
-    return timeout.aborted
-      ? fail("timeout", `${from}: no answer after ${to.connect_timeout_ms} ms`)
-      : fail("unreachable", `${from}: ${networkReason(error)}`);
-  }
   if (status !== 200) return fail("nonsense", `${from} answers with status ${status}, so no OpenEnv server is there`);
   const health = decoded(decodeHealth(parseJson(text, from)), text, from);
   // Degraded servers still play.

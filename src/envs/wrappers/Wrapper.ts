@@ -135,7 +135,7 @@ const wrapPure = <Memory>(environment: BoundEnvironment, wrapper: Wrapper<Memory
 
 const wrapWaiting = <Memory>(environment: BoundAsyncEnvironment, wrapper: Wrapper<Memory>): BoundAsyncEnvironment => {
   const { of, outcome, settled, shown, start } = around(environment, wrapper);
-  const { release } = environment;
+  const { introduced, release } = environment;
   return {
     ...shown,
     asynchronous: true,
@@ -143,6 +143,7 @@ const wrapWaiting = <Memory>(environment: BoundAsyncEnvironment, wrapper: Wrappe
     step: async (state, action, noise, signal) =>
       settled(state, action) ?? outcome(state, await environment.step(of(state).inner, action, noise, signal)),
     release: release === null ? null : (state) => release(of(state).inner),
+    introduced: introduced === null ? null : async () => wrapWaiting(await introduced(), wrapper),
     capacity: environment.capacity,
     timeoutMs: environment.timeoutMs,
   };

@@ -215,6 +215,15 @@ describe("over HTTP, the server", () => {
     expect(await get("/metadata")).toMatchObject({ status: 200, body: { name: "Test", version: "1", author: null } });
   });
 
+  it("answers what `openenv validate` asks of a server", async () => {
+    expect(await get("/openapi.json")).toMatchObject({
+      status: 200,
+      body: { info: { version: "1.0.0" }, paths: { "/reset": {}, "/step": {}, "/state": {}, "/health": {} } },
+    });
+    expect(await post("/mcp", {})).toMatchObject({ status: 200, body: { jsonrpc: "2.0", id: null, error: {} } });
+    expect(await post("/mcp", { jsonrpc: "2.0", id: 7, method: "tools/list" })).toMatchObject({ body: { id: 7 } });
+  });
+
   it("gives the JSON schemas of action, observation and state", async () => {
     expect((await get("/schema")).body).toMatchObject({
       action: { type: "object", required: ["action"] },

@@ -58,6 +58,7 @@ export const remote = (
     asynchronous: true,
     legend: environment.legend,
     wholeAnswer: environment.wholeAnswer,
+    introduced: null,
     lacks: environment.lacks,
     report: null,
     prepare: environment.prepare,

@@ -1,0 +1,17 @@
+/**
+ * What a server of ours says of the environment it plays. Enters: a connection; leaves: the description, or null from a server that has
+ * never heard of the question; one that does not answer at all is a `RemoteError`.
+ */
+import { Option, Schema } from "effect";
+import type { Connection } from "./Connection.ts";
+import { get } from "./get.ts";
+import { describedAt } from "./Protocol.ts";
+import { retrying } from "./retry.ts";
+import { Described } from "./Showing.ts";
+
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Described));
+
+export const described = async (to: Connection): Promise<Described | null> => {
+  const { status, text } = await retrying(to, null, new AbortController().signal, () => get(to, describedAt));
+  return status === 200 ? Option.getOrNull(decode(text)) : null;
+};
