@@ -7,6 +7,7 @@ import { Result, Schema } from "effect";
 import { filesOf } from "../dataset/DataFiles.ts";
 import type { Form, Source } from "../dataset/Source.ts";
 import type { DeepCoderConfig } from "./DeepCoderConfig.ts";
+import { exactJson } from "./numbers.ts";
 
 export interface Test {
   /** The arguments as a JSON array, or the standard input. */
@@ -50,11 +51,11 @@ const isRecord = (value: unknown): value is Record =>
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** What a column of JSON text or of values holds; undefined where it is neither. */
+/** What a column of JSON text or of values holds, numbers as they are written; undefined where it is neither. */
 const parsed = (value: unknown): unknown => {
   if (typeof value !== "string") return value;
   try {
-    return JSON.parse(value);
+    return exactJson(value);
   } catch {
     return undefined;
   }

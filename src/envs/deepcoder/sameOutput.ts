@@ -1,36 +1,50 @@
 /**
  * Whether a test's output is the expected one. Pure and total, whatever the output holds. Values of a function: equal JSON, tuples being
  * arrays. Text of a program: equal lines, apart from white space at their ends, the width of gaps and blank lines at the end. A number
- * that is expected with a fraction may be off by a millionth; whole numbers are exact, however long.
+ * that is expected with a fraction (2.5, 2.0) may be off by a millionth; whole numbers are exact, however long.
  */
+import { parseJson } from "./numbers.ts";
 
 const tolerance = 1e-6;
 
 const near = (actual: number, expected: number): boolean =>
   Math.abs(actual - expected) <= tolerance * Math.max(1, Math.abs(expected));
 
-type Json = null | boolean | number | bigint | string | readonly Json[] | { readonly [key: string]: Json };
+/** A number written with a fraction or an exponent, also where its value is whole. */
+class Fraction {
+  readonly value: number;
+  constructor(value: number) {
+    this.value = value;
+  }
+}
 
-type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
+type Json = null | boolean | number | bigint | string | Fraction | readonly Json[] | { readonly [key: string]: Json };
 
 /** Whole numbers that a double cannot hold become bigints, so that they are not rounded into equality. Undefined where it is no JSON. */
 const read = (text: string): Json | undefined => {
-  const exact: Reviver = (_key, value, { source }) =>
-    typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? "") ? BigInt(source!) : value;
+  const exact = (value: number, source: string): Json => {
+    if (!/^-?\d+$/.test(source)) return new Fraction(value);
+    return Number.isSafeInteger(value) ? value : BigInt(source);
+  };
   try {
-    return (JSON.parse as (text: string, reviver: Reviver) => Json)(text, exact);
+    return parseJson(text, exact) as Json;
   } catch {
     return undefined;
   }
 };
 
+const numberOf = (value: Json | undefined): number | null =>
+  value instanceof Fraction ? value.value : typeof value === "number" ? value : null;
+
 /** Goes only as deep as `expected` does. */
 const same = (actual: Json | undefined, expected: Json): boolean => {
-  if (typeof expected === "number" && typeof actual === "number") {
-    return Number.isInteger(expected) ? actual === expected : near(actual, expected);
+  if (typeof expected === "number") return numberOf(actual) === expected;
+  if (expected instanceof Fraction) {
+    const value = numberOf(actual);
+    return value !== null && near(value, expected.value);
   }
   if (typeof expected !== "object" || expected === null) return actual === expected;
-  if (typeof actual !== "object" || actual === null) return false;
+  if (typeof actual !== "object" || actual === null || actual instanceof Fraction) return false;
   if (Array.isArray(expected)) {
     return (
       Array.isArray(actual) &&

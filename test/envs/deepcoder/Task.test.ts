@@ -64,6 +64,14 @@ describe("a row of DeepCoder-Preview", () => {
     });
   });
 
+  it("keeps numbers as they are written, however long and with their fractions", () => {
+    const tests =
+      '[{"type":"function_call","fn_name":"f","input":[12345678901234567891],"output":[[2.0,-9007199254740993]]}]';
+    expect(of({ tests }).tests).toEqual([
+      { input: "[12345678901234567891]", outputs: ["[[2.0,-9007199254740993]]", "[2.0,-9007199254740993]"] },
+    ]);
+  });
+
   it("has lines as lists in places", () => {
     expect(of({ tests: { inputs: [["1", "2"]], outputs: [["3", "4"]] } }).tests).toEqual([
       { input: "1\n2", outputs: ["3\n4"] },

@@ -1,0 +1,19 @@
+/**
+ * JSON whose numbers are met as they are written: a double holds neither 2^53 + 1 nor the fraction of 2.0. `parseJson` hands the text of
+ * each number to its reader, `exactJson` keeps the numbers that a double would alter, so that `JSON.stringify` writes them back unchanged.
+ * Both throw where the text is no JSON.
+ */
+
+type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
+
+const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
+const { rawJSON } = JSON as typeof JSON & { readonly rawJSON: (text: string) => object };
+
+/** Each number becomes what `number` makes of its value and its text. */
+export const parseJson = (text: string, number: (value: number, source: string) => unknown): unknown =>
+  parse(text, (_key, value, { source }) =>
+    typeof value === "number" && source !== undefined ? number(value, source) : value,
+  );
+
+export const exactJson = (text: string): unknown =>
+  parseJson(text, (value, source) => (String(value) === source ? value : rawJSON(source)));
