@@ -233,6 +233,8 @@ def f():
         perf: 298,
         userfaultfd: 323,
         uring: 425,
+        aio: 206,
+        ldt: 154,
         kexec: 246,
         memfd: 319,
       };

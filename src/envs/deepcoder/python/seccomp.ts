@@ -1,8 +1,8 @@
 /**
  * Seccomp programs: which system calls the kernel refuses, as the bytes it loads. Two of them. `sandbox` holds for all that runs in the
  * sandbox: no sockets, no mounts, no new namespaces, no reach into other processes, none of the kernel's wider interfaces. `submission`
- * adds, for model-written code: no new processes (threads may start), no other program, no signals to others and no limits for them. Refused calls fail with
- * EPERM. Namespaces and dropped privileges confine without them; they make what is left of the kernel smaller.
+ * adds, for model-written code: no new processes (threads may start), no other program, no signals to others and no limits for
+ * them. Refused calls fail with EPERM. Namespaces and dropped privileges confine without them; they make what is left of the kernel smaller.
  */
 
 export type Architecture = "x64" | "arm64";
@@ -43,6 +43,8 @@ const always: Numbers = {
   io_uring_setup: [425, 425],
   io_uring_enter: [426, 426],
   io_uring_register: [427, 427],
+  io_setup: [206, 0],
+  modify_ldt: [154, null],
   add_key: [248, 217],
   request_key: [249, 218],
   keyctl: [250, 219],

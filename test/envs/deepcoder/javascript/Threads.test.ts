@@ -1,6 +1,7 @@
 /** JavaScript submissions: what they come to, and that the hostile ones harm nothing but themselves. */
+import { Worker } from "node:worker_threads";
 import { Effect, Fiber } from "effect";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Job, Outcome, Report } from "../../../../src/envs/deepcoder/Job.ts";
 import { run } from "../../../../src/envs/deepcoder/javascript/Threads.ts";
 
@@ -232,9 +233,14 @@ describe("a submission that tries to get out", () => {
 
 describe("an interrupted job", () => {
   it("ends its thread at once, and the next job has another", async () => {
+    const terminate = vi.spyOn(Worker.prototype, "terminate");
     const fiber = Effect.runFork(run(job("function f() { for (;;) {} }")));
     await new Promise((resolve) => setTimeout(resolve, 50));
     await Effect.runPromise(Fiber.interrupt(fiber));
+    expect(terminate).toHaveBeenCalledOnce();
+    const [thread] = terminate.mock.contexts as Worker[];
+    expect(thread!.threadId).toBe(-1);
+    terminate.mockRestore();
     expect(await value("const f = () => 1;")).toBe(1);
   });
 });

@@ -45,6 +45,7 @@ const calls = {
     unshare: 272,
     bpf: 321,
     uring: 425,
+    aio: 206,
   },
   arm64: {
     read: 63,
@@ -57,6 +58,7 @@ const calls = {
     unshare: 97,
     bpf: 280,
     uring: 425,
+    aio: 0,
   },
 } as const;
 const cloneOf = { x64: 56, arm64: 220 } as const;
@@ -64,7 +66,7 @@ const starts = { x64: [57, 58, 59, 62, 234, 322], arm64: [221, 129, 131, 281] } 
 
 describe.each(["x64", "arm64"] as const)("on %s", (architecture) => {
   const arch = archOf[architecture];
-  const { bpf, mmap, mount, ptrace, read, socket, socketpair, unshare, uring, write } = calls[architecture];
+  const { aio, bpf, mmap, mount, ptrace, read, socket, socketpair, unshare, uring, write } = calls[architecture];
   const clone = cloneOf[architecture];
   const sandbox = sandboxFilter(architecture);
   const submission = submissionFilter(architecture);
@@ -77,7 +79,7 @@ describe.each(["x64", "arm64"] as const)("on %s", (architecture) => {
 
   it("both refuse sockets, mounts, namespaces, other processes and the kernel's wider interfaces", () => {
     for (const program of [sandbox, submission]) {
-      for (const nr of [socket, ptrace, mount, unshare, bpf, uring]) expect(answer(program, arch, nr)).toBe(eperm);
+      for (const nr of [socket, ptrace, mount, unshare, bpf, uring, aio]) expect(answer(program, arch, nr)).toBe(eperm);
     }
   });
 
