@@ -16,15 +16,28 @@ const wrappers: readonly (readonly [open: string, close: string])[] = [
   ["$", "$"],
 ];
 
+/** Whether every brace in a text has its partner in it. */
+const balanced = (text: string): boolean => {
+  let depth = 0;
+  for (const [brace] of text.matchAll(/[{}]/g)) {
+    depth += brace === "{" ? 1 : -1;
+    if (depth < 0) return false;
+  }
+  return depth === 0;
+};
+
+/** An answer in more wrappers than this is meant to cost time. */
+const mostWrapped = 16;
+
 const unwrapped = (text: string): string => {
   let inner = text.trim();
-  for (let again = true; again; ) {
+  for (let again = true, left = mostWrapped; again && left > 0; left--) {
     again = false;
     for (const [open, close] of wrappers) {
       if (inner.length < open.length + close.length || !inner.startsWith(open) || !inner.endsWith(close)) continue;
       const held = inner.slice(open.length, inner.length - close.length);
       // The closing brace must be the one of the opening: \text{a}+\text{b} is not wrapped.
-      if (close === "}" && /[{}]/.test(held.replace(/\{[^{}]*\}/g, ""))) continue;
+      if (close === "}" && !balanced(held)) continue;
       inner = held.trim();
       again = true;
     }
@@ -35,7 +48,7 @@ const unwrapped = (text: string): string => {
 export const bare = (text: string): string =>
   condensed(
     unwrapped(text.replace(/\.\s*$/, ""))
-      .replace(/\\left|\\right|\\[!,;: ]/g, "")
+      .replace(/\\(?:left|right)(?![a-zA-Z])|\\[!,;: ]/g, "")
       .replaceAll("{,}", ",")
       .replaceAll("\u2212", "-")
       .replace(/\\[dt]frac/g, "\\frac"),

@@ -41,6 +41,8 @@ describe("as a number, an answer is right", () => {
     ["50", "50\\%"],
     ["90", "90^\\circ"],
     ["7", "\\boxed{7}"],
+    ["\\frac{1}{\\sqrt{2}}", "\\boxed{\\frac{1}{\\sqrt{2}}}"],
+    ["(1, 2)", "\\left(1, 2\\right)"],
     ["-3", "\u22123"],
     ["1e3", "1000"],
     ["12345", "12{,}345"],
@@ -59,6 +61,7 @@ describe("as a number, an answer is right", () => {
     ["18", "about 18"],
     ["1/0", "0"],
     ["[1, 2]", "[1, 2, 3]"],
+    ["\\leftarrow", "\\rightarrow"],
     ["(1, 2)", "[1, 2]"],
     ["12,34", "1234"],
     ["Infinity", "1e999"],
@@ -106,7 +109,8 @@ describe("typesetting", () => {
 
   it("is read in time on a text made to slow it", () => {
     const long = `${"$".repeat(20_000)}${"{".repeat(20_000)}${"\\text{".repeat(5_000)}`;
-    expect(right(number, free("1"), long)).toBe(false);
+    const nested = `${"\\text{".repeat(3_000)}${"}".repeat(3_000)}`;
+    for (const text of [long, nested]) expect(right(number, free("1"), text)).toBe(false);
   });
 });
 
