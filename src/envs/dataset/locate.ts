@@ -6,7 +6,7 @@ import { constants } from "node:fs";
 import { access, readdir, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { byNearest } from "../../config/nearest.ts";
+import { byNearest, distance } from "../../config/nearest.ts";
 import { DatasetError } from "./DatasetError.ts";
 import { jsonArray } from "./jsonArray.ts";
 import { jsonLines } from "./jsonLines.ts";
@@ -23,7 +23,10 @@ const readers: ReadonlyMap<string, RowReader> = new Map([
 
 const places = (file: string): readonly string[] => [resolve(file), resolve(packageRoot, file)];
 
-/** The most similar data file beside a file that is not there, spelled as the file was. */
+/** A misspelling alters no more than a third of a name. */
+const alike = (written: string, name: string): boolean => 3 * distance(written, name) <= written.length;
+
+/** The most similar data file beside a file that is not there, spelled as the file was; none where no name is like it. */
 const nearest = async (file: string): Promise<string | undefined> => {
   for (const place of places(file)) {
     const siblings = await readdir(dirname(place)).catch(() => []);
@@ -31,7 +34,7 @@ const nearest = async (file: string): Promise<string | undefined> => {
       basename(file),
       siblings.filter((sibling) => readers.has(extname(sibling))),
     );
-    if (name !== undefined) return join(dirname(file), name);
+    if (name !== undefined && alike(basename(file), name)) return join(dirname(file), name);
   }
   return undefined;
 };

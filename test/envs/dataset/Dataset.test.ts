@@ -88,6 +88,11 @@ describe("a file is refused in one sentence that names it", () => {
     expect(await Dataset.lacks(sourceOf(path))).toEqual([]);
   });
 
+  it("when it is missing, and no name beside it is like it", async () => {
+    const typo = fileOf("words.jsonl", linesOf(words(2))).replace("words", "nope");
+    expect(await refusal(sourceOf(typo))).toBe(`${typo}: no such file`);
+  });
+
   it("when it is a folder, or of no format that is known", async () => {
     const folder = `${dirname(fileOf("a.jsonl", ""))}/b.jsonl`;
     mkdirSync(folder);
