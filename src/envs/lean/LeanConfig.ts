@@ -8,7 +8,8 @@ import { instances } from "../instances.ts";
 const Url = Schema.String.check(
   Schema.makeFilter((text) => /^https?:\/\/[^/]/.test(text) && URL.canParse(text), { expected: "an http address" }),
 );
-const seconds = Schema.Finite.check(Schema.isBetween({ minimum: 0.001, maximum: 86_400 }));
+/** No request lasts longer: `fetch` gives up on an answer after 300 seconds by itself. */
+const seconds = Schema.Finite.check(Schema.isBetween({ minimum: 0.001, maximum: 300 }));
 const wait = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 60 }));
 
 const ColumnsSection = Schema.Struct({
@@ -22,7 +23,7 @@ const ColumnsSection = Schema.Struct({
   header: field(Schema.NonEmptyString, "header", "Column of imports and openings, where they are kept apart."),
 });
 
-export const LeanConfig = Schema.Struct({
+const keys = Schema.Struct({
   ...dataFiles("config/data/lean/elementary.jsonl", 0.2),
   columns: section(ColumnsSection, "Which columns of the data file hold what."),
   instances,
@@ -57,4 +58,12 @@ export const LeanConfig = Schema.Struct({
   message_truncate_limit: field(count, 0, "Characters shown of one message of Lean; 0 all."),
   render_mode: renderMode,
 });
+
+export const LeanConfig = keys.check(
+  Schema.makeFilter(({ http_timeout, request_timeout }) =>
+    request_timeout > http_timeout
+      ? `request_timeout ${request_timeout} is longer than http_timeout ${http_timeout}: a slow proof would pass for a silent server`
+      : undefined,
+  ),
+);
 export type LeanConfig = typeof LeanConfig.Type;

@@ -112,7 +112,7 @@ describe("a server in trouble", () => {
 
   it("that is silent fails within http_timeout", async () => {
     server.ill.push("silent");
-    const { message, reason } = await failure(["qed"], { max_retries: 1, http_timeout: 0.05 });
+    const { message, reason } = await failure(["qed"], { max_retries: 1, request_timeout: 0.05, http_timeout: 0.05 });
     expect([reason, message]).toEqual(["timeout", "the Lean server did not answer within 0.05 seconds"]);
     await server.gone;
   });
@@ -164,7 +164,7 @@ describe("a server in trouble", () => {
 describe("longestMs", () => {
   it("holds every attempt and the waits between them, which double up to ten seconds", () => {
     expect(longestMs(configOf({ retry_wait: 1 }))).toBe(1000 * (3 * 60 + 1 + 2 + 1));
-    expect(longestMs(configOf({ retry_wait: 4, max_retries: 5, http_timeout: 1 }))).toBe(
+    expect(longestMs(configOf({ retry_wait: 4, max_retries: 5, request_timeout: 1, http_timeout: 1 }))).toBe(
       1000 * (5 + 4 + 8 + 10 + 10 + 1),
     );
   });
