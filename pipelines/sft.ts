@@ -84,13 +84,15 @@ export const sft = ({
         seed: config.run.seed,
         excluded: (key: string) => excluded.has(key),
       };
-      const episodes = Cloning.demonstrations(demonstrator, sources);
+      const { episodes, failures } = Cloning.demonstrations(demonstrator, sources);
+      const [first] = failures;
+      const failed = first === undefined ? "" : `; ${failures.length} failed, the first: ${first.message}`;
       if (episodes.length === 0) {
-        return yield* new BadInput({ message: `sft.sources: no demonstration of ${tags} is left to clone` });
+        return yield* new BadInput({ message: `sft.sources: no demonstration of ${tags} is left to clone${failed}` });
       }
       yield* Console.log(
         `${parameterCount(model.checkpoint.parameters.specs)} parameters, ${model.tokenizer.vocabSize} tokens; ` +
-          `${episodes.length} demonstrations of ${tags}`,
+          `${episodes.length} demonstrations of ${tags}${failed}`,
       );
 
       const learner = yield* LearnerThread.make({

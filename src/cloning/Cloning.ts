@@ -6,6 +6,7 @@ import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { type Episode, totalTokens } from "../domain/Episode.ts";
 import { stream } from "../domain/Random.ts";
+import type { StepFailure } from "../envs/Environments.ts";
 import type { CloningReport } from "../learner/Cloner.ts";
 import { collate } from "../learner/collate.ts";
 import type { LearnerThread } from "../learner/LearnerThread.ts";
@@ -20,16 +21,29 @@ export interface CloningStep extends CloningReport {
 /** Numbers of a source's episodes start here, so that no two sources share a stream. */
 const sourceStride = 2 ** 24;
 
-/** All demonstrations, `episodes[i]` attempts of source i; instances that are excluded or cannot be solved give none. */
+export interface Demonstrations {
+  readonly episodes: readonly Episode[];
+  /** Of environments; each cost its demonstration. */
+  readonly failures: readonly StepFailure[];
+}
+
+/** All demonstrations, `episodes` attempts of each source; instances that are excluded or cannot be solved give none. */
 export const demonstrations = (
   demonstrator: Demonstrator,
   sources: readonly (Source & { readonly episodes: number })[],
-): readonly Episode[] =>
-  sources.flatMap((source, index) =>
-    Array.from({ length: source.episodes }, (_, n) =>
-      demonstrate(demonstrator, source, index * sourceStride + n),
-    ).filter((episode) => episode !== null),
-  );
+): Demonstrations => {
+  const episodes: Episode[] = [];
+  const failures: StepFailure[] = [];
+  for (const [index, source] of sources.entries()) {
+    for (let n = 0; n < source.episodes; n++) {
+      const shown = demonstrate(demonstrator, source, index * sourceStride + n);
+      if (shown === null) continue;
+      if ("_tag" in shown) failures.push(shown);
+      else episodes.push(shown);
+    }
+  }
+  return { episodes, failures };
+};
 
 /** Warm-up, then linear decay to a tenth. */
 export const rate = ({ lr, lr_warmup_steps: warmup, steps }: RunConfig["sft"], step: number): number =>
@@ -53,7 +67,7 @@ const batchOf = (episodes: readonly Episode[], index: number) =>
 
 /**
  * Batches of one optimiser step each. Episodes of a chunk of batches are sorted by length before they are cut into batches, so that
- * little of a batch is padding, and the batches of a chunk are shuffled again.
+ * little of a batch is padding, and the batches of a chunk are shuffled again. What does not fill a batch is left out, in each epoch others.
  */
 export function* batches(
   episodes: readonly Episode[],
@@ -63,11 +77,12 @@ export function* batches(
   const chunk = size * 16;
   for (let epoch = 0; ; epoch++) {
     const random = stream({ seed, purpose: "shuffle", counters: [epoch] });
-    const order = random.shuffle(episodes);
+    // Left out before sorting: of sorted episodes it would always be the longest.
+    const order = random.shuffle(episodes).slice(0, episodes.length - (episodes.length % size));
     for (let at = 0; at < order.length; at += chunk) {
       const sorted = order.slice(at, at + chunk).sort((a, b) => totalTokens(a) - totalTokens(b));
       const cut: Episode[][] = [];
-      for (let i = 0; i + size <= sorted.length; i += size) cut.push(sorted.slice(i, i + size));
+      for (let i = 0; i < sorted.length; i += size) cut.push(sorted.slice(i, i + size));
       yield* random.shuffle(cut);
     }
   }

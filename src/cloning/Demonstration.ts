@@ -1,11 +1,12 @@
 /**
  * Demonstrations: episodes played by a solver (or at random) in the policy's own prompt template, as the records a rollout leaves, so
- * that cloning trains on exactly the ids the policy will meet. Enters: a source and a number; leaves: an episode, or null where the
- * source cannot play that instance. Pure in (run seed, source, number).
+ * that cloning trains on exactly the ids the policy will meet. Enters: a source and a number; leaves: an episode, null where the source
+ * cannot play that instance, or the failure of its environment. Pure in (run seed, source, number).
  */
 import type { Episode, Turn } from "../domain/Episode.ts";
 import { type Random, type StreamKey, stream } from "../domain/Random.ts";
 import type { BoundEnvironment } from "../envs/BoundEnvironment.ts";
+import type { StepFailure } from "../envs/Environments.ts";
 import { answer } from "../envs/pool/Answer.ts";
 import type { Tokenizer } from "../policy/tokenizer/Tokenizer.ts";
 import { bridge, start } from "../rollout/episode.ts";
@@ -68,7 +69,11 @@ const joined = (parts: readonly Int32Array[]): Int32Array => {
 };
 
 /** Episode `number` of a source; its turns are the ones to clone, turns of noise lie inside the next turn's prompt. */
-export const demonstrate = (demonstrator: Demonstrator, source: Source, number: number): Episode | null => {
+export const demonstrate = (
+  demonstrator: Demonstrator,
+  source: Source,
+  number: number,
+): Episode | StepFailure | null => {
   const { rollout, tokenizer, seed } = demonstrator;
   const { environment, task, player } = source;
   const { limits, template } = rollout;
@@ -82,6 +87,7 @@ export const demonstrate = (demonstrator: Demonstrator, source: Source, number: 
     _tag: "Reset",
     reset: { tag: task.tag, instance: key("cloning", 0), split: "train" },
   });
+  if (reset._tag === "StepFailure") return reset;
   if (reset._tag !== "View" || demonstrator.excluded(reset.view.contentKey)) return null;
   let { view } = reset;
   const choices = stream(key("cloning", 1));
@@ -104,6 +110,7 @@ export const demonstrate = (demonstrator: Demonstrator, source: Source, number: 
     if (ids.length > limits.response_length) break;
     const step = { tag: task.tag, state: view.state, actions, noise: key("noise", turn) };
     const answered = answer(environments, { _tag: "Step", step });
+    if (answered._tag === "StepFailure") return answered;
     if (answered._tag !== "Stepped") break;
     const { result } = answered;
     const { executed, reward } = result;

@@ -96,7 +96,7 @@ describe.each(cloned)("%s", (name) => {
     const task = fromPreset(tag, config.custom_envs[tag]!, environment);
     const rollout = Rollout.make(config, [task], nano.chat, nano.tokenizer);
     const demonstrator = { rollout, tokenizer: nano.tokenizer, noise: 0, seed: 1, excluded: () => false };
-    const episodes = demonstrations(demonstrator, [{ ...source!, environment, task, episodes: 3 }]);
+    const { episodes } = demonstrations(demonstrator, [{ ...source!, environment, task, episodes: 3 }]);
     expect(episodes).toHaveLength(3);
     for (const episode of episodes) {
       const { outcome, turns } = episode;
