@@ -45,11 +45,16 @@ const step = (
   };
 };
 
+/** Fewest turns for any cube; under RAGEN's B only what four turns solve. Null where the turns left do not suffice, too. */
 const solve = (config: RubiksCubeConfig, state: RubiksCubeState): readonly Turn[] | null => {
   if (succeeded(state)) return [];
-  if (state.steps >= config.max_steps) return null;
-  if (isSolved(state.cube)) return ["U", "U'"];
-  return config.back_turn === "true" ? shortestSolution(state.cube) : search(turnTables.ragen, state.cube, searched);
+  const left = config.max_steps - state.steps;
+  if (isSolved(state.cube)) return left < 2 ? null : ["U", "U'"];
+  const plan =
+    config.back_turn === "true"
+      ? shortestSolution(state.cube)
+      : search(turnTables.ragen, state.cube, Math.min(searched, left));
+  return plan !== null && plan.length <= left ? plan : null;
 };
 
 const faceRows = (cube: string, face: Face): readonly string[] => {
@@ -86,7 +91,6 @@ export const RubiksCube: Environment<RubiksCubeConfig, RubiksCubeState> = {
   legend: () =>
     "Colours: W white, O orange, G green, R red, B blue, Y yellow.\n" +
     "A face is written row by row as you see it when you look straight at it: the back is at the top of face U, the front at the top of face D.",
-  /** Fewest turns for any cube; under RAGEN's B only what four turns solve. */
   solve,
   /** Which faces are whole, which hardly need looking at, and the first turn. */
   thought: (_config, { cube }, plan) => {

@@ -132,10 +132,12 @@ export const Sokoban: Environment<SokobanConfig, SokobanState> = {
       vocab: config.grid_vocab,
     });
   },
-  solve: (config, { layout, player, boxes }) =>
-    shortestSolution({ cols: roomSize(config)[1], layout, player, boxes })?.map(
-      (direction) => directions[direction]!,
-    ) ?? null,
+  /** Null where the steps left do not suffice, too. */
+  solve: (config, { layout, player, boxes, steps }) => {
+    const plan = shortestSolution({ cols: roomSize(config)[1], layout, player, boxes });
+    if (plan === null || plan.length > config.max_steps - steps) return null;
+    return plan.map((direction) => directions[direction]!);
+  },
   /** Where player, boxes and targets are, whether the first action goes or pushes, and where. */
   thought: (config, { layout, player, boxes }, plan) => {
     const cols = roomSize(config)[1];

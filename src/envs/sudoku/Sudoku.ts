@@ -99,7 +99,7 @@ const actionOf = (config: SudokuConfig, { cell, symbol }: Move): string =>
 
 /**
  * Fewest placements: the empty cells where the board can be completed as it stands, else the way to the drawn solution. Of a puzzle with
- * several solutions another one may then be nearer.
+ * several solutions another one may then be nearer. Null where the steps left do not suffice, too.
  */
 const solve = (config: SudokuConfig, state: SudokuState): readonly string[] | null => {
   if (solved(config, state)) return [];
@@ -107,7 +107,10 @@ const solve = (config: SudokuConfig, state: SudokuState): readonly string[] | nu
   const size = config.grid_size;
   const completion = complete(size, state.board);
   const target = completion._tag === "Found" ? completion.board : state.solution;
-  return planTo(size, state.board, target)?.map((move) => actionOf(config, move)) ?? null;
+  const plan = planTo(size, state.board, target);
+  // Where refused actions do not end it, an episode may have one legal placement left beyond its steps.
+  const left = Math.max(1, config.max_steps - state.steps);
+  return plan === null || plan.length > left ? null : plan.map((move) => actionOf(config, move));
 };
 
 /** Where the first number goes and why nothing else does. */

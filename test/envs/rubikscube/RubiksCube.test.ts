@@ -111,6 +111,14 @@ describe("the solver", () => {
     expect(RubiksCube.solve!(configOf(), { cube: solved, steps: 3 })).toEqual([]);
   });
 
+  it("has a plan only where there are turns for it", () => {
+    const planned = (max_steps: number) =>
+      RubiksCube.solve!(configOf({ max_steps }), { cube: turned("R", "U"), steps: 1 });
+    expect([planned(2), planned(3)]).toEqual([null, ["U'", "R'"]]);
+    const lucky = { cube: solved, steps: 0 };
+    expect(RubiksCube.solve!(configOf({ instances: "ragen", max_steps: 1 }), lucky)).toBeNull();
+  });
+
   it("searches a few turns under RAGEN's B, and says where it finds nothing", () => {
     const config = configOf({ back_turn: "ragen", instances: "ragen" });
     const torn = (...sequence: readonly Turn[]): RubiksCubeState => ({

@@ -147,3 +147,14 @@ describe("the content key", () => {
     expect(key(room("######/#_OX_#/#___P#/######/######/######").state)).not.toBe(key(room(drawing).state));
   });
 });
+
+describe("the solver", () => {
+  it("has a plan only where there are steps for it", () => {
+    const { cols, rows, state } = room("######/#PX_O#/######", 3);
+    const planned = (max_steps: number) => Sokoban.solve!(configOf({ dim_room: [rows, cols], max_steps }), state);
+    expect([planned(3), planned(4), planned(5)]).toEqual([null, null, ["Right", "Right"]]);
+    expect(
+      Sokoban.solve!(configOf({ dim_room: [rows, cols], max_steps: 3 }), room("######/#_P√_#/######", 3).state),
+    ).toEqual([]);
+  });
+});

@@ -59,6 +59,7 @@ describe("a cover", () => {
         expect(found._tag).toBe(possible ? "Found" : "None");
         if (found._tag === "Found") expect(covers(found.options.reduce((bits, at) => bits | (1 << at), 0))).toBe(true);
       }),
+      { seed: 1 },
     );
   });
 });

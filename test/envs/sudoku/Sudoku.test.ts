@@ -247,6 +247,14 @@ describe("the solver", () => {
     expect(plan.length).toBe(10);
   });
 
+  it("has a plan only where there are steps for it", () => {
+    const two = { ...start, board: "1.3.341221434321", steps: 5 };
+    const planned = (keys: Readonly<Record<string, unknown>>) => Sudoku.solve!(configOf(keys), two)?.length ?? null;
+    expect([planned({ max_steps: 6 }), planned({ max_steps: 7 })]).toEqual([null, 2]);
+    const one = { ...start, board: "1.34341221434321", steps: 9 };
+    expect(Sudoku.solve!(configOf({ max_steps: 7, limit_on_legal_only: true }), one)).toHaveLength(1);
+  });
+
   it("has no plan once the steps are used up, and an empty one at the end", () => {
     expect(Sudoku.solve!(configOf(), { ...start, steps: 81 })).toBeNull();
     expect(Sudoku.solve!(configOf(), { ...start, board: solution })).toEqual([]);
