@@ -19,7 +19,7 @@ export interface Transition<State, Info> {
   readonly info: Info;
 }
 
-/** Every environment says at least this of a step; further typed fields are its own. Numbers and booleans become metrics. */
+/** Every environment says at least this of a step; further typed fields are its own. Numbers and booleans become metrics (`domain/Info.ts`). */
 export interface BaseInfo {
   readonly success: boolean;
   readonly action_is_effective: boolean;
