@@ -57,6 +57,7 @@ const optional: Table<Optional<Pure> | Optional<Waiting> | "asynchronous"> = {
   lacks: method,
   report: method,
   prepare: method,
+  describe: method,
   release: method,
 };
 const transition: Table<keyof Transition<unknown, unknown>> = {
