@@ -3,6 +3,8 @@ import { Effect } from "effect";
 import { configDir } from "../../pipelines/paths.ts";
 import { trace } from "../../pipelines/trace.ts";
 import { load } from "../../src/config/resolve.ts";
+import { running } from "../envs/openenv/serving.ts";
+import { preset } from "../envs/presets.ts";
 
 it.live.each([
   { tag: "Countdown", actions: "1 + 2 || 3", lines: 2 },
@@ -14,4 +16,21 @@ it.live.each([
     const told = yield* trace({ config, tag, seed: 3, actions });
     expect(told.map((line) => JSON.parse(line).t)).toEqual(Array.from({ length: lines }, (_, t) => t));
   }),
+);
+
+it.live("plays a served preset as it is played here, whole answers whole", () =>
+  Effect.gen(function* () {
+    const server = yield* Effect.acquireRelease(
+      Effect.promise(async () => {
+        const environment = preset("StaticMMLU");
+        await environment.prepare?.();
+        return await running(environment);
+      }),
+      ({ close }) => Effect.promise(close),
+    );
+    const url = `custom_envs.Remote.env_config.url=${server.url}`;
+    const config = yield* load("base", [url], configDir);
+    const play = (tag: string) => trace({ config, tag, seed: 3, actions: "A || B" });
+    expect(yield* play("Remote")).toEqual(yield* play("StaticMMLU"));
+  }).pipe(Effect.scoped),
 );

@@ -19,6 +19,7 @@
  *   FACTORY_ERROR and SESSION_ERROR it is over. Over HTTP an action that does not fit is status 422 with `detail`.
  * - An action may carry no field its class does not name, save `metadata`, which every action has. So what a step says beside its
  *   action travels in `metadata`, and what a reset says beside its seed as further keys.
+ * - `openenv validate` asks besides for `info.version` and the paths in `GET /openapi.json`, and for JSON-RPC from `POST /mcp`.
  * - `metadata` of an observation is dropped before 0.3.2 and stands beside `observation` from then on.
  */
 import { Schema } from "effect";
