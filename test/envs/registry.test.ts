@@ -1,5 +1,5 @@
 /** From a preset to a bound environment, and errors that lead to the offending key. */
-import { Result, SchemaIssue } from "effect";
+import { Result, Schema, SchemaIssue } from "effect";
 import { describe, expect, it } from "vitest";
 import { decodePreset, environments } from "../../src/envs/registry.ts";
 import { canonicalAction, splitActions } from "../../src/envs/trace.ts";
@@ -28,6 +28,19 @@ describe("the registry", () => {
 
   it("fills every key of an empty env_config with its default", () => {
     for (const entry of environments.values()) expect(Result.isSuccess(entry.decode({}))).toBe(true);
+  });
+
+  it.each([
+    ["bandit", { lo_arm_score: 0.1, hi_arm_loscore: 0, hi_arm_hiscore: 1, hi_arm_hiscore_prob: 0.25 }],
+    ["sokoban", { dim_room: [6, 6], max_steps: 100, num_boxes: 3, search_depth: 300, observation_format: "grid" }],
+    ["frozen_lake", { size: 4, p: 0.9, success_rate: 0.8, is_slippery: true, observation_format: "grid" }],
+    ["countdown", { score: 1, format_score: 0.1 }],
+    ["sudoku", { correct_placement_score: 1, invalid_action_score: -0.1, completion_bonus: 10, max_steps: 81 }],
+    ["game_2048", { size: 4, two_prob: 0.9, use_log_reward: true, invalid_act_score: -0.1, goal_tile: 2048 }],
+    ["rubikscube", { scramble_depth: 5, max_steps: 20 }],
+    ["spatial", { room_size: [10, 10], n_objects: 3, max_exp_steps: 10 }],
+  ])("has the reference's defaults for %s", (type, defaults) => {
+    expect(Schema.decodeUnknownSync(environments.get(type)!.config)({})).toMatchObject(defaults);
   });
 
   it("lists the valid types for an unknown one", () => {
@@ -63,19 +76,92 @@ describe("the registry", () => {
   });
 });
 
-/** The reference's tags. */
-const tags = [
-  ...["SimpleSokoban", "LargerSokoban", "SokobanDifferentGridVocab", "CoordSokoban", "FrozenLake", "CoordFrozenLake"],
-  ...["Bandit", "BanditTest", "Countdown", "MetamathQA", "SimpleSudoku", "MediumSudoku", "WebShop", "WebShopFull"],
-  ...["Alfworld", "AlfworldOOD", "SearchQA", "SearchQAMock", "DeepCoder", "Lean", "game_2048", "rubikscube", "Spatial"],
-];
+/** The reference's tags with their limits: actions of a trajectory, and the length that the prompt names. */
+const limits: Readonly<Record<string, readonly [max_actions_per_traj: number, max_tokens: number]>> = {
+  SimpleSokoban: [10, 100],
+  LargerSokoban: [10, 100],
+  SokobanDifferentGridVocab: [10, 100],
+  CoordSokoban: [10, 120],
+  FrozenLake: [10, 100],
+  CoordFrozenLake: [10, 120],
+  Bandit: [1, 100],
+  BanditTest: [1, 100],
+  Countdown: [1, 100],
+  MetamathQA: [1, 100],
+  SimpleSudoku: [20, 150],
+  MediumSudoku: [30, 150],
+  WebShop: [9, 200],
+  WebShopFull: [15, 200],
+  Alfworld: [50, 512],
+  AlfworldOOD: [50, 512],
+  SearchQA: [10, 300],
+  SearchQAMock: [10, 300],
+  DeepCoder: [1, 8000],
+  Lean: [30, 512],
+  game_2048: [700, 8192],
+  rubikscube: [20, 96],
+};
+
+/** What the reference sets of its environments that are played here. */
+const envConfigs: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  SimpleSokoban: { dim_room: [6, 6], num_boxes: 1, max_steps: 100 },
+  LargerSokoban: { dim_room: [8, 8], num_boxes: 2, max_steps: 100, search_depth: 10 },
+  SokobanDifferentGridVocab: {
+    dim_room: [6, 6],
+    num_boxes: 1,
+    max_steps: 100,
+    search_depth: 30,
+    grid_lookup: { 0: "W", 1: ".", 2: "G", 3: "C", 4: "B", 5: "A", 6: "@" },
+  },
+  CoordSokoban: { dim_room: [6, 6], num_boxes: 1, max_steps: 100, observation_format: "grid_coord" },
+  FrozenLake: { success_rate: 0.8 },
+  CoordFrozenLake: { success_rate: 0.8, observation_format: "grid_coord" },
+  Bandit: { split: "train" },
+  BanditTest: { split: "test" },
+  Countdown: {},
+  SimpleSudoku: {
+    grid_size: 9,
+    difficulty: "easy",
+    render_format: "with_feedback",
+    show_conflicts: true,
+    show_valid_numbers: true,
+    max_steps: 81,
+  },
+  MediumSudoku: {
+    grid_size: 9,
+    difficulty: "medium",
+    render_format: "with_feedback",
+    show_conflicts: true,
+    show_valid_numbers: true,
+    max_steps: 81,
+  },
+  game_2048: {},
+  rubikscube: { scramble_depth: 1, max_steps: 20 },
+};
 
 /** Presets of environments to which the reference gives no tag. */
-const untagged = ["StaticGSM8K", "StaticMetamathQA", "StaticTheoremQA", "StaticMMLU", "Remote", "DeepCoderJavaScript"];
+const untagged = [
+  "Spatial",
+  "StaticGSM8K",
+  "StaticMetamathQA",
+  "StaticTheoremQA",
+  "StaticMMLU",
+  "Remote",
+  "DeepCoderJavaScript",
+];
 
 describe("the presets", () => {
-  it("have the reference's tags", () => {
-    expect(Object.keys(presets).filter((tag) => ![...tags, ...untagged].includes(tag))).toEqual([]);
+  it("have the reference's tags, and a few more", () => {
+    expect(Object.keys(presets).sort()).toEqual([...Object.keys(limits), ...untagged].sort());
+  });
+
+  it.each(Object.entries(limits))("limit %s as the reference does", (tag, expected) => {
+    const { max_actions_per_traj, max_tokens } = presets[tag]!;
+    expect([max_actions_per_traj, max_tokens]).toEqual(expected);
+  });
+
+  it.each(Object.entries(envConfigs))("set of %s what the reference sets", (tag, expected) => {
+    expect(presets[tag]!.env_config).toEqual(expected);
   });
 
   it("give only answers that their environment takes as examples", async () => {

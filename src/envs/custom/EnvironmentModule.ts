@@ -49,13 +49,29 @@ const noSuchFile = (path: string): string => {
   return `no such file${nearest === undefined ? "" : `; nearest: ${join(folder, nearest)}`}`;
 };
 
+/** How long a module may take to load. */
+const loadMs = 30_000;
+
+/** What a module exports; rejects where it waits for something that does not come. */
+const exportsOf = async (path: string, timeoutMs: number): Promise<Readonly<Record<string, unknown>>> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const message = `it waits at its top level, after ${timeoutMs / 1000} s still; what takes long belongs in prepare`;
+    timer = setTimeout(() => reject(new Error(message)), timeoutMs);
+  });
+  try {
+    return await Promise.race([import(/* @vite-ignore */ pathToFileURL(path).href), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
 /** Loads a module in this thread; one that was loaded before is not loaded again. */
-export const load = async (path: string): Promise<Result.Result<AnyModule, string>> => {
+export const load = async (path: string, timeoutMs = loadMs): Promise<Result.Result<AnyModule, string>> => {
   if (!isFile(path)) return Result.fail(noSuchFile(path));
   makeKnown();
   try {
-    const exported: Readonly<Record<string, unknown>> = await import(/* @vite-ignore */ pathToFileURL(path).href);
-    return Result.map(environmentOf(exported), (made) =>
+    return Result.map(environmentOf(await exportsOf(path, timeoutMs)), (made) =>
       waits(made) ? checkedWaiting(path, made) : checked(path, made),
     );
   } catch (cause) {

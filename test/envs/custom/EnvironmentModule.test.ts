@@ -64,3 +64,14 @@ describe("a module that throws while it is loaded", () => {
     expect(await load(path)).toEqual(Result.fail("the module cannot be loaded: broken.ts:2: Error: the lamps are out"));
   });
 });
+
+describe("a module that waits at its top level", () => {
+  it("is given up after a while", async () => {
+    const path = new URL("./fixtures/endless.ts", import.meta.url).pathname;
+    expect(await load(path, 20)).toEqual(
+      Result.fail(
+        "the module cannot be loaded: Error: it waits at its top level, after 0.02 s still; what takes long belongs in prepare",
+      ),
+    );
+  });
+});

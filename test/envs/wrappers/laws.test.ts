@@ -111,6 +111,20 @@ describe("wrappers on wrappers", () => {
     }
   });
 
+  it.each(["SimpleSokoban", "rubikscube"])("limit the time of %s as its own limit does, its plans too", async (tag) => {
+    // The cube's observation shows its own limit.
+    const bare = (keys: Readonly<Record<string, unknown>>) => {
+      const environment = preset(tag, keys);
+      return { ...environment, render: environment.compact };
+    };
+    for (const max_steps of [1, 3, 6]) {
+      for (let seed = 0; seed < 6; seed++) {
+        const limited = await seen(wrapped(bare({}), limit(max_steps)), seed, 10);
+        expect(limited).toEqual(await seen(bare({ max_steps }), seed, 10));
+      }
+    }
+  });
+
   it("change an environment that waits as they change its pure twin", async () => {
     const list = [limit(6), shaped({ scale: 2, offset: -0.1 }), filter({ deny: ["Down"] }), rewrite(swap("P", "me"))];
     const { environment, side } = remote(wrapped(sokoban));
