@@ -278,7 +278,7 @@ def f():
       expect(await is.value(code)).toEqual([]);
     });
 
-    it("are not signalled, traced, read or limited: not the one that runs the tests, nor all", async () => {
+    it("are not signalled, traced, read, slowed or limited: not the one that runs the tests, nor all", async () => {
       const code = `${through}
 import ctypes, os, resource, signal
 libc = ctypes.CDLL(None, use_errno=True)
@@ -296,6 +296,9 @@ def f(x):
         ("by descriptor", lambda: signal.pidfd_send_signal(os.pidfd_open(os.getppid()), 9)),
         ("attach", lambda: checked(libc.ptrace(16, os.getppid(), 0, 0))),
         ("read", lambda: checked(libc.process_vm_readv(os.getppid(), 0, 0, 0, 0, 0))),
+        ("priority", lambda: os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)),
+        ("scheduler", lambda: os.sched_setscheduler(os.getppid(), os.SCHED_IDLE, os.sched_param(0))),
+        ("processors", lambda: os.sched_setaffinity(os.getppid(), {0})),
         ("limit", lambda: resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (0, 0))),
     ])]`;
       expect(await is.value(code, { inputs: ["[1]", "[2]"] })).toEqual([1, []]);

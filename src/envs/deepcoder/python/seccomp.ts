@@ -1,8 +1,9 @@
 /**
  * Seccomp programs: which system calls the kernel refuses, as the bytes it loads. Two of them. `sandbox` holds for all that runs in the
  * sandbox: no sockets, no mounts, no new namespaces, no reach into other processes, none of the kernel's wider interfaces. `submission`
- * adds, for model-written code: no new processes (threads may start), no other program, no signals to others and no limits for
- * them. Refused calls fail with EPERM. Namespaces and dropped privileges confine without them; they make what is left of the kernel smaller.
+ * adds, for model-written code: no new processes (threads may start), no other program, no signals to others, no limits and no priorities
+ * for them. Refused calls fail with EPERM. Namespaces and dropped privileges confine without them; they make what is left of the kernel
+ * smaller.
  */
 
 export type Architecture = "x64" | "arm64";
@@ -81,6 +82,15 @@ const ofSubmissions: Numbers = {
   rt_sigqueueinfo: [129, 138],
   rt_tgsigqueueinfo: [297, 240],
   pidfd_send_signal: [424, 424],
+  setpriority: [141, 140],
+  sched_setparam: [142, 118],
+  sched_setscheduler: [144, 119],
+  sched_setaffinity: [203, 122],
+  sched_setattr: [314, 274],
+  ioprio_set: [251, 30],
+  migrate_pages: [256, 238],
+  move_pages: [279, 239],
+  process_madvise: [440, 440],
 };
 
 /** Sets limits of the process that its first argument names; 0 is the caller. */

@@ -62,6 +62,8 @@ const calls = {
   },
 } as const;
 const cloneOf = { x64: 56, arm64: 220 } as const;
+/** setpriority, sched_setscheduler, sched_setaffinity. */
+const priorities = { x64: [141, 144, 203], arm64: [140, 119, 122] } as const;
 const starts = { x64: [57, 58, 59, 62, 234, 322], arm64: [221, 129, 131, 281] } as const;
 
 describe.each(["x64", "arm64"] as const)("on %s", (architecture) => {
@@ -103,6 +105,13 @@ describe.each(["x64", "arm64"] as const)("on %s", (architecture) => {
     for (const nr of starts[architecture]) expect(answer(submission, arch, nr)).toBe(eperm);
     expect(answer(submission, arch, clone, 17)).toBe(eperm);
     expect(answer(submission, arch, clone, 0x3d0f00)).toBe(allow);
+  });
+
+  it("a submission gives no process another priority; what starts it may", () => {
+    for (const nr of priorities[architecture]) {
+      expect(answer(submission, arch, nr)).toBe(eperm);
+      expect(answer(sandbox, arch, nr)).toBe(allow);
+    }
   });
 
   it("fits what the kernel loads", () => {
