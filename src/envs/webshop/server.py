@@ -82,7 +82,8 @@ class WebShop(Environment):
         clickables: List[str] = list(actions["clickables"])
         return WebShopObservation(
             text=self.visit.observation,
-            instruction=self.visit.get_instruction_text(),
+            # Of the visit, not of the page: the last one, after a purchase, does not repeat it.
+            instruction=self.visit.instruction_text,
             available_actions={"has_search_bar": bool(actions["has_search_bar"]), "clickables": clickables},
             reward=reward,
             done=done,
@@ -103,6 +104,7 @@ class WebShop(Environment):
         if session is None:
             session = goal_of(random.randrange(2**31) if seed is None else seed, mode)
         with lock:
+            self._leave()
             self.visit.reset(session=session)
             self._state = State(episode_id=episode_id, step_count=0)
             return self._observe()
@@ -116,6 +118,14 @@ class WebShop(Environment):
     @property
     def state(self) -> State:
         return self._state
+
+    def _leave(self) -> None:
+        # The shop remembers every visitor until it is told that one has left.
+        shared.user_sessions.pop(self.visit.session, None)
+
+    def close(self) -> None:
+        with lock:
+            self._leave()
 
 
 app = create_fastapi_app(
