@@ -8,12 +8,15 @@ const options: StepPoolOptions = {
   presets: { Count: { env_type: "counter", env_config: {} } },
   threads: 1,
   concurrency: 1,
-  timeoutMs: 150,
+  timeoutMs: 300,
   registry: new URL("./fixtures/registry.ts", import.meta.url),
 };
 
 const threads = layerThreads(options);
 const inline = layerInline(new Map([["Count", counter]]));
+
+/** Threads may take long to start where everything does. */
+const hooks = { excludeTestServices: true, timeout: 60_000 };
 
 const request = (n: number, ...actions: readonly string[]): StepRequest => ({
   tag: "Count",
@@ -37,7 +40,7 @@ for (const [name, service] of [
   ["threads", threads],
   ["inline", inline],
 ] as const) {
-  layer(service, { excludeTestServices: true })(name, (it) => {
+  layer(service, hooks)(name, (it) => {
     it.effect("executes actions in order until the episode ends, summing rewards and numeric info", () =>
       Effect.gen(function* () {
         const environments = yield* Environments;
@@ -113,14 +116,14 @@ for (const [name, service] of [
   });
 }
 
-layer(threads, { excludeTestServices: true })("threads that are lost", (it) => {
+layer(threads, hooks)("threads that are lost", (it) => {
   it.effect("are not those whose answers a busy main thread reads late", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.forkChild(together(request(1, "slow")));
       // Until the batch has been posted; then the main thread is deaf for longer than a step may take.
       while ((yield* StepPool).sample().running === 0) yield* Effect.yieldNow;
       yield* Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow, { discard: true });
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
       expect(yield* Fiber.join(fiber)).toEqual(["n=1"]);
       expect((yield* StepPool).lostThreads()).toBe(0);
     }),
