@@ -86,6 +86,8 @@ class Alfworld(Environment):
                 wrappers=[AlfredDemangler(), AlfredInfos()],
             )
             self.game = textworld.gym.make(name)
+            # Names are kept for good otherwise, and giving a new one looks at all of them.
+            textworld.gym.registry.pop(name, None)
             texts, infos = self.game.reset()
         self._state = State(episode_id=episode_id, step_count=0)
         return AlfworldObservation(text=texts[0], admissible_commands=list(infos["admissible_commands"][0]))
