@@ -7,7 +7,7 @@ import { explain } from "../src/config/decode.ts";
 import { isModulePath } from "../src/config/modulePath.ts";
 import { byNearest, choices } from "../src/config/nearest.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
-import { BadInput } from "../src/domain/Errors.ts";
+import { BadInput, type EnvironmentError } from "../src/domain/Errors.ts";
 import type { AnyEnvironment } from "../src/envs/BoundEnvironment.ts";
 import { NoInstance } from "../src/envs/NoInstance.ts";
 import { introduceAll, missing, reports } from "../src/envs/prepare.ts";
@@ -67,6 +67,10 @@ export const checkPresets = (config: RunConfig, tags: readonly string[]): Effect
     if (problems.length > 0) return yield* new BadInput({ message: problems.join("\n") });
   });
 
+/** What is known before a run is the user's to mend. */
+const toldBefore = <A>(asked: Effect.Effect<A, EnvironmentError>): Effect.Effect<A, BadInput> =>
+  Effect.mapError(asked, ({ message }) => new BadInput({ message: `custom_envs.${message}` }));
+
 /**
  * The environments of `tags`, decoded, and as their servers describe them; the first that cannot be used is bad input, and so is all that
  * is missing on this machine. What there is to know of their data is said on standard error.
@@ -82,10 +86,10 @@ export const boundEnvironments = Effect.fnUntraced(function* (config: RunConfig,
     sentences.map((sentence) => `custom_envs.${tag}: cannot run here: ${sentence}`),
   );
   if (lines.length > 0) return yield* new BadInput({ message: lines.join("\n") });
-  for (const [tag, sentences] of yield* reports(environments)) {
+  for (const [tag, sentences] of yield* toldBefore(reports(environments))) {
     for (const sentence of sentences) yield* Console.error(`${tag}: ${sentence}`);
   }
-  return yield* introduceAll(environments);
+  return yield* toldBefore(introduceAll(environments));
 });
 
 /** Why presets cannot run on this machine, a sentence each; those that can are left out. */

@@ -4,6 +4,8 @@
  * drawn from and the weights version that drew it.
  */
 
+import type { Info } from "./Info.ts";
+
 /** Weights version: 0 is the checkpoint the run started from, +1 per update. */
 export type Version = number;
 
@@ -40,8 +42,8 @@ export interface Turn {
   readonly reward: number;
   /** Format penalty added in this turn (0 or negative). */
   readonly penalty: number;
-  /** Numeric info of the environment, summed over the executed actions. */
-  readonly info: Readonly<Record<string, number>>;
+  /** Numeric info of the environment, added up over the executed actions. */
+  readonly info: Info;
 }
 
 export type TruncationReason = "environment" | "max_actions" | "max_turn" | "context";

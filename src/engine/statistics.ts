@@ -44,7 +44,8 @@ export const environmentMetrics = (
     metrics[`${prefix}/${tag}/success`] = mean(episodes.map((episode) => (succeeded(episode) ? 1 : 0)));
     metrics[`${prefix}/${tag}/num_actions`] = mean(episodes.map(executedActions));
     const size = Math.max(...ofTag.map((group) => group.episodes.length));
-    metrics[`${prefix}/${tag}/pass@${size}`] = mean(ofTag.map((group) => (members(group).some(succeeded) ? 1 : 0)));
+    const played = ofTag.map(members).filter((usable) => usable.length > 0);
+    metrics[`${prefix}/${tag}/pass@${size}`] = mean(played.map((usable) => (usable.some(succeeded) ? 1 : 0)));
     for (const [key, value] of Object.entries(meanInfo(episodes))) metrics[`${prefix}/${tag}/${key}`] = value;
   }
   const episodes = groups.flatMap(members);

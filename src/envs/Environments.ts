@@ -6,6 +6,7 @@
 import { Context, type Effect } from "effect";
 import type { FailureReason } from "../domain/Episode.ts";
 import type { EnvironmentError } from "../domain/Errors.ts";
+import type { Info } from "../domain/Info.ts";
 import type { StreamKey } from "../domain/Random.ts";
 import type { Split } from "./Environment.ts";
 
@@ -45,7 +46,7 @@ export interface StepResult {
   readonly truncated: boolean;
   readonly success: boolean;
   /** Numeric and boolean info fields, summed over the executed actions. */
-  readonly info: Readonly<Record<string, number>>;
+  readonly info: Info;
 }
 
 /** Why one request failed; its batch-mates are not affected. */

@@ -1,6 +1,7 @@
 /**
  * One HTTP question of an environment's client: an address and a request enter, the status and the body leave, or in words what kept the
- * server from being reached. Interruption ends the request at once; a body longer than it may be is null, and is not read to its end.
+ * server from being reached. Interruption ends the request at once; a body longer than it may be is null, and is not read to its end; a
+ * server that says nothing for 300 s (Node's own limit) is given up.
  */
 import { Effect } from "effect";
 

@@ -1,4 +1,7 @@
 /** What `millrace envs` says of presets that run here and of those that do not, and what a run with the latter says. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { envs } from "../../pipelines/envs.ts";
@@ -83,6 +86,18 @@ describe("a run whose presets cannot run here", () => {
       expect(lines[0]).toMatch(/^custom_envs\.Lean: cannot run here: .*127\.0\.0\.1:9.*env_config\.server_url/);
       expect(lines[1]).toMatch(/^custom_envs\.Remote: cannot run here: .*127\.0\.0\.1:9.*env_config\.url/);
       expect([...(yield* boundEnvironments(config, ["FrozenLake"])).keys()]).toEqual(["FrozenLake"]);
+    }),
+  );
+
+  it.live("is bad input where a data file is there and has no row that can be used", () =>
+    Effect.gen(function* () {
+      const file = join(mkdtempSync(join(tmpdir(), "millrace-test-")), "rows.jsonl");
+      writeFileSync(file, "no row\n");
+      const config = yield* configOf(["MetamathQA"], `custom_envs.MetamathQA.env_config.path=${file}`);
+      const error = yield* Effect.flip(boundEnvironments(config, ["MetamathQA"]));
+      rmSync(dirname(file), { recursive: true });
+      expect(error._tag).toBe("BadInput");
+      expect(error.message).toContain(`custom_envs.MetamathQA: ${file}`);
     }),
   );
 });
