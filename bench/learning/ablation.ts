@@ -1,7 +1,8 @@
 /**
  * `node bench/learning/ablation.ts CHECKPOINT [--only NAME,…] [key.sub=value …]`: what holds a trained Sokoban policy where it is. Goes on
- * from the checkpoint for 50 updates at the run file's full learning rate, with each safeguard removed alone, with none removed and with
- * all removed; keeps each run's record (`record.ts`), whose validations tell who drifts.
+ * from the checkpoint for 50 updates at the run file's full learning rate: with nothing changed, with each safeguard removed alone, with
+ * all removed, and with each of two that such a start leaves out (the schedule's late, smaller rates; a critic that knows the policy).
+ * Keeps each run's record (`record.ts`), whose validations tell who drifts.
  */
 import { parseArgs } from "node:util";
 import { train } from "./training.ts";
@@ -17,6 +18,8 @@ const variants: Readonly<Record<string, readonly string[]>> = {
   "without-group-mean": baseline,
   "without-filter": filter,
   "without-gradient-clip": gradient,
+  "at-a-quarter-rate": ["actor.lr=1e-4"],
+  "with-critic-warm-up": ["critic.warmup_windows=10"],
   "without-any": [...clip, ...baseline, ...filter, ...gradient],
 };
 
