@@ -10,15 +10,23 @@ export interface Reply {
   readonly body: string | null;
 }
 
-/** The innermost cause of a failed fetch says what happened; the outer ones only that it did. */
-const innermost = (cause: unknown): string => {
+const sentences: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "the connection is refused",
+  ENOTFOUND: "there is no such host",
+};
+
+/** Why a fetch failed, in words: the innermost cause says what happened, the outer ones only that it did. */
+export const networkReason = (cause: unknown): string => {
   let error = cause;
   while (error instanceof Error && error.cause instanceof Error) error = error.cause;
   if (error instanceof AggregateError && error.errors[0] instanceof Error) error = error.errors[0];
-  return error instanceof Error ? error.message || error.name : String(error);
+  if (!(error instanceof Error)) return String(error);
+  const code = "code" in error ? String(error.code) : "";
+  return sentences[code] ?? (error.message || code || error.name);
 };
 
-const bodyOf = async (response: Response, mostBytes: number): Promise<string | null> => {
+/** The text of a response; null where it is longer than `mostBytes`. */
+export const textWithin = async (response: Response, mostBytes: number): Promise<string | null> => {
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;
@@ -35,7 +43,7 @@ export const ask = (url: string, request: RequestInit, mostBytes: number): Effec
   Effect.tryPromise({
     try: async (signal) => {
       const response = await fetch(url, { ...request, signal });
-      return { status: response.status, body: await bodyOf(response, mostBytes) };
+      return { status: response.status, body: await textWithin(response, mostBytes) };
     },
-    catch: innermost,
+    catch: networkReason,
   });

@@ -3,6 +3,7 @@
  * Enters: a connection and the id; leaves: a channel. A server that answers a reset without the id keeps nothing, and is refused.
  */
 import { Schema } from "effect";
+import { networkReason, textWithin } from "../http.ts";
 import {
   type Channel,
   decoded,
@@ -23,28 +24,11 @@ const ErrorBody = Schema.Struct({
 });
 const decodeError = Schema.decodeUnknownOption(ErrorBody);
 
-/** Errors of the network as a sentence: `fetch` keeps the reason in its cause. */
-export const networkReason = (error: unknown): string => {
-  const cause = error instanceof Error ? error.cause : undefined;
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : null;
-  if (code === "ECONNREFUSED") return "the connection is refused";
-  if (code === "ENOTFOUND") return "there is no such host";
-  if (cause instanceof Error && cause.message !== "") return cause.message;
-  return code ?? (error instanceof Error ? error.message : String(error));
-};
-
-/** The text of a response, as long as it is no longer than `limit` bytes. */
+/** The text of a response. Rejects with a `RemoteError` where it is longer than `limit` bytes. */
 export const textOf = async (response: Response, limit: number, from: string): Promise<string> => {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > limit) {
-      throw new RemoteError({ reason: "limit", message: `${from}: a message longer than ${limit} bytes` });
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+  const text = await textWithin(response, limit);
+  if (text !== null) return text;
+  throw new RemoteError({ reason: "limit", message: `${from}: a message longer than ${limit} bytes` });
 };
 
 const sentence = (detail: unknown): string => (typeof detail === "string" ? detail : excerpt(JSON.stringify(detail)));

@@ -2,8 +2,9 @@
  * One question to a server, outside any session. Enters: a connection and a path; leaves: the status and the text, or the `RemoteError`
  * of a server that does not answer within the time a connection may take.
  */
+import { networkReason } from "../http.ts";
 import type { Connection } from "./Connection.ts";
-import { networkReason, textOf } from "./HttpChannel.ts";
+import { textOf } from "./HttpChannel.ts";
 import { addressOf } from "./Protocol.ts";
 import { RemoteError } from "./RemoteError.ts";
 
