@@ -9,6 +9,7 @@ train, val or test), from which the goal is chosen as RAGEN chooses it. Settings
 
 import argparse
 import random
+import re
 import threading
 import uuid
 from typing import Any, Dict, List, Optional
@@ -43,11 +44,17 @@ init_basedir(args.dataset)
 
 # The shop is one object with many visitors, and says nothing about threads.
 lock = threading.Lock()
+# It draws the goals' price limits from the global generator before it seeds it: unseeded, a goal is another one after each start.
+random.seed(0)
 shared = WebAgentTextEnv(session_prefix=uuid.uuid4().hex, **shop).server
 
-TEST, VAL = 500, 1000
 order = list(range(len(shared.goals)))
 random.Random(42).shuffle(order)
+# RAGEN's split needs more goals than it holds out; a smaller shop is split in the shares of a sixth, a third and a half.
+HELD_OUT = (500, 1000)
+TEST, VAL = HELD_OUT if len(order) > sum(HELD_OUT) else (len(order) // 6, len(order) // 3)
+if TEST == 0:
+    parser.error(f"a shop of {len(order)} goals cannot be split into what is trained, validated and tested on")
 
 
 def goal_of(seed: int, mode: str) -> int:
@@ -56,6 +63,15 @@ def goal_of(seed: int, mode: str) -> int:
     if mode == "val":
         return order[TEST + seed % VAL]
     return order[TEST + VAL + seed % (len(order) - TEST - VAL)]
+
+
+# Asks the shop for products by chance, attribute, category or query, in place of a search; `<a>` and a bare `<c>` are errors there.
+MARKER = re.compile(r"^(search\[)<([racq])>", re.IGNORECASE)
+
+
+def plain(action: str) -> str:
+    """The action with a marker of the shop's own read as a word to search for."""
+    return MARKER.sub(r"\1\2", action)
 
 
 class WebShopAction(Action):
@@ -83,7 +99,7 @@ class WebShop(Environment):
         return WebShopObservation(
             text=self.visit.observation,
             # Of the visit, not of the page: the last one, after a purchase, does not repeat it.
-            instruction=self.visit.instruction_text,
+            instruction=self.visit.instruction_text.removeprefix("Instruction:").strip(),
             available_actions={"has_search_bar": bool(actions["has_search_bar"]), "clickables": clickables},
             reward=reward,
             done=done,
@@ -111,7 +127,7 @@ class WebShop(Environment):
 
     def step(self, action: WebShopAction, timeout_s: Optional[float] = None, **_: Any) -> WebShopObservation:
         with lock:
-            _page, reward, done, _info = self.visit.step(action.action)
+            _page, reward, done, _info = self.visit.step(plain(action.action))
             self._state.step_count += 1
             return self._observe(float(reward), bool(done))
 

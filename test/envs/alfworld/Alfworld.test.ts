@@ -35,7 +35,7 @@ const play = async (actions: readonly string[], keys: Readonly<Record<string, un
 };
 
 const take = "take book 1 from desk 1";
-const put = "put book 1 in/on bed 1";
+const put = "move book 1 to bed 1";
 
 describe("an observation", () => {
   it("is the engine's, a blank line, and the admissible actions", async () => {

@@ -19,7 +19,7 @@ const games: Readonly<Record<string, number>> = { train: 5, eval_in_distribution
 const admissible = ({ held }: Game): readonly string[] => [
   "look",
   "inventory",
-  held ? "put book 1 in/on bed 1" : "take book 1 from desk 1",
+  held ? "move book 1 to bed 1" : "take book 1 from desk 1",
 ];
 
 const act = (game: Game, action: string): { readonly text: string; readonly won: boolean } => {
@@ -28,8 +28,8 @@ const act = (game: Game, action: string): { readonly text: string; readonly won:
     case "take book 1 from desk 1":
       game.held = true;
       return { text: "You pick up the book 1 from the desk 1.", won: false };
-    case "put book 1 in/on bed 1":
-      return { text: "You put the book 1 in/on the bed 1.", won: true };
+    case "move book 1 to bed 1":
+      return { text: "You move the book 1 to the bed 1.", won: true };
     default:
       return { text: "You are in the middle of a room.", won: false };
   }

@@ -62,7 +62,7 @@ describe("a page", () => {
   it("lists what can be clicked", async () => {
     const { environment, state } = await play(toItem);
     expect(actionsIn(environment.render(state))).toBe(
-      "click[back to search], click[< prev], click[description], click[buy now], click[small], click[large].",
+      "click[back to search], click[< prev], click[description], click[features], click[reviews], click[buy now], click[small], click[large].",
     );
   });
 
@@ -83,12 +83,13 @@ describe("a page", () => {
 
 describe("an action", () => {
   it("in another case reaches the button", async () => {
-    const { last } = await play([...toItem, "click[LARGE]"]);
+    const { last } = await play(["search[red shirt]", "click[b01]"]);
     expect(last.info).toMatchObject({ action_is_valid: true, action_is_effective: true });
+    expect((await play([...toItem, "click[LARGE]", "click[Buy Now]"])).last.reward).toBe(1);
   });
 
   it("that turns no page is valid and not effective", async () => {
-    const { last } = await play([...toItem, "click[large]", "click[large]"]);
+    const { last } = await play([...toItem, "click[large]"]);
     expect(last.info).toMatchObject({ action_is_valid: true, action_is_effective: false });
   });
 

@@ -33,7 +33,18 @@ const parts = (visit: Visit): string[] => {
     case "more":
       return ["Instruction:", goalOf(visit), "Back to Search", "Page 2 (Total results: 2)", "< Prev", "Next >"];
     case "item":
-      return ["Instruction:", goalOf(visit), "Red shirt", visit.size ?? "no size", "Buy Now"];
+      // Which size is chosen is not shown.
+      return [
+        "Instruction:",
+        goalOf(visit),
+        "Back to Search",
+        "< Prev",
+        "size",
+        "small",
+        "large",
+        "Red shirt",
+        "Buy Now",
+      ];
     case "description":
       return ["Instruction:", goalOf(visit), "A red shirt."];
     case "done":
@@ -45,7 +56,7 @@ const clickables: Readonly<Record<Visit["page"], readonly string[]>> = {
   search: ["search"],
   results: ["back to search", "next >", "b01"],
   more: ["back to search", "< prev", "next >"],
-  item: ["back to search", "< prev", "description", "buy now", "small", "large"],
+  item: ["back to search", "< prev", "description", "features", "reviews", "buy now", "small", "large"],
   description: ["back to search", "< prev"],
   done: [],
 };
@@ -65,6 +76,8 @@ const click = (visit: Visit, button: string): number => {
       visit.page = "item";
       return 0;
     case "description":
+    case "features":
+    case "reviews":
       visit.page = "description";
       return 0;
     case "buy now":
