@@ -72,7 +72,7 @@ describe("an environment of one's own", () => {
       `${at(0)}no such file; nearest: ${join(folder, "lights.ts")}`,
       `${at(1)}no default export (it exports lights); write \`export default\` before the environment`,
       `${at(2)}the default export is no environment: step is missing (a function)`,
-      `${at(3)}the module cannot be loaded: Error: no board today`,
+      `${at(3)}the module cannot be loaded: throws.ts:1: Error: no board today`,
       expect.stringMatching(
         /^custom_envs\.E4\.env_type: ".*": the module cannot be loaded: .*syntax\.ts:2: SyntaxError/,
       ),
