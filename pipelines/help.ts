@@ -32,11 +32,13 @@ const unknown = (word: string, valid: readonly string[]) =>
     message: `help: nothing about ${JSON.stringify(word)}; nearest: ${byNearest(word, valid)[0]}; all: ${choices(word, valid, 40)}`,
   });
 
+/** Sections of a run file. */
+const sections = (): readonly string[] => [...new Set(keys(RunConfig).map(({ key }) => key.split(".")[0]!))];
+
 const ofConfig = (section: string | undefined) => {
   const all = keys(RunConfig);
   const chosen = all.filter(({ key }) => section === undefined || key === section || key.startsWith(`${section}.`));
-  const sections = [...new Set(all.map(({ key }) => key.split(".")[0]))];
-  if (section !== undefined && chosen.length === 0) return Effect.fail(unknown(section, sections));
+  if (section !== undefined && chosen.length === 0) return Effect.fail(unknown(section, sections()));
   const rows = chosen.map(({ default: value, description, expected, key }) => [
     key,
     value,
@@ -50,5 +52,6 @@ export const help = (topic: readonly string[]): Effect.Effect<readonly string[],
   if (name === undefined) return Effect.succeed(overview());
   if (name === "config") return ofConfig(section);
   if (Object.hasOwn(commands, name)) return Effect.succeed(ofCommand(name));
+  if (sections().includes(name)) return ofConfig(name);
   return Effect.fail(unknown(name, [...Object.keys(commands), "config"]));
 };

@@ -22,8 +22,8 @@ if (major > 22 || (major === 22 && minor >= 19)) await import("./cli.ts");
 else {
   const cli = fileURLToPath(new URL("cli.ts", import.meta.url));
   const child = spawn(installed(), [cli, ...process.argv.slice(2)], { stdio: "inherit" });
-  // A terminal signals both processes: the child decides, this one waits for it.
-  process.on("SIGINT", () => {});
+  // A terminal signals both processes: the child decides, this one waits for it. Without one the signal came here alone.
+  process.on("SIGINT", () => process.stdin.isTTY || child.kill("SIGINT"));
   process.on("SIGTERM", () => child.kill("SIGTERM"));
   child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 1)));
 }

@@ -87,12 +87,15 @@ export const sft = ({
       const { episodes, failures } = Cloning.demonstrations(demonstrator, sources);
       const [first] = failures;
       const failed = first === undefined ? "" : `; ${failures.length} failed, the first: ${first.message}`;
+      const asked = sources.reduce((sum, source) => sum + source.episodes, 0);
+      const none = asked - episodes.length - failures.length;
+      const left = none === 0 ? "" : ` (${none} instances are validation's or have no solution)`;
       if (episodes.length === 0) {
         return yield* new BadInput({ message: `sft.sources: no demonstration of ${tags} is left to clone${failed}` });
       }
       yield* Console.log(
         `${parameterCount(model.checkpoint.parameters.specs)} parameters, ${model.tokenizer.vocabSize} tokens; ` +
-          `${episodes.length} demonstrations of ${tags}${failed}`,
+          `${episodes.length} demonstrations of ${tags}${left}${failed}`,
       );
 
       const learner = yield* LearnerThread.make({

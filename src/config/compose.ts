@@ -3,7 +3,7 @@
  * come out in the order in which later ones win. The file's own keys stand last unless the list says `_self_` earlier; modules it names lie
  * relative to it.
  */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { Effect } from "effect";
 import { LineCounter, parseDocument } from "yaml";
@@ -39,12 +39,23 @@ export const runFiles = (dir: string): readonly string[] =>
         .sort()
     : [];
 
+/** No file at a path: the nearest beside it. */
+const noSuchPath = (path: string): string => {
+  const folder = dirname(path);
+  const nearest = byNearest(
+    basename(path),
+    runFiles(folder).map((name) => `${name}.yaml`),
+  )[0];
+  return `no run file ${JSON.stringify(path)}${nearest === undefined ? "" : `; nearest: ${join(folder, nearest)}`}`;
+};
+
 /** The file of a run: a name in `configDir`, or a path to a YAML file. Fails with the nearest names. */
 export const locate = (name: string, configDir: string): Effect.Effect<string, BadInput> => {
   const file = join(configDir, name.endsWith(".yaml") ? name : `${name}.yaml`);
   if (existsSync(file)) return Effect.succeed(file);
   const asPath = /[/\\]|\.ya?ml$/.test(name);
-  if (asPath && existsSync(name)) return Effect.succeed(name);
+  if (asPath && statSync(name, { throwIfNoEntry: false })?.isFile()) return Effect.succeed(name);
+  if (/[/\\]/.test(name)) return fail(noSuchPath(name));
   const names = runFiles(configDir);
   const wanted = basename(name).replace(/\.ya?ml$/, "");
   const nearest = byNearest(wanted, names)[0];

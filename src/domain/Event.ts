@@ -23,6 +23,13 @@ export interface Finished {
   readonly reason?: string;
 }
 
+/** A training group plays an instance of validation, the first of its tag: there are hardly any others. */
+export interface ValidationRepeated {
+  readonly _tag: "ValidationRepeated";
+  readonly group: number;
+  readonly tag: string;
+}
+
 /** The filter's verdict on a window; kept groups go on to the update. */
 export interface Verdict {
   readonly _tag: "Verdict";
@@ -104,6 +111,7 @@ export interface Stalled {
 export type Event =
   | Admitted
   | Finished
+  | ValidationRepeated
   | Verdict
   | Updated
   | EmptySelection

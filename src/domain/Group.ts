@@ -19,6 +19,8 @@ export interface Prompt {
 export interface Group {
   readonly prompt: Prompt;
   readonly episodes: readonly Episode[];
+  /** A training group that plays an instance of validation, because no other was found. */
+  readonly heldOut?: true;
 }
 
 /** The groups of one update, sorted by group id so that the update's bits do not depend on arrival order. */

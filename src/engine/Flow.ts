@@ -94,6 +94,8 @@ export const make = Effect.fnUntraced(function* <E, R>(options: FlowOptions<E, R
   const { pipeline } = config;
   const inbox = pipeline.inbox;
 
+  /** Tags that ran out of instances of their own. */
+  const repeating = new Set<string>();
   const rollout = yield* Stage.flow({
     name: "rollout",
     inbox: 1,
@@ -108,6 +110,10 @@ export const make = Effect.fnUntraced(function* <E, R>(options: FlowOptions<E, R
         failed: isFailed(group),
         ...(reason === undefined ? {} : { reason }),
       });
+      if (group.heldOut && !repeating.has(prompt.tag)) {
+        repeating.add(prompt.tag);
+        yield* bus.emit({ _tag: "ValidationRepeated", group: prompt.group, tag: prompt.tag });
+      }
       return group;
     }),
   });

@@ -2,8 +2,9 @@
  * A run's folder, `runs/<name>/<yyyymmdd-hhmmss>/`: made once at start, holds the resolved config, the metrics, sampled trajectories
  * and checkpoints. A folder that cannot be written is bad input, said before anything else starts.
  */
+import { existsSync } from "node:fs";
 import { access, appendFile, constants, mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { DateTime, Effect } from "effect";
 import { BadInput } from "../domain/Errors.ts";
 import * as JsonLines from "../metrics/JsonLines.ts";
@@ -38,10 +39,19 @@ export const stamp = (millis: number): string => {
   return `${iso.slice(0, 4)}${iso.slice(5, 7)}${iso.slice(8, 10)}-${iso.slice(11, 13)}${iso.slice(14, 16)}${iso.slice(17, 19)}`;
 };
 
+/** Makes a folder and those above it, one by one: Node's own way of doing so does not end where a file system takes no folders (/proc). */
+const makeFolders = async (path: string): Promise<void> => {
+  if (existsSync(path)) return;
+  await makeFolders(dirname(path));
+  await mkdir(path).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== "EEXIST") throw cause;
+  });
+};
+
 /** Makes a new folder; a second run of the same second gets the suffix `-2`, `-3`, … Fails with BadInput when it cannot be made. */
 export const create = Effect.fnUntraced(function* (dir: string, name: string, resolvedConfig: string) {
   const parent = join(dir, name);
-  yield* attempt("make the run folder", parent, () => mkdir(parent, { recursive: true }));
+  yield* attempt("make the run folder", parent, () => makeFolders(resolve(parent)));
   const base = join(parent, stamp((yield* DateTime.now).epochMilliseconds));
   let path = base;
   for (let n = 2; ; n++) {
@@ -60,7 +70,7 @@ export const create = Effect.fnUntraced(function* (dir: string, name: string, re
   }
   const folder = layout(path);
   yield* attempt("write", join(path, "config.yaml"), () => writeFile(join(path, "config.yaml"), resolvedConfig));
-  yield* attempt("make", folder.checkpoints, () => mkdir(folder.checkpoints, { recursive: true }));
+  yield* attempt("make", folder.checkpoints, () => mkdir(folder.checkpoints));
   return folder;
 });
 

@@ -55,6 +55,7 @@ export const make = (
     ...stalenessMetrics(trained, consumed.from),
     ...lengthDrift(trained, window.groups),
     ...report?.metrics,
+    "train/groups/held_out": window.groups.filter(({ heldOut }) => heldOut).length,
     "train/batch_size": trained.flatMap(members).length,
     "rollout/consecutive_empty_after_filter_steps": consumed.emptyInARow,
     "weights/version": version,

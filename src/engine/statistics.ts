@@ -30,7 +30,7 @@ const meanInfo = (episodes: readonly Episode[]): Info => {
 };
 
 /**
- * Metrics of the environments: `<prefix>/<tag>/success`, `/num_actions`, `/pass@G`, info keys, and the batch-wide lengths. `failures` are
+ * Metrics of the environments: `<prefix>/<tag>/success`, `/num_actions`, `/avg_episode_return`, `/pass@G`, info keys, and the batch-wide lengths. `failures` are
  * groups that could not be used: their failed episodes are counted, and nothing else of them.
  */
 export const environmentMetrics = (
@@ -43,6 +43,9 @@ export const environmentMetrics = (
     const episodes = ofTag.flatMap(members);
     metrics[`${prefix}/${tag}/success`] = mean(episodes.map((episode) => (succeeded(episode) ? 1 : 0)));
     metrics[`${prefix}/${tag}/num_actions`] = mean(episodes.map(executedActions));
+    metrics[`${prefix}/${tag}/avg_episode_return`] = mean(
+      episodes.map((episode) => rewardOf(episode) + penaltyOf(episode)),
+    );
     const size = Math.max(...ofTag.map((group) => group.episodes.length));
     const played = ofTag.map(members).filter((usable) => usable.length > 0);
     metrics[`${prefix}/${tag}/pass@${size}`] = mean(played.map((usable) => (usable.some(succeeded) ? 1 : 0)));

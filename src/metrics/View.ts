@@ -73,6 +73,8 @@ export const noticeOf = (event: Event): string | null => {
   switch (event._tag) {
     case "Finished":
       return event.failed ? `group ${event.group} failed: ${event.reason ?? "no episode could be used"}` : null;
+    case "ValidationRepeated":
+      return `group ${event.group}: ${event.tag} has hardly an instance that is not validation's; training plays those too`;
     case "Validated":
       return `step ${event.step}: validation success ${percent(event.success)}`;
     case "CheckpointWritten":

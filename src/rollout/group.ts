@@ -14,10 +14,10 @@ import type { Mode, Rollout } from "./Rollout.ts";
 
 /** Seeds of a group beyond its own, should instances be excluded, lie this far apart: out of reach of every other group's. */
 const seedStride = 2 ** 32;
-/** A kind with fewer instances than are excluded would search forever; after this many it plays what it has. */
+/** A kind with hardly more instances than are excluded would search forever; after this many it plays what it has, and says so. */
 const attempts = 32;
 
-/** Resets the prompt's instance; while it is excluded, the seed moves on by `seedStride`. */
+/** Resets the prompt's instance; while it is excluded (`heldOut`), the seed moves on by `seedStride`. */
 const reset = Effect.fnUntraced(function* (mode: Mode, prompt: Prompt) {
   const environments = yield* Environments;
   for (let attempt = 0; ; attempt++) {
@@ -27,7 +27,8 @@ const reset = Effect.fnUntraced(function* (mode: Mode, prompt: Prompt) {
       instance: instanceKey(seed),
       split: mode.split,
     });
-    if (attempt === attempts - 1 || !mode.excluded(view.contentKey)) return { seed, view };
+    const heldOut = mode.excluded(view.contentKey);
+    if (attempt === attempts - 1 || !heldOut) return { seed, view, heldOut };
   }
 });
 
@@ -64,6 +65,7 @@ export const play: (
       (member) => mode.around(episode(member)),
       { concurrency: "unbounded" },
     );
-    return { prompt, episodes };
+    const heldOut = "heldOut" in instance && instance.heldOut;
+    return heldOut ? { prompt, episodes, heldOut } : { prompt, episodes };
   },
 );

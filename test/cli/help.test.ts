@@ -22,6 +22,10 @@ describe("millrace help", () => {
     expect(keys.slice(1).every(([key]) => key.startsWith("algorithm."))).toBe(true);
   });
 
+  it("takes a section of a run file for a topic", () => {
+    expect(lines("filter")).toEqual(lines("config", "filter"));
+  });
+
   it("names the nearest topic or section", () => {
     expect(refused("trian")).toContain("nearest: train");
     expect(refused("config", "algoritm")).toContain("nearest: algorithm");

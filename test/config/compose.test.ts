@@ -55,6 +55,13 @@ describe("a file that cannot be used", () => {
     expect(message({}, "bsae")).toMatch(/no run file "bsae" in .*; nearest: base; all: base, envs$/);
   });
 
+  it("is refused with the nearest path beside it when a path does not exist", () => {
+    const told = withConfigs({ lights: "defaults: [base]" }, (dir) =>
+      Effect.runSync(Effect.flip(load(`${dir}/light.yaml`, [], "/nowhere"))).message.replaceAll(dir, "DIR"),
+    );
+    expect(told).toBe('no run file "DIR/light.yaml"; nearest: DIR/lights.yaml');
+  });
+
   it("is refused with the nearest name when it includes one that does not exist", () => {
     expect(message({ run: "defaults: [bas]" })).toContain("nearest: base");
   });

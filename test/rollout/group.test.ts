@@ -120,10 +120,11 @@ describe("a group", () => {
       expect(environments.resets).toEqual([10_003, 10_003 + stride, 10_003 + 2 * stride]);
       expect(group.episodes[0]!.seed).toBe(10_003 + 2 * stride);
       expect(group.prompt.seed).toBe(10_003);
+      expect(group.heldOut).toBeUndefined();
     }),
   );
 
-  it.effect("plays the instance it has when every one is excluded", () =>
+  it.effect("plays the instance it has when every one is excluded, and says so", () =>
     Effect.gen(function* () {
       const environments = corridor(() => 1);
       const group = yield* Group.play(rollout(), { ...training, excluded: () => true }, prompt).pipe(
@@ -131,6 +132,7 @@ describe("a group", () => {
       );
       expect(environments.resets.length).toBe(32);
       expect(group.episodes.length).toBe(2);
+      expect(group.heldOut).toBe(true);
     }),
   );
 });
