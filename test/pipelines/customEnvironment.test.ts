@@ -54,7 +54,9 @@ describe("an environment of one's own", () => {
           const quiet = { ...globalThis.console, log: (line: string) => void lines.push(line) };
           const config = configOf(dir, { ...mine, rollout: { response_length: 24, max_model_len: 250 } });
           yield* Effect.provideService(sft({ config, debug: false }), Console.Console, quiet);
-          expect(lines[0]).toMatch(/\d+ demonstrations of Lights \(\d+ instances are validation's or have no solution\)$/);
+          expect(lines[0]).toMatch(
+            /\d+ demonstrations of Lights \(\d+ instances are validation's or have no solution\)$/,
+          );
           expect(lines.at(-1)).toBe(`wrote ${join(dir, "sft", "model.safetensors")}`);
         }),
       ),
