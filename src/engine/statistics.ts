@@ -29,9 +29,12 @@ const meanInfo = (episodes: readonly Episode[]): Info => {
   return Object.fromEntries(Array.from(keys, (key) => [key, mean(infos.map((info) => info[key] ?? 0))]));
 };
 
+const meanReturn = (episodes: readonly Episode[]): number =>
+  mean(episodes.map((episode) => rewardOf(episode) + penaltyOf(episode)));
+
 /**
- * Metrics of the environments: `<prefix>/<tag>/success`, `/num_actions`, `/avg_episode_return`, `/pass@G`, info keys, and the batch-wide lengths. `failures` are
- * groups that could not be used: their failed episodes are counted, and nothing else of them.
+ * Metrics of the environments: `<prefix>/<tag>/success`, `/num_actions`, `/avg_episode_return`, `/pass@G`, info keys, and the batch-wide
+ * lengths. `failures` are groups that could not be used: their failed episodes are counted, and nothing else of them.
  */
 export const environmentMetrics = (
   prefix: string,
@@ -43,9 +46,7 @@ export const environmentMetrics = (
     const episodes = ofTag.flatMap(members);
     metrics[`${prefix}/${tag}/success`] = mean(episodes.map((episode) => (succeeded(episode) ? 1 : 0)));
     metrics[`${prefix}/${tag}/num_actions`] = mean(episodes.map(executedActions));
-    metrics[`${prefix}/${tag}/avg_episode_return`] = mean(
-      episodes.map((episode) => rewardOf(episode) + penaltyOf(episode)),
-    );
+    metrics[`${prefix}/${tag}/avg_episode_return`] = meanReturn(episodes);
     const size = Math.max(...ofTag.map((group) => group.episodes.length));
     const played = ofTag.map(members).filter((usable) => usable.length > 0);
     metrics[`${prefix}/${tag}/pass@${size}`] = mean(played.map((usable) => (usable.some(succeeded) ? 1 : 0)));
@@ -54,9 +55,7 @@ export const environmentMetrics = (
   const episodes = groups.flatMap(members);
   const turns = episodes.flatMap((episode) => episode.turns);
   metrics[`${prefix}/success`] = mean(episodes.map((episode) => (succeeded(episode) ? 1 : 0)));
-  metrics[`${prefix}/charts/avg_episode_return`] = mean(
-    episodes.map((episode) => rewardOf(episode) + penaltyOf(episode)),
-  );
+  metrics[`${prefix}/charts/avg_episode_return`] = meanReturn(episodes);
   metrics[`${prefix}/response_length`] = mean(episodes.map(sampledTokens));
   metrics[`${prefix}/turns`] = mean(episodes.map((episode) => episode.turns.length));
   metrics[`${prefix}/turn_length`] = mean(turns.map((turn) => turn.sampled.ids.length));
