@@ -8,7 +8,7 @@ import type { Qwen2Config } from "../policy/model/Architecture.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
 import { scoreModel } from "../policy/model/Score.ts";
 import type { AdamWOptions } from "./adamw.ts";
-import { microBatches, scatterTargets, tokenWeights } from "./batches.ts";
+import { tokenWeights } from "./batches.ts";
 import { microInputs, scalar } from "./inputs.ts";
 import type { Lanes, LaneWeights, Pass } from "./lanes/Lanes.ts";
 import { actorModel, policyLossOptions } from "./models.ts";
@@ -83,19 +83,19 @@ export class Actor implements AsyncDisposable {
     return new Actor(network, actor, step, openScore);
   }
 
-  /** Log-probability of every id of the batch given those before it, [tokens]; `weights` default to the current ones. */
+  /** Log-probability of every trained id of the batch given those before it, 0 elsewhere, [tokens]; `weights` default to the current ones. */
   async score(batch: TokenBatch, weights: LaneWeights = this.network): Promise<Float32Array> {
     this.#score ??= this.#openScore();
     const score = await this.#score;
     const logp = new Float32Array(batch.ids.length);
     const all = Array.from({ length: batch.offsets.length - 1 }, (_, i) => i);
-    const micros = microBatches(batch, all, this.#options.micro_batch_tokens);
     const temperature = scalar(batch.temperature);
-    const { rows } = await score.run(
-      weights,
-      micros.map((micro) => ({ ...microInputs(batch, micro), temperature })),
+    const { micros, scatter } = microInputs(batch, all, this.#options.micro_batch_tokens, {}, { temperature });
+    const { rows } = await score.run(weights, micros);
+    scatter(
+      rows.map((row) => row.logp),
+      logp,
     );
-    for (const [i, micro] of micros.entries()) scatterTargets(batch, micro, rows[i].logp, logp);
     return logp;
   }
 
@@ -114,12 +114,12 @@ export class Actor implements AsyncDisposable {
     const { old, advantages, importance, reference } = targets;
     const arrays = { old, advantages, importance, weights, ...(reference === undefined ? {} : { reference }) };
     const temperature = scalar(batch.temperature);
-    const micros = microBatches(batch, mini, micro_batch_tokens);
-    const { rows, sums } = await this.#step.run(
-      this.network,
-      micros.map((micro) => ({ ...microInputs(batch, micro, arrays), temperature })),
+    const { micros, scatter } = microInputs(batch, mini, micro_batch_tokens, arrays, { temperature });
+    const { rows, sums } = await this.#step.run(this.network, micros);
+    scatter(
+      rows.map((row) => row.logp),
+      logp,
     );
-    for (const [i, micro] of micros.entries()) scatterTargets(batch, micro, rows[i].logp, logp);
     if (sums === null) return null;
     const { entropy, gradient, surrogate } = sums;
     return { surrogate: surrogate[0], entropy: entropy[0], kl: use_kl_loss ? sums.kl[0] : 0, gradient };

@@ -6,7 +6,7 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import type { TokenBatch } from "../domain/Batch.ts";
 import { trainedTokens } from "../domain/Batch.ts";
 import type { Qwen2Config } from "../policy/model/Architecture.ts";
-import { microBatches, tokenWeights } from "./batches.ts";
+import { tokenWeights } from "./batches.ts";
 import { microInputs } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
 import { cloningModel } from "./models.ts";
@@ -45,11 +45,8 @@ export class Cloner {
   async step(batch: TokenBatch, lr: number): Promise<CloningReport> {
     const sequences = Array.from({ length: batch.offsets.length - 1 }, (_, i) => i);
     const weights = tokenWeights(batch, sequences, "token-mean");
-    const micros = microBatches(batch, sequences, this.#microBatchTokens);
-    const { sums } = await this.#pass.run(
-      this.#network,
-      micros.map((micro) => microInputs(batch, micro, { weights })),
-    );
+    const { micros } = microInputs(batch, sequences, this.#microBatchTokens, { weights });
+    const { sums } = await this.#pass.run(this.#network, micros);
     const tokens = trainedTokens(batch);
     if (sums === null) return { loss: 0, gradNorm: 0, tokens, applied: false };
     const { norm, applied } = await this.#network.step(sums.gradient, lr);

@@ -6,7 +6,7 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import type { CreditedBatch, TokenBatch } from "../domain/Batch.ts";
 import { criticParameters, type Qwen2Config } from "../policy/model/Architecture.ts";
 import { adopt, type Parameters, parametersOf } from "../policy/model/Parameters.ts";
-import { type Aggregation, microBatches, scatterTargets, tokenWeights } from "./batches.ts";
+import { type Aggregation, tokenWeights } from "./batches.ts";
 import { microInputs } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
 import { criticModel, valuesModel } from "./models.ts";
@@ -76,16 +76,16 @@ export class Critic implements AsyncDisposable {
     return new Critic(network, options, step, values);
   }
 
-  /** Value of every token, [tokens]; 0 at the first position of a sequence. */
+  /** Value of every trained token, 0 elsewhere, [tokens]. */
   async values(batch: TokenBatch): Promise<Float32Array> {
     const values = new Float32Array(batch.ids.length);
     const all = Array.from({ length: batch.offsets.length - 1 }, (_, i) => i);
-    const micros = microBatches(batch, all, this.#options.microBatchTokens);
-    const { rows } = await this.#values.run(
-      this.network,
-      micros.map((micro) => microInputs(batch, micro)),
+    const { micros, scatter } = microInputs(batch, all, this.#options.microBatchTokens);
+    const { rows } = await this.#values.run(this.network, micros);
+    scatter(
+      rows.map((row) => row.values),
+      values,
     );
-    for (const [i, micro] of micros.entries()) scatterTargets(batch, micro, rows[i].values, values);
     return values;
   }
 
@@ -100,12 +100,13 @@ export class Critic implements AsyncDisposable {
   ): Promise<{ readonly gradient: Float32Array; readonly loss: number } | null> {
     const { aggregation, microBatchTokens } = this.#options;
     const weights = tokenWeights(batch, mini, aggregation);
-    const micros = microBatches(batch, mini, microBatchTokens);
-    const { rows, sums } = await this.#step.run(
-      this.network,
-      micros.map((micro) => microInputs(batch, micro, { old: batch.values, returns: batch.returns, weights })),
+    const arrays = { old: batch.values, returns: batch.returns, weights };
+    const { micros, scatter } = microInputs(batch, mini, microBatchTokens, arrays);
+    const { rows, sums } = await this.#step.run(this.network, micros);
+    scatter(
+      rows.map((row) => row.values),
+      predicted,
     );
-    for (const [i, micro] of micros.entries()) scatterTargets(batch, micro, rows[i].values, predicted);
     return sums === null ? null : { gradient: sums.gradient, loss: sums.loss[0] };
   }
 

@@ -104,28 +104,48 @@ export const paddedIds = (
   return padded;
 };
 
-/** Values over positions as [rows, time - 1]: column t describes the id at position t + 1, the target predicted at t. */
-export const paddedTargets = (
-  batch: Pick<TokenBatch, "offsets">,
+/** What a micro-batch predicts. */
+export interface MicroTargets {
+  /** Positions of the batch with mask 1, each sequence's in order; a sequence's first has nothing before it and is none. */
+  readonly positions: Int32Array;
+  /** The place before each in the padded micro-batch, row x time + column; filled up with 0 to a padded count. */
+  readonly before: BigInt64Array;
+}
+
+/** Padded counts of targets are few, for the same reason as lengths. */
+const TARGETS = 64;
+
+export const targetsOf = (
+  { offsets, mask }: Pick<TokenBatch, "offsets" | "mask">,
   { sequences, time }: MicroBatch,
-  values: Float32Array,
-): Float32Array => {
-  const padded = new Float32Array(sequences.length * (time - 1));
+): MicroTargets => {
+  const positions: number[] = [];
+  const before: bigint[] = [];
   sequences.forEach((sequence, row) => {
-    padded.set(values.subarray(batch.offsets[sequence] + 1, batch.offsets[sequence + 1]), row * (time - 1));
+    const from = offsets[sequence];
+    for (let t = from + 1; t < offsets[sequence + 1]; t++) {
+      if (mask[t] === 0) continue;
+      positions.push(t);
+      before.push(BigInt(row * time + t - from - 1));
+    }
+  });
+  const padded = new BigInt64Array(Math.max(1, Math.ceil(before.length / TARGETS)) * TARGETS);
+  padded.set(before);
+  return { positions: Int32Array.from(positions), before: padded };
+};
+
+/** Values over positions as values per target, filled up with 0. */
+export const gatherTargets = ({ positions, before }: MicroTargets, values: Float32Array): Float32Array => {
+  const padded = new Float32Array(before.length);
+  positions.forEach((position, target) => {
+    padded[target] = values[position];
   });
   return padded;
 };
 
-/** The inverse of `paddedTargets`: writes a [rows, time - 1] result back over positions; first positions are left alone. */
-export const scatterTargets = (
-  batch: Pick<TokenBatch, "offsets">,
-  { sequences, time }: MicroBatch,
-  padded: Float32Array,
-  into: Float32Array,
-): void => {
-  sequences.forEach((sequence, row) => {
-    const length = lengthOf(batch, sequence);
-    into.set(padded.subarray(row * (time - 1), row * (time - 1) + length - 1), batch.offsets[sequence] + 1);
+/** The inverse: writes a result per target back over positions; those that are no target are left alone. */
+export const scatterTargets = ({ positions }: MicroTargets, padded: Float32Array, into: Float32Array): void => {
+  positions.forEach((position, target) => {
+    into[position] = padded[target];
   });
 };

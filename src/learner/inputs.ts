@@ -1,27 +1,46 @@
 /**
- * A micro-batch as the inputs of a model: ids [rows, time] and values per target [rows, time - 1], padded, under the names that
- * models.ts gives them.
+ * Sequences of a batch as micro-batches that a model can run: padded ids [rows, time], the place before each target and what the batch
+ * says of it [targets], under the names that models.ts gives them. Results per target go back over the batch's positions.
  */
 import type { TokenBatch } from "../domain/Batch.ts";
-import { type MicroBatch, paddedIds, paddedTargets } from "./batches.ts";
+import { gatherTargets, microBatches, paddedIds, scatterTargets, targetsOf } from "./batches.ts";
 import type { Input, Micro } from "./lanes/Lane.ts";
 
 export const scalar = (value: number): Input => ({ data: Float32Array.of(value), dims: [] });
 
-/** `targets` are arrays over positions, [tokens]. */
+export interface MicroInputs {
+  /** One for each micro-batch. */
+  readonly micros: readonly Micro[];
+  /** Writes results of each micro-batch's targets over the positions of `into` [tokens]; other positions are left alone. */
+  readonly scatter: (results: readonly Float32Array[], into: Float32Array) => void;
+}
+
+/** `tokens`: padded tokens of a micro-batch; `arrays` are over positions, [tokens]; `more` goes into every micro-batch as it is. */
 export const microInputs = (
   batch: TokenBatch,
-  micro: MicroBatch,
-  targets: Readonly<Record<string, Float32Array>> = {},
-): Micro => {
-  const rows = micro.sequences.length;
+  sequences: readonly number[],
+  tokens: number,
+  arrays: Readonly<Record<string, Float32Array>> = {},
+  more: Micro = {},
+): MicroInputs => {
+  const cut = microBatches(batch, sequences, tokens).map((micro) => ({ micro, targets: targetsOf(batch, micro) }));
+  const inputs = ({ micro, targets }: (typeof cut)[number]): Micro => {
+    const dims = [targets.before.length];
+    const perTarget = Object.entries(arrays).map(([name, values]) => [
+      name,
+      { data: gatherTargets(targets, values), dims },
+    ]);
+    return {
+      ids: { data: paddedIds(batch, micro), dims: [micro.sequences.length, micro.time] },
+      before: { data: targets.before, dims },
+      ...Object.fromEntries(perTarget),
+      ...more,
+    };
+  };
   return {
-    ids: { data: paddedIds(batch, micro), dims: [rows, micro.time] },
-    ...Object.fromEntries(
-      Object.entries(targets).map(([name, values]) => [
-        name,
-        { data: paddedTargets(batch, micro, values), dims: [rows, micro.time - 1] },
-      ]),
-    ),
+    micros: cut.map(inputs),
+    scatter: (results, into) => {
+      for (const [i, { targets }] of cut.entries()) scatterTargets(targets, results[i], into);
+    },
   };
 };

@@ -12,14 +12,15 @@ import {
   type Qwen2Config,
 } from "../policy/model/Architecture.ts";
 import { type Weights, weight, weightInputs } from "../policy/model/Qwen2.ts";
-import { policyForward, valueForward } from "../policy/model/Score.ts";
+import { policyForward, targetInputs, valueForward } from "../policy/model/Score.ts";
 import { gradients } from "../tensor/Gradients.ts";
 import { Graph, type Tensor } from "../tensor/Graph.ts";
-import { concat, reshape, slice } from "../tensor/Layout.ts";
+import { concat, reshape } from "../tensor/Layout.ts";
 import { cloningLoss, type PolicyLossOptions, policyLoss } from "./losses/policyLoss.ts";
 import { valueLoss } from "./losses/valueLoss.ts";
 
-const targets = ["batch", "time-1"] as const;
+/** An input that says something of every target. */
+const ofTargets = (graph: Graph, name: string): Tensor => graph.input(name, "float32", ["targets"]);
 
 const flatGradient = (loss: Tensor, weights: Weights, specs: readonly ParameterSpec[]): Tensor => {
   const ordered = specs.map(({ name }) => weight(weights, name));
@@ -34,24 +35,24 @@ export const policyLossOptions = (actor: RunConfig["actor"]): PolicyLossOptions 
 });
 
 /**
- * Inputs: weights, ids [batch, time], temperature [], then per target [batch, time - 1]: old, advantages, weights, importance and,
- * with a KL loss, reference. Outputs: gradient [parameters], logp [batch, time - 1], and the scalars surrogate, entropy, kl.
+ * Inputs: weights, targets (`targetInputs`), temperature [], then per target: old, advantages, weights, importance and, with a KL loss,
+ * reference. Outputs: gradient [parameters], logp [targets], and the scalars surrogate, entropy, kl.
  */
 export const actorModel = (config: Qwen2Config, options: PolicyLossOptions): Uint8Array => {
   const graph = new Graph("actor");
   const specs = parameters(config);
   const weights = weightInputs(graph, specs);
-  const ids = graph.input("ids", "int64", ["batch", "time"]);
-  const { logp, entropy } = policyForward(config, weights, ids, graph.input("temperature", "float32", []));
+  const temperature = graph.input("temperature", "float32", []);
+  const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature);
   const loss = policyLoss(
     {
       logp,
       entropy,
-      old: graph.input("old", "float32", targets),
-      advantages: graph.input("advantages", "float32", targets),
-      weights: graph.input("weights", "float32", targets),
-      importance: graph.input("importance", "float32", targets),
-      reference: options.kl === undefined ? undefined : graph.input("reference", "float32", targets),
+      old: ofTargets(graph, "old"),
+      advantages: ofTargets(graph, "advantages"),
+      weights: ofTargets(graph, "weights"),
+      importance: ofTargets(graph, "importance"),
+      reference: options.kl === undefined ? undefined : ofTargets(graph, "reference"),
     },
     options,
   );
@@ -64,21 +65,19 @@ export const actorModel = (config: Qwen2Config, options: PolicyLossOptions): Uin
 };
 
 /**
- * Inputs: weights, ids [batch, time], then per target [batch, time - 1]: old, returns, weights.
- * Outputs: gradient [parameters], values [batch, time - 1] and the scalar loss.
+ * Inputs: weights, targets, then per target: old, returns, weights. Outputs: gradient [parameters], values [targets] and the scalar loss.
  */
 export const criticModel = (config: Qwen2Config, clipRange: number): Uint8Array => {
   const graph = new Graph("critic");
   const specs = criticParameters(config);
   const weights = weightInputs(graph, specs);
-  const ids = graph.input("ids", "int64", ["batch", "time"]);
-  const values = slice(valueForward(config, weights, ids), 1, 0, "time-1");
+  const values = valueForward(config, weights, targetInputs(graph));
   const loss = valueLoss(
     {
       values,
-      old: graph.input("old", "float32", targets),
-      returns: graph.input("returns", "float32", targets),
-      weights: graph.input("weights", "float32", targets),
+      old: ofTargets(graph, "old"),
+      returns: ofTargets(graph, "returns"),
+      weights: ofTargets(graph, "weights"),
     },
     clipRange,
   );
@@ -88,23 +87,21 @@ export const criticModel = (config: Qwen2Config, clipRange: number): Uint8Array 
   return graph.toOnnx();
 };
 
-/** Inputs: weights, ids [batch, time]. Output: values [batch, time - 1], of the text before each target. */
+/** Inputs: weights, targets. Output: values [targets], of the text before each. */
 export const valuesModel = (config: Qwen2Config): Uint8Array => {
   const graph = new Graph("values");
   const weights = weightInputs(graph, criticParameters(config));
-  const ids = graph.input("ids", "int64", ["batch", "time"]);
-  graph.output("values", slice(valueForward(config, weights, ids), 1, 0, "time-1"));
+  graph.output("values", valueForward(config, weights, targetInputs(graph)));
   return graph.toOnnx();
 };
 
-/** Inputs: weights, ids [batch, time], weights per target [batch, time - 1]. Outputs: gradient [parameters], the scalar loss. */
+/** Inputs: weights, targets, weights per target. Outputs: gradient [parameters], the scalar loss. */
 export const cloningModel = (config: Qwen2Config): Uint8Array => {
   const graph = new Graph("cloning");
   const specs = parameters(config);
   const weights = weightInputs(graph, specs);
-  const ids = graph.input("ids", "int64", ["batch", "time"]);
-  const { logp } = policyForward(config, weights, ids, graph.constant(1));
-  const loss = cloningLoss(logp, graph.input("weights", "float32", targets));
+  const { logp } = policyForward(config, weights, targetInputs(graph), graph.constant(1));
+  const loss = cloningLoss(logp, ofTargets(graph, "weights"));
   graph.output("gradient", flatGradient(loss, weights, specs));
   graph.output("loss", loss);
   return graph.toOnnx();

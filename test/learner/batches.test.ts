@@ -2,11 +2,12 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   bucket,
+  gatherTargets,
   microBatches,
   miniBatches,
   paddedIds,
-  paddedTargets,
   scatterTargets,
+  targetsOf,
   tokenWeights,
 } from "../../src/learner/batches.ts";
 import { tokenBatch } from "./batch.ts";
@@ -49,18 +50,36 @@ describe("micro-batches", () => {
     expect([1, 16, 17, 250, 257, 300].map(bucket)).toEqual([16, 16, 32, 256, 320, 320]);
   });
 
-  it("align targets one position before their ids, and back", () => {
-    const micro = { sequences: [2, 0], time: 32 };
+  const micro = { sequences: [2, 0], time: 32 };
+  const targets = targetsOf(batch, micro);
+
+  it("have the trained tokens of their sequences for targets, and the place before each", () => {
     const ids = paddedIds(batch, micro);
-    const asTargets = paddedTargets(batch, micro, Float32Array.from(batch.ids));
-    expect(asTargets[0]).toBe(Number(ids[1]));
-    expect(asTargets[31 + 18]).toBe(Number(ids[32 + 19]));
-    expect(asTargets[6]).toBe(0);
-    const back = new Float32Array(batch.ids.length);
-    scatterTargets(batch, micro, asTargets, back);
-    const [from, to] = [batch.offsets[2] + 1, batch.offsets[3]];
-    expect([...back.subarray(from, to)]).toEqual([...batch.ids.subarray(from, to)]);
-    expect(back[batch.offsets[2]]).toBe(0);
+    const trained = [2, 0].flatMap((sequence) =>
+      Array.from({ length: batch.offsets[sequence + 1] - batch.offsets[sequence] }, (_, t) => ({
+        position: batch.offsets[sequence] + t,
+        first: t === 0,
+      })).filter(({ position, first }) => !first && batch.mask[position] === 1),
+    );
+    expect([...targets.positions]).toEqual(trained.map(({ position }) => position));
+    expect(trained.length).toBeGreaterThan(0);
+    targets.positions.forEach((position, target) => {
+      expect(Number(ids[Number(targets.before[target]) + 1])).toBe(batch.ids[position]);
+    });
+  });
+
+  it("pad to few counts of targets", () => {
+    expect(targets.before.length % 64).toBe(0);
+    expect(targets.before.length - targets.positions.length).toBeLessThan(64);
+    expect([...targets.before.subarray(targets.positions.length)].every((place) => place === 0n)).toBe(true);
+  });
+
+  it("give values to targets and back, leaving other positions alone", () => {
+    const values = Float32Array.from(batch.ids, (id, position) => id + position / 1000);
+    const back = new Float32Array(batch.ids.length).fill(-1);
+    scatterTargets(targets, gatherTargets(targets, values), back);
+    const isTarget = new Set(targets.positions);
+    expect([...back]).toEqual([...values].map((value, position) => (isTarget.has(position) ? value : -1)));
   });
 });
 

@@ -8,7 +8,7 @@
  */
 import { add, less, lessOrEqual, minimum, mul, sub, where } from "../../tensor/Elementwise.ts";
 import { Graph, type Tensor } from "../../tensor/Graph.ts";
-import { gather, iota, takeAlong, writeAt } from "../../tensor/Indexing.ts";
+import { iota, takeAlong, writeAt } from "../../tensor/Indexing.ts";
 import { expand, reduceSum, reshape } from "../../tensor/Layout.ts";
 import { matmul } from "../../tensor/Linear.ts";
 import { softmax } from "../../tensor/Reduction.ts";
@@ -39,11 +39,11 @@ const cacheInputs = (graph: Graph, config: Qwen2Config): readonly Cache[] =>
     };
   });
 
-/** Rows of hidden [batch * time, width] at column `lengths - 1` of each batch row. */
-const lastRows = (hidden: Tensor, lengths: Tensor, time: Dim): Tensor => {
-  const { graph } = hidden;
+/** Column `lengths - 1` of each batch row as an index into batch * time, int64 [batch]. */
+const lastTokens = (lengths: Tensor, time: Dim): Tensor => {
+  const { graph } = lengths;
   const first = mul(iota(graph, lengths.shape[0]!), reshape(graph.size(time), []));
-  return gather(hidden, sub(add(first, lengths), 1));
+  return sub(add(first, lengths), 1);
 };
 
 const outputCache = (graph: Graph, layer: number, keys: Tensor, values: Tensor): void => {
@@ -57,13 +57,15 @@ export const prefillModel = (config: Qwen2Config): Uint8Array => {
   const weights = weightInputs(graph, parameters(config));
   const ids = graph.input("ids", "int64", ["batch", "time"]);
   const lengths = graph.input("lengths", "int64", ["batch"]);
-  const hidden = decoder(config, weights, ids, graph.constant([0], "int64"), (projections) => {
+  const attend: Attend = (projections) => {
     const keys = splitHeads(config, projections.keys);
     const values = splitHeads(config, projections.values);
     outputCache(graph, projections.layer, keys, values);
     return mergeQueries(config, causalAttention(splitQueries(config, projections.queries), keys, values));
-  });
-  graph.output("logits", logits(weights, lastRows(hidden, lengths, "time")));
+  };
+  const positions = graph.constant([0], "int64");
+  const hidden = decoder(config, weights, ids, positions, attend, lastTokens(lengths, "time"));
+  graph.output("logits", logits(weights, hidden));
   return graph.toOnnx();
 };
 
@@ -85,7 +87,7 @@ export const extendModel = (config: Qwen2Config): Uint8Array => {
   const mask = where(visible, graph.constant(0), graph.constant(MASKED));
   const groups = config.heads / config.kvHeads;
   const { kvHeads, headDim } = config;
-  const hidden = decoder(config, weights, ids, positions, ({ layer, ...projections }) => {
+  const attend: Attend = ({ layer, ...projections }) => {
     const newK = splitHeads(config, projections.keys);
     const newV = splitHeads(config, projections.values);
     outputCache(graph, layer, newK, newV);
@@ -99,8 +101,9 @@ export const extendModel = (config: Qwen2Config): Uint8Array => {
     const attention = softmax(add(reshape(scores, spread), mask));
     const mixed = matmul(reshape(attention, ["batch", kvHeads, rows, "capacity"]), values);
     return mergeQueries(config, reshape(mixed, ["batch", kvHeads, groups, "time", headDim]));
-  });
-  graph.output("logits", logits(weights, lastRows(hidden, lengths, "time")));
+  };
+  const hidden = decoder(config, weights, ids, positions, attend, lastTokens(lengths, "time"));
+  graph.output("logits", logits(weights, hidden));
   return graph.toOnnx();
 };
 

@@ -1,5 +1,5 @@
 /**
- * The Qwen2 decoder as a tensor graph: token ids in, final hidden states [tokens, width] out.
+ * The Qwen2 decoder as a tensor graph: token ids in, final hidden states [tokens, width] out, or those of the positions that are wanted.
  * Activations stay [tokens, width] between blocks so that every linear layer is one GEMM; weights are graph inputs, named
  * as the parameters, so that a new version needs no new session. How a token attends is the caller's: causally over
  * the rows themselves (`trunk`) or over a cache (Decode.ts).
@@ -39,7 +39,8 @@ export type Attend = (projections: Projections) => Tensor;
 
 /**
  * All blocks and the final norm: ids [batch, time] and the positions of their columns ([batch, time] or [1], as in
- * `rotary`) to hidden states [batch * time, hiddenSize].
+ * `rotary`) to hidden states [batch * time, hiddenSize]; with `wanted` int64 [rows], indices into batch * time, to those rows alone,
+ * [rows, hiddenSize]: behind its attention the last block computes nothing else.
  */
 export const decoder = (
   config: Qwen2Config,
@@ -47,6 +48,7 @@ export const decoder = (
   ids: Tensor,
   positions: Tensor,
   attend: Attend,
+  wanted?: Tensor,
 ): Tensor => {
   const { graph } = ids;
   const [batch, time] = ids.shape;
@@ -69,7 +71,8 @@ export const decoder = (
       keys: rotary(split(linear(normed, "self_attn.k_proj")), positions, tables),
       values: split(linear(normed, "self_attn.v_proj")),
     });
-    x = add(x, linear(attended, "self_attn.o_proj"));
+    const kept = (y: Tensor): Tensor => (wanted !== undefined && layer === config.layers - 1 ? gather(y, wanted) : y);
+    x = add(kept(x), linear(kept(attended), "self_attn.o_proj"));
 
     const middle = rmsNorm(x, of("post_attention_layernorm.weight"), rmsNormEps);
     const gated = mul(silu(linear(middle, "mlp.gate_proj")), linear(middle, "mlp.up_proj"));
@@ -101,11 +104,11 @@ export const mergeQueries = (config: Qwen2Config, x: Tensor): Tensor => {
 const ATTENTION_BLOCKS = 4;
 
 /**
- * The decoder over whole sequences: ids int64 [batch, time], right padded, to hidden states [batch * time, hiddenSize].
- * Positions count from the first column; the causal mask keeps padding out of every earlier position.
+ * The decoder over whole sequences: ids int64 [batch, time], right padded, to hidden states [batch * time, hiddenSize] or the `wanted`
+ * rows of them. Positions count from the first column; the causal mask keeps padding out of every earlier position.
  */
-export const trunk = (config: Qwen2Config, weights: Weights, ids: Tensor): Tensor =>
-  decoder(config, weights, ids, ids.graph.constant([0], "int64"), ({ queries, keys, values }) =>
+export const trunk = (config: Qwen2Config, weights: Weights, ids: Tensor, wanted?: Tensor): Tensor => {
+  const attend: Attend = ({ queries, keys, values }) =>
     mergeQueries(
       config,
       causalAttention(
@@ -114,8 +117,9 @@ export const trunk = (config: Qwen2Config, weights: Weights, ids: Tensor): Tenso
         splitHeads(config, values),
         ATTENTION_BLOCKS,
       ),
-    ),
-  );
+    );
+  return decoder(config, weights, ids, ids.graph.constant([0], "int64"), attend, wanted);
+};
 
 /** Output scores [rows, vocabSize] of hidden states [rows, hiddenSize]. */
 export const logits = (weights: Weights, hidden: Tensor): Tensor =>

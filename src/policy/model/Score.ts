@@ -1,40 +1,52 @@
 /**
- * What the learner and the scorer read off the decoder: log-probabilities and entropies of next tokens at a temperature, and
- * a critic's values. Differentiable by the weights; `scoreModel` is the first as a ready model.
+ * What the learner reads off the decoder at its targets, the tokens a batch is trained on: their log-probabilities and entropies at a
+ * temperature, and a critic's values. Differentiable by the weights; `scoreModel` is the first as a ready model. No position but the
+ * targets' has scores, which are as wide as the vocabulary.
  */
 import { add, div, exp, mul, neg, sub, where } from "../../tensor/Elementwise.ts";
 import { Graph, type Tensor } from "../../tensor/Graph.ts";
-import { oneHotMask, takeAlong } from "../../tensor/Indexing.ts";
-import { concat, reduceSum, reshape, slice } from "../../tensor/Layout.ts";
+import { gather, oneHotMask, takeAlong } from "../../tensor/Indexing.ts";
+import { reduceSum, reshape } from "../../tensor/Layout.ts";
 import { gemm } from "../../tensor/Linear.ts";
 import { logSoftmax } from "../../tensor/Reduction.ts";
-import { type Dim, difference, product } from "../../tensor/Shape.ts";
+import { product } from "../../tensor/Shape.ts";
 import { parameters, type Qwen2Config, VALUE_BIAS, VALUE_WEIGHT } from "./Architecture.ts";
 import { logits, trunk, type Weights, weight, weightInputs } from "./Qwen2.ts";
 
+/** Sequences and what of them is predicted. */
+export interface Targets {
+  /** int64 [batch, time], right padded. */
+  readonly ids: Tensor;
+  /** The position before each target, as an index into batch * time: int64 [targets]. */
+  readonly before: Tensor;
+}
+
+/** The inputs of a model over targets, under the names that every such model has. */
+export const targetInputs = (graph: Graph): Targets => ({
+  ids: graph.input("ids", "int64", ["batch", "time"]),
+  before: graph.input("before", "int64", ["targets"]),
+});
+
 export interface PolicyForward {
-  /** Log-probability of ids[:, t + 1] given ids[:, ..t], float32 [batch, time - 1], nats. */
+  /** Log-probability of each target given the text before it, float32 [targets], nats. */
   readonly logp: Tensor;
-  /** Entropy of the distribution it is taken from, float32 [batch, time - 1], nats. */
+  /** Entropy of the distribution it is taken from, float32 [targets], nats. */
   readonly entropy: Tensor;
 }
 
-/** ids int64 [batch, time], right padded; temperature float32 []. */
+/** temperature float32 []. */
 export const policyForward = (
   config: Qwen2Config,
   weights: Weights,
-  ids: Tensor,
+  { ids, before }: Targets,
   temperature: Tensor,
 ): PolicyForward => {
-  const [batch, time] = ids.shape as [Dim, Dim];
-  const hidden = trunk(config, weights, ids);
+  const hidden = trunk(config, weights, ids, before);
   // the temperature divides the hidden states, which are narrower than the scores and give them linearly
   const scores = logits(weights, div(hidden, temperature));
-  // the last column predicts nothing and is cut off below
-  const next = concat([slice(ids, 1, 1, time), slice(ids, 1, 0, 1)], 1);
-  const columns = (x: Tensor): Tensor => slice(reshape(x, [batch, time]), 1, 0, difference(time, 1));
-  const { taken, entropy } = tokenStatistics(scores, reshape(next, [product(batch, time)]));
-  return { logp: columns(taken), entropy: columns(entropy) };
+  const every = reshape(ids, [product(...ids.shape), 1]);
+  const { taken, entropy } = tokenStatistics(scores, reshape(gather(every, add(before, 1)), before.shape));
+  return { logp: taken, entropy };
 };
 
 /**
@@ -62,22 +74,21 @@ const tokenStatistics = (scores: Tensor, tokens: Tensor): { readonly taken: Tens
   return { taken: taken!, entropy: entropy! };
 };
 
-/** A critic's value at every position, float32 [batch, time]; weights are those of `criticParameters`. */
-export const valueForward = (config: Qwen2Config, weights: Weights, ids: Tensor): Tensor => {
-  const values = gemm(trunk(config, weights, ids), weight(weights, VALUE_WEIGHT), {
+/** A critic's value of the text before each target, float32 [targets]; weights are those of `criticParameters`. */
+export const valueForward = (config: Qwen2Config, weights: Weights, { ids, before }: Targets): Tensor => {
+  const values = gemm(trunk(config, weights, ids, before), weight(weights, VALUE_WEIGHT), {
     transB: true,
     bias: weight(weights, VALUE_BIAS),
   });
-  return reshape(values, ids.shape);
+  return reshape(values, before.shape);
 };
 
-/** Model: weights, ids int64 [batch, time], temperature [] to logp and entropy [batch, time - 1]. */
+/** Model: weights, targets, temperature [] to logp and entropy [targets]. */
 export const scoreModel = (config: Qwen2Config): Uint8Array => {
   const graph = new Graph("score");
   const weights = weightInputs(graph, parameters(config));
-  const ids = graph.input("ids", "int64", ["batch", "time"]);
   const temperature = graph.input("temperature", "float32", []);
-  const { logp, entropy } = policyForward(config, weights, ids, temperature);
+  const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature);
   graph.output("logp", logp);
   graph.output("entropy", entropy);
   return graph.toOnnx();

@@ -99,6 +99,10 @@ export const score = async (ids: Int32Array, version: Version, temperature = 1):
   const outputs = await session.run({
     ...feeds,
     ids: int64(BigInt64Array.from(ids, BigInt), [1, ids.length]),
+    before: int64(
+      BigInt64Array.from({ length: ids.length - 1 }, (_, at) => BigInt(at)),
+      [ids.length - 1],
+    ),
     temperature: float32(Float32Array.of(temperature), []),
   });
   return outputs.float32("logp");

@@ -3,7 +3,7 @@ import { extendModel, prefillModel, stepModel } from "../../../src/policy/model/
 import { scoreModel } from "../../../src/policy/model/Score.ts";
 import { int64, load, type Model, scalar } from "../../tensor/session.ts";
 import { Cache } from "./Cache.ts";
-import { logProbabilities, randomIds, randomWeights, tiny, weightFeeds } from "./tiny.ts";
+import { everyTarget, logProbabilities, randomIds, randomWeights, tiny, weightFeeds } from "./tiny.ts";
 
 const weights = weightFeeds(randomWeights());
 const models: Record<"prefill" | "extend" | "step" | "score", Model> = Object.create(null);
@@ -85,7 +85,8 @@ const extensions = [3, 5, 1];
 
 describe("decode models", () => {
   it("give the log-probabilities that scoring the whole sequence gives", async () => {
-    const scored = await models.score.run({ ...weights, ids: padded(rows, 20), temperature: scalar(1) });
+    const before = everyTarget(rows.length, 20);
+    const scored = await models.score.run({ ...weights, ids: padded(rows, 20), before, temperature: scalar(1) });
     const seen = await generate(rows, prompts, extensions, 6, 32);
     rows.forEach((row, at) => {
       const ends = [prompts[at]!, prompts[at]! + extensions[at]!];

@@ -6,14 +6,14 @@ import { readModelConfig } from "../../../src/policy/model/checkpoint/HuggingFac
 import { readParameters } from "../../../src/policy/model/checkpoint/ParameterFile.ts";
 import type { Parameters } from "../../../src/policy/model/Parameters.ts";
 import { logits, trunk, weightInputs } from "../../../src/policy/model/Qwen2.ts";
-import { policyForward } from "../../../src/policy/model/Score.ts";
+import { policyForward, targetInputs } from "../../../src/policy/model/Score.ts";
 import { add, mul } from "../../../src/tensor/Elementwise.ts";
 import { gradients } from "../../../src/tensor/Gradients.ts";
 import { Graph } from "../../../src/tensor/Graph.ts";
 import { reduceSum } from "../../../src/tensor/Layout.ts";
 import reference from "../../fixtures/qwen2-tiny/reference.json" with { type: "json" };
 import { float32, int64, runOnce, scalar } from "../../tensor/session.ts";
-import { weightFeeds } from "./tiny.ts";
+import { everyTarget, weightFeeds } from "./tiny.ts";
 
 const folder = join(import.meta.dirname, "../../fixtures/qwen2-tiny");
 const [batch, time] = [reference.ids.length, reference.ids[0]!.length];
@@ -51,9 +51,9 @@ describe("Qwen2 against transformers", () => {
   it("gives the same log-probabilities, entropies and gradients at a temperature", async () => {
     const graph = new Graph();
     const weights = weightInputs(graph, parameters(config));
-    const tokens = graph.input("ids", "int64", ["batch", "time"]);
-    const mask = graph.input("mask", "float32", ["batch", "time-1"]);
-    const { logp, entropy } = policyForward(config, weights, tokens, graph.input("temperature", "float32", []));
+    const mask = graph.input("mask", "float32", ["targets"]);
+    const temperature = graph.input("temperature", "float32", []);
+    const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature);
     const loss = add(reduceSum(mul(logp, mask)), mul(reduceSum(mul(entropy, mask)), reference.entropyWeight));
     graph.output("logp", logp);
     graph.output("entropy", entropy);
@@ -67,8 +67,9 @@ describe("Qwen2 against transformers", () => {
     const results = await runOnce(graph.toOnnx(), {
       ...weightFeeds(loaded),
       ids,
+      before: everyTarget(batch, time),
       temperature: scalar(reference.temperature),
-      mask: float32([batch, time - 1], valid),
+      mask: float32([valid.length], valid),
     });
 
     expect(worst(results.logp!, time - 1, reference.logp)).toBeLessThan(1e-4);

@@ -16,7 +16,27 @@ const [batch, time] = [2, 7];
 const rows = [randomIds(time, 21), randomIds(time, 22)];
 const temperature = 0.8;
 const random = draws(5);
-const weighting = Array.from({ length: batch * time }, () => random.normal());
+/** Row and column before each target: some of the ids, in no order, one of them twice. */
+const targets: ReadonlyArray<readonly [row: number, column: number]> = [
+  [1, 3],
+  [0, 0],
+  [0, 5],
+  [1, 0],
+  [0, 2],
+  [1, 3],
+];
+const before = int64(
+  [targets.length],
+  targets.map(([row, column]) => row * time + column),
+);
+const [a, b] = [targets.map(() => random.normal()), targets.map(() => random.normal())];
+/** What the targets of a row weigh, by column. */
+const byColumn = (weights: readonly number[], row: number, columns: number) =>
+  tf.tensor1d(
+    Array.from({ length: columns }, (_, column) =>
+      targets.reduce((sum, [r, c], i) => (r === row && c === column ? sum + weights[i]! : sum), 0),
+    ),
+  );
 
 beforeAll(() => {
   tf.env().set("IS_TEST", true);
@@ -73,25 +93,21 @@ describe("gradients of a whole model against tfjs", () => {
   it("agree for log-probabilities and entropies", async () => {
     const specs = parameters(tiny);
     const weights = randomWeights(specs);
-    const size = [batch, time - 1];
-    const a = weighting.slice(0, batch * (time - 1));
-    const b = weighting.slice(batch);
     const actual = await ours(
       specs,
       weights,
-      { a: float32(size, a), b: float32(size, b), temperature: scalar(temperature) },
+      { before, a: float32([a.length], a), b: float32([b.length], b), temperature: scalar(temperature) },
       (inputs, ids, input) => {
-        const { logp, entropy } = policyForward(tiny, inputs, ids, input("temperature"));
+        const { logp, entropy } = policyForward(tiny, inputs, { ids, before: input("before") }, input("temperature"));
         return add(reduceSum(mul(logp, input("a"))), reduceSum(mul(entropy, input("b"))));
       },
     );
     const expected = theirs(weights, (named, row) => {
       const { logp, entropy } = oracleScores(tiny, named, rows[row]!, temperature);
-      const of = (list: readonly number[]) => tf.tensor1d(list.slice(row * (time - 1), (row + 1) * (time - 1)));
       return logp
-        .mul(of(a))
+        .mul(byColumn(a, row, time - 1))
         .sum()
-        .add(entropy.mul(of(b)).sum());
+        .add(entropy.mul(byColumn(b, row, time - 1)).sum());
     });
     expectSame(actual, expected);
   });
@@ -99,15 +115,16 @@ describe("gradients of a whole model against tfjs", () => {
   it("agree for a critic's values", async () => {
     const specs = criticParameters(tiny);
     const weights = randomWeights(specs);
-    const actual = await ours(specs, weights, { a: float32([batch, time], weighting) }, (inputs, ids, input) =>
-      reduceSum(mul(valueForward(tiny, inputs, ids), input("a"))),
+    const feeds = { before, a: float32([a.length], a) };
+    const actual = await ours(specs, weights, feeds, (inputs, ids, input) =>
+      reduceSum(mul(valueForward(tiny, inputs, { ids, before: input("before") }), input("a"))),
     );
     const expected = theirs(weights, (named, row) => {
       const head = named["value_head.weight"] as tf.Tensor2D;
       const values = tf.matMul(oracleTrunk(tiny, named, rows[row]!), head, false, true).add(named["value_head.bias"]!);
       return values
         .reshape([time])
-        .mul(tf.tensor1d(weighting.slice(row * time, (row + 1) * time)))
+        .mul(byColumn(a, row, time))
         .sum();
     });
     expectSame(actual, expected);

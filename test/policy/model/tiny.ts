@@ -2,7 +2,7 @@
 import { stream } from "../../../src/domain/Random.ts";
 import { type ParameterSpec, parameters, type Qwen2Config } from "../../../src/policy/model/Architecture.ts";
 import { initialise, type Parameters } from "../../../src/policy/model/Parameters.ts";
-import { type Feeds, float32 } from "../../tensor/session.ts";
+import { type Feeds, float32, int64 } from "../../tensor/session.ts";
 
 export const tiny: Qwen2Config = {
   vocabSize: 23,
@@ -35,6 +35,13 @@ export const randomIds = (count: number, seed = 2): readonly number[] => {
   const random = draws(seed);
   return Array.from({ length: count }, () => random.int(tiny.vocabSize));
 };
+
+/** The feed that makes a target of every id but the first of each row, so that results are [batch, time - 1] in order. */
+export const everyTarget = (batch: number, time: number) =>
+  int64(
+    [batch * (time - 1)],
+    Array.from({ length: batch * (time - 1) }, (_, i) => Math.floor(i / (time - 1)) * time + (i % (time - 1))),
+  );
 
 /** log softmax of one row of logits. */
 export const logProbabilities = (logits: ArrayLike<number>): readonly number[] => {
