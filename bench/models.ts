@@ -45,14 +45,25 @@ export const randomWeights = (config: Qwen2Config): Parameters =>
 const trunkMatrices = ({ hiddenSize, intermediateSize, layers, heads, kvHeads, headDim }: Qwen2Config): number =>
   layers * hiddenSize * (2 * heads * headDim + 2 * kvHeads * headDim + 3 * intermediateSize);
 
+/** Those of the last block that lie behind its attention. */
+const tailMatrices = ({ hiddenSize, intermediateSize, heads, headDim }: Qwen2Config): number =>
+  hiddenSize * (heads * headDim + 3 * intermediateSize);
+
+export interface Reading {
+  /** Whether the output layer reads the hidden states. */
+  readonly scored: boolean;
+  /** Share of the positions that are read; the others need nothing behind the last attention. */
+  readonly read: number;
+}
+
 /**
- * Operations of a forward pass per token of a sequence of `time` tokens: 2 N for the N numbers of matrices (with `scored`, those
- * of the output layer too), and for attention 2 per query number, key and product (scores, then values), over the (time + 1) / 2
- * positions that a token sees on average.
+ * Operations of a forward pass per token of a sequence of `time` tokens: 2 N for the N numbers of matrices that a token meets, and for
+ * attention 2 per query number, key and product (scores, then values), over the (time + 1) / 2 positions that it sees on average.
  */
-export const forwardFlops = (config: Qwen2Config, time: number, scored: boolean): number => {
+export const forwardFlops = (config: Qwen2Config, time: number, { scored, read }: Reading): number => {
   const { vocabSize, hiddenSize, layers, heads, headDim } = config;
-  const matrices = trunkMatrices(config) + (scored ? vocabSize * hiddenSize : 0);
+  const output = scored ? vocabSize * hiddenSize : 0;
+  const matrices = trunkMatrices(config) - (1 - read) * tailMatrices(config) + read * output;
   return 2 * matrices + layers * heads * headDim * 2 * 2 * ((time + 1) / 2);
 };
 

@@ -1,0 +1,52 @@
+/**
+ * `node bench/learning/thoughts.ts TRAJECTORIES…`: how true the thoughts of FrozenLake episodes are (`trajectories.jsonl`, of `millrace
+ * evaluate` for instance): in what share of turns they name the player's and the goal's place as the grid shows it, and what became of
+ * the episodes. Success can rise while thoughts come to say nothing.
+ */
+import { readFileSync } from "node:fs";
+
+interface Line {
+  readonly tag: string;
+  readonly success: boolean;
+  readonly messages: readonly { readonly role: string; readonly content: string }[];
+}
+
+const symbols = { player: "P", goal: "G" } as const;
+type Label = keyof typeof symbols;
+const labels = Object.keys(symbols) as readonly Label[];
+
+/** Row and column of the first such cell of a grid, as thoughts spell them. */
+const place = (grid: string, symbol: string): string | undefined =>
+  grid
+    .split("\n")
+    .map((row, at) => (row.includes(symbol) ? `${at} ${row.indexOf(symbol)}` : undefined))
+    .find((found) => found !== undefined);
+
+const says = (grid: string, reply: string, label: Label): boolean => {
+  const at = place(grid, symbols[label]);
+  return at !== undefined && reply.includes(`${label} ${at}`);
+};
+
+const files = process.argv.slice(2);
+if (files.length === 0) {
+  console.error("name the file of trajectories, e.g. runs/quickstart-evaluate/…/trajectories.jsonl");
+  process.exit(2);
+}
+for (const file of files) {
+  const episodes: readonly Line[] = readFileSync(file, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const turns = episodes.flatMap(({ messages }) =>
+    messages.flatMap(({ role, content }, i) =>
+      role === "user" ? [{ grid: content, reply: messages[i + 1]?.content ?? "" }] : [],
+    ),
+  );
+  const share = (label: Label): string =>
+    (turns.filter(({ grid, reply }) => says(grid, reply, label)).length / turns.length).toFixed(3);
+  const success = (episodes.filter((episode) => episode.success).length / episodes.length).toFixed(3);
+  console.log(`${file}: ${episodes.length} episodes, success ${success}`);
+  console.log(
+    `  thoughts name ${labels.map((label) => `the ${label} ${share(label)}`).join(", ")} of ${turns.length} turns`,
+  );
+}
