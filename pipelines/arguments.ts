@@ -72,7 +72,8 @@ export const commands: Readonly<Record<string, CommandInfo>> = {
       "config-name": configName,
       resume: {
         value: "RUN_DIR",
-        meaning: "Go on from the newest checkpoint of a run's folder, under its configuration and the overrides, which become part of it.",
+        meaning:
+          "Go on from the newest checkpoint of a run's folder, under its configuration and the overrides, which become part of it.",
       },
       ...shared,
     },
