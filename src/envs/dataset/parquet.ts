@@ -2,6 +2,7 @@
  * Rows of a `.parquet` file, a row group at a time and only the columns asked for. Uncompressed, snappy, gzip, brotli and zstd. Values
  * leave as plain data: 64-bit integers as numbers where they fit, lists as arrays. Rows count from 0, as a data frame counts them.
  */
+import { types } from "node:util";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
 import {
   asyncBufferFromFile,
@@ -22,7 +23,7 @@ const compressors: Compressors = {
 const plain = (value: unknown): unknown => {
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (value instanceof Date) return value.toISOString();
-  if (ArrayBuffer.isView(value)) return Array.from(value as unknown as ArrayLike<unknown>, plain);
+  if (types.isTypedArray(value)) return Array.from<unknown, unknown>(value, plain);
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]));
