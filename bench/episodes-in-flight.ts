@@ -4,7 +4,7 @@
  */
 import { Effect, Fiber } from "effect";
 import type { Prompt } from "../src/domain/Group.ts";
-import { Environments } from "../src/envs/Environments.ts";
+import { Environments } from "../src/env/Environments.ts";
 import { Policy } from "../src/policy/generation/Policy.ts";
 import * as Group from "../src/rollout/group.ts";
 import * as Pipeline from "../src/stage/Pipeline.ts";

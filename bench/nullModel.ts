@@ -5,7 +5,7 @@
 import { Effect, identity } from "effect";
 import { trainedTokens } from "../src/domain/Batch.ts";
 import type { Sampled } from "../src/domain/Episode.ts";
-import { Environments, type View } from "../src/envs/Environments.ts";
+import { Environments, type View } from "../src/env/Environments.ts";
 import { Learner } from "../src/learner/Learner.ts";
 import { type GenerateRequest, type GeneratorGauges, Policy } from "../src/policy/generation/Policy.ts";
 import type { ChatTemplate } from "../src/policy/tokenizer/ChatTemplate.ts";

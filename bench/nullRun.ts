@@ -10,7 +10,7 @@ import { RunConfig } from "../src/config/RunConfig.ts";
 import * as RunFolder from "../src/engine/RunFolder.ts";
 import * as Services from "../src/engine/Services.ts";
 import * as Training from "../src/engine/Training.ts";
-import { Environments } from "../src/envs/Environments.ts";
+import { Environments } from "../src/env/Environments.ts";
 import { Learner } from "../src/learner/Learner.ts";
 import { Policy } from "../src/policy/generation/Policy.ts";
 import * as Barrier from "../src/stage/Barrier.ts";

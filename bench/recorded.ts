@@ -4,8 +4,8 @@
  * `words`.
  */
 import { type StreamKey, stream } from "../src/domain/Random.ts";
-import type { AnyEnvironment } from "../src/envs/BoundEnvironment.ts";
-import type { ResetRequest, StepRequest } from "../src/envs/Environments.ts";
+import type { AnyEnvironment } from "../src/env/BoundEnvironment.ts";
+import type { ResetRequest, StepRequest } from "../src/env/Environments.ts";
 
 export interface Recorded {
   readonly resets: readonly ResetRequest[];

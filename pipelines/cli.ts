@@ -70,7 +70,7 @@ const runCommand = Effect.fnUntraced(function* ({ command, debug }: Invocation) 
       return yield* runPipeline(command, debug);
     case "Envs": {
       const { envs } = yield* Effect.promise(() => import("./envs.ts"));
-      const { loadRegistry } = yield* Effect.promise(() => import("../src/envs/registry.ts"));
+      const { loadRegistry } = yield* Effect.promise(() => import("../src/env/registry.ts"));
       const config = yield* load(command.configName, command.overrides, configDir);
       const named = Object.values(config.custom_envs).map(({ env_type }) => env_type);
       const registry = yield* Effect.promise(() => loadRegistry(named));

@@ -8,9 +8,9 @@ import { isModulePath } from "../src/config/modulePath.ts";
 import { byNearest, choices } from "../src/config/nearest.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput, type EnvironmentError } from "../src/domain/Errors.ts";
-import type { AnyEnvironment } from "../src/envs/BoundEnvironment.ts";
-import { NoInstance } from "../src/envs/NoInstance.ts";
-import { introduceAll, missing, reports } from "../src/envs/prepare.ts";
+import type { AnyEnvironment } from "../src/env/BoundEnvironment.ts";
+import { NoInstance } from "../src/env/NoInstance.ts";
+import { introduceAll, missing, reports } from "../src/env/prepare.ts";
 import {
   builtIn,
   decodePreset,
@@ -18,7 +18,7 @@ import {
   loadRegistry,
   type PresetError,
   type Registry,
-} from "../src/envs/registry.ts";
+} from "../src/env/registry.ts";
 
 const sentence = (error: PresetError): string => {
   const key = error.path.join(".");

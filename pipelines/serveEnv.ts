@@ -7,9 +7,9 @@ import { Console, Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { signals } from "../src/engine/Stop.ts";
-import { freePortAbove } from "../src/envs/openenv/freePort.ts";
-import { type ListenFailed, type ServerOptions, serve } from "../src/envs/openenv/Server.ts";
-import { prepareAll } from "../src/envs/prepare.ts";
+import { prepareAll } from "../src/env/prepare.ts";
+import { freePortAbove } from "../src/openenv/freePort.ts";
+import { type ListenFailed, type ServerOptions, serve } from "../src/openenv/Server.ts";
 import { boundEnvironments } from "./presets.ts";
 
 export interface ServeEnvOptions

@@ -12,10 +12,10 @@ import { BadInput, type EnvironmentError, type LearnerError } from "../src/domai
 import { stream } from "../src/domain/Random.ts";
 import * as Model from "../src/engine/Model.ts";
 import * as RunFolder from "../src/engine/RunFolder.ts";
-import { prepareAll } from "../src/envs/prepare.ts";
+import { prepareAll } from "../src/env/prepare.ts";
+import { replaceFolder } from "../src/files/AtomicWrite.ts";
 import * as LearnerThread from "../src/learner/LearnerThread.ts";
 import { parameterCount } from "../src/policy/model/Architecture.ts";
-import { replaceFolder } from "../src/policy/model/checkpoint/AtomicWrite.ts";
 import { readCheckpoint, writeCheckpoint } from "../src/policy/model/checkpoint/HuggingFaceFolder.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
 import { fromPreset } from "../src/rollout/Task.ts";
@@ -31,7 +31,7 @@ const publish = (learner: LearnerThread.LearnerThread, output: string) =>
       yield* writeCheckpoint(partial, yield* readCheckpoint(state));
       yield* Effect.promise(() => rm(state, { recursive: true }));
     }),
-  ).pipe(Effect.catchTag("CheckpointError", ({ message }) => Effect.fail(new BadInput({ message }))));
+  ).pipe(Effect.catchTag(["CheckpointError", "FileError"], ({ message }) => Effect.fail(new BadInput({ message }))));
 
 export const sft = ({
   config,

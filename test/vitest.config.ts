@@ -4,7 +4,7 @@ const root = new URL("..", import.meta.url).pathname;
 
 export default defineConfig({
   root,
-  // As src/envs/custom/packageNames.ts resolves it for environments of one's own.
+  // As src/env/custom/packageNames.ts resolves it for environments of one's own.
   resolve: { alias: [{ find: /^millrace\//, replacement: root }] },
   test: {
     include: ["test/**/*.test.ts"],

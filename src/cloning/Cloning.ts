@@ -6,7 +6,7 @@ import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { type Episode, totalTokens } from "../domain/Episode.ts";
 import { stream } from "../domain/Random.ts";
-import type { StepFailure } from "../envs/Environments.ts";
+import type { StepFailure } from "../env/Environments.ts";
 import type { CloningReport } from "../learner/Cloner.ts";
 import { collate } from "../learner/collate.ts";
 import type { LearnerThread } from "../learner/LearnerThread.ts";

@@ -5,9 +5,9 @@
  */
 import type { Episode, Turn } from "../domain/Episode.ts";
 import { type Random, type StreamKey, stream } from "../domain/Random.ts";
-import type { BoundEnvironment } from "../envs/BoundEnvironment.ts";
-import type { StepFailure } from "../envs/Environments.ts";
-import { answer } from "../envs/pool/Answer.ts";
+import type { BoundEnvironment } from "../env/BoundEnvironment.ts";
+import type { StepFailure } from "../env/Environments.ts";
+import { answer } from "../env/pool/Answer.ts";
 import type { Tokenizer } from "../policy/tokenizer/Tokenizer.ts";
 import { bridge, start } from "../rollout/episode.ts";
 import type { Rollout } from "../rollout/Rollout.ts";

@@ -4,8 +4,8 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
-import { type AnyEnvironment, pure, waiting } from "../envs/BoundEnvironment.ts";
-import * as StepPool from "../envs/pool/StepPool.ts";
+import { type AnyEnvironment, pure, waiting } from "../env/BoundEnvironment.ts";
+import * as StepPool from "../env/pool/StepPool.ts";
 import * as Generator from "../policy/generation/Generator.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import { fromPreset } from "../rollout/Task.ts";

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { Effect, Schema } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
-import { replaceFolder, replaceText } from "../policy/model/checkpoint/AtomicWrite.ts";
+import { replaceFolder, replaceText } from "../files/AtomicWrite.ts";
+import { FileError } from "../files/FileError.ts";
 import { CheckpointError } from "../policy/model/checkpoint/CheckpointError.ts";
 
 const Counts = Schema.Struct({
@@ -35,7 +36,8 @@ export const RunState = Schema.Struct({
 });
 export type RunState = typeof RunState.Type;
 
-const isCheckpointError = (error: unknown): error is CheckpointError => error instanceof CheckpointError;
+const isFileError = (error: unknown): error is CheckpointError | FileError =>
+  error instanceof CheckpointError || error instanceof FileError;
 
 const disk = <A>(what: string, run: () => Promise<A>): Effect.Effect<A, BadInput> =>
   Effect.tryPromise({
@@ -75,7 +77,7 @@ export const save = <E, R>(
     const target = path(folder, state.step);
     yield* replaceFolder(target, (partial) =>
       Effect.andThen(write(partial), replaceText(join(partial, "run.json"), JSON.stringify(state))),
-    ).pipe(Effect.mapError((error) => (isCheckpointError(error) ? new BadInput({ message: error.message }) : error)));
+    ).pipe(Effect.mapError((error) => (isFileError(error) ? new BadInput({ message: error.message }) : error)));
     const names = yield* disk(`cannot read ${folder}`, () => readdir(folder));
     for (const stray of names.filter((name) => name.endsWith(".partial"))) {
       yield* disk(`cannot remove ${stray}`, () => rm(join(folder, stray), { recursive: true, force: true }));

@@ -7,8 +7,8 @@ import { access, appendFile, constants, mkdir, writeFile } from "node:fs/promise
 import { dirname, join, resolve } from "node:path";
 import { DateTime, Effect } from "effect";
 import { BadInput } from "../domain/Errors.ts";
+import { replaceText } from "../files/AtomicWrite.ts";
 import * as JsonLines from "../metrics/JsonLines.ts";
-import { replaceText } from "../policy/model/checkpoint/AtomicWrite.ts";
 
 export interface RunFolder {
   readonly path: string;

@@ -5,8 +5,8 @@
  */
 import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
-import { Environments } from "../envs/Environments.ts";
-import { StepPool } from "../envs/pool/StepPool.ts";
+import { Environments } from "../env/Environments.ts";
+import { StepPool } from "../env/pool/StepPool.ts";
 import { Policy } from "../policy/generation/Policy.ts";
 import type { Mode } from "../rollout/Rollout.ts";
 import type { Barrier } from "../stage/Barrier.ts";

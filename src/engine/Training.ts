@@ -11,7 +11,7 @@ import type { Version } from "../domain/Episode.ts";
 import type { Event } from "../domain/Event.ts";
 import type { Prompt } from "../domain/Group.ts";
 import * as Ledger from "../domain/Ledger.ts";
-import { Environments } from "../envs/Environments.ts";
+import { Environments } from "../env/Environments.ts";
 import { Learner } from "../learner/Learner.ts";
 import { Policy } from "../policy/generation/Policy.ts";
 import type { Mode, Rollout } from "../rollout/Rollout.ts";

@@ -7,7 +7,7 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import { succeeded, type Version } from "../domain/Episode.ts";
 import { BadInput } from "../domain/Errors.ts";
 import type { Group } from "../domain/Group.ts";
-import { Environments, type StepFailure } from "../envs/Environments.ts";
+import { Environments, type StepFailure } from "../env/Environments.ts";
 import { Policy } from "../policy/generation/Policy.ts";
 import * as GroupProgram from "../rollout/group.ts";
 import { instanceKey } from "../rollout/keys.ts";

@@ -5,9 +5,9 @@
  */
 import { join } from "node:path";
 import { Effect, Schema } from "effect";
+import { replaceText } from "../files/AtomicWrite.ts";
 import { criticParameters, type ParameterSpec, parameters, type Qwen2Config } from "../policy/model/Architecture.ts";
-import { replaceText } from "../policy/model/checkpoint/AtomicWrite.ts";
-import { type CheckpointError, checkpointError } from "../policy/model/checkpoint/CheckpointError.ts";
+import { type CheckpointError, checkpointError, ofFile } from "../policy/model/checkpoint/CheckpointError.ts";
 import { type Checkpoint, writeCheckpoint } from "../policy/model/checkpoint/HuggingFaceFolder.ts";
 import { readParameters, writeParameters } from "../policy/model/checkpoint/ParameterFile.ts";
 import { read, type Tensor, write } from "../policy/model/checkpoint/Safetensors.ts";
@@ -60,7 +60,7 @@ export const saveTrainer = Effect.fnUntraced(function* (
     actorSteps: actor.moments.steps,
     criticSteps: critic?.moments.steps ?? null,
   };
-  yield* replaceText(join(folder, STATE), `${JSON.stringify(counters, null, 2)}\n`);
+  yield* replaceText(join(folder, STATE), `${JSON.stringify(counters, null, 2)}\n`).pipe(Effect.mapError(ofFile));
 });
 
 const readMoments = (

@@ -5,7 +5,7 @@
 import { type Effect, identity } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
-import type { Split } from "../envs/Environment.ts";
+import type { Split } from "../env/Environment.ts";
 import type { Sampling } from "../policy/generation/Policy.ts";
 import type { ChatTemplate } from "../policy/tokenizer/ChatTemplate.ts";
 import type { Tokenizer } from "../policy/tokenizer/Tokenizer.ts";

@@ -3,7 +3,7 @@
  * file and its environment. Constant over a run.
  */
 import type { Preset } from "../config/RunConfig.ts";
-import type { Shown } from "../envs/BoundEnvironment.ts";
+import type { Shown } from "../env/BoundEnvironment.ts";
 
 export interface Task {
   readonly tag: string;

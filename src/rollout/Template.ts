@@ -2,7 +2,7 @@
  * The prompt template contract: which words surround a state. Text only; the chat template turns it into ids. A template is a pure
  * function of what it is shown, and says each thing once: the opening before the first reply, then only what comes after a reply.
  */
-import type { View } from "../envs/Environments.ts";
+import type { View } from "../env/Environments.ts";
 import type { Task } from "./Task.ts";
 
 export interface Moment {

@@ -11,7 +11,7 @@ import { Effect } from "effect";
 import type { Episode, Outcome, Sampled, TruncationReason, Turn } from "../domain/Episode.ts";
 import type { EnvironmentError, PolicyError } from "../domain/Errors.ts";
 import type { Prompt } from "../domain/Group.ts";
-import { Environments, type StepFailure, type View } from "../envs/Environments.ts";
+import { Environments, type StepFailure, type View } from "../env/Environments.ts";
 import { Policy } from "../policy/generation/Policy.ts";
 import { mapActions } from "./actions.ts";
 import { noiseKey, samplingKey, sequenceId } from "./keys.ts";

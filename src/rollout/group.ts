@@ -6,7 +6,7 @@ import { Effect } from "effect";
 import type { Episode } from "../domain/Episode.ts";
 import { EnvironmentError, type PolicyError } from "../domain/Errors.ts";
 import type { Group, Prompt } from "../domain/Group.ts";
-import { Environments, type StepFailure, type View } from "../envs/Environments.ts";
+import { Environments, type StepFailure, type View } from "../env/Environments.ts";
 import type { Policy } from "../policy/generation/Policy.ts";
 import * as EpisodeProgram from "./episode.ts";
 import { instanceKey } from "./keys.ts";

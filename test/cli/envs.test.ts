@@ -8,7 +8,7 @@ import { envs } from "../../pipelines/envs.ts";
 import { configDir } from "../../pipelines/paths.ts";
 import { boundEnvironments } from "../../pipelines/presets.ts";
 import { load } from "../../src/config/resolve.ts";
-import { builtIn } from "../../src/envs/registry.ts";
+import { builtIn } from "../../src/env/registry.ts";
 
 /** Nobody listens on the discard port. */
 const nowhere = "http://127.0.0.1:9";

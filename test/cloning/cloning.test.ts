@@ -6,8 +6,8 @@ import { type Demonstrator, demonstrate as demonstrated, type Source } from "../
 import { heldOut } from "../../src/cloning/heldOut.ts";
 import { type Episode, sampledTokens, totalTokens } from "../../src/domain/Episode.ts";
 import { stream } from "../../src/domain/Random.ts";
-import { Environments } from "../../src/envs/Environments.ts";
-import { answer, type Request } from "../../src/envs/pool/Answer.ts";
+import { Environments } from "../../src/env/Environments.ts";
+import { answer, type Request } from "../../src/env/pool/Answer.ts";
 import { Policy } from "../../src/policy/generation/Policy.ts";
 import * as ChatTemplate from "../../src/policy/tokenizer/ChatTemplate.ts";
 import { nanoTokenizer } from "../../src/policy/tokenizer/NanoVocabulary.ts";
@@ -16,7 +16,7 @@ import * as EpisodeProgram from "../../src/rollout/episode.ts";
 import * as Rollout from "../../src/rollout/Rollout.ts";
 import { fromPreset } from "../../src/rollout/Task.ts";
 import { configOf } from "../engine/fakes.ts";
-import { preset, presets } from "../envs/presets.ts";
+import { preset, presets } from "../env/presets.ts";
 
 const seed = 5;
 

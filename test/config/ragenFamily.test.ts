@@ -8,7 +8,7 @@ import type { RunConfig } from "../../src/config/RunConfig.ts";
 import { resolve } from "../../src/config/resolve.ts";
 import { totalTokens } from "../../src/domain/Episode.ts";
 import * as Model from "../../src/engine/Model.ts";
-import { decodePreset } from "../../src/envs/registry.ts";
+import { decodePreset } from "../../src/env/registry.ts";
 import * as Rollout from "../../src/rollout/Rollout.ts";
 import { fromPreset } from "../../src/rollout/Task.ts";
 

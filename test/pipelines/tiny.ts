@@ -10,7 +10,7 @@ import { merge, type Tree } from "../../src/config/Tree.ts";
 import { stream } from "../../src/domain/Random.ts";
 import * as Model from "../../src/engine/Model.ts";
 import { writeCheckpoint } from "../../src/policy/model/checkpoint/HuggingFaceFolder.ts";
-import { presets } from "../envs/presets.ts";
+import { presets } from "../env/presets.ts";
 
 export const architecture = {
   hidden_size: 32,

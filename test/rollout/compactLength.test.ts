@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { stream } from "../../src/domain/Random.ts";
-import { decodePreset } from "../../src/envs/registry.ts";
+import { decodePreset } from "../../src/env/registry.ts";
 import * as ChatTemplate from "../../src/policy/tokenizer/ChatTemplate.ts";
 import { nanoTokenizer } from "../../src/policy/tokenizer/NanoVocabulary.ts";
 import * as Tokenizer from "../../src/policy/tokenizer/Tokenizer.ts";

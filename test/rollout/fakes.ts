@@ -5,7 +5,7 @@
 import { Effect, identity, Layer } from "effect";
 import type { Sampled } from "../../src/domain/Episode.ts";
 import type { PolicyError } from "../../src/domain/Errors.ts";
-import { Environments, type StepFailure, type StepRequest, type View } from "../../src/envs/Environments.ts";
+import { Environments, type StepFailure, type StepRequest, type View } from "../../src/env/Environments.ts";
 import { type GenerateRequest, Policy } from "../../src/policy/generation/Policy.ts";
 import type { ChatTemplate } from "../../src/policy/tokenizer/ChatTemplate.ts";
 import type { Mode, Rollout } from "../../src/rollout/Rollout.ts";

@@ -7,11 +7,11 @@ import { Effect, Exit, Fiber, Layer } from "effect";
 import { TestClock } from "effect/testing";
 import { PolicyError } from "../../src/domain/Errors.ts";
 import type { Prompt } from "../../src/domain/Group.ts";
-import type { AnyEnvironment, BoundEnvironment } from "../../src/envs/BoundEnvironment.ts";
-import { layerInline } from "../../src/envs/pool/StepPool.ts";
+import type { AnyEnvironment, BoundEnvironment } from "../../src/env/BoundEnvironment.ts";
+import { layerInline } from "../../src/env/pool/StepPool.ts";
 import * as Group from "../../src/rollout/group.ts";
 import * as Seeds from "../../src/rollout/seeds.ts";
-import { type RemoteOptions, remote, untilAborted } from "../envs/waiting/remote.ts";
+import { type RemoteOptions, remote, untilAborted } from "../env/waiting/remote.ts";
 import { fakePolicy, limits, prompt, reach, rollout, sampled, scripted, training } from "./fakes.ts";
 
 const right = "t</think><answer>Right</answer>";

@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Effect, Fiber } from "effect";
 import { beforeAll, describe, expect, it } from "vitest";
-import { DeepCoder, type DeepCoderState } from "../../src/envs/deepcoder/DeepCoder.ts";
-import { open } from "../../src/envs/deepcoder/python/Sandbox.ts";
-import { configured } from "../envs/deepcoder/configured.ts";
-import { solutions } from "../envs/deepcoder/solutions.ts";
-import { instanceOf, noiseOf } from "../envs/players.ts";
+import { DeepCoder, type DeepCoderState } from "../../src/environments/deepcoder/DeepCoder.ts";
+import { open } from "../../src/sandbox/python/Sandbox.ts";
+import { instanceOf, noiseOf } from "../env/players.ts";
+import { configured } from "../environments/deepcoder/configured.ts";
+import { solutions } from "../environments/deepcoder/solutions.ts";
 import { type Asked, asked, modes, processes, programs, roomy } from "./sandbox.ts";
 
 const { signal } = new AbortController();
@@ -167,7 +167,7 @@ describe("a sandbox that does not hold", () => {
     const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
     const pretender = `${folder}/bwrap`;
     // It drops every option and runs the program as it is.
-    const harness = fileURLToPath(new URL("../../src/envs/deepcoder/python/harness.py", import.meta.url));
+    const harness = fileURLToPath(new URL("../../src/sandbox/python/harness.py", import.meta.url));
     const script = [
       "#!/bin/bash",
       '[ "$1" = --version ] && exit 0',

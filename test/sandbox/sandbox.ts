@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { Effect } from "effect";
 import { expect } from "vitest";
-import type { Job, Outcome, Report } from "../../src/envs/deepcoder/Job.ts";
-import type { Mode } from "../../src/envs/deepcoder/python/confinement.ts";
-import { open, type Sandbox } from "../../src/envs/deepcoder/python/Sandbox.ts";
+import type { Job, Outcome, Report } from "../../src/sandbox/Job.ts";
+import type { Mode } from "../../src/sandbox/python/confinement.ts";
+import { open, type Sandbox } from "../../src/sandbox/python/Sandbox.ts";
 
 export const programs = { python: process.env.MILLRACE_TEST_PYTHON ?? "python3", bubblewrap: "bwrap" };
 

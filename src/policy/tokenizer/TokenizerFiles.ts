@@ -6,8 +6,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Effect } from "effect";
-import { replaceText } from "../model/checkpoint/AtomicWrite.ts";
-import { CheckpointError, checkpointError, fromUnknown } from "../model/checkpoint/CheckpointError.ts";
+import { replaceText } from "../../files/AtomicWrite.ts";
+import { CheckpointError, checkpointError, fromUnknown, ofFile } from "../model/checkpoint/CheckpointError.ts";
 
 export type JsonObject = { readonly [key: string]: unknown };
 
@@ -54,4 +54,4 @@ export const write = (folder: string, files: TokenizerFiles): Effect.Effect<void
   Effect.andThen(
     replaceText(join(folder, "tokenizer.json"), `${JSON.stringify(files.tokenizerJson, null, 2)}\n`),
     replaceText(join(folder, "tokenizer_config.json"), `${JSON.stringify(files.tokenizerConfig, null, 2)}\n`),
-  );
+  ).pipe(Effect.mapError(ofFile));

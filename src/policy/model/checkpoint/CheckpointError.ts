@@ -3,6 +3,7 @@
  * and what is supported instead. Files are the user's, so pipelines report it as bad input.
  */
 import { Schema } from "effect";
+import { FileError } from "../../../files/FileError.ts";
 
 export const reasons = [
   "missing_file",
@@ -29,9 +30,13 @@ export class CheckpointError extends Schema.TaggedError<CheckpointError>()("Chec
 export const checkpointError = (path: string, reason: (typeof reasons)[number], detail: string): CheckpointError =>
   new CheckpointError({ path, reason, message: `${path}: ${detail}` });
 
+/** A failed write, as a `CheckpointError`. */
+export const ofFile = (error: FileError): CheckpointError => fromUnknown(error.path, error);
+
 /** What the operating system said, as a `CheckpointError`; one already made passes through. */
 export const fromUnknown = (path: string, cause: unknown): CheckpointError => {
   if (cause instanceof CheckpointError) return cause;
+  if (cause instanceof FileError) return fromUnknown(cause.path, cause.cause);
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
   if (code === "ENOENT") return checkpointError(path, "missing_file", "no such file or folder");
   return checkpointError(path, "not_readable", cause instanceof Error ? cause.message : String(cause));

@@ -6,6 +6,7 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { Effect } from "effect";
+import { replaceText } from "../../../files/AtomicWrite.ts";
 import {
   readJsonObject,
   read as readTokenizerFiles,
@@ -14,8 +15,7 @@ import {
 } from "../../tokenizer/TokenizerFiles.ts";
 import { parameters as specsOf } from "../Architecture.ts";
 import type { Parameters } from "../Parameters.ts";
-import { replaceText } from "./AtomicWrite.ts";
-import { type CheckpointError, checkpointError } from "./CheckpointError.ts";
+import { type CheckpointError, checkpointError, ofFile } from "./CheckpointError.ts";
 import type { FloatFormat } from "./FloatFormat.ts";
 import { decodeConfig, decodeEos, encodeConfig, encodeGenerationConfig, type ModelConfig } from "./ModelConfig.ts";
 import { readParameters, writeParameters } from "./ParameterFile.ts";
@@ -99,6 +99,11 @@ export const writeCheckpoint = Effect.fn("HuggingFaceFolder.writeCheckpoint")(fu
   const text = (contents: object) => `${JSON.stringify(contents, null, 2)}\n`;
   yield* writeParameters(join(folder, "model.safetensors"), parameters, { format });
   yield* writeTokenizerFiles(folder, tokenizer);
-  yield* replaceText(join(folder, "generation_config.json"), text(encodeGenerationConfig(model.tokens)));
-  yield* replaceText(join(folder, "config.json"), text(encodeConfig(model, format)));
+  yield* Effect.all(
+    [
+      replaceText(join(folder, "generation_config.json"), text(encodeGenerationConfig(model.tokens))),
+      replaceText(join(folder, "config.json"), text(encodeConfig(model, format))),
+    ],
+    { discard: true },
+  ).pipe(Effect.mapError(ofFile));
 });

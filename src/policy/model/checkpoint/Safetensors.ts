@@ -6,8 +6,8 @@
 
 import { type FileHandle, open } from "node:fs/promises";
 import { Effect } from "effect";
-import { replaceFile } from "./AtomicWrite.ts";
-import { CheckpointError, checkpointError, fromUnknown } from "./CheckpointError.ts";
+import { replaceFile } from "../../../files/AtomicWrite.ts";
+import { CheckpointError, checkpointError, fromUnknown, ofFile } from "./CheckpointError.ts";
 import {
   bytesPerValue,
   decodeInto,
@@ -295,4 +295,4 @@ export const write = (
         await file.writeFile(encode(format, data.subarray(at, at + valuesPerBlock)));
       }
     }
-  });
+  }).pipe(Effect.mapError(ofFile));

@@ -1,0 +1,80 @@
+/**
+ * A module of one's own whose default export is an environment. Enters: its absolute path; leaves: the environment, or the sentence that
+ * says why it cannot be used. Invariant: what leaves has every member its contract asks for, and they return what it says; whether they keep
+ * its promises is for `test/env/contract.ts`.
+ */
+import { readdirSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Result } from "effect";
+import { isModulePath } from "../../config/modulePath.ts";
+import { byNearest } from "../../config/nearest.ts";
+import type { AsyncEnvironment } from "../AsyncEnvironment.ts";
+import type { Environment } from "../Environment.ts";
+import { checked, checkedWaiting } from "./checked.ts";
+import { complaint } from "./complaint.ts";
+import { type Members, shortcomings } from "./members.ts";
+import { makeKnown } from "./packageNames.ts";
+
+export type AnyModule = Environment<unknown, unknown> | AsyncEnvironment<unknown, unknown>;
+
+/** Whether it waits for another side. */
+export const waits = (environment: AnyModule): environment is AsyncEnvironment<unknown, unknown> =>
+  "asynchronous" in environment && environment.asynchronous === true;
+
+const isMembers = (value: unknown): value is Members => typeof value === "object" && value !== null;
+
+/** The environment a module exports. */
+export const environmentOf = (exported: Readonly<Record<string, unknown>>): Result.Result<AnyModule, string> => {
+  const found = exported.default;
+  if (found === undefined) {
+    const names = Object.keys(exported);
+    const others = names.length === 0 ? "it exports nothing" : `it exports ${names.join(", ")}`;
+    return Result.fail(`no default export (${others}); write \`export default\` before the environment`);
+  }
+  if (!isMembers(found)) return Result.fail("the default export is no environment: it is not an object");
+  const lacking = shortcomings(found);
+  if (lacking.length > 0) return Result.fail(`the default export is no environment: ${lacking.join("; ")}`);
+  // Nothing is lacking: the one place where what was exported gets its type.
+  return Result.succeed(found as AnyModule);
+};
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+
+const noSuchFile = (path: string): string => {
+  const folder = dirname(path);
+  const isFolder = statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
+  const modules = isFolder ? readdirSync(folder).filter(isModulePath) : [];
+  const [nearest] = byNearest(basename(path), modules);
+  return `no such file${nearest === undefined ? "" : `; nearest: ${join(folder, nearest)}`}`;
+};
+
+/** How long a module may take to load. */
+const loadMs = 30_000;
+
+/** What a module exports; rejects where it waits for something that does not come. */
+const exportsOf = async (path: string, timeoutMs: number): Promise<Readonly<Record<string, unknown>>> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const message = `it waits at its top level, after ${timeoutMs / 1000} s still; what takes long belongs in prepare`;
+    timer = setTimeout(() => reject(new Error(message)), timeoutMs);
+  });
+  try {
+    return await Promise.race([import(/* @vite-ignore */ pathToFileURL(path).href), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+/** Loads a module in this thread; one that was loaded before is not loaded again. */
+export const load = async (path: string, timeoutMs = loadMs): Promise<Result.Result<AnyModule, string>> => {
+  if (!isFile(path)) return Result.fail(noSuchFile(path));
+  makeKnown();
+  try {
+    return Result.map(environmentOf(await exportsOf(path, timeoutMs)), (made) =>
+      waits(made) ? checkedWaiting(path, made) : checked(path, made),
+    );
+  } catch (cause) {
+    return Result.fail(`the module cannot be loaded: ${complaint(path, cause)}`);
+  }
+};

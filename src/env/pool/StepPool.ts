@@ -1,0 +1,182 @@
+/**
+ * The `Environments` service with the dial of the `step` stage beside it: a request goes by its tag to the pure environments, in threads
+ * or inline, or to those that wait. Concurrency counts batches in flight, of which more than there are threads have no effect, and
+ * beside them what may wait at once, which the environments set. Threads and inline answer the same to the same requests; inline is on
+ * the caller's thread, without a time limit and without surviving a crash.
+ */
+import { Context, Effect, Layer } from "effect";
+import { EnvironmentError } from "../../domain/Errors.ts";
+import type { StageSample } from "../../stage/Gauge.ts";
+import type { Dial } from "../../stage/Stage.ts";
+import {
+  type AnyEnvironment,
+  type BoundAsyncEnvironment,
+  type BoundEnvironment,
+  pure,
+  waiting as waitingOf,
+} from "../BoundEnvironment.ts";
+import { Environments, type StepFailure, type StepResult, type View } from "../Environments.ts";
+import { prepareAll } from "../prepare.ts";
+import * as Waiting from "../waiting/Waiting.ts";
+import { type Answer, answer, type Request, tagOf } from "./Answer.ts";
+import * as Batcher from "./Batcher.ts";
+import * as Threads from "./Threads.ts";
+
+/** Requests of one batch at most: enough to make a hand-over cheap, few enough to share out. */
+const batchCap = 64;
+
+/** The `step` stage as others see and set it. */
+export class StepPool extends Context.Service<
+  StepPool,
+  Dial & {
+    /** Threads lost to hangs and crashes. */
+    readonly lostThreads: () => number;
+  }
+>()("millrace/env/StepPool") {}
+
+export interface StepPoolOptions extends Omit<Threads.ThreadsOptions, "registry"> {
+  /** Batches in flight at first. */
+  readonly concurrency: number;
+  readonly registry?: URL;
+  /** Environments that wait, by tags that are not among the presets. */
+  readonly waiting?: ReadonlyMap<string, BoundAsyncEnvironment>;
+}
+
+/** Where the requests of pure environments are answered. */
+interface Players {
+  readonly knows: (tag: string) => boolean;
+  readonly call: (request: Request) => Effect.Effect<Answer>;
+  readonly sample: () => StageSample;
+  readonly concurrency: () => number;
+  readonly setConcurrency: (concurrency: number) => void;
+  readonly lost: () => number;
+}
+
+const inThreads = Effect.fnUntraced(function* (options: StepPoolOptions) {
+  const registry = options.registry ?? new URL("../registry.ts", import.meta.url);
+  const threads = yield* Threads.make({ ...options, registry });
+  const within = (concurrency: number): number => Math.min(options.threads, Math.max(1, Math.floor(concurrency)));
+  const batcher = yield* Batcher.make({
+    name: "step",
+    concurrency: within(options.concurrency),
+    cap: batchCap,
+    run: threads.run,
+  });
+  const players: Players = {
+    ...batcher,
+    knows: (tag) => Object.hasOwn(options.presets, tag),
+    setConcurrency: (next) => batcher.setConcurrency(within(next)),
+    lost: threads.lost,
+  };
+  return players;
+});
+
+const inline = Effect.fnUntraced(function* (environments: ReadonlyMap<string, BoundEnvironment>) {
+  yield* prepareAll(environments);
+  const clock = yield* Effect.clockWith(Effect.succeed);
+  const elapsed = (since: bigint): number => Number(clock.monotonicTimeNanosUnsafe() - since) / 1e6;
+  const start = clock.monotonicTimeNanosUnsafe();
+  let items = 0;
+  let busyMs = 0;
+  const players: Players = {
+    knows: (tag) => environments.has(tag),
+    call: (request) =>
+      Effect.sync(() => {
+        const begun = clock.monotonicTimeNanosUnsafe();
+        const answered = answer(environments, request);
+        busyMs += elapsed(begun);
+        items++;
+        return answered;
+      }),
+    sample: () => {
+      const elapsedMs = elapsed(start);
+      const level = { concurrency: 1, capacity: 0, running: 0, blocked: 0, queue: 0 };
+      const idle = { blockedMs: 0, queueMs: 0, starvedMs: elapsedMs - busyMs };
+      return { name: "step", kind: "service", elapsedMs, items, busyMs, ...level, ...idle };
+    },
+    concurrency: () => 1,
+    setConcurrency: () => undefined,
+    lost: () => 0,
+  };
+  return players;
+});
+
+/** Samples of the parts of one stage as one: levels and integrals add up. */
+const together = (samples: readonly StageSample[]): StageSample =>
+  samples.reduce((a, b) => ({
+    name: a.name,
+    kind: a.kind,
+    elapsedMs: Math.max(a.elapsedMs, b.elapsedMs),
+    concurrency: a.concurrency + b.concurrency,
+    capacity: a.capacity + b.capacity,
+    running: a.running + b.running,
+    blocked: a.blocked + b.blocked,
+    queue: a.queue + b.queue,
+    items: a.items + b.items,
+    busyMs: a.busyMs + b.busyMs,
+    blockedMs: a.blockedMs + b.blockedMs,
+    starvedMs: a.starvedMs + b.starvedMs,
+    queueMs: a.queueMs + b.queueMs,
+  }));
+
+const notBound = (tag: string) => Effect.fail(new EnvironmentError({ tag, message: "no such preset" }));
+const mixedUp = Effect.die("an answer of the wrong kind");
+
+/** The services over players, null where no tag is pure, and environments that wait. A tag nobody bound is a failure of the run. */
+const services = Effect.fnUntraced(function* (
+  players: Players | null,
+  environments: ReadonlyMap<string, BoundAsyncEnvironment>,
+) {
+  const waiting = yield* Waiting.make(environments);
+  const ask = (request: Request): Effect.Effect<Exclude<Answer, StepFailure>, StepFailure | EnvironmentError> => {
+    const tag = tagOf(request);
+    const answerer = environments.has(tag) ? waiting : players?.knows(tag) === true ? players : null;
+    if (answerer === null) return notBound(tag);
+    return Effect.flatMap(answerer.call(request), (answered) =>
+      answered._tag === "StepFailure" ? Effect.fail(answered) : Effect.succeed(answered),
+    );
+  };
+  const pool = StepPool.of({
+    name: "step",
+    sample: () => together([...(players === null ? [] : [players.sample()]), ...waiting.samples()]),
+    concurrency: () => (players?.concurrency() ?? 0) + waiting.capacity,
+    setConcurrency: (next) => Effect.sync(() => players?.setConcurrency(next - waiting.capacity)),
+    lostThreads: () => players?.lost() ?? 0,
+  });
+  const service = Environments.of({
+    reset: (reset) =>
+      Effect.flatMap(
+        ask({ _tag: "Reset", reset }),
+        (answered): Effect.Effect<View> => (answered._tag === "View" ? Effect.succeed(answered.view) : mixedUp),
+      ),
+    step: (step) =>
+      Effect.flatMap(
+        ask({ _tag: "Step", step }),
+        (answered): Effect.Effect<StepResult> =>
+          answered._tag === "Stepped" ? Effect.succeed(answered.result) : mixedUp,
+      ),
+    release: waiting.release,
+  });
+  return Context.make(StepPool, pool).pipe(Context.add(Environments, service));
+});
+
+/** Pure environments in threads, of which there are none where no tag is pure. Fails with `EnvironmentError` when one cannot load. */
+export const layerThreads = (options: StepPoolOptions): Layer.Layer<Environments | StepPool, EnvironmentError> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const players = Object.keys(options.presets).length === 0 ? null : yield* inThreads(options);
+      return yield* services(players, options.waiting ?? new Map());
+    }),
+  );
+
+/** Pure environments on the caller's thread, prepared there. Fails with `EnvironmentError` when one cannot be. */
+export const layerInline = (
+  environments: ReadonlyMap<string, AnyEnvironment>,
+): Layer.Layer<Environments | StepPool, EnvironmentError> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const bound = pure(environments);
+      const players = bound.size === 0 ? null : yield* inline(bound);
+      return yield* services(players, waitingOf(environments));
+    }),
+  );

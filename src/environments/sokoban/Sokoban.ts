@@ -1,0 +1,155 @@
+/**
+ * Sokoban: push every box onto a target in a generated room. Each action costs 0.1; a box that comes onto a target gives 1, one
+ * that leaves it takes 1, and solving the room gives 10. Solving terminates, `max_steps` truncates. The legend describes the
+ * configured symbols and room (RAGEN prints its defaults).
+ */
+import type { Random } from "../../domain/Random.ts";
+import type { BaseInfo, Environment, Transition } from "../../env/Environment.ts";
+import { IllegalAction } from "../../env/IllegalAction.ts";
+import { coordinateText, gridText, type Located, legendText, observationText, placeText } from "../GridText.ts";
+import { drawRoom, ragenRoom } from "./Room.ts";
+import { meanings, roomSize, SokobanConfig } from "./SokobanConfig.ts";
+import { shortestSolution } from "./Solver.ts";
+
+export interface SokobanState {
+  /** Row-major cells: 0 wall, 1 floor, 2 target. */
+  readonly layout: string;
+  readonly player: number;
+  /** Cells of the boxes, ascending. */
+  readonly boxes: readonly number[];
+  readonly steps: number;
+}
+
+const directions: readonly string[] = ["Up", "Down", "Left", "Right"];
+
+const onTarget = (layout: string, boxes: readonly number[]): number => {
+  let count = 0;
+  for (const box of boxes) if (layout[box] === "2") count++;
+  return count;
+};
+
+const reset = (config: SokobanConfig, instance: Random): SokobanState => {
+  const ragen = config.instances === "ragen";
+  const { layout, player, boxes } = ragen ? ragenRoom(config, instance.key.seed) : drawRoom(config, instance);
+  return { layout, player, boxes, steps: 0 };
+};
+
+/** Push if a free cell lies behind the box, else plain move, else nothing. */
+const move = (state: SokobanState, offset: number): Pick<SokobanState, "player" | "boxes"> => {
+  const { layout, player, boxes } = state;
+  const to = player + offset;
+  if (layout[to] === "0") return state;
+  if (!boxes.includes(to)) return { player: to, boxes };
+  const beyond = to + offset;
+  if (layout[beyond] === "0" || boxes.includes(beyond)) return state;
+  return { player: to, boxes: boxes.map((box) => (box === to ? beyond : box)).sort((a, b) => a - b) };
+};
+
+const step = (config: SokobanConfig, state: SokobanState, action: string): Transition<SokobanState, BaseInfo> => {
+  const direction = directions.indexOf(action);
+  if (direction < 0) throw new IllegalAction({ env_type: "sokoban", action, valid: directions });
+  const before = onTarget(state.layout, state.boxes);
+  const all = state.boxes.length;
+  if (before === all || state.steps >= config.max_steps) {
+    return {
+      state,
+      reward: 0,
+      terminated: before === all,
+      truncated: before !== all,
+      info: { success: before === all, action_is_effective: false, action_is_valid: true },
+    };
+  }
+  const cols = roomSize(config)[1];
+  const { player, boxes } = move(state, [-cols, cols, -1, 1][direction]!);
+  const after = onTarget(state.layout, boxes);
+  const success = after === all;
+  const steps = state.steps + 1;
+  // Summed in this order so that the printed float equals RAGEN's.
+  let reward = -0.1;
+  if (after > before) reward += 1;
+  else if (after < before) reward -= 1;
+  if (success) reward += 10;
+  return {
+    state: { layout: state.layout, player, boxes, steps },
+    reward,
+    terminated: success,
+    truncated: !success && steps >= config.max_steps,
+    info: { success, action_is_effective: player !== state.player, action_is_valid: true },
+  };
+};
+
+type Code = keyof typeof meanings;
+
+/** Cell codes of the room with its player and boxes. */
+const codes = ({ layout, player, boxes }: SokobanState): Code[] => {
+  const cells = Array.from(layout, (cell): Code => (cell === "0" ? "0" : cell === "2" ? "2" : "1"));
+  for (const box of boxes) cells[box] = cells[box] === "2" ? "3" : "4";
+  cells[player] = cells[player] === "2" ? "6" : "5";
+  return cells;
+};
+
+const grid = (config: SokobanConfig, state: SokobanState): string =>
+  gridText(
+    roomSize(config)[1],
+    codes(state).map((code) => config.grid_lookup[code]),
+  );
+
+const coordinates = (config: SokobanConfig, { layout, player, boxes }: SokobanState): string => {
+  const isTarget = (cell: number): boolean => layout[cell] === "2";
+  const targets = Array.from(layout, (_, cell) => cell).filter(isTarget);
+  const located: Located[] = [
+    ["Targets", targets],
+    ["Boxes", boxes.filter((box) => !isTarget(box))],
+    ["Boxes on target", boxes.filter(isTarget)],
+    [isTarget(player) ? "Player on target" : "Player", [player]],
+  ];
+  const [rows, cols] = roomSize(config);
+  return coordinateText(rows, cols, located);
+};
+
+export const Sokoban: Environment<SokobanConfig, SokobanState> = {
+  type: "sokoban",
+  config: SokobanConfig,
+  reset,
+  step,
+  render: (config, state) =>
+    observationText(
+      config.observation_format,
+      () => grid(config, state),
+      () => coordinates(config, state),
+    ),
+  compact: grid,
+  actions: () => directions,
+  legend: (config) => {
+    const [rows, cols] = roomSize(config);
+    return legendText({
+      format: config.observation_format,
+      rows,
+      cols,
+      symbols: (["0", "1", "2", "3", "4", "5", "6"] as const).map(
+        (code) => [config.grid_lookup[code], meanings[code]] as const,
+      ),
+      vocab: config.grid_vocab,
+    });
+  },
+  /** Null where the steps left do not suffice, too. */
+  solve: (config, { layout, player, boxes, steps }) => {
+    const plan = shortestSolution({ cols: roomSize(config)[1], layout, player, boxes });
+    if (plan === null || plan.length > config.max_steps - steps) return null;
+    return plan.map((direction) => directions[direction]!);
+  },
+  /** Where player, boxes and targets are, whether the first action goes or pushes, and where. */
+  thought: (config, { layout, player, boxes }, plan) => {
+    const cols = roomSize(config)[1];
+    const first = plan[0] ?? "";
+    const offset = [-cols, cols, -1, 1][directions.indexOf(first)] ?? 0;
+    const targets = Array.from(layout, (_, cell) => cell).filter((cell) => layout[cell] === "2");
+    return [
+      placeText(cols, "player", [player]),
+      placeText(cols, "box", boxes),
+      placeText(cols, "target", targets),
+      `then ${boxes.includes(player + offset) ? "push" : "go"} ${first}`,
+    ].join(" ");
+  },
+  contentKey: (config, state) => `sokoban:${gridText(roomSize(config)[1], codes(state)).replaceAll("\n", "/")}`,
+};

@@ -1,0 +1,23 @@
+/**
+ * The failure of reading or writing a file or folder: which one, whether it is missing or the operating system refused, and a sentence
+ * that opens with the path. `cause` is what was thrown.
+ */
+import { Schema } from "effect";
+
+export class FileError extends Schema.TaggedError<FileError>()("FileError", {
+  path: Schema.String,
+  reason: Schema.Literals(["missing", "refused"]),
+  message: Schema.String,
+  cause: Schema.Defect(),
+}) {}
+
+/** What was thrown while working on `path`, as a `FileError`; one already made passes through. */
+export const fileError = (path: string, cause: unknown): FileError => {
+  if (cause instanceof FileError) return cause;
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+  if (code === "ENOENT") {
+    return new FileError({ path, reason: "missing", message: `${path}: no such file or folder`, cause });
+  }
+  const detail = cause instanceof Error ? cause.message : String(cause);
+  return new FileError({ path, reason: "refused", message: `${path}: ${detail}`, cause });
+};

@@ -1,0 +1,75 @@
+/**
+ * What our server says of an environment, of a state and of the transition into it, the latter two as the fields of an OpenEnv
+ * observation. Enters, there: an environment, a state, a transition or none; enters, here: what came over the wire. Invariant: what is
+ * read back equals what a local environment shows.
+ */
+import { Option, Schema } from "effect";
+import type { BoundEnvironment } from "../env/BoundEnvironment.ts";
+import type { BaseInfo, Transition } from "../env/Environment.ts";
+import type { JsonObject, Payload } from "./Protocol.ts";
+
+const Measure = Schema.Union([Schema.Finite, Schema.Boolean]);
+
+/** The observation. `info` is empty after a reset. */
+export const Showing = Schema.Struct({
+  text: Schema.String.annotate({ description: "The state as the model is shown it." }),
+  compact: Schema.String.annotate({ description: "A short text of the state." }),
+  legal_actions: Schema.NullOr(Schema.Array(Schema.String)).annotate({
+    description: "Names of the legal actions; null where actions are free text.",
+  }),
+  content_key: Schema.String.annotate({ description: "Identifies the instance by its content." }),
+  terminated: Schema.Boolean.annotate({ description: "The task ended." }),
+  truncated: Schema.Boolean.annotate({ description: "The environment's own time limit ended the episode." }),
+  success: Schema.Boolean,
+  info: Schema.Record(Schema.String, Measure).annotate({ description: "What the last step came to, in numbers." }),
+});
+export type Showing = typeof Showing.Type;
+
+/** How what we say is told from what other servers say. */
+export const source = "millrace";
+
+/** What does not change with the state. */
+export const Described = Schema.Struct({
+  source: Schema.Literal(source),
+  env_type: Schema.String,
+  legend: Schema.String,
+  whole_answer: Schema.Boolean,
+});
+export type Described = typeof Described.Type;
+
+export const describedBy = ({ legend, type, wholeAnswer }: BoundEnvironment): Described => ({
+  source,
+  env_type: type,
+  legend,
+  whole_answer: wholeAnswer,
+});
+
+export const payloadOf = (
+  environment: BoundEnvironment,
+  state: unknown,
+  transition: Transition<unknown, BaseInfo> | null,
+  metadata: JsonObject,
+): Payload => {
+  const { terminated = false, truncated = false } = transition ?? {};
+  const showing: Showing = {
+    text: environment.render(state),
+    compact: environment.compact(state),
+    legal_actions: environment.actions(state),
+    content_key: environment.contentKey(state),
+    terminated,
+    truncated,
+    success: transition?.info.success ?? false,
+    info: { ...transition?.info },
+  };
+  return {
+    observation: { ...showing },
+    reward: transition?.reward ?? null,
+    done: terminated || truncated,
+    metadata: { source, env_type: environment.type, ...metadata },
+  };
+};
+
+const ours = Schema.decodeUnknownOption(Schema.Struct({ source: Schema.Literal(source) }));
+
+/** Whether a payload comes from a server of ours. */
+export const isOurs = ({ metadata }: Payload): boolean => Option.isSome(ours(metadata));

@@ -1,0 +1,160 @@
+/** What is said of an environment of one's own that throws, or returns what its contract does not allow. */
+import { describe, expect, it } from "vitest";
+import lights from "../../../docs/tutorial/lights.ts";
+import type { AsyncEnvironment } from "../../../src/env/AsyncEnvironment.ts";
+import { bind, bindAsync } from "../../../src/env/BoundEnvironment.ts";
+import { checked, checkedWaiting } from "../../../src/env/custom/checked.ts";
+import type { Environment } from "../../../src/env/Environment.ts";
+import { IllegalAction } from "../../../src/env/IllegalAction.ts";
+import { instanceOf, noiseOf, playRandomly } from "../players.ts";
+import patientLights from "./fixtures/patientLights.ts";
+
+const path = "/mine/lights.ts";
+const config = { lamps: 4, max_steps: 5 };
+const made = lights as Environment<unknown, unknown>;
+const patient = patientLights as AsyncEnvironment<unknown, unknown>;
+const { signal } = new AbortController();
+
+/** The tutorial's environment with some functions replaced by what they return. */
+const returning = (values: Readonly<Record<string, unknown>>) => {
+  const replaced = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, () => value]));
+  return bind(checked(path, { ...made, ...replaced } as Environment<unknown, unknown>), config);
+};
+const start = made.reset(config, instanceOf(1), "train");
+const noise = noiseOf(1, 0, 0);
+const good = made.step(config, start, "1", noise);
+
+const said = (run: () => unknown): string => {
+  try {
+    run();
+  } catch (error) {
+    return error instanceof Error ? error.message : "no Error";
+  }
+  return "nothing";
+};
+
+describe("an environment that keeps its contract", () => {
+  it("plays as it did", () => {
+    const [one, other] = [bind(checked(path, made), config), bind(made, config)];
+    expect(playRandomly(one, 3, 0, 10)).toEqual(playRandomly(other, 3, 0, 10));
+    expect(one.solve!(start)).toEqual(other.solve!(start));
+    expect([one.legend, one.render(start), one.contentKey(start)]).toEqual([
+      other.legend,
+      other.render(start),
+      other.contentKey(start),
+    ]);
+    expect(one.advise).toBeNull();
+  });
+
+  it("refuses an action as it did", () => {
+    expect(() => bind(checked(path, made), config).step(start, "Jump", noise)).toThrow(IllegalAction);
+  });
+
+  it("may be an instance of a class whose methods use each other", () => {
+    class Wordy {
+      readonly word = "lamps";
+      solve() {
+        return [this.word];
+      }
+      legend() {
+        return this.word;
+      }
+    }
+    Object.setPrototypeOf(Wordy.prototype, { ...made, wholeAnswer: true });
+    const environment = bind(checked(path, new Wordy() as unknown as Environment<unknown, unknown>), config);
+    expect(environment).toMatchObject({ type: "lights", legend: "lamps", wholeAnswer: true });
+    expect(environment.solve!(start)).toEqual(["lamps"]);
+  });
+});
+
+describe("an environment that throws", () => {
+  it("says in which function of which module, and keeps the cause", () => {
+    const cause = new TypeError("no lamps");
+    const reset = () => {
+      throw cause;
+    };
+    const environment = bind(checked(path, { ...made, reset }), config);
+    expect(said(() => environment.reset(instanceOf(1), "train"))).toBe(
+      "reset of /mine/lights.ts failed: TypeError: no lamps",
+    );
+    expect(() => environment.reset(instanceOf(1), "train")).toThrow(expect.objectContaining({ cause }));
+  });
+
+  it("says at which line, where the stack knows it", () => {
+    const cause = new Error("no lamps");
+    cause.stack = [
+      "Error: no lamps",
+      "    at pick (file:///other/package.js:3:1)",
+      "    at Object.step (file:///mine/lights.ts:42:7)",
+      "    at again (file:///mine/lights.ts:50:7)",
+    ].join("\n");
+    const step = () => {
+      throw cause;
+    };
+    const environment = bind(checked(path, { ...made, step }), config);
+    expect(said(() => environment.step(start, "1", noise))).toBe(
+      "step of /mine/lights.ts failed: lights.ts:42: Error: no lamps",
+    );
+  });
+});
+
+describe("what an environment returns is refused:", () => {
+  it.each([
+    ["no state", { reset: undefined }, "reset of /mine/lights.ts returned no state"],
+    ["a promise of one", { reset: Promise.resolve(start) }, "reset of /mine/lights.ts returned a promise; "],
+  ])("%s", (_, values, message) => {
+    expect(said(() => returning(values).reset(instanceOf(1), "train")).slice(0, message.length)).toBe(message);
+  });
+
+  it.each([
+    ["nothing", undefined, "it is not an object"],
+    ["NaN as a reward", { ...good, reward: Number.NaN }, "reward is not a finite number"],
+    [
+      "a transition without parts",
+      { state: start, reward: 1 },
+      "terminated is missing (true or false); truncated is missing (true or false); info is missing (an object)",
+    ],
+    [
+      "an info without parts",
+      { ...good, info: { success: 1, action_is_valid: true } },
+      "info.success is not true or false; info.action_is_effective is missing (true or false)",
+    ],
+    [
+      "an infinite measure",
+      { ...good, info: { ...good.info, lit: Number.POSITIVE_INFINITY } },
+      "info.lit is not a finite number",
+    ],
+  ])("%s", (_, step, message) => {
+    expect(said(() => returning({ step }).step(start, "1", noise))).toBe(
+      `step of /mine/lights.ts returned no transition: ${message}`,
+    );
+  });
+
+  it("texts and names that are none", () => {
+    const odd = returning({ render: 3, actions: "1", solve: [1] });
+    expect(said(() => odd.render(start))).toBe("render of /mine/lights.ts returned no text");
+    expect(said(() => odd.actions(start))).toBe("actions of /mine/lights.ts returned neither null nor a list of names");
+    expect(said(() => odd.solve!(start))).toBe("solve of /mine/lights.ts returned neither null nor a list of names");
+    expect(said(() => returning({ legend: undefined }))).toBe("legend of /mine/lights.ts returned no text");
+  });
+});
+
+describe("an environment that waits", () => {
+  it("plays as it did", async () => {
+    const environment = bindAsync(checkedWaiting(path, patient), config);
+    expect(environment).toMatchObject({ asynchronous: true, capacity: 2, timeoutMs: 5_000 });
+    expect(await environment.step(start, "1", noise, signal)).toEqual(good);
+  });
+
+  it("says what its promises come to, where that is no answer", async () => {
+    const reset = () => Promise.reject(new Error("no lamps"));
+    const step = async () => ({ ...good, reward: Number.NaN });
+    const environment = bindAsync(checkedWaiting(path, { ...patient, reset, step }), config);
+    await expect(environment.reset(instanceOf(1), "train", signal)).rejects.toThrow(
+      "reset of /mine/lights.ts failed: Error: no lamps",
+    );
+    await expect(environment.step(start, "1", noise, signal)).rejects.toThrow(
+      "step of /mine/lights.ts returned no transition: reward is not a finite number",
+    );
+  });
+});

@@ -1,0 +1,221 @@
+import { describe, expect, it, layer } from "@effect/vitest";
+import { Effect, Fiber } from "effect";
+import { Environments, type StepRequest } from "../../../src/env/Environments.ts";
+import { layerInline, layerThreads, StepPool, type StepPoolOptions } from "../../../src/env/pool/StepPool.ts";
+import { counter, loading } from "./fixtures/registry.ts";
+
+const options: StepPoolOptions = {
+  presets: { Count: { env_type: "counter", env_config: {} } },
+  threads: 1,
+  concurrency: 1,
+  timeoutMs: 300,
+  registry: new URL("./fixtures/registry.ts", import.meta.url),
+};
+
+const threads = layerThreads(options);
+const inline = layerInline(new Map([["Count", counter]]));
+
+/** Threads may take long to start where everything does. */
+const hooks = { excludeTestServices: true, timeout: 60_000 };
+
+const request = (n: number, ...actions: readonly string[]): StepRequest => ({
+  tag: "Count",
+  state: { n },
+  actions,
+  noise: { seed: 1, purpose: "noise", counters: [n, 0, 1] },
+});
+
+const outcome = (step: StepRequest) =>
+  Effect.gen(function* () {
+    const environments = yield* Environments;
+    return yield* environments.step(step).pipe(
+      Effect.map((result) => result.view.observation),
+      Effect.catchTag("StepFailure", (failure) => Effect.succeed(failure.reason)),
+    );
+  });
+
+const together = (...steps: readonly StepRequest[]) => Effect.forEach(steps, outcome, { concurrency: "unbounded" });
+
+for (const [name, service] of [
+  ["threads", threads],
+  ["inline", inline],
+] as const) {
+  layer(service, hooks)(name, (it) => {
+    it.effect("executes actions in order until the episode ends, summing rewards and numeric info", () =>
+      Effect.gen(function* () {
+        const environments = yield* Environments;
+        const result = yield* environments.step(request(1, "2", "end", "5"));
+        expect(result).toMatchObject({
+          view: { state: { n: 100 }, observation: "n=100", compact: "100", actions: null, contentKey: "100" },
+          executed: 2,
+          reward: 1,
+          terminated: true,
+          success: true,
+        });
+        expect(result.info).toEqual({ success: 1, action_is_effective: 2, action_is_valid: 2, total: 103 });
+      }),
+    );
+
+    it.effect("stops before an action the ones before made illegal", () =>
+      Effect.gen(function* () {
+        const environments = yield* Environments;
+        const result = yield* environments.step(request(40, "2", "5"));
+        expect(result).toMatchObject({ executed: 1, view: { state: { n: 42 }, actions: ["end"] } });
+      }),
+    );
+
+    it.effect("draws the noise of each action from a stream of its own", () =>
+      Effect.gen(function* () {
+        const environments = yield* Environments;
+        const [first, again, second] = yield* Effect.all([
+          environments.step(request(1, "noise")),
+          environments.step(request(1, "noise")),
+          environments.step(request(1, "0", "noise")),
+        ]);
+        expect(first.view.state).toEqual(again.view.state);
+        expect(first.view.state).not.toEqual(second.view.state);
+      }),
+    );
+
+    it.effect("fails only the request whose environment throws", () =>
+      Effect.gen(function* () {
+        expect(yield* together(request(1, "1"), request(2, "throw"), request(3, "1"))).toEqual([
+          "n=2",
+          "step_error",
+          "n=4",
+        ]);
+        expect((yield* StepPool).lostThreads()).toBe(0);
+      }),
+    );
+
+    it.effect("fails a reset that throws as a step failure, and an unknown tag as a failure of the run", () =>
+      Effect.gen(function* () {
+        const environments = yield* Environments;
+        const instance = { seed: 5, purpose: "instance", counters: [] } as const;
+        const one = yield* environments.reset({ tag: "Count", instance, split: "train" });
+        const two = yield* environments.reset({ tag: "Count", instance, split: "train" });
+        expect(one).toEqual(two);
+        const thrown = yield* Effect.flip(environments.reset({ tag: "Count", instance, split: "val" }));
+        expect(thrown).toMatchObject({ _tag: "StepFailure", reason: "step_error", message: "no validation" });
+        const unknown = yield* Effect.flip(environments.reset({ tag: "Other", instance, split: "train" }));
+        expect(unknown._tag).toBe("EnvironmentError");
+      }),
+    );
+
+    it.effect("counts what passed through the step stage", () =>
+      Effect.gen(function* () {
+        const { sample } = yield* StepPool;
+        const before = sample();
+        yield* together(request(1, "1"), request(2, "1"));
+        const after = sample();
+        expect(after).toMatchObject({ name: "step", kind: "service", queue: 0, running: 0 });
+        expect(after.items - before.items).toBe(2);
+        expect(after.busyMs).toBeGreaterThan(before.busyMs);
+      }),
+    );
+  });
+}
+
+layer(threads, hooks)("threads that are lost", (it) => {
+  it.effect("are not those whose answers a busy main thread reads late", () =>
+    Effect.gen(function* () {
+      const fiber = yield* Effect.forkChild(together(request(1, "slow")));
+      // Until the batch has been posted; then the main thread is deaf for longer than a step may take.
+      while ((yield* StepPool).sample().running === 0) yield* Effect.yieldNow;
+      yield* Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow, { discard: true });
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+      expect(yield* Fiber.join(fiber)).toEqual(["n=1"]);
+      expect((yield* StepPool).lostThreads()).toBe(0);
+    }),
+  );
+
+  it.effect("cost only the request that hangs", () =>
+    Effect.gen(function* () {
+      expect(yield* together(request(1, "1"), request(2, "hang"), request(3, "1"))).toEqual([
+        "n=2",
+        "step_timeout",
+        "n=4",
+      ]);
+      expect((yield* StepPool).lostThreads()).toBe(2);
+    }),
+  );
+
+  it.effect("cost only the requests that end their thread or cannot be sent back", () =>
+    Effect.gen(function* () {
+      const answers = yield* together(request(1, "1"), request(2, "exit"), request(3, "uncloneable"), request(4, "1"));
+      expect(answers).toEqual(["n=2", "step_crashed", "step_crashed", "n=5"]);
+      expect(yield* together(request(5, "1"))).toEqual(["n=6"]);
+    }),
+  );
+});
+
+describe("threads", () => {
+  it.live("fail the run at its start when they cannot load the environments", () =>
+    Effect.gen(function* () {
+      const presets = { Count: { env_type: "counter", env_config: { broken: true } } };
+      const error = yield* Effect.flip(Effect.provide(Environments, layerThreads({ ...options, presets })));
+      expect(error).toMatchObject({ _tag: "EnvironmentError", tag: "Count" });
+      expect(error.message).toContain("custom_envs.Count cannot be used");
+    }),
+  );
+});
+
+const loaded = (loads: true | string) =>
+  [
+    ["threads", layerThreads({ ...options, presets: { Load: { env_type: "counter", env_config: { loads } } } })],
+    ["inline", layerInline(new Map([["Load", loading(loads === true ? null : loads)]]))],
+  ] as const;
+
+describe("an environment that loads", () => {
+  for (const [name, service] of loaded(true)) {
+    it.live(`has loaded once before its first reset, ${name}`, () =>
+      Effect.gen(function* () {
+        const environments = yield* Environments;
+        const instance = { seed: 5, purpose: "instance", counters: [] } as const;
+        const reset = environments.reset({ tag: "Load", instance, split: "train" });
+        expect((yield* Effect.all([reset, reset])).map((view) => view.observation)).toEqual(["n=1", "n=1"]);
+      }).pipe(Effect.provide(service)),
+    );
+  }
+
+  for (const [name, service] of loaded("the words are not there; run make words")) {
+    it.live(`fails the run with its sentence when it cannot, ${name}`, () =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(Effect.provide(Environments, service));
+        expect(error).toMatchObject({ _tag: "EnvironmentError", tag: "Load" });
+        expect(error.message).toContain("Load: the words are not there; run make words");
+      }),
+    );
+  }
+});
+
+describe("the real registry", () => {
+  it.live("is what threads load by default, wrappers too, and answers as inline does", () =>
+    Effect.gen(function* () {
+      const { registry: _, ...rest } = options;
+      const wrappers = [{ type: "time_limit", max_steps: 1 }];
+      const presets = { Frozen: { env_type: "frozen_lake", env_config: {}, wrappers } };
+      const play = Effect.gen(function* () {
+        const environments = yield* Environments;
+        const view = yield* environments.reset({
+          tag: "Frozen",
+          instance: { seed: 3, purpose: "instance", counters: [] },
+          split: "train",
+        });
+        return yield* environments.step({
+          tag: "Frozen",
+          state: view.state,
+          actions: view.actions!.slice(0, 2),
+          noise: { seed: 0, purpose: "noise", counters: [0, 0, 1] },
+        });
+      });
+      const { decodePreset } = yield* Effect.promise(() => import("../../../src/env/registry.ts"));
+      const bound = decodePreset("Frozen", presets.Frozen);
+      if (bound._tag === "Failure" || bound.success.asynchronous) return expect.unreachable();
+      const here = yield* Effect.provide(play, layerInline(new Map([["Frozen", bound.success]])));
+      const there = yield* Effect.provide(play, layerThreads({ ...rest, timeoutMs: 5000, presets }));
+      expect(there).toEqual(here);
+      expect(there).toMatchObject({ executed: 1, terminated: false, truncated: true });
+    }),
+  );
+});

@@ -1,0 +1,66 @@
+/** From a preset's list of wrappers to a wrapped environment, and errors that lead to the offending key. */
+import { Effect, Result } from "effect";
+import { describe, expect, it } from "vitest";
+import { checkPresets } from "../../../pipelines/presets.ts";
+import { decodePreset } from "../../../src/env/registry.ts";
+import { resolved } from "../../config/configs.ts";
+import { instanceOf } from "../players.ts";
+
+const refused = (wrappers: string): string => {
+  const { config } = resolved("", `custom_envs.CoordSokoban.wrappers=${wrappers}`);
+  const result = Effect.runSync(Effect.result(checkPresets(config, ["CoordSokoban"])));
+  return Result.isFailure(result) ? result.failure.message : "accepted";
+};
+
+const at = "custom_envs.CoordSokoban.wrappers";
+
+describe("the wrappers of a preset", () => {
+  it("are applied in order, the first innermost", () => {
+    const bound = (...wrappers: readonly Record<string, unknown>[]) => {
+      const environment = Result.getOrThrow(
+        decodePreset("Mine", { env_type: "sokoban", env_config: { num_boxes: 1 }, wrappers }),
+      );
+      if (environment.asynchronous) throw new Error("sokoban does not wait");
+      return environment.render(environment.reset(instanceOf(1), "train"));
+    };
+    const swap = (pattern: string, replacement: string) => ({
+      type: "observation_rewrite",
+      replacements: [{ pattern, replacement }],
+    });
+    expect(bound(swap("#", "A"), swap("A", "B"))).toBe(bound().replaceAll("#", "B"));
+    expect(bound(swap("A", "B"), swap("#", "A"))).toBe(bound().replaceAll("#", "A"));
+  });
+
+  it("may be none", () => {
+    expect(resolved("").config.custom_envs.CoordSokoban!.wrappers).toEqual([]);
+    expect(refused("[]")).toBe("accepted");
+    expect(refused("[{type: time_limit, max_steps: 5}, {type: action_filter, deny: [Up]}]")).toBe("accepted");
+  });
+
+  it.each([
+    [
+      "[{type: time_limits, max_steps: 5}]",
+      `${at}.0.type: "time_limits": no such wrapper; nearest: time_limit; all: time_limit, `,
+    ],
+    ["[{max_steps: 5}]", `${at}.0.type: missing; expected one of time_limit, `],
+    ["[{type: time_limit}]", `${at}.0.max_steps: missing; expected an integer of at least 1`],
+    ["[{type: time_limit, max_steps: 0}]", `${at}.0.max_steps: 0: expected an integer of at least 1; nearest: 1`],
+    [
+      "[{type: time_limit, max_steps: 5}, {type: reward_shaping, scal: 2}]",
+      `${at}.1.scal: unknown key; nearest: ${at}.1.scale;`,
+    ],
+    ["[{type: reward_shaping, clip_low: 2, clip_high: 1}]", `${at}.0.clip_low: 2: at most clip_high, which is 1`],
+    [
+      "[{type: observation_rewrite, replacements: [{pattern: '(', replacement: x}]}]",
+      `${at}.0.replacements.0.pattern: "(": Invalid regular expression`,
+    ],
+    [
+      "[{type: observation_rewrite, on: [screen]}]",
+      `${at}.0.on.0: "screen": expected one of render, legend, compact; nearest:`,
+    ],
+  ])("are refused by their full key: %s", (wrappers, message) => {
+    const text = refused(wrappers);
+    expect(text.slice(0, message.length)).toBe(message);
+    expect(text.trimEnd().split("\n").length).toBe(1);
+  });
+});

@@ -1,0 +1,126 @@
+/** The seccomp programs, by a machine that executes them as the kernel does. */
+import { describe, expect, it } from "vitest";
+import { type Architecture, sandboxFilter, submissionFilter } from "../../../src/sandbox/python/seccomp.ts";
+
+const allow = 0x7fff0000;
+const kill = 0x80000000;
+const eperm = 0x00050001;
+const enosys = 0x00050026;
+
+const archOf: Readonly<Record<Architecture, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
+
+/** What `program` answers to a system call. */
+const answer = (program: Buffer, arch: number, nr: number, flags = 0): number => {
+  const data = new Map([
+    [0, nr],
+    [4, arch],
+    [16, flags],
+  ]);
+  let accumulator = 0;
+  for (let at = 0; at < program.length / 8; at++) {
+    const code = program.readUInt16LE(8 * at);
+    const value = program.readUInt32LE(8 * at + 4);
+    const jump = (holds: boolean): void => {
+      at += program.readUInt8(8 * at + (holds ? 2 : 3));
+    };
+    if (code === 0x20) accumulator = data.get(value)!;
+    else if (code === 0x06) return value;
+    else if (code === 0x15) jump(accumulator === value);
+    else if (code === 0x35) jump(accumulator >= value);
+    else if (code === 0x45) jump((accumulator & value) !== 0);
+    else throw new Error(`no such instruction: ${code}`);
+  }
+  throw new Error("the program ends without an answer");
+};
+
+const calls = {
+  x64: {
+    read: 0,
+    write: 1,
+    mmap: 9,
+    socketpair: 53,
+    socket: 41,
+    ptrace: 101,
+    mount: 165,
+    unshare: 272,
+    bpf: 321,
+    uring: 425,
+    aio: 206,
+  },
+  arm64: {
+    read: 63,
+    write: 64,
+    mmap: 222,
+    socketpair: 199,
+    socket: 198,
+    ptrace: 117,
+    mount: 40,
+    unshare: 97,
+    bpf: 280,
+    uring: 425,
+    aio: 0,
+  },
+} as const;
+const cloneOf = { x64: 56, arm64: 220 } as const;
+/** setpriority, sched_setscheduler, sched_setaffinity. */
+const priorities = { x64: [141, 144, 203], arm64: [140, 119, 122] } as const;
+const starts = { x64: [57, 58, 59, 62, 234, 322], arm64: [221, 129, 131, 281] } as const;
+
+describe.each(["x64", "arm64"] as const)("on %s", (architecture) => {
+  const arch = archOf[architecture];
+  const { aio, bpf, mmap, mount, ptrace, read, socket, socketpair, unshare, uring, write } = calls[architecture];
+  const clone = cloneOf[architecture];
+  const sandbox = sandboxFilter(architecture);
+  const submission = submissionFilter(architecture);
+
+  it("both let ordinary calls through", () => {
+    for (const program of [sandbox, submission]) {
+      for (const nr of [read, write, mmap, socketpair]) expect(answer(program, arch, nr)).toBe(allow);
+    }
+  });
+
+  it("both refuse sockets, mounts, namespaces, other processes and the kernel's wider interfaces", () => {
+    for (const program of [sandbox, submission]) {
+      for (const nr of [socket, ptrace, mount, unshare, bpf, uring, aio]) expect(answer(program, arch, nr)).toBe(eperm);
+    }
+  });
+
+  it("both kill what calls by the numbers of another machine", () => {
+    for (const program of [sandbox, submission]) expect(answer(program, 0x40000003, read)).toBe(kill);
+  });
+
+  it("both say that clone3 does not exist, so that clone is used", () => {
+    for (const program of [sandbox, submission]) expect(answer(program, arch, 435)).toBe(enosys);
+  });
+
+  it("the sandbox forks and starts programs, without new namespaces", () => {
+    for (const nr of starts[architecture]) expect(answer(sandbox, arch, nr)).toBe(allow);
+    expect(answer(sandbox, arch, clone, 17)).toBe(allow);
+    for (const bit of [0x80, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000]) {
+      expect(answer(sandbox, arch, clone, 17 | bit)).toBe(eperm);
+    }
+  });
+
+  it("a submission neither forks nor starts programs nor signals, but has threads", () => {
+    for (const nr of starts[architecture]) expect(answer(submission, arch, nr)).toBe(eperm);
+    expect(answer(submission, arch, clone, 17)).toBe(eperm);
+    expect(answer(submission, arch, clone, 0x3d0f00)).toBe(allow);
+  });
+
+  it("a submission gives no process another priority; what starts it may", () => {
+    for (const nr of priorities[architecture]) {
+      expect(answer(submission, arch, nr)).toBe(eperm);
+      expect(answer(sandbox, arch, nr)).toBe(allow);
+    }
+  });
+
+  it("fits what the kernel loads", () => {
+    for (const program of [sandbox, submission]) expect(program.length / 8).toBeLessThan(4096);
+  });
+});
+
+describe("on x64", () => {
+  it("the numbers of the x32 interface do not exist", () => {
+    expect(answer(sandboxFilter("x64"), archOf.x64, 0x4000_0000 + 41)).toBe(enosys);
+  });
+});
