@@ -12,7 +12,7 @@ import { train } from "../pipelines/train.ts";
 import { load } from "../src/config/resolve.ts";
 import { stream } from "../src/domain/Random.ts";
 import * as Model from "../src/engine/Model.ts";
-import { writeCheckpoint } from "../src/policy/model/checkpoint/HuggingFaceFolder.ts";
+import { writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
 
 /** One line of `metrics.jsonl`. */
 export type Step = Readonly<Record<string, number>>;

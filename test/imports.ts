@@ -78,3 +78,22 @@ export const cycles = (graph: readonly Imports[]): readonly (readonly string[])[
   for (const { path } of graph) visit(path, []);
   return found;
 };
+
+/**
+ * Imports between folders that lie side by side, at every depth below `root`: an import counts for the two folders in which the paths of
+ * its ends first differ. A file counts for no folder where its path ends.
+ */
+export const betweenFolders = (graph: readonly Imports[], root: string): readonly Imports[] => {
+  const edges = new Map<string, Set<string>>();
+  for (const { files, path } of graph) {
+    for (const file of files) {
+      const [from, to] = [path.split("/"), file.split("/")];
+      const at = from.findIndex((part, i) => part !== to[i]);
+      if (at < 0 || at >= from.length - 1 || at >= to.length - 1) continue;
+      const [here, there] = [from, to].map((parts) => parts.slice(0, at + 1).join("/"));
+      if (!here!.startsWith(`${root}/`) || !there!.startsWith(`${root}/`)) continue;
+      edges.set(here!, (edges.get(here!) ?? new Set()).add(there!));
+    }
+  }
+  return [...edges].map(([path, files]) => ({ path, files: [...files].sort(), packages: [] }));
+};

@@ -7,7 +7,7 @@ import type { Episode, Turn } from "../domain/Episode.ts";
 import { type Random, type StreamKey, stream } from "../domain/Random.ts";
 import type { BoundEnvironment } from "../env/BoundEnvironment.ts";
 import type { StepFailure } from "../env/Environments.ts";
-import { answer } from "../env/pool/Answer.ts";
+import { answer } from "../env/pool/answer.ts";
 import type { Tokenizer } from "../policy/tokenizer/Tokenizer.ts";
 import { bridge, start } from "../rollout/episode.ts";
 import type { Rollout } from "../rollout/Rollout.ts";

@@ -9,7 +9,7 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
 import { replaceFolder, replaceText } from "../files/AtomicWrite.ts";
 import { FileError } from "../files/FileError.ts";
-import { CheckpointError } from "../policy/model/checkpoint/CheckpointError.ts";
+import { CheckpointError } from "../policy/checkpoint/CheckpointError.ts";
 
 const Counts = Schema.Struct({
   admitted: Schema.Int,

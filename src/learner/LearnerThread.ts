@@ -7,7 +7,7 @@ import { type Context, Effect, Layer, type Scope } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { TokenBatch } from "../domain/Batch.ts";
 import { LearnerError } from "../domain/Errors.ts";
-import type { Checkpoint } from "../policy/model/checkpoint/HuggingFaceFolder.ts";
+import type { Checkpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
 import { make as makeThread, type ThreadFailure } from "../policy/runtime/Thread.ts";
 import type { CloningReport } from "./Cloner.ts";
 import { Learner } from "./Learner.ts";

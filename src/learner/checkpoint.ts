@@ -6,12 +6,12 @@
 import { join } from "node:path";
 import { Effect, Schema } from "effect";
 import { replaceText } from "../files/AtomicWrite.ts";
+import { type CheckpointError, checkpointError, ofFile } from "../policy/checkpoint/CheckpointError.ts";
+import { type Checkpoint, writeCheckpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
+import { readParameters, writeParameters } from "../policy/checkpoint/ParameterFile.ts";
+import { read, type Tensor, write } from "../policy/checkpoint/Safetensors.ts";
+import { readJsonObject } from "../policy/checkpoint/TokenizerFiles.ts";
 import { criticParameters, type ParameterSpec, parameters, type Qwen2Config } from "../policy/model/Architecture.ts";
-import { type CheckpointError, checkpointError, ofFile } from "../policy/model/checkpoint/CheckpointError.ts";
-import { type Checkpoint, writeCheckpoint } from "../policy/model/checkpoint/HuggingFaceFolder.ts";
-import { readParameters, writeParameters } from "../policy/model/checkpoint/ParameterFile.ts";
-import { read, type Tensor, write } from "../policy/model/checkpoint/Safetensors.ts";
-import { readJsonObject } from "../policy/tokenizer/TokenizerFiles.ts";
 import type { Moments } from "./Network.ts";
 import type { Restored, TrainedNetwork, TrainerState } from "./Trainer.ts";
 

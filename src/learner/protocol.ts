@@ -2,7 +2,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { CreditedBatch, TokenBatch } from "../domain/Batch.ts";
 import type { Version } from "../domain/Episode.ts";
-import type { Checkpoint } from "../policy/model/checkpoint/HuggingFaceFolder.ts";
+import type { Checkpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
 import type { CloningReport } from "./Cloner.ts";
 import type { UpdateReport } from "./Learner.ts";
 import type { TrainerOptions } from "./Trainer.ts";

@@ -4,8 +4,8 @@
  */
 import { Effect } from "effect";
 import type { Version } from "../domain/Episode.ts";
+import { CheckpointError } from "../policy/checkpoint/CheckpointError.ts";
 import type { Qwen2Config } from "../policy/model/Architecture.ts";
-import { CheckpointError } from "../policy/model/checkpoint/CheckpointError.ts";
 import { CallError, serve } from "../policy/runtime/serve.ts";
 import { criticConfig } from "./Critic.ts";
 import { restoreTrainer, saveTrainer } from "./checkpoint.ts";

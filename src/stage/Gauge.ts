@@ -29,21 +29,6 @@ export interface StageSample {
   readonly queueMs: number;
 }
 
-export interface Gauge {
-  readonly enqueued: () => void;
-  /** A waiting caller gave up. */
-  readonly abandoned: () => void;
-  readonly begun: () => void;
-  /** Work is done; the item now waits for room downstream. */
-  readonly finished: () => void;
-  /** An item that was blocked goes on being worked on. */
-  readonly resumed: () => void;
-  /** The item left the stage and its slot is free. */
-  readonly delivered: () => void;
-  readonly resized: (concurrency: number) => void;
-  readonly sample: () => StageSample;
-}
-
 export interface GaugeOptions {
   readonly name: string;
   readonly kind: StageSample["kind"];
@@ -51,88 +36,109 @@ export interface GaugeOptions {
   readonly capacity: number;
 }
 
+/** A stage's levels and their integrals over time. */
+export class Gauge {
+  readonly #options: GaugeOptions;
+  readonly #clock: Clock.Clock;
+  readonly #start: bigint;
+  #slots: number;
+  #running = 0;
+  #blocked = 0;
+  #queue = 0;
+  #items = 0;
+  #last = 0;
+  #busyMs = 0;
+  #blockedMs = 0;
+  #starvedMs = 0;
+  #queueMs = 0;
+
+  constructor(options: GaugeOptions, clock: Clock.Clock) {
+    this.#options = options;
+    this.#clock = clock;
+    this.#start = clock.monotonicTimeNanosUnsafe();
+    this.#slots = options.concurrency;
+  }
+
+  enqueued(): void {
+    this.#advance();
+    this.#queue++;
+  }
+
+  /** A waiting caller gave up. */
+  abandoned(): void {
+    this.#advance();
+    this.#queue--;
+  }
+
+  /** A slot begins work on `items` of the queue: one, or a batch. */
+  begun(items = 1): void {
+    this.#advance();
+    this.#queue -= items;
+    this.#running++;
+  }
+
+  /** Work is done; the slot now waits for room downstream. */
+  finished(): void {
+    this.#advance();
+    this.#running--;
+    this.#blocked++;
+  }
+
+  /** An item that was blocked goes on being worked on. */
+  resumed(): void {
+    this.#advance();
+    this.#running++;
+    this.#blocked--;
+  }
+
+  /** A finished slot passed its `items` on and is free. */
+  delivered(items = 1): void {
+    this.#advance();
+    this.#blocked--;
+    this.#items += items;
+  }
+
+  resized(concurrency: number): void {
+    this.#advance();
+    this.#slots = concurrency;
+  }
+
+  sample(): StageSample {
+    this.#advance();
+    const { capacity, kind, name } = this.#options;
+    return {
+      name,
+      kind,
+      elapsedMs: this.#last,
+      concurrency: this.#slots,
+      capacity,
+      running: this.#running,
+      blocked: this.#blocked,
+      queue: this.#queue,
+      items: this.#items,
+      busyMs: this.#busyMs,
+      blockedMs: this.#blockedMs,
+      starvedMs: this.#starvedMs,
+      queueMs: this.#queueMs,
+    };
+  }
+
+  #advance(): void {
+    const now = Number(this.#clock.monotonicTimeNanosUnsafe() - this.#start) / 1e6;
+    const dt = now - this.#last;
+    if (dt <= 0) return;
+    this.#last = now;
+    this.#busyMs += this.#running * dt;
+    this.#blockedMs += this.#blocked * dt;
+    this.#queueMs += this.#queue * dt;
+    // Work that outlives a shrink runs above the concurrency: then no slot is starved.
+    this.#starvedMs += Math.max(0, this.#slots - this.#running - this.#blocked) * dt;
+  }
+}
+
 /** A gauge on the clock of the current fiber, started now. */
 export const make = (options: GaugeOptions): Effect.Effect<Gauge> =>
-  Effect.clockWith((clock) => Effect.sync(() => makeUnsafe(options, clock)));
-
-const makeUnsafe = ({ name, kind, capacity, concurrency }: GaugeOptions, clock: Clock.Clock): Gauge => {
-  const start = clock.monotonicTimeNanosUnsafe();
-  let slots = concurrency;
-  let running = 0;
-  let blocked = 0;
-  let queue = 0;
-  let items = 0;
-  let last = 0;
-  let busyMs = 0;
-  let blockedMs = 0;
-  let starvedMs = 0;
-  let queueMs = 0;
-
-  const advance = (): void => {
-    const now = Number(clock.monotonicTimeNanosUnsafe() - start) / 1e6;
-    const dt = now - last;
-    if (dt <= 0) return;
-    last = now;
-    busyMs += running * dt;
-    blockedMs += blocked * dt;
-    queueMs += queue * dt;
-    // Work that outlives a shrink runs above the concurrency: then no slot is starved.
-    starvedMs += Math.max(0, slots - running - blocked) * dt;
-  };
-
-  return {
-    enqueued: () => {
-      advance();
-      queue++;
-    },
-    abandoned: () => {
-      advance();
-      queue--;
-    },
-    begun: () => {
-      advance();
-      queue--;
-      running++;
-    },
-    finished: () => {
-      advance();
-      running--;
-      blocked++;
-    },
-    resumed: () => {
-      advance();
-      running++;
-      blocked--;
-    },
-    delivered: () => {
-      advance();
-      blocked--;
-      items++;
-    },
-    resized: (concurrency) => {
-      advance();
-      slots = concurrency;
-    },
-    sample: () => {
-      advance();
-      return {
-        name,
-        kind,
-        elapsedMs: last,
-        concurrency: slots,
-        capacity,
-        running,
-        blocked,
-        queue,
-        items,
-        busyMs,
-        blockedMs,
-        starvedMs,
-        queueMs,
-      };
-    },
-  };
-};
+  Effect.clockWith((clock) => Effect.sync(() => new Gauge(options, clock)));
 
 /** How a stage's slot-time divides; sums to 1 over any interval of positive length. */
 export interface Shares {

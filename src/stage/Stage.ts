@@ -122,7 +122,7 @@ const make = <In, Result, Out, E, R>(
       name,
       inlet: inbox,
       runInto,
-      sample: gauge.sample,
+      sample: () => gauge.sample(),
       concurrency: () => concurrency,
       setConcurrency: (next) =>
         Effect.suspend(() => {
@@ -160,7 +160,7 @@ export const service = <Request, Response, E, R>(
       gauge.delivered();
       slots.release();
     });
-    const abandon = Effect.sync(gauge.abandoned);
+    const abandon = Effect.sync(() => gauge.abandoned());
     const call = (request: Request): Effect.Effect<Response, E, R> =>
       Effect.uninterruptibleMask((restore) => {
         gauge.enqueued();
@@ -175,7 +175,7 @@ export const service = <Request, Response, E, R>(
     return {
       name,
       call,
-      sample: gauge.sample,
+      sample: () => gauge.sample(),
       concurrency: slots.limit,
       setConcurrency: (next) =>
         Effect.sync(() => {

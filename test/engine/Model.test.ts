@@ -5,7 +5,7 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import { stream } from "../../src/domain/Random.ts";
 import * as Model from "../../src/engine/Model.ts";
-import { writeCheckpoint } from "../../src/policy/model/checkpoint/HuggingFaceFolder.ts";
+import { writeCheckpoint } from "../../src/policy/checkpoint/HuggingFaceFolder.ts";
 import { configOf, temporaryFolder } from "./fakes.ts";
 
 const sizes = { hidden_size: 8, intermediate_size: 8, layers: 1, heads: 1, kv_heads: 1, max_positions: 640 };

@@ -9,7 +9,7 @@ import { RunConfig } from "../../src/config/RunConfig.ts";
 import { merge, type Tree } from "../../src/config/Tree.ts";
 import { stream } from "../../src/domain/Random.ts";
 import * as Model from "../../src/engine/Model.ts";
-import { writeCheckpoint } from "../../src/policy/model/checkpoint/HuggingFaceFolder.ts";
+import { writeCheckpoint } from "../../src/policy/checkpoint/HuggingFaceFolder.ts";
 import { presets } from "../env/presets.ts";
 
 export const architecture = {

@@ -17,8 +17,9 @@ import {
 } from "../BoundEnvironment.ts";
 import { Environments, type StepFailure, type StepResult, type View } from "../Environments.ts";
 import { prepareAll } from "../prepare.ts";
+import { type Answer, type Request, tagOf } from "../Request.ts";
 import * as Waiting from "../waiting/Waiting.ts";
-import { type Answer, answer, type Request, tagOf } from "./Answer.ts";
+import { answer } from "./answer.ts";
 import * as Batcher from "./Batcher.ts";
 import * as Threads from "./Threads.ts";
 

@@ -8,8 +8,8 @@
 import { Effect, Fiber, Option, Schema, type Scope } from "effect";
 import { Piscina } from "piscina";
 import { EnvironmentError } from "../../domain/Errors.ts";
+import { type Answer, type Request, stepFailure } from "../Request.ts";
 import type { PresetFrame } from "../registry.ts";
-import { type Answer, type Request, stepFailure } from "./Answer.ts";
 import type { Batch, Setup } from "./worker.ts";
 
 export interface ThreadsOptions {

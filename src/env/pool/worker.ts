@@ -6,8 +6,9 @@
 import { workerData } from "node:worker_threads";
 import type { BoundEnvironment } from "../BoundEnvironment.ts";
 import { prepare } from "../prepare.ts";
+import type { Answer, Request } from "../Request.ts";
 import type { decodePreset, loadRegistry, PresetFrame } from "../registry.ts";
-import { type Answer, answer, type Request } from "./Answer.ts";
+import { answer } from "./answer.ts";
 
 export interface Setup {
   /** URL of a module that exports `loadRegistry` and `decodePreset`. */

@@ -12,8 +12,8 @@ import * as Stage from "../../stage/Stage.ts";
 import type { BoundAsyncEnvironment } from "../BoundEnvironment.ts";
 import type { ResetRequest, StepFailure, StepRequest } from "../Environments.ts";
 import * as Progress from "../Progress.ts";
-import { type Answer, type Request, stepFailure, tagOf } from "../pool/Answer.ts";
 import { prepareAll, sentenceOf } from "../prepare.ts";
+import { type Answer, type Request, stepFailure, tagOf } from "../Request.ts";
 import { ask } from "./ask.ts";
 
 export interface Waiting {

@@ -5,8 +5,8 @@
  */
 import { Effect, Option } from "effect";
 import type { StepFailure } from "../Environments.ts";
-import { stepFailure } from "../pool/Answer.ts";
 import { sentenceOf } from "../prepare.ts";
+import { stepFailure } from "../Request.ts";
 
 export const ask = <A>(
   question: (signal: AbortSignal) => Promise<A>,

@@ -5,7 +5,7 @@
  * the user or an environment can never close a turn or open another.
  */
 import { Effect } from "effect";
-import { type CheckpointError, checkpointError } from "../model/checkpoint/CheckpointError.ts";
+import { type CheckpointError, checkpointError } from "../checkpoint/CheckpointError.ts";
 import type { ChatStyle, TextPart, Tokenizer } from "./Tokenizer.ts";
 
 export interface ChatTemplate {

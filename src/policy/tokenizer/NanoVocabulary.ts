@@ -7,8 +7,9 @@
  * pre-tokenizer is the list as one regular expression. Ids are given in the order of the lists: appending to the last one keeps all
  * others.
  */
+
+import type { TokenizerFiles } from "../checkpoint/TokenizerFiles.ts";
 import { characterOfByte } from "./ByteDecoder.ts";
-import type { TokenizerFiles } from "./TokenizerFiles.ts";
 
 const listed = (text: string): readonly string[] => text.trim().split(/\s+/);
 

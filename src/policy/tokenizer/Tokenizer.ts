@@ -4,9 +4,9 @@
  */
 import { Tokenizer as Library } from "@huggingface/tokenizers";
 import { Effect } from "effect";
-import { type CheckpointError, checkpointError } from "../model/checkpoint/CheckpointError.ts";
+import { type CheckpointError, checkpointError } from "../checkpoint/CheckpointError.ts";
+import { isJsonObject, type JsonObject, read, type TokenizerFiles } from "../checkpoint/TokenizerFiles.ts";
 import * as ByteDecoder from "./ByteDecoder.ts";
-import { isJsonObject, type JsonObject, read, type TokenizerFiles } from "./TokenizerFiles.ts";
 
 /** How turns are written: ChatML as Qwen2 has it, or the nano model's one-token role markers. */
 export const chatStyles = ["chatml", "compact"] as const;

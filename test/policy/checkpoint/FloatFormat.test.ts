@@ -6,7 +6,7 @@ import {
   type FloatFormat,
   firstOverflow,
   round,
-} from "../../../src/policy/model/checkpoint/FloatFormat.ts";
+} from "../../../src/policy/checkpoint/FloatFormat.ts";
 
 const decode = (format: FloatFormat, bytes: Uint8Array): Float32Array => {
   const values = new Float32Array(bytes.byteLength / (format === "F32" ? 4 : 2));

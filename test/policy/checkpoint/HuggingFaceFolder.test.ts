@@ -5,12 +5,12 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { replaceFolder } from "../../../src/files/AtomicWrite.ts";
+import { checkpointError } from "../../../src/policy/checkpoint/CheckpointError.ts";
+import { round } from "../../../src/policy/checkpoint/FloatFormat.ts";
+import { readCheckpoint, writeCheckpoint } from "../../../src/policy/checkpoint/HuggingFaceFolder.ts";
+import { readParameters, writeParameters } from "../../../src/policy/checkpoint/ParameterFile.ts";
+import * as Safetensors from "../../../src/policy/checkpoint/Safetensors.ts";
 import { criticParameters, parameters as specsOf } from "../../../src/policy/model/Architecture.ts";
-import { checkpointError } from "../../../src/policy/model/checkpoint/CheckpointError.ts";
-import { round } from "../../../src/policy/model/checkpoint/FloatFormat.ts";
-import { readCheckpoint, writeCheckpoint } from "../../../src/policy/model/checkpoint/HuggingFaceFolder.ts";
-import { readParameters, writeParameters } from "../../../src/policy/model/checkpoint/ParameterFile.ts";
-import * as Safetensors from "../../../src/policy/model/checkpoint/Safetensors.ts";
 import { parametersOf, tensorOf } from "../../../src/policy/model/Parameters.ts";
 import golden from "../../fixtures/tiny-qwen2/golden.json" with { type: "json" };
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, assert, beforeAll, describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import * as fc from "fast-check";
-import { round } from "../../../src/policy/model/checkpoint/FloatFormat.ts";
-import * as Safetensors from "../../../src/policy/model/checkpoint/Safetensors.ts";
+import { round } from "../../../src/policy/checkpoint/FloatFormat.ts";
+import * as Safetensors from "../../../src/policy/checkpoint/Safetensors.ts";
 
 let folder: string;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { Effect } from "effect";
 import { beforeAll, describe, expect, it } from "vitest";
+import { readModelConfig } from "../../../src/policy/checkpoint/HuggingFaceFolder.ts";
+import { readParameters } from "../../../src/policy/checkpoint/ParameterFile.ts";
 import { parameters, type Qwen2Config } from "../../../src/policy/model/Architecture.ts";
-import { readModelConfig } from "../../../src/policy/model/checkpoint/HuggingFaceFolder.ts";
-import { readParameters } from "../../../src/policy/model/checkpoint/ParameterFile.ts";
 import type { Parameters } from "../../../src/policy/model/Parameters.ts";
 import { logits, trunk, weightInputs } from "../../../src/policy/model/Qwen2.ts";
 import { policyForward, targetInputs } from "../../../src/policy/model/Score.ts";

@@ -6,7 +6,7 @@
 
 import { type FileHandle, open } from "node:fs/promises";
 import { Effect } from "effect";
-import { replaceFile } from "../../../files/AtomicWrite.ts";
+import { replaceFile } from "../../files/AtomicWrite.ts";
 import { CheckpointError, checkpointError, fromUnknown, ofFile } from "./CheckpointError.ts";
 import {
   bytesPerValue,

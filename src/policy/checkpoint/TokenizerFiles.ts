@@ -7,7 +7,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Effect } from "effect";
 import { replaceText } from "../../files/AtomicWrite.ts";
-import { CheckpointError, checkpointError, fromUnknown, ofFile } from "../model/checkpoint/CheckpointError.ts";
+import { CheckpointError, checkpointError, fromUnknown, ofFile } from "./CheckpointError.ts";
 
 export type JsonObject = { readonly [key: string]: unknown };
 

@@ -6,19 +6,19 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { Effect } from "effect";
-import { replaceText } from "../../../files/AtomicWrite.ts";
+import { replaceText } from "../../files/AtomicWrite.ts";
+import { parameters as specsOf } from "../model/Architecture.ts";
+import type { Parameters } from "../model/Parameters.ts";
+import { type CheckpointError, checkpointError, ofFile } from "./CheckpointError.ts";
+import type { FloatFormat } from "./FloatFormat.ts";
+import { decodeConfig, decodeEos, encodeConfig, encodeGenerationConfig, type ModelConfig } from "./ModelConfig.ts";
+import { readParameters, writeParameters } from "./ParameterFile.ts";
 import {
   readJsonObject,
   read as readTokenizerFiles,
   type TokenizerFiles,
   write as writeTokenizerFiles,
-} from "../../tokenizer/TokenizerFiles.ts";
-import { parameters as specsOf } from "../Architecture.ts";
-import type { Parameters } from "../Parameters.ts";
-import { type CheckpointError, checkpointError, ofFile } from "./CheckpointError.ts";
-import type { FloatFormat } from "./FloatFormat.ts";
-import { decodeConfig, decodeEos, encodeConfig, encodeGenerationConfig, type ModelConfig } from "./ModelConfig.ts";
-import { readParameters, writeParameters } from "./ParameterFile.ts";
+} from "./TokenizerFiles.ts";
 
 export interface Checkpoint extends ModelConfig {
   readonly parameters: Parameters;

@@ -3,8 +3,8 @@
  * Invariant: a file that reads has every named tensor in its shape and no other; the values land in one flat buffer.
  */
 import { Effect } from "effect";
-import { type ParameterSpec, parameterCount } from "../Architecture.ts";
-import { type Parameters, parametersOf } from "../Parameters.ts";
+import { type ParameterSpec, parameterCount } from "../model/Architecture.ts";
+import { type Parameters, parametersOf } from "../model/Parameters.ts";
 import { type CheckpointError, checkpointError } from "./CheckpointError.ts";
 import type { FloatFormat } from "./FloatFormat.ts";
 import {

@@ -3,7 +3,7 @@
  * and what is supported instead. Files are the user's, so pipelines report it as bad input.
  */
 import { Schema } from "effect";
-import { FileError } from "../../../files/FileError.ts";
+import { FileError } from "../../files/FileError.ts";
 
 export const reasons = [
   "missing_file",

@@ -3,7 +3,7 @@
  * tied embeddings, full attention and plain rotary positions; anything else is refused by name.
  */
 import { Effect, Schema } from "effect";
-import type { Qwen2Config } from "../Architecture.ts";
+import type { Qwen2Config } from "../model/Architecture.ts";
 import { type CheckpointError, checkpointError } from "./CheckpointError.ts";
 import type { FloatFormat } from "./FloatFormat.ts";
 

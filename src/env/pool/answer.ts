@@ -1,28 +1,13 @@
 /**
- * What one request comes to, wherever it runs: a pure function of the bound environments and the request, shared by the threads and the
- * inline variant. Everything that enters and leaves is structured-cloneable. Invariant: an environment that throws is an answer
- * (`step_error`), and spoils nobody else's.
+ * Answers one request by a pure environment, in a thread or inline. Invariant: an environment that throws is an answer (`step_error`)
+ * and affects no other request.
  */
 import { stream } from "../../domain/Random.ts";
 import type { BoundEnvironment } from "../BoundEnvironment.ts";
-import type { ResetRequest, StepFailure, StepRequest, StepResult, View } from "../Environments.ts";
+import type { StepRequest, StepResult } from "../Environments.ts";
 import * as Progress from "../Progress.ts";
 import { sentenceOf } from "../prepare.ts";
-
-export type Request =
-  | { readonly _tag: "Reset"; readonly reset: ResetRequest }
-  | { readonly _tag: "Step"; readonly step: StepRequest };
-
-export type Answer =
-  | { readonly _tag: "View"; readonly view: View }
-  | { readonly _tag: "Stepped"; readonly result: StepResult }
-  | StepFailure;
-
-export const stepFailure = (reason: StepFailure["reason"], message: string): StepFailure => ({
-  _tag: "StepFailure",
-  reason,
-  message,
-});
+import { type Answer, type Request, stepFailure, tagOf } from "../Request.ts";
 
 const step = (environment: BoundEnvironment, request: StepRequest): StepResult => {
   let progress = Progress.begin(request);
@@ -33,8 +18,6 @@ const step = (environment: BoundEnvironment, request: StepRequest): StepResult =
     progress = Progress.after(progress, transition);
   }
 };
-
-export const tagOf = (request: Request): string => (request._tag === "Reset" ? request.reset.tag : request.step.tag);
 
 /** Answers one request; `environments` holds every tag. */
 export const answer = (environments: ReadonlyMap<string, BoundEnvironment>, request: Request): Answer => {

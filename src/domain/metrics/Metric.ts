@@ -1,0 +1,101 @@
+/**
+ * What a metric is: a name with its unit, meaning and kind, and the values of one step by such names. A name is branded, so that emitters
+ * and readers can only use entries of the catalogue. What was not measured is absent, never 0.
+ */
+import { Brand } from "effect";
+
+export type MetricName = string & Brand.Brand<"MetricName">;
+const nameOf = Brand.nominal<MetricName>();
+
+/**
+ * How values of one metric combine over steps: `mean`, `max` and `min` are statistics within a step; a `share` is a mean between 0 and 1; a
+ * `counter` counts within the step; a `total` counts since the run began; a `level` is a state at the end of the step.
+ */
+export type Kind = "mean" | "max" | "min" | "share" | "counter" | "total" | "level";
+
+export type Unit =
+  | "1"
+  | "share"
+  | "reward"
+  | "nats"
+  | "tokens"
+  | "tokens/s"
+  | "turns"
+  | "actions"
+  | "groups"
+  | "episodes"
+  | "windows"
+  | "items"
+  | "slots"
+  | "versions"
+  | "s"
+  | "ms";
+
+export interface About {
+  readonly unit: Unit;
+  readonly kind: Kind;
+  /** One sentence for people. */
+  readonly meaning: string;
+}
+
+export interface Metric extends About {
+  readonly name: MetricName;
+}
+
+/** Names between braces in a template: `stage/{stage}/busy` has `stage`. */
+export type ParametersOf<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParametersOf<Rest>
+  : never;
+
+/** Metrics that differ in a part of their name. */
+export interface Family<Template extends string = string> extends About {
+  readonly template: Template;
+  readonly of: (parameters: Readonly<Record<ParametersOf<Template>, string>>) => Metric;
+}
+
+export const metric = (name: string, kind: Kind, unit: Unit, meaning: string): Metric => ({
+  name: nameOf(name),
+  kind,
+  unit,
+  meaning,
+});
+
+/** The metrics of a template, one for each choice of its parameters. */
+export const family = <const Template extends string>(
+  template: Template,
+  kind: Kind,
+  unit: Unit,
+  meaning: string,
+): Family<Template> => ({
+  template,
+  kind,
+  unit,
+  meaning,
+  of: (parameters) => {
+    const values: Readonly<Record<string, string>> = parameters;
+    return metric(
+      template.replace(/\{(\w+)\}/g, (_, key: string) => values[key] ?? ""),
+      kind,
+      unit,
+      meaning,
+    );
+  },
+});
+
+/** Values of one step (or of one part of it) by name, in the order they are shown in. Structured-cloneable. */
+export type Metrics = ReadonlyMap<MetricName, number>;
+
+export const none: Metrics = new Map();
+
+/** The values that were measured: entries without one are left out. */
+export const measured = (...entries: readonly (readonly [Metric, number | undefined])[]): Metrics =>
+  new Map(entries.flatMap(([{ name }, value]) => (value === undefined ? [] : [[name, value]])));
+
+/** All values of the parts; of a metric that several have, the last one's. */
+export const together = (...parts: readonly Metrics[]): Metrics => new Map(parts.flatMap((part) => [...part]));
+
+/** Undefined where the metric was not measured. */
+export const valueOf = (metrics: Metrics, { name }: Metric): number | undefined => metrics.get(name);
+
+/** Flat keys to values, as a line of `metrics.jsonl` has them. */
+export const toRecord = (metrics: Metrics): Readonly<Record<string, number>> => Object.fromEntries(metrics);
