@@ -1,6 +1,6 @@
 /**
- * What a metric is: a name with its unit, meaning and kind, and the values of one step by such names. A name is branded, so that emitters
- * and readers can only use entries of the catalogue. What was not measured is absent, never 0.
+ * What a metric is: a name with its unit, kind and meaning, and families of metrics that differ in a part of their name. Names are
+ * branded, so that emitters and readers can only use entries of the catalogue.
  */
 import { Brand } from "effect";
 
@@ -81,21 +81,3 @@ export const family = <const Template extends string>(
     );
   },
 });
-
-/** Values of one step (or of one part of it) by name, in the order they are shown in. Structured-cloneable. */
-export type Metrics = ReadonlyMap<MetricName, number>;
-
-export const none: Metrics = new Map();
-
-/** The values that were measured: entries without one are left out. */
-export const measured = (...entries: readonly (readonly [Metric, number | undefined])[]): Metrics =>
-  new Map(entries.flatMap(([{ name }, value]) => (value === undefined ? [] : [[name, value]])));
-
-/** All values of the parts; of a metric that several have, the last one's. */
-export const together = (...parts: readonly Metrics[]): Metrics => new Map(parts.flatMap((part) => [...part]));
-
-/** Undefined where the metric was not measured. */
-export const valueOf = (metrics: Metrics, { name }: Metric): number | undefined => metrics.get(name);
-
-/** Flat keys to values, as a line of `metrics.jsonl` has them. */
-export const toRecord = (metrics: Metrics): Readonly<Record<string, number>> => Object.fromEntries(metrics);

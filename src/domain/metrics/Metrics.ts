@@ -1,0 +1,20 @@
+/**
+ * Values of one step, or of a part of it, by metrics of the catalogue. What was not measured is absent, never 0.
+ */
+import type { Metric, MetricName } from "./Metric.ts";
+
+/** In the order they are shown in. Structured-cloneable. */
+export type Metrics = ReadonlyMap<MetricName, number>;
+
+/** The values that were measured: entries without one are left out. */
+export const measured = (...entries: readonly (readonly [Metric, number | undefined])[]): Metrics =>
+  new Map(entries.flatMap(([{ name }, value]) => (value === undefined ? [] : [[name, value]])));
+
+/** All values of the parts; of a metric that several have, the last one's. */
+export const together = (...parts: readonly Metrics[]): Metrics => new Map(parts.flatMap((part) => [...part]));
+
+/** The value of `metric`; undefined where the metric was not measured. */
+export const valueIn = (metrics: Metrics, { name }: Metric): number | undefined => metrics.get(name);
+
+/** Flat keys to values, as a line of `metrics.jsonl` has them. */
+export const toRecord = (metrics: Metrics): Readonly<Record<string, number>> => Object.fromEntries(metrics);
