@@ -70,11 +70,8 @@ const runCommand = Effect.fnUntraced(function* ({ command, debug }: Invocation) 
       return yield* runPipeline(command, debug);
     case "Envs": {
       const { envs } = yield* Effect.promise(() => import("./envs.ts"));
-      const { loadRegistry } = yield* Effect.promise(() => import("../src/env/registry.ts"));
       const config = yield* load(command.configName, command.overrides, configDir);
-      const named = Object.values(config.custom_envs).map(({ env_type }) => env_type);
-      const registry = yield* Effect.promise(() => loadRegistry(named));
-      return yield* print(yield* envs(config, registry, process.stdout.columns ?? 120));
+      return yield* print(yield* envs(config, process.stdout.columns ?? 120));
     }
     case "Trace": {
       const { trace } = yield* Effect.promise(() => import("./trace.ts"));

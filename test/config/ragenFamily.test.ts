@@ -11,6 +11,7 @@ import * as Model from "../../src/engine/Model.ts";
 import { decodePreset } from "../../src/env/registry.ts";
 import * as Rollout from "../../src/rollout/Rollout.ts";
 import { fromPreset } from "../../src/rollout/Task.ts";
+import { registry } from "../env/presets.ts";
 
 const configDir = new URL("../../config", import.meta.url).pathname;
 
@@ -79,7 +80,7 @@ describe("every run file", () => {
   it.each([...Object.keys(family), ...named])("%s binds the presets it plays", (name) => {
     const { custom_envs, es_manager } = configOf(name);
     const tags = [...es_manager.train.tags, ...es_manager.val.tags];
-    expect(tags.filter((tag) => Result.isFailure(decodePreset(tag, custom_envs[tag]!)))).toEqual([]);
+    expect(tags.filter((tag) => Result.isFailure(decodePreset(tag, custom_envs[tag]!, registry)))).toEqual([]);
   });
 });
 
@@ -91,7 +92,7 @@ describe.each(cloned)("%s", (name) => {
     const config = configOf(name);
     const [source] = config.sft.sources;
     const { tag } = source!;
-    const environment = Result.getOrThrow(decodePreset(tag, config.custom_envs[tag]!));
+    const environment = Result.getOrThrow(decodePreset(tag, config.custom_envs[tag]!, registry));
     if (environment.asynchronous) return expect.unreachable();
     const task = fromPreset(tag, config.custom_envs[tag]!, environment);
     const rollout = Rollout.make(config, [task], nano.chat, nano.tokenizer);

@@ -4,7 +4,10 @@ import { Result, Schema } from "effect";
 import { parse } from "yaml";
 import { PresetSection } from "../../src/config/RunConfig.ts";
 import type { AnyEnvironment, BoundAsyncEnvironment, BoundEnvironment } from "../../src/env/BoundEnvironment.ts";
-import { decodePreset } from "../../src/env/registry.ts";
+import { decodePreset, environmentTypes, loadRegistry } from "../../src/env/registry.ts";
+
+/** Every environment of this package, loaded. */
+export const registry = await loadRegistry(environmentTypes);
 
 const EnvironmentFile = Schema.Struct({ custom_envs: Schema.Record(Schema.String, PresetSection) });
 
@@ -28,7 +31,7 @@ export const elsewhere: ReadonlySet<string> = new Set([
 /** The environment of a tag, of either kind, with some keys of `env_config` replaced. */
 export const anyPreset = (tag: string, overrides: Readonly<Record<string, unknown>> = {}): AnyEnvironment => {
   const { env_config, ...rest } = presets[tag]!;
-  return Result.getOrThrow(decodePreset(tag, { ...rest, env_config: { ...env_config, ...overrides } }));
+  return Result.getOrThrow(decodePreset(tag, { ...rest, env_config: { ...env_config, ...overrides } }, registry));
 };
 
 /** A pure environment. */

@@ -209,8 +209,9 @@ describe("the real registry", () => {
           noise: { seed: 0, purpose: "noise", counters: [0, 0, 1] },
         });
       });
-      const { decodePreset } = yield* Effect.promise(() => import("../../../src/env/registry.ts"));
-      const bound = decodePreset("Frozen", presets.Frozen);
+      const { decodePreset, loadRegistry } = yield* Effect.promise(() => import("../../../src/env/registry.ts"));
+      const registry = yield* Effect.promise(() => loadRegistry(["frozen_lake"]));
+      const bound = decodePreset("Frozen", presets.Frozen, registry);
       if (bound._tag === "Failure" || bound.success.asynchronous) return expect.unreachable();
       const here = yield* Effect.provide(play, layerInline(new Map([["Frozen", bound.success]])));
       const there = yield* Effect.provide(play, layerThreads({ ...rest, timeoutMs: 5000, presets }));
