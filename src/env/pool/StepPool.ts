@@ -6,7 +6,7 @@
  */
 import { Context, Effect, Layer } from "effect";
 import { EnvironmentError } from "../../domain/Errors.ts";
-import type { StageSample } from "../../stage/Gauge.ts";
+import * as Gauge from "../../stage/Gauge.ts";
 import type { Dial } from "../../stage/Stage.ts";
 import {
   type AnyEnvironment,
@@ -47,7 +47,7 @@ export interface StepPoolOptions extends Omit<Threads.ThreadsOptions, "registry"
 interface Players {
   readonly knows: (tag: string) => boolean;
   readonly call: (request: Request) => Effect.Effect<Answer>;
-  readonly sample: () => StageSample;
+  readonly sample: () => Gauge.StageSample;
   readonly concurrency: () => number;
   readonly setConcurrency: (concurrency: number) => void;
   readonly lost: () => number;
@@ -74,27 +74,19 @@ const inThreads = Effect.fnUntraced(function* (options: StepPoolOptions) {
 
 const inline = Effect.fnUntraced(function* (environments: ReadonlyMap<string, BoundEnvironment>) {
   yield* prepareAll(environments);
-  const clock = yield* Effect.clockWith(Effect.succeed);
-  const elapsed = (since: bigint): number => Number(clock.monotonicTimeNanosUnsafe() - since) / 1e6;
-  const start = clock.monotonicTimeNanosUnsafe();
-  let items = 0;
-  let busyMs = 0;
+  const gauge = yield* Gauge.make({ name: "step", kind: "service", concurrency: 1, capacity: 0 });
   const players: Players = {
     knows: (tag) => environments.has(tag),
     call: (request) =>
       Effect.sync(() => {
-        const begun = clock.monotonicTimeNanosUnsafe();
+        gauge.enqueued();
+        gauge.begun();
         const answered = answer(environments, request);
-        busyMs += elapsed(begun);
-        items++;
+        gauge.finished();
+        gauge.delivered();
         return answered;
       }),
-    sample: () => {
-      const elapsedMs = elapsed(start);
-      const level = { concurrency: 1, capacity: 0, running: 0, blocked: 0, queue: 0 };
-      const idle = { blockedMs: 0, queueMs: 0, starvedMs: elapsedMs - busyMs };
-      return { name: "step", kind: "service", elapsedMs, items, busyMs, ...level, ...idle };
-    },
+    sample: () => gauge.sample(),
     concurrency: () => 1,
     setConcurrency: () => undefined,
     lost: () => 0,
@@ -103,7 +95,7 @@ const inline = Effect.fnUntraced(function* (environments: ReadonlyMap<string, Bo
 });
 
 /** Samples of the parts of one stage as one: levels and integrals add up. */
-const together = (samples: readonly StageSample[]): StageSample =>
+const together = (samples: readonly Gauge.StageSample[]): Gauge.StageSample =>
   samples.reduce((a, b) => ({
     name: a.name,
     kind: a.kind,
