@@ -12,7 +12,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   env: ["config", "domain", "files", "stage"],
   environments: ["config", "domain", "env", "openenv", "sandbox"],
   openenv: ["config", "domain", "env"],
-  sandbox: ["config", "domain", "env"],
+  sandbox: [],
   policy: ["config", "domain", "files", "stage", "tensor"],
   rollout: ["config", "domain", "stage", "env", "policy"],
   scoring: ["config", "domain"],

@@ -12,8 +12,8 @@ import { byNearest } from "../../config/nearest.ts";
 import type { AsyncEnvironment } from "../AsyncEnvironment.ts";
 import type { Environment } from "../Environment.ts";
 import { checked, checkedWaiting } from "./checked.ts";
-import { complaint } from "./complaint.ts";
 import { type Members, shortcomings } from "./members.ts";
+import { describeError } from "./moduleError.ts";
 import { makeKnown } from "./packageNames.ts";
 
 export type AnyModule = Environment<unknown, unknown> | AsyncEnvironment<unknown, unknown>;
@@ -75,6 +75,6 @@ export const load = async (path: string, timeoutMs = loadMs): Promise<Result.Res
       waits(made) ? checkedWaiting(path, made) : checked(path, made),
     );
   } catch (cause) {
-    return Result.fail(`the module cannot be loaded: ${complaint(path, cause)}`);
+    return Result.fail(`the module cannot be loaded: ${describeError(path, cause)}`);
   }
 };

@@ -8,8 +8,8 @@ import type { AsyncEnvironment } from "../AsyncEnvironment.ts";
 import type { Environment } from "../Environment.ts";
 import { IllegalAction } from "../IllegalAction.ts";
 import { NoInstance } from "../NoInstance.ts";
-import { complaint } from "./complaint.ts";
 import { carried, flaws } from "./members.ts";
+import { describeError } from "./moduleError.ts";
 
 type Pure = Environment<unknown, unknown>;
 type Waiting = AsyncEnvironment<unknown, unknown>;
@@ -41,7 +41,7 @@ const guardOf = (path: string) => {
   const fault = (what: string, cause: unknown): unknown =>
     cause instanceof IllegalAction || cause instanceof NoInstance
       ? cause
-      : new Error(`${what} of ${path} failed: ${complaint(path, cause)}`, { cause });
+      : new Error(`${what} of ${path} failed: ${describeError(path, cause)}`, { cause });
   const held = <A>(what: string, value: A, check: Check): A => {
     const wrong = check(value);
     if (wrong !== undefined) throw new Error(`${what} of ${path} ${wrong}`);

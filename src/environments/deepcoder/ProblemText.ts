@@ -1,10 +1,10 @@
 /**
- * What is shown of a task: the problem, the form of the answer in the configured language, examples from its first tests, and after the
+ * The texts of an episode: the problem, the form of the answer in the configured language, examples from the first tests, and after the
  * answer how many tests pass. Pure.
  */
+import { solved, type Test, type Verdict } from "../../sandbox/Verdict.ts";
 import type { DeepCoderConfig } from "./DeepCoderConfig.ts";
-import type { Task, Test } from "./Task.ts";
-import { solved, type Verdict } from "./Verdict.ts";
+import type { Task } from "./Task.ts";
 
 type Language = DeepCoderConfig["language"];
 

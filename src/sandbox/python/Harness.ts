@@ -94,10 +94,10 @@ export const ask = (setting: Setting, job: Job, prove: boolean): Effect.Effect<A
       mostBytes: (mostEscaped * limits.outputBytes + lineOverhead) * (job.inputs.length + 1),
       mostMs: startMs,
     };
-    const { complaint, late } = yield* Child.run(command, listen);
+    const { late, stderr } = yield* Child.run(command, listen);
     if (trouble !== null && outcomes.length === 0) return yield* refuse(`the sandbox failed: ${trouble}`);
     if (!ready) {
-      const why = complaint.trim().split("\n").at(-1) || (late ? `no answer within ${startMs} ms` : "it ended at once");
+      const why = stderr.trim().split("\n").at(-1) || (late ? `no answer within ${startMs} ms` : "it ended at once");
       return yield* refuse(`the sandbox does not start: ${why}`);
     }
     return { outcomes, uncompilable, late };

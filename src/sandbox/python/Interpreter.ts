@@ -46,7 +46,7 @@ const refuse = (message: string): SandboxError => new SandboxError({ message });
 export const find = (python: string): Effect.Effect<Interpreter, SandboxError> =>
   Effect.gen(function* () {
     const lines: string[] = [];
-    const { complaint, status } = yield* Child.run(
+    const { status, stderr } = yield* Child.run(
       {
         program: python,
         args: ["-I", "-S", "-W", "ignore", script],
@@ -60,7 +60,7 @@ export const find = (python: string): Effect.Effect<Interpreter, SandboxError> =
     );
     const facts = Schema.decodeUnknownResult(Facts)(lines[0]);
     if (status !== 0 || Result.isFailure(facts)) {
-      const why = complaint.trim().split("\n").at(-1);
+      const why = stderr.trim().split("\n").at(-1);
       return yield* refuse(
         `${python} does not run (${why}); install python3, or name an interpreter in env_config.python`,
       );

@@ -84,7 +84,7 @@ export const open = (
     );
     if (present.status !== 0) {
       return yield* refuse(
-        `${bubblewrap} does not run (${present.complaint.trim()}); install bubblewrap (apt-get install bubblewrap), or set env_config.language to javascript`,
+        `${bubblewrap} does not run (${present.stderr.trim()}); install bubblewrap (apt-get install bubblewrap), or set env_config.language to javascript`,
       );
     }
     const interpreter = yield* Interpreter.find(python);

@@ -1,7 +1,7 @@
 /** What is shown of a task and of a verdict. */
 import { describe, expect, it } from "vitest";
 import { problemText, rules, shortText, verdictText } from "../../../src/environments/deepcoder/ProblemText.ts";
-import type { Verdict } from "../../../src/environments/deepcoder/Verdict.ts";
+import type { Verdict } from "../../../src/sandbox/Verdict.ts";
 import { configured, doubling, echoing } from "./configured.ts";
 
 const python = configured();
