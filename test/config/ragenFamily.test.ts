@@ -35,7 +35,7 @@ const family: Readonly<Record<string, readonly [string, number | null, number, n
   _5_metamathqa: ["MetamathQA", 5, 2, 3600, 400],
   _6_webshop: ["WebShop", 9, 1, 15000, 400],
   webshop_full: ["WebShopFull", 15, 1, 15000, 400],
-  _7_lean: ["Lean", 15, 4, 8096, 400],
+  _7_lean: ["Lean", 15, 4, 8096, 512],
   _8_sudoku: ["SimpleSudoku", 5, 2, null, null],
   _9_2048: ["game_2048", null, 1, null, null],
   _9_search: ["SearchQA", 5, 1, 5000, 400],

@@ -14,7 +14,7 @@ import type { Environment } from "../Environment.ts";
 import { checked, checkedWaiting } from "./checked.ts";
 import { type Members, shortcomings } from "./members.ts";
 import { describeError } from "./moduleError.ts";
-import { makeKnown } from "./packageNames.ts";
+import { registerPackageNames } from "./packageNames.ts";
 
 export type AnyModule = Environment<unknown, unknown> | AsyncEnvironment<unknown, unknown>;
 
@@ -69,7 +69,7 @@ const exportsOf = async (path: string, timeoutMs: number): Promise<Readonly<Reco
 /** Loads a module in this thread; one that was loaded before is not loaded again. */
 export const load = async (path: string, timeoutMs = loadMs): Promise<Result.Result<AnyModule, string>> => {
   if (!isFile(path)) return Result.fail(noSuchFile(path));
-  makeKnown();
+  registerPackageNames();
   try {
     return Result.map(environmentOf(await exportsOf(path, timeoutMs)), (made) =>
       waits(made) ? checkedWaiting(path, made) : checked(path, made),
