@@ -58,10 +58,10 @@ const parsed = (value: unknown): unknown => {
 interface RawTest {
   readonly input: unknown;
   readonly output: unknown;
-  /** Of a function, not of a program; null where the notation leaves it open. */
+  /** Whether it tests a function, not a program; null where the notation does not say. */
   readonly functional: boolean | null;
   readonly entry: string | null;
-  /** The notation puts a function's result into an array of its own, or not: either is right. */
+  /** The notation may or may not wrap a function's result in an array; both are right. */
   readonly wrapped: boolean;
 }
 
@@ -104,7 +104,7 @@ const argumentsOf = (input: unknown): string | null => {
 
 const functionTest = ({ input, output, wrapped }: RawTest, ours: boolean): Test | null => {
   const args = argumentsOf(input);
-  // A string that is a result in our rows is JSON text of a result elsewhere.
+  // In our rows a string is the result itself; in the others it is the JSON text of the result.
   const result = ours || typeof output !== "string" || parsed(output) === undefined ? JSON.stringify(output) : output;
   if (args === null) return null;
   const inner = wrapped && Array.isArray(output) && output.length === 1 ? [JSON.stringify(output[0])] : [];

@@ -1,5 +1,5 @@
 /**
- * The draws of numpy's `default_rng(seed)`, bit for bit: for instances that a Python program defined by a seed. A seed sequence (O'Neill's
+ * The draws of numpy's `default_rng(seed)`, bit for bit, for instances that a Python program defines by a seed. A seed sequence (O'Neill's
  * seed_seq design) seeds PCG64, the 128-bit linear congruential generator with XSL-RR output (O'Neill, "PCG", HMC-CS-2014-0905);
  * `int` is `integers(bound)` by Lemire's multiplication (ACM TOMACS 29, 2019), `shuffle` its shuffle on a copy.
  */

@@ -1,6 +1,6 @@
 /**
- * One search by whoever answers searches: a query enters, documents leave, or the failure that the model is shown. Also what is missing
- * before there can be one. Rejects only when nobody waits any more, or the local folder cannot be read.
+ * Runs one search with the configured retriever: documents, or the failure that the model is shown. Also says what is missing before
+ * searches can run. Rejects only when it is aborted or the local folder cannot be read.
  */
 import { Effect, Result } from "effect";
 import { localIndex } from "./LocalIndex.ts";
@@ -18,14 +18,14 @@ export const lookUp = async (
   query: string,
   signal: AbortSignal,
 ): Promise<Result.Result<readonly Retrieved[], RetrievalFailure>> => {
-  // An empty query matches nothing; a server may think it an error.
+  // An empty query matches nothing; a server may refuse it.
   if (query.trim() === "") return Result.succeed([]);
   if (retriever.type === "server") return Effect.runPromise(Effect.result(retrieve(retriever, query)), { signal });
   const index = await localIndex(retriever.folder);
   return Result.succeed(index.search(query, retriever.topK));
 };
 
-/** What keeps searches from being answered, a sentence that says which key to set; null when nothing does. */
+/** Why searches cannot be answered, a sentence that says which key to set; null where they can. */
 export const missing = async (retriever: Retriever): Promise<string | null> => {
   if (retriever.type === "bm25") {
     return localIndex(retriever.folder).then(
