@@ -24,7 +24,7 @@ const registered = <Config>(
 const register = <Config, State, Info extends BaseInfo>(environment: Environment<Config, State, Info>): Registered =>
   registered(environment, (config) => bind(environment, config));
 
-/** The same for an environment that waits. */
+/** The same for an asynchronous environment. */
 export const registerAsync = <Config, State, Info extends BaseInfo>(
   environment: AsyncEnvironment<Config, State, Info>,
 ): Registered => registered(environment, (config) => bindAsync(environment, config));
@@ -79,7 +79,7 @@ export const loadRegistry = async (envTypes: Iterable<string>): Promise<Registry
   return { environments, unusable };
 };
 
-/** What of a preset makes its environment. */
+/** The keys of a preset that make its environment. */
 export type PresetFrame = Pick<Preset, "env_type" | "env_config"> & Partial<Pick<Preset, "wrappers">>;
 
 /** Why a preset cannot be used; `path` leads to the offending part of the run file. */

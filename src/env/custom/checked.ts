@@ -1,8 +1,7 @@
 /**
- * An environment of one's own as the engine takes it. Enters: what a module exports, and the module's path; leaves: an environment that
- * does the same. Invariants: what it throws names the function, and the line of the module where that is known; what it returns is what its
- * contract says, so that no NaN and no forgotten field gets into a batch. What rejects with a sentence for the user by contract (`prepare`,
- * `lacks`, `report`) is left alone.
+ * Wraps a user's environment in checks. Invariants: an error names the function, and the line of the module where that is known; every
+ * returned value is what the contract says, so that no NaN and no missing field gets into a batch. Functions whose contract is to reject
+ * with a sentence for the user (`prepare`, `lacks`, `report`) are not wrapped.
  */
 import type { AsyncEnvironment } from "../AsyncEnvironment.ts";
 import type { Environment } from "../Environment.ts";
@@ -18,7 +17,7 @@ type Shown = Pick<Pure, "render" | "compact" | "actions" | "legend" | "contentKe
 /** What is wrong with a returned value, after the name of the function; undefined where nothing is. */
 type Check = (value: unknown) => string | undefined;
 
-const waits = "returned a promise; an environment that waits says asynchronous: true, capacity and timeoutMs";
+const waits = "returned a promise; an asynchronous environment has asynchronous: true, capacity and timeoutMs";
 
 const state: Check = (value) => {
   if (value instanceof Promise) return waits;
@@ -37,7 +36,7 @@ const names: Check = (value) =>
 const name: Check = (value) => (value === null || isText(value) ? undefined : "returned neither null nor a name");
 
 const guardOf = (path: string) => {
-  // Both are answers that the engine knows.
+  // The engine handles these two.
   const fault = (what: string, cause: unknown): unknown =>
     cause instanceof IllegalAction || cause instanceof NoInstance
       ? cause
@@ -70,7 +69,7 @@ const guardOf = (path: string) => {
 };
 type Guard = ReturnType<typeof guardOf>;
 
-/** What both kinds show. */
+/** The members that both kinds share. */
 const shown = ({ call }: Guard, made: Shown): Shown => ({
   render: (config, at) => call("render", text, () => made.render(config, at)),
   compact: (config, at) => call("compact", text, () => made.compact(config, at)),
@@ -95,7 +94,7 @@ export const checked = (path: string, environment: Pure): Pure => {
   };
 };
 
-/** The same for an environment that waits. */
+/** The same for an asynchronous environment. */
 export const checkedWaiting = (path: string, environment: Waiting): Waiting => {
   const made = carried(environment);
   const guard = guardOf(path);

@@ -1,8 +1,8 @@
 /**
- * The `Environments` service with the dial of the `step` stage beside it: a request goes by its tag to the pure environments, in threads
- * or inline, or to those that wait. Concurrency counts batches in flight, of which more than there are threads have no effect, and
- * beside them what may wait at once, which the environments set. Threads and inline answer the same to the same requests; inline is on
- * the caller's thread, without a time limit and without surviving a crash.
+ * The `Environments` service and the dial of the `step` stage. A request goes by its tag to a pure environment, in threads or inline, or to
+ * an asynchronous one. Concurrency is the batches in flight, at most one for each thread, plus the requests that the asynchronous
+ * environments allow. Threads and inline give the same answers; inline runs on the caller's thread, without a time limit and without
+ * protection from a crash.
  */
 import { Context, Effect, Layer } from "effect";
 import { EnvironmentError } from "../../domain/Errors.ts";
@@ -23,10 +23,10 @@ import { answer } from "./answer.ts";
 import * as Batcher from "./Batcher.ts";
 import * as Threads from "./Threads.ts";
 
-/** Requests of one batch at most: enough to make a hand-over cheap, few enough to share out. */
+/** Most requests of one batch: enough to make a message cheap, few enough to share out. */
 const batchCap = 64;
 
-/** The `step` stage as others see and set it. */
+/** The `step` stage, to be watched and tuned. */
 export class StepPool extends Context.Service<
   StepPool,
   Dial & {
@@ -39,11 +39,11 @@ export interface StepPoolOptions extends Omit<Threads.ThreadsOptions, "registry"
   /** Batches in flight at first. */
   readonly concurrency: number;
   readonly registry?: URL;
-  /** Environments that wait, by tags that are not among the presets. */
+  /** Asynchronous environments, by tags that are not among the presets. */
   readonly waiting?: ReadonlyMap<string, BoundAsyncEnvironment>;
 }
 
-/** Where the requests of pure environments are answered. */
+/** Answers requests of pure environments. */
 interface Players {
   readonly knows: (tag: string) => boolean;
   readonly call: (request: Request) => Effect.Effect<Answer>;
@@ -94,7 +94,7 @@ const inline = Effect.fnUntraced(function* (environments: ReadonlyMap<string, Bo
   return players;
 });
 
-/** Samples of the parts of one stage as one: levels and integrals add up. */
+/** Adds the samples of the parts of one stage: each part has its own gauge. */
 const together = (samples: readonly Gauge.StageSample[]): Gauge.StageSample =>
   samples.reduce((a, b) => ({
     name: a.name,
@@ -115,7 +115,7 @@ const together = (samples: readonly Gauge.StageSample[]): Gauge.StageSample =>
 const notBound = (tag: string) => Effect.fail(new EnvironmentError({ tag, message: "no such preset" }));
 const mixedUp = Effect.die("an answer of the wrong kind");
 
-/** The services over players, null where no tag is pure, and environments that wait. A tag nobody bound is a failure of the run. */
+/** The services over players (null where no tag is pure) and asynchronous environments. A tag that is not bound fails the run. */
 const services = Effect.fnUntraced(function* (
   players: Players | null,
   environments: ReadonlyMap<string, BoundAsyncEnvironment>,
@@ -153,7 +153,7 @@ const services = Effect.fnUntraced(function* (
   return Context.make(StepPool, pool).pipe(Context.add(Environments, service));
 });
 
-/** Pure environments in threads, of which there are none where no tag is pure. Fails with `EnvironmentError` when one cannot load. */
+/** Pure environments in threads; without pure environments no thread is started. Fails with `EnvironmentError` when one cannot load. */
 export const layerThreads = (options: StepPoolOptions): Layer.Layer<Environments | StepPool, EnvironmentError> =>
   Layer.effectContext(
     Effect.gen(function* () {
