@@ -32,7 +32,7 @@ const sentence = (error: PresetError): string => {
 /** The environments that the presets of `tags` name, loaded; tags that are not in the run file are left out. */
 const registryOf = ({ custom_envs }: RunConfig, tags: readonly string[]): Effect.Effect<Registry> =>
   Effect.promise(() =>
-    loadRegistry(tags.flatMap((tag) => (Object.hasOwn(custom_envs, tag) ? [custom_envs[tag]!.env_type] : []))),
+    loadRegistry(Object.entries(custom_envs).flatMap(([tag, { env_type }]) => (tags.includes(tag) ? [env_type] : []))),
   );
 
 /** The environment of one preset; a tag that is not in the run file is bad input. */

@@ -9,7 +9,7 @@ import { isModulePath } from "../config/modulePath.ts";
 import type { Preset } from "../config/RunConfig.ts";
 import type { AsyncEnvironment } from "./AsyncEnvironment.ts";
 import { type AnyEnvironment, bind, bindAsync, type InvalidConfig, type Registered } from "./BoundEnvironment.ts";
-import { load, waits } from "./custom/EnvironmentModule.ts";
+import { isAsync, load } from "./custom/EnvironmentModule.ts";
 import type { BaseInfo, Environment } from "./Environment.ts";
 import { type UnknownWrapper, wrapAll } from "./wrappers/registry.ts";
 
@@ -73,7 +73,7 @@ export const loadRegistry = async (envTypes: Iterable<string>): Promise<Registry
     if (Result.isFailure(loaded)) unusable.set(envType, loaded.failure);
     else {
       const environment = loaded.success;
-      environments.set(envType, waits(environment) ? registerAsync(environment) : register(environment));
+      environments.set(envType, isAsync(environment) ? registerAsync(environment) : register(environment));
     }
   }
   return { environments, unusable };

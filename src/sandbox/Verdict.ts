@@ -9,7 +9,7 @@ export interface Test {
   /** The arguments as a JSON array, or the standard input. */
   readonly input: string;
   /** Any of them is right: a result as JSON, or a text. */
-  readonly outputs: readonly string[];
+  readonly outputs: readonly [string, ...string[]];
 }
 
 /** What submissions to one task are judged by. */

@@ -1,4 +1,4 @@
-/** The presets of config/envs.yaml, bound: what a run would hold. */
+/** The presets of config/envs.yaml, bound as a run binds them. */
 import { readFileSync } from "node:fs";
 import { Result, Schema } from "effect";
 import { parse } from "yaml";
@@ -15,7 +15,7 @@ const text = readFileSync(new URL("../../config/envs.yaml", import.meta.url), "u
 
 export const presets = Schema.decodeUnknownSync(EnvironmentFile)(parse(text)).custom_envs;
 
-/** Tags of which a part is not in this package (a server, a data set): their own tests play them against stand-ins. */
+/** Tags that need something outside this package (a server, a data set): their own tests play them against stand-ins. */
 export const elsewhere: ReadonlySet<string> = new Set([
   "DeepCoder",
   "DeepCoderJavaScript",
@@ -37,13 +37,13 @@ export const anyPreset = (tag: string, overrides: Readonly<Record<string, unknow
 /** A pure environment. */
 export const preset = (tag: string, overrides: Readonly<Record<string, unknown>> = {}): BoundEnvironment => {
   const environment = anyPreset(tag, overrides);
-  if (environment.asynchronous) throw new Error(`${tag} waits: asyncPreset gives it`);
+  if (environment.asynchronous) throw new Error(`${tag} is asynchronous: use asyncPreset`);
   return environment;
 };
 
-/** An environment that waits. */
+/** An asynchronous environment. */
 export const asyncPreset = (tag: string, overrides: Readonly<Record<string, unknown>> = {}): BoundAsyncEnvironment => {
   const environment = anyPreset(tag, overrides);
-  if (!environment.asynchronous) throw new Error(`${tag} does not wait: preset gives it`);
+  if (!environment.asynchronous) throw new Error(`${tag} is pure: use preset`);
   return environment;
 };

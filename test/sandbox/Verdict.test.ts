@@ -29,7 +29,7 @@ describe("a verdict", () => {
   });
 
   it("takes any of the accepted outputs", () => {
-    const either = { ...doubling, tests: [{ input: "[1]", outputs: ["[2]", "2"] }] };
+    const either: Exam = { ...doubling, tests: [{ input: "[1]", outputs: ["[2]", "2"] }] };
     for (const text of ["2", "[2]"]) expect(verdictOf(either, ran(said(text))).passed).toBe(1);
   });
 

@@ -11,15 +11,15 @@ import { isModulePath } from "../../config/modulePath.ts";
 import { byNearest } from "../../config/nearest.ts";
 import type { AsyncEnvironment } from "../AsyncEnvironment.ts";
 import type { Environment } from "../Environment.ts";
-import { checked, checkedWaiting } from "./checked.ts";
-import { type Members, shortcomings } from "./members.ts";
+import { checked, checkedAsync } from "./checked.ts";
+import { type Members, memberErrors } from "./members.ts";
 import { describeError } from "./moduleError.ts";
 import { registerPackageNames } from "./packageNames.ts";
 
 export type AnyModule = Environment<unknown, unknown> | AsyncEnvironment<unknown, unknown>;
 
 /** Whether it is asynchronous. */
-export const waits = (environment: AnyModule): environment is AsyncEnvironment<unknown, unknown> =>
+export const isAsync = (environment: AnyModule): environment is AsyncEnvironment<unknown, unknown> =>
   "asynchronous" in environment && environment.asynchronous === true;
 
 const isMembers = (value: unknown): value is Members => typeof value === "object" && value !== null;
@@ -33,7 +33,7 @@ export const environmentOf = (exported: Readonly<Record<string, unknown>>): Resu
     return Result.fail(`no default export (${others}); write \`export default\` before the environment`);
   }
   if (!isMembers(found)) return Result.fail("the default export is no environment: it is not an object");
-  const lacking = shortcomings(found);
+  const lacking = memberErrors(found);
   if (lacking.length > 0) return Result.fail(`the default export is no environment: ${lacking.join("; ")}`);
   // Every member was checked: the only place where an export gets its type.
   return Result.succeed(found as AnyModule);
@@ -56,7 +56,7 @@ const loadMs = 30_000;
 const exportsOf = async (path: string, timeoutMs: number): Promise<Readonly<Record<string, unknown>>> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const message = `it waits at its top level, after ${timeoutMs / 1000} s still; what takes long belongs in prepare`;
+    const message = `its top level has not finished after ${timeoutMs / 1000} s; slow work belongs in prepare`;
     timer = setTimeout(() => reject(new Error(message)), timeoutMs);
   });
   try {
@@ -72,7 +72,7 @@ export const load = async (path: string, timeoutMs = loadMs): Promise<Result.Res
   registerPackageNames();
   try {
     return Result.map(environmentOf(await exportsOf(path, timeoutMs)), (made) =>
-      waits(made) ? checkedWaiting(path, made) : checked(path, made),
+      isAsync(made) ? checkedAsync(path, made) : checked(path, made),
     );
   } catch (cause) {
     return Result.fail(`the module cannot be loaded: ${describeError(path, cause)}`);

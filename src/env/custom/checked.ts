@@ -7,7 +7,7 @@ import type { AsyncEnvironment } from "../AsyncEnvironment.ts";
 import type { Environment } from "../Environment.ts";
 import { IllegalAction } from "../IllegalAction.ts";
 import { NoInstance } from "../NoInstance.ts";
-import { carried, flaws } from "./members.ts";
+import { ownMembers, transitionErrors } from "./members.ts";
 import { describeError } from "./moduleError.ts";
 
 type Pure = Environment<unknown, unknown>;
@@ -17,15 +17,15 @@ type Shown = Pick<Pure, "render" | "compact" | "actions" | "legend" | "contentKe
 /** What is wrong with a returned value, after the name of the function; undefined where nothing is. */
 type Check = (value: unknown) => string | undefined;
 
-const waits = "returned a promise; an asynchronous environment has asynchronous: true, capacity and timeoutMs";
+const promised = "returned a promise; an asynchronous environment has asynchronous: true, capacity and timeoutMs";
 
 const state: Check = (value) => {
-  if (value instanceof Promise) return waits;
+  if (value instanceof Promise) return promised;
   return value === undefined ? "returned no state" : undefined;
 };
 const transition: Check = (value) => {
-  if (value instanceof Promise) return waits;
-  const found = flaws(value);
+  if (value instanceof Promise) return promised;
+  const found = transitionErrors(value);
   return found.length === 0 ? undefined : `returned no transition: ${found.join("; ")}`;
 };
 const isText = (value: unknown): boolean => typeof value === "string";
@@ -79,7 +79,7 @@ const shown = ({ call }: Guard, made: Shown): Shown => ({
 });
 
 export const checked = (path: string, environment: Pure): Pure => {
-  const made = carried(environment);
+  const made = ownMembers(environment);
   const { advise, solve, thought } = made;
   const guard = guardOf(path);
   const { call } = guard;
@@ -95,8 +95,8 @@ export const checked = (path: string, environment: Pure): Pure => {
 };
 
 /** The same for an asynchronous environment. */
-export const checkedWaiting = (path: string, environment: Waiting): Waiting => {
-  const made = carried(environment);
+export const checkedAsync = (path: string, environment: Waiting): Waiting => {
+  const made = ownMembers(environment);
   const guard = guardOf(path);
   const { wait } = guard;
   return {

@@ -82,13 +82,13 @@ const wrong = <Name extends string>(
   });
 
 /** The wrong and missing members of an environment. */
-export const shortcomings = (members: Members): readonly string[] => [
+export const memberErrors = (members: Members): readonly string[] => [
   ...wrong<string>(members.asynchronous === true ? requiredOfWaiting : required, members),
   ...wrong(optional, members, { mayLack: true }),
 ];
 
 /** A plain object with the members of an environment, inherited ones too; functions stay bound to it. */
-export const carried = <Made extends Members>(made: Made): Made => {
+export const ownMembers = <Made extends Members>(made: Made): Made => {
   const members = Object.entries<Expected>({ ...requiredOfWaiting, ...optional }).flatMap(([name, expected]) => {
     const value = made[name as keyof Members];
     if (value === undefined) return [];
@@ -98,7 +98,7 @@ export const carried = <Made extends Members>(made: Made): Made => {
 };
 
 /** The wrong and missing members of a transition. Other numbers of its info become metrics, so that they must be finite too. */
-export const flaws = (value: unknown): readonly string[] => {
+export const transitionErrors = (value: unknown): readonly string[] => {
   if (typeof value !== "object" || value === null) return ["it is not an object"];
   const members: { readonly [Name in keyof typeof transition]?: unknown } = value;
   const found = wrong(transition, members);

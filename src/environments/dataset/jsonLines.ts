@@ -25,7 +25,7 @@ export const jsonLines: RowReader = {
       });
     for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 })) {
       const lines = (rest + decoder.decode(chunk as Buffer, { stream: true })).split("\n");
-      rest = lines.pop()!;
+      rest = lines.pop() ?? "";
       yield rowsOf(lines);
     }
     yield rowsOf([rest + decoder.decode()]);

@@ -35,7 +35,7 @@ const readRow =
     }
     const decoded = Schema.decodeUnknownResult(form.schema)(fields);
     if (Result.isFailure(decoded)) {
-      return Result.fail(() => explain(form.schema, fields, decoded.failure).split("\n")[0]!);
+      return Result.fail(() => explain(form.schema, fields, decoded.failure).replace(/\n.*/s, ""));
     }
     const row = form.row(decoded.success);
     if (Result.isFailure(row)) return Result.fail(() => row.failure);

@@ -24,10 +24,10 @@ const literal = (language: Language, value: unknown): string => {
 
 const call = (language: Language, task: Task, { input, outputs }: Test): string => {
   const args = (JSON.parse(input) as readonly unknown[]).map((value) => literal(language, value)).join(", ");
-  return `${task.entry}(${args}) gives ${literal(language, JSON.parse(outputs[0]!))}`;
+  return `${task.entry}(${args}) gives ${literal(language, JSON.parse(outputs[0]))}`;
 };
 
-const dialogue = ({ input, outputs }: Test): string => `Input:\n${input.trimEnd()}\nOutput:\n${outputs[0]!.trimEnd()}`;
+const dialogue = ({ input, outputs }: Test): string => `Input:\n${input.trimEnd()}\nOutput:\n${outputs[0].trimEnd()}`;
 
 const examples = (language: Language, task: Task): readonly string[] => {
   const shown = task.tests.slice(0, task.examples);

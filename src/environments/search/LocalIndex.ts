@@ -33,7 +33,10 @@ export const indexOf = (documents: readonly Document[]): LocalIndex => {
         .search(query)
         .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
         .slice(0, topK)
-        .map(({ id, score }) => ({ id, content: contentOf(byId.get(id)!), score })),
+        .flatMap(({ id, score }) => {
+          const document = byId.get(id);
+          return document === undefined ? [] : [{ id, content: contentOf(document), score }];
+        }),
   };
 };
 

@@ -14,7 +14,7 @@ const concluded = /\b(?:therefore|thus|so|hence)\b\s*,?\s*([^.!?]+)/i;
 
 const emphasised = (text: string): string | undefined =>
   bolds
-    .flatMap((bold) => Array.from(text.matchAll(bold), ([, inner]) => inner!.trim()))
+    .flatMap((bold) => Array.from(text.matchAll(bold), ([, inner = ""]) => inner.trim()))
     .find((inner) => inner.length > 2 && wordy.test(inner));
 
 /** What a pattern captures, without punctuation at its ends, if it has at least `least` characters. */

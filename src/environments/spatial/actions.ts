@@ -43,7 +43,7 @@ const isMovement = (call: Call): call is Movement => call._tag !== "Observe" && 
 
 export const readSequence = (action: string): Sequence | null => {
   const listed = /\[(.*)\]/s.exec(action)?.[1] ?? action;
-  const calls = [...listed.matchAll(callPattern)].map(([, name, argument]) => callOf(name!, argument!.trim()));
+  const calls = [...listed.matchAll(callPattern)].map(([, name = "", argument = ""]) => callOf(name, argument.trim()));
   const movements: Movement[] = [];
   for (const [at, call] of calls.entries()) {
     if (call === null) return null;

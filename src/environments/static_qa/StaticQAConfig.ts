@@ -52,7 +52,7 @@ export type StaticQAConfig = typeof StaticQAConfig.Type;
 export const sourceOf = (config: StaticQAConfig): Source<Fields, Question> => {
   const { columns, form } = layouts[config.dataset];
   return {
-    files: { ...filesOf(config), path: config.path === "" ? standIns[config.dataset]! : config.path },
+    files: { ...filesOf(config), path: config.path === "" ? (standIns[config.dataset] ?? "") : config.path },
     columns: columnsOf({
       question: config.question_key || columns.question,
       answer: config.answer_key || columns.answer,

@@ -76,8 +76,13 @@ export const numberOf = (text: string): number | null => {
   const plain = decimalOf(amount);
   if (plain !== null) return plain;
   const slashed = /^([^/]+)\/([^/]+)$/.exec(amount);
-  if (slashed !== null) return quotient(slashed[1]!, slashed[2]!);
+  if (slashed !== null) {
+    const [, over = "", under = ""] = slashed;
+    return quotient(over, under);
+  }
   const stacked = /^([-+]?)\\frac\{([^{}]+)\}\{([^{}]+)\}$/.exec(amount);
-  const value = stacked === null ? null : quotient(stacked[2]!, stacked[3]!);
-  return value !== null && stacked![1] === "-" ? -value : value;
+  if (stacked === null) return null;
+  const [, sign, over = "", under = ""] = stacked;
+  const value = quotient(over, under);
+  return value !== null && sign === "-" ? -value : value;
 };

@@ -62,7 +62,7 @@ const repair = (size: Size, board: Board, solution: Board, wrong: readonly numbe
 const easiest = (size: Size, board: Board, solution: Board): Move => {
   const open = allCandidates(size, board);
   const moves = Array.from(solution, (symbol, cell) => ({ cell, symbol })).filter(({ cell }) => board[cell] === empty);
-  let best = moves[0]!;
+  let [best] = moves;
   let bestRank = Number.POSITIVE_INFINITY;
   for (const move of moves) {
     const at = rank(reasonIn(size, open, move));
@@ -70,6 +70,7 @@ const easiest = (size: Size, board: Board, solution: Board): Move => {
     best = move;
     bestRank = at;
   }
+  if (best === undefined) throw new Error("a full board has no next move");
   return best;
 };
 

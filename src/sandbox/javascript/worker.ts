@@ -9,7 +9,8 @@ import type { Outcome } from "../Job.ts";
 import * as Interpreter from "./Interpreter.ts";
 import type { Message, Order } from "./protocol.ts";
 
-const port = parentPort!;
+if (parentPort === null) throw new Error("this file is the entry of a thread");
+const port = parentPort;
 const say = (message: Message): void => port.postMessage(message);
 
 // Compiled here once, because the library would compile it for each instance.

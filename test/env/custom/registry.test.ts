@@ -1,4 +1,4 @@
-/** Environments of one's own, from the path in a preset to states: alike in threads and inline, and beside those of the package. */
+/** Environments of a user's modules, from the path in a preset to states: the same in threads and inline, beside those of the package. */
 import { describe, expect, it } from "@effect/vitest";
 import { Effect, Layer, Result, Schema } from "effect";
 import { PresetSection } from "../../../src/config/RunConfig.ts";
@@ -13,7 +13,7 @@ const lights = pathOf("../../../docs/tutorial/lights.ts");
 const patientLights = pathOf("./fixtures/patientLights.ts");
 const unknownEntry = pathOf("./fixtures/unknownEntry.ts");
 
-/** One preset each, in a registry that was loaded for them. */
+/** One preset, decoded with a registry that was loaded for it. */
 const loaded = (env_type: string, env_config: Readonly<Record<string, unknown>> = {}) =>
   Effect.map(
     Effect.promise(() => loadRegistry([env_type])),
@@ -32,7 +32,7 @@ describe("a preset whose env_type is a path", () => {
     }),
   );
 
-  it.effect("may be one that waits", () =>
+  it.effect("may be asynchronous", () =>
     Effect.gen(function* () {
       const environment = Result.getOrThrow(yield* loaded(patientLights));
       expect(environment).toMatchObject({ type: "lights", asynchronous: true, capacity: 2, timeoutMs: 5_000 });
