@@ -9,7 +9,7 @@ import type { AsyncEnvironment } from "../../env/AsyncEnvironment.ts";
 import type { Split } from "../../env/Environment.ts";
 import * as Dataset from "../dataset/Dataset.ts";
 import { pythonRandom } from "../random/PythonRandom.ts";
-import { ailment, check, longestMs } from "./KiminaServer.ts";
+import { check, healthProblem, longestMs } from "./KiminaServer.ts";
 import { LeanConfig } from "./LeanConfig.ts";
 import { after, begin, ended, type LeanInfo, type LeanState, still } from "./Proof.ts";
 import { observation, shortObservation } from "./ProofText.ts";
@@ -57,7 +57,10 @@ export const Lean: AsyncEnvironment<LeanConfig, LeanState, LeanInfo> = {
   capacity: (config) => config.in_flight,
   timeoutMs: longestMs,
   lacks: async (config) => {
-    const [data, server] = await Promise.all([Dataset.lacks(sourceOf(config)), Effect.runPromise(ailment(config))]);
+    const [data, server] = await Promise.all([
+      Dataset.lacks(sourceOf(config)),
+      Effect.runPromise(healthProblem(config)),
+    ]);
     return server === null ? data : [...data, `${server}; ${howToStart}`];
   },
   report: (config) => Dataset.report(sourceOf(config)),

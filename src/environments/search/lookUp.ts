@@ -5,7 +5,7 @@
 import { Effect, Result } from "effect";
 import { localIndex } from "./LocalIndex.ts";
 import type { RetrievalFailure, Retrieved } from "./Retrieval.ts";
-import { ailment, retrieve } from "./RetrievalServer.ts";
+import { healthProblem, retrieve } from "./RetrievalServer.ts";
 import type { Retriever } from "./SearchConfig.ts";
 
 /** Loads what searches read. */
@@ -34,7 +34,7 @@ export const missing = async (retriever: Retriever): Promise<string | null> => {
         `${cause instanceof Error ? cause.message : String(cause)}; set env_config.retriever.folder to a folder of documents`,
     );
   }
-  const why = await Effect.runPromise(ailment(retriever));
+  const why = await Effect.runPromise(healthProblem(retriever));
   if (why === null) return null;
   return (
     `the retrieval server at ${retriever.url} is not ready (${why}); start it, or set env_config.retriever.url; ` +
