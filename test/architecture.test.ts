@@ -60,7 +60,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "@huggingface/tokenizers": ["src/policy/tokenizer"],
   "@huggingface/jinja": ["src/policy/tokenizer"],
   rxjs: ["src/metrics"],
-  "@effect/platform-node": ["pipelines"],
+  "@effect/platform-node": ["pipelines", "src/openenv"],
   ws: ["src/openenv"],
   "quickjs-emscripten": ["src/sandbox"],
   "node:worker_threads": ["src/policy/runtime", "src/policy/generation", "src/learner", "src/env/pool", "src/sandbox"],
