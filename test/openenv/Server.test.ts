@@ -1,4 +1,4 @@
-/** Our server speaks OpenEnv: what a client that has never heard of us sends and gets. */
+/** Our server speaks OpenEnv: what a client of any project sends and gets. */
 import { connect as netConnect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";

@@ -49,7 +49,7 @@ describe("a check", () => {
 
   it("asks for whole seconds, rounded up", async () => {
     await ask(["qed"], { request_timeout: 2.2 });
-    expect(server.asked[0]!.body).toMatchObject({ timeout: 3 });
+    expect(server.asked[0]?.body).toMatchObject({ timeout: 3 });
   });
 
   it.each(["check", "verify"])("understands what Lean says by %s", async (protocol) => {
@@ -64,7 +64,7 @@ describe("a check", () => {
   it("of a proof that takes Lean too long is a verdict", async () => {
     const verdict = await ask(["loop"]);
     expect(verdict).toMatchObject({ accepted: false, success: false, timedOut: true });
-    expect(verdict.messages[0]!.data).toContain("timed out in 30 seconds");
+    expect(verdict.messages[0]?.data).toContain("timed out in 30 seconds");
     expect(server.asked.length).toBe(1);
   });
 

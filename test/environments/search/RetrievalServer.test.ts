@@ -37,7 +37,7 @@ describe("a search", () => {
       async ({ asked, url }) => {
         expect(await search(at(url))).toEqual(Result.succeed(documents));
         expect(asked.map(({ method, path }) => [method, path])).toEqual([["POST", "/retrieve"]]);
-        expect(JSON.parse(asked[0]!.body)).toEqual({ query: "highest mountain", top_k: 5 });
+        expect(JSON.parse(asked[0]?.body ?? "")).toEqual({ query: "highest mountain", top_k: 5 });
       },
     ));
 
