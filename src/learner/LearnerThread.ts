@@ -48,7 +48,7 @@ const reasonOf = (failure: ThreadFailure): LearnerError["reason"] => {
 };
 
 const learnerError = (failure: ThreadFailure): LearnerError =>
-  new LearnerError({ reason: reasonOf(failure), message: failure.message });
+  new LearnerError({ reason: reasonOf(failure), message: failure.message, cause: failure.cause });
 
 /** Fails with LearnerError when the thread dies, a session refuses, or `restore` cannot be read. */
 export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread, LearnerError, Scope.Scope> =>

@@ -19,7 +19,7 @@ export interface LaneWeights {
 
 type Remote = Thread<LaneProtocol, Error>;
 
-const laneError = (failure: ThreadFailure): Error => new Error(failure.message);
+const laneError = ({ cause, message }: ThreadFailure): Error => new Error(message, { cause });
 
 /** Indices of the items for each of `lanes`, the costliest first and each to the lane with the least so far. */
 export const share = (costs: readonly number[], lanes: number): readonly (readonly number[])[] => {

@@ -205,12 +205,13 @@ export class Engine<W> {
         this.#busyMs += performance.now() - start;
       }
     } catch (error) {
-      this.#fail(error instanceof Error ? error.message : String(error));
+      this.#fail(error);
     }
   }
 
-  #fail(message: string): void {
-    const failure: EngineFailure = { code: "session_failed", message };
+  #fail(cause: unknown): void {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    const failure: EngineFailure = { code: "session_failed", message, cause };
     this.#failure = failure;
     for (const entry of this.#entries.values()) {
       const { reply } = entry;

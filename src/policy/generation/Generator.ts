@@ -51,6 +51,7 @@ const policyError = (failure: ThreadFailure): PolicyError =>
           ? "bad_request"
           : "session_failed",
     message: failure.message,
+    cause: failure.cause,
   });
 
 /** The bytes of every id in one table that can be sent to a thread. */

@@ -10,6 +10,8 @@ import type { GenerateRequest } from "./Policy.ts";
 export interface EngineFailure {
   readonly code: "session_failed" | "bad_request";
   readonly message: string;
+  /** What was thrown, where a step failed. */
+  readonly cause?: unknown;
 }
 
 export interface ReplyCallbacks {

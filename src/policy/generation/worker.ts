@@ -27,7 +27,7 @@ const bytesOf = ({ bytes, offsets }: TokenBytes): BytesOf => {
 const start = async (request: StartRequest): Promise<null> => {
   const { config, version, buffer, weights, stops, tokens, ...options } = request;
   const model = await open(config).catch((error: unknown) => {
-    throw new CallError("session_failed", error instanceof Error ? error.message : String(error));
+    throw new CallError("session_failed", error instanceof Error ? error.message : String(error), { cause: error });
   });
   engine = new Engine(
     model,
@@ -56,7 +56,7 @@ const { emit } = serve<GeneratorProtocol>(
         onCancel(() => running.cancel(request.sequence));
         running.generate(request, {
           done: resolve,
-          fail: ({ code, message }) => reject(new CallError(code, message)),
+          fail: ({ code, message, ...cause }) => reject(new CallError(code, message, cause)),
         });
       }),
     release: (sequence) => {

@@ -117,7 +117,10 @@ describe("Generator", () => {
         version: 1,
         buffer: new ArrayBuffer(4),
       } satisfies WeightsMessage);
-      expect((yield* Effect.flip(generator.died)).reason).toBe("thread_died");
+      const death = yield* Effect.flip(generator.died);
+      expect(death.reason).toBe("thread_died");
+      expect(death).toHaveProperty("cause.name", "RangeError");
+      expect(death).toHaveProperty("cause.stack", expect.stringContaining("Engine.offer"));
       for (const fiber of waiting) expect(Exit.isFailure(yield* Fiber.join(fiber))).toBe(true);
       expect((yield* Fiber.join(version)).reason).toBe("thread_died");
       const later = yield* Effect.flip(generator.generate(requestOf(9, idsOf(4))));
