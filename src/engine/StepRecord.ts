@@ -32,7 +32,7 @@ const generatorMetrics = (now: GeneratorGauges, before: GeneratorGauges, elapsed
   "generation/refilled_tokens": now.refilledTokens,
   "generation/rows_per_step": share(now.sampledTokens - before.sampledTokens, now.decodeSteps - before.decodeSteps),
   "generation/active": now.active,
-  "generation/busy": share(now.busyMs - before.busyMs, elapsed * 1000),
+  "generation/busy": share(now.threads.busyMs - before.threads.busyMs, elapsed * 1000),
   "generation/adoption_ms": now.adoptionMs.last,
 });
 

@@ -4,7 +4,8 @@
  * the concurrency, so shares always sum to 1. Wait and service times follow from the integrals (Little's law, L = λW), so that
  * no item carries a time stamp.
  */
-import { type Clock, Effect } from "effect";
+import type { Clock } from "effect";
+import * as Effect from "effect/Effect";
 
 /** A stage at one moment. Integrals are slot-milliseconds (item-milliseconds for the queue) since the stage was made. */
 export interface StageSample {

@@ -7,8 +7,9 @@
 import type { Version } from "../../domain/Episode.ts";
 import { bucket, KeyValueCache } from "./Cache.ts";
 import type { Extended, LanguageModel } from "./LanguageModel.ts";
+import { TIME_BUCKET } from "./Packing.ts";
 import type { Chunk, DecodeStep, Plan, PrefixChunk, Sequence } from "./Plan.ts";
-import { prefixRows, TIME_BUCKET } from "./Scheduler.ts";
+import { prefixRows } from "./Scheduler.ts";
 
 /** Decode batches and caches are padded to multiples of this many rows, so that few shapes occur. */
 export const ROW_BUCKET = 8;

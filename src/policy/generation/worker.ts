@@ -4,12 +4,12 @@
  */
 import type { MessagePort } from "node:worker_threads";
 import { CallError, serve } from "../runtime/serve.ts";
-import type { BytesOf } from "../tokenizer/ByteDecoder.ts";
 import * as StopMatcher from "../tokenizer/StopMatcher.ts";
 import type { AdoptedMessage, WeightsMessage } from "../Weights.ts";
 import { Engine } from "./Engine.ts";
-import type { GeneratorProtocol, StartRequest, TokenBytes } from "./Messages.ts";
+import type { GeneratorProtocol, StartRequest } from "./Messages.ts";
 import { type OnnxWeights, open } from "./OnnxModel.ts";
+import { bytesOf } from "./TokenBytes.ts";
 
 let engine: Engine<OnnxWeights> | undefined;
 let port: MessagePort | undefined;
@@ -17,11 +17,6 @@ let port: MessagePort | undefined;
 const started = (): Engine<OnnxWeights> => {
   if (engine === undefined) throw new CallError("bad_request", "the generator has not started");
   return engine;
-};
-
-const bytesOf = ({ bytes, offsets }: TokenBytes): BytesOf => {
-  const views = Array.from({ length: offsets.length - 1 }, (_, id) => bytes.subarray(offsets[id], offsets[id + 1]));
-  return (id) => views[id]!;
 };
 
 const start = async (request: StartRequest): Promise<null> => {
