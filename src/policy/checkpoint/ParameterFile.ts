@@ -7,15 +7,8 @@ import { type ParameterSpec, parameterCount } from "../model/Architecture.ts";
 import { type Parameters, parametersOf } from "../model/Parameters.ts";
 import { type CheckpointError, checkpointError } from "./CheckpointError.ts";
 import type { FloatFormat } from "./FloatFormat.ts";
-import {
-  commonFormat,
-  type Entry,
-  type Header,
-  readInto,
-  type Tensor,
-  type WriteOptions,
-  write,
-} from "./Safetensors.ts";
+import { readInto, type WriteOptions, write } from "./Safetensors.ts";
+import { commonFormat, type Entry, type Header, type Tensor } from "./SafetensorsHeader.ts";
 
 export interface ReadOptions {
   /** Tensors that may be in the file and are not read. */

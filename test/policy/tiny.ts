@@ -1,20 +1,20 @@
 /** A random Qwen2 small enough for every test, and feeds of its weights. */
-import { stream } from "../../../src/domain/Random.ts";
-import { type ParameterSpec, parameters, type Qwen2Config } from "../../../src/policy/model/Architecture.ts";
-import { initialise, type Parameters } from "../../../src/policy/model/Parameters.ts";
-import { type Feeds, float32, int64 } from "../../tensor/session.ts";
+import { stream } from "../../src/domain/Random.ts";
+import { type ParameterSpec, parameters, type Qwen2Config } from "../../src/policy/model/Architecture.ts";
+import { initialise, type Parameters } from "../../src/policy/model/Parameters.ts";
+import { type Feeds, float32, int64 } from "../tensor/session.ts";
 
 export const tiny: Qwen2Config = {
-  vocabSize: 23,
-  hiddenSize: 16,
-  intermediateSize: 24,
+  vocabSize: 40,
+  hiddenSize: 32,
+  intermediateSize: 48,
   layers: 2,
   heads: 4,
   kvHeads: 2,
   headDim: 8,
   rmsNormEps: 1e-6,
-  ropeTheta: 1000,
-  maxPositions: 128,
+  ropeTheta: 10_000,
+  maxPositions: 512,
   tieEmbedding: true,
 };
 
@@ -24,7 +24,7 @@ export const draws = (seed: number) => stream({ seed, purpose: "initialisation",
 export const randomWeights = (specs: readonly ParameterSpec[] = parameters(tiny), seed = 1): Parameters => {
   const random = draws(seed);
   const weights = initialise(specs, random, 0.3);
-  for (let i = 0; i < weights.flat.length; i += 1) weights.flat[i]! += 0.1 * random.normal();
+  for (const [i, value] of weights.flat.entries()) weights.flat[i] = value + 0.1 * random.normal();
   return weights;
 };
 
