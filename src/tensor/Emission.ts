@@ -54,7 +54,8 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
   /** The value that an alias stands for. */
   const resolve = (value: V): V => {
     const { emission, outputs } = graph.producer(value);
-    return emission.kind === "alias" ? resolve(emission.of[outputs.indexOf(value)]!) : value;
+    const source = emission.kind === "alias" ? emission.of[outputs.indexOf(value)] : undefined;
+    return source === undefined ? value : resolve(source);
   };
   const names = new Map<V, string>();
   for (const [name, tensor] of graph.inputs) names.set(tensor, name);
@@ -77,14 +78,15 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
   for (const producer of graph.producers) {
     if (!needed.has(producer)) continue;
     const { type, inputs, outputs, emission } = producer;
+    const [tensor] = outputs;
+    if (tensor === undefined) continue;
     if (emission.kind === "constant") {
-      const tensor = outputs[0]!;
       constants.push({ name: nameOf(tensor), dtype: tensor.dtype, dims: emission.dims, bytes: emission.bytes });
     } else if (emission.kind === "node")
       nodes.push({
         type,
         domain: emission.domain,
-        name: `${type} ${outputs[0]!.id}`,
+        name: `${type} ${tensor.id}`,
         inputs: inputs.map(nameOf),
         outputs: outputs.map(nameOf),
         attributes: emission.attributes,

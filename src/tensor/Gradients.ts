@@ -9,11 +9,11 @@ import { equal, ShapeError } from "./Shape.ts";
 const zerosLike = ({ graph, shape, dtype }: Tensor): Tensor =>
   shape.length === 0
     ? graph.constant(0, dtype)
-    : graph.node({
+    : graph.result({
         type: "Expand",
         inputs: [graph.constant(0, dtype), graph.sizes(shape)],
         outputs: [{ dtype, shape }],
-      })[0]!;
+      });
 
 /**
  * d loss / d each of `wrt`, in their order and shapes; zeros where the loss does not depend on one.

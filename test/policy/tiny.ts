@@ -1,7 +1,7 @@
 /** A random Qwen2 small enough for every test, and feeds of its weights. */
 import { stream } from "../../src/domain/Random.ts";
 import { type ParameterSpec, parameters, type Qwen2Config } from "../../src/policy/model/Architecture.ts";
-import { initialise, type Parameters } from "../../src/policy/model/Parameters.ts";
+import { initialise, named, type Parameters } from "../../src/policy/model/Parameters.ts";
 import { type Feeds, float32, int64 } from "../tensor/session.ts";
 
 export const tiny: Qwen2Config = {
@@ -28,8 +28,8 @@ export const randomWeights = (specs: readonly ParameterSpec[] = parameters(tiny)
   return weights;
 };
 
-export const weightFeeds = ({ specs, tensors }: Parameters): Feeds =>
-  Object.fromEntries(specs.map(({ name, shape }, index) => [name, float32(shape, tensors[index]!)]));
+export const weightFeeds = (parameters: Parameters): Feeds =>
+  Object.fromEntries(named(parameters).map(({ name, shape, values }) => [name, float32(shape, values)]));
 
 export const randomIds = (count: number, seed = 2): readonly number[] => {
   const random = draws(seed);

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect";
 import { type ParameterSpec, parameterCount } from "../model/Architecture.ts";
-import { type Parameters, parametersOf } from "../model/Parameters.ts";
+import { named, type Parameters, parametersOf } from "../model/Parameters.ts";
 import { type CheckpointError, checkpointError } from "./CheckpointError.ts";
 import type { FloatFormat } from "./FloatFormat.ts";
 import { readInto, type WriteOptions, write } from "./Safetensors.ts";
@@ -79,12 +79,11 @@ export const readParameters = (
 /** Writes the parameters under their names, beside and renamed. Fails with `CheckpointError`. */
 export const writeParameters = (
   path: string,
-  { specs, tensors }: Parameters,
+  parameters: Parameters,
   options: WriteOptions = {},
 ): Effect.Effect<void, CheckpointError> => {
-  const named = specs.map(({ name, shape }, index): readonly [string, Tensor] => [
-    name,
-    { shape, data: tensors[index]! },
-  ]);
-  return write(path, new Map(named), options);
+  const tensors = new Map<string, Tensor>(
+    named(parameters).map(({ name, shape, values }) => [name, { shape, data: values }]),
+  );
+  return write(path, tensors, options);
 };

@@ -5,7 +5,7 @@
 import type { Version } from "../../domain/Episode.ts";
 import { type ParameterSpec, parameters, type Qwen2Config } from "../model/Architecture.ts";
 import { extendModel, newKeys, newValues, pastKeys, pastValues, prefillModel, stepModel } from "../model/Decode.ts";
-import { parametersOf } from "../model/Parameters.ts";
+import { named, parametersOf } from "../model/Parameters.ts";
 import { type Feeds, float32, type HostTensor, int64, type Outputs, Session } from "../runtime/Session.ts";
 import type { CacheView } from "./Cache.ts";
 import type { Extended, LanguageModel, NewTokens } from "./LanguageModel.ts";
@@ -43,8 +43,8 @@ const cacheTensors = ({ headDim, kvHeads, layers }: Qwen2Config) => {
 };
 
 const weightsOf = (specs: readonly ParameterSpec[], version: Version, buffer: ArrayBuffer): OnnxWeights => {
-  const { tensors } = parametersOf(specs, new Float32Array(buffer));
-  const feeds = Object.fromEntries(specs.map(({ name, shape }, i) => [name, float32(tensors[i]!, shape)]));
+  const tensors = named(parametersOf(specs, new Float32Array(buffer)));
+  const feeds = Object.fromEntries(tensors.map(({ name, shape, values }) => [name, float32(values, shape)]));
   return { version, feeds };
 };
 
