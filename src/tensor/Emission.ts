@@ -1,6 +1,6 @@
 /**
- * A graph as the ONNX model of its named outputs: what no output needs is left out, aliases are looked through, every input
- * stays. Names of inputs and outputs are kept, all others are made up.
+ * A graph as the ONNX model of its named outputs: nodes that no output needs are left out, aliases are replaced by what they stand for,
+ * every input stays. Names of inputs and outputs are kept, all others are generated.
  */
 import { type Attributes, type DType, MICROSOFT, type OnnxConstant, type OnnxModel, type OnnxNode } from "./Onnx.ts";
 import type { Shape } from "./Shape.ts";
@@ -25,7 +25,7 @@ interface Source<V> {
   readonly emission: Emission<V>;
 }
 
-/** What is emitted of a graph. */
+/** The parts of a graph that a model is made of. */
 export interface Emittable<V extends Value> {
   readonly name: string;
   readonly inputs: ReadonlyMap<string, V>;

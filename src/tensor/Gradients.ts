@@ -1,6 +1,6 @@
 /**
- * Reverse-mode differentiation: a scalar loss and the tensors to differentiate by go in, their gradients come out as
- * tensors of the same graph. Only nodes between the two are visited.
+ * Reverse-mode differentiation: the gradients of a scalar loss by given tensors, as tensors of the same graph. Only nodes between
+ * the two are visited.
  */
 import { add } from "./Elementwise.ts";
 import type { Producer, Tensor } from "./Graph.ts";

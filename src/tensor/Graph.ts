@@ -224,7 +224,7 @@ export class Graph {
     return this.#producers;
   }
 
-  /** The bytes of the model of all named outputs. What no output needs is left out; every input stays. */
+  /** The bytes of the model of all named outputs. Nodes that no output needs are left out; every input stays. */
   toOnnx(): Uint8Array {
     return encode(modelOf(this));
   }

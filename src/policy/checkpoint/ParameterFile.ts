@@ -21,7 +21,7 @@ const naming = (names: readonly string[]): string => {
   return shown.join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
 };
 
-const fault = (
+const mismatch = (
   path: string,
   header: Header,
   specs: readonly ParameterSpec[],
@@ -60,7 +60,7 @@ export const readParameters = (
   Effect.suspend(() => {
     let parameters: Parameters | undefined;
     const place = (header: Header) => {
-      const found = fault(path, header, specs, ignored);
+      const found = mismatch(path, header, specs, ignored);
       if (found !== undefined) return found;
       // Allocated only now: a wrong config cannot ask for memory the file does not justify.
       const made = parametersOf(specs, new Float32Array(parameterCount(specs)));
@@ -76,7 +76,7 @@ export const readParameters = (
     );
   });
 
-/** Writes the parameters under their names, beside and renamed. Fails with `CheckpointError`. */
+/** Writes the parameters under their names, under another name first and renamed. Fails with `CheckpointError`. */
 export const writeParameters = (
   path: string,
   parameters: Parameters,

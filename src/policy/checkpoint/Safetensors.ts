@@ -136,7 +136,7 @@ export interface WriteOptions {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** Writes `tensors` in their order, beside and renamed. Fails with `CheckpointError`: F16 refuses finite values beyond 65504. */
+/** Writes `tensors` in their order, under another name first and renamed. Fails with `CheckpointError`: F16 refuses finite values beyond 65504. */
 export const write = (
   path: string,
   tensors: ReadonlyMap<string, Tensor>,

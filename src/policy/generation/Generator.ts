@@ -1,6 +1,6 @@
 /**
- * The policy over generator threads: starts them and hands out what they are spoken to through. Weights reach them on ports that the
- * caller gives to the learner. Invariant: when a thread dies every waiting and every later request fails at once.
+ * The policy over generator threads: starts them and returns the service that calls them. Weights reach them on ports that the caller
+ * gives to the learner. Invariant: when a thread dies every waiting and every later request fails at once.
  */
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { type Context, Effect, Layer, type Scope } from "effect";

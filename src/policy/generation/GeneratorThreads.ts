@@ -37,7 +37,7 @@ export class GeneratorThreads {
   /** How many sequences are pinned to a version. */
   readonly #pins = new Map<Version, number>();
 
-  /** `scope` carries the calls whose answer nobody waits for. */
+  /** Calls whose answer nobody waits for run in `scope`. */
   constructor(threads: readonly GeneratorThread[], versions: CommonVersion, scope: Scope.Scope) {
     this.#members = threads.map((thread) => ({ ...thread, load: 0 }));
     this.#versions = versions;

@@ -48,7 +48,7 @@ export interface GeneratorGauges {
   readonly adoptions: number;
   /** Milliseconds that taking new weights in costs between two steps (the end of a running step not counted); last and worst. */
   readonly adoptionMs: { readonly last: number; readonly max: number };
-  /** Time of the generator threads: busy in steps, starved without a request. The queue is requests without a cache row; items are replies. */
+  /** The threads as one gauge: busy in steps, starved without work; its queue is requests without a cache row, its items are replies. */
   readonly threads: StageSample;
 }
 

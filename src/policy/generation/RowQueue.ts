@@ -1,5 +1,5 @@
 /**
- * Who gets a cache row: requests wait in the order they came, and a sequence between requests loses its row to one that waits, the
+ * Which sequences get a cache row: requests wait in the order they came, and a sequence between requests loses its row to one that waits, the
  * least recently used first. Invariant: a sequence with an open request never loses its row.
  */
 import type { Move, Sequence } from "./Plan.ts";
@@ -22,7 +22,7 @@ export class RowQueue {
     return this.#rows.occupied;
   }
 
-  /** A request has opened: its sequence goes on in the row it has, or waits for one. */
+  /** Opens a request: its sequence keeps the row it has, or waits for one. */
   join(sequence: Sequence): void {
     if (sequence.row >= 0) sequence.phase = "active";
     else {
@@ -31,7 +31,7 @@ export class RowQueue {
     }
   }
 
-  /** The request has ended; its sequence keeps its row. */
+  /** Ends a request; its sequence keeps its row, if it has one. */
   leave(sequence: Sequence): void {
     if (sequence.phase === "waiting") this.#waiting = this.#waiting.filter((other) => other !== sequence);
     sequence.phase = "idle";

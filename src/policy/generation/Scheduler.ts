@@ -1,6 +1,6 @@
 /**
- * Which sequences are fed to the model next: a state machine over sequences, cache rows and shared prefixes that knows nothing of models,
- * threads or token values. Requests, finished steps and new versions change its state; `plan` says what to move and which step to run.
+ * Which sequences are fed to the model next: a state machine over sequences, cache rows and shared prefixes without models, threads
+ * or token values. Requests, finished steps and new versions change its state; `plan` says what to move and which step to run.
  * Invariants: a row belongs to at most one sequence; a sequence with an open request never loses its row; rows are given to waiting
  * sequences in the order of their requests; how a sequence is cut into chunks depends on the sequence alone.
  */

@@ -1,6 +1,6 @@
 /**
  * Entry of a generator thread: one engine over one model. Calls come from the owner's port, weights from a direct port to the
- * learner; both are drained between decode steps. Invariant: nothing is generated before `start`.
+ * learner; both are read between decode steps. Invariant: nothing is generated before `start`.
  */
 import type { MessagePort } from "node:worker_threads";
 import { CallError, serve } from "../runtime/serve.ts";

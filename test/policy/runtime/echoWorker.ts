@@ -1,4 +1,4 @@
-/** A thread for the tests of Thread: echoes, refuses, remembers cancellations, dies. */
+/** A thread for the tests of Thread: it echoes, refuses calls, records cancellations, throws and exits. */
 import { CallError, serve } from "../../../src/policy/runtime/serve.ts";
 import type { EchoProtocol } from "./echo.ts";
 
