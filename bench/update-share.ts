@@ -54,6 +54,7 @@ const batchOf = ({ config, rows, trained }: Case, window: number): CreditedBatch
     rewards: new Float32Array(tokens),
     groups: Int32Array.from({ length: rows }, (_, row) => row >> 2),
     members: Int32Array.from({ length: rows }, (_, row) => row & 3),
+    sequenceIndex: new Int32Array(rows),
     temperature: 1,
     keptRatio: 1,
     advantages: normal(),

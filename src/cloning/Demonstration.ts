@@ -132,7 +132,7 @@ export const demonstrate = (
     id: { group: number, member: 0 },
     tag: task.tag,
     seed: number,
-    turns,
+    sequences: [{ turns }],
     outcome: success ? { _tag: "Done", success } : { _tag: "Truncated", reason: "max_turn", success },
   };
 };

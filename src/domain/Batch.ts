@@ -23,6 +23,8 @@ export interface TokenBatch {
   readonly groups: Int32Array;
   /** Member index of each sequence, [sequences]. */
   readonly members: Int32Array;
+  /** Index of each sequence within its episode, [sequences]. */
+  readonly sequenceIndex: Int32Array;
   /** Temperature the sequences were sampled at; pi is evaluated at the same. */
   readonly temperature: number;
   /** Share of the window's groups the filter kept. */

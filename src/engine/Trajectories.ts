@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect";
 import type { Episode } from "../domain/Episode.ts";
-import { penaltyOf, rewardOf, succeeded } from "../domain/Episode.ts";
+import { penaltyOf, rewardOf, succeeded, turnsOf } from "../domain/Episode.ts";
 import type { Group } from "../domain/Group.ts";
 import { appendLine, type RunFolder } from "./RunFolder.ts";
 
@@ -26,11 +26,11 @@ export const toJson = (origin: Origin, episode: Episode) => ({
   reward: rewardOf(episode),
   penalty: penaltyOf(episode),
   outcome: episode.outcome,
-  messages: episode.turns.flatMap((turn) => [
+  messages: turnsOf(episode).flatMap((turn) => [
     { role: "user", content: turn.state },
     { role: "assistant", content: turn.reply },
   ]),
-  turns: episode.turns.map((turn) => ({
+  turns: turnsOf(episode).map((turn) => ({
     prompt_ids: Array.from(turn.prompt),
     ids: Array.from(turn.sampled.ids),
     mu: rounded(turn.sampled.mu),

@@ -3,7 +3,7 @@
  * metric names. Pure; enters a window, leaves flat metrics. Failed episodes count only in `episodes/failed`.
  */
 import type { Episode, Version } from "../domain/Episode.ts";
-import { executedActions, failed, penaltyOf, rewardOf, sampledTokens, succeeded } from "../domain/Episode.ts";
+import { executedActions, failed, penaltyOf, rewardOf, sampledTokens, succeeded, turnsOf } from "../domain/Episode.ts";
 import type { Group } from "../domain/Group.ts";
 import { members } from "../domain/Group.ts";
 import { type Info, ofEpisode } from "../domain/Info.ts";
@@ -23,7 +23,7 @@ const byTag = (groups: readonly Group[]): ReadonlyMap<string, readonly Group[]> 
 
 /** Mean over the episodes of what their environment told of them, `success` aside; what an episode lacks counts as 0. */
 const meanInfo = (episodes: readonly Episode[]): Info => {
-  const infos = episodes.map((episode) => ofEpisode(episode.turns.map((turn) => turn.info)));
+  const infos = episodes.map((episode) => ofEpisode(turnsOf(episode).map((turn) => turn.info)));
   const keys = new Set(infos.flatMap(Object.keys));
   keys.delete("success");
   return Object.fromEntries(Array.from(keys, (key) => [key, mean(infos.map((info) => info[key] ?? 0))]));
@@ -53,11 +53,11 @@ export const environmentMetrics = (
     for (const [key, value] of Object.entries(meanInfo(episodes))) metrics[`${prefix}/${tag}/${key}`] = value;
   }
   const episodes = groups.flatMap(members);
-  const turns = episodes.flatMap((episode) => episode.turns);
+  const turns = episodes.flatMap(turnsOf);
   metrics[`${prefix}/success`] = mean(episodes.map((episode) => (succeeded(episode) ? 1 : 0)));
   metrics[`${prefix}/charts/avg_episode_return`] = meanReturn(episodes);
   metrics[`${prefix}/response_length`] = mean(episodes.map(sampledTokens));
-  metrics[`${prefix}/turns`] = mean(episodes.map((episode) => episode.turns.length));
+  metrics[`${prefix}/turns`] = mean(episodes.map((episode) => turnsOf(episode).length));
   metrics[`${prefix}/turn_length`] = mean(turns.map((turn) => turn.sampled.ids.length));
   metrics[`${prefix}/parsed`] = mean(turns.map((turn) => (turn.parsed ? 1 : 0)));
   metrics[`${prefix}/cut_by_length`] = mean(turns.map((turn) => (turn.sampled.finish === "length" ? 1 : 0)));
@@ -72,7 +72,7 @@ export const lengthMetrics = (groups: readonly Group[]): Metrics => {
   const episodes = groups.flatMap(members);
   const lengths = episodes.map(sampledTokens);
   if (lengths.length === 0) return {};
-  const cut = episodes.map(({ turns }) => (turns.some(({ sampled }) => sampled.finish === "length") ? 1 : 0));
+  const cut = episodes.map((episode) => (turnsOf(episode).some(({ sampled }) => sampled.finish === "length") ? 1 : 0));
   return {
     "response_length/mean": mean(lengths),
     "response_length/max": Math.max(...lengths),
@@ -88,7 +88,7 @@ export const stalenessMetrics = (groups: readonly Group[], version: Version): Me
   let max = 0;
   for (const group of groups) {
     for (const episode of members(group)) {
-      for (const turn of episode.turns) {
+      for (const turn of turnsOf(episode)) {
         for (const sampledBy of turn.sampled.versions) {
           const staleness = version - sampledBy;
           sum += staleness;

@@ -96,7 +96,7 @@ export const play: (
     id: { group: prompt.group, member },
     tag: prompt.tag,
     seed,
-    turns,
+    sequences: [{ turns }],
     outcome,
   });
 

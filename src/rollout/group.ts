@@ -37,7 +37,7 @@ const unplayed = (prompt: Prompt, { reason, message }: StepFailure, member: numb
   id: { group: prompt.group, member },
   tag: prompt.tag,
   seed: prompt.seed,
-  turns: [],
+  sequences: [],
   outcome: { _tag: "Failed", reason, message },
 });
 

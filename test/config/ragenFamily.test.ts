@@ -6,7 +6,7 @@ import { demonstrations } from "../../src/cloning/Cloning.ts";
 import { runFiles } from "../../src/config/compose.ts";
 import type { RunConfig } from "../../src/config/RunConfig.ts";
 import { resolve } from "../../src/config/resolve.ts";
-import { totalTokens } from "../../src/domain/Episode.ts";
+import { totalTokens, turnsOf } from "../../src/domain/Episode.ts";
 import * as Model from "../../src/engine/Model.ts";
 import { decodePreset } from "../../src/env/registry.ts";
 import * as Rollout from "../../src/rollout/Rollout.ts";
@@ -99,9 +99,9 @@ describe.each(cloned)("%s", (name) => {
     const { episodes } = demonstrations(demonstrator, [{ ...source!, environment, task, episodes: 3 }]);
     expect(episodes).toHaveLength(3);
     for (const episode of episodes) {
-      const { outcome, turns } = episode;
+      const { outcome } = episode;
       expect(totalTokens(episode)).toBeLessThanOrEqual(config.rollout.max_model_len);
-      if (!(outcome._tag === "Done" && outcome.success)) expect(turns).toHaveLength(config.rollout.max_turn);
+      if (!(outcome._tag === "Done" && outcome.success)) expect(turnsOf(episode)).toHaveLength(config.rollout.max_turn);
     }
   });
 });

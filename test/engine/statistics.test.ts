@@ -34,7 +34,7 @@ const group = (id: number, outcomes: readonly Outcome[], infos: readonly Info[] 
       id: { group: id, member },
       tag: "Maze",
       seed: id,
-      turns: infos.map(turn),
+      sequences: [{ turns: infos.map(turn) }],
       outcome,
     }),
   ),

@@ -23,24 +23,28 @@ const episode = (group: number, member: number, turns: readonly (readonly [numbe
   tag: "T",
   seed: group,
   outcome: { _tag: "Done", success: true },
-  turns: turns.map(([tokens, entropy]) => ({
-    prompt: new Int32Array(0),
-    sampled: {
-      ids: new Int32Array(tokens),
-      mu: new Float32Array(tokens),
-      versions: new Int32Array(tokens),
-      entropy,
-      finish: "stop",
+  sequences: [
+    {
+      turns: turns.map(([tokens, entropy]) => ({
+        prompt: new Int32Array(0),
+        sampled: {
+          ids: new Int32Array(tokens),
+          mu: new Float32Array(tokens),
+          versions: new Int32Array(tokens),
+          entropy,
+          finish: "stop",
+        },
+        state: "",
+        reply: "",
+        parsed: true,
+        actions: [],
+        executed: 0,
+        reward: 0,
+        penalty: 0,
+        info: {},
+      })),
     },
-    state: "",
-    reply: "",
-    parsed: true,
-    actions: [],
-    executed: 0,
-    reward: 0,
-    penalty: 0,
-    info: {},
-  })),
+  ],
 });
 
 const group = (id: number, scores: readonly number[], failures = 0): ScoredGroup => ({

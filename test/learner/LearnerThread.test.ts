@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
@@ -107,6 +107,26 @@ layer(Layer.empty)("the learner's thread", (it) => {
       const error = yield* Effect.flip(start({ restore: "/nowhere" }));
       expect([error._tag, error.reason]).toEqual(["LearnerError", "bad_checkpoint"]);
       expect(error.message).toContain("learner.json");
+    }),
+  );
+
+  it.effect("refuses a folder of another schema and says which it reads", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder;
+      const path = join(folder, "learner.json");
+      yield* Effect.scoped(Effect.flatMap(start(), (learner) => learner.save(folder)));
+      const written: Record<string, unknown> = JSON.parse(yield* Effect.promise(() => readFile(path, "utf8")));
+      expect(written.schema).toBe(2);
+      const { schema: _, ...early } = written;
+      const cases = [
+        [early, 'it has no "schema", so an early millrace 0.1.0 wrote it; this version reads schema 2'],
+        [{ ...written, schema: 3 }, "its schema is 3; this version reads schema 2"],
+      ] as const;
+      for (const [content, sentence] of cases) {
+        yield* Effect.promise(() => writeFile(path, JSON.stringify(content)));
+        const error = yield* Effect.flip(start({ restore: folder }));
+        expect([error.reason, error.message]).toEqual(["bad_checkpoint", `${path}: ${sentence}`]);
+      }
     }),
   );
 

@@ -32,6 +32,7 @@ export const tokenBatch = ({ seed, lengths, vocabulary, window = 0, groupSize = 
     rewards,
     groups: Int32Array.from(lengths, (_, i) => Math.floor(i / groupSize)),
     members: Int32Array.from(lengths, (_, i) => i % groupSize),
+    sequenceIndex: new Int32Array(lengths.length),
     temperature: 1,
     keptRatio: 1,
   };

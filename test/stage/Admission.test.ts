@@ -74,7 +74,13 @@ const finished = (number: number, failed: boolean): Group => {
     : ({ _tag: "Done", success: true } as const);
   return {
     prompt: { group: number, tag: "T", seed: number, size: 2, admittedAt: 0 },
-    episodes: [0, 1].map((member) => ({ id: { group: number, member }, tag: "T", seed: number, turns: [], outcome })),
+    episodes: [0, 1].map((member) => ({
+      id: { group: number, member },
+      tag: "T",
+      seed: number,
+      sequences: [],
+      outcome,
+    })),
   };
 };
 
