@@ -3,7 +3,6 @@
  * one id per character. What a call takes is the bench's to say; the engine around them is the real one.
  */
 import { Effect, identity } from "effect";
-import { trainedTokens } from "../src/domain/Batch.ts";
 import type { Sampled } from "../src/domain/Episode.ts";
 import { Environments, type View } from "../src/env/Environments.ts";
 import { Learner } from "../src/learner/Learner.ts";
@@ -135,12 +134,12 @@ export const learner = (wait: Effect.Effect<void>): Learner["Service"] => {
   let version = 0;
   return Learner.of({
     values: (batch) => Effect.succeed(new Float32Array(batch.ids.length)),
-    update: (batch) =>
+    update: () =>
       Effect.map(wait, () => ({
         version: ++version,
         applied: true,
-        metrics: { tokens: trainedTokens(batch) },
-        seconds: {},
+        metrics: new Map(),
+        seconds: new Map(),
       })),
     save: () => Effect.void,
     version: Effect.sync(() => version),

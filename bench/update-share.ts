@@ -91,7 +91,8 @@ const measureCase = async (given: Case): Promise<Measured> => {
     const { seconds } = await trainer.update({ ...batch, values });
     const end = performance.now();
     phases.values!.push(valued - start);
-    for (const [phase, each] of Object.entries(seconds)) {
+    for (const [name, each] of seconds) {
+      const phase = name.replace("timing_s/", "");
       phases[phase] ??= [];
       phases[phase].push(each * 1000);
     }

@@ -5,6 +5,7 @@
 import type { Version } from "../domain/Episode.ts";
 import { members } from "../domain/Group.ts";
 import * as Ledger from "../domain/Ledger.ts";
+import { toRecord } from "../domain/metrics/Metrics.ts";
 import type { GeneratorGauges } from "../policy/generation/Policy.ts";
 import type { StageSample } from "../stage/Gauge.ts";
 import * as Gauge from "../stage/Gauge.ts";
@@ -51,10 +52,10 @@ export const make = (
   return {
     ...environmentMetrics("train", window.groups, window.failed),
     ...lengthMetrics(window.groups),
-    ...filtered.metrics,
+    ...toRecord(filtered.metrics),
     ...stalenessMetrics(trained, consumed.from),
     ...lengthDrift(trained, window.groups),
-    ...report?.metrics,
+    ...(report === null ? {} : toRecord(report.metrics)),
     "train/groups/held_out": window.groups.filter(({ heldOut }) => heldOut).length,
     "train/batch_size": trained.flatMap(members).length,
     "rollout/consecutive_empty_after_filter_steps": consumed.emptyInARow,
@@ -68,7 +69,7 @@ export const make = (
     "timing_s/values": consumed.valuesSeconds,
     "timing_s/adv": consumed.creditSeconds,
     "timing_s/update": consumed.updateSeconds,
-    ...Object.fromEntries(Object.entries(report?.seconds ?? {}).map(([name, value]) => [`timing_s/${name}`, value])),
+    ...(report === null ? {} : toRecord(report.seconds)),
     "timing_s/total": now.seconds,
   };
 };

@@ -203,7 +203,7 @@ export const train = (options: Options) =>
             yield* Effect.sleep(updateMs);
             if (options.failUpdate?.at === batches.length) return yield* options.failUpdate.error;
             if (options.notFinite === batches.length)
-              return { version: made, applied: false, metrics: {}, seconds: {} };
+              return { version: made, applied: false, metrics: new Map(), seconds: new Map() };
             const version = ++made;
             const adopt = Effect.sync(() => {
               adopted = version;
@@ -211,7 +211,7 @@ export const train = (options: Options) =>
             });
             if (adoptMs === 0) yield* adopt;
             else yield* Effect.forkIn(Effect.delay(adopt, adoptMs), scope);
-            return { version, applied: true, metrics: {}, seconds: {} };
+            return { version, applied: true, metrics: new Map(), seconds: new Map() };
           }),
         ),
       save: (into) => command(Effect.promise(() => writeFile(join(into, "learner.json"), `${made}`))),

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { expect, layer } from "@effect/vitest";
 import { Effect, Exit, Fiber, Layer } from "effect";
+import { learner as catalogue } from "../../src/domain/metrics/learner.ts";
+import { valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { type LearnerThreadOptions, make } from "../../src/learner/LearnerThread.ts";
 import type { Checkpoint } from "../../src/policy/checkpoint/HuggingFaceFolder.ts";
 import { readParameters } from "../../src/policy/checkpoint/ParameterFile.ts";
@@ -88,6 +90,14 @@ layer(Layer.empty)("the learner's thread", (it) => {
       expect(yield* actor(resumed)).toEqual(yield* actor(whole));
       const again = yield* start({ restore: whole });
       expect(yield* again.values(batch(2))).toEqual(values);
+    }),
+  );
+
+  it.effect("reports metrics and seconds of an update", () =>
+    Effect.gen(function* () {
+      const { metrics, seconds } = yield* Effect.flatMap(start(), (learner) => learner.update(batch(0)));
+      expect(valueIn(metrics, catalogue.lr)).toBe(trainerOptions.actor.lr);
+      expect(valueIn(seconds, catalogue.timing.of({ phase: "update_actor" }))).toBeGreaterThan(0);
     }),
   );
 

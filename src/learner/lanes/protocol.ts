@@ -19,14 +19,14 @@ export interface LaneProtocol {
         readonly specs: readonly ParameterSpec[];
         readonly flat: Float32Array<ArrayBuffer>;
       };
-      readonly response: void;
+      readonly response: null;
     };
     readonly run: {
       readonly request: Micro;
       readonly response: MicroResult;
     };
     /** Lets go of the weights. */
-    readonly end: { readonly request: null; readonly response: void };
+    readonly end: { readonly request: null; readonly response: null };
   };
   readonly events: never;
 }

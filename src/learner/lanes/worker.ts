@@ -23,6 +23,7 @@ serve<LaneProtocol>(
     },
     begin: ({ model, specs, flat }) => {
       pass = { model, weights: weightFeeds(parametersOf(specs, flat)) };
+      return null;
     },
     run: async (micro, { transfer }) => {
       if (lane === undefined || pass === undefined) throw new Error("no pass has begun");
@@ -32,6 +33,7 @@ serve<LaneProtocol>(
     },
     end: () => {
       pass = undefined;
+      return null;
     },
   },
   async () => lane?.[Symbol.asyncDispose](),
