@@ -241,6 +241,7 @@ export const SftSection = Schema.Struct({
     0,
     "Share of turns played at random and not cloned, so that the turns after them start from more states.",
   ),
+  save_freq: field(count, 100, "Checkpoint every so many steps; 0 only at the end, or when stopped."),
   output: field(Schema.NonEmptyString, "runs/sft", "Folder of the resulting checkpoint."),
   init: field(Schema.NonEmptyString, "random", "`random`, or a checkpoint folder to go on from."),
   architecture: section(

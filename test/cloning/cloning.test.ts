@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import * as Cloning from "../../src/cloning/Cloning.ts";
 import { type Demonstrator, demonstrate as demonstrated, type Source } from "../../src/cloning/Demonstration.ts";
 import { heldOut } from "../../src/cloning/heldOut.ts";
+import type { TokenBatch } from "../../src/domain/Batch.ts";
 import { type Episode, sampledTokens, totalTokens, turnsOf } from "../../src/domain/Episode.ts";
 import { stream } from "../../src/domain/Random.ts";
 import { Environments } from "../../src/env/Environments.ts";
@@ -303,6 +304,39 @@ describe("batches", () => {
       const mean = Array.from({ length: 6 }, () => spread(batches.next().value)).reduce((a, b) => a + b) / 6;
       expect(mean).toBeLessThan(spread(episodes) / 2);
       expect(episodes.every((episode) => sampledTokens(episode) > 0)).toBe(true);
+    }),
+  );
+
+  it.effect.each([
+    { save_freq: 2, from: 0, stopAfter: 9, saved: [2, 4, 5], steps: [1, 2, 3, 4, 5] },
+    { save_freq: 0, from: 0, stopAfter: 9, saved: [5], steps: [1, 2, 3, 4, 5] },
+    { save_freq: 0, from: 0, stopAfter: 3, saved: [3], steps: [1, 2, 3] },
+    { save_freq: 2, from: 3, stopAfter: 9, saved: [4, 5], steps: [4, 5] },
+  ])("are saved every $save_freq steps and last, from $from, stopped after $stopAfter", (given) =>
+    Effect.gen(function* () {
+      const source = sourceOf("FrozenLake");
+      const { demonstrator } = yield* demonstratorOf(source, { template: "compact" });
+      const { episodes } = Cloning.demonstrations(demonstrator, [{ ...source, episodes: 16 }]);
+      const base = configOf();
+      const config = { ...base, sft: { ...base.sft, steps: 5, batch_size: 4, save_freq: given.save_freq } };
+      const [steps, saved, windows]: [number[], number[], number[]] = [[], [], []];
+      const learner = {
+        clone: (batch: TokenBatch) =>
+          Effect.sync(() => {
+            windows.push(batch.window);
+            return { loss: 1, gradNorm: 1, tokens: 1, applied: true };
+          }),
+      };
+      const taken = yield* Cloning.clone(learner, episodes, config, {
+        from: given.from,
+        stopped: Effect.sync(() => steps.at(-1) === given.stopAfter),
+        report: ({ step }) => Effect.sync(() => void steps.push(step)),
+        save: (step) => Effect.sync(() => void saved.push(step)),
+      });
+      expect(steps).toEqual(given.steps);
+      expect(windows).toEqual(given.steps.map((step) => step - 1));
+      expect(saved).toEqual(given.saved);
+      expect(taken).toBe(given.steps.at(-1));
     }),
   );
 
