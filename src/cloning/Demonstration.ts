@@ -97,7 +97,7 @@ interface Played {
   readonly result: StepResult;
 }
 
-/** The plan of a turn, and whether it is noise; null where nobody knows what to play. */
+/** The plan of a turn, and whether it is noise; null where there is nothing to play. */
 const choose = ({ choices, demonstrator, source }: Game, { turn, view }: Position, room: number) => {
   const listed = view.actions !== null;
   const { limits } = demonstrator.rollout;

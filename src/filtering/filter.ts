@@ -1,7 +1,7 @@
 /**
- * The filter: a scored window in, the groups worth an update out, with a verdict on every group. Pure, and relative to the window, which
- * is the update's batch. Invariants: whole groups only, kept in the window's order; every group gets exactly one verdict; keeping none
- * is a value.
+ * The filter: which groups of a scored window the update trains on, with a verdict on every group. Pure, and relative to the window, which
+ * is the update's batch. Invariants: only whole groups are kept, in the window's order; every group gets exactly one verdict; an empty
+ * selection is a value, not an error.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { isFailedScored, type ScoredGroup, type ScoredWindow } from "../domain/Group.ts";

@@ -1,5 +1,5 @@
 /**
- * Scores of groups for the filter: how much there is to learn from a group, as one number. Pure. Invariant: a score is a function of the
+ * Scores of groups for the filter: how much there is to learn from a group, as a number. Pure. Invariant: a score is a function of the
  * group's usable episodes only, whatever window it is in (scores of episodes were normalised before).
  */
 import type { RunConfig } from "../config/RunConfig.ts";

@@ -1,6 +1,6 @@
 /**
- * The learner without its thread: actor, critic, their counters, and one command per window. A credited batch enters, the weights
- * change in place and a report leaves. Invariant: the version grows by one exactly when the actor's weights changed.
+ * The learner without its thread: actor, critic, their counters, and one command per window. An update changes the
+ * weights in place and returns a report. Invariant: the version grows by one exactly when the actor's weights changed.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type CreditedBatch, sequences, type TokenBatch, trainedTokens } from "../domain/Batch.ts";
@@ -292,7 +292,7 @@ export class Trainer implements AsyncDisposable {
     for (const mini of this.#miniBatches(batch)) {
       steps.push(await this.#actor.step(batch, mini, targets, lr, logp));
       surrogate.add(batch, mini, logp, targets.old);
-      // The first mini-batch meets the weights as they were at consumption.
+      // Before the first step the weights are those at consumption.
       mismatch ??= mismatchMetrics(batch, mini, logp, version);
     }
     return { steps, surrogate: surrogate.result(), mismatch: mismatch ?? measured() };

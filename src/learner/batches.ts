@@ -15,7 +15,7 @@ export interface MicroBatch {
   readonly time: number;
 }
 
-/** Padded lengths are few, so that the runtime's arena meets few shapes. */
+/** Padded lengths are few, because the runtime's arena grows with each new shape. */
 export const bucket = (length: number): number => {
   const step = length <= 256 ? 16 : 64;
   return Math.max(2, Math.ceil(length / step) * step);

@@ -22,11 +22,11 @@ export const initial: SeedState = { next: 0, returned: [] };
 /** Tag of the group at `place` (0 … env_groups - 1) of a window; `n_groups` must sum to `env_groups`. */
 const tagAt = (groups: Groups, place: number): string => {
   let end = 0;
-  for (let i = 0; i < groups.tags.length; i++) {
+  for (const [i, tag] of groups.tags.entries()) {
     end += groups.n_groups[i] ?? 0;
-    if (place < end) return groups.tags[i]!;
+    if (place < end) return tag;
   }
-  return groups.tags[groups.tags.length - 1]!;
+  throw new RangeError(`n_groups names ${end} groups, and group ${place} of a window is asked for`);
 };
 
 const promptAt = (groups: Groups, group: number, admittedAt: Version): Prompt => ({

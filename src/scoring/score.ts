@@ -1,7 +1,7 @@
 /**
- * Scores a window: one number per episode, and where it lies on the episode's turns. Pure, because normalisation is relative to a set
- * of episodes. Invariants: failed members, and the members of failed groups, take no part in any statistic; the turn scores of an
- * episode that has turns sum to its score; the window's groups stay as many and in order.
+ * Scores a window: one number per episode, and how it is spread over the episode's turns. A pure function of the whole window, because
+ * normalisation is relative to a set of episodes. Invariants: failed members, and the members of failed groups, take no part in any
+ * statistic; the turn scores of an episode that has turns sum to its score; the groups and their order stay as they are.
  *
  * With turn scores each turn keeps its own environment reward, unnormalised and without the format penalty, as in RAGEN.
  */

@@ -27,7 +27,7 @@ describe("an update", () => {
     const after = await trainer.logp(batch);
     let moved = 0;
     batch.mask.forEach((m, t) => {
-      if (m === 1) moved += batch.advantages[t] * (after[t] - batch.mu[t]);
+      if (m === 1) moved += batch.advantages[t]! * (after[t]! - batch.mu[t]!);
     });
     expect(moved).toBeGreaterThan(0.5);
     expect(report.version).toBe(1);
@@ -47,7 +47,7 @@ describe("an update", () => {
     await using trainer = await open(withActor({ ppo_epochs: 8 }));
     const batch = creditedBatch(shape);
     const error = (values: Float32Array) =>
-      values.reduce((sum, value, t) => sum + batch.mask[t] * (value - batch.returns[t]) ** 2, 0);
+      values.reduce((sum, value, t) => sum + batch.mask[t]! * (value - batch.returns[t]!) ** 2, 0);
     const values = await trainer.values(batch);
     expect(values.every((value) => value === 0)).toBe(true);
     await trainer.update({ ...batch, values });

@@ -1,8 +1,8 @@
 /**
  * Numbered items run by several workers, their results used in the order of the items. A worker takes the next item as soon as it is
  * free, so none idles while another has more to do than expected.
- * Invariants: `use` meets the results in the order of the items, whoever made them; the results held and the items running are
- * together at most `ahead`; when a worker fails, nothing new is begun and the failure is passed on once every worker has come to rest.
+ * Invariants: `use` is called in the order of the items, whichever worker made the result; the results held and the items running are
+ * together at most `ahead`; when a worker fails, no other item is begun, and the failure is passed on once no worker is running.
  */
 
 export interface InOrder<Result> {
