@@ -5,11 +5,13 @@
  */
 import { join } from "node:path";
 import { Cause, Console, Effect, Exit } from "effect";
-import { runFiles } from "../src/config/compose.ts";
+import { runs } from "../src/config/compose.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { load } from "../src/config/resolve.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { type Command, type Invocation, type PipelineName, parse } from "./arguments.ts";
+import { version } from "../src/files/packageRoot.ts";
+import { parse } from "./arguments.ts";
+import type { Command, Invocation, PipelineName } from "./commands.ts";
 import { configDir, existingFolder, runFolder } from "./paths.ts";
 
 type Run = Extract<Command, { readonly _tag: "Run" }>;
@@ -23,7 +25,7 @@ const configOf = Effect.fnUntraced(function* ({ configName, overrides, pipeline,
     return { config: yield* load(join(folder, "config.yaml"), overrides, configDir), resume: folder };
   }
   if (configName === null) {
-    const names = runFiles(configDir).join(", ");
+    const names = runs(configDir).join(", ");
     return yield* new BadInput({ message: `${pipeline}: --config-name is missing; run files: ${names}` });
   }
   return { config: yield* load(configName, overrides, configDir), resume };
@@ -59,7 +61,8 @@ const runPipeline = Effect.fnUntraced(function* (command: Run, debug: boolean) {
     }
     case "sft": {
       const { sft } = yield* Effect.promise(() => import("./sft.ts"));
-      return yield* sft({ config, debug });
+      const options = { config, resume, debug };
+      return yield* sft(options);
     }
   }
 });
@@ -89,10 +92,12 @@ const runCommand = Effect.fnUntraced(function* ({ command, debug }: Invocation) 
       const { help } = yield* Effect.promise(() => import("./help.ts"));
       return yield* print(yield* help(command.topic));
     }
+    case "Version":
+      return yield* Console.log(`millrace ${version}`);
+    case "Completions":
+      return yield* Console.log(command.script);
   }
 });
-
-const program = Effect.flatMap(Effect.fromResult(parse(process.argv.slice(2))), runCommand);
 
 /** What is said of a failure, and the exit code it ends with. */
 const verdict = (cause: Cause.Cause<unknown>, debug: boolean): { readonly code: number; readonly text: string } => {
@@ -107,17 +112,29 @@ const verdict = (cause: Cause.Cause<unknown>, debug: boolean): { readonly code: 
 const end = (code: number) => process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 
-// A training run drains and saves on the first signal by itself, a server says goodbye; the rest is interrupted, its scopes closed.
-const controller = new AbortController();
-if (process.argv[2] !== "train" && process.argv[2] !== "serve-env") {
-  process.once("SIGINT", () => controller.abort());
-  process.once("SIGTERM", () => controller.abort());
-}
+/** A training run drains and saves on the first signal by itself, and a server closes its sessions; the others are interrupted. */
+const handlesSignals = ({ command }: Invocation): boolean =>
+  command._tag === "ServeEnv" || (command._tag === "Run" && command.pipeline === "train");
 
-const exit = await Effect.runPromiseExit(program, { signal: controller.signal });
-if (Exit.isSuccess(exit)) end(0);
-else {
-  const { code, text } = verdict(exit.cause, process.argv.includes("--debug"));
+/** A signal that ends the command, its scopes closed, unless the command handles signals itself. */
+const interruption = (invocation: Invocation): AbortSignal => {
+  const controller = new AbortController();
+  if (!handlesSignals(invocation)) {
+    process.once("SIGINT", () => controller.abort());
+    process.once("SIGTERM", () => controller.abort());
+  }
+  return controller.signal;
+};
+
+const finish = (exit: Exit.Exit<unknown, unknown>, debug: boolean) => {
+  if (Exit.isSuccess(exit)) return end(0);
+  const { code, text } = verdict(exit.cause, debug);
   process.stderr.write(`${text}\n`);
-  end(code);
-}
+  return end(code);
+};
+
+const parsed = await Effect.runPromiseExit(parse(process.argv.slice(2)));
+if (Exit.isSuccess(parsed)) {
+  const invocation = parsed.value;
+  finish(await Effect.runPromiseExit(runCommand(invocation), { signal: interruption(invocation) }), invocation.debug);
+} else finish(parsed, process.argv.includes("--debug"));

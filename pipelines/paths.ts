@@ -4,12 +4,10 @@
  */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Effect } from "effect";
 import { byNearest } from "../src/config/nearest.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-
-const packageRoot = fileURLToPath(new URL("..", import.meta.url));
+import { packageRoot } from "../src/files/packageRoot.ts";
 
 export const configDir = join(packageRoot, "config");
 

@@ -10,7 +10,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   tensor: [],
   stage: ["domain"],
   env: ["config", "domain", "files", "stage"],
-  environments: ["config", "domain", "env", "openenv", "sandbox"],
+  environments: ["config", "domain", "env", "files", "openenv", "sandbox"],
   openenv: ["config", "domain", "env"],
   sandbox: ["config", "domain", "env"],
   policy: ["config", "domain", "files", "stage", "tensor"],

@@ -30,6 +30,12 @@ export const shownPath = (file: string): string => {
   return fromHere.startsWith("..") || isAbsolute(fromHere) ? file : fromHere;
 };
 
+/** Files that run files include: they can be loaded, but are no runs of their own. */
+const included: ReadonlySet<string> = new Set(["base", "envs"]);
+
+/** Names of the runs of a folder, for a list of choices. */
+export const runs = (dir: string): readonly string[] => runFiles(dir).filter((name) => !included.has(name));
+
 /** Names of the run files of a folder. */
 export const runFiles = (dir: string): readonly string[] =>
   existsSync(dir)
@@ -49,17 +55,23 @@ const noSuchPath = (path: string): string => {
   return `no run file ${JSON.stringify(path)}${nearest === undefined ? "" : `; nearest: ${join(folder, nearest)}`}`;
 };
 
-/** The file of a run: a name in `configDir`, or a path to a YAML file. Fails with the nearest names. */
-export const locate = (name: string, configDir: string): Effect.Effect<string, BadInput> => {
+/**
+ * The file of a run: a name in `configDir`, or a path to a YAML file. Fails with the nearest name of any file there, and with those that
+ * `listed` gives.
+ */
+export const locate = (
+  name: string,
+  configDir: string,
+  listed: (dir: string) => readonly string[] = runs,
+): Effect.Effect<string, BadInput> => {
   const file = join(configDir, name.endsWith(".yaml") ? name : `${name}.yaml`);
   if (existsSync(file)) return Effect.succeed(file);
   const asPath = /[/\\]|\.ya?ml$/.test(name);
   if (asPath && statSync(name, { throwIfNoEntry: false })?.isFile()) return Effect.succeed(name);
   if (/[/\\]/.test(name)) return fail(noSuchPath(name));
-  const names = runFiles(configDir);
   const wanted = basename(name).replace(/\.ya?ml$/, "");
-  const nearest = byNearest(wanted, names)[0];
-  const hint = nearest === undefined ? "" : `; nearest: ${nearest}; all: ${choices(wanted, names, 30)}`;
+  const nearest = byNearest(wanted, runFiles(configDir))[0];
+  const hint = nearest === undefined ? "" : `; nearest: ${nearest}; all: ${choices(wanted, listed(configDir), 30)}`;
   return fail(`no run file ${JSON.stringify(name)} in ${shownPath(configDir)}${hint}`);
 };
 
@@ -107,7 +119,7 @@ export const layersOf = (
       if (name === "_self_") layers.push({ origin, tree: anchored(tree, dirname(file)) });
       else if (!builtIn.has(name)) {
         const beside = join(dirname(file), `${name}.yaml`);
-        const included = existsSync(beside) ? beside : yield* locate(name, configDir);
+        const included = existsSync(beside) ? beside : yield* locate(name, configDir, runFiles);
         layers.push(...(yield* layersOf(included, configDir, [...including, file])));
       }
     }

@@ -5,15 +5,13 @@
 import { constants } from "node:fs";
 import { access, readdir, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { byNearest, distance } from "../../config/nearest.ts";
+import { packageRoot } from "../../files/packageRoot.ts";
 import { DatasetError } from "./DatasetError.ts";
 import { jsonArray } from "./jsonArray.ts";
 import { jsonLines } from "./jsonLines.ts";
 import { parquet } from "./parquet.ts";
 import type { RowReader } from "./RowReader.ts";
-
-const packageRoot = fileURLToPath(new URL("../../..", import.meta.url));
 
 const readers: ReadonlyMap<string, RowReader> = new Map([
   [".jsonl", jsonLines],

@@ -6,8 +6,8 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { extname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Result, Schema } from "effect";
+import { packageRoot } from "../../files/packageRoot.ts";
 import { jsonLines } from "../dataset/jsonLines.ts";
 
 export interface Document {
@@ -16,8 +16,6 @@ export interface Document {
   readonly title: string;
   readonly text: string;
 }
-
-const packageRoot = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** The absolute path of a folder, sought from the working directory first and from the package second; null where there is none. */
 export const locateFolder = (folder: string): string | null =>
