@@ -3,7 +3,7 @@
  * Environment presets (`custom_envs`) are decoded here only as far as the frame; their `env_config` is decoded by its environment.
  */
 import { Schema } from "effect";
-import { count, field, fraction, nonNegative, positive, section } from "./field.ts";
+import { aboveZero, count, field, fraction, nonNegative, positive, section } from "./field.ts";
 
 export const RunSection = Schema.Struct({
   name: field(Schema.NonEmptyString, "millrace", "Name of the run's folder under run.dir."),
@@ -158,7 +158,7 @@ export const AlgorithmSection = Schema.Struct({
 });
 
 export const ActorSection = Schema.Struct({
-  lr: field(nonNegative, 1e-6, "Learning rate."),
+  lr: field(aboveZero, 1e-6, "Learning rate."),
   lr_warmup_steps: field(count, 0, "Updates of linear warm-up."),
   lr_decay: field(
     Schema.Literals(["constant", "linear", "cosine"]),
@@ -166,7 +166,7 @@ export const ActorSection = Schema.Struct({
     "Schedule after warm-up, over total_training_steps.",
   ),
   betas: field(Schema.Tuple([fraction, fraction]), [0.9, 0.999], "AdamW moment decays."),
-  eps: field(nonNegative, 1e-8, "AdamW epsilon."),
+  eps: field(aboveZero, 1e-8, "AdamW epsilon."),
   weight_decay: field(nonNegative, 0.01, "AdamW decoupled weight decay."),
   grad_clip: field(nonNegative, 1, "Global gradient norm; 0 off."),
   clip_ratio_low: field(nonNegative, 0.2, "PPO lower clip."),
@@ -187,10 +187,10 @@ export const ActorSection = Schema.Struct({
 });
 
 export const CriticSection = Schema.Struct({
-  lr: field(nonNegative, 1e-5, "Learning rate."),
+  lr: field(aboveZero, 1e-5, "Learning rate."),
   lr_warmup_steps: field(count, 0, "Updates of linear warm-up."),
   betas: field(Schema.Tuple([fraction, fraction]), [0.9, 0.999], "AdamW moment decays."),
-  eps: field(nonNegative, 1e-8, "AdamW epsilon."),
+  eps: field(aboveZero, 1e-8, "AdamW epsilon."),
   weight_decay: field(nonNegative, 0.01, "AdamW decoupled weight decay."),
   grad_clip: field(nonNegative, 1, "Global gradient norm; 0 off."),
   cliprange_value: field(nonNegative, 0.5, "Value clip."),
@@ -234,7 +234,7 @@ export const SftSection = Schema.Struct({
   ),
   steps: field(positive, 500, "Optimiser steps."),
   batch_size: field(positive, 64, "Episodes per step."),
-  lr: field(nonNegative, 1e-3, "Peak learning rate."),
+  lr: field(aboveZero, 1e-3, "Peak learning rate."),
   lr_warmup_steps: field(count, 20, "Updates of linear warm-up."),
   noise: field(
     fraction,

@@ -5,7 +5,7 @@
  */
 import { Result, Schema, type SchemaAST, type SchemaIssue } from "effect";
 import { BadInput } from "../domain/Errors.ts";
-import { at, expectation, keys, keysOf } from "./describe.ts";
+import { at, defaultsOf, expectation, keys, keysOf } from "./describe.ts";
 import { byNearest, choices, distance } from "./nearest.ts";
 import type { Path } from "./Tree.ts";
 import { get, isTree, leaves } from "./Tree.ts";
@@ -91,14 +91,14 @@ const unknownKey = (
   });
 };
 
-/** Says what a value should have been, the nearest valid one first. */
-const invalid = (ast: SchemaAST.AST, value: unknown): string => {
+/** Says what a value should have been, the nearest valid one first. `fallback` is the key's default. */
+const invalid = (ast: SchemaAST.AST, value: unknown, fallback: unknown): string => {
   const { choices: names, nearest, text } = expectation(ast);
   if (names !== null && value !== undefined) {
     const sorted = byNearest(String(value), names);
     return `expected one of ${sorted.join(", ")}; nearest: ${sorted[0]}`;
   }
-  const closest = typeof value === "number" ? nearest(value) : null;
+  const closest = typeof value === "number" ? nearest(value, typeof fallback === "number" ? fallback : null) : null;
   return `expected ${text}${closest === null ? "" : `; nearest: ${closest}`}`;
 };
 
@@ -122,13 +122,14 @@ const problem = (
   const place = options.origin?.(path) ?? null;
   const where = place === null ? "" : ` (${place})`;
   const ast = at(schema.ast, path);
-  const expected = statement(issue) ?? (ast === null ? "not a valid value" : invalid(ast, actual));
+  const expected =
+    statement(issue) ?? (ast === null ? "not a valid value" : invalid(ast, actual, get(defaultsOf(schema), path)));
   const parent = path.slice(0, -1);
   const list = item(value, parent);
   if (issue._tag === "MissingKey" && Array.isArray(list)) {
     // A list that is too short: the problem is the list's, not its missing item's.
     const ast = at(schema.ast, parent);
-    const wanted = ast === null ? expected : invalid(ast, list);
+    const wanted = ast === null ? expected : invalid(ast, list, undefined);
     return [`${[...prefix, ...parent].join(".")}: ${shown(list)}${where}: ${wanted}`];
   }
   if (issue._tag === "MissingKey") return [`${key}: missing${where}; ${expected}`];

@@ -13,5 +13,7 @@ export const section = <S extends Schema.Top>(schema: S, description: string) =>
 
 export const count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }));
 export const positive = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000_000 }));
+/** For rates and the like: 0 would switch off what the key is for. */
+export const aboveZero = Schema.Finite.check(Schema.isGreaterThan(0));
 export const nonNegative = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0));
 export const fraction = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }));

@@ -24,7 +24,7 @@ describe("a rendered configuration", () => {
       { maxKeys: 4 },
     );
     const property = fc.property(
-      fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
+      fc.double({ min: 0, minExcluded: true, noNaN: true, noDefaultInfinity: true }),
       fc.string({ minLength: 1 }),
       fc.string(),
       settings,
