@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command line: words to a command, a run file to a configuration, and one pipeline to run it. Exit code 0 when done, 2 for bad
- * input with one readable message on standard error, 1 for a failed engine, 130 when interrupted; stack traces only with `--debug`.
+ * The entry point: parses the command line, resolves the run file and runs one pipeline. Exit code 0 when done, 2 for bad input with one
+ * readable message on standard error, 1 for a failed engine, 130 when interrupted; stack traces only with `--debug`.
  */
 import { join } from "node:path";
 import { Cause, Console, Effect, Exit } from "effect";
@@ -18,7 +18,7 @@ type Run = Extract<Command, { readonly _tag: "Run" }>;
 
 const print = (lines: readonly string[]) => Effect.forEach(lines, (line) => Console.log(line), { discard: true });
 
-/** The run file: a preset's, or the one a resumed run wrote beside its checkpoints. */
+/** The configuration: of the named run file, or of the run to resume. */
 const configOf = Effect.fnUntraced(function* ({ configName, overrides, pipeline, resume }: Run) {
   if (resume !== null) {
     const folder = yield* runFolder("--resume", resume);
@@ -31,7 +31,7 @@ const configOf = Effect.fnUntraced(function* ({ configName, overrides, pipeline,
   return { config: yield* load(configName, overrides, configDir), resume };
 });
 
-/** Folders a run starts from become absolute, so that a run's folder means the same from anywhere. */
+/** With absolute paths of the folders that the run reads, so that its config.yaml means the same from any working directory. */
 const withFolders = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig) {
   if (pipeline !== "sft") {
     return { ...config, model: { ...config.model, path: yield* existingFolder("model.path", config.model.path) } };
@@ -99,7 +99,7 @@ const runCommand = Effect.fnUntraced(function* ({ command, debug }: Invocation) 
   }
 });
 
-/** What is said of a failure, and the exit code it ends with. */
+/** The message and the exit code of a failure. */
 const verdict = (cause: Cause.Cause<unknown>, debug: boolean): { readonly code: number; readonly text: string } => {
   if (Cause.hasInterruptsOnly(cause)) return { code: 130, text: "interrupted" };
   const error = Cause.squash(cause);
@@ -108,7 +108,7 @@ const verdict = (cause: Cause.Cause<unknown>, debug: boolean): { readonly code: 
   return { code: 1, text: debug ? Cause.pretty(cause) : `${name}\n(--debug prints the stack trace)` };
 };
 
-/** Ends the process after its output has left; a reader that closes early (`| head`) ends it quietly. */
+/** Ends the process after its output is flushed. If the reader closes the pipe early (`| head`), the process ends without a message. */
 const end = (code: number) => process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 

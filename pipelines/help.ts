@@ -1,6 +1,6 @@
 /**
- * `millrace help`: the commands, one command's flags, or every key of a run file. A topic goes in, lines of text come out; an unknown
- * topic is bad input.
+ * `millrace help`: lists the commands, the flags of one command, or the keys of a run file, as lines of text. An unknown topic is bad
+ * input.
  */
 import { Effect } from "effect";
 import { keys } from "../src/config/describe.ts";

@@ -1,7 +1,6 @@
 /**
- * Run files as layers: a YAML file and, before it, the files its `defaults:` list names, each read once. A name goes in, the layers
- * come out in the order in which later ones win. The file's own keys stand last unless the list says `_self_` earlier; modules it names lie
- * relative to it.
+ * Reads a run file and those it includes as layers: first the files of its `defaults:` list, then the file itself, unless the list has
+ * `_self_` in another place. Later layers override earlier ones. Paths of modules are relative to the file that names them.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
@@ -19,12 +18,12 @@ export interface Layer {
   readonly tree: Tree;
 }
 
-/** Files of veRL that RAGEN's files include: their values are our defaults. */
+/** Files of veRL that RAGEN's files include; they are skipped, because their values are our defaults. */
 const builtIn: ReadonlySet<string> = new Set(["ppo_trainer", "ppo_megatron_trainer"]);
 
 const fail = (message: string) => Effect.fail(new BadInput({ message }));
 
-/** A path as the user would type it. */
+/** A path as messages show it: relative to the working directory if it lies there. */
 export const shownPath = (file: string): string => {
   const fromHere = relative(process.cwd(), file);
   return fromHere.startsWith("..") || isAbsolute(fromHere) ? file : fromHere;
@@ -45,7 +44,7 @@ export const runFiles = (dir: string): readonly string[] =>
         .sort()
     : [];
 
-/** No file at a path: the nearest beside it. */
+/** The message for a path without a file, with the nearest file beside it. */
 const noSuchPath = (path: string): string => {
   const folder = dirname(path);
   const nearest = byNearest(

@@ -1,6 +1,6 @@
 /**
- * What a schema says about its keys: full name, meaning, default, and the values it takes. A schema goes in, data for error messages
- * and for `millrace help config` comes out; nothing here knows a particular key.
+ * Reads a schema as documentation: for each key its full name, meaning, default and valid values, for error messages, `millrace help config`
+ * and the JSON Schema. Nothing here knows a particular key.
  */
 import { Option, Schema, SchemaAST } from "effect";
 import type { Path } from "./Tree.ts";
@@ -34,7 +34,7 @@ interface Range {
   readonly below: number;
 }
 
-/** `count` and `positive` stop at a billion only to keep typos out: above it, a bound is not worth naming. */
+/** `count` and `positive` are limited to a billion only to catch typos; messages do not name that limit. */
 const unbounded = 1_000_000_000;
 
 const payloadNumber = (payload: unknown, key: string, fallback: number): number => {
@@ -72,7 +72,7 @@ const rangeText = ({ above, below, integer, maximum, minimum }: Range): string =
   return high ? `${noun} of at most ${maximum}` : noun;
 };
 
-/** A check that is more than "not empty" is named as its schema names it. */
+/** "a text", or what its checks expect; "not empty" is left out where there are others. */
 const textOf = (checks: SchemaAST.Checks | undefined): string => {
   const filters = flatten(checks);
   if (filters.length === 0) return "a text";
@@ -120,11 +120,11 @@ export const expectation = (ast: SchemaAST.AST): Expectation => {
   return plain("another kind of value");
 };
 
-/** Keys a map may have; empty for a map of free keys. */
+/** The keys of a section; empty for a map with arbitrary keys. */
 export const keysOf = (ast: SchemaAST.AST): readonly string[] =>
   SchemaAST.isObjects(ast) ? ast.propertySignatures.map(({ name }) => String(name)) : [];
 
-/** The part of a schema a path leads to, or null. Free keys of a map all lead to its value schema; list items to the item's. */
+/** The schema at a path, or null. Any key of a map with arbitrary keys leads to the schema of its values; an index to that of an item. */
 export const at = (ast: SchemaAST.AST, path: Path): SchemaAST.AST | null => {
   const [key, ...rest] = path;
   if (key === undefined) return ast;
@@ -161,7 +161,7 @@ const walk = (ast: SchemaAST.AST, path: Path, defaults: unknown): readonly KeyIn
   return [info, ...inner];
 };
 
-/** A map of free keys is listed once, with `TAG` in place of the key. */
+/** The keys below a map with arbitrary keys are listed once, with `TAG` for its key. */
 const walkRecord = (ast: SchemaAST.AST, path: Path): readonly KeyInfo[] => walk(ast, [...path, "TAG"], {});
 
 /** Every key of a schema, in its order. */

@@ -23,7 +23,7 @@ describe("files", () => {
 
   it("win over the files they include, key by key", () => {
     const { config } = resolved("custom_envs: { FrozenLake: { env_config: { success_rate: 1 } } }");
-    expect(config.custom_envs.FrozenLake.env_config).toEqual({ success_rate: 1, p: 0.9 });
+    expect(config.custom_envs.FrozenLake?.env_config).toEqual({ success_rate: 1, p: 0.9 });
   });
 
   it("replace lists instead of merging them", () => {

@@ -29,7 +29,7 @@ describe("a rendered configuration", () => {
       fc.string(),
       settings,
       (lr, action_sep, env_instruction, env_config) => {
-        const preset = { ...config.custom_envs.Bandit, env_instruction, env_config: { ...env_config } };
+        const preset = { ...config.custom_envs.Bandit!, env_instruction, env_config: { ...env_config } };
         const changed = {
           ...config,
           actor: { ...config.actor, lr },
