@@ -112,9 +112,9 @@ const verdict = (cause: Cause.Cause<unknown>, debug: boolean): { readonly code: 
 const end = (code: number) => process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 
-/** A training run drains and saves on the first signal by itself, and a server closes its sessions; the others are interrupted. */
+/** Training and cloning save on the first signal by themselves, and a server closes its sessions; the others are interrupted. */
 const handlesSignals = ({ command }: Invocation): boolean =>
-  command._tag === "ServeEnv" || (command._tag === "Run" && command.pipeline === "train");
+  command._tag === "ServeEnv" || (command._tag === "Run" && command.pipeline !== "evaluate");
 
 /** A signal that ends the command, its scopes closed, unless the command handles signals itself. */
 const interruption = (invocation: Invocation): AbortSignal => {

@@ -4,10 +4,8 @@
  * errors are the ones we know. Every other name is found as usual, from the module's own place.
  */
 import { registerHooks } from "node:module";
-import { pathToFileURL } from "node:url";
-import { packageRoot, publicModule } from "../../files/packageRoot.ts";
 
-const rootUrl = pathToFileURL(`${packageRoot}/`);
+const packageRoot = new URL("../../../", import.meta.url);
 
 const here = { effect: /^effect(\/|$)/, millrace: /^millrace\// };
 
@@ -21,9 +19,7 @@ export const makeKnown = (): void => {
     resolve: (name, context, next) => {
       // A dependency keeps its own.
       if (context.parentURL?.includes("/node_modules/") === true) return next(name, context);
-      const entry = publicModule(name);
-      if (entry !== null) return next(entry, context);
-      if (here.millrace.test(name)) return next(new URL(name.replace(here.millrace, ""), rootUrl).href, context);
+      if (here.millrace.test(name)) return next(new URL(name.replace(here.millrace, ""), packageRoot).href, context);
       if (here.effect.test(name)) return next(name, { ...context, parentURL: import.meta.url });
       return next(name, context);
     },
