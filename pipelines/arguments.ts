@@ -205,9 +205,11 @@ const completions = (take: (command: Command) => void) =>
       }),
   });
 
+const switches: ReadonlySet<string> = new Set(["--debug", "--help", "--version"]);
+
 /**
- * A value that begins with a dash, as in `--actions "-2 + 3"`, is a value all the same: the module would read it as short flags unless it
- * is joined to its flag. `--other` and `-h` after a flag mean that its value is missing.
+ * Joins a value that begins with a dash, as in `--actions "-2 + 3"`, to its flag; the module would read it as short flags. `--other` and
+ * `-h` after a flag mean that its value is missing.
  */
 const withDashedValues = (words: readonly string[]): readonly string[] => {
   const joined: string[] = [];
@@ -220,8 +222,6 @@ const withDashedValues = (words: readonly string[]): readonly string[] => {
   }
   return joined;
 };
-
-const switches: ReadonlySet<string> = new Set(["--debug", "--help", "--version"]);
 
 const unknown = (what: string, word: string, valid: readonly string[]) =>
   `${what} ${JSON.stringify(word)}; nearest: ${byNearest(word, valid)[0]}; all: ${choices(word, valid, 20)}`;
@@ -264,7 +264,7 @@ const messageOf = (error: CliError.NonShowHelpErrors | undefined, name: string, 
   }
 };
 
-/** What the words stand for, and the help of the command they name wherever the module would show it. */
+/** Runs the module over the words: the command that took them, if one did, and the help document that the module would have printed. */
 const read = (words: readonly string[]) => {
   let invocation: Invocation | null = null;
   let doc: HelpDoc | null = null;
