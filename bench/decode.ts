@@ -1,6 +1,6 @@
 /**
- * How fast whole generator threads decode: 128 sequences a thread whose caches grow from 192 to 320 positions (256 on average), sampler,
- * stop matcher and messages included, prefill not.
+ * How fast generator threads decode: 128 sequences a thread whose caches grow from 192 to 320 positions (256 on average), with the sampler,
+ * the stop matcher and the messages, without prefill.
  */
 import { Effect } from "effect";
 import { type Bench, figureOf, type Measured } from "./Bench.ts";

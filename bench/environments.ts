@@ -5,7 +5,7 @@ import { resolve } from "../src/config/resolve.ts";
 import type { EnvironmentError } from "../src/domain/Errors.ts";
 import { Environments, type StepFailure } from "../src/env/Environments.ts";
 import { layerInline, layerThreads, type StepPool } from "../src/env/pool/StepPool.ts";
-import { decodePreset } from "../src/env/registry.ts";
+import { decodePreset, loadRegistry } from "../src/env/registry.ts";
 import { type Bench, type Figure, figureOf, type Measured } from "./Bench.ts";
 import { type Episodes, record } from "./recorded.ts";
 import { rates, repeat, type Samples } from "./samples.ts";
@@ -69,7 +69,7 @@ const configDir = join(import.meta.dirname, "..", "config");
 export const measure = async (tag: string, effort: Effort): Promise<readonly Figure[]> => {
   const { config } = await Effect.runPromise(resolve("base", [], configDir));
   const preset = config.custom_envs[tag]!;
-  const environment = Result.getOrThrow(decodePreset(tag, preset));
+  const environment = Result.getOrThrow(decodePreset(tag, preset, await loadRegistry([preset.env_type])));
   const recorded = await record(tag, environment, { ...effort.episodes, words: words[tag] ?? [] });
   const figures = (where: string, layer: Layer.Layer<Environments | StepPool, EnvironmentError>) =>
     within(layer, async ({ reset, step }) => [

@@ -1,4 +1,4 @@
-/** The two decoders that benches run, at random weights, and what a token costs in them: sizes in, floating-point operations out. */
+/** The two decoders that benches run, at random weights, and the floating-point operations that a token costs in them. */
 import { stream } from "../src/domain/Random.ts";
 import { parameterCount, parameters, type Qwen2Config } from "../src/policy/model/Architecture.ts";
 import { initialise, type Parameters } from "../src/policy/model/Parameters.ts";

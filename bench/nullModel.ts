@@ -3,7 +3,6 @@
  * one id per character. What a call takes is the bench's to say; the engine around them is the real one.
  */
 import { Effect, identity } from "effect";
-import { trainedTokens } from "../src/domain/Batch.ts";
 import type { Sampled } from "../src/domain/Episode.ts";
 import { Environments, type View } from "../src/env/Environments.ts";
 import { Learner } from "../src/learner/Learner.ts";
@@ -81,14 +80,27 @@ const gauges: GeneratorGauges = {
   slots: 0,
   active: 0,
   idle: 0,
-  waiting: 0,
   sampledTokens: 0,
   prefilledTokens: 0,
   refilledTokens: 0,
   decodeSteps: 0,
   adoptions: 0,
   adoptionMs: { last: 0, max: 0 },
-  busyMs: 0,
+  threads: {
+    name: "generator",
+    kind: "service",
+    elapsedMs: 0,
+    concurrency: 1,
+    capacity: 0,
+    running: 0,
+    blocked: 0,
+    queue: 0,
+    items: 0,
+    busyMs: 0,
+    blockedMs: 0,
+    starvedMs: 0,
+    queueMs: 0,
+  },
 };
 
 /** `wait` comes before every reply. */
@@ -135,12 +147,12 @@ export const learner = (wait: Effect.Effect<void>): Learner["Service"] => {
   let version = 0;
   return Learner.of({
     values: (batch) => Effect.succeed(new Float32Array(batch.ids.length)),
-    update: (batch) =>
+    update: () =>
       Effect.map(wait, () => ({
         version: ++version,
         applied: true,
-        metrics: { tokens: trainedTokens(batch) },
-        seconds: {},
+        metrics: new Map(),
+        seconds: new Map(),
       })),
     save: () => Effect.void,
     version: Effect.sync(() => version),

@@ -5,15 +5,17 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Clock, Effect, Schema } from "effect";
+import { Clock, Context, Effect, Schema } from "effect";
 import { RunConfig } from "../src/config/RunConfig.ts";
-import * as RunFolder from "../src/engine/RunFolder.ts";
-import * as Services from "../src/engine/Services.ts";
+import * as RunState from "../src/domain/RunState.ts";
+import * as Layers from "../src/engine/Layers.ts";
+import { Stop } from "../src/engine/Stop.ts";
 import * as Training from "../src/engine/Training.ts";
 import { Environments } from "../src/env/Environments.ts";
+import { StepPool } from "../src/env/pool/StepPool.ts";
 import { Learner } from "../src/learner/Learner.ts";
 import { Policy } from "../src/policy/generation/Policy.ts";
-import * as Barrier from "../src/stage/Barrier.ts";
+import * as RunFolder from "../src/record/RunFolder.ts";
 import * as Bus from "../src/stage/Bus.ts";
 import * as Stage from "../src/stage/Stage.ts";
 import * as NullModel from "./nullModel.ts";
@@ -89,52 +91,32 @@ export const engineRun = (run: NullRun): Effect.Effect<readonly number[]> =>
         (path) => Effect.promise(() => rm(path, { recursive: true })),
       );
       const folder = yield* RunFolder.create(parent, "null", "");
-      const bus = yield* Bus.make();
       const consumedAt: number[] = [];
       let start = 0;
-      bus.observe(({ _tag }) => {
-        if (_tag === "Updated") consumedAt.push(now() - start);
-      });
-      // Records wait for a reader; nobody reads these.
-      yield* Effect.forkScoped(Effect.ignore(Effect.forever(bus.records)));
-
-      const barrier = run.mode === "lockstep" ? yield* Barrier.make : null;
       const raw = NullModel.policy(() => Effect.void);
-      const generate = yield* Stage.service({
-        name: "generate",
-        concurrency: Services.slots(config),
-        run: raw.generate,
-      });
       const environments = NullModel.environments((group, member, turn) => Effect.sleep(run.step(group, member, turn)));
       const step = yield* Stage.service({
         name: "step",
         concurrency: run.groups * run.groupSize * (run.maxStaleness + 1),
         run: environments.step,
       });
-      const policy = Policy.of({
-        ...raw,
-        generate:
-          barrier === null ? generate.call : (request) => Effect.andThen(barrier.arrive, generate.call(request)),
-      });
-      start = now();
-      yield* Training.run({
-        config,
-        rollout: NullModel.rollout(run.turns),
-        mode: NullModel.mode,
-        services: {
-          policy,
-          environments: Environments.of({ ...environments, step: step.call }),
-          dials: [generate, step],
-        },
-        barrier,
-        folder,
-        bus,
-        stop: { requested: Effect.never, request: Effect.void },
-        resumed: null,
+      const given = Context.make(Policy, raw).pipe(
+        Context.add(Environments, Environments.of({ ...environments, step: step.call })),
+        Context.add(StepPool, StepPool.of({ ...step, lostThreads: () => 0 })),
+        Context.add(Learner, NullModel.learner(Effect.sleep(run.update))),
+        Context.add(Stop, Stop.of({ requested: Effect.never, request: Effect.void })),
+      );
+      const rollout = NullModel.rollout(run.turns);
+      yield* Effect.gen(function* () {
+        const bus = yield* Bus.Bus;
+        bus.onEvent(({ _tag }) => {
+          if (_tag === "Updated") consumedAt.push(now() - start);
+        });
+        start = now();
+        yield* Training.run;
       }).pipe(
-        Effect.provideService(Policy, policy),
-        Effect.provideService(Environments, environments),
-        Effect.provideService(Learner, NullModel.learner(Effect.sleep(run.update))),
+        Effect.provide(Layers.layer({ config, folder, state: RunState.initial, rollout })),
+        Effect.provideContext(given),
       );
       return consumedAt;
     }),

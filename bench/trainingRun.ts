@@ -11,8 +11,8 @@ import { configDir } from "../pipelines/paths.ts";
 import { train } from "../pipelines/train.ts";
 import { load } from "../src/config/resolve.ts";
 import { stream } from "../src/domain/Random.ts";
-import * as Model from "../src/engine/Model.ts";
 import { writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
+import * as Model from "../src/policy/Model.ts";
 
 /** One line of `metrics.jsonl`. */
 export type Step = Readonly<Record<string, number>>;
@@ -93,7 +93,7 @@ export const trainingRun = ({ overrides, seconds, stepped }: TrainingRun): Promi
       yield* Effect.sleep(seconds * 1000);
       return yield* steps;
     });
-    return yield* Effect.raceFirst(enough, Effect.andThen(train({ config, resume: null, debug: false }), Effect.never));
+    return yield* Effect.raceFirst(enough, Effect.andThen(train({ config, resume: null }), Effect.never));
   }).pipe(Effect.scoped, Effect.orDie, Effect.runPromise);
 
 /** Milliseconds a step takes, the first left out; NaN where there was but one. */

@@ -1,8 +1,8 @@
 /**
  * How much of the machine an update turns into useful work: values, actor and critic forward and backward, clipping, AdamW and all copies,
  * against the GEMM unit with as many threads as the learner has lanes. Useful operations per token: 6 N + 3 attention for the actor, the same
- * for the critic without an output layer, and 2 N + attention for the values before them (`models.ts`), with N the numbers that a token
- * meets: behind the last attention, those of trained tokens alone; nothing else counts.
+ * for the critic without an output layer, and 2 N + attention for the values before them (`models.ts`), with N the parameters
+ * applied to a token: after the last attention, only trained tokens count.
  */
 import { Schema } from "effect";
 import { ActorSection, AlgorithmSection, CriticSection } from "../src/config/RunConfig.ts";
@@ -54,6 +54,7 @@ const batchOf = ({ config, rows, trained }: Case, window: number): CreditedBatch
     rewards: new Float32Array(tokens),
     groups: Int32Array.from({ length: rows }, (_, row) => row >> 2),
     members: Int32Array.from({ length: rows }, (_, row) => row & 3),
+    sequenceIndex: new Int32Array(rows),
     temperature: 1,
     keptRatio: 1,
     advantages: normal(),
@@ -90,7 +91,8 @@ const measureCase = async (given: Case): Promise<Measured> => {
     const { seconds } = await trainer.update({ ...batch, values });
     const end = performance.now();
     phases.values!.push(valued - start);
-    for (const [phase, each] of Object.entries(seconds)) {
+    for (const [name, each] of seconds) {
+      const phase = name.replace("timing_s/", "");
       phases[phase] ??= [];
       phases[phase].push(each * 1000);
     }

@@ -24,7 +24,8 @@ const adopted = (port: MessagePort): Effect.Effect<void> =>
 const measureAdoption: Effect.Effect<Measured> = Effect.gen(function* () {
   const config = medium;
   const generator = yield* start({ config, threads: 1, slots: SLOTS });
-  const port = generator.ports[0]!;
+  const [port] = generator.ports;
+  if (port === undefined) return yield* Effect.die("a generator without threads");
   const { flat } = randomWeights(config);
   const play = (round: number) =>
     Effect.gen(function* () {

@@ -1,266 +1,320 @@
 /**
- * The command line as a value. Words go in, one `Command` comes out, or bad input that names the word and the nearest valid one.
+ * The command line, declared with `effect/cli`. Words go in; one `Command` comes out, or bad input that names the word and the nearest
+ * valid one. This is the only file that knows the module: `messageOf` turns its errors into our messages.
  * Invariant: nothing is read, loaded or started here.
  */
-import { parseArgs } from "node:util";
-import { Result } from "effect";
+import * as NodeServices from "@effect/platform-node/NodeServices";
+import { Context, Effect, Option } from "effect";
+import * as Argument from "effect/cli/Argument";
+import * as CliConfig from "effect/cli/CliConfig";
+import * as CliError from "effect/cli/CliError";
+import * as CliOutput from "effect/cli/CliOutput";
+import * as Cli from "effect/cli/Command";
+import * as Completions from "effect/cli/Completions";
+import * as Flag from "effect/cli/Flag";
+import * as GlobalFlag from "effect/cli/GlobalFlag";
+import type { FlagDoc, HelpDoc } from "effect/cli/HelpDoc";
 import { byNearest, choices } from "../src/config/nearest.ts";
 import { BadInput } from "../src/domain/Errors.ts";
+import {
+  type Command,
+  type CommandName,
+  commands,
+  type Invocation,
+  isCommandName,
+  type PipelineName,
+} from "./commands.ts";
 
-export type PipelineName = "train" | "evaluate" | "sft";
+/** Takes the command that the words stand for; `parse` provides it. */
+class Accept extends Context.Service<Accept, (command: Command, debug: boolean) => void>()("millrace/cli/Accept") {}
 
-export type Command =
-  | {
-      readonly _tag: "Run";
-      readonly pipeline: PipelineName;
-      readonly configName: string | null;
-      readonly overrides: readonly string[];
-      readonly resume: string | null;
-    }
-  | { readonly _tag: "Envs"; readonly configName: string; readonly overrides: readonly string[] }
-  | {
-      readonly _tag: "Trace";
-      readonly configName: string;
-      readonly overrides: readonly string[];
-      readonly tag: string;
-      readonly seed: number;
-      readonly actions: string;
-    }
-  | {
-      readonly _tag: "ServeEnv";
-      readonly configName: string;
-      readonly overrides: readonly string[];
-      readonly tag: string;
-      readonly host: string;
-      readonly port: number;
-      readonly maxSessions: number;
-      readonly idleMs: number;
-      readonly maxSteps: number;
-      readonly maxMessageBytes: number;
-    }
-  | { readonly _tag: "Help"; readonly topic: readonly string[] };
+const root = Cli.make("millrace").pipe(
+  Cli.withSharedFlags({
+    debug: Flag.Boolean("debug").pipe(
+      Flag.withoutNegation,
+      Flag.withDefault(false),
+      Flag.withDescription("Print stack traces."),
+    ),
+  }),
+  Cli.withDescription("Multi-turn agent reinforcement learning as an asynchronous pipeline."),
+);
 
-export interface Invocation {
-  readonly command: Command;
-  /** Print stack traces of failures. */
-  readonly debug: boolean;
+const accept = Effect.fnUntraced(function* (command: Command) {
+  const { debug } = yield* root;
+  (yield* Accept)(command, debug);
+});
+
+const text = (name: string, placeholder: string, description: string) =>
+  Flag.String(name).pipe(Flag.withMetavar(placeholder), Flag.withDescription(description));
+
+const orNull = <A>(flag: Flag.Flag<A>) => flag.pipe(Flag.optional, Flag.map(Option.getOrNull));
+
+interface Range {
+  readonly min: number;
+  readonly max: number;
+  /** Taken where the flag is not given, and named as nearest where its value is no number. */
+  readonly fallback: number;
 }
 
-interface FlagInfo {
-  /** Placeholder of the value; null for a switch. */
-  readonly value: string | null;
-  readonly meaning: string;
+/** A whole number of a range, from the text of a flag. */
+const whole = (flag: Flag.Flag<string>, name: string, { fallback, max, min }: Range) =>
+  Flag.mapEffect(flag, (written) => {
+    const value = /^-?\d{1,15}$/.test(written) ? Number(written) : Number.NaN;
+    if (value >= min && value <= max) return Effect.succeed(value);
+    const nearest = Number.isNaN(value) ? fallback : value < min ? min : max;
+    const expected = `an integer from ${min} to ${max}; nearest: ${nearest}`;
+    return new CliError.InvalidValue({ option: name, value: written, expected, kind: "flag" });
+  });
+
+const required = (name: string, range: Range, description: string) => whole(text(name, "N", description), name, range);
+
+const limit = (name: string, range: Range, description: string) =>
+  whole(text(name, "N", description).pipe(Flag.withDefault(String(range.fallback))), name, range);
+
+const configName = text("config-name", "NAME", "Run file in config/, or a path to a YAML file.");
+/** Of the commands that need a run file only for its presets. */
+const presetsFile = configName.pipe(Flag.withDefault("base"));
+const overrides = Argument.variadic(
+  Argument.String("key.sub=value").pipe(
+    Argument.withDescription("A key of the run file and its YAML value; RAGEN's key paths are accepted."),
+  ),
+);
+
+const bad = (message: string) => new BadInput({ message });
+
+const missing = (name: CommandName, what: string) => `${name}: ${what} is missing: millrace ${commands[name].usage}`;
+
+/** The preset's tag: an override in its place means that it was left out. */
+const tagged = (name: CommandName, tag: string) =>
+  tag.includes("=") ? bad(missing(name, "TAG")) : Effect.succeed(tag);
+
+const tagArgument = Argument.String("TAG").pipe(Argument.withDescription("A preset of the run file."));
+
+const resumable = (description: string) => ({
+  configName: orNull(configName),
+  resume: orNull(text("resume", "RUN_DIR", description)),
+  overrides,
+});
+
+interface RunWords {
+  readonly configName: string | null;
+  readonly resume: string | null;
+  readonly overrides: readonly string[];
 }
 
-export interface CommandInfo {
-  readonly usage: string;
-  readonly meaning: string;
-  readonly flags: Readonly<Record<string, FlagInfo>>;
-}
+const acceptRun = (pipeline: PipelineName, words: RunWords) =>
+  words.configName !== null && words.resume !== null
+    ? bad(`${pipeline}: --config-name and --resume exclude each other: a resumed run has its own config.yaml`)
+    : accept({ _tag: "Run", pipeline, ...words });
 
-const configName: FlagInfo = { value: "NAME", meaning: "Run file in config/, or a path to a YAML file." };
-const shared: Readonly<Record<string, FlagInfo>> = {
-  debug: { value: null, meaning: "Print stack traces." },
-  help: { value: null, meaning: "Explain the command." },
+const train = Cli.make(
+  "train",
+  resumable(
+    "Go on from the newest checkpoint of a run's folder, under its configuration and the overrides, which become part of it.",
+  ),
+  (words) => acceptRun("train", words),
+);
+
+const evaluate = Cli.make("evaluate", { configName: orNull(configName), overrides }, (words) =>
+  acceptRun("evaluate", { ...words, resume: null }),
+);
+
+const sft = Cli.make(
+  "sft",
+  resumable("Go on from the newest checkpoint of a cloning run's folder, under its configuration and the overrides."),
+  (words) => acceptRun("sft", words),
+);
+
+const envs = Cli.make("envs", { configName: presetsFile, overrides }, (words) => accept({ _tag: "Envs", ...words }));
+
+const trace = Cli.make(
+  "trace",
+  {
+    tag: tagArgument,
+    overrides,
+    seed: required("seed", { min: 0, max: 999_999_999, fallback: 0 }, "Seed of the instance."),
+    actions: text("actions", "LIST", "Actions separated by ||."),
+    configName: presetsFile,
+  },
+  (words) => Effect.andThen(tagged("trace", words.tag), accept({ _tag: "Trace", ...words })),
+);
+
+const serveEnv = Cli.make(
+  "serve-env",
+  {
+    tag: tagArgument,
+    overrides,
+    port: required(
+      "port",
+      { min: 0, max: 65_535, fallback: 8_000 },
+      "Port for HTTP and WebSocket; 0 takes any free one.",
+    ),
+    host: text("host", "ADDRESS", "Address to listen on, 127.0.0.1 by default.").pipe(Flag.withDefault("127.0.0.1")),
+    maxSessions: limit(
+      "max-sessions",
+      { min: 1, max: 1_000_000, fallback: 256 },
+      "Episodes played at once at most, 256 by default.",
+    ),
+    idleSeconds: limit(
+      "idle-seconds",
+      { min: 1, max: 1_000_000, fallback: 900 },
+      "A session without a message for so long is ended, 900 by default.",
+    ),
+    maxSteps: limit(
+      "max-steps",
+      { min: 1, max: 1_000_000_000, fallback: 10_000 },
+      "Steps of one episode at most, 10000 by default.",
+    ),
+    maxMessageBytes: limit(
+      "max-message-bytes",
+      { min: 1_000, max: 2 ** 30, fallback: 2 ** 20 },
+      "Longest message taken from a client, 1048576 by default.",
+    ),
+    configName: presetsFile,
+  },
+  ({ idleSeconds, ...words }) =>
+    Effect.andThen(tagged("serve-env", words.tag), accept({ _tag: "ServeEnv", ...words, idleMs: 1_000 * idleSeconds })),
+);
+
+const help = Cli.make("help", { topic: Argument.variadic(Argument.String("topic")) }, ({ topic }) =>
+  accept({ _tag: "Help", topic }),
+);
+
+const tree = root.pipe(Cli.withSubcommands([train, evaluate, sft, envs, trace, serveEnv, help]));
+
+const shells = ["bash", "zsh", "fish"] as const;
+
+const isShell = (name: string): name is (typeof shells)[number] => shells.some((shell) => shell === name);
+
+const shellFlag = text("completions", "SHELL", `Print a completion script for ${shells.join(", ")}.`).pipe(
+  Flag.mapEffect((name) => {
+    if (isShell(name)) return Effect.succeed(name);
+    const sorted = byNearest(name, shells);
+    const expected = `one of ${sorted.join(", ")}; nearest: ${sorted[0]}`;
+    return new CliError.InvalidValue({ option: "completions", value: name, expected, kind: "flag" });
+  }),
+);
+
+const completions = (take: (command: Command) => void) =>
+  GlobalFlag.Action({
+    flag: shellFlag,
+    run: (shell) =>
+      Effect.sync(() => {
+        const script = Completions.generate("millrace", shell, Completions.fromCommand(tree));
+        take({ _tag: "Completions", script });
+      }),
+  });
+
+const switches: ReadonlySet<string> = new Set(["--debug", "--help", "--version"]);
+
+/**
+ * Joins a value that begins with a dash, as in `--actions "-2 + 3"`, to its flag; the module would read it as short flags. `--other` and
+ * `-h` after a flag mean that its value is missing.
+ */
+const withDashedValues = (words: readonly string[]): readonly string[] => {
+  const joined: string[] = [];
+  for (const word of words) {
+    const flag = joined.at(-1);
+    const dashed = /^-[^-]/.test(word) && word !== "-h" && word !== "-v";
+    if (dashed && flag !== undefined && /^--[^=]+$/.test(flag) && !switches.has(flag)) {
+      joined[joined.length - 1] = `${flag}=${word}`;
+    } else joined.push(word);
+  }
+  return joined;
 };
-
-export const commands: Readonly<Record<string, CommandInfo>> = {
-  train: {
-    usage: "train --config-name NAME [key.sub=value ...]",
-    meaning: "Trains a policy.",
-    flags: {
-      "config-name": configName,
-      resume: {
-        value: "RUN_DIR",
-        meaning:
-          "Go on from the newest checkpoint of a run's folder, under its configuration and the overrides, which become part of it.",
-      },
-      ...shared,
-    },
-  },
-  evaluate: {
-    usage: "evaluate --config-name NAME [key.sub=value ...]",
-    meaning: "Validates only; writes trajectories and a summary.",
-    flags: { "config-name": configName, ...shared },
-  },
-  sft: {
-    usage: "sft --config-name NAME [key.sub=value ...]",
-    meaning: "Clones the behaviour of the environments' solvers.",
-    flags: { "config-name": configName, ...shared },
-  },
-  envs: {
-    usage: "envs [--config-name NAME] [key.sub=value ...]",
-    meaning: "Lists environments and presets.",
-    flags: { "config-name": configName, ...shared },
-  },
-  trace: {
-    usage: 'trace TAG --seed N --actions "Up || Left || ..." [key.sub=value ...]',
-    meaning: "Plays fixed actions without a model; one JSON object per action.",
-    flags: {
-      seed: { value: "N", meaning: "Seed of the instance." },
-      actions: { value: "LIST", meaning: "Actions separated by ||." },
-      "config-name": configName,
-      ...shared,
-    },
-  },
-  "serve-env": {
-    usage: "serve-env TAG --port N [--host ADDRESS] [key.sub=value ...]",
-    meaning: "Serves an environment to others by the OpenEnv protocol.",
-    flags: {
-      port: { value: "N", meaning: "Port for HTTP and WebSocket; 0 takes any free one." },
-      host: { value: "ADDRESS", meaning: "Address to listen on, 127.0.0.1 by default." },
-      "max-sessions": { value: "N", meaning: "Episodes played at once at most, 256 by default." },
-      "idle-seconds": { value: "N", meaning: "A session that says nothing for so long is ended, 900 by default." },
-      "max-steps": { value: "N", meaning: "Steps of one episode at most, 10000 by default." },
-      "max-message-bytes": { value: "N", meaning: "Longest message taken from a client, 1048576 by default." },
-      "config-name": configName,
-      ...shared,
-    },
-  },
-  help: {
-    usage: "help [COMMAND | config [SECTION]]",
-    meaning: "Explains a command, or lists every key of a run file.",
-    flags: shared,
-  },
-};
-
-const bad = (message: string) => Result.fail(new BadInput({ message }));
 
 const unknown = (what: string, word: string, valid: readonly string[]) =>
-  bad(`${what} ${JSON.stringify(word)}; nearest: ${byNearest(word, valid)[0]}; all: ${choices(word, valid, 20)}`);
+  `${what} ${JSON.stringify(word)}; nearest: ${byNearest(word, valid)[0]}; all: ${choices(word, valid, 20)}`;
 
-interface Words {
-  readonly positionals: readonly string[];
-  readonly flags: ReadonlyMap<string, string>;
-}
+/** Every flag of a command, the shared ones last. */
+const flagsOf = ({ flags, globalFlags = [], inheritedFlags = [] }: HelpDoc): readonly FlagDoc[] => [
+  ...flags,
+  ...inheritedFlags,
+  ...globalFlags,
+];
 
-/** Splits words into positionals and flags, which may stand anywhere. */
-const split = (name: string, { flags }: CommandInfo, words: readonly string[]): Result.Result<Words, BadInput> => {
-  const options = Object.fromEntries(
-    Object.entries(flags).map(([flag, { value }]) => [flag, { type: value === null ? "boolean" : "string" } as const]),
-  );
-  const { tokens } = parseArgs({
-    args: words.map((word) => (word === "-h" ? "--help" : word)),
-    options,
-    strict: false,
-    tokens: true,
-  });
-  const positionals: string[] = [];
-  const given = new Map<string, string>();
-  for (const token of tokens) {
-    if (token.kind === "positional") positionals.push(token.value);
-    if (token.kind !== "option") continue;
-    if (!Object.hasOwn(flags, token.name)) {
-      return unknown(
-        `${name}: unknown flag`,
-        token.rawName,
-        Object.keys(flags).map((flag) => `--${flag}`),
-      );
+/** Our message of what the module found wrong. `name` is the command, `doc` its help. */
+const messageOf = (error: CliError.NonShowHelpErrors | undefined, name: string, doc: HelpDoc): string => {
+  const names = Object.keys(commands);
+  const said = (what: string) => (isCommandName(name) ? missing(name, what) : `${what} is missing`);
+  switch (error?._tag) {
+    case undefined:
+      return `a command is missing; one of ${names.join(", ")}; \`millrace help\` explains them`;
+    case "UnknownSubcommand":
+      return unknown("unknown command", error.subcommand, names);
+    case "UnrecognizedOption": {
+      const flags = flagsOf(doc).map((flag) => `--${flag.name}`);
+      return unknown(`${name}: unknown flag`, error.option, flags);
     }
-    const wantsValue = flags[token.name].value !== null;
-    if (wantsValue && (token.value === undefined || token.value.startsWith("--"))) {
-      return bad(`${name}: --${token.name} needs a value: --${token.name} ${flags[token.name].value}`);
+    case "MissingOption":
+      return said(`--${error.option}`);
+    case "MissingArgument":
+      return said(error.argument);
+    case "InvalidValue": {
+      const times = /^(\d+) occurrences$/.exec(error.value)?.[1];
+      if (times !== undefined) return `${name}: --${error.option}: given ${times} times, expected once`;
+      if (error.value !== "") {
+        return `${name}: --${error.option}: ${JSON.stringify(error.value)}: expected ${error.expected}`;
+      }
+      const placeholder = flagsOf(doc).find((flag) => flag.name === error.option)?.type ?? "VALUE";
+      return `${name}: --${error.option} needs a value: --${error.option} ${placeholder}`;
     }
-    given.set(token.name, token.value ?? "");
-  }
-  return Result.succeed({ positionals, flags: given });
-};
-
-const run = (pipeline: PipelineName, { flags, positionals }: Words): Result.Result<Command, BadInput> => {
-  const name = flags.get("config-name") ?? null;
-  const resume = flags.get("resume") ?? null;
-  if (name !== null && resume !== null) {
-    return bad("train: --config-name and --resume exclude each other: a resumed run has its own config.yaml");
-  }
-  return Result.succeed({ _tag: "Run", pipeline, configName: name, overrides: positionals, resume });
-};
-
-const trace = ({ flags, positionals }: Words): Result.Result<Command, BadInput> => {
-  const [tag, ...overrides] = positionals;
-  const seed = flags.get("seed");
-  const actions = flags.get("actions");
-  if (tag === undefined || tag.includes("=")) return bad(`trace: TAG is missing: millrace ${commands.trace.usage}`);
-  if (seed === undefined) return bad(`trace: --seed is missing: millrace ${commands.trace.usage}`);
-  if (actions === undefined) return bad(`trace: --actions is missing: millrace ${commands.trace.usage}`);
-  if (!/^\d{1,9}$/.test(seed)) {
-    return bad(`trace: --seed: ${JSON.stringify(seed)}: expected an integer from 0 to 999999999; nearest: 0`);
-  }
-  const configName = flags.get("config-name") ?? "base";
-  return Result.succeed({ _tag: "Trace", configName, overrides, tag, seed: Number(seed), actions });
-};
-
-/** A flag's whole number, its default where the flag is not given. */
-const whole = (
-  { flags }: Words,
-  name: string,
-  flag: string,
-  { fallback, max, min }: { readonly fallback: number; readonly min: number; readonly max: number },
-): Result.Result<number, BadInput> => {
-  const text = flags.get(flag) ?? String(fallback);
-  const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= min && value <= max) return Result.succeed(value);
-  const nearest = Number.isNaN(value) ? fallback : value < min ? min : max;
-  return bad(
-    `${name}: --${flag}: ${JSON.stringify(text)}: expected an integer from ${min} to ${max}; nearest: ${nearest}`,
-  );
-};
-
-const serveEnv = (words: Words): Result.Result<Command, BadInput> => {
-  const [tag, ...overrides] = words.positionals;
-  const usage = `millrace ${commands["serve-env"].usage}`;
-  if (tag === undefined || tag.includes("=")) return bad(`serve-env: TAG is missing: ${usage}`);
-  if (!words.flags.has("port")) return bad(`serve-env: --port is missing: ${usage}`);
-  const flag = (name: string, fallback: number, min: number, max: number) =>
-    whole(words, "serve-env", name, { fallback, min, max });
-  return Result.map(
-    Result.all({
-      port: flag("port", 8_000, 0, 65_535),
-      maxSessions: flag("max-sessions", 256, 1, 1_000_000),
-      idleSeconds: flag("idle-seconds", 900, 1, 1_000_000),
-      maxSteps: flag("max-steps", 10_000, 1, 1_000_000_000),
-      maxMessageBytes: flag("max-message-bytes", 2 ** 20, 1_000, 2 ** 30),
-    }),
-    ({ idleSeconds, ...limits }): Command => ({
-      _tag: "ServeEnv",
-      configName: words.flags.get("config-name") ?? "base",
-      overrides,
-      tag,
-      host: words.flags.get("host") ?? "127.0.0.1",
-      idleMs: 1_000 * idleSeconds,
-      ...limits,
-    }),
-  );
-};
-
-const command = (name: string, words: Words): Result.Result<Command, BadInput> => {
-  if (words.flags.has("help")) return Result.succeed({ _tag: "Help", topic: [name] });
-  switch (name) {
-    case "train":
-    case "evaluate":
-    case "sft":
-      return run(name, words);
-    case "envs": {
-      const configName = words.flags.get("config-name") ?? "base";
-      return Result.succeed({ _tag: "Envs", configName, overrides: words.positionals });
-    }
-    case "trace":
-      return trace(words);
-    case "serve-env":
-      return serveEnv(words);
     default:
-      return Result.succeed({ _tag: "Help", topic: words.positionals });
+      return `${name}: ${error?.message}`;
   }
+};
+
+/** Runs the module over the words: the command that took them, if one did, and the help document that the module would have printed. */
+const read = (words: readonly string[]) => {
+  let invocation: Invocation | null = null;
+  let doc: HelpDoc | null = null;
+  const take = (command: Command, debug = false) => {
+    invocation ??= { command, debug };
+  };
+  const presenter: CliOutput.Presenter = {
+    present: (event) =>
+      Effect.sync(() => {
+        if (event._tag === "Version") return take({ _tag: "Version" });
+        doc = event.helpDoc;
+        if (event._tag === "Help" && event.reason === "Requested") {
+          take({ _tag: "Help", topic: event.commandPath.slice(1) });
+        }
+      }),
+  };
+  const command = tree.pipe(Cli.withGlobalFlags([completions(take)]));
+  return Cli.runWith(command, { version: "", renderErrors: false })(withDashedValues(words)).pipe(
+    Effect.provideService(Accept, take),
+    Effect.provideService(CliOutput.Presenter, presenter),
+    Effect.provideService(CliConfig.CliConfig, { builtIns: [GlobalFlag.Help, GlobalFlag.Version] }),
+    Effect.provide(NodeServices.layer),
+    Effect.mapError((error) => {
+      if (error instanceof BadInput) return error;
+      if (error._tag !== "ShowHelp" || doc === null) return bad(error.message);
+      return bad(messageOf(error.errors[0], error.commandPath.at(-1) ?? "millrace", doc));
+    }),
+    Effect.map(() => ({ invocation, doc })),
+  );
 };
 
 /** Reads the words after `millrace`. */
-export const parse = (words: readonly string[]): Result.Result<Invocation, BadInput> => {
-  const [name, ...rest] = words;
-  const names = Object.keys(commands);
-  if (name === undefined)
-    return bad(`a command is missing; one of ${names.join(", ")}; \`millrace help\` explains them`);
-  if (name === "--help" || name === "-h") return Result.succeed({ command: { _tag: "Help", topic: [] }, debug: false });
-  if (!Object.hasOwn(commands, name)) return unknown("unknown command", name, names);
-  return Result.flatMap(split(name, commands[name], rest), (split) =>
-    Result.map(command(name, split), (command) => ({ command, debug: split.flags.has("debug") })),
+export const parse = (words: readonly string[]): Effect.Effect<Invocation, BadInput> =>
+  Effect.flatMap(read(words), ({ invocation }) =>
+    invocation === null ? Effect.die(new Error(`no command took ${words.join(" ")}`)) : Effect.succeed(invocation),
   );
-};
+
+export interface FlagHelp {
+  readonly name: string;
+  /** Placeholder of the value; null for a switch. */
+  readonly placeholder: string | null;
+  readonly meaning: string;
+}
+
+/** The flags of a command, its own first. */
+export const flagsHelp = (name: CommandName): Effect.Effect<readonly FlagHelp[], BadInput> =>
+  Effect.map(read([name, "--help"]), ({ doc }) =>
+    (doc === null ? [] : flagsOf(doc)).map(({ description, name, type }) => ({
+      name,
+      placeholder: type === "boolean" ? null : type,
+      meaning: Option.getOrElse(description, () => ""),
+    })),
+  );

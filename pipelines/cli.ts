@@ -1,35 +1,37 @@
 #!/usr/bin/env node
 /**
- * The command line: words to a command, a run file to a configuration, and one pipeline to run it. Exit code 0 when done, 2 for bad
- * input with one readable message on standard error, 1 for a failed engine, 130 when interrupted; stack traces only with `--debug`.
+ * The entry point: parses the command line, resolves the run file and runs one pipeline. Exit code 0 when done, 2 for bad input with one
+ * readable message on standard error, 1 for a failed engine, 130 when interrupted; stack traces only with `--debug`.
  */
 import { join } from "node:path";
 import { Cause, Console, Effect, Exit } from "effect";
-import { runFiles } from "../src/config/compose.ts";
+import { runs } from "../src/config/compose.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { load } from "../src/config/resolve.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { type Command, type Invocation, type PipelineName, parse } from "./arguments.ts";
+import { version } from "../src/files/packageRoot.ts";
+import { parse } from "./arguments.ts";
+import type { Command, Invocation, PipelineName } from "./commands.ts";
 import { configDir, existingFolder, runFolder } from "./paths.ts";
 
 type Run = Extract<Command, { readonly _tag: "Run" }>;
 
 const print = (lines: readonly string[]) => Effect.forEach(lines, (line) => Console.log(line), { discard: true });
 
-/** The run file: a preset's, or the one a resumed run wrote beside its checkpoints. */
+/** The configuration: of the named run file, or of the run to resume. */
 const configOf = Effect.fnUntraced(function* ({ configName, overrides, pipeline, resume }: Run) {
   if (resume !== null) {
     const folder = yield* runFolder("--resume", resume);
     return { config: yield* load(join(folder, "config.yaml"), overrides, configDir), resume: folder };
   }
   if (configName === null) {
-    const names = runFiles(configDir).join(", ");
+    const names = runs(configDir).join(", ");
     return yield* new BadInput({ message: `${pipeline}: --config-name is missing; run files: ${names}` });
   }
   return { config: yield* load(configName, overrides, configDir), resume };
 });
 
-/** Folders a run starts from become absolute, so that a run's folder means the same from anywhere. */
+/** With absolute paths of the folders that the run reads, so that its config.yaml means the same from any working directory. */
 const withFolders = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig) {
   if (pipeline !== "sft") {
     return { ...config, model: { ...config.model, path: yield* existingFolder("model.path", config.model.path) } };
@@ -38,7 +40,7 @@ const withFolders = Effect.fnUntraced(function* (pipeline: PipelineName, config:
   return { ...config, sft: { ...config.sft, init: yield* existingFolder("sft.init", config.sft.init) } };
 });
 
-const runPipeline = Effect.fnUntraced(function* (command: Run, debug: boolean) {
+const runPipeline = Effect.fnUntraced(function* (command: Run) {
   const { config: written, resume } = yield* configOf(command);
   const { pipeline } = command;
   const { checkPresets } = yield* Effect.promise(() => import("./presets.ts"));
@@ -51,30 +53,27 @@ const runPipeline = Effect.fnUntraced(function* (command: Run, debug: boolean) {
   switch (pipeline) {
     case "train": {
       const { train } = yield* Effect.promise(() => import("./train.ts"));
-      return yield* train({ config, resume, debug });
+      return yield* train({ config, resume });
     }
     case "evaluate": {
       const { evaluate } = yield* Effect.promise(() => import("./evaluate.ts"));
-      return yield* evaluate({ config, debug });
+      return yield* evaluate({ config });
     }
     case "sft": {
       const { sft } = yield* Effect.promise(() => import("./sft.ts"));
-      return yield* sft({ config, debug });
+      return yield* sft({ config, resume });
     }
   }
 });
 
-const runCommand = Effect.fnUntraced(function* ({ command, debug }: Invocation) {
+const runCommand = Effect.fnUntraced(function* ({ command }: Invocation) {
   switch (command._tag) {
     case "Run":
-      return yield* runPipeline(command, debug);
+      return yield* runPipeline(command);
     case "Envs": {
       const { envs } = yield* Effect.promise(() => import("./envs.ts"));
-      const { loadRegistry } = yield* Effect.promise(() => import("../src/env/registry.ts"));
       const config = yield* load(command.configName, command.overrides, configDir);
-      const named = Object.values(config.custom_envs).map(({ env_type }) => env_type);
-      const registry = yield* Effect.promise(() => loadRegistry(named));
-      return yield* print(yield* envs(config, registry, process.stdout.columns ?? 120));
+      return yield* print(yield* envs(config, process.stdout.columns ?? 120));
     }
     case "Trace": {
       const { trace } = yield* Effect.promise(() => import("./trace.ts"));
@@ -89,12 +88,14 @@ const runCommand = Effect.fnUntraced(function* ({ command, debug }: Invocation) 
       const { help } = yield* Effect.promise(() => import("./help.ts"));
       return yield* print(yield* help(command.topic));
     }
+    case "Version":
+      return yield* Console.log(`millrace ${version}`);
+    case "Completions":
+      return yield* Console.log(command.script);
   }
 });
 
-const program = Effect.flatMap(Effect.fromResult(parse(process.argv.slice(2))), runCommand);
-
-/** What is said of a failure, and the exit code it ends with. */
+/** The message and the exit code of a failure. */
 const verdict = (cause: Cause.Cause<unknown>, debug: boolean): { readonly code: number; readonly text: string } => {
   if (Cause.hasInterruptsOnly(cause)) return { code: 130, text: "interrupted" };
   const error = Cause.squash(cause);
@@ -103,21 +104,33 @@ const verdict = (cause: Cause.Cause<unknown>, debug: boolean): { readonly code: 
   return { code: 1, text: debug ? Cause.pretty(cause) : `${name}\n(--debug prints the stack trace)` };
 };
 
-/** Ends the process after its output has left; a reader that closes early (`| head`) ends it quietly. */
+/** Ends the process after its output is flushed. If the reader closes the pipe early (`| head`), the process ends without a message. */
 const end = (code: number) => process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 
-// A training run drains and saves on the first signal by itself, a server says goodbye; the rest is interrupted, its scopes closed.
-const controller = new AbortController();
-if (process.argv[2] !== "train" && process.argv[2] !== "serve-env") {
-  process.once("SIGINT", () => controller.abort());
-  process.once("SIGTERM", () => controller.abort());
-}
+/** Training and cloning save on the first signal by themselves, and a server closes its sessions; the others are interrupted. */
+const handlesSignals = ({ command }: Invocation): boolean =>
+  command._tag === "ServeEnv" || (command._tag === "Run" && command.pipeline !== "evaluate");
 
-const exit = await Effect.runPromiseExit(program, { signal: controller.signal });
-if (Exit.isSuccess(exit)) end(0);
-else {
-  const { code, text } = verdict(exit.cause, process.argv.includes("--debug"));
+/** A signal that ends the command, its scopes closed, unless the command handles signals itself. */
+const interruption = (invocation: Invocation): AbortSignal => {
+  const controller = new AbortController();
+  if (!handlesSignals(invocation)) {
+    process.once("SIGINT", () => controller.abort());
+    process.once("SIGTERM", () => controller.abort());
+  }
+  return controller.signal;
+};
+
+const finish = (exit: Exit.Exit<unknown, unknown>, debug: boolean) => {
+  if (Exit.isSuccess(exit)) return end(0);
+  const { code, text } = verdict(exit.cause, debug);
   process.stderr.write(`${text}\n`);
-  end(code);
-}
+  return end(code);
+};
+
+const parsed = await Effect.runPromiseExit(parse(process.argv.slice(2)));
+if (Exit.isSuccess(parsed)) {
+  const invocation = parsed.value;
+  finish(await Effect.runPromiseExit(runCommand(invocation), { signal: interruption(invocation) }), invocation.debug);
+} else finish(parsed, process.argv.includes("--debug"));

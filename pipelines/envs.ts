@@ -1,38 +1,40 @@
 /**
  * `millrace envs`: the presets of a run file, whether each can run on this machine and if not why, and the keys of each environment and
- * wrapper, as plain tables. A decoded run file goes in and the environments it may name, lines of text come out.
+ * wrapper, as plain tables. It loads every environment.
  */
 import { Effect } from "effect";
 import { shownPath } from "../src/config/compose.ts";
 import { keys } from "../src/config/describe.ts";
 import { isModulePath } from "../src/config/modulePath.ts";
 import type { Preset, RunConfig } from "../src/config/RunConfig.ts";
-import type { Registry } from "../src/env/registry.ts";
+import { environmentTypes, loadRegistry } from "../src/env/registry.ts";
 import { wrappers } from "../src/env/wrappers/registry.ts";
 import { obstaclesOf } from "./presets.ts";
 import { indented, table, wrapped } from "./table.ts";
 
 const valueText = (key: string, value: unknown): string => `${key}=${JSON.stringify(value)}`;
 
-/** What a preset sets, as overrides would. */
+/** What a preset sets, in the form of overrides. */
 const settings = ({ env_config, wrappers }: Preset): string =>
   [
     ...Object.entries(env_config).map(([key, value]) => valueText(key, value)),
     ...(wrappers.length === 0 ? [] : [valueText("wrappers", wrappers)]),
   ].join(" ");
 
-/** An environment as a run file would name it from here. */
-const named = (envType: string): string => (isModulePath(envType) ? shownPath(envType) : envType);
+/** An environment's type as a run file in the current folder would write it. */
+const shown = (envType: string): string => (isModulePath(envType) ? shownPath(envType) : envType);
 
-/** Columns of names and defaults are no wider; what is longer goes on below. */
+/** Width of the columns of names and defaults; longer text continues on the next line. */
 const widest = 28;
 
-/** `width`: columns of the terminal. */
-export const envs = Effect.fnUntraced(function* (config: RunConfig, { environments }: Registry, width: number) {
+/** Lines for a terminal of `width` columns. */
+export const envs = Effect.fnUntraced(function* (config: RunConfig, width: number) {
+  const named = Object.values(config.custom_envs).map(({ env_type }) => env_type);
+  const { environments } = yield* Effect.promise(() => loadRegistry([...environmentTypes, ...named]));
   const obstacles = yield* obstaclesOf(config);
   const presets = Object.entries(config.custom_envs).map(([tag, preset]) => [
     tag,
-    named(preset.env_type),
+    shown(preset.env_type),
     String(preset.max_actions_per_traj),
     obstacles.has(tag) ? "no" : "yes",
     settings(preset),
@@ -44,10 +46,10 @@ export const envs = Effect.fnUntraced(function* (config: RunConfig, { environmen
       value,
       `${description} (${expected})`,
     ]);
-  // Presets that lack the same are named together.
-  const lacking = Map.groupBy(obstacles.keys(), (tag) => obstacles.get(tag)!.join("\n"));
-  const reasons = [...lacking].flatMap(([sentences, tags]) => [
-    ...wrapped(tags.join(", "), width),
+  // Presets with the same reasons are named together.
+  const lacking = Map.groupBy(obstacles, ([, sentences]) => sentences.join("\n"));
+  const reasons = [...lacking].flatMap(([sentences, blocked]) => [
+    ...wrapped(blocked.map(([tag]) => tag).join(", "), width),
     ...sentences.split("\n").flatMap((sentence) => indented(sentence, "  ", width)),
   ]);
   const lines: readonly string[] = [
@@ -59,7 +61,7 @@ export const envs = Effect.fnUntraced(function* (config: RunConfig, { environmen
     ...table(
       [
         ["ENVIRONMENT", "KEY", "DEFAULT", "MEANING"],
-        ...[...environments].flatMap(([type, { config: schema }]) => options(named(type), schema)),
+        ...[...environments].flatMap(([type, { config: schema }]) => options(shown(type), schema)),
       ],
       { width, widest },
     ),

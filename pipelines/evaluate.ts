@@ -1,23 +1,20 @@
-/**
- * The evaluate pipeline: validation only. A resolved configuration goes in; a run's folder with every trajectory and a summary comes out,
- * and the summary on stdout.
- */
+/** The evaluate pipeline: validation only. Writes a run's folder with every trajectory and a summary, and the summary to stdout. */
 import { join } from "node:path";
 import { Console, Effect, Layer } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
 import type { BadInput, EnvironmentError, PolicyError } from "../src/domain/Errors.ts";
+import { toRecord } from "../src/domain/metrics/Metrics.ts";
 import * as Backend from "../src/engine/Backend.ts";
-import * as Model from "../src/engine/Model.ts";
-import * as RunFolder from "../src/engine/RunFolder.ts";
-import * as Trajectories from "../src/engine/Trajectories.ts";
 import * as Validation from "../src/engine/Validation.ts";
 import { Policy } from "../src/policy/generation/Policy.ts";
+import * as Model from "../src/policy/Model.ts";
+import * as RunFolder from "../src/record/RunFolder.ts";
+import * as Trajectories from "../src/record/Trajectories.ts";
 import { boundEnvironments } from "./presets.ts";
 
 export interface EvaluateOptions {
   readonly config: RunConfig;
-  readonly debug: boolean;
 }
 
 export const evaluate = ({ config }: EvaluateOptions): Effect.Effect<void, BadInput | PolicyError | EnvironmentError> =>
@@ -34,11 +31,10 @@ export const evaluate = ({ config }: EvaluateOptions): Effect.Effect<void, BadIn
         Effect.provideService(Policy, generator),
         Effect.provideContext(pool),
       );
-      yield* Trajectories.append(folder, { step: 0, split: "val" }, groups, Number.POSITIVE_INFINITY);
-      yield* RunFolder.appendLine(join(folder.path, "summary.json"), metrics);
-      const width = Math.max(...Object.keys(metrics).map((name) => name.length));
-      for (const [name, value] of Object.entries(metrics))
-        yield* Console.log(`${name.padEnd(width)}  ${value.toFixed(4)}`);
+      yield* Trajectories.append(folder.trajectories, { step: 0, split: "val" }, groups, Number.POSITIVE_INFINITY);
+      yield* RunFolder.appendLine(join(folder.path, "summary.json"), toRecord(metrics));
+      const width = Math.max(...Array.from(metrics.keys(), (name) => name.length));
+      for (const [name, value] of metrics) yield* Console.log(`${name.padEnd(width)}  ${value.toFixed(4)}`);
       yield* Console.log(`${groups.length} groups; trajectories in ${folder.trajectories}`);
     }),
   );

@@ -1,13 +1,14 @@
 /**
- * `millrace help`: the commands, one command's flags, or every key of a run file. A topic goes in, lines of text come out; an unknown
- * topic is bad input.
+ * `millrace help`: lists the commands, the flags of one command, or the keys of a run file, as lines of text. An unknown topic is bad
+ * input.
  */
 import { Effect } from "effect";
 import { keys } from "../src/config/describe.ts";
 import { byNearest, choices } from "../src/config/nearest.ts";
 import { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { commands } from "./arguments.ts";
+import { flagsHelp } from "./arguments.ts";
+import { type CommandName, commands, isCommandName } from "./commands.ts";
 import { table } from "./table.ts";
 
 const overview = (): readonly string[] => [
@@ -16,16 +17,17 @@ const overview = (): readonly string[] => [
   ...table(Object.values(commands).map(({ meaning, usage }) => [`  ${usage}`, meaning])),
   "",
   "Overrides are key.sub=value with YAML values; RAGEN's key paths are accepted.",
+  "`millrace --completions bash` prints a completion script; zsh and fish have theirs.",
 ];
 
-const ofCommand = (name: string): readonly string[] => {
-  const { flags, meaning, usage } = commands[name];
-  const rows = Object.entries(flags).map(([flag, { meaning, value }]) => [
-    `  --${flag}${value === null ? "" : ` ${value}`}`,
+const ofCommand = Effect.fnUntraced(function* (name: CommandName) {
+  const { meaning, usage } = commands[name];
+  const rows = (yield* flagsHelp(name)).map(({ meaning, name, placeholder }) => [
+    `  --${name}${placeholder === null ? "" : ` ${placeholder}`}`,
     meaning,
   ]);
   return [`Usage: millrace ${usage}`, "", meaning, "", ...table(rows)];
-};
+});
 
 const unknown = (word: string, valid: readonly string[]) =>
   new BadInput({
@@ -33,7 +35,7 @@ const unknown = (word: string, valid: readonly string[]) =>
   });
 
 /** Sections of a run file. */
-const sections = (): readonly string[] => [...new Set(keys(RunConfig).map(({ key }) => key.split(".")[0]!))];
+const sections = (): readonly string[] => [...new Set(keys(RunConfig).map(({ key }) => key.split(".", 1).join("")))];
 
 const ofConfig = (section: string | undefined) => {
   const all = keys(RunConfig);
@@ -51,7 +53,7 @@ export const help = (topic: readonly string[]): Effect.Effect<readonly string[],
   const [name, section] = topic;
   if (name === undefined) return Effect.succeed(overview());
   if (name === "config") return ofConfig(section);
-  if (Object.hasOwn(commands, name)) return Effect.succeed(ofCommand(name));
+  if (isCommandName(name)) return ofCommand(name);
   if (sections().includes(name)) return ofConfig(name);
   return Effect.fail(unknown(name, [...Object.keys(commands), "config"]));
 };

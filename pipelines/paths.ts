@@ -1,15 +1,13 @@
 /**
- * Where things lie, from any working directory: the package's own folders, and folders a run file names, which are sought from the
- * working directory first and from the package second. A folder that does not exist is bad input with its nearest neighbour.
+ * Finds folders, independently of the working directory: the package's own, and those that a run file names, which are looked up in the
+ * working directory first and in the package second. A folder that does not exist is bad input; the message names the nearest one.
  */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Effect } from "effect";
 import { byNearest } from "../src/config/nearest.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-
-const packageRoot = fileURLToPath(new URL("..", import.meta.url));
+import { packageRoot } from "../src/files/packageRoot.ts";
 
 export const configDir = join(packageRoot, "config");
 

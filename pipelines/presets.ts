@@ -1,25 +1,21 @@
 /**
- * The presets of a run file as environments ready to play: modules they name loaded, each `env_config` decoded by its environment's
- * schema, so that a wrong key is named in full before anything starts.
+ * The presets of a run file as environments ready to play. Only the environments that are asked for are loaded. Each `env_config` is
+ * decoded by its environment's schema, so that a wrong key is named in full before anything starts.
  */
+import { isDeepStrictEqual } from "node:util";
 import { Console, Effect } from "effect";
 import { explain } from "../src/config/decode.ts";
-import { isModulePath } from "../src/config/modulePath.ts";
 import { byNearest, choices } from "../src/config/nearest.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
+import { resolve } from "../src/config/resolve.ts";
 import { BadInput, type EnvironmentError } from "../src/domain/Errors.ts";
 import type { AnyEnvironment } from "../src/env/BoundEnvironment.ts";
 import { NoInstance } from "../src/env/NoInstance.ts";
 import { introduceAll, missing, reports } from "../src/env/prepare.ts";
-import {
-  builtIn,
-  decodePreset,
-  environments,
-  loadRegistry,
-  type PresetError,
-  type Registry,
-} from "../src/env/registry.ts";
+import { decodePreset, environmentTypes, loadRegistry, type PresetError, type Registry } from "../src/env/registry.ts";
+import { configDir } from "./paths.ts";
 
+/** How a user reads why a preset cannot be used. */
 const sentence = (error: PresetError): string => {
   const key = error.path.join(".");
   if (error._tag === "InvalidConfig") {
@@ -33,33 +29,47 @@ const sentence = (error: PresetError): string => {
   return `${key}: ${JSON.stringify(error.value)}: no such ${what}; nearest: ${nearest}; all: ${choices(written, error.choices)}`;
 };
 
-/** What the presets of `tags` may name; synchronous where none of them names a module. */
-const registryOf = ({ custom_envs }: RunConfig, tags: readonly string[]): Effect.Effect<Registry> => {
-  const named = tags.flatMap((tag) => (Object.hasOwn(custom_envs, tag) ? [custom_envs[tag].env_type] : []));
-  return named.some(isModulePath) ? Effect.promise(() => loadRegistry(named)) : Effect.succeed(builtIn);
-};
+/** The environments that the presets of `tags` name, loaded; tags that are not in the run file are left out. */
+const registryOf = ({ custom_envs }: RunConfig, tags: readonly string[]): Effect.Effect<Registry> =>
+  Effect.promise(() =>
+    loadRegistry(Object.entries(custom_envs).flatMap(([tag, { env_type }]) => (tags.includes(tag) ? [env_type] : []))),
+  );
 
 /** The environment of one preset; a tag that is not in the run file is bad input. */
 const presetOf = (config: RunConfig, tag: string, registry: Registry): Effect.Effect<AnyEnvironment, BadInput> => {
-  const known = Object.keys(config.custom_envs);
-  if (!known.includes(tag)) {
+  const preset = Object.hasOwn(config.custom_envs, tag) ? config.custom_envs[tag] : undefined;
+  if (preset === undefined) {
+    const known = Object.keys(config.custom_envs);
     const nearest = byNearest(tag, known)[0] ?? "none";
     const message = `${JSON.stringify(tag)} is no preset of custom_envs; nearest: ${nearest}; all: ${choices(tag, known, 40)}`;
     return Effect.fail(new BadInput({ message }));
   }
-  const decoded = decodePreset(tag, config.custom_envs[tag], registry);
+  const decoded = decodePreset(tag, preset, registry);
   return Effect.mapError(Effect.fromResult(decoded), (error) => new BadInput({ message: sentence(error) }));
 };
 
-/** Decodes every preset of a known environment, and those that `tags` name whatever their environment. */
+/**
+ * Presets of this package's environments that the run file or the command line adds or changes. The others stand as config/envs.yaml
+ * has them, which the tests hold to their schemas, so that nothing is loaded for them.
+ */
+const changedPresets = Effect.fnUntraced(function* ({ custom_envs }: RunConfig) {
+  const { config: shipped } = yield* resolve("envs", [], configDir);
+  return Object.entries(custom_envs).flatMap(([tag, preset]) =>
+    environmentTypes.includes(preset.env_type) && !isDeepStrictEqual(preset, shipped.custom_envs[tag]) ? [tag] : [],
+  );
+});
+
+/**
+ * Checks the presets of `tags`, whatever their environment, and every other preset that the user wrote for an environment of this package.
+ * All problems are named together.
+ */
 export const checkPresets = (config: RunConfig, tags: readonly string[]): Effect.Effect<void, BadInput> =>
   Effect.gen(function* () {
-    const used = Object.entries(config.custom_envs).filter(
-      ([tag, preset]) => tags.includes(tag) || environments.has(preset.env_type),
-    );
-    const registry = yield* registryOf(config, tags);
+    const asked = new Set([...tags, ...(yield* changedPresets(config))]);
+    const checked = Object.keys(config.custom_envs).filter((tag) => asked.has(tag));
+    const registry = yield* registryOf(config, checked);
     const problems: string[] = [];
-    for (const [tag] of used) {
+    for (const tag of checked) {
       yield* presetOf(config, tag, registry).pipe(
         Effect.catchTag("BadInput", ({ message }) => Effect.sync(() => problems.push(message))),
       );
@@ -67,13 +77,13 @@ export const checkPresets = (config: RunConfig, tags: readonly string[]): Effect
     if (problems.length > 0) return yield* new BadInput({ message: problems.join("\n") });
   });
 
-/** What is known before a run is the user's to mend. */
-const toldBefore = <A>(asked: Effect.Effect<A, EnvironmentError>): Effect.Effect<A, BadInput> =>
+/** A failure before the run begins is bad input. */
+const asBadInput = <A>(asked: Effect.Effect<A, EnvironmentError>): Effect.Effect<A, BadInput> =>
   Effect.mapError(asked, ({ message }) => new BadInput({ message: `custom_envs.${message}` }));
 
 /**
- * The environments of `tags`, decoded, and as their servers describe them; the first that cannot be used is bad input, and so is all that
- * is missing on this machine. What there is to know of their data is said on standard error.
+ * The environments of `tags`, decoded, and as their servers describe them. Bad input: the first preset that cannot be used, or a list of all
+ * that is missing on this machine. What the user should know of their data goes to standard error.
  */
 export const boundEnvironments = Effect.fnUntraced(function* (config: RunConfig, tags: readonly string[]) {
   const registry = yield* registryOf(config, tags);
@@ -86,10 +96,10 @@ export const boundEnvironments = Effect.fnUntraced(function* (config: RunConfig,
     sentences.map((sentence) => `custom_envs.${tag}: cannot run here: ${sentence}`),
   );
   if (lines.length > 0) return yield* new BadInput({ message: lines.join("\n") });
-  for (const [tag, sentences] of yield* toldBefore(reports(environments))) {
+  for (const [tag, sentences] of yield* asBadInput(reports(environments))) {
     for (const sentence of sentences) yield* Console.error(`${tag}: ${sentence}`);
   }
-  return yield* toldBefore(introduceAll(environments));
+  return yield* asBadInput(introduceAll(environments));
 });
 
 /** Why presets cannot run on this machine, a sentence each; those that can are left out. */
@@ -105,10 +115,11 @@ export const obstaclesOf = Effect.fnUntraced(function* (config: RunConfig) {
     });
   }
   for (const [tag, sentences] of yield* missing(bound)) obstacles.set(tag, sentences);
-  return new Map(tags.flatMap((tag) => (obstacles.has(tag) ? [[tag, obstacles.get(tag)!] as const] : [])));
+  const inOrder = tags.map((tag) => [tag, obstacles.get(tag) ?? []] as const);
+  return new Map(inOrder.filter(([, sentences]) => sentences.length > 0));
 });
 
-/** What `make` gives; a configuration under which no instance is found is bad input, told of `key`. */
+/** What `make` returns; a configuration under which no instance is found is bad input that names `key`. */
 export const withInstances = <A>(key: string, make: () => A): Effect.Effect<A, BadInput> =>
   Effect.suspend(() => {
     try {

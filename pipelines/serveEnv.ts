@@ -1,7 +1,7 @@
 /**
- * `millrace serve-env`: one pure environment of a run file served by the OpenEnv protocol, until a signal ends it. Leaves one line that
- * says where; a tag that cannot be served and a port that cannot be had are bad input. Without authentication, so on loopback unless
- * another host is named.
+ * `millrace serve-env`: serves one pure environment of a run file by the OpenEnv protocol until a signal ends it, and prints one line that
+ * says where. A tag that cannot be served and a port that is taken are bad input. There is no authentication, so it listens on loopback
+ * unless another host is named.
  */
 import { Console, Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
@@ -21,15 +21,19 @@ export interface ServeEnvOptions
 const loopback = "127.0.0.1";
 
 const pureEnvironment = Effect.fnUntraced(function* (config: RunConfig, tag: string) {
-  const environment = (yield* boundEnvironments(config, [tag])).get(tag)!;
+  const environment = (yield* boundEnvironments(config, [tag])).get(tag);
+  const preset = config.custom_envs[tag];
+  if (environment === undefined || preset === undefined) {
+    return yield* new BadInput({ message: `custom_envs has no environment ${tag}` });
+  }
   if (environment.asynchronous) {
     const message = `${tag} waits for a server of its own, so there is nothing to serve: point env_config.url at that server`;
     return yield* new BadInput({ message });
   }
-  return environment;
+  return { environment, actions: preset.max_actions_per_traj };
 });
 
-/** Why the port cannot be had, and what is next to it. */
+/** Why the server cannot listen there, and the nearest port that is free. */
 const unusable = Effect.fnUntraced(function* ({ code, host, port }: ListenFailed) {
   if (code !== "EADDRINUSE" && code !== "EACCES") {
     return yield* new BadInput({
@@ -45,12 +49,11 @@ const isLoopback = (host: string): boolean => host === "localhost" || host === "
 
 export const serveEnv = Effect.fn("pipelines.serveEnv")(function* ({ config, tag, ...options }: ServeEnvOptions) {
   const stop = yield* signals;
-  const environment = yield* pureEnvironment(config, tag);
+  const { actions, environment } = yield* pureEnvironment(config, tag);
   yield* prepareAll(new Map([[tag, environment]]));
-  const { max_actions_per_traj } = config.custom_envs[tag];
   const about = {
     name: tag,
-    description: `Millrace's ${environment.type}, ${max_actions_per_traj} actions an episode`,
+    description: `Millrace's ${environment.type}, ${actions} actions an episode`,
     version: "1",
   };
   const { sessions, url } = yield* Effect.catchTag(serve({ ...options, environment, about }), "ListenFailed", unusable);

@@ -1,25 +1,95 @@
 /**
- * The sft pipeline: clones the episodes of solvers, so that a policy has something to improve on. A resolved configuration goes in, a
- * Hugging Face folder comes out. Validation instances of every source are left out by content.
+ * The sft pipeline: clones the episodes of solvers, so that a policy has something to improve on, and writes a Hugging Face folder.
+ * Validation instances of every source are left out by content. The run's folder holds its configuration and its newest checkpoint: a run
+ * that was stopped goes on from there, to the same bits as one that was not.
  */
 import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Console, Effect } from "effect";
 import * as Cloning from "../src/cloning/Cloning.ts";
+import * as Checkpoints from "../src/cloning/checkpoints.ts";
+import type { Source } from "../src/cloning/Demonstration.ts";
 import { heldOut } from "../src/cloning/heldOut.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
+import { render } from "../src/config/render.ts";
 import { BadInput, type EnvironmentError, type LearnerError } from "../src/domain/Errors.ts";
 import { stream } from "../src/domain/Random.ts";
-import * as Model from "../src/engine/Model.ts";
-import * as RunFolder from "../src/engine/RunFolder.ts";
+import * as Stop from "../src/engine/Stop.ts";
 import { prepareAll } from "../src/env/prepare.ts";
 import { replaceFolder } from "../src/files/AtomicWrite.ts";
 import * as LearnerThread from "../src/learner/LearnerThread.ts";
 import { readCheckpoint, writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
+import * as Model from "../src/policy/Model.ts";
 import { parameterCount } from "../src/policy/model/Architecture.ts";
+import * as RunFolder from "../src/record/RunFolder.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
 import { fromPreset } from "../src/rollout/Task.ts";
 import { boundEnvironments, withInstances } from "./presets.ts";
+
+export interface SftOptions {
+  readonly config: RunConfig;
+  /** Folder of the run to go on with; a new one is made by default. */
+  readonly resume?: string | null;
+}
+
+/** A source of the run file with the episodes to take from it. */
+type Sources = readonly (Source & { readonly tag: string; readonly episodes: number })[];
+
+const unusable = ({ message }: { readonly message: string }) => Effect.fail(new BadInput({ message }));
+
+/** The weights to start from: the checkpoint's of a resumed run, else a folder's or fresh ones. */
+const modelOf = ({ run, sft }: RunConfig, resumed: Checkpoints.CloningCheckpoint | null) => {
+  if (resumed !== null) return Model.load(resumed.path);
+  if (sft.init !== "random") return Model.load(sft.init);
+  return Model.fresh(sft.architecture, stream({ seed: run.seed, purpose: "initialisation", counters: [] }));
+};
+
+const sourcesOf = Effect.fnUntraced(function* (config: RunConfig) {
+  const environments = yield* boundEnvironments(
+    config,
+    config.sft.sources.map(({ tag }) => tag),
+  );
+  yield* prepareAll(environments);
+  return yield* Effect.forEach(
+    config.sft.sources,
+    Effect.fnUntraced(function* (source) {
+      const environment = environments.get(source.tag);
+      const preset = config.custom_envs[source.tag];
+      if (environment === undefined || preset === undefined) {
+        return yield* new BadInput({ message: `sft.sources: ${source.tag} is no preset of custom_envs` });
+      }
+      if (environment.asynchronous) {
+        const message = `sft.sources: ${source.tag} is backed by an external server and has no solver to clone`;
+        return yield* new BadInput({ message });
+      }
+      return { ...source, environment, task: fromPreset(source.tag, preset, environment) };
+    }),
+  );
+});
+
+/** The episodes to clone, and a sentence on what was left out. */
+const demonstrationsOf = Effect.fnUntraced(function* (config: RunConfig, sources: Sources, model: Model.Model) {
+  const tasks = sources.map(({ task }) => task);
+  const excluded = yield* withInstances("sft.sources", () => heldOut(sources, config.es_manager.val));
+  const demonstrator = {
+    rollout: Rollout.make(config, tasks, model.chat, model.tokenizer),
+    tokenizer: model.tokenizer,
+    noise: config.sft.noise,
+    seed: config.run.seed,
+    excluded: (key: string) => excluded.has(key),
+  };
+  const { episodes, failures } = Cloning.demonstrations(demonstrator, sources);
+  const tags = sources.map(({ tag }) => tag).join(", ");
+  const [first] = failures;
+  const failed = first === undefined ? "" : `; ${failures.length} failed, the first: ${first.message}`;
+  if (episodes.length === 0) {
+    return yield* new BadInput({ message: `sft.sources: no demonstration of ${tags} is left to clone${failed}` });
+  }
+  const asked = sources.reduce((sum, source) => sum + source.episodes, 0);
+  const none = asked - episodes.length - failures.length;
+  const left = none === 0 ? "" : ` (${none} instances are validation's or have no solution)`;
+  return { episodes, summary: `${episodes.length} demonstrations of ${tags}${left}${failed}` };
+});
 
 /** The learner's weights as a model folder, without what only a learner needs. */
 const publish = (learner: LearnerThread.LearnerThread, output: string) =>
@@ -31,86 +101,66 @@ const publish = (learner: LearnerThread.LearnerThread, output: string) =>
       yield* writeCheckpoint(partial, yield* readCheckpoint(state));
       yield* Effect.promise(() => rm(state, { recursive: true }));
     }),
-  ).pipe(Effect.catchTag(["CheckpointError", "FileError"], ({ message }) => Effect.fail(new BadInput({ message }))));
+  ).pipe(Effect.catchTag(["CheckpointError", "FileError"], unusable));
+
+/** Prints a twentieth of the steps, the first and the last. */
+const reporter = (steps: number) => {
+  const every = Math.max(1, Math.floor(steps / 20));
+  return ({ step, loss, gradNorm, lr }: Cloning.CloningStep) =>
+    step % every === 0 || step === 1 || step === steps
+      ? Console.log(
+          `step ${step}/${steps}  loss ${loss.toFixed(4)}  grad_norm ${gradNorm.toFixed(2)}  lr ${lr.toExponential(2)}`,
+        )
+      : Effect.void;
+};
+
+/** The folder of the run to go on with, and its newest checkpoint. */
+const open = Effect.fnUntraced(function* (resume: string) {
+  const folder = yield* RunFolder.open(resume);
+  const checkpoint = yield* Effect.catchTag(Checkpoints.latest(folder.checkpoints), "CheckpointError", unusable);
+  return { folder, checkpoint };
+});
 
 export const sft = ({
   config,
-}: {
-  readonly config: RunConfig;
-  readonly debug: boolean;
-}): Effect.Effect<void, BadInput | LearnerError | EnvironmentError> =>
+  resume = null,
+}: SftOptions): Effect.Effect<void, BadInput | LearnerError | EnvironmentError> =>
   Effect.scoped(
     Effect.gen(function* () {
+      const { steps } = config.sft;
       const output = resolve(config.sft.output);
       yield* RunFolder.makeParent(output);
       yield* Model.checkReplaceable("sft.output", output);
-      const model =
-        config.sft.init === "random"
-          ? yield* Model.fresh(
-              config.sft.architecture,
-              stream({ seed: config.run.seed, purpose: "initialisation", counters: [] }),
-            )
-          : yield* Model.load(config.sft.init);
+      const resumed = resume === null ? null : yield* open(resume);
+      const model = yield* modelOf(config, resumed?.checkpoint ?? null);
       yield* Model.checkContext(config, model);
-      const environments = yield* boundEnvironments(
-        config,
-        config.sft.sources.map(({ tag }) => tag),
-      );
-      yield* prepareAll(environments);
-      const sources = yield* Effect.forEach(
-        config.sft.sources,
-        Effect.fnUntraced(function* (source) {
-          const environment = environments.get(source.tag)!;
-          if (environment.asynchronous) {
-            const message = `sft.sources: ${source.tag} waits for another side and has no solver to clone`;
-            return yield* new BadInput({ message });
-          }
-          const task = fromPreset(source.tag, config.custom_envs[source.tag]!, environment);
-          return { ...source, environment, task };
-        }),
-      );
-      const rollout = Rollout.make(
-        config,
-        sources.map(({ task }) => task),
-        model.chat,
-        model.tokenizer,
-      );
-      const tags = sources.map(({ tag }) => tag).join(", ");
-      const excluded = yield* withInstances("sft.sources", () => heldOut(sources, config.es_manager.val));
-      const demonstrator = {
-        rollout,
-        tokenizer: model.tokenizer,
-        noise: config.sft.noise,
-        seed: config.run.seed,
-        excluded: (key: string) => excluded.has(key),
-      };
-      const { episodes, failures } = Cloning.demonstrations(demonstrator, sources);
-      const [first] = failures;
-      const failed = first === undefined ? "" : `; ${failures.length} failed, the first: ${first.message}`;
-      const asked = sources.reduce((sum, source) => sum + source.episodes, 0);
-      const none = asked - episodes.length - failures.length;
-      const left = none === 0 ? "" : ` (${none} instances are validation's or have no solution)`;
-      if (episodes.length === 0) {
-        return yield* new BadInput({ message: `sft.sources: no demonstration of ${tags} is left to clone${failed}` });
-      }
-      yield* Console.log(
-        `${parameterCount(model.checkpoint.parameters.specs)} parameters, ${model.tokenizer.vocabSize} tokens; ` +
-          `${episodes.length} demonstrations of ${tags}${left}${failed}`,
-      );
+      const sources = yield* sourcesOf(config);
+      const stop = yield* Stop.signals;
+      const { episodes, summary } = yield* demonstrationsOf(config, sources, model);
+      const size = `${parameterCount(model.checkpoint.parameters.specs)} parameters, ${model.tokenizer.vocabSize} tokens`;
+      yield* Console.log(`${size}; ${summary}`);
 
+      const folder = resumed?.folder ?? (yield* RunFolder.create(config.run.dir, config.run.name, render(config)));
+      if (resumed !== null) yield* RunFolder.reconfigure(folder, render(config));
       const learner = yield* LearnerThread.make({
         checkpoint: model.checkpoint,
         trainer: LearnerThread.trainerOptions(config),
+        ...(resumed === null ? {} : { restore: resumed.checkpoint.path }),
+      }).pipe(Effect.catchIf(({ reason }) => reason === "bad_checkpoint", unusable));
+      const asked = yield* Effect.forkScoped(stop.requested);
+      const done = yield* Cloning.clone(learner, episodes, config, {
+        from: resumed?.checkpoint.step ?? 0,
+        stopped: Effect.sync(() => asked.pollUnsafe() !== undefined),
+        report: reporter(steps),
+        save: (step) =>
+          Checkpoints.save(folder.checkpoints, step, learner.save).pipe(
+            Effect.catchTag("CheckpointError", unusable),
+            Effect.asVoid,
+          ),
       });
-      const every = Math.max(1, Math.floor(config.sft.steps / 20));
-      yield* Cloning.clone(learner, episodes, config, ({ step, loss, gradNorm, lr }) =>
-        step % every === 0 || step === 1 || step === config.sft.steps
-          ? Console.log(
-              `step ${step}/${config.sft.steps}  loss ${loss.toFixed(4)}  grad_norm ${gradNorm.toFixed(2)}  lr ${lr.toExponential(2)}`,
-            )
-          : Effect.void,
-      );
-
+      if (done < steps) {
+        return yield* Console.log(`stopped after ${done} steps; millrace sft --resume ${folder.path} goes on`);
+      }
       yield* publish(learner, output);
       yield* Console.log(`wrote ${join(output, "model.safetensors")}`);
     }),

@@ -1,6 +1,6 @@
 /**
- * Plain tables for a terminal. Rows of cells enter, lines of text leave: columns as wide as their widest cell, two spaces between. Where
- * that is wider than the terminal, cells go on below: the last column takes the room that is left, the others at most `widest`.
+ * Plain tables for a terminal: columns as wide as their widest cell, with two spaces between. Where that is wider than the terminal, cells
+ * are wrapped: the last column gets the width that is left, the others at most `widest`.
  */
 
 export interface TableOptions {
@@ -10,10 +10,10 @@ export interface TableOptions {
   readonly widest?: number;
 }
 
-/** Characters of the last column at least, however narrow the terminal. */
+/** Least width of the last column, however narrow the terminal. */
 const leastLast = 24;
 
-/** Where to cut a word that is longer than a line: after a comma, if one stands in the line's second half. */
+/** Where to cut a word that is longer than a line: after a comma in the line's second half, otherwise at its end. */
 const cutOf = (word: string, width: number): number => {
   const comma = word.lastIndexOf(",", width - 1) + 1;
   return comma > width / 2 ? comma : width;
@@ -49,16 +49,17 @@ export const table = (
   rows: ReadonlyArray<readonly string[]>,
   { widest = Number.POSITIVE_INFINITY, width = Number.POSITIVE_INFINITY }: TableOptions = {},
 ): readonly string[] => {
-  const natural = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  const natural = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const others = natural.slice(0, -1).map((length) => Math.min(length, widest));
   const left = width - others.reduce((sum, length) => sum + length + 2, 0);
-  const widths = [...others, Math.max(leastLast, Math.min(natural.at(-1) ?? 0, left))];
+  const last = Math.max(leastLast, Math.min(natural.at(-1) ?? 0, left));
+  const widthOf = (column: number) => others[column] ?? last;
   return rows.flatMap((row) => {
-    const cells = row.map((cell, column) => wrapped(cell, widths[column]));
+    const cells = row.map((cell, column) => wrapped(cell, widthOf(column)));
     const height = Math.max(...cells.map((lines) => lines.length));
     return Array.from({ length: height }, (_, at) =>
       cells
-        .map((lines, column) => (lines[at] ?? "").padEnd(widths[column]))
+        .map((lines, column) => (lines[at] ?? "").padEnd(widthOf(column)))
         .join("  ")
         .trimEnd(),
     );

@@ -1,96 +1,85 @@
 /**
- * The train pipeline: a resolved configuration goes in, a run's folder comes out. Read from top to bottom it is the run: the model, the
- * threads, the services they give, and the flow of groups through the stages until the last window is consumed.
+ * The train pipeline: trains a policy under a resolved configuration and fills a run's folder. Read from top to bottom it is the run: the
+ * environments, the model, the folder, the threads and services over them, and training until the last window is consumed.
  */
 import { Effect, Layer } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
-import { BadInput, type EnvironmentError, type LearnerError, type PolicyError } from "../src/domain/Errors.ts";
+import type { BadInput, EnvironmentError, LearnerError, PolicyError } from "../src/domain/Errors.ts";
+import * as RunState from "../src/domain/RunState.ts";
 import * as Backend from "../src/engine/Backend.ts";
-import * as Checkpoints from "../src/engine/Checkpoints.ts";
-import * as Model from "../src/engine/Model.ts";
-import * as RunFolder from "../src/engine/RunFolder.ts";
-import * as Services from "../src/engine/Services.ts";
+import * as Layers from "../src/engine/Layers.ts";
+import * as Run from "../src/engine/Run.ts";
 import * as Stop from "../src/engine/Stop.ts";
+import { Selection } from "../src/engine/stages/filter.ts";
 import * as Telemetry from "../src/engine/Telemetry.ts";
 import * as Training from "../src/engine/Training.ts";
-import * as Validation from "../src/engine/Validation.ts";
-import { Learner } from "../src/learner/Learner.ts";
-import * as LearnerThread from "../src/learner/LearnerThread.ts";
-import { Policy } from "../src/policy/generation/Policy.ts";
-import * as Rollout from "../src/rollout/Rollout.ts";
-import * as Barrier from "../src/stage/Barrier.ts";
-import * as Bus from "../src/stage/Bus.ts";
+import type * as Filtering from "../src/filtering/filter.ts";
+import type { Sink } from "../src/metrics/Sink.ts";
+import * as Model from "../src/policy/Model.ts";
+import * as Checkpoints from "../src/record/Checkpoints.ts";
+import * as RunFolder from "../src/record/RunFolder.ts";
 import { boundEnvironments } from "./presets.ts";
+
+/** Parts of one's own in place of the usual ones. */
+export interface Parts {
+  /** Selects the groups of a window that are trained on, in place of the run file's `filter`. */
+  readonly filter?: Filtering.Selection;
+  /** Sinks beside metrics.jsonl and the console. */
+  readonly sinks?: readonly Sink[];
+  /** Called once, when the run is about to begin. */
+  readonly onStart?: (run: Run.Run) => void;
+}
 
 export interface TrainOptions {
   readonly config: RunConfig;
   /** Folder of the run to go on with; null starts a new one. */
   readonly resume: string | null;
-  readonly debug: boolean;
+  readonly parts?: Parts;
 }
+
+/** The run's folder, new or that of the run to go on with, and what there is to go on from. */
+const open = Effect.fnUntraced(function* (config: RunConfig, resume: string | null) {
+  if (resume === null) {
+    const folder = yield* RunFolder.create(config.run.dir, config.run.name, render(config));
+    return { folder, state: RunState.initial, restore: null };
+  }
+  const folder = yield* RunFolder.open(resume);
+  const { path, state } = yield* Checkpoints.latest(folder.checkpoints);
+  yield* Checkpoints.checkResumable(config, state);
+  yield* RunFolder.reconfigure(folder, render(config));
+  return { folder, state, restore: path };
+});
+
+/** Trains until the run has ended in any way; its sinks are told how. */
+const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts) {
+  const run = yield* Run.make;
+  const broken = yield* Telemetry.attach(run).pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
+  const died = yield* Backend.Died;
+  onStart?.(run);
+  const training = filter === undefined ? Training.run : Effect.provideService(Training.run, Selection, filter);
+  return yield* Effect.raceAllFirst([training, broken, died]);
+}, Effect.scoped);
 
 export const train = ({
   config,
+  parts = {},
   resume,
-}: TrainOptions): Effect.Effect<void, BadInput | PolicyError | LearnerError | EnvironmentError> =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const environments = yield* boundEnvironments(config, Backend.tagsOf(config));
-      const start = yield* Model.load(config.model.path);
-      yield* Model.checkContext(config, start);
-      const folder =
-        resume === null
-          ? yield* RunFolder.create(config.run.dir, config.run.name, render(config))
-          : yield* RunFolder.open(resume);
-      const resumed = resume === null ? null : yield* Checkpoints.latest(folder.checkpoints);
-      if (resumed !== null) {
-        yield* Checkpoints.checkResumable(config, resumed.state);
-        yield* RunFolder.reconfigure(folder, render(config));
-      }
-      const current = resumed === null ? start : yield* Model.load(resumed.path);
-      const stop = yield* Stop.signals;
+}: TrainOptions): Effect.Effect<Training.Ended, BadInput | PolicyError | LearnerError | EnvironmentError> =>
+  Effect.gen(function* () {
+    const environments = yield* boundEnvironments(config, Backend.tagsOf(config));
+    const start = yield* Model.load(config.model.path);
+    yield* Model.checkContext(config, start);
+    const { folder, restore, state } = yield* open(config, resume);
+    const current = restore === null ? start : yield* Model.load(restore);
+    const { version } = state.position;
 
-      const generator = yield* Backend.generator(config, current, resumed?.state.version ?? 0);
-      const learner = yield* LearnerThread.make({
-        checkpoint: start.checkpoint,
-        trainer: LearnerThread.trainerOptions(config),
-        ports: generator.ports,
-        ...(resumed === null ? {} : { restore: resumed.path }),
-      }).pipe(
-        Effect.catchIf(
-          ({ reason }) => reason === "bad_checkpoint",
-          ({ message }) => new BadInput({ message }),
-        ),
-      );
-      const pool = yield* Layer.build(Backend.environmentsLayer(config, environments));
-
-      yield* Effect.gen(function* () {
-        const barrier = config.pipeline.mode === "lockstep" ? yield* Barrier.make : null;
-        const services = yield* Services.make(config, barrier);
-        const mode = Rollout.training(config, yield* Validation.contentKeys(config));
-        const bus = yield* Bus.make();
-        const broken = yield* Telemetry.attach(config, folder, bus, resumed?.state.step ?? 0);
-        yield* Effect.raceAllFirst([
-          Training.run({
-            config,
-            rollout: Backend.rollout(config, current, environments),
-            mode,
-            services,
-            barrier,
-            folder,
-            bus,
-            stop,
-            resumed: resumed?.state ?? null,
-          }),
-          broken,
-          generator.died,
-          learner.died,
-        ]);
-      }).pipe(
-        Effect.provideService(Policy, generator),
-        Effect.provideService(Learner, learner),
-        Effect.provideContext(pool),
-      );
-    }),
-  );
+    const threads = Layer.mergeAll(
+      Backend.modelsLayer({ config, start, current, version, restore }),
+      Backend.environmentsLayer(config, environments),
+      Stop.layer,
+    );
+    const rollout = Backend.rollout(config, current, environments);
+    const services = Layers.layer({ config, folder, state, rollout }).pipe(Layer.provideMerge(threads));
+    return yield* Effect.provide(running(parts), services);
+  });

@@ -34,7 +34,7 @@ const patterns = [
 
 /** What a file imports, as written. */
 export const specifiers = (text: string): readonly string[] => [
-  ...new Set(patterns.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1]))),
+  ...new Set(patterns.flatMap((pattern) => [...text.matchAll(pattern)].flatMap(([, specifier = ""]) => [specifier]))),
 ];
 
 export interface Imports {

@@ -4,8 +4,14 @@ const root = new URL("..", import.meta.url).pathname;
 
 export default defineConfig({
   root,
-  // As src/env/custom/packageNames.ts resolves it for environments of one's own.
-  resolve: { alias: [{ find: /^millrace\//, replacement: root }] },
+  // The same entries as in src/env/custom/packageNames.ts and tsconfig.json.
+  resolve: {
+    alias: [
+      { find: /^millrace$/, replacement: `${root}pipelines/main.ts` },
+      { find: /^millrace\/env$/, replacement: `${root}src/env/author.ts` },
+      { find: /^millrace\/metrics$/, replacement: `${root}src/metrics/main.ts` },
+    ],
+  },
   test: {
     include: ["test/**/*.test.ts"],
     pool: "forks",

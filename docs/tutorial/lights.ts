@@ -1,8 +1,6 @@
 /** Lights: a row of lamps; pressing one switches it and the lamps beside it. The episode is won when all are dark. */
 import { Schema } from "effect";
-import { field, positive } from "millrace/src/config/field.ts";
-import type { Environment } from "millrace/src/env/Environment.ts";
-import { IllegalAction } from "millrace/src/env/IllegalAction.ts";
+import { type Environment, field, IllegalAction, positive } from "millrace/env";
 
 const Config = Schema.Struct({
   lamps: field(Schema.Int.check(Schema.isBetween({ minimum: 2, maximum: 9 })), 9, "Lamps in the row."),

@@ -1,6 +1,7 @@
 /**
- * Behaviour cloning: demonstrations in, a trained policy out. Episodes of all sources are drawn together, in an order that is a pure
- * function of the run's seed; the learner's thread takes one optimiser step a batch.
+ * Behaviour cloning of demonstrations. Episodes of all sources are drawn together, in an order that is a pure function of the run's seed;
+ * the learner's thread takes one optimiser step a batch.
+ * Invariant: a run that was stopped and goes on takes the same steps as one that was not.
  */
 import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
@@ -88,18 +89,36 @@ export function* batches(
   }
 }
 
-/** Trains for `sft.steps` steps; `report` is told of each. */
-export const clone = Effect.fn("Cloning.clone")(function* (
-  learner: LearnerThread,
+/** What a cloning run asks of its surroundings. */
+export interface Surroundings<E> {
+  /** Steps that were taken before, by a run that this one goes on from. */
+  readonly from: number;
+  /** Whether to end after the current step. */
+  readonly stopped: Effect.Effect<boolean>;
+  readonly report: (step: CloningStep) => Effect.Effect<void>;
+  /** Saves the learner after so many steps: every `sft.save_freq`, and last. */
+  readonly save: (steps: number) => Effect.Effect<void, E>;
+}
+
+/** Trains until `sft.steps` steps were taken in all, or a stop is asked for. Resolves to the steps taken. */
+export const clone = Effect.fn("Cloning.clone")(function* <E>(
+  learner: Pick<LearnerThread, "clone">,
   episodes: readonly Episode[],
   config: RunConfig,
-  report: (step: CloningStep) => Effect.Effect<void>,
+  { from, report, save, stopped }: Surroundings<E>,
 ) {
-  const source = batches(episodes, Math.min(config.sft.batch_size, episodes.length), config.run.seed);
-  for (let step = 1; step <= config.sft.steps; step++) {
+  const { batch_size, save_freq, steps } = config.sft;
+  const source = batches(episodes, Math.min(batch_size, episodes.length), config.run.seed);
+  for (let skipped = 0; skipped < from; skipped++) source.next();
+  let step = from;
+  while (step < steps && !(yield* stopped)) {
+    step++;
     const { value } = source.next();
     const lr = rate(config.sft, step);
-    const result = yield* learner.clone(batchOf(value, step), lr);
+    const result = yield* learner.clone(batchOf(value, step - 1), lr);
     yield* report({ ...result, step, lr });
+    if (save_freq > 0 && step % save_freq === 0 && step < steps) yield* save(step);
   }
+  yield* save(step);
+  return step;
 });

@@ -1,12 +1,12 @@
 /**
- * Demonstrations: episodes played by a solver (or at random) in the policy's own prompt template, as the records a rollout leaves, so
- * that cloning trains on exactly the ids the policy will meet. Enters: a source and a number; leaves: an episode, null where the source
- * cannot play that instance, or the failure of its environment. Pure in (run seed, source, number).
+ * Demonstrations: episodes played by a solver (or at random) in the policy's own prompt template, recorded as a rollout records them, so
+ * that cloning trains on exactly the ids the policy will be shown. A demonstration is a pure function of (run seed, source, number): an
+ * episode, null where the source cannot play that instance, or the failure of its environment.
  */
 import type { Episode, Turn } from "../domain/Episode.ts";
 import { type Random, type StreamKey, stream } from "../domain/Random.ts";
 import type { BoundEnvironment } from "../env/BoundEnvironment.ts";
-import type { StepFailure } from "../env/Environments.ts";
+import type { StepFailure, StepResult, View } from "../env/Environments.ts";
 import { answer } from "../env/pool/answer.ts";
 import type { Tokenizer } from "../policy/tokenizer/Tokenizer.ts";
 import { bridge, start } from "../rollout/episode.ts";
@@ -68,71 +68,118 @@ const joined = (parts: readonly Int32Array[]): Int32Array => {
   return all;
 };
 
+/** An episode of a source as it is being played. */
+interface Game {
+  readonly demonstrator: Demonstrator;
+  readonly source: Source;
+  readonly environments: ReadonlyMap<string, BoundEnvironment>;
+  /** Key of a stream of this episode. */
+  readonly key: (purpose: StreamKey["purpose"], ...counters: number[]) => StreamKey;
+  /** Draws which turns are played at random, and their actions. */
+  readonly choices: Random;
+}
+
+/** Where an episode stands before a turn. */
+interface Position {
+  /** 1-based. */
+  readonly turn: number;
+  readonly view: View;
+  /** Ids to append to the history before the reply. */
+  readonly append: Int32Array;
+  readonly length: number;
+  readonly actionsLeft: number;
+}
+
+interface Played {
+  readonly record: Turn;
+  /** Played at random and no target. */
+  readonly noisy: boolean;
+  readonly result: StepResult;
+}
+
+/** The plan of a turn, and whether it is noise; null where there is nothing to play. */
+const choose = ({ choices, demonstrator, source }: Game, { turn, view }: Position, room: number) => {
+  const listed = view.actions !== null;
+  const { limits } = demonstrator.rollout;
+  const noisy = listed && turn < limits.max_turn && choices.uniform() < demonstrator.noise;
+  const random = noisy || source.player === "random" || (listed && choices.uniform() < source.mistakes);
+  const plan = random ? randomPlan(view.actions ?? [], room, choices) : planOf(source.environment, view.state);
+  return plan === null || plan.length === 0 ? null : { plan, noisy };
+};
+
+/** Plays one turn; null where the episode ends before it: no room for a reply, or nothing to play. */
+const takeTurn = (game: Game, position: Position): Played | StepFailure | null => {
+  const { demonstrator, environments, key, source } = game;
+  const { rollout, tokenizer } = demonstrator;
+  const { limits, template } = rollout;
+  const { actionsLeft, append, length, turn, view } = position;
+  if (length + append.length + limits.response_length > limits.max_model_len) return null;
+  const room = Math.min(limits.max_actions_per_turn, actionsLeft);
+  const chosen = choose(game, position, room);
+  if (chosen === null) return null;
+  const { noisy, plan } = chosen;
+  const actions = plan.slice(0, room);
+  const reply = replyText(rollout, source.environment.thought(view.state, plan), actions);
+  const ids = tokenizer.encode(reply.slice(template.prefix.length));
+  if (ids.length > limits.response_length) return null;
+  const step = { tag: source.task.tag, state: view.state, actions, noise: key("noise", turn) };
+  const answered = answer(environments, { _tag: "Step", step });
+  if (answered._tag === "StepFailure") return answered;
+  if (answered._tag !== "Stepped") return null;
+  const { executed, reward } = answered.result;
+  const shown = { prompt: append, sampled: silent(ids), state: template.state(view), reply, parsed: true };
+  return { noisy, result: answered.result, record: { ...shown, actions, executed, reward, penalty: 0, info: {} } };
+};
+
+/** Where the episode stands after a turn; the ids of noise become part of the next turn's prompt. */
+const following = ({ demonstrator, source }: Game, position: Position, { noisy, record, result }: Played): Position => {
+  const { rollout } = demonstrator;
+  const { view, executed, reward } = result;
+  const { sampled } = record;
+  const turn = position.turn + 1;
+  const actionsLeft = position.actionsLeft - executed;
+  const user = rollout.template.next(source.task, { view, turn, actionsLeft }, { reward, executed, invalid: false });
+  const between = bridge(rollout, sampled, user);
+  const append = noisy ? joined([position.append, sampled.ids, between]) : between;
+  const length = position.length + position.append.length + sampled.ids.length;
+  return { turn, view, append, length, actionsLeft };
+};
+
 /** Episode `number` of a source; its turns are the ones to clone, turns of noise lie inside the next turn's prompt. */
 export const demonstrate = (
   demonstrator: Demonstrator,
   source: Source,
   number: number,
 ): Episode | StepFailure | null => {
-  const { rollout, tokenizer, seed } = demonstrator;
-  const { environment, task, player } = source;
-  const { limits, template } = rollout;
+  const { rollout, seed } = demonstrator;
+  const { environment, task } = source;
   const environments = new Map([[task.tag, environment]]);
-  const key = (purpose: StreamKey["purpose"], ...counters: number[]): StreamKey => ({
-    seed,
-    purpose,
-    counters: [number, ...counters],
-  });
-  const reset = answer(environments, {
-    _tag: "Reset",
-    reset: { tag: task.tag, instance: key("cloning", 0), split: "train" },
-  });
+  const key: Game["key"] = (purpose, ...counters) => ({ seed, purpose, counters: [number, ...counters] });
+  const instance = key("cloning", 0);
+  const reset = answer(environments, { _tag: "Reset", reset: { tag: task.tag, instance, split: "train" } });
   if (reset._tag === "StepFailure") return reset;
   if (reset._tag !== "View" || demonstrator.excluded(reset.view.contentKey)) return null;
-  let { view } = reset;
-  const choices = stream(key("cloning", 1));
+  const { view } = reset;
+  const game: Game = { demonstrator, source, environments, key, choices: stream(key("cloning", 1)) };
   const turns: Turn[] = [];
-  let append = start(rollout, task, number, view).opening;
-  let length = 0;
-  let left = task.maxActions;
+  const append = start(rollout, task, number, view).opening;
+  let position: Position = { turn: 1, view, append, length: 0, actionsLeft: task.maxActions };
   let success = false;
-  for (let turn = 1; turn <= limits.max_turn && left > 0; turn++) {
-    if (length + append.length + limits.response_length > limits.max_model_len) break;
-    const room = Math.min(limits.max_actions_per_turn, left);
-    const listed = view.actions !== null;
-    const noisy = listed && turn < limits.max_turn && choices.uniform() < demonstrator.noise;
-    const random = noisy || player === "random" || (listed && choices.uniform() < source.mistakes);
-    const plan = random ? randomPlan(view.actions ?? [], room, choices) : planOf(environment, view.state);
-    if (plan === null || plan.length === 0) break;
-    const actions = plan.slice(0, room);
-    const reply = replyText(rollout, environment.thought(view.state, plan), actions);
-    const ids = tokenizer.encode(reply.slice(template.prefix.length));
-    if (ids.length > limits.response_length) break;
-    const step = { tag: task.tag, state: view.state, actions, noise: key("noise", turn) };
-    const answered = answer(environments, { _tag: "Step", step });
-    if (answered._tag === "StepFailure") return answered;
-    if (answered._tag !== "Stepped") break;
-    const { result } = answered;
-    const { executed, reward } = result;
-    if (!noisy) {
-      const shown = { prompt: append, sampled: silent(ids), state: template.state(view), reply, parsed: true };
-      turns.push({ ...shown, actions, executed, reward, penalty: 0, info: {} });
-    }
-    success = result.success;
-    view = result.view;
-    left -= executed;
-    if (result.terminated || result.truncated) break;
-    length += append.length + ids.length;
-    const moment = { view, turn: turn + 1, actionsLeft: left };
-    const between = bridge(rollout, silent(ids), template.next(task, moment, { reward, executed, invalid: false }));
-    append = noisy ? joined([append, ids, between]) : between;
+  while (position.turn <= rollout.limits.max_turn && position.actionsLeft > 0) {
+    const played = takeTurn(game, position);
+    if (played === null) break;
+    if ("_tag" in played) return played;
+    if (!played.noisy) turns.push(played.record);
+    success = played.result.success;
+    if (played.result.terminated || played.result.truncated) break;
+    position = following(game, position, played);
   }
   if (turns.length === 0) return null;
   return {
     id: { group: number, member: 0 },
     tag: task.tag,
     seed: number,
-    turns,
+    sequences: [{ turns }],
     outcome: success ? { _tag: "Done", success } : { _tag: "Truncated", reason: "max_turn", success },
   };
 };

@@ -1,7 +1,7 @@
 /**
- * Which instances cloning must not show: the validation instances of every source's environment, by content. Enters: the sources and the
- * validation's seeds; leaves: content keys. Seeds are counted without regard to a validation's mix of tags, so the set holds at
- * least every instance that any validation with this seed and number of groups meets.
+ * Content keys of the instances that cloning must not show: the validation instances of every source's environment. Seeds are counted
+ * without regard to a validation's mix of tags, so the set holds at least every instance that any validation with this seed and number of
+ * groups plays.
  */
 import { stream } from "../domain/Random.ts";
 import { instanceKey } from "../rollout/keys.ts";

@@ -1,9 +1,9 @@
 /**
- * The run file as types: one schema per owner, defaults are RAGEN's values. `RunConfig` is what every stage reads its part of.
- * Environment presets (`custom_envs`) are decoded here only as far as the frame; their `env_config` is decoded by its environment.
+ * The schema of the run file: a section for each part of the program, with RAGEN's values as defaults. Of an environment preset
+ * (`custom_envs`) it decodes all but `env_config` and `wrappers`, which their environment and wrappers decode.
  */
 import { Schema } from "effect";
-import { count, field, fraction, nonNegative, positive, section } from "./field.ts";
+import { aboveZero, count, field, fraction, nonNegative, positive, section } from "./field.ts";
 
 export const RunSection = Schema.Struct({
   name: field(Schema.NonEmptyString, "millrace", "Name of the run's folder under run.dir."),
@@ -35,14 +35,14 @@ export const PipelineSection = Schema.Struct({
     "Which groups form a window: the oldest admitted, or as they finish (biased to short episodes).",
   ),
   inbox: field(positive, 8, "Finished groups that may wait for their window; every other inbox holds one item."),
-  rollout_concurrency: field(count, 0, "Groups in flight; 0 all that admission allows."),
+  rollout_concurrency: field(count, 0, "Groups in flight; 0 means as many as admission allows."),
   step_threads: field(positive, 1, "Threads that step environments."),
   step_concurrency: field(positive, 2, "Step batches in flight."),
   step_timeout_ms: field(positive, 5_000, "A step slower than this fails its episode."),
   step_inline: field(Schema.Boolean, false, "Step environments on the main thread, without a time limit."),
   score_concurrency: field(positive, 1, "Windows scored at once."),
   stop_deadline_ms: field(count, 30_000, "How long a stop waits for episodes in flight."),
-  stall_ms: field(positive, 60_000, "Silence after which the stall report is printed."),
+  stall_ms: field(positive, 60_000, "Time without an event after which the stall report is printed."),
 });
 
 export const ModelSection = Schema.Struct({
@@ -98,7 +98,11 @@ export const GenerationSection = Schema.Struct({
   temperature: field(nonNegative, 1, "Sampling temperature of training."),
   top_k: field(Schema.Int, -1, "Keep the k likeliest tokens; -1 all."),
   top_p: field(fraction, 1, "Keep the smallest set of tokens with this mass."),
-  allow_truncated_sampling: field(Schema.Boolean, false, "Accept the bias of top_k / top_p below 1 in training."),
+  allow_truncated_sampling: field(
+    Schema.Boolean,
+    false,
+    "Allow top_k, and top_p below 1, in training although they bias the importance weights.",
+  ),
   stop: field(
     Schema.Array(Schema.NonEmptyString),
     ["</answer>"],
@@ -107,7 +111,7 @@ export const GenerationSection = Schema.Struct({
   kv_on_update: field(
     Schema.Literals(["keep", "recompute"]),
     "keep",
-    "Caches made by older weights: keep or recompute.",
+    "What to do with key-value caches of older weights: keep or recompute.",
   ),
   prefill_tokens: field(positive, 2048, "Most prompt tokens fed in one step."),
 });
@@ -158,7 +162,7 @@ export const AlgorithmSection = Schema.Struct({
 });
 
 export const ActorSection = Schema.Struct({
-  lr: field(nonNegative, 1e-6, "Learning rate."),
+  lr: field(aboveZero, 1e-6, "Learning rate."),
   lr_warmup_steps: field(count, 0, "Updates of linear warm-up."),
   lr_decay: field(
     Schema.Literals(["constant", "linear", "cosine"]),
@@ -166,7 +170,7 @@ export const ActorSection = Schema.Struct({
     "Schedule after warm-up, over total_training_steps.",
   ),
   betas: field(Schema.Tuple([fraction, fraction]), [0.9, 0.999], "AdamW moment decays."),
-  eps: field(nonNegative, 1e-8, "AdamW epsilon."),
+  eps: field(aboveZero, 1e-8, "AdamW epsilon."),
   weight_decay: field(nonNegative, 0.01, "AdamW decoupled weight decay."),
   grad_clip: field(nonNegative, 1, "Global gradient norm; 0 off."),
   clip_ratio_low: field(nonNegative, 0.2, "PPO lower clip."),
@@ -187,10 +191,10 @@ export const ActorSection = Schema.Struct({
 });
 
 export const CriticSection = Schema.Struct({
-  lr: field(nonNegative, 1e-5, "Learning rate."),
+  lr: field(aboveZero, 1e-5, "Learning rate."),
   lr_warmup_steps: field(count, 0, "Updates of linear warm-up."),
   betas: field(Schema.Tuple([fraction, fraction]), [0.9, 0.999], "AdamW moment decays."),
-  eps: field(nonNegative, 1e-8, "AdamW epsilon."),
+  eps: field(aboveZero, 1e-8, "AdamW epsilon."),
   weight_decay: field(nonNegative, 0.01, "AdamW decoupled weight decay."),
   grad_clip: field(nonNegative, 1, "Global gradient norm; 0 off."),
   cliprange_value: field(nonNegative, 0.5, "Value clip."),
@@ -198,19 +202,19 @@ export const CriticSection = Schema.Struct({
   layers: field(count, 0, "Layers of the critic, the policy's first ones; 0 all of them."),
 });
 
-/** A preset's frame; `env_config` is decoded by the environment named in `env_type`, each of `wrappers` by the wrapper of its `type`. */
+/** A preset; `env_config` is decoded by the environment that `env_type` names, each of `wrappers` by the wrapper of its `type`. */
 export const PresetSection = Schema.Struct({
   env_type: Schema.NonEmptyString.annotate({
-    description: "An environment of the package, or the path of a module of one's own, relative to the run file.",
+    description: "An environment of the package, or the path of a module with your own, relative to the run file.",
   }),
   max_actions_per_traj: field(positive, 10, "Environment actions per episode."),
-  env_instruction: field(Schema.String, "", "What the system prompt says of the task."),
-  max_tokens: field(positive, 100, "Length named in the prompt; never a limit."),
+  env_instruction: field(Schema.String, "", "The description of the task in the system prompt."),
+  max_tokens: field(positive, 100, "Length that the prompt names; it is not enforced."),
   env_config: field(Schema.Record(Schema.String, Schema.Unknown), {}, "The environment's own keys."),
   wrappers: field(
     Schema.Array(Schema.Record(Schema.String, Schema.Unknown)),
     [],
-    "What is put around the environment, the first innermost, e.g. [{type: time_limit, max_steps: 5}].",
+    "Wrappers of the environment, the first innermost, e.g. [{type: time_limit, max_steps: 5}].",
   ),
 });
 export type Preset = typeof PresetSection.Type;
@@ -226,21 +230,26 @@ export const SftSection = Schema.Struct({
           "Who plays: the solver (an adviser where there is none), or random legal actions.",
         ),
         episodes: field(positive, 4096, "Episodes of this source."),
-        mistakes: field(fraction, 0, "Share of turns played at random and cloned all the same: what is left to learn."),
+        mistakes: field(
+          fraction,
+          0,
+          "Share of turns played at random and cloned too, so that something is left to learn.",
+        ),
       }),
     ),
     [{ tag: "SimpleSokoban" }],
-    "What is cloned, together.",
+    "The demonstrations to clone, all mixed.",
   ),
   steps: field(positive, 500, "Optimiser steps."),
   batch_size: field(positive, 64, "Episodes per step."),
-  lr: field(nonNegative, 1e-3, "Peak learning rate."),
+  lr: field(aboveZero, 1e-3, "Peak learning rate."),
   lr_warmup_steps: field(count, 20, "Updates of linear warm-up."),
   noise: field(
     fraction,
     0,
     "Share of turns played at random and not cloned, so that the turns after them start from more states.",
   ),
+  save_freq: field(count, 100, "Checkpoint every so many steps; 0 only at the end, or when stopped."),
   output: field(Schema.NonEmptyString, "runs/sft", "Folder of the resulting checkpoint."),
   init: field(Schema.NonEmptyString, "random", "`random`, or a checkpoint folder to go on from."),
   architecture: section(

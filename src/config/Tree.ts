@@ -1,6 +1,6 @@
 /**
- * A run file as plain data: nested maps with string keys. Every function returns a new tree, so that a layer is never changed by
- * the layers merged over it. Lists are values: they are replaced, never merged.
+ * A run file as plain data: nested maps with string keys. Every function returns a new tree and leaves its arguments unchanged. Lists are
+ * values: merging replaces them.
  */
 
 export interface Tree {

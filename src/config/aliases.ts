@@ -1,6 +1,6 @@
 /**
- * RAGEN's key paths, in files and overrides, as ours. A layer goes in; the same layer under our keys comes out, with a warning for each
- * key that has no meaning here and a problem for each setting that would silently train something else.
+ * Translates RAGEN's key paths into ours, in run files and overrides. A key that has no meaning here gives a warning; a setting that would
+ * train something else than RAGEN does gives a problem.
  * Invariant: a key of ours is never in these tables, so translating twice changes nothing.
  */
 import type { Path, Tree } from "./Tree.ts";
@@ -87,7 +87,7 @@ const spellings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "actor.kl_loss_type": { kl: "k1", mse: "k2", low_var_kl: "k3", "low-var-kl": "k3" },
 };
 
-/** Keys and whole sections of RAGEN that steer machinery which does not exist here: accepted, each with one warning. */
+/** Keys and whole sections of RAGEN for machinery that does not exist here: they are accepted, each with one warning. */
 const ignored: readonly string[] = [
   "hydra",
   "system",
@@ -162,7 +162,7 @@ const ignored: readonly string[] = [
   "custom_envs.*.max_workers",
 ];
 
-/** Switches of RAGEN for what is not available: only their "off" is accepted, without a word. */
+/** RAGEN's switches for features that are not available: only their "off" values are accepted, without a warning. */
 const offOnly: Readonly<Record<string, { readonly off: readonly unknown[]; readonly because: string }>> = {
   enable_response_mask: { off: [true], because: "only sampled tokens are ever trained on" },
   grpo_advantage_length_weight: { off: [false], because: "advantages are not weighted by length" },
@@ -189,18 +189,22 @@ const offOnly: Readonly<Record<string, { readonly off: readonly unknown[]; reado
   },
 };
 
+/** The entry of a table under exactly that key; inherited names such as `constructor` are no keys. */
+const entry = <A>(table: Readonly<Record<string, A>>, key: string): A | undefined =>
+  Object.hasOwn(table, key) ? table[key] : undefined;
+
 /** Our name of RAGEN's key; any other key keeps its name. */
-export const canonical = (key: string): string => (Object.hasOwn(aliases, key) ? aliases[key] : key);
+export const canonical = (key: string): string => entry(aliases, key) ?? key;
 
 const wildcard = (key: string): string => key.replace(/^custom_envs\.[^.]+\./, "custom_envs.*.");
 
 /** Every key of RAGEN that is understood, for "did you mean". */
 export const foreignKeys: readonly string[] = [...Object.keys(aliases), ...Object.keys(offOnly), ...ignored];
 
-/** A section in which RAGEN's keys may stand; an environment's own `env_config` is not one. */
+/** Whether RAGEN's keys may occur in a section; not in an environment's own `env_config`. */
 const isShared = (key: string): boolean => foreignKeys.some((foreign) => foreign.startsWith(`${wildcard(`${key}.`)}`));
 
-/** What a layer becomes; warnings and problems name the key as it was written. */
+/** A translated layer. Warnings and problems name the key as it was written. */
 export interface Translation {
   readonly tree: Tree;
   readonly warnings: readonly string[];
@@ -211,14 +215,14 @@ const interpolation = /^\$\{([\w.]+)\}$/;
 
 /** The key a whole-value interpolation `${key}` refers to, under our name, or null. */
 export const reference = (value: unknown): string | null => {
-  const match = typeof value === "string" ? interpolation.exec(value) : null;
-  return match === null ? null : canonical(match[1]);
+  const key = typeof value === "string" ? interpolation.exec(value)?.[1] : undefined;
+  return key === undefined ? null : canonical(key);
 };
 
 const respell = (key: string, value: unknown): unknown =>
-  typeof value === "string" && Object.hasOwn(spellings, key) ? (spellings[key][value] ?? value) : value;
+  typeof value === "string" ? (entry(entry(spellings, key) ?? {}, value) ?? value) : value;
 
-/** Renames a layer's keys; what no table names is kept as it is. */
+/** Renames a layer's keys; a key that is in no table is kept. */
 export const translate = (layer: Tree): Translation => {
   let tree: Tree = {};
   const warnings: string[] = [];
@@ -227,14 +231,15 @@ export const translate = (layer: Tree): Translation => {
     for (const [name, value] of Object.entries(node)) {
       const path = [...section, name];
       const key = path.join(".");
-      if (Object.hasOwn(offOnly, key)) {
-        const { because, off } = offOnly[key];
+      const feature = entry(offOnly, key);
+      const ours = entry(aliases, key);
+      if (feature !== undefined) {
+        const { because, off } = feature;
         const accepted = off.includes(value) || value === null || reference(value) !== null;
         if (!accepted) problems.push(`${key}: ${JSON.stringify(value)} has no counterpart: ${because}`);
       } else if (ignored.includes(wildcard(key))) {
         warnings.push(`${key} has no meaning here and is ignored`);
-      } else if (Object.hasOwn(aliases, key)) {
-        const ours = aliases[key];
+      } else if (ours !== undefined) {
         if (reference(value) !== ours) tree = set(tree, ours.split("."), respell(ours, value));
       } else if (isShared(key) && (value === null || isTree(value))) {
         visit(value ?? {}, path);

@@ -1,6 +1,6 @@
 /**
- * What no single key can say: relations between keys of a decoded run file. A config goes in, one line per problem comes out, each
- * naming a key, its value and what would be valid.
+ * Checks the relations between keys of a decoded run file, which the schema of a single key cannot. Each problem is one line that names a
+ * key, its value and the nearest valid one.
  */
 import { byNearest } from "./nearest.ts";
 import type { RunConfig } from "./RunConfig.ts";
@@ -9,7 +9,7 @@ type Check = (config: RunConfig) => readonly string[];
 
 const when = (condition: boolean, line: () => string): readonly string[] => (condition ? [line()] : []);
 
-/** `groups` split as evenly as whole numbers allow, the first tags taking the rest. */
+/** `groups` split evenly among the tags; the first tags get one more where they do not divide. */
 export const evenly = (groups: number, tags: number): readonly number[] =>
   Array.from({ length: tags }, (_, index) => Math.floor(groups / tags) + (index < groups % tags ? 1 : 0));
 

@@ -1,7 +1,6 @@
 /**
- * Run files as layers: a YAML file and, before it, the files its `defaults:` list names, each read once. A name goes in, the layers
- * come out in the order in which later ones win. The file's own keys stand last unless the list says `_self_` earlier; modules it names lie
- * relative to it.
+ * Reads a run file and those it includes as layers: first the files of its `defaults:` list, then the file itself, unless the list has
+ * `_self_` in another place. Later layers override earlier ones. Paths of modules are relative to the file that names them.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
@@ -19,16 +18,22 @@ export interface Layer {
   readonly tree: Tree;
 }
 
-/** Files of veRL that RAGEN's files include: their values are our defaults. */
+/** Files of veRL that RAGEN's files include; they are skipped, because their values are our defaults. */
 const builtIn: ReadonlySet<string> = new Set(["ppo_trainer", "ppo_megatron_trainer"]);
 
 const fail = (message: string) => Effect.fail(new BadInput({ message }));
 
-/** A path as the user would type it. */
+/** A path as messages show it: relative to the working directory if it lies there. */
 export const shownPath = (file: string): string => {
   const fromHere = relative(process.cwd(), file);
   return fromHere.startsWith("..") || isAbsolute(fromHere) ? file : fromHere;
 };
+
+/** Files that run files include: they can be loaded, but are no runs of their own. */
+const included: ReadonlySet<string> = new Set(["base", "envs"]);
+
+/** Names of the runs of a folder, for a list of choices. */
+export const runs = (dir: string): readonly string[] => runFiles(dir).filter((name) => !included.has(name));
 
 /** Names of the run files of a folder. */
 export const runFiles = (dir: string): readonly string[] =>
@@ -39,7 +44,7 @@ export const runFiles = (dir: string): readonly string[] =>
         .sort()
     : [];
 
-/** No file at a path: the nearest beside it. */
+/** The message for a path without a file, with the nearest file beside it. */
 const noSuchPath = (path: string): string => {
   const folder = dirname(path);
   const nearest = byNearest(
@@ -49,17 +54,23 @@ const noSuchPath = (path: string): string => {
   return `no run file ${JSON.stringify(path)}${nearest === undefined ? "" : `; nearest: ${join(folder, nearest)}`}`;
 };
 
-/** The file of a run: a name in `configDir`, or a path to a YAML file. Fails with the nearest names. */
-export const locate = (name: string, configDir: string): Effect.Effect<string, BadInput> => {
+/**
+ * The file of a run: a name in `configDir`, or a path to a YAML file. Fails with the nearest name of any file there, and with those that
+ * `listed` gives.
+ */
+export const locate = (
+  name: string,
+  configDir: string,
+  listed: (dir: string) => readonly string[] = runs,
+): Effect.Effect<string, BadInput> => {
   const file = join(configDir, name.endsWith(".yaml") ? name : `${name}.yaml`);
   if (existsSync(file)) return Effect.succeed(file);
   const asPath = /[/\\]|\.ya?ml$/.test(name);
   if (asPath && statSync(name, { throwIfNoEntry: false })?.isFile()) return Effect.succeed(name);
   if (/[/\\]/.test(name)) return fail(noSuchPath(name));
-  const names = runFiles(configDir);
   const wanted = basename(name).replace(/\.ya?ml$/, "");
-  const nearest = byNearest(wanted, names)[0];
-  const hint = nearest === undefined ? "" : `; nearest: ${nearest}; all: ${choices(wanted, names, 30)}`;
+  const nearest = byNearest(wanted, runFiles(configDir))[0];
+  const hint = nearest === undefined ? "" : `; nearest: ${nearest}; all: ${choices(wanted, listed(configDir), 30)}`;
   return fail(`no run file ${JSON.stringify(name)} in ${shownPath(configDir)}${hint}`);
 };
 
@@ -107,7 +118,7 @@ export const layersOf = (
       if (name === "_self_") layers.push({ origin, tree: anchored(tree, dirname(file)) });
       else if (!builtIn.has(name)) {
         const beside = join(dirname(file), `${name}.yaml`);
-        const included = existsSync(beside) ? beside : yield* locate(name, configDir);
+        const included = existsSync(beside) ? beside : yield* locate(name, configDir, runFiles);
         layers.push(...(yield* layersOf(included, configDir, [...including, file])));
       }
     }

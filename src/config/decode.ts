@@ -1,21 +1,20 @@
 /**
- * Strict decoding of plain data by a schema: every key known, every value in its range. Each problem becomes one line that names the
- * full key, the value and the nearest valid choice. Environments decode their `env_config` through the same function, so that their
- * errors read alike.
+ * Decodes plain data strictly by a schema: unknown keys are errors too. Each problem becomes one line that names the full key, the value
+ * and the nearest valid choice. Environments decode their `env_config` with the same function.
  */
 import { Result, Schema, type SchemaAST, type SchemaIssue } from "effect";
 import { BadInput } from "../domain/Errors.ts";
-import { at, expectation, keys, keysOf } from "./describe.ts";
+import { at, defaultsOf, expectation, keys, keysOf } from "./describe.ts";
 import { byNearest, choices, distance } from "./nearest.ts";
 import type { Path } from "./Tree.ts";
 import { get, isTree, leaves } from "./Tree.ts";
 
 export interface DecodeOptions {
-  /** Where the value stands in the run file; begins every key of a message. */
+  /** The path of the value in the run file; messages prepend it to every key. */
   readonly section?: Path;
-  /** Where the user wrote a key (a file, an override), or null. */
+  /** The file or override that sets a key, or null. */
   readonly origin?: (path: Path) => string | null;
-  /** Further names under which a key may be written, for "did you mean". */
+  /** Other valid spellings of keys, to suggest for an unknown one. */
   readonly synonyms?: readonly string[];
 }
 
@@ -58,7 +57,7 @@ const split = (key: string): { readonly section: string; readonly name: string }
   return { section: key.slice(0, Math.max(dot, 0)), name: key.slice(dot + 1) };
 };
 
-/** The known key most like `key`: its last word counts twice as much as the section it stands in. */
+/** The known key nearest to `key`; the last word counts twice as much as its section. */
 const nearestKey = (key: string, known: readonly string[]): string | undefined => {
   const wanted = split(key);
   const relative = (a: string, b: string) => distance(a, b) / Math.max(a.length, b.length, 1);
@@ -91,18 +90,18 @@ const unknownKey = (
   });
 };
 
-/** Says what a value should have been, the nearest valid one first. */
-const invalid = (ast: SchemaAST.AST, value: unknown): string => {
+/** The valid values for a message, the nearest first. `fallback` is the key's default. */
+const invalid = (ast: SchemaAST.AST, value: unknown, fallback: unknown): string => {
   const { choices: names, nearest, text } = expectation(ast);
   if (names !== null && value !== undefined) {
     const sorted = byNearest(String(value), names);
     return `expected one of ${sorted.join(", ")}; nearest: ${sorted[0]}`;
   }
-  const closest = typeof value === "number" ? nearest(value) : null;
+  const closest = typeof value === "number" ? nearest(value, typeof fallback === "number" ? fallback : null) : null;
   return `expected ${text}${closest === null ? "" : `; nearest: ${closest}`}`;
 };
 
-/** What a relation between keys says of itself, if the problem is one. */
+/** The message of a check that brings its own, or null. */
 const statement = (issue: SchemaIssue.Issue): string | null => {
   if (issue._tag === "Filter") return statement(issue.issue);
   const message = issue._tag === "InvalidValue" ? issue.annotations?.message : undefined;
@@ -122,20 +121,21 @@ const problem = (
   const place = options.origin?.(path) ?? null;
   const where = place === null ? "" : ` (${place})`;
   const ast = at(schema.ast, path);
-  const expected = statement(issue) ?? (ast === null ? "not a valid value" : invalid(ast, actual));
+  const expected =
+    statement(issue) ?? (ast === null ? "not a valid value" : invalid(ast, actual, get(defaultsOf(schema), path)));
   const parent = path.slice(0, -1);
   const list = item(value, parent);
   if (issue._tag === "MissingKey" && Array.isArray(list)) {
-    // A list that is too short: the problem is the list's, not its missing item's.
+    // The list is too short: the message names the list, not the missing item.
     const ast = at(schema.ast, parent);
-    const wanted = ast === null ? expected : invalid(ast, list);
+    const wanted = ast === null ? expected : invalid(ast, list, undefined);
     return [`${[...prefix, ...parent].join(".")}: ${shown(list)}${where}: ${wanted}`];
   }
   if (issue._tag === "MissingKey") return [`${key}: missing${where}; ${expected}`];
   return [`${key}: ${shown(actual)}${where}: ${expected}`];
 };
 
-/** An empty section of a YAML file reads as null: it sets nothing. */
+/** Without sections that are null, as empty sections of a YAML file are read. */
 const withoutEmptySections = (ast: SchemaAST.AST | null, value: unknown): unknown => {
   if (ast === null || !isTree(value)) return value;
   const kept = Object.entries(value).flatMap(([key, inner]) => {

@@ -1,16 +1,20 @@
 /**
- * What a schema says about its keys: full name, meaning, default, and the values it takes. A schema goes in, data for error messages
- * and for `millrace help config` comes out; nothing here knows a particular key.
+ * Reads a schema as documentation: for each key its full name, meaning, default and valid values, for error messages, `millrace help config`
+ * and the JSON Schema. Nothing here knows a particular key.
  */
 import { Option, Schema, SchemaAST } from "effect";
 import type { Path } from "./Tree.ts";
 import { get } from "./Tree.ts";
 
-/** The values one key takes. `nearest` gives the closest valid number to an invalid one. */
+/** The values one key takes. */
 export interface Expectation {
   readonly text: string;
   readonly choices: readonly string[] | null;
-  readonly nearest: (value: number) => number | null;
+  /**
+   * The closest valid number to an invalid one. Where there is none, because the bound itself is not valid (a number above 0), it is the
+   * key's default, `fallback`.
+   */
+  readonly nearest: (value: number, fallback: number | null) => number | null;
 }
 
 export interface KeyInfo {
@@ -25,9 +29,12 @@ interface Range {
   readonly integer: boolean;
   readonly minimum: number;
   readonly maximum: number;
+  /** Excluded bounds; a number must be greater than the first and less than the second. */
+  readonly above: number;
+  readonly below: number;
 }
 
-/** `count` and `positive` stop at a billion only to keep typos out: above it, a bound is not worth naming. */
+/** `count` and `positive` are limited to a billion only to catch typos; messages do not name that limit. */
 const unbounded = 1_000_000_000;
 
 const payloadNumber = (payload: unknown, key: string, fallback: number): number => {
@@ -39,7 +46,7 @@ const flatten = (checks: SchemaAST.Checks | undefined): ReadonlyArray<SchemaAST.
   (checks ?? []).flatMap((check) => (check._tag === "Filter" ? [check] : flatten(check.checks)));
 
 const range = (checks: SchemaAST.Checks | undefined): Range => {
-  let found: Range = { integer: false, minimum: -Infinity, maximum: Infinity };
+  let found: Range = { integer: false, minimum: -Infinity, maximum: Infinity, above: -Infinity, below: Infinity };
   for (const check of flatten(checks)) {
     const representation: unknown = check.annotations?.representation;
     const id = get(representation, ["id"]);
@@ -47,13 +54,17 @@ const range = (checks: SchemaAST.Checks | undefined): Range => {
     if (typeof id === "string" && id.endsWith("isInt")) found = { ...found, integer: true };
     const minimum = Math.max(found.minimum, payloadNumber(payload, "minimum", -Infinity));
     const maximum = Math.min(found.maximum, payloadNumber(payload, "maximum", Infinity));
-    found = { ...found, minimum, maximum };
+    const above = Math.max(found.above, payloadNumber(payload, "exclusiveMinimum", -Infinity));
+    const below = Math.min(found.below, payloadNumber(payload, "exclusiveMaximum", Infinity));
+    found = { ...found, minimum, maximum, above, below };
   }
   return found;
 };
 
-const rangeText = ({ integer, maximum, minimum }: Range): string => {
+const rangeText = ({ above, below, integer, maximum, minimum }: Range): string => {
   const noun = integer ? "an integer" : "a number";
+  const strict = [...(above > -Infinity ? [`above ${above}`] : []), ...(below < Infinity ? [`below ${below}`] : [])];
+  if (strict.length > 0) return `${noun} ${strict.join(" and ")}`;
   const low = minimum > -Infinity;
   const high = maximum < unbounded || (maximum < Infinity && !integer);
   if (low && high) return `${noun} from ${minimum} to ${maximum}`;
@@ -61,7 +72,7 @@ const rangeText = ({ integer, maximum, minimum }: Range): string => {
   return high ? `${noun} of at most ${maximum}` : noun;
 };
 
-/** A check that is more than "not empty" is named as its schema names it. */
+/** "a text", or what its checks expect; "not empty" is left out where there are others. */
 const textOf = (checks: SchemaAST.Checks | undefined): string => {
   const filters = flatten(checks);
   if (filters.length === 0) return "a text";
@@ -86,8 +97,9 @@ export const expectation = (ast: SchemaAST.AST): Expectation => {
   if (SchemaAST.isBoolean(ast)) return { ...plain("true or false"), choices: ["true", "false"] };
   if (SchemaAST.isNumber(ast)) {
     const limits = range(ast.checks);
-    const nearest = (value: number) => {
+    const nearest = (value: number, fallback: number | null) => {
       if (!Number.isFinite(value)) return null;
+      if (value <= limits.above || value >= limits.below) return fallback;
       const clamped = Math.min(Math.max(limits.integer ? Math.round(value) : value, limits.minimum), limits.maximum);
       return clamped === value ? null : clamped;
     };
@@ -108,11 +120,11 @@ export const expectation = (ast: SchemaAST.AST): Expectation => {
   return plain("another kind of value");
 };
 
-/** Keys a map may have; empty for a map of free keys. */
+/** The keys of a section; empty for a map with arbitrary keys. */
 export const keysOf = (ast: SchemaAST.AST): readonly string[] =>
   SchemaAST.isObjects(ast) ? ast.propertySignatures.map(({ name }) => String(name)) : [];
 
-/** The part of a schema a path leads to, or null. Free keys of a map all lead to its value schema; list items to the item's. */
+/** The schema at a path, or null. Any key of a map with arbitrary keys leads to the schema of its values; an index to that of an item. */
 export const at = (ast: SchemaAST.AST, path: Path): SchemaAST.AST | null => {
   const [key, ...rest] = path;
   if (key === undefined) return ast;
@@ -128,7 +140,7 @@ export const at = (ast: SchemaAST.AST, path: Path): SchemaAST.AST | null => {
 };
 
 /** Defaults of a schema whose every key has one, in the form a run file would write. */
-const defaultsOf = (schema: Schema.Codec<unknown, unknown>): unknown =>
+export const defaultsOf = (schema: Schema.Codec<unknown, unknown>): unknown =>
   Option.getOrUndefined(Schema.decodeUnknownOption(schema)({}));
 
 const inline = (value: unknown): string =>
@@ -149,7 +161,7 @@ const walk = (ast: SchemaAST.AST, path: Path, defaults: unknown): readonly KeyIn
   return [info, ...inner];
 };
 
-/** A map of free keys is listed once, with `TAG` in place of the key. */
+/** The keys below a map with arbitrary keys are listed once, with `TAG` for its key. */
 const walkRecord = (ast: SchemaAST.AST, path: Path): readonly KeyInfo[] => walk(ast, [...path, "TAG"], {});
 
 /** Every key of a schema, in its order. */

@@ -1,6 +1,6 @@
 /**
- * One configuration key: a schema, its default and one sentence. Every key of a run file is made by `field`, so that a missing key
- * has a value and every key can be listed with its meaning.
+ * A configuration key: a schema, its default and one sentence. Every key of a run file is made by `field` or `section`, so that a missing
+ * key has a value and every key can be listed with its meaning.
  */
 import { Effect, Schema } from "effect";
 
@@ -13,5 +13,7 @@ export const section = <S extends Schema.Top>(schema: S, description: string) =>
 
 export const count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }));
 export const positive = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000_000 }));
+/** For learning rates and epsilons, which must not be 0. */
+export const aboveZero = Schema.Finite.check(Schema.isGreaterThan(0));
 export const nonNegative = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0));
 export const fraction = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }));

@@ -1,12 +1,12 @@
 /**
- * Environments of one's own: an `env_type` that is a path names a module. A layer of a run file enters with the folder it stands in; it
- * leaves with such paths absolute, so that they mean the same from anywhere, in a thread and in a run's own folder.
+ * An `env_type` that is a path names a module with a user's environment. `anchored` makes such paths of a layer absolute, so that they mean
+ * the same in any thread, from any working directory and in the run's folder.
  */
 import { resolve } from "node:path";
 import type { Tree } from "./Tree.ts";
 import { get, isTree, set } from "./Tree.ts";
 
-/** A name with a slash, or with the ending of a script; environments of the package have neither in their names. */
+/** Whether a name has a slash or the extension of a script; names of the package's environments have neither. */
 export const isModulePath = (envType: string): boolean => /[/\\]/.test(envType) || /\.[cm]?[jt]s$/.test(envType);
 
 export const anchored = (layer: Tree, folder: string): Tree => {

@@ -1,6 +1,6 @@
 /**
- * The likeliest meaning of a misspelt word: candidates ordered by edit distance, ties in their given order. Used wherever an error
- * names the nearest valid choice.
+ * Suggestions for a misspelt word: candidates ordered by edit distance, ties in their given order. Every error that names the nearest
+ * valid choice uses it.
  */
 
 /** Edit distance with transposition of neighbours (optimal string alignment), ignoring case. */
@@ -13,15 +13,15 @@ export const distance = (left: string, right: string): number => {
     const current = [row];
     for (let column = 1; column <= b.length; column++) {
       const same = a[row - 1] === b[column - 1];
-      let cost = Math.min(above[column] + 1, current[column - 1] + 1, above[column - 1] + (same ? 0 : 1));
+      let cost = Math.min(above[column]! + 1, current[column - 1]! + 1, above[column - 1]! + (same ? 0 : 1));
       const swapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
-      if (swapped) cost = Math.min(cost, before[column - 2] + 1);
+      if (swapped) cost = Math.min(cost, before[column - 2]! + 1);
       current.push(cost);
     }
     before = above;
     above = current;
   }
-  return above[b.length];
+  return above[b.length]!;
 };
 
 export const byNearest = (word: string, candidates: Iterable<string>): readonly string[] =>
@@ -30,7 +30,7 @@ export const byNearest = (word: string, candidates: Iterable<string>): readonly 
     .sort((a, b) => a.cost - b.cost)
     .map(({ candidate }) => candidate);
 
-/** The nearest candidates, quoted, as the end of a sentence; at most `most` of them. */
+/** The nearest candidates, separated by commas; at most `most` of them, and how many there are if that is not all. */
 export const choices = (word: string, candidates: Iterable<string>, most = 12): string => {
   const sorted = byNearest(word, candidates);
   const more = sorted.length > most ? `, … (${sorted.length} in all)` : "";

@@ -1,7 +1,6 @@
 /**
  * Overrides of the command line: `key.sub=value`, `+key.sub=value`, `++key.sub=value` (all the same here) and `~key.sub` (back to the
- * default). Values are YAML scalars, or YAML flow lists and maps; what is neither is taken as text. Texts go in, one change each
- * comes out.
+ * default). Values are YAML scalars, or YAML flow lists and maps; anything else is taken as text.
  */
 import { Result } from "effect";
 import { parse, YAMLParseError } from "yaml";
@@ -15,7 +14,7 @@ export type Override =
 const bad = (text: string, problem: string) =>
   Result.fail(new BadInput({ message: `override ${JSON.stringify(text)}: ${problem}` }));
 
-/** Quotes, lists and maps must be well formed; any other text that YAML reads as something else than a scalar stays a text. */
+/** Quotes, lists and maps must be well formed. Other text that YAML does not read as a scalar is kept as text. */
 const parseValue = (text: string): unknown => {
   if (/^\s*[[{"']/.test(text)) return parse(text);
   try {
@@ -38,7 +37,8 @@ export const parseOverride = (text: string): Result.Result<Override, BadInput> =
   try {
     return Result.succeed({ _tag: "Set", path, value: parseValue(text.slice(split + 1)) });
   } catch (error) {
-    const reason = error instanceof YAMLParseError ? error.message.split("\n")[0].replace(/:$/, "") : String(error);
+    const reason =
+      error instanceof YAMLParseError ? error.message.replace(/\n.*/s, "").replace(/:$/, "") : String(error);
     return bad(text, `the value is not readable as YAML: ${reason}`);
   }
 };

@@ -1,6 +1,6 @@
 /**
- * A run's configuration as the YAML text of its folder: every key, no includes, no aliases. Reading it back gives an equal
- * configuration, so that a run folder alone is enough to go on from.
+ * Writes a configuration as the YAML file of a run's folder, with every key and no includes. Reading it back gives an equal configuration,
+ * so that a run can be resumed from its folder alone.
  */
 import { Schema } from "effect";
 import { stringify } from "yaml";

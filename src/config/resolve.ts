@@ -1,6 +1,7 @@
 /**
- * From a run file's name and overrides to a `RunConfig`: files in the order of their `defaults:` lists, then overrides, RAGEN's keys
- * renamed, strictly decoded, and the relations between keys checked. All problems are named at once.
+ * Makes a `RunConfig` of a run file's name and overrides. The files are merged in the order of their `defaults:` lists, the overrides over
+ * them; RAGEN's keys are renamed, the result is decoded strictly, and the relations between keys are checked. All problems of a step are
+ * reported at once.
  */
 import { Console, Effect, Result } from "effect";
 import { BadInput } from "../domain/Errors.ts";
@@ -23,21 +24,24 @@ export interface Resolved {
   readonly warnings: readonly string[];
 }
 
-/** What a run file that says nothing means. */
+/** The configuration of an empty run file. */
 const schemaDefaults: RunConfig = Result.getOrThrow(decode(RunConfig, {}));
 
 const overrideOrigin = "override";
 
 const fail = (lines: readonly string[]) => Effect.fail(new BadInput({ message: lines.join("\n") }));
 
-/** All problems of a list at once, or all values. */
+/** The values of all results, or the problems of all that failed. */
 const all = <A>(results: ReadonlyArray<Result.Result<A, BadInput>>): Effect.Effect<readonly A[], BadInput> => {
   const problems = results.flatMap((result) => (Result.isFailure(result) ? [result.failure.message] : []));
   if (problems.length > 0) return fail(problems);
   return Effect.succeed(results.flatMap((result) => (Result.isSuccess(result) ? [result.success] : [])));
 };
 
-/** The group counts follow `env_groups` and `tags` wherever those are set later than the counts: split evenly, as RAGEN's files expect. */
+/**
+ * Where `env_groups` or `tags` is set in a later layer than `n_groups`, the groups are split evenly among the tags, as RAGEN's files
+ * expect.
+ */
 const withGroupCounts = (layers: readonly Layer[], tree: Tree): Tree => {
   let result = tree;
   for (const side of ["train", "val"]) {
@@ -79,15 +83,16 @@ const originOf = (layers: readonly Layer[], path: Path): string | null => {
   return inList ? originOf(layers, path.slice(0, -1)) : null;
 };
 
-/** A preset that only overrides name has no `env_type`: most likely its tag is misspelt. */
+/** A preset without an `env_type` exists only in overrides: most likely its tag is misspelt. */
 const unknownPresets = (tree: Tree): readonly string[] => {
   const presets = Object.entries(get(tree, ["custom_envs"]) ?? {});
   const known = presets.filter(([, preset]) => get(preset, ["env_type"]) !== undefined).map(([tag]) => tag);
   return presets
     .filter(([tag]) => !known.includes(tag))
     .map(([tag, preset]) => {
-      const [{ path }] = leaves(preset, ["custom_envs", tag]);
-      return `${path.join(".")}: no preset ${JSON.stringify(tag)} (a new one needs env_type); nearest: ${byNearest(tag, known)[0] ?? "none"}`;
+      const [leaf] = leaves(preset, ["custom_envs", tag]);
+      const key = leaf?.path.join(".") ?? `custom_envs.${tag}`;
+      return `${key}: no preset ${JSON.stringify(tag)} (a new one needs env_type); nearest: ${byNearest(tag, known)[0] ?? "none"}`;
     });
 };
 

@@ -23,6 +23,8 @@ export interface TokenBatch {
   readonly groups: Int32Array;
   /** Member index of each sequence, [sequences]. */
   readonly members: Int32Array;
+  /** Index of each sequence within its episode, [sequences]. */
+  readonly sequenceIndex: Int32Array;
   /** Temperature the sequences were sampled at; pi is evaluated at the same. */
   readonly temperature: number;
   /** Share of the window's groups the filter kept. */
@@ -37,5 +39,21 @@ export interface CreditedBatch extends TokenBatch {
   readonly returns: Float32Array;
 }
 
-export const sequences = (batch: TokenBatch): number => batch.offsets.length - 1;
+export const sequences = (batch: Pick<TokenBatch, "offsets">): number => batch.offsets.length - 1;
+/** Indices of all sequences, in order. */
+export const allSequences = (batch: Pick<TokenBatch, "offsets">): readonly number[] =>
+  Array.from({ length: sequences(batch) }, (_, i) => i);
+
+/** First position of a sequence and the one after its last. Throws a RangeError where the batch has no such sequence. */
+export const boundsOf = ({ offsets }: Pick<TokenBatch, "offsets">, sequence: number): readonly [number, number] => {
+  const [from, to] = [offsets[sequence], offsets[sequence + 1]];
+  if (from === undefined || to === undefined) throw new RangeError(`the batch has no sequence ${sequence}`);
+  return [from, to];
+};
+
+export const lengthOf = (batch: Pick<TokenBatch, "offsets">, sequence: number): number => {
+  const [from, to] = boundsOf(batch, sequence);
+  return to - from;
+};
+
 export const trainedTokens = (batch: TokenBatch): number => batch.mask.reduce((sum, m) => sum + m, 0);

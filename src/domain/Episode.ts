@@ -62,23 +62,34 @@ export interface EpisodeId {
   readonly member: number;
 }
 
+/**
+ * One chat with the policy: its prompts and replies, end to end, are what the model saw and are trained on as one sequence of tokens.
+ */
+export interface Sequence {
+  readonly turns: readonly Turn[];
+}
+
 export interface Episode {
   readonly id: EpisodeId;
   readonly tag: string;
   /** Instance seed, shared by the group. */
   readonly seed: number;
-  readonly turns: readonly Turn[];
+  /** In the order they were played. One of an episode that was played, none where its environment could not be reset. */
+  readonly sequences: readonly Sequence[];
   readonly outcome: Outcome;
 }
 
+/** All turns of the episode, over its sequences. */
+export const turnsOf = (episode: Episode): readonly Turn[] => episode.sequences.flatMap(({ turns }) => turns);
+
 /** Sum of environment rewards over the turns. */
-export const rewardOf = (episode: Episode): number => episode.turns.reduce((sum, turn) => sum + turn.reward, 0);
-export const penaltyOf = (episode: Episode): number => episode.turns.reduce((sum, turn) => sum + turn.penalty, 0);
+export const rewardOf = (episode: Episode): number => turnsOf(episode).reduce((sum, turn) => sum + turn.reward, 0);
+export const penaltyOf = (episode: Episode): number => turnsOf(episode).reduce((sum, turn) => sum + turn.penalty, 0);
 export const succeeded = (episode: Episode): boolean => episode.outcome._tag !== "Failed" && episode.outcome.success;
 export const failed = (episode: Episode): boolean => episode.outcome._tag === "Failed";
 export const executedActions = (episode: Episode): number =>
-  episode.turns.reduce((sum, turn) => sum + turn.executed, 0);
+  turnsOf(episode).reduce((sum, turn) => sum + turn.executed, 0);
 export const sampledTokens = (episode: Episode): number =>
-  episode.turns.reduce((sum, turn) => sum + turn.sampled.ids.length, 0);
+  turnsOf(episode).reduce((sum, turn) => sum + turn.sampled.ids.length, 0);
 export const totalTokens = (episode: Episode): number =>
-  episode.turns.reduce((sum, turn) => sum + turn.prompt.length + turn.sampled.ids.length, 0);
+  turnsOf(episode).reduce((sum, turn) => sum + turn.prompt.length + turn.sampled.ids.length, 0);

@@ -11,12 +11,14 @@ export class BadInput extends Schema.TaggedError<BadInput>()("BadInput", { messa
 export class PolicyError extends Schema.TaggedError<PolicyError>()("PolicyError", {
   reason: Schema.Literals(["thread_died", "session_failed", "bad_request"]),
   message: Schema.String,
+  cause: Schema.optionalKey(Schema.Defect()),
 }) {}
 
 /** The learner's thread failed; `bad_checkpoint` when the folder it is to go on from cannot be read. */
 export class LearnerError extends Schema.TaggedError<LearnerError>()("LearnerError", {
   reason: Schema.Literals(["thread_died", "session_failed", "bad_checkpoint"]),
   message: Schema.String,
+  cause: Schema.optionalKey(Schema.Defect()),
 }) {}
 
 /** The environments as a whole cannot run (a single step's failure is an episode's outcome instead). */

@@ -1,9 +1,10 @@
 /**
- * What happens in a run, as data. Pure state machines (admission, ledger) and the sinks are driven by these and by nothing else.
+ * What happens in a run, as data. The run's state (RunState) and the sinks are driven by these and by nothing else.
  * Invariant: every admitted group meets exactly one end (trained, filtered, failed or dropped), and every window is consumed by
  * exactly one of Updated, EmptySelection and UpdateSkipped.
  */
 import type { Version } from "./Episode.ts";
+import type { Metrics } from "./metrics/Metrics.ts";
 
 /** A group may start; it belongs to `window` where windows form in admission order. */
 export interface Admitted {
@@ -44,6 +45,8 @@ export interface Updated {
   readonly window: number;
   readonly groups: readonly number[];
   readonly version: Version;
+  /** Tokens that took part. */
+  readonly tokens: number;
 }
 
 /** The window held nothing to train on; it is consumed all the same. */
@@ -86,7 +89,24 @@ export interface Validating {
 export interface Validated {
   readonly _tag: "Validated";
   readonly step: number;
-  readonly success: number;
+  /** Absent where no episode could be used. */
+  readonly success?: number;
+}
+
+/** A validation was due, but the window trained nothing: it is played after the next update. */
+export interface ValidationPostponed {
+  readonly _tag: "ValidationPostponed";
+  readonly step: number;
+}
+
+/** The step's record is written, and its validation is played where one was due. */
+export interface StepClosed {
+  readonly _tag: "StepClosed";
+  readonly step: number;
+  /** All groups of its window, the failed ones too. */
+  readonly groups: readonly number[];
+  /** Seconds of training so far. */
+  readonly seconds: number;
 }
 
 export interface CheckpointWritten {
@@ -120,15 +140,17 @@ export type Event =
   | Dropped
   | Validating
   | Validated
+  | ValidationPostponed
+  | StepClosed
   | CheckpointWritten
   | Stopped
   | Stalled;
 
-/** One step of the run for the sinks: flat metric names (`ragen.md` 6.1 and the engine's own) to numbers. */
+/** One step of the run for the sinks. */
 export interface StepRecord {
   /** Windows consumed, this one included; 0 before the first (validation of the starting weights). */
   readonly step: number;
   /** Milliseconds since the Unix epoch. */
   readonly time: number;
-  readonly metrics: Readonly<Record<string, number>>;
+  readonly metrics: Metrics;
 }

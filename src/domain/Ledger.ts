@@ -1,28 +1,32 @@
 /**
- * The books of a run, in groups and in tokens. In: events; out: counts. Invariant, checked at every step: admitted = trained +
- * filtered + failed + dropped + in flight. In-flight groups are held by id, not derived from the other counts, so an end told
- * twice, told of a stranger or never told shows as a violation.
+ * The balance of a run, in groups and in tokens. Invariant, checked at every step: admitted = trained + filtered + failed + dropped + in
+ * flight. Groups in flight are held by id, not derived from the other counts, so a group that ends twice, or was never admitted, or never
+ * ends shows as a violation.
  */
 import { HashMap, Option, Result, Schema } from "effect";
 import type { Event } from "./Event.ts";
+import { type Metrics, measured } from "./metrics/Metrics.ts";
+import { ledger as books } from "./metrics/run.ts";
 
-export interface Counts {
-  readonly admitted: number;
-  readonly trained: number;
-  readonly filtered: number;
-  readonly failed: number;
-  readonly dropped: number;
-}
+export const Counts = Schema.Struct({
+  admitted: Schema.Int,
+  trained: Schema.Int,
+  filtered: Schema.Int,
+  failed: Schema.Int,
+  dropped: Schema.Int,
+});
+export type Counts = typeof Counts.Type;
 
-export interface Ledger {
-  readonly groups: Counts;
-  /** Tokens enter the books when their group finishes (or is dropped), for only then is their number known. */
-  readonly tokens: Counts;
+export const Ledger = Schema.Struct({
+  groups: Counts,
+  /** Tokens are counted when their group finishes (or is dropped): before that their number is not known. */
+  tokens: Counts,
   /** Tokens of each group without an end; 0 while it is still rolling out. */
-  readonly inFlight: HashMap.HashMap<number, number>;
-}
+  inFlight: Schema.HashMap(Schema.Int, Schema.Int),
+});
+export type Ledger = typeof Ledger.Type;
 
-/** The books do not balance. */
+/** Groups or tokens are missing from the balance, or counted twice. */
 export class LedgerViolation extends Schema.TaggedError<LedgerViolation>()("LedgerViolation", {
   unit: Schema.Literals(["groups", "tokens"]),
   admitted: Schema.Finite,
@@ -38,7 +42,7 @@ type End = Exclude<keyof Counts, "admitted">;
 const tokensOf = (ledger: Ledger, group: number): number =>
   Option.getOrElse(HashMap.get(ledger.inFlight, group), () => 0);
 
-/** Books one group's end; `tokens` are those not entered before. */
+/** Counts one group's end; `tokens` are those not counted before. */
 const close = (ledger: Ledger, group: number, end: End, tokens = 0): Ledger => ({
   groups: { ...ledger.groups, [end]: ledger.groups[end] + 1 },
   tokens: {
@@ -52,7 +56,7 @@ const close = (ledger: Ledger, group: number, end: End, tokens = 0): Ledger => (
 const closeAll = (ledger: Ledger, groups: readonly number[], end: End): Ledger =>
   groups.reduce((books, group) => close(books, group, end), ledger);
 
-/** The books after one event. */
+/** The balance after one event. */
 export const observe = (ledger: Ledger, event: Event): Ledger => {
   switch (event._tag) {
     case "Admitted":
@@ -76,7 +80,7 @@ export const observe = (ledger: Ledger, event: Event): Ledger => {
     case "UpdateSkipped":
       return closeAll(ledger, event.groups, "dropped");
     case "Dropped":
-      // A finished group's tokens are in the books already; a running one's are entered now.
+      // A finished group's tokens are counted already; a running one's are counted now.
       return event.groups.reduce(
         (books, { group, tokens }) => close(books, group, "dropped", tokens - tokensOf(books, group)),
         ledger,
@@ -108,15 +112,19 @@ export const assertBalanced = (ledger: Ledger): Result.Result<Ledger, LedgerViol
   return Result.succeed(ledger);
 };
 
-/** `ledger/…` metrics. */
-export const metrics = (ledger: Ledger): Record<string, number> => {
+/** The balance as metrics. */
+export const metrics = (ledger: Ledger): Metrics => {
   const open = inFlight(ledger);
-  const entries = (prefix: string, counts: Counts, inFlight: number): [string, number][] => [
-    ...Object.entries(counts).map(([name, value]): [string, number] => [`${prefix}/${name}`, value]),
-    [`${prefix}/in_flight`, inFlight],
+  const balance = (of: typeof books.groups, counts: Counts, left: number) => [
+    [of.admitted, counts.admitted] as const,
+    [of.trained, counts.trained] as const,
+    [of.filtered, counts.filtered] as const,
+    [of.failed, counts.failed] as const,
+    [of.dropped, counts.dropped] as const,
+    [of.inFlight, left] as const,
   ];
-  return Object.fromEntries([
-    ...entries("ledger", ledger.groups, open.groups),
-    ...entries("ledger/tokens", ledger.tokens, open.tokens),
-  ]);
+  return measured(
+    ...balance(books.groups, ledger.groups, open.groups),
+    ...balance(books.tokens, ledger.tokens, open.tokens),
+  );
 };

@@ -1,29 +1,41 @@
-/**
- * The threads of a run: generators over a model, environments over their presets. Enters: the run's configuration and the model it starts
- * from; leaves: the raw services, alive as long as their scope.
- */
+/** The threads of a run as services, alive as long as their scope: generators and a learner over a model, environments over their presets. */
+import { Context, Effect, Layer } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
+import { BadInput, type LearnerError, type PolicyError } from "../domain/Errors.ts";
 import { type AnyEnvironment, pure, waiting } from "../env/BoundEnvironment.ts";
 import * as StepPool from "../env/pool/StepPool.ts";
+import { Learner } from "../learner/Learner.ts";
+import * as LearnerThread from "../learner/LearnerThread.ts";
 import * as Generator from "../policy/generation/Generator.ts";
+import { Policy } from "../policy/generation/Policy.ts";
+import type { Model } from "../policy/Model.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import { fromPreset } from "../rollout/Task.ts";
-import type { Model } from "./Model.ts";
 
 /** Environments by tag, decoded. */
 export type Environments = ReadonlyMap<string, AnyEnvironment>;
+
+/** Fails when a thread that the run cannot do without is gone. */
+export class Died extends Context.Service<Died, Effect.Effect<never, PolicyError | LearnerError>>()(
+  "millrace/engine/Died",
+) {}
 
 /** Tags of a run, each once. */
 export const tagsOf = ({ es_manager: { train, val } }: RunConfig): readonly string[] => [
   ...new Set([...train.tags, ...val.tags]),
 ];
 
+/** Step threads, or inline steps, over `environments`. */
 export const environmentsLayer = (config: RunConfig, environments: Environments) => {
   const { step_inline, step_threads, step_concurrency, step_timeout_ms } = config.pipeline;
   if (step_inline) return StepPool.layerInline(environments);
+  const presets = [...pure(environments).keys()].flatMap((tag) => {
+    const preset = config.custom_envs[tag];
+    return preset === undefined ? [] : [[tag, preset] as const];
+  });
   return StepPool.layerThreads({
-    presets: Object.fromEntries([...pure(environments).keys()].map((tag) => [tag, config.custom_envs[tag]!])),
+    presets: Object.fromEntries(presets),
     threads: step_threads,
     concurrency: step_concurrency,
     timeoutMs: step_timeout_ms,
@@ -43,10 +55,44 @@ export const generator = (config: RunConfig, model: Model, version: Version) =>
     bytesOf: model.tokenizer.bytesOf,
   });
 
-export const rollout = (config: RunConfig, model: Model, environments: Environments): Rollout.Rollout =>
-  Rollout.make(
-    config,
-    [...environments].map(([tag, environment]) => fromPreset(tag, config.custom_envs[tag]!, environment)),
-    model.chat,
-    model.tokenizer,
+export interface Models {
+  readonly config: RunConfig;
+  /** The run's starting weights; a KL loss is taken against them. */
+  readonly start: Model;
+  /** The weights to go on from. */
+  readonly current: Model;
+  readonly version: Version;
+  /** Folder of the checkpoint to restore the learner from; null for a new run. */
+  readonly restore: string | null;
+}
+
+/** Policy and learner: new weights go from one to the other without the main thread. A checkpoint that cannot be read is bad input. */
+export const modelsLayer = ({ config, current, restore, start, version }: Models) =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const policy = yield* generator(config, current, version);
+      const learner = yield* LearnerThread.make({
+        checkpoint: start.checkpoint,
+        trainer: LearnerThread.trainerOptions(config),
+        ports: policy.ports,
+        ...(restore === null ? {} : { restore }),
+      }).pipe(
+        Effect.catchIf(
+          ({ reason }) => reason === "bad_checkpoint",
+          ({ message }) => new BadInput({ message }),
+        ),
+      );
+      return Context.make(Policy, policy).pipe(
+        Context.add(Learner, learner),
+        Context.add(Died, Effect.raceFirst(policy.died, learner.died)),
+      );
+    }),
   );
+
+export const rollout = (config: RunConfig, model: Model, environments: Environments): Rollout.Rollout => {
+  const tasks = [...environments].flatMap(([tag, environment]) => {
+    const preset = config.custom_envs[tag];
+    return preset === undefined ? [] : [fromPreset(tag, preset, environment)];
+  });
+  return Rollout.make(config, tasks, model.chat, model.tokenizer);
+};

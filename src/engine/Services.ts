@@ -1,23 +1,18 @@
 /**
  * The two service stages: `generate` in front of the policy and the pool's `step`, so that what rollouts wait for is measured and
- * limited in one place. Enters: the raw services; leaves: the same services, staged, and the dials of both. In lockstep a barrier
- * stands in front of training's generation (validation's requests are pinned and pass freely).
+ * limited in one place. In lockstep a barrier stands in front of training's generation; validation's requests are pinned and pass freely.
  */
-import { Effect } from "effect";
+import { Context, Effect, Layer } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { Environments } from "../env/Environments.ts";
 import { StepPool } from "../env/pool/StepPool.ts";
-import { Policy } from "../policy/generation/Policy.ts";
+import { type GenerateRequest, Policy } from "../policy/generation/Policy.ts";
 import type { Mode } from "../rollout/Rollout.ts";
-import type { Barrier } from "../stage/Barrier.ts";
+import { Dials } from "../stage/Dials.ts";
 import * as Slots from "../stage/Slots.ts";
 import * as Stage from "../stage/Stage.ts";
-
-export interface Services {
-  readonly policy: typeof Policy.Service;
-  readonly environments: typeof Environments.Service;
-  readonly dials: readonly Stage.Dial[];
-}
+import { Config } from "./Config.ts";
+import { Episodes } from "./Episodes.ts";
 
 /** Sequences that may hold a cache at once, over all generator threads. */
 export const slots = (config: RunConfig): number => config.generation.slots * config.model.generator_threads;
@@ -31,23 +26,42 @@ export const inSlots = (limit: number): Mode["around"] => {
     );
 };
 
-export const make = Effect.fnUntraced(function* (config: RunConfig, barrier: Barrier | null) {
+/** The policy behind the `generate` stage. */
+const staged = Effect.gen(function* () {
+  const config = yield* Config;
+  const dials = yield* Dials;
   const policy = yield* Policy;
-  const environments = yield* Environments;
-  const generate = yield* Stage.service({ name: "generate", concurrency: slots(config), run: policy.generate });
-  // The pool is the `step` stage by itself: what is in flight there are batches.
-  const step = yield* StepPool;
-  const services: Services = {
-    policy: Policy.of({
-      ...policy,
-      generate:
-        barrier === null
-          ? generate.call
-          : (request) =>
-              request.pin === null ? Effect.andThen(barrier.arrive, generate.call(request)) : generate.call(request),
-    }),
-    environments,
-    dials: [generate, step],
-  };
-  return services;
+  const { barrier } = yield* Episodes;
+  const generate = dials.add(
+    yield* Stage.service({ name: "generate", concurrency: slots(config), run: policy.generate }),
+  );
+  const ask = (request: GenerateRequest) =>
+    barrier === null || request.pin !== null
+      ? generate.call(request)
+      : Effect.andThen(barrier.arrive, generate.call(request));
+  return Policy.of({
+    ...policy,
+    generate: (request) =>
+      Effect.withSpan(ask(request), "generate", { attributes: { sequence: request.sequence, max: request.maxTokens } }),
+  });
 });
+
+/** The environments, with a span for each step. */
+const traced = Effect.map(Environments, (environments) =>
+  Environments.of({
+    ...environments,
+    step: (request) => Effect.withSpan(environments.step(request), "step", { attributes: { tag: request.tag } }),
+  }),
+);
+
+/** Policy and environments as rollouts use them. */
+export const layer = Layer.effectContext(
+  Effect.gen(function* () {
+    const dials = yield* Dials;
+    const policy = yield* staged;
+    const environments = yield* traced;
+    // The pool is the `step` stage by itself: what is in flight there are batches.
+    dials.add(yield* StepPool);
+    return Context.make(Policy, policy).pipe(Context.add(Environments, environments));
+  }),
+);

@@ -1,74 +1,70 @@
-/**
- * The record of one step: everything the sinks show of a consumed window, as flat metrics. Enters: the window, what the learner reported
- * and the gauges at two moments; leaves: numbers. Pure.
- */
-import type { Version } from "../domain/Episode.ts";
+/** The record of one step: what became of its window, and what the gauges say of the time between two moments. Pure. */
 import { members } from "../domain/Group.ts";
 import * as Ledger from "../domain/Ledger.ts";
+import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
+import { generation, timing, tokens, weights, windows } from "../domain/metrics/run.ts";
 import type { GeneratorGauges } from "../policy/generation/Policy.ts";
+import { environmentMetrics, lengthDrift, lengthMetrics, stalenessMetrics } from "../rollout/statistics.ts";
 import type { StageSample } from "../stage/Gauge.ts";
 import * as Gauge from "../stage/Gauge.ts";
-import type { Consumed } from "./Flow.ts";
-import { environmentMetrics, lengthDrift, lengthMetrics, type Metrics, stalenessMetrics } from "./statistics.ts";
+import type { Moment } from "./Moments.ts";
+import type { Learned } from "./stages/learn.ts";
 
-export type { Metrics } from "./statistics.ts";
-
-/** The gauges at one moment. */
-export interface Moment {
-  readonly seconds: number;
-  readonly stages: readonly StageSample[];
-  readonly generator: GeneratorGauges;
-  readonly trainedTokens: number;
-}
-
-const share = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
+/** Undefined where there is nothing to divide by. */
+const ratio = (part: number, whole: number): number | undefined => (whole === 0 ? undefined : part / whole);
 
 const stageMetrics = (now: readonly StageSample[], before: readonly StageSample[]): Metrics =>
-  Object.assign({}, ...now.map((sample, i) => Gauge.metrics(before[i] ?? null, sample)));
+  together(...now.map((sample) => Gauge.metrics(before.find(({ name }) => name === sample.name) ?? null, sample)));
 
-const generatorMetrics = (now: GeneratorGauges, before: GeneratorGauges, elapsed: number): Metrics => ({
-  "tokens/generated_per_second": share(now.sampledTokens - before.sampledTokens, elapsed),
-  "tokens/prefilled_per_second": share(now.prefilledTokens - before.prefilledTokens, elapsed),
-  "generation/refilled_tokens": now.refilledTokens,
-  "generation/rows_per_step": share(now.sampledTokens - before.sampledTokens, now.decodeSteps - before.decodeSteps),
-  "generation/active": now.active,
-  "generation/busy": share(now.busyMs - before.busyMs, elapsed * 1000),
-  "generation/adoption_ms": now.adoptionMs.last,
-});
+const generatorMetrics = (now: GeneratorGauges, before: GeneratorGauges, elapsed: number): Metrics => {
+  const sampled = now.sampledTokens - before.sampledTokens;
+  return measured(
+    [tokens.generated, ratio(sampled, elapsed)],
+    [tokens.prefilled, ratio(now.prefilledTokens - before.prefilledTokens, elapsed)],
+    [generation.refilled, now.refilledTokens],
+    [generation.rowsPerStep, ratio(sampled, now.decodeSteps - before.decodeSteps)],
+    [generation.active, now.active],
+    [generation.busy, Gauge.shares(before.threads, now.threads).busy],
+    [generation.adoptionMs, now.adoptions === 0 ? undefined : now.adoptionMs.last],
+  );
+};
 
-export const make = (
-  consumed: Consumed,
-  version: Version,
-  ledger: Ledger.Ledger,
-  now: Moment,
-  before: Moment,
-): Metrics => {
-  const { window, filtered, report } = consumed;
-  const elapsed = now.seconds - before.seconds;
+/** The window's part: its episodes, the filter's verdict and the update. */
+const windowMetrics = ({ filtered, from, report, seconds, window }: Learned): Metrics => {
   const kept = new Set(filtered.kept.map(({ prompt }) => prompt.group));
   const trained = window.groups.filter(({ prompt }) => kept.has(prompt.group));
-  const tokens = now.trainedTokens - before.trainedTokens;
-  return {
-    ...environmentMetrics("train", window.groups, window.failed),
-    ...lengthMetrics(window.groups),
-    ...filtered.metrics,
-    ...stalenessMetrics(trained, consumed.from),
-    ...lengthDrift(trained, window.groups),
-    ...report?.metrics,
-    "train/groups/held_out": window.groups.filter(({ heldOut }) => heldOut).length,
-    "train/batch_size": trained.flatMap(members).length,
-    "rollout/consecutive_empty_after_filter_steps": consumed.emptyInARow,
-    "weights/version": version,
-    "tokens/trained_per_second": share(tokens, elapsed),
-    ...generatorMetrics(now.generator, before.generator, elapsed),
-    ...stageMetrics(now.stages, before.stages),
-    ...Ledger.metrics(ledger),
-    "timing_s/step": elapsed,
-    "timing_s/filter": consumed.filterSeconds,
-    "timing_s/values": consumed.valuesSeconds,
-    "timing_s/adv": consumed.creditSeconds,
-    "timing_s/update": consumed.updateSeconds,
-    ...Object.fromEntries(Object.entries(report?.seconds ?? {}).map(([name, value]) => [`timing_s/${name}`, value])),
-    "timing_s/total": now.seconds,
-  };
+  return together(
+    environmentMetrics("train", window.groups, window.failed),
+    lengthMetrics(window.groups),
+    filtered.metrics,
+    stalenessMetrics(trained, from),
+    lengthDrift(trained, window.groups),
+    ...(report === null ? [] : [report.metrics, report.seconds]),
+    measured(
+      [windows.heldOut, window.groups.filter(({ heldOut }) => heldOut).length],
+      [windows.batchSize, trained.flatMap(members).length],
+      [timing.filter, seconds.filter],
+      [timing.values, seconds.values],
+      [timing.advantages, seconds.advantages],
+      [timing.update, seconds.update],
+    ),
+  );
+};
+
+/** Metrics of the step that `learned` closes, from the moment `before` to `now`. */
+export const make = (learned: Learned, now: Moment, before: Moment): Metrics => {
+  const elapsed = now.seconds - before.seconds;
+  const { emptyInARow, ledger, position, trainedTokens } = now.state;
+  return together(
+    windowMetrics(learned),
+    measured(
+      [windows.emptyInARow, emptyInARow],
+      [weights.version, position.version],
+      [tokens.trained, ratio(trainedTokens - before.state.trainedTokens, elapsed)],
+    ),
+    generatorMetrics(now.generator, before.generator, elapsed),
+    stageMetrics(now.stages, before.stages),
+    Ledger.metrics(ledger),
+    measured([timing.step, elapsed], [timing.total, now.seconds]),
+  );
 };

@@ -1,16 +1,19 @@
 /**
  * How a run is stopped from outside. The first interrupt signal asks for an orderly stop (close admission, drain, checkpoint), the second
- * ends the process at once with exit code 130. Enters: signals; leaves: an effect that completes at the first one.
+ * ends the process at once with exit code 130.
  */
-import { Clock, Deferred, Effect, type Scope } from "effect";
+import { Clock, Context, Deferred, Effect, Layer, type Scope } from "effect";
 
-export interface Stop {
-  /** Suspends until a stop is asked for. */
-  readonly requested: Effect.Effect<void>;
-  readonly request: Effect.Effect<void>;
-}
+export class Stop extends Context.Service<
+  Stop,
+  {
+    /** Suspends until a stop is asked for. */
+    readonly requested: Effect.Effect<void>;
+    readonly request: Effect.Effect<void>;
+  }
+>()("millrace/engine/Stop") {}
 
-/** npm passes a terminal's Ctrl-C on to a process that the terminal told already: so soon after the first it is the same one. */
+/** npm passes a terminal's Ctrl-C on to a process that the terminal has signalled already: so soon after the first it is the same one. */
 const echoMs = 250;
 
 /** What a signal means at `now`, after the first one of this process at `first`, milliseconds. */
@@ -20,7 +23,7 @@ export const meaningOf = (first: number | null, now: number): "stop" | "echo" | 
 };
 
 /** Listens to SIGINT and SIGTERM while the scope lives. */
-export const signals: Effect.Effect<Stop, never, Scope.Scope> = Effect.gen(function* () {
+export const signals: Effect.Effect<typeof Stop.Service, never, Scope.Scope> = Effect.gen(function* () {
   const clock = yield* Clock.Clock;
   const asked = Deferred.makeUnsafe<void>();
   const request = Effect.asVoid(Deferred.succeed(asked, undefined));
@@ -43,5 +46,7 @@ export const signals: Effect.Effect<Stop, never, Scope.Scope> = Effect.gen(funct
         process.off("SIGTERM", listener);
       }),
   );
-  return { requested: Deferred.await(asked), request };
+  return Stop.of({ requested: Deferred.await(asked), request });
 });
+
+export const layer: Layer.Layer<Stop> = Layer.effect(Stop, signals);

@@ -1,18 +1,23 @@
 /**
  * The sinks of a run, chosen by its configuration: metrics.jsonl always, and a console: the live block on a terminal, plain lines
- * elsewhere. Enters: the bus; leaves: an effect that fails when metrics.jsonl can no longer be written, to race the run against.
+ * elsewhere. Users' own sinks come beside them.
  */
-import { Effect } from "effect";
+import { Context, Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
 import * as JsonLines from "../metrics/JsonLines.ts";
 import * as LiveConsole from "../metrics/LiveConsole.ts";
+import type { Streams } from "../metrics/observable.ts";
 import * as PlainConsole from "../metrics/PlainConsole.ts";
 import type { Sink, SinkError } from "../metrics/Sink.ts";
 import { attach as attachSinks } from "../metrics/Telemetry.ts";
 import { stdout, type Terminal } from "../metrics/Terminal.ts";
-import type { Bus } from "../stage/Bus.ts";
-import type { RunFolder } from "./RunFolder.ts";
+import { RunFolder } from "../record/RunFolder.ts";
+import { Bus } from "../stage/Bus.ts";
+import { Config } from "./Config.ts";
+
+/** Sinks of the user's own, none unless provided. */
+export const Sinks = Context.Reference<readonly Sink[]>("millrace/engine/Sinks", { defaultValue: () => [] });
 
 /** The console of a run, if it has one: `auto` is the live block where the terminal can redraw lines. */
 export const consoleSink = (
@@ -29,16 +34,20 @@ const modeText = ({ mode, max_staleness: staleness }: RunConfig["pipeline"]): st
 
 const broken = ({ sink, message }: SinkError): BadInput => new BadInput({ message: `${sink}: ${message}` });
 
-export const attach = (config: RunConfig, folder: RunFolder, bus: Bus, from: number) =>
-  attachSinks({
-    bus,
-    sinks: [JsonLines.make(folder.metrics), ...consoleSink(config.metrics)],
-    run: {
+/** Attaches the sinks; the result fails when metrics.jsonl can no longer be written, for the run to be raced against. */
+export const attach = (streams: Streams) =>
+  Effect.gen(function* () {
+    const config = yield* Config;
+    const bus = yield* Bus;
+    const folder = yield* RunFolder;
+    const sinks = [JsonLines.make(folder.metrics), ...consoleSink(config.metrics), ...(yield* Sinks)];
+    const run = {
       name: config.run.name,
       folder: folder.path,
       mode: modeText(config.pipeline),
       seed: config.run.seed,
-      from,
+      from: bus.state().step,
       steps: config.trainer.total_training_steps,
-    },
+    };
+    return yield* attachSinks({ bus, streams, sinks, run });
   }).pipe(Effect.mapError(broken), Effect.map(Effect.mapError(broken)));

@@ -1,20 +1,30 @@
 /**
- * Validation: the same instances every time, played by one pinned weights version. Enters: a version; leaves: `val-env/…` metrics and the
- * groups played. Invariant: no token of a validation is sampled by another version.
+ * Validation: the same instances every time, played by one pinned weights version. Invariant: no token of a validation is sampled by
+ * another version.
  */
 import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { succeeded, type Version } from "../domain/Episode.ts";
 import { BadInput } from "../domain/Errors.ts";
 import type { Group } from "../domain/Group.ts";
+import { episodes } from "../domain/metrics/episodes.ts";
+import { type Metrics, measured, together, valueIn } from "../domain/metrics/Metrics.ts";
+import { timing } from "../domain/metrics/run.ts";
 import { Environments, type StepFailure } from "../env/Environments.ts";
 import { Policy } from "../policy/generation/Policy.ts";
+import { appendLine, RunFolder } from "../record/RunFolder.ts";
+import * as Trajectories from "../record/Trajectories.ts";
 import * as GroupProgram from "../rollout/group.ts";
 import { instanceKey } from "../rollout/keys.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import * as Seeds from "../rollout/seeds.ts";
+import { environmentMetrics } from "../rollout/statistics.ts";
+import { Bus } from "../stage/Bus.ts";
+import { Config } from "./Config.ts";
+import { Episodes } from "./Episodes.ts";
 import { slots } from "./Services.ts";
-import { environmentMetrics, type Metrics } from "./statistics.ts";
+import { Stop } from "./Stop.ts";
+import { timed } from "./timed.ts";
 
 export interface Validated {
   readonly version: Version;
@@ -23,8 +33,8 @@ export interface Validated {
 }
 
 /**
- * Plays all validation instances by the newest weights; `round` keeps the sequences of two validations of a run apart, and `progress`
- * is told how many groups of how many are done.
+ * Plays all validation instances by the newest weights. `round` keeps the sequences of two validations of a run apart; `progress` is called
+ * with how many groups of how many are done.
  */
 export const play = (
   config: RunConfig,
@@ -59,6 +69,39 @@ export const toJson = (step: number, { version, groups }: Validated) => ({
   step,
   version,
   success: groups.flatMap(({ episodes }) => episodes.map((episode) => (succeeded(episode) ? 1 : 0))),
+});
+
+/** Plays a validation after `step`; its episodes and outcomes go to the run's folder. */
+const playAfter = Effect.fnUntraced(function* (step: number) {
+  const config = yield* Config;
+  const bus = yield* Bus;
+  const folder = yield* RunFolder;
+  const { rollout } = yield* Episodes;
+  const policy = yield* Policy;
+  const { position, validations } = bus.state();
+  yield* policy.awaitVersion(position.version);
+  const progress = (done: number, of: number) => bus.emit({ _tag: "Validating", step, done, of });
+  const validated = yield* play(config, rollout, validations, progress);
+  const success = valueIn(validated.metrics, episodes.success.of({ split: "val-env" }));
+  yield* bus.emit({ _tag: "Validated", step, ...(success === undefined ? {} : { success }) });
+  yield* appendLine(folder.validations, toJson(step, validated));
+  yield* Trajectories.append(
+    folder.trajectories,
+    { step, split: "val" },
+    validated.groups,
+    config.trainer.trajectories_per_step,
+  );
+  return validated.metrics;
+});
+
+/** Validation after `step` as metrics; none once a stop is asked for. */
+export const validate = Effect.fnUntraced(function* (step: number) {
+  const stop = yield* Stop;
+  const tested = Effect.map(
+    timed(playAfter(step)),
+    ([metrics, seconds]): Metrics => together(metrics, measured([timing.testing, seconds])),
+  );
+  return yield* Effect.raceFirst(Effect.as(stop.requested, measured()), tested);
 });
 
 /**

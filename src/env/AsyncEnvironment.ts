@@ -1,12 +1,12 @@
 /**
- * The contract of an environment whose instances or transitions come from elsewhere: a server, a child process. Its state is still
- * structured-cloneable and never mutated, and all it shows is still a pure function of the state; only `reset` and `step` wait. A state
- * that holds something elsewhere names it (a session's id) and gives it back by `release`.
+ * The contract of an environment backed by an external server or process. Its state is still structured-cloneable and never mutated, and
+ * what it shows is still a pure function of the state; only `reset` and `step` are asynchronous. A state may refer to something held
+ * elsewhere (a session's id), which `release` frees.
  */
 import type { Random } from "../domain/Random.ts";
 import type { BaseInfo, Environment, Split, Transition } from "./Environment.ts";
 
-/** What a prompt says of an environment whatever the state, and how its answers are read. */
+/** What a prompt says of an environment in every state, and how its answers are parsed. */
 export interface Introduction {
   readonly type: string;
   readonly legend: string;
@@ -15,16 +15,16 @@ export interface Introduction {
 
 export interface AsyncEnvironment<Config, State, Info extends BaseInfo = BaseInfo>
   extends Omit<Environment<Config, State, Info>, "reset" | "step" | "solve" | "advise" | "thought"> {
-  /** Tells it from an `Environment`. */
+  /** Distinguishes it from an `Environment`. */
   readonly asynchronous: true;
   /**
-   * The state may be shared by the members of a group, so it holds nothing elsewhere: what an episode needs there is made by its first
-   * `step`. Rejects where there is no instance to be had; that costs the group. `signal` aborts when nobody waits any more.
+   * The members of a group may share the state, so that it must hold nothing elsewhere: the first `step` of an episode makes what it needs
+   * there. A rejection fails the group. `signal` aborts when the result is no longer needed.
    */
   readonly reset: (config: Config, instance: Random, split: Split, signal: AbortSignal) => Promise<State>;
   /**
-   * Rejects where the other side fails or answers nonsense; that costs this episode and no other. What the state it was given holds is
-   * then released; what this step made, and no state names yet, is its own to give back, also when `signal` aborts.
+   * Rejects where the server fails or its answer is invalid; that fails this episode and no other. The engine then releases the state that
+   * was given; a step itself frees what it made and no state refers to yet, also when `signal` aborts.
    */
   readonly step: (
     config: Config,
@@ -34,13 +34,13 @@ export interface AsyncEnvironment<Config, State, Info extends BaseInfo = BaseInf
     signal: AbortSignal,
   ) => Promise<Transition<State, Info>>;
   /**
-   * Gives back what the last state of an episode holds elsewhere; one that holds nothing is given too. Never rejects. A `step` that
-   * answers after its time has its state released as well, which may hold what was given back before.
+   * Frees what the last state of an episode holds elsewhere; it is also called for a state that holds nothing. Never rejects. The state of
+   * a `step` that answers after its timeout is released as well, and may hold what was freed before.
    */
   readonly release?: (config: Config, state: State) => Promise<void>;
   /**
-   * What only the other side knows of the environment: it stands in the place of what is said here. Asked once, before the first reset.
-   * Rejects with a sentence for the user.
+   * What only the server knows of the environment; it replaces the values given here. Called once, before the first reset. Rejects with
+   * a sentence for the user.
    */
   readonly describe?: (config: Config) => Promise<Partial<Introduction>>;
   /** Requests in flight at most. */

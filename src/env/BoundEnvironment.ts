@@ -1,26 +1,26 @@
 /**
- * An environment with its decoded configuration, for whoever holds episodes of several kinds at once. The types of configuration
- * and state are hidden: a state that came out of a bound environment goes back into the same one, as `unknown`, by value. Both kinds
- * show a state alike; they differ in whether a transition waits.
+ * An environment with its decoded configuration, so that callers can hold environments of different types. The types of configuration and
+ * state are hidden: a state is `unknown`, and goes only into the bound environment it came from. There are two kinds, which differ in
+ * whether a transition is asynchronous.
  */
 import type { Result, Schema } from "effect";
 import type { Random } from "../domain/Random.ts";
 import type { AsyncEnvironment } from "./AsyncEnvironment.ts";
 import type { BaseInfo, Environment, Split, Transition } from "./Environment.ts";
 
-/** What both kinds have: how a state is shown, and what is needed before the first one. */
+/** The members of both kinds: how a state is shown, and what is needed before the first reset. */
 export interface Shown {
   readonly type: string;
   readonly render: (state: unknown) => string;
   readonly compact: (state: unknown) => string;
   readonly actions: (state: unknown) => readonly string[] | null;
   readonly legend: string;
-  /** The answer of a reply is one action, whatever stands in it. */
+  /** The whole answer of a reply is one action. */
   readonly wholeAnswer: boolean;
   readonly contentKey: (state: unknown) => string;
-  /** What is missing here, a sentence each; null where nothing can be. */
+  /** What is missing on this machine, a sentence each; null where nothing can be missing. */
   readonly lacks: (() => Promise<readonly string[]>) | null;
-  /** What to tell the user of the data, a sentence each; null where there is nothing to tell. Asked once, by the main thread. */
+  /** What the user should know of the data, a sentence each; null where there is nothing. Called once, on the main thread. */
   readonly report: (() => Promise<readonly string[]>) | null;
   /** Awaited once in each thread before its first reset or step; null where there is nothing to load. */
   readonly prepare: (() => Promise<void>) | null;
@@ -35,11 +35,11 @@ export interface BoundEnvironment extends Shown {
   readonly solve: ((state: unknown) => readonly string[] | null) | null;
   /** One sensible action; null where the environment has no adviser. */
   readonly advise: ((state: unknown) => string | null) | null;
-  /** What a cloned reply thinks before `plan`; empty where the environment has no words for it. */
+  /** The thought of a cloned reply before `plan`; empty where the environment has none. */
   readonly thought: (state: unknown, plan: readonly string[]) => string;
 }
 
-/** An environment that waits for another side: the main thread plays it. */
+/** An environment backed by an external server or process: the main thread plays it. */
 export interface BoundAsyncEnvironment extends Shown {
   readonly asynchronous: true;
   readonly reset: (instance: Random, split: Split, signal: AbortSignal) => Promise<unknown>;
@@ -51,7 +51,7 @@ export interface BoundAsyncEnvironment extends Shown {
   ) => Promise<Transition<unknown, BaseInfo>>;
   /** Null where states hold nothing elsewhere. */
   readonly release: ((state: unknown) => Promise<void>) | null;
-  /** The environment as the other side describes it; null where that is not asked. */
+  /** The environment as its server describes it; null where the server is not asked. */
   readonly introduced: (() => Promise<BoundAsyncEnvironment>) | null;
   /** Requests in flight at most. */
   readonly capacity: number;
@@ -61,17 +61,17 @@ export interface BoundAsyncEnvironment extends Shown {
 
 export type AnyEnvironment = BoundEnvironment | BoundAsyncEnvironment;
 
-/** Those any thread can play. */
+/** The pure environments. */
 export const pure = (environments: ReadonlyMap<string, AnyEnvironment>): ReadonlyMap<string, BoundEnvironment> =>
   new Map([...environments].flatMap(([tag, environment]) => (environment.asynchronous ? [] : [[tag, environment]])));
 
-/** Those that wait for another side. */
+/** The asynchronous environments. */
 export const waiting = (
   environments: ReadonlyMap<string, AnyEnvironment>,
 ): ReadonlyMap<string, BoundAsyncEnvironment> =>
   new Map([...environments].flatMap(([tag, environment]) => (environment.asynchronous ? [[tag, environment]] : [])));
 
-/** An environment whose configuration is still to come. */
+/** An environment that is not bound to a configuration yet. */
 export interface Registered {
   readonly type: string;
   /** For listing keys and explaining a decoding error. */
@@ -90,7 +90,7 @@ export interface InvalidConfig {
   readonly schema: Schema.Codec<unknown, unknown>;
 }
 
-/** The one place where a hidden state gets its type back. */
+/** The only place where a hidden state gets its type back. */
 const own = <State>(state: unknown): State => state as State;
 
 const shown = <Config, State, Info extends BaseInfo>(

@@ -19,7 +19,7 @@ export interface Transition<State, Info> {
   readonly info: Info;
 }
 
-/** Every environment says at least this of a step; further typed fields are its own. Numbers and booleans become metrics (`domain/Info.ts`). */
+/** What every step reports; an environment may add fields. Numbers and booleans become metrics (`domain/Info.ts`). */
 export interface BaseInfo {
   readonly success: boolean;
   readonly action_is_effective: boolean;
@@ -40,19 +40,19 @@ export interface Environment<Config, State, Info extends BaseInfo = BaseInfo> {
   readonly compact: (config: Config, state: State) => string;
   /** The names of the legal actions in canonical spelling, or null for free text. */
   readonly actions: (config: Config, state: State) => readonly string[] | null;
-  /** With free text: the whole answer of a reply is one action, as it is; nothing in it separates actions. */
+  /** For free text: the whole answer of a reply is one action; nothing in it separates actions. */
   readonly wholeAnswer?: true;
   /** Lines of the system prompt that explain the symbols and coordinates of this config; empty when there are none. */
   readonly legend: (config: Config) => string;
   /** A shortest action sequence to success, or null when there is none (or no solver applies). */
   readonly solve?: (config: Config, state: State) => readonly string[] | null;
-  /** One sensible action where there is no solver, or null when there is none: what a demonstrator plays. */
+  /** One sensible action where there is no solver, or null when there is none; demonstrations play it. */
   readonly advise?: (config: Config, state: State) => string | null;
-  /** A short thought that states what matters here and what the plan's first actions do; what a cloned reply thinks. */
+  /** The thought of a cloned reply: short, with what matters in the state and what the plan's first actions do. */
   readonly thought?: (config: Config, state: State, plan: readonly string[]) => string;
   /** Identifies the instance by content (equal content, equal key), so that validation can be kept out of training. */
   readonly contentKey: (config: Config, state: State) => string;
-  /** What this config lacks to run on this machine, a sentence each that says what to install or set; absent where nothing can be. */
+  /** What this config lacks to run on this machine, a sentence each that says what to install or set; absent where nothing can be missing. */
   readonly lacks?: (config: Config) => Promise<readonly string[]>;
   /**
    * What the user should know of the data before a run (rows that are left out, a stand-in that is played), a sentence each. Rejects as

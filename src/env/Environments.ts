@@ -1,6 +1,6 @@
 /**
- * The environments as the rollout sees them: states in, states out, text rendered where the step ran. Carrying the pure state in and
- * out lets any thread step any episode; what a state holds elsewhere is given back by `release`. A step that fails is data for its
+ * The service by which the rollout plays environments. Requests and answers carry the episode's state, so that any thread can step any
+ * episode; text is rendered where the step ran, and `release` frees what a state holds elsewhere. A failed step is data for its
  * episode (`StepFailure`), never a failure of the run.
  */
 import { Context, type Effect } from "effect";
@@ -10,9 +10,9 @@ import type { Info } from "../domain/Info.ts";
 import type { StreamKey } from "../domain/Random.ts";
 import type { Split } from "./Environment.ts";
 
-/** What the model may be shown of a state. */
+/** A state with what the model may be shown of it. */
 export interface View {
-  /** Opaque to everyone but its environment; structured-cloneable. */
+  /** Read only by its environment; structured-cloneable. */
   readonly state: unknown;
   readonly observation: string;
   readonly compact: string;
@@ -62,8 +62,8 @@ export class Environments extends Context.Service<
     readonly reset: (request: ResetRequest) => Effect.Effect<View, StepFailure | EnvironmentError>;
     readonly step: (request: StepRequest) => Effect.Effect<StepResult, StepFailure | EnvironmentError>;
     /**
-     * Gives back what an episode holds elsewhere; `state` is that of the last view it got. Whoever steps calls it however the episode
-     * ends. Does nothing for a pure environment, nor for a state whose step failed or that was given back before.
+     * Frees what an episode holds elsewhere; `state` is that of its last view. Called once for every episode, however it ends. Does nothing
+     * for a pure environment, for a state whose step failed, or for one that was released before.
      */
     readonly release: (tag: string, state: unknown) => Effect.Effect<void>;
   }

@@ -1,6 +1,6 @@
 /**
- * An action that is not one of `actions(config, state)` reached `step`. The manager checks replies before stepping, so this is a
- * caller's mistake: `step` throws it, and whoever plays actions given by a person reports it as bad input.
+ * An action that is not one of `actions(config, state)` reached `step`. The rollout checks replies before stepping, so that this is
+ * a caller's mistake: `step` throws it, and `millrace trace`, which plays actions given by a person, reports it as bad input.
  */
 import { Schema } from "effect";
 

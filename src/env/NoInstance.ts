@@ -1,5 +1,5 @@
 /**
- * A configuration under which no instance was found in a bounded number of draws, although its schema accepts it (a search too
+ * No instance was found in a bounded number of draws under a configuration that its schema accepts (a search too
  * shallow to move every box, ice with hardly a frozen cell). Thrown by `reset`.
  */
 import { Schema } from "effect";

@@ -1,7 +1,6 @@
 /**
- * How far a step request has come: its actions are executed in order until the episode ends, or until one is no longer legal because
- * those before it changed what is. A fold without effects, so that whoever makes the transitions, at once or by waiting for them, means
- * the same by a request. Action i draws its noise from the request's stream key with i appended.
+ * The progress of a step request: its actions are executed in order until the episode ends, or until one is no longer legal because of
+ * those before it. A pure fold, used by the synchronous and the asynchronous players alike. Action i draws its noise from the request's stream key with i appended.
  */
 import { added, type Info } from "../domain/Info.ts";
 import { type Random, stream } from "../domain/Random.ts";
@@ -44,7 +43,7 @@ export const next = (environment: Shown, progress: Progress): string | null => {
 export const noise = ({ executed, request }: Progress): Random =>
   stream({ ...request.noise, counters: [...request.noise.counters, executed] });
 
-/** Numbers as they are, booleans as 0 and 1; other fields are not measures. */
+/** Numbers, and booleans as 0 and 1; other fields do not become metrics. */
 const numbers = (info: BaseInfo): Info =>
   Object.fromEntries(
     Object.entries(info).flatMap(([key, value]) =>

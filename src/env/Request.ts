@@ -18,5 +18,5 @@ export const stepFailure = (reason: StepFailure["reason"], message: string): Ste
   message,
 });
 
-/** The preset a request is for. */
+/** The tag of the preset that a request is for. */
 export const tagOf = (request: Request): string => (request._tag === "Reset" ? request.reset.tag : request.step.tag);

@@ -1,7 +1,6 @@
 /**
- * What comes before the first reset: a bound environment is asked what it lacks on this machine and what there is to know of its data,
- * its other side how it describes itself, and it loads what it reads. Enters: environments by tag; leaves: sentences for the user, or an
- * environment that can be played. One that cannot be prepared costs the run.
+ * The steps before the first reset: ask each environment what it lacks on this machine and what the user should know of its data, ask its
+ * server how it describes itself, and load what it reads. An environment that cannot be prepared fails the run.
  */
 import { Effect } from "effect";
 import { EnvironmentError } from "../domain/Errors.ts";
@@ -10,7 +9,7 @@ import type { AnyEnvironment, Shown } from "./BoundEnvironment.ts";
 type ByTag<Key extends keyof Shown> = ReadonlyMap<string, Pick<Shown, Key>>;
 type Sentences = ReadonlyMap<string, readonly string[]>;
 
-/** The sentence a rejection says. */
+/** The message of a rejection. */
 export const sentenceOf = (cause: unknown): string =>
   cause instanceof Error && cause.message !== "" ? cause.message : String(cause);
 
@@ -23,9 +22,9 @@ export const prepare = async (tag: string, environment: Pick<Shown, "prepare">):
   }
 };
 
-// Each of these makes no promise where there is nothing to ask, so that what asks nothing stays synchronous.
+// These make no promise where there is nothing to ask, so that pure environments stay synchronous.
 
-/** Prepares each environment on this thread, one after the other: those of one kind often read the same files. */
+/** Prepares each environment on this thread, one after the other, because environments of one type often read the same files. */
 export const prepareAll = (environments: ByTag<"prepare">): Effect.Effect<void, EnvironmentError> =>
   Effect.forEach(
     [...environments].filter(([, environment]) => environment.prepare !== null),
@@ -37,7 +36,7 @@ export const prepareAll = (environments: ByTag<"prepare">): Effect.Effect<void, 
     { discard: true },
   );
 
-/** The environments, those of other sides as these describe them. */
+/** The environments, with the descriptions of their servers where they have one. */
 export const introduceAll = (
   environments: ReadonlyMap<string, AnyEnvironment>,
 ): Effect.Effect<ReadonlyMap<string, AnyEnvironment>, EnvironmentError> =>
@@ -56,12 +55,12 @@ export const introduceAll = (
 const said = (found: readonly (readonly [string, readonly string[]])[]): Sentences =>
   new Map(found.filter(([, sentences]) => sentences.length > 0));
 
-/** How long an environment may look for what it lacks. */
+/** Time limit of `lacks`. */
 const lookMs = 15_000;
 
 /**
- * What each environment lacks, in the order of the tags; those that lack nothing are left out. That it cannot be told, or not in time, is
- * a lack as well.
+ * What each environment lacks, in the order of the tags; those that lack nothing are left out. A question that fails or takes too long
+ * counts as a lack.
  */
 export const missing = (environments: ByTag<"lacks">): Effect.Effect<Sentences> =>
   Effect.forEach(
@@ -78,7 +77,7 @@ export const missing = (environments: ByTag<"lacks">): Effect.Effect<Sentences> 
     { concurrency: "unbounded" },
   ).pipe(Effect.map(said));
 
-/** What there is to know of each environment's data, in the order of the tags. Fails as preparing does. */
+/** What the user should know of each environment's data, in the order of the tags. Fails as `prepareAll` does. */
 export const reports = (environments: ByTag<"report">): Effect.Effect<Sentences, EnvironmentError> =>
   Effect.forEach(
     [...environments].filter(([, environment]) => environment.report !== null),

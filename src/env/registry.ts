@@ -1,30 +1,15 @@
 /**
- * Every environment by its `env_type`, and the step from a preset of the run file to a bound environment. Adding an environment is
- * one line in `all`; those of one's own are named by the path of their module, and loaded before. An error carries the path under which
- * the value stands in the run file.
+ * The table of environments by `env_type`, and the step from a preset of the run file to a bound environment. Each entry is a loader: an
+ * environment's code and its libraries are imported when a preset that is used names it, in every thread for itself. Adding an environment
+ * is one line in `loaders`. A user's own environment is named by the path of its module. An error carries the path of the key in the
+ * run file.
  */
 import { Result, Schema } from "effect";
 import { isModulePath } from "../config/modulePath.ts";
 import type { Preset } from "../config/RunConfig.ts";
-import { Alfworld } from "../environments/alfworld/Alfworld.ts";
-import { Bandit } from "../environments/bandit/Bandit.ts";
-import { Countdown } from "../environments/countdown/Countdown.ts";
-import { DeepCoder } from "../environments/deepcoder/DeepCoder.ts";
-import { FrozenLake } from "../environments/frozen_lake/FrozenLake.ts";
-import { Game2048 } from "../environments/game_2048/Game2048.ts";
-import { Lean } from "../environments/lean/Lean.ts";
-import { MetamathQA } from "../environments/metamathqa/MetamathQA.ts";
-import { RubiksCube } from "../environments/rubikscube/RubiksCube.ts";
-import { SearchQA } from "../environments/search/SearchQA.ts";
-import { Sokoban } from "../environments/sokoban/Sokoban.ts";
-import { Spatial } from "../environments/spatial/Spatial.ts";
-import { StaticQA } from "../environments/static_qa/StaticQA.ts";
-import { Sudoku } from "../environments/sudoku/Sudoku.ts";
-import { WebShop } from "../environments/webshop/WebShop.ts";
-import { Remote } from "../openenv/Remote.ts";
 import type { AsyncEnvironment } from "./AsyncEnvironment.ts";
 import { type AnyEnvironment, bind, bindAsync, type InvalidConfig, type Registered } from "./BoundEnvironment.ts";
-import { load, waits } from "./custom/EnvironmentModule.ts";
+import { isAsync, load } from "./custom/EnvironmentModule.ts";
 import type { BaseInfo, Environment } from "./Environment.ts";
 import { type UnknownWrapper, wrapAll } from "./wrappers/registry.ts";
 
@@ -39,33 +24,36 @@ const registered = <Config>(
 const register = <Config, State, Info extends BaseInfo>(environment: Environment<Config, State, Info>): Registered =>
   registered(environment, (config) => bind(environment, config));
 
-/** The same for an environment that waits. */
+/** The same for an asynchronous environment. */
 export const registerAsync = <Config, State, Info extends BaseInfo>(
   environment: AsyncEnvironment<Config, State, Info>,
 ): Registered => registered(environment, (config) => bindAsync(environment, config));
 
-const all = [
-  registerAsync(Alfworld),
-  register(Bandit),
-  register(Countdown),
-  registerAsync(DeepCoder),
-  register(FrozenLake),
-  register(Game2048),
-  registerAsync(Lean),
-  register(MetamathQA),
-  registerAsync(Remote),
-  register(RubiksCube),
-  registerAsync(SearchQA),
-  register(Sokoban),
-  register(Spatial),
-  register(StaticQA),
-  register(Sudoku),
-  registerAsync(WebShop),
-];
+type Loader = () => Promise<Registered>;
 
-export const environments: ReadonlyMap<string, Registered> = new Map(all.map((entry) => [entry.type, entry]));
+const loaders: ReadonlyMap<string, Loader> = new Map<string, Loader>([
+  ["alfworld", async () => registerAsync((await import("../environments/alfworld/Alfworld.ts")).Alfworld)],
+  ["bandit", async () => register((await import("../environments/bandit/Bandit.ts")).Bandit)],
+  ["countdown", async () => register((await import("../environments/countdown/Countdown.ts")).Countdown)],
+  ["deepcoder", async () => registerAsync((await import("../environments/deepcoder/DeepCoder.ts")).DeepCoder)],
+  ["frozen_lake", async () => register((await import("../environments/frozen_lake/FrozenLake.ts")).FrozenLake)],
+  ["game_2048", async () => register((await import("../environments/game_2048/Game2048.ts")).Game2048)],
+  ["lean", async () => registerAsync((await import("../environments/lean/Lean.ts")).Lean)],
+  ["metamathqa", async () => register((await import("../environments/metamathqa/MetamathQA.ts")).MetamathQA)],
+  ["remote", async () => registerAsync((await import("../openenv/Remote.ts")).Remote)],
+  ["rubikscube", async () => register((await import("../environments/rubikscube/RubiksCube.ts")).RubiksCube)],
+  ["search", async () => registerAsync((await import("../environments/search/SearchQA.ts")).SearchQA)],
+  ["sokoban", async () => register((await import("../environments/sokoban/Sokoban.ts")).Sokoban)],
+  ["spatial", async () => register((await import("../environments/spatial/Spatial.ts")).Spatial)],
+  ["static_qa", async () => register((await import("../environments/static_qa/StaticQA.ts")).StaticQA)],
+  ["sudoku", async () => register((await import("../environments/sudoku/Sudoku.ts")).Sudoku)],
+  ["webshop", async () => registerAsync((await import("../environments/webshop/WebShop.ts")).WebShop)],
+]);
 
-/** What an `env_type` may name. */
+/** The types of this package's environments. */
+export const environmentTypes: readonly string[] = [...loaders.keys()];
+
+/** The environments that some presets name, loaded in this thread. */
 export interface Registry {
   /** By type, or by the path of the module. */
   readonly environments: ReadonlyMap<string, Registered>;
@@ -73,24 +61,25 @@ export interface Registry {
   readonly unusable: ReadonlyMap<string, string>;
 }
 
-export const builtIn: Registry = { environments, unusable: new Map() };
-
-/** The environments of this package, and those of the modules among `envTypes`, loaded in this thread. */
+/** Loads the environments that `envTypes` name, and no others; types that do not exist are left out. */
 export const loadRegistry = async (envTypes: Iterable<string>): Promise<Registry> => {
-  const found = new Map(environments);
+  const environments = new Map<string, Registered>();
   const unusable = new Map<string, string>();
-  for (const path of new Set([...envTypes].filter(isModulePath))) {
-    const loaded = await load(path);
-    if (Result.isFailure(loaded)) unusable.set(path, loaded.failure);
+  for (const envType of new Set(envTypes)) {
+    const loader = loaders.get(envType);
+    if (loader !== undefined) environments.set(envType, await loader());
+    if (!isModulePath(envType)) continue;
+    const loaded = await load(envType);
+    if (Result.isFailure(loaded)) unusable.set(envType, loaded.failure);
     else {
       const environment = loaded.success;
-      found.set(path, waits(environment) ? registerAsync(environment) : register(environment));
+      environments.set(envType, isAsync(environment) ? registerAsync(environment) : register(environment));
     }
   }
-  return { environments: found, unusable };
+  return { environments, unusable };
 };
 
-/** What of a preset makes its environment. */
+/** The keys of a preset that make its environment. */
 export type PresetFrame = Pick<Preset, "env_type" | "env_config"> & Partial<Pick<Preset, "wrappers">>;
 
 /** Why a preset cannot be used; `path` leads to the offending part of the run file. */
@@ -110,11 +99,11 @@ export type PresetError =
   | InvalidConfig
   | UnknownWrapper;
 
-/** `registry` holds the modules that presets name. */
+/** `registry` has been loaded for the `env_type` of the preset. */
 export const decodePreset = (
   tag: string,
   preset: PresetFrame,
-  registry: Registry = builtIn,
+  registry: Registry,
 ): Result.Result<AnyEnvironment, PresetError> => {
   const entry = registry.environments.get(preset.env_type);
   if (entry === undefined) {
@@ -122,7 +111,7 @@ export const decodePreset = (
     const reason = registry.unusable.get(preset.env_type);
     return Result.fail(
       reason === undefined
-        ? { _tag: "UnknownEnvironment", ...where, choices: [...environments.keys()] }
+        ? { _tag: "UnknownEnvironment", ...where, choices: environmentTypes }
         : { _tag: "UnusableModule", ...where, reason },
     );
   }

@@ -1,6 +1,6 @@
 /**
- * Fixed actions played on one instance, without a model: a bound environment, a seed and action names in any case enter; one line per
- * action leaves, line 0 being the reset. Nothing is played after the end of the episode. Equal input gives equal lines.
+ * Plays fixed actions on one instance without a model, and returns one line per action; line 0 is the reset. Action names match in any
+ * case. Nothing is played after the end of the episode. Equal input gives equal lines.
  */
 import { Effect } from "effect";
 import { EnvironmentError } from "../domain/Errors.ts";
@@ -34,7 +34,7 @@ export const splitActions = (text: string): readonly string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== "");
 
-/** What a player sees of either kind of environment; one that waits is given its time. */
+/** One interface for both kinds of environment, with the time limits of the asynchronous ones. */
 const played = (environment: AnyEnvironment) => {
   if (!environment.asynchronous) {
     return {
@@ -65,7 +65,7 @@ const played = (environment: AnyEnvironment) => {
 
 /**
  * All lines, or the first unknown action, also where it stands after the end of the episode. The instance is that of the seed, the
- * noise of action t a stream of its own. What the last state holds elsewhere is given back.
+ * noise of action t a stream of its own. The last state is released.
  */
 export const trace = Effect.fnUntraced(function* (
   environment: AnyEnvironment,

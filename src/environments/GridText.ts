@@ -1,6 +1,6 @@
 /**
- * The observation text of board games: cells of a row-major board enter, one of RAGEN's three formats leaves (`grid`: rows of
- * symbols; `coord`: labelled coordinates; `grid_coord`: both), and the legend that explains exactly what the format shows.
+ * Writes a row-major board as observation text, in one of RAGEN's three formats (`grid`: rows of symbols; `coord`: labelled coordinates;
+ * `grid_coord`: both), and the legend that explains exactly what the format shows.
  */
 import { Schema } from "effect";
 import { field } from "../config/field.ts";
@@ -26,7 +26,7 @@ export const gridVocab = field(
   "Meanings by symbol; a symbol that is not named keeps its standard meaning.",
 );
 
-/** A symbol table whose symbols are pairwise different, or the sentence that says which is not. */
+/** Checks that the symbols of a table are pairwise different; the error names two that are not. */
 export const distinctGlyphs = (lookup: Readonly<Record<string, string>>): string | undefined => {
   const seen = new Map<string, string>();
   for (const [code, glyph] of Object.entries(lookup)) {
@@ -94,6 +94,6 @@ export const legendText = ({ format, rows, cols, symbols, vocab }: LegendParts):
   return lines.join("\n");
 };
 
-/** `name row col` of each cell, for thoughts: small models count on single words. */
+/** `name row col` of each cell, for thoughts; small models read single words best. */
 export const placeText = (cols: number, name: string, cells: readonly number[]): string =>
   cells.map((cell) => `${name} ${Math.floor(cell / cols)} ${cell % cols}`).join(" ");

@@ -1,6 +1,6 @@
 /**
- * The key `instances`: whose instance a seed stands for. `millrace` draws it from the instance's counter-based stream; `ragen` draws what
- * RAGEN's Python draws under the same seed, for runs that compare. Either way it is a pure function of the configuration and the seed.
+ * The key `instances`: how a seed becomes an instance. `millrace` draws it from the instance's counter-based stream; `ragen` draws what
+ * RAGEN's Python draws under the same seed, for comparisons. Either way it is a pure function of the configuration and the seed.
  */
 import { Schema } from "effect";
 import { field } from "../config/field.ts";

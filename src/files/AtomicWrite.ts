@@ -1,6 +1,6 @@
 /**
- * Writing files and folders so that a reader sees the old one or the new one, never a half: written beside under a `.partial` name,
- * flushed, and renamed. What is left of an interrupted write is a `.partial` entry that the next write of that path replaces.
+ * Writes files and folders so that a reader sees the old one or the new one, never a part: each is written under a `.partial` name beside its
+ * own, flushed, and renamed. An interrupted write leaves a `.partial` entry that the next write of that path replaces.
  */
 
 import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";

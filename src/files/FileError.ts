@@ -1,6 +1,6 @@
 /**
- * The failure of reading or writing a file or folder: which one, whether it is missing or the operating system refused, and a sentence
- * that opens with the path. `cause` is what was thrown.
+ * The failure of reading or writing a file or folder: which one, whether it is missing or the operating system refused, and a message
+ * that begins with the path. `cause` is what was thrown.
  */
 import { Schema } from "effect";
 

@@ -1,47 +1,57 @@
 /**
- * What the filter saw and kept, as the run's metrics under RAGEN's names. Statistics are taken within each group first and averaged over
- * groups (`…_sum` too); `chosen_` ones are over the kept groups, 0 when none was kept.
+ * What the filter saw and kept. Statistics are taken within each group first and averaged over the groups that have them (`…_sum` too).
+ * Invariant: what no group has is absent.
  */
+import { sampledTokens } from "../domain/Episode.ts";
 import type { ScoredGroup } from "../domain/Group.ts";
+import { filter } from "../domain/metrics/filter.ts";
+import type { Metric } from "../domain/metrics/Metric.ts";
+import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
 import { maximum, mean, standardDeviation, sum } from "../domain/Statistics.ts";
-import { entropies, lengths, rewards } from "./groupScore.ts";
+import { entropyOf, lengths, rewards } from "./groupScore.ts";
 
-type Spread = "std" | "max" | "mean";
-type Family = "in_group" | "chosen_in_group";
-type Names =
-  | `rollout/${Family}_${Spread}`
-  | `rollout/${Family}_reward_${Spread | "sum"}`
-  | `rollout/${Family}_entropy_${Spread}`
-  | `rollout/${Family}_length_${Spread}`
-  | "rollout/filter_kept_count"
-  | "rollout/filter_kept_ratio"
-  | "rollout/filter_zero_count"
-  | "rollout/empty_after_filter";
+interface Statistic {
+  readonly of: (values: readonly number[]) => number;
+  /** Fewest values that have it. */
+  readonly from: number;
+}
 
-export type FilterMetrics = Readonly<Record<Names, number>>;
+const std: Statistic = { of: standardDeviation, from: 2 };
+const max: Statistic = { of: maximum, from: 1 };
+const average: Statistic = { of: mean, from: 1 };
+const total: Statistic = { of: sum, from: 1 };
 
 type ValuesOf = (group: ScoredGroup) => readonly number[];
 
-/** Mean over the groups of a statistic within each. */
-const averaged = (
-  groups: readonly ScoredGroup[],
-  values: ValuesOf,
-  statistic: (values: readonly number[]) => number,
-): number => mean(groups.map((group) => statistic(values(group))));
+/** Entropies of the group's episodes that sampled anything. */
+const entropies: ValuesOf = ({ episodes }) =>
+  episodes.filter(({ episode }) => sampledTokens(episode) > 0).map(({ episode }) => entropyOf(episode));
 
-const spread = <P extends string>(prefix: P, groups: readonly ScoredGroup[], values: ValuesOf) =>
-  ({
-    [`${prefix}_std`]: averaged(groups, values, standardDeviation),
-    [`${prefix}_max`]: averaged(groups, values, maximum),
-    [`${prefix}_mean`]: averaged(groups, values, mean),
-  }) as Record<`${P}_${Spread}`, number>;
+/** Entry over the usable groups, entry over the kept ones, and what both are of. */
+const table: readonly (readonly [Metric, Metric, ValuesOf, Statistic])[] = [
+  [filter.std, filter.chosenStd, rewards, std],
+  [filter.max, filter.chosenMax, rewards, max],
+  [filter.mean, filter.chosenMean, rewards, average],
+  [filter.rewardStd, filter.chosenRewardStd, rewards, std],
+  [filter.rewardMax, filter.chosenRewardMax, rewards, max],
+  [filter.rewardMean, filter.chosenRewardMean, rewards, average],
+  [filter.rewardSum, filter.chosenRewardSum, rewards, total],
+  [filter.entropyStd, filter.chosenEntropyStd, entropies, std],
+  [filter.entropyMax, filter.chosenEntropyMax, entropies, max],
+  [filter.entropyMean, filter.chosenEntropyMean, entropies, average],
+  [filter.lengthStd, filter.chosenLengthStd, lengths, std],
+  [filter.lengthMax, filter.chosenLengthMax, lengths, max],
+  [filter.lengthMean, filter.chosenLengthMean, lengths, average],
+];
 
-const family = <F extends Family>(name: F, groups: readonly ScoredGroup[]) => ({
-  ...spread(`rollout/${name}`, groups, rewards),
-  ...spread(`rollout/${name}_reward`, groups, rewards),
-  ...spread(`rollout/${name}_entropy`, groups, entropies),
-  ...spread(`rollout/${name}_length`, groups, lengths),
-});
+/** Mean over the groups of a statistic within each; undefined where no group has it. */
+const averaged = (groups: readonly ScoredGroup[], valuesOf: ValuesOf, { from, of }: Statistic): number | undefined => {
+  const statistics = groups
+    .map(valuesOf)
+    .filter((values) => values.length >= from)
+    .map(of);
+  return statistics.length === 0 ? undefined : mean(statistics);
+};
 
 /**
  * @param groups usable groups of the window
@@ -54,13 +64,12 @@ export const filterMetrics = (
   kept: readonly ScoredGroup[],
   windowSize: number,
   zeros: number,
-): FilterMetrics => ({
-  ...family("in_group", groups),
-  ...family("chosen_in_group", kept),
-  "rollout/in_group_reward_sum": averaged(groups, rewards, sum),
-  "rollout/chosen_in_group_reward_sum": averaged(kept, rewards, sum),
-  "rollout/filter_kept_count": kept.length,
-  "rollout/filter_kept_ratio": windowSize === 0 ? 0 : kept.length / windowSize,
-  "rollout/filter_zero_count": zeros,
-  "rollout/empty_after_filter": kept.length === 0 ? 1 : 0,
-});
+): Metrics =>
+  measured(
+    ...table.map(([usable, , values, statistic]) => [usable, averaged(groups, values, statistic)] as const),
+    ...table.map(([, chosen, values, statistic]) => [chosen, averaged(kept, values, statistic)] as const),
+    [filter.keptCount, kept.length],
+    [filter.keptRatio, windowSize === 0 ? undefined : kept.length / windowSize],
+    [filter.zeroCount, zeros],
+    [filter.empty, kept.length === 0 ? 1 : 0],
+  );

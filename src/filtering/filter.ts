@@ -1,11 +1,12 @@
 /**
- * The filter: a scored window in, the groups worth an update out, with a verdict on every group. Pure, and relative to the window, which
- * is the update's batch. Invariants: whole groups only, kept in the window's order; every group gets exactly one verdict; keeping none
- * is a value.
+ * The filter: which groups of a scored window the update trains on, with a verdict on every group. Pure, and relative to the window, which
+ * is the update's batch. Invariants: only whole groups are kept, in the window's order; every group gets exactly one verdict; an empty
+ * selection is a value, not an error.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { isFailedScored, type ScoredGroup, type ScoredWindow } from "../domain/Group.ts";
-import { type FilterMetrics, filterMetrics } from "./FilterMetrics.ts";
+import type { Metrics } from "../domain/metrics/Metrics.ts";
+import { filterMetrics } from "./FilterMetrics.ts";
 import { groupScore } from "./groupScore.ts";
 import { isZero, select } from "./select.ts";
 
@@ -19,16 +20,37 @@ export interface Filtered {
   readonly kept: readonly ScoredGroup[];
   /** One per group of the window, in its order. */
   readonly verdicts: readonly Verdict[];
-  /** Kept groups over all groups of the window. */
+  /** Kept groups over all groups of the window; 0 of an empty one. */
   readonly keptRatio: number;
-  readonly metrics: FilterMetrics;
+  readonly metrics: Metrics;
 }
 
-export const filter = (window: ScoredWindow, config: RunConfig["filter"]): Filtered => {
+/** Which of the usable groups of a window to train on, given their scores. Pure; what it gives beside those groups is ignored. */
+export type Selection = (
+  groups: readonly ScoredGroup[],
+  scores: readonly number[],
+  window: ScoredWindow,
+) => readonly ScoredGroup[];
+
+/** The run file's rule. */
+const ruleOf =
+  (config: RunConfig["filter"]): Selection =>
+  (groups, scores, window) => {
+    const chosen = new Set(select(scores, window.groups.length, config));
+    return groups.filter((_, index) => chosen.has(index));
+  };
+
+/** Judges a window by the run file's rule, or by `selection` in its place. */
+export const filter = (
+  window: ScoredWindow,
+  config: RunConfig["filter"],
+  selection: Selection = ruleOf(config),
+): Filtered => {
   const judged = window.groups.filter((group) => !isFailedScored(group));
-  const scores = judged.map(groupScore[config.metric]);
-  const selected = new Set(select(scores, window.groups.length, config).map((index) => judged[index]!));
-  const scoreOf = new Map(judged.map((group, i) => [group, scores[i]!]));
+  const scoreOf = new Map(judged.map((group) => [group, groupScore[config.metric](group)]));
+  const scores = [...scoreOf.values()];
+  const selected = new Set(selection(judged, scores, window));
+  const kept = judged.filter((group) => selected.has(group));
 
   const verdict = (group: ScoredGroup): Verdict => {
     const score = scoreOf.get(group);
@@ -38,7 +60,10 @@ export const filter = (window: ScoredWindow, config: RunConfig["filter"]): Filte
     return { _tag: "Dropped", group: id, reason: !config.include_zero && isZero(score) ? "zero" : "rule", score };
   };
 
-  const kept = window.groups.filter((group) => selected.has(group));
-  const metrics = filterMetrics(judged, kept, window.groups.length, scores.filter(isZero).length);
-  return { kept, verdicts: window.groups.map(verdict), keptRatio: metrics["rollout/filter_kept_ratio"], metrics };
+  return {
+    kept,
+    verdicts: window.groups.map(verdict),
+    keptRatio: window.groups.length === 0 ? 0 : kept.length / window.groups.length,
+    metrics: filterMetrics(judged, kept, window.groups.length, scores.filter(isZero).length),
+  };
 };

@@ -1,6 +1,6 @@
 /**
- * Selection rules: which of a list of scores are kept. Pure; indices in, indices out, in the rule's ranking order. Ties rank by index.
- * Invariants: nothing is kept twice; an empty selection is an answer, not an error. Rules and their edges are RAGEN's.
+ * Selection rules: which of a list of scores are kept. Pure. The result is indices in the rule's ranking order; ties rank by index.
+ * Invariants: no index is kept twice; an empty selection is a value, not an error. Rules and their edge cases are RAGEN's.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { sum } from "../domain/Statistics.ts";
@@ -22,42 +22,48 @@ interface Ranked {
  */
 const linear = (ranked: readonly Ranked[], { value, selection_eps }: Rule): readonly Ranked[] => {
   const threshold = value * sum(ranked.map(({ score }) => score)) - selection_eps;
+  const taken: Ranked[] = [];
   let mass = 0;
-  let taken = 0;
-  while (taken < ranked.length && mass < threshold && ranked[taken]!.score > 0) mass += ranked[taken++]!.score;
-  return mass >= threshold ? ranked.slice(0, taken) : [];
+  for (const next of ranked) {
+    if (mass >= threshold || next.score <= 0) break;
+    mass += next.score;
+    taken.push(next);
+  }
+  return mass >= threshold ? taken : [];
 };
 
 /** The shortest prefix of the ranking with `value` of the softmax mass; at least one. */
-const softmax = (ranked: readonly Ranked[], { value, type }: Rule): readonly Ranked[] => {
-  const best = ranked[0]!.score;
+const softmax = (ranked: readonly Ranked[], best: number, { value, type }: Rule): readonly Ranked[] => {
   const weights = ranked.map(({ score }) => Math.exp(type === "largest" ? score - best : best - score));
   const total = sum(weights);
   let mass = 0;
   let taken = 0;
-  do mass += weights[taken++]! / total;
-  while (mass < value && taken < ranked.length);
+  for (const weight of weights) {
+    mass += weight / total;
+    taken++;
+    if (mass >= value) break;
+  }
   return ranked.slice(0, taken);
 };
 
-const minP = (ranked: readonly Ranked[], { value, type }: Rule): readonly Ranked[] => {
-  const best = ranked[0]!.score;
-  return ranked.filter(({ score }) =>
+const minP = (ranked: readonly Ranked[], best: number, { value, type }: Rule): readonly Ranked[] =>
+  ranked.filter(({ score }) =>
     type === "largest" ? score >= value * best - zero : score <= best / (value + zero) + zero,
   );
-};
 
 const apply = (ranked: readonly Ranked[], groups: number, rule: Rule): readonly Ranked[] => {
+  const [first] = ranked;
+  if (first === undefined) return [];
   switch (rule.strategy) {
     case "top_p":
       if (rule.value >= 1) return ranked;
-      return rule.top_p_mode === "linear" ? linear(ranked, rule) : softmax(ranked, rule);
+      return rule.top_p_mode === "linear" ? linear(ranked, rule) : softmax(ranked, first.score, rule);
     case "top_k":
       return ranked.slice(0, Math.max(1, Math.floor(rule.value * groups)));
     case "top_k_abs":
       return ranked.slice(0, Math.floor(rule.value));
     case "min_p":
-      return minP(ranked, rule);
+      return minP(ranked, first.score, rule);
   }
 };
 
@@ -72,5 +78,5 @@ export const select = (scores: readonly number[], groups: number, rule: Rule): r
     .map((score, index): Ranked => ({ index, score }))
     .filter(({ score }) => rule.include_zero || !isZero(score))
     .sort((a, b) => direction * (a.score - b.score));
-  return ranked.length === 0 ? [] : apply(ranked, groups, rule).map(({ index }) => index);
+  return apply(ranked, groups, rule).map(({ index }) => index);
 };

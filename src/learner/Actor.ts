@@ -1,15 +1,15 @@
 /**
  * The policy in training: forward-only scoring of a batch, and one optimiser step over a mini-batch cut into micro-batches.
- * Token batches enter, log-probabilities and loss parts leave. Not re-entrant: the learner's thread runs one command at a time.
+ * Not re-entrant: the learner's thread runs one command at a time.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
-import type { TokenBatch } from "../domain/Batch.ts";
+import { allSequences, type TokenBatch } from "../domain/Batch.ts";
 import type { Qwen2Config } from "../policy/model/Architecture.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
 import { scoreModel } from "../policy/model/Score.ts";
 import type { AdamWOptions } from "./adamw.ts";
 import { tokenWeights } from "./batches.ts";
-import { microInputs, scalar } from "./inputs.ts";
+import { microInputs, runInto, scalar, scalarOf } from "./inputs.ts";
 import type { Lanes, LaneWeights, Pass } from "./lanes/Lanes.ts";
 import { actorModel, policyLossOptions } from "./models.ts";
 import { type Moments, Network, type StepResult } from "./Network.ts";
@@ -28,7 +28,8 @@ export interface PolicyTargets {
 export interface PolicyParts {
   readonly surrogate: number;
   readonly entropy: number;
-  readonly kl: number;
+  /** Undefined without a KL loss. */
+  readonly kl: number | undefined;
 }
 
 export interface PolicyGradient extends PolicyParts {
@@ -88,14 +89,10 @@ export class Actor implements AsyncDisposable {
     this.#score ??= this.#openScore();
     const score = await this.#score;
     const logp = new Float32Array(batch.ids.length);
-    const all = Array.from({ length: batch.offsets.length - 1 }, (_, i) => i);
     const temperature = scalar(batch.temperature);
-    const { micros, scatter } = microInputs(batch, all, this.#options.micro_batch_tokens, {}, { temperature });
-    const { rows } = await score.run(weights, micros);
-    scatter(
-      rows.map((row) => row.logp),
-      logp,
-    );
+    const { micro_batch_tokens } = this.#options;
+    const inputs = microInputs(batch, allSequences(batch), micro_batch_tokens, {}, { temperature });
+    await runInto(score, weights, inputs, "logp", logp);
     return logp;
   }
 
@@ -114,15 +111,11 @@ export class Actor implements AsyncDisposable {
     const { old, advantages, importance, reference } = targets;
     const arrays = { old, advantages, importance, weights, ...(reference === undefined ? {} : { reference }) };
     const temperature = scalar(batch.temperature);
-    const { micros, scatter } = microInputs(batch, mini, micro_batch_tokens, arrays, { temperature });
-    const { rows, sums } = await this.#step.run(this.network, micros);
-    scatter(
-      rows.map((row) => row.logp),
-      logp,
-    );
+    const inputs = microInputs(batch, mini, micro_batch_tokens, arrays, { temperature });
+    const sums = await runInto(this.#step, this.network, inputs, "logp", logp);
     if (sums === null) return null;
-    const { entropy, gradient, surrogate } = sums;
-    return { surrogate: surrogate[0], entropy: entropy[0], kl: use_kl_loss ? sums.kl[0] : 0, gradient };
+    const kl = use_kl_loss ? scalarOf(sums.kl) : undefined;
+    return { surrogate: scalarOf(sums.surrogate), entropy: scalarOf(sums.entropy), kl, gradient: sums.gradient };
   }
 
   /** One optimiser step over the mini-batch `mini`; `logp` [tokens] receives the log-probabilities before it. */
@@ -134,7 +127,7 @@ export class Actor implements AsyncDisposable {
     logp: Float32Array,
   ): Promise<ActorStep> {
     const made = await this.gradient(batch, mini, targets, logp);
-    if (made === null) return { surrogate: 0, entropy: 0, kl: 0, norm: 0, applied: false };
+    if (made === null) return { surrogate: 0, entropy: 0, kl: undefined, norm: 0, applied: false };
     const { gradient, ...parts } = made;
     return { ...parts, ...(await this.network.step(gradient, lr)) };
   }

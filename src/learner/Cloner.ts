@@ -1,13 +1,12 @@
 /**
- * Behaviour cloning: the mean negative log-likelihood of a batch's masked tokens, one optimiser step per batch. Token batches enter
- * (the mask marks the targets), the loss before the step leaves.
+ * Behaviour cloning: the mean negative log-likelihood of a batch's masked tokens, one optimiser step per batch. The batch's
+ * mask marks the targets.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
-import type { TokenBatch } from "../domain/Batch.ts";
-import { trainedTokens } from "../domain/Batch.ts";
+import { allSequences, type TokenBatch, trainedTokens } from "../domain/Batch.ts";
 import type { Qwen2Config } from "../policy/model/Architecture.ts";
 import { tokenWeights } from "./batches.ts";
-import { microInputs } from "./inputs.ts";
+import { microInputs, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
 import { cloningModel } from "./models.ts";
 import type { Network } from "./Network.ts";
@@ -43,13 +42,13 @@ export class Cloner {
   }
 
   async step(batch: TokenBatch, lr: number): Promise<CloningReport> {
-    const sequences = Array.from({ length: batch.offsets.length - 1 }, (_, i) => i);
+    const sequences = allSequences(batch);
     const weights = tokenWeights(batch, sequences, "token-mean");
     const { micros } = microInputs(batch, sequences, this.#microBatchTokens, { weights });
     const { sums } = await this.#pass.run(this.#network, micros);
     const tokens = trainedTokens(batch);
     if (sums === null) return { loss: 0, gradNorm: 0, tokens, applied: false };
     const { norm, applied } = await this.#network.step(sums.gradient, lr);
-    return { loss: sums.loss[0], gradNorm: norm, tokens, applied };
+    return { loss: scalarOf(sums.loss), gradNorm: norm, tokens, applied };
   }
 }

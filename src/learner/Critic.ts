@@ -1,13 +1,12 @@
 /**
- * The critic in training: the actor's trunk with a value head. Token batches enter, values per token and the parts of its loss leave.
- * The value of a token is that of the text before it, the state in which it was sampled.
+ * The critic in training: the actor's trunk with a value head. The value of a token is that of the text before it, the state in which it was sampled.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
-import type { CreditedBatch, TokenBatch } from "../domain/Batch.ts";
+import { allSequences, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
 import { criticParameters, type Qwen2Config } from "../policy/model/Architecture.ts";
 import { adopt, type Parameters, parametersOf } from "../policy/model/Parameters.ts";
 import { type Aggregation, tokenWeights } from "./batches.ts";
-import { microInputs } from "./inputs.ts";
+import { microInputs, runInto, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
 import { criticModel, valuesModel } from "./models.ts";
 import { type Moments, Network, type StepResult } from "./Network.ts";
@@ -79,13 +78,8 @@ export class Critic implements AsyncDisposable {
   /** Value of every trained token, 0 elsewhere, [tokens]. */
   async values(batch: TokenBatch): Promise<Float32Array> {
     const values = new Float32Array(batch.ids.length);
-    const all = Array.from({ length: batch.offsets.length - 1 }, (_, i) => i);
-    const { micros, scatter } = microInputs(batch, all, this.#options.microBatchTokens);
-    const { rows } = await this.#values.run(this.network, micros);
-    scatter(
-      rows.map((row) => row.values),
-      values,
-    );
+    const inputs = microInputs(batch, allSequences(batch), this.#options.microBatchTokens);
+    await runInto(this.#values, this.network, inputs, "values", values);
     return values;
   }
 
@@ -101,13 +95,9 @@ export class Critic implements AsyncDisposable {
     const { aggregation, microBatchTokens } = this.#options;
     const weights = tokenWeights(batch, mini, aggregation);
     const arrays = { old: batch.values, returns: batch.returns, weights };
-    const { micros, scatter } = microInputs(batch, mini, microBatchTokens, arrays);
-    const { rows, sums } = await this.#step.run(this.network, micros);
-    scatter(
-      rows.map((row) => row.values),
-      predicted,
-    );
-    return sums === null ? null : { gradient: sums.gradient, loss: sums.loss[0] };
+    const inputs = microInputs(batch, mini, microBatchTokens, arrays);
+    const sums = await runInto(this.#step, this.network, inputs, "values", predicted);
+    return sums === null ? null : { gradient: sums.gradient, loss: scalarOf(sums.loss) };
   }
 
   /** One optimiser step over the mini-batch `mini`; `predicted` [tokens] receives the values before it. */

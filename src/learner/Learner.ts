@@ -6,18 +6,17 @@ import { Context, type Effect } from "effect";
 import type { CreditedBatch, TokenBatch } from "../domain/Batch.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { LearnerError } from "../domain/Errors.ts";
-
-/** Flat metric names of `ragen.md` 6.1 (`actor/pg_loss`, `critic/vf_loss`, …) to values. */
-export type UpdateMetrics = Readonly<Record<string, number>>;
+import type { Metrics } from "../domain/metrics/Metrics.ts";
 
 export interface UpdateReport {
   /** Version of the weights after the update; unchanged when the update was skipped. */
   readonly version: Version;
   /** Whether any optimiser step changed anything; false when no gradient was finite. */
   readonly applied: boolean;
-  readonly metrics: UpdateMetrics;
-  /** Seconds by phase, for `timing_s/*`. */
-  readonly seconds: Readonly<Record<string, number>>;
+  /** Of the catalogue's `learner`, without its seconds. */
+  readonly metrics: Metrics;
+  /** Seconds by phase: `timing` of the catalogue's `learner`. */
+  readonly seconds: Metrics;
 }
 
 export class Learner extends Context.Service<

@@ -1,6 +1,6 @@
 /**
- * The learner in its thread, as the pipeline's `Learner` and with behaviour cloning beside it. A starting checkpoint and the
- * generators' ports enter; new weights leave over those ports. The thread lives as long as its scope.
+ * The learner in its thread, as the pipeline's `Learner` and with behaviour cloning beside it. It starts from a checkpoint and sends new
+ * weights over the generators' ports. The thread lives as long as its scope.
  */
 import type { MessagePort } from "node:worker_threads";
 import { type Context, Effect, Layer, type Scope } from "effect";
@@ -48,7 +48,7 @@ const reasonOf = (failure: ThreadFailure): LearnerError["reason"] => {
 };
 
 const learnerError = (failure: ThreadFailure): LearnerError =>
-  new LearnerError({ reason: reasonOf(failure), message: failure.message });
+  new LearnerError({ reason: reasonOf(failure), message: failure.message, cause: failure.cause });
 
 /** Fails with LearnerError when the thread dies, a session refuses, or `restore` cannot be read. */
 export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread, LearnerError, Scope.Scope> =>

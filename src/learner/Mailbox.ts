@@ -1,6 +1,6 @@
 /**
- * Sender's side of the weights mailbox (`policy/Weights.ts`) of one generator port. Published versions enter; at most one message is
- * unacknowledged, and on acknowledgement the newest version published meanwhile follows.
+ * Sender's side of the weights mailbox (`policy/Weights.ts`) of one generator port. At most one message is unacknowledged;
+ * on acknowledgement the newest version published meanwhile is sent.
  * Invariant: versions arrive in increasing order, and the newest one always arrives.
  */
 import type { MessagePort } from "node:worker_threads";

@@ -1,12 +1,13 @@
 /**
- * One trained set of parameters: its flat vector, AdamW's moments and the session that steps them. Gradients enter, the same
- * vector changes in place, so that the feeds of every model over it stay valid.
+ * One trained set of parameters: its flat vector, AdamW's moments and the session that steps them. The vector changes
+ * in place, so that the feeds of every model over it stay valid.
  * Invariant: a gradient whose norm is not finite changes nothing.
  */
 import type { ParameterSpec } from "../policy/model/Architecture.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
 import { type Feeds, float32, Session } from "../policy/runtime/Session.ts";
 import { type AdamWOptions, adamWModel, scalars } from "./adamw.ts";
+import { scalarOf } from "./inputs.ts";
 import { weightFeeds } from "./lanes/Lane.ts";
 import type { LaneWeights } from "./lanes/Lanes.ts";
 
@@ -76,7 +77,7 @@ export class Network implements LaneWeights, AsyncDisposable {
       second: float32(this.#second, dims),
       ...Object.fromEntries(Object.entries(values).map(([name, value]) => [name, float32(Float32Array.of(value), [])])),
     });
-    const norm = results.float32("norm")[0];
+    const norm = scalarOf(results.float32("norm"));
     if (!Number.isFinite(norm)) return { norm, applied: false };
     flat.set(results.float32("new_parameters"));
     this.#first.set(results.float32("new_first"));

@@ -1,23 +1,26 @@
 /**
- * The learner without its thread: actor, critic, their counters, and one command per window. A credited batch enters, the weights
- * change in place and a report leaves. Invariant: the version grows by one exactly when the actor's weights changed.
+ * The learner without its thread: actor, critic, their counters, and one command per window. An update changes the
+ * weights in place and returns a report. Invariant: the version grows by one exactly when the actor's weights changed.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
-import { type CreditedBatch, sequences, type TokenBatch } from "../domain/Batch.ts";
+import { allSequences, type CreditedBatch, sequences, type TokenBatch, trainedTokens } from "../domain/Batch.ts";
+import { learner } from "../domain/metrics/learner.ts";
+import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
 import { mean } from "../domain/Statistics.ts";
 import type { Qwen2Config } from "../policy/model/Architecture.ts";
 import { copyOf, type Parameters } from "../policy/model/Parameters.ts";
-import { Actor } from "./Actor.ts";
+import { Actor, type ActorStep, type PolicyTargets } from "./Actor.ts";
 import { miniBatches } from "./batches.ts";
 import { Cloner, type CloningReport } from "./Cloner.ts";
-import { Critic, criticConfig, criticFrom } from "./Critic.ts";
+import { Critic, type CriticStep, criticConfig, criticFrom } from "./Critic.ts";
 import { correct } from "./corrections.ts";
-import type { UpdateMetrics, UpdateReport } from "./Learner.ts";
+import type { UpdateReport } from "./Learner.ts";
 import { weightFeeds } from "./lanes/Lane.ts";
 import { Lanes, type LaneWeights } from "./lanes/Lanes.ts";
 import { batchMetrics, mismatchMetrics, SurrogateMetrics, ValueMetrics } from "./metrics.ts";
 import { policyLossOptions } from "./models.ts";
 import type { Moments, StepResult } from "./Network.ts";
+import { Phases } from "./Phases.ts";
 import { learningRate } from "./schedule.ts";
 
 export interface TrainerOptions {
@@ -59,12 +62,26 @@ export interface Restored {
 interface Trained {
   /** Whether any optimiser step changed it. */
   readonly applied: boolean;
-  readonly metrics: UpdateMetrics;
+  readonly metrics: Metrics;
 }
 
-/** Mean over the optimiser steps that were made; a skipped one has no finite numbers to give. */
-const meanOf = <Step extends StepResult>(steps: readonly Step[], part: (step: Step) => number): number =>
-  mean(steps.filter(({ applied }) => applied).map(part));
+/** Mean over the optimiser steps that were applied; undefined where none was, or where they have no such part. */
+const meanOf = <Step extends StepResult>(
+  steps: readonly Step[],
+  part: (step: Step) => number | undefined,
+): number | undefined => {
+  const parts = steps.filter(({ applied }) => applied).flatMap((step) => part(step) ?? []);
+  return parts.length === 0 ? undefined : mean(parts);
+};
+
+const skipped = (steps: readonly StepResult[]): number => steps.filter(({ applied }) => !applied).length;
+
+/** The optimiser steps of the actor in one update, and what was seen on the way. */
+interface ActorSteps {
+  readonly steps: readonly ActorStep[];
+  readonly surrogate: Metrics;
+  readonly mismatch: Metrics;
+}
 
 export class Trainer implements AsyncDisposable {
   readonly #config: Qwen2Config;
@@ -151,25 +168,19 @@ export class Trainer implements AsyncDisposable {
 
   /** Trains the critic, then (after its warm-up) the actor, on one window. */
   async update(batch: CreditedBatch): Promise<UpdateReport> {
-    const seconds: Record<string, number> = {};
-    const timed = async <A>(phase: string, work: () => Promise<A>): Promise<A> => {
-      const start = performance.now();
-      const result = await work();
-      seconds[phase] = (performance.now() - start) / 1000;
-      return result;
-    };
+    const phases = new Phases();
     const critic = this.#critic;
     const warming = critic !== undefined && this.#state.windows < this.#options.critic.warmup_windows;
     this.#state = { ...this.#state, windows: this.#state.windows + 1 };
-    const metrics: Record<string, number> = batchMetrics(batch, critic !== undefined);
-    let applied = false;
-    const note = (trained: Trained): void => {
-      Object.assign(metrics, trained.metrics);
-      applied ||= trained.applied;
+    const trained: Trained[] = [];
+    if (critic !== undefined) trained.push(await phases.time("update_critic", () => this.#trainCritic(critic, batch)));
+    if (!warming) trained.push(await this.#trainActor(batch, phases));
+    return {
+      version: this.#state.version,
+      applied: trained.some(({ applied }) => applied),
+      metrics: together(batchMetrics(batch, critic !== undefined), ...trained.map(({ metrics }) => metrics)),
+      seconds: phases.seconds,
     };
-    if (critic !== undefined) note(await timed("update_critic", () => this.#trainCritic(critic, batch)));
-    if (!warming) note(await this.#trainActor(batch, timed));
-    return { version: this.#state.version, applied, metrics, seconds };
   }
 
   /** One step of behaviour cloning. */
@@ -205,83 +216,85 @@ export class Trainer implements AsyncDisposable {
     );
     const statistics = new ValueMetrics(options.cliprange_value);
     const predicted = new Float32Array(batch.ids.length);
-    const steps = [];
+    const steps: CriticStep[] = [];
     for (const mini of this.#miniBatches(batch)) {
       steps.push(await critic.step(batch, mini, lr, predicted));
       statistics.add(batch, mini, predicted);
     }
     this.#state = { ...this.#state, criticUpdates: this.#state.criticUpdates + 1 };
-    const metrics = {
-      ...statistics.result(),
-      "critic/vf_loss": meanOf(steps, ({ loss }) => loss),
-      "critic/grad_norm": meanOf(steps, ({ norm }) => norm),
-      "critic/lr": lr,
-      "critic/skipped_not_finite": steps.filter(({ applied }) => !applied).length,
-    };
+    const metrics = together(
+      statistics.result(),
+      measured(
+        [learner.vfLoss, meanOf(steps, ({ loss }) => loss)],
+        [learner.criticGradNorm, meanOf(steps, ({ norm }) => norm)],
+        [learner.criticLr, lr],
+        [learner.criticSkipped, skipped(steps)],
+      ),
+    );
     return { applied: steps.some(({ applied }) => applied), metrics };
   }
 
-  async #trainActor(
-    batch: CreditedBatch,
-    timed: <A>(phase: string, work: () => Promise<A>) => Promise<A>,
-  ): Promise<Trained> {
+  async #trainActor(batch: CreditedBatch, phases: Phases): Promise<Trained> {
     const { algorithm, actor: options, totalUpdates } = this.#options;
-    const all = Array.from({ length: sequences(batch) }, (_, i) => i);
+    const { version, actorUpdates } = this.#state;
     const held = this.#reference;
-    const reference = held === undefined ? undefined : await timed("ref", () => this.#actor.score(batch, held));
+    const reference = held === undefined ? undefined : await phases.time("ref", () => this.#actor.score(batch, held));
     const proximal =
-      algorithm.correction === "none" ? undefined : await timed("old_log_prob", () => this.#actor.score(batch));
+      algorithm.correction === "none" ? undefined : await phases.time("old_log_prob", () => this.#actor.score(batch));
     const { old, importance, capped } = correct(batch, proximal, algorithm);
     const lr = learningRate(
       { peak: options.lr, warmup: options.lr_warmup_steps, decay: options.lr_decay, total: totalUpdates },
-      this.#state.actorUpdates,
+      actorUpdates,
     );
-    const statistics = new SurrogateMetrics(policyLossOptions(options).clip);
-    const logp = new Float32Array(batch.ids.length);
-    const { version } = this.#state;
-    let mismatch = proximal === undefined ? undefined : mismatchMetrics(batch, all, proximal, version);
-    const steps = await timed("update_actor", async () => {
-      const made = [];
-      for (const mini of this.#miniBatches(batch)) {
-        const targets = { old, importance, advantages: batch.advantages, reference };
-        made.push(await this.#actor.step(batch, mini, targets, lr, logp));
-        statistics.add(batch, mini, logp, old);
-        // The first mini-batch meets the weights as they were at consumption.
-        mismatch ??= mismatchMetrics(batch, mini, logp, version);
-      }
-      return made;
-    });
+    const targets = { old, importance, advantages: batch.advantages, reference };
+    const ofWhole = proximal === undefined ? undefined : mismatchMetrics(batch, allSequences(batch), proximal, version);
+    const { steps, surrogate, mismatch } = await phases.time("update_actor", () =>
+      this.#stepActor(batch, targets, lr, ofWhole),
+    );
     const changed = steps.some(({ applied }) => applied);
-    this.#state = {
-      ...this.#state,
-      version: version + (changed ? 1 : 0),
-      actorUpdates: this.#state.actorUpdates + 1,
-    };
+    this.#state = { ...this.#state, version: version + (changed ? 1 : 0), actorUpdates: actorUpdates + 1 };
     const entropy = meanOf(steps, (step) => step.entropy);
-    const metrics = {
-      ...statistics.result(),
-      ...mismatch,
-      "actor/pg_loss": meanOf(steps, ({ surrogate }) => surrogate),
-      "actor/entropy": entropy,
-      "actor/entropy_loss": entropy,
-      ...(reference === undefined
-        ? {}
-        : { "actor/kl_loss": meanOf(steps, ({ kl }) => kl), "actor/kl_coef": options.kl_loss_coef }),
-      ...(proximal === undefined
-        ? {}
-        : {
-            "correction/capped_fraction":
-              capped /
-              Math.max(
-                1,
-                batch.mask.reduce((a, b) => a + b, 0),
-              ),
-          }),
-      "actor/grad_norm": meanOf(steps, ({ norm }) => norm),
-      "actor/lr": lr,
-      "actor/skipped_not_finite": steps.filter(({ applied }) => !applied).length,
-      "train/num_mini_batches": steps.length,
-    };
+    const tokens = trainedTokens(batch);
+    const metrics = together(
+      surrogate,
+      mismatch,
+      measured(
+        [learner.pgLoss, meanOf(steps, (step) => step.surrogate)],
+        [learner.entropy, entropy],
+        [learner.entropyLoss, entropy],
+        [learner.klLoss, meanOf(steps, ({ kl }) => kl)],
+        [learner.klCoefficient, reference === undefined ? undefined : options.kl_loss_coef],
+        [learner.cappedFraction, proximal === undefined || tokens === 0 ? undefined : capped / tokens],
+        [learner.gradNorm, meanOf(steps, ({ norm }) => norm)],
+        [learner.lr, lr],
+        [learner.skipped, skipped(steps)],
+        [learner.miniBatches, steps.length],
+      ),
+    );
     return { applied: changed, metrics };
+  }
+
+  /**
+   * One optimiser step of the actor per mini-batch of the batch. `ofWhole`: the mismatch where the whole batch was scored before; else that of
+   * the first mini-batch is taken.
+   */
+  async #stepActor(
+    batch: CreditedBatch,
+    targets: PolicyTargets,
+    lr: number,
+    ofWhole: Metrics | undefined,
+  ): Promise<ActorSteps> {
+    const { version } = this.#state;
+    const surrogate = new SurrogateMetrics(policyLossOptions(this.#options.actor).clip);
+    const logp = new Float32Array(batch.ids.length);
+    const steps: ActorStep[] = [];
+    let mismatch = ofWhole;
+    for (const mini of this.#miniBatches(batch)) {
+      steps.push(await this.#actor.step(batch, mini, targets, lr, logp));
+      surrogate.add(batch, mini, logp, targets.old);
+      // Before the first step the weights are those at consumption.
+      mismatch ??= mismatchMetrics(batch, mini, logp, version);
+    }
+    return { steps, surrogate: surrogate.result(), mismatch: mismatch ?? measured() };
   }
 }

@@ -1,6 +1,6 @@
 /**
- * AdamW as one ONNX model over flat vectors: parameters, gradient and moments enter, the new parameters and moments and the
- * gradient's norm leave. The norm is clipped inside. Decay applies to every parameter, as torch's AdamW does by default.
+ * AdamW as one ONNX model over flat vectors. Inputs are parameters, gradient and moments; outputs the new parameters and moments and the
+ * gradient's norm before clipping, which the model does. Decay applies to every parameter, as torch's AdamW does by default.
  */
 import { add, div, minimum, mul, sqrt, square, sub } from "../tensor/Elementwise.ts";
 import { Graph } from "../tensor/Graph.ts";

@@ -1,8 +1,9 @@
 /**
  * Advantage estimators over plain arrays: generalised advantage estimation, group-relative advantages, whitening and the filter's
- * loss scaling. One sequence or one vector of scores enters, arrays of the same length leave. Invariant: a token with mask 0
+ * loss scaling. Every result has the length of its inputs. Invariant: a token with mask 0
  * neither contributes to nor interrupts the estimate of the tokens around it.
  */
+import { mean, standardDeviation, sum } from "../domain/Statistics.ts";
 
 export interface Advantages {
   /** [tokens]; at masked tokens the value carried past them. */
@@ -27,13 +28,14 @@ export const gae = (
   let nextValue = 0;
   let carried = 0;
   for (let t = rewards.length - 1; t >= 0; t--) {
+    const value = values[t]!;
     if (mask[t] !== 0) {
-      const delta = rewards[t] + gamma * nextValue - values[t];
+      const delta = rewards[t]! + gamma * nextValue - value;
       carried = delta + gamma * lam * carried;
-      nextValue = values[t];
+      nextValue = value;
     }
     advantages[t] = carried;
-    returns[t] = carried + values[t];
+    returns[t] = carried + value;
   }
   return { advantages, returns };
 };
@@ -50,7 +52,7 @@ export const biLevelGae = (
   { gamma, gammaTurns, lam }: { readonly gamma: number; readonly gammaTurns: number; readonly lam: number },
 ): Advantages => {
   const turns = gae(rewards, values, ends, gammaTurns, lam);
-  const placed = Float64Array.from(rewards, (reward, t) => (ends[t] === 0 ? reward : turns.returns[t]));
+  const placed = Float64Array.from(rewards, (reward, t) => (ends[t] === 0 ? reward : turns.returns[t]!));
   const advantages = new Float64Array(rewards.length);
   const returns = new Float64Array(rewards.length);
   let end = rewards.length;
@@ -58,7 +60,7 @@ export const biLevelGae = (
     // A turn runs from behind the previous end to its own; estimates never cross it.
     if (t >= 0 && ends[t] === 0) continue;
     const start = t + 1;
-    const part = (array: ArrayLike<number>) => Float64Array.from({ length: end - start }, (_, i) => array[start + i]);
+    const part = (array: ArrayLike<number>) => Float64Array.from({ length: end - start }, (_, i) => array[start + i]!);
     const estimate = gae(part(placed), part(values), part(mask), gamma, lam);
     advantages.set(estimate.advantages, start);
     returns.set(estimate.returns, start);
@@ -75,14 +77,36 @@ export const whiten = (values: ArrayLike<number>, mask: ArrayLike<number>): Floa
   for (let t = 0; t < values.length; t++) {
     if (mask[t] === 0) continue;
     count++;
-    sum += values[t];
+    sum += values[t]!;
   }
   const mean = sum / Math.max(1, count);
   let squares = 0;
-  for (let t = 0; t < values.length; t++) if (mask[t] !== 0) squares += (values[t] - mean) ** 2;
+  for (let t = 0; t < values.length; t++) if (mask[t] !== 0) squares += (values[t]! - mean) ** 2;
   const scale = 1 / Math.sqrt(squares / Math.max(1, count - 1) + 1e-8);
-  for (let t = 0; t < values.length; t++) if (mask[t] !== 0) whitened[t] = (values[t] - mean) * scale;
+  for (let t = 0; t < values.length; t++) if (mask[t] !== 0) whitened[t] = (values[t]! - mean) * scale;
   return whitened;
+};
+
+/** The scores of each group, by group id, in their order. */
+const byGroup = (scores: ArrayLike<number>, groups: ArrayLike<number>): ReadonlyMap<number, readonly number[]> => {
+  const members = new Map<number, number[]>();
+  for (let i = 0; i < scores.length; i++) {
+    const group = members.get(groups[i]!);
+    if (group === undefined) members.set(groups[i]!, [scores[i]!]);
+    else group.push(scores[i]!);
+  }
+  return members;
+};
+
+/** `of` each score and what was made of its group. [sequences] */
+const relative = <Statistics>(
+  scores: ArrayLike<number>,
+  groups: ArrayLike<number>,
+  make: (scores: readonly number[]) => Statistics,
+  of: (score: number, group: Statistics) => number,
+): Float64Array => {
+  const statistics = new Map(Array.from(byGroup(scores, groups), ([group, members]) => [group, make(members)]));
+  return Float64Array.from({ length: scores.length }, (_, i) => of(scores[i]!, statistics.get(groups[i]!)!));
 };
 
 /**
@@ -93,40 +117,25 @@ export const groupRelative = (
   scores: ArrayLike<number>,
   groups: ArrayLike<number>,
   normaliseByStd: boolean,
-): Float64Array => {
-  const statistics = new Map<number, { count: number; sum: number; squares: number }>();
-  for (let i = 0; i < scores.length; i++) {
-    const group = statistics.get(groups[i]) ?? { count: 0, sum: 0, squares: 0 };
-    group.count++;
-    group.sum += scores[i];
-    statistics.set(groups[i], group);
-  }
-  for (let i = 0; i < scores.length; i++) {
-    const group = statistics.get(groups[i])!;
-    group.squares += (scores[i] - group.sum / group.count) ** 2;
-  }
-  return Float64Array.from({ length: scores.length }, (_, i) => {
-    const group = statistics.get(groups[i])!;
-    const alone = group.count === 1;
-    const centred = alone ? scores[i] : scores[i] - group.sum / group.count;
-    if (!normaliseByStd) return centred;
-    const std = alone ? 1 : Math.sqrt(group.squares / (group.count - 1));
-    return centred / (std + 1e-6);
-  });
-};
+): Float64Array =>
+  relative(
+    scores,
+    groups,
+    (members) => ({ mean: mean(members), std: standardDeviation(members), alone: members.length === 1 }),
+    (score, { alone, mean, std }) => {
+      const centred = alone ? score : score - mean;
+      return normaliseByStd ? centred / ((alone ? 1 : std) + 1e-6) : centred;
+    },
+  );
 
 /** Leave-one-out advantages (RLOO, Ahmadian et al. 2024): s minus the mean of the group's others; alone, s. [sequences] */
-export const leaveOneOut = (scores: ArrayLike<number>, groups: ArrayLike<number>): Float64Array => {
-  const totals = new Map<number, { count: number; sum: number }>();
-  for (let i = 0; i < scores.length; i++) {
-    const total = totals.get(groups[i]) ?? { count: 0, sum: 0 };
-    totals.set(groups[i], { count: total.count + 1, sum: total.sum + scores[i] });
-  }
-  return Float64Array.from({ length: scores.length }, (_, i) => {
-    const { count, sum } = totals.get(groups[i])!;
-    return count === 1 ? scores[i] : scores[i] - (sum - scores[i]) / (count - 1);
-  });
-};
+export const leaveOneOut = (scores: ArrayLike<number>, groups: ArrayLike<number>): Float64Array =>
+  relative(
+    scores,
+    groups,
+    (members) => ({ count: members.length, total: sum(members) }),
+    (score, { count, total }) => (count === 1 ? score : score - (total - score) / (count - 1)),
+  );
 
 /** Discounted reward to come from each trained token of one sequence (REINFORCE), masked tokens skipped. [tokens] */
 export const returnsToGo = (rewards: ArrayLike<number>, mask: ArrayLike<number>, gamma: number): Float64Array =>

@@ -4,8 +4,9 @@
  * so any cut into micro-batches gives the same gradient.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
-import type { TokenBatch } from "../domain/Batch.ts";
+import { boundsOf, lengthOf, type TokenBatch } from "../domain/Batch.ts";
 import { stream } from "../domain/Random.ts";
+import { bucket } from "../policy/model/padding.ts";
 
 export type Aggregation = RunConfig["actor"]["loss_agg_mode"];
 
@@ -14,15 +15,6 @@ export interface MicroBatch {
   readonly sequences: readonly number[];
   readonly time: number;
 }
-
-const lengthOf = ({ offsets }: Pick<TokenBatch, "offsets">, sequence: number): number =>
-  offsets[sequence + 1] - offsets[sequence];
-
-/** Padded lengths are few, so that the runtime's arena meets few shapes. */
-export const bucket = (length: number): number => {
-  const step = length <= 256 ? 16 : 64;
-  return Math.max(2, Math.ceil(length / step) * step);
-};
 
 /**
  * Sequence indices of each mini-batch: `count` sequences in an order drawn for (seed, window, epoch), cut into as few parts of at
@@ -52,17 +44,18 @@ export const microBatches = (
 ): readonly MicroBatch[] => {
   const byLength = sequences.toSorted((a, b) => lengthOf(batch, b) - lengthOf(batch, a) || a - b);
   const cut: MicroBatch[] = [];
-  for (let from = 0; from < byLength.length; ) {
-    const time = bucket(lengthOf(batch, byLength[from]));
+  let rest: readonly number[] = byLength;
+  for (let [longest] = rest; longest !== undefined; [longest] = rest) {
+    const time = bucket(lengthOf(batch, longest));
     const rows = Math.max(1, Math.floor(tokens / time));
-    cut.push({ sequences: byLength.slice(from, from + rows), time });
-    from += rows;
+    cut.push({ sequences: rest.slice(0, rows), time });
+    rest = rest.slice(rows);
   }
   return cut;
 };
 
-const trainedIn = ({ offsets, mask }: Pick<TokenBatch, "offsets" | "mask">, sequence: number): number =>
-  mask.subarray(offsets[sequence], offsets[sequence + 1]).reduce((sum, m) => sum + m, 0);
+const trainedIn = (batch: Pick<TokenBatch, "offsets" | "mask">, sequence: number): number =>
+  batch.mask.subarray(...boundsOf(batch, sequence)).reduce((sum, m) => sum + m, 0);
 
 /**
  * Weight of each token, [tokens of the whole batch], such that a loss is the weighted sum of its token losses over the
@@ -84,23 +77,26 @@ export const tokenWeights = (
     "seq-mean-token-sum": () => 1 / trained,
     "seq-mean-token-sum-norm": () => 1 / longest,
   }[mode];
-  sequences.forEach((sequence, i) => {
-    if (counts[i] === 0) return;
-    const weight = share(counts[i]);
-    for (let t = batch.offsets[sequence]; t < batch.offsets[sequence + 1]; t++) weights[t] = weight * batch.mask[t];
-  });
+  for (const [i, sequence] of sequences.entries()) {
+    const count = counts[i] ?? 0;
+    if (count === 0) continue;
+    const weight = share(count);
+    const [from, to] = boundsOf(batch, sequence);
+    for (let t = from; t < to; t++) weights[t] = weight * batch.mask[t]!;
+  }
   return weights;
 };
 
 /** Ids of a micro-batch as [rows, time], padded with 0. */
 export const paddedIds = (
-  { offsets, ids }: Pick<TokenBatch, "offsets" | "ids">,
+  batch: Pick<TokenBatch, "offsets" | "ids">,
   { sequences, time }: MicroBatch,
 ): BigInt64Array => {
   const padded = new BigInt64Array(sequences.length * time);
-  sequences.forEach((sequence, row) => {
-    for (let t = offsets[sequence], at = row * time; t < offsets[sequence + 1]; t++, at++) padded[at] = BigInt(ids[t]);
-  });
+  for (const [row, sequence] of sequences.entries()) {
+    const [from, to] = boundsOf(batch, sequence);
+    for (let t = from, at = row * time; t < to; t++, at++) padded[at] = BigInt(batch.ids[t]!);
+  }
   return padded;
 };
 
@@ -116,19 +112,19 @@ export interface MicroTargets {
 const TARGETS = 64;
 
 export const targetsOf = (
-  { offsets, mask }: Pick<TokenBatch, "offsets" | "mask">,
+  batch: Pick<TokenBatch, "offsets" | "mask">,
   { sequences, time }: MicroBatch,
 ): MicroTargets => {
   const positions: number[] = [];
   const before: bigint[] = [];
-  sequences.forEach((sequence, row) => {
-    const from = offsets[sequence];
-    for (let t = from + 1; t < offsets[sequence + 1]; t++) {
-      if (mask[t] === 0) continue;
+  for (const [row, sequence] of sequences.entries()) {
+    const [from, to] = boundsOf(batch, sequence);
+    for (let t = from + 1; t < to; t++) {
+      if (batch.mask[t] === 0) continue;
       positions.push(t);
       before.push(BigInt(row * time + t - from - 1));
     }
-  });
+  }
   const padded = new BigInt64Array(Math.max(1, Math.ceil(before.length / TARGETS)) * TARGETS);
   padded.set(before);
   return { positions: Int32Array.from(positions), before: padded };
@@ -138,7 +134,7 @@ export const targetsOf = (
 export const gatherTargets = ({ positions, before }: MicroTargets, values: Float32Array): Float32Array => {
   const padded = new Float32Array(before.length);
   positions.forEach((position, target) => {
-    padded[target] = values[position];
+    padded[target] = values[position]!;
   });
   return padded;
 };
@@ -146,6 +142,6 @@ export const gatherTargets = ({ positions, before }: MicroTargets, values: Float
 /** The inverse: writes a result per target back over positions; those that are no target are left alone. */
 export const scatterTargets = ({ positions }: MicroTargets, padded: Float32Array, into: Float32Array): void => {
   positions.forEach((position, target) => {
-    into[position] = padded[target];
+    into[position] = padded[target]!;
   });
 };

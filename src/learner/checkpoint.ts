@@ -20,7 +20,11 @@ const CRITIC = "critic.safetensors";
 const OPTIMISER = "optimiser.safetensors";
 const STATE = "learner.json";
 
+/** The layout of the folder that is written and read. Raised whenever a reader of the earlier one would misread it. */
+const SCHEMA = 2;
+
 const Counters = Schema.Struct({
+  schema: Schema.Literal(SCHEMA),
   version: Schema.Int,
   windows: Schema.Int,
   actorUpdates: Schema.Int,
@@ -56,6 +60,7 @@ export const saveTrainer = Effect.fnUntraced(function* (
   ];
   yield* write(join(folder, OPTIMISER), new Map(moments));
   const counters: typeof Counters.Type = {
+    schema: SCHEMA,
     ...state,
     actorSteps: actor.moments.steps,
     criticSteps: critic?.moments.steps ?? null,
@@ -80,6 +85,13 @@ const readMoments = (
   return Effect.succeed({ first: Float32Array.from(first), second: Float32Array.from(second), steps });
 };
 
+/** What is wrong with a folder of another schema. */
+const otherSchema = (schema: unknown): string => {
+  const readable = `this version reads schema ${SCHEMA}`;
+  if (schema === undefined) return `it has no "schema", so an early millrace 0.1.0 wrote it; ${readable}`;
+  return `its schema is ${JSON.stringify(schema)}; ${readable}`;
+};
+
 /** What `saveTrainer` wrote, its critic of the sizes `valued`. Fails with `CheckpointError` naming the file and what is wrong with it. */
 export const restoreTrainer = Effect.fnUntraced(function* (
   folder: string,
@@ -88,7 +100,13 @@ export const restoreTrainer = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Restored, CheckpointError> {
   const path = join(folder, STATE);
   const json = yield* readJsonObject(path);
-  const { actorSteps, criticSteps, ...state } = yield* Schema.decodeUnknownEffect(Counters)(json).pipe(
+  if (json.schema !== SCHEMA) return yield* checkpointError(path, "unsupported", otherSchema(json.schema));
+  const {
+    actorSteps,
+    criticSteps,
+    schema: _,
+    ...state
+  } = yield* Schema.decodeUnknownEffect(Counters)(json).pipe(
     Effect.mapError((error) => checkpointError(path, "bad_config", error.message)),
   );
   const { tensors } = yield* read(join(folder, OPTIMISER));

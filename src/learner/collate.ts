@@ -1,9 +1,9 @@
 /**
- * Kept groups to a `TokenBatch`: each episode becomes one sequence, its prompts and replies end to end, exactly as they were shown
- * and sampled. Invariant: the result depends on the set of groups, not on the order they arrive in.
+ * Kept groups to a `TokenBatch`: each sequence of an episode becomes one sequence of the batch, its prompts and replies end to end,
+ * exactly as they were shown and sampled. Invariant: the result depends on the set of groups, not on the order they arrive in.
  */
 import type { TokenBatch } from "../domain/Batch.ts";
-import { type Episode, sampledTokens, totalTokens } from "../domain/Episode.ts";
+import { type EpisodeId, type Turn, turnsOf } from "../domain/Episode.ts";
 import type { ScoredEpisode, ScoredGroup } from "../domain/Group.ts";
 
 export interface CollateOptions {
@@ -11,6 +11,14 @@ export interface CollateOptions {
   readonly temperature: number;
   /** Share of the window's groups that are here. */
   readonly keptRatio: number;
+}
+
+/** A sequence of an episode with the reward of each of its turns. */
+interface Rewarded {
+  readonly id: EpisodeId;
+  readonly index: number;
+  readonly turns: readonly Turn[];
+  readonly rewards: readonly number[];
 }
 
 interface Arrays {
@@ -22,44 +30,71 @@ interface Arrays {
 }
 
 /**
- * Writes one episode from position `at`. A turn's score lands on the last token sampled up to the end of that turn, and a
- * score without any such token on the first one that follows.
+ * Rewards of the turns of an episode. The score of a turn that has no sampled token to carry it goes to the last turn before it that has
+ * one, else to the first after it.
  */
-const writeEpisode = (arrays: Arrays, { episode, turnScores }: ScoredEpisode, at: number): void => {
-  let position = at;
-  let lastTrained = -1;
+const placed = (turns: readonly Turn[], scores: readonly number[]): readonly number[] => {
+  const rewards = turns.map(() => 0);
+  let carrier = -1;
   let pending = 0;
-  episode.turns.forEach((turn, index) => {
-    const { prompt, sampled } = turn;
+  for (const [index, { sampled }] of turns.entries()) {
+    if (sampled.ids.length > 0) carrier = index;
+    pending += scores[index] ?? 0;
+    if (carrier === -1) continue;
+    rewards[carrier] = (rewards[carrier] ?? 0) + pending;
+    pending = 0;
+  }
+  return rewards;
+};
+
+/** The sequences of an episode, its turn scores split over them. */
+const sequencesOf = ({ episode, turnScores }: ScoredEpisode): readonly Rewarded[] => {
+  const rewards = placed(turnsOf(episode), turnScores);
+  let from = 0;
+  return episode.sequences.map(({ turns }, index) => {
+    const sequence = { id: episode.id, index, turns, rewards: rewards.slice(from, from + turns.length) };
+    from += turns.length;
+    return sequence;
+  });
+};
+
+const trainable = ({ turns }: Rewarded): boolean => turns.some(({ sampled }) => sampled.ids.length > 0);
+
+const lengthOf = ({ turns }: Rewarded): number =>
+  turns.reduce((sum, { prompt, sampled }) => sum + prompt.length + sampled.ids.length, 0);
+
+/** Writes one sequence from position `at`. A turn's reward lies on its last sampled token. */
+const write = (arrays: Arrays, { turns, rewards }: Rewarded, at: number): void => {
+  let position = at;
+  for (const [index, { prompt, sampled }] of turns.entries()) {
     arrays.ids.set(prompt, position);
     position += prompt.length;
+    if (sampled.ids.length === 0) continue;
     arrays.ids.set(sampled.ids, position);
     arrays.mu.set(sampled.mu, position);
     arrays.versions.set(sampled.versions, position);
     arrays.mask.fill(1, position, position + sampled.ids.length);
     position += sampled.ids.length;
-    if (sampled.ids.length > 0) lastTrained = position - 1;
-    pending += turnScores[index] ?? 0;
-    if (lastTrained >= 0) {
-      arrays.rewards[lastTrained] += pending;
-      pending = 0;
-    }
-  });
+    arrays.rewards[position - 1] = rewards[index] ?? 0;
+  }
 };
 
-const trainable = (episode: Episode): boolean => sampledTokens(episode) > 0;
-
-/** Sequences in order of group id, then member; episodes without a sampled token have nothing to train on and are left out. */
+/**
+ * Sequences in order of group id, then member, then index within the episode. Those without a sampled token have nothing to train on and
+ * are left out.
+ */
 export const collate = (groups: readonly ScoredGroup[], options: CollateOptions): TokenBatch => {
-  const episodes = groups
+  const sequences = groups
     .flatMap((group) => group.episodes)
-    .filter(({ episode }) => trainable(episode))
-    .sort((a, b) => a.episode.id.group - b.episode.id.group || a.episode.id.member - b.episode.id.member);
-  const offsets = new Int32Array(episodes.length + 1);
-  episodes.forEach(({ episode }, i) => {
-    offsets[i + 1] = offsets[i] + totalTokens(episode);
-  });
-  const tokens = offsets[episodes.length];
+    .flatMap(sequencesOf)
+    .filter(trainable)
+    .sort((a, b) => a.id.group - b.id.group || a.id.member - b.id.member || a.index - b.index);
+  const offsets = new Int32Array(sequences.length + 1);
+  let tokens = 0;
+  for (const [i, sequence] of sequences.entries()) {
+    tokens += lengthOf(sequence);
+    offsets[i + 1] = tokens;
+  }
   const arrays: Arrays = {
     ids: new Int32Array(tokens),
     mask: new Uint8Array(tokens),
@@ -67,14 +102,13 @@ export const collate = (groups: readonly ScoredGroup[], options: CollateOptions)
     versions: new Int32Array(tokens).fill(-1),
     rewards: new Float32Array(tokens),
   };
-  episodes.forEach((scored, i) => {
-    writeEpisode(arrays, scored, offsets[i]);
-  });
+  for (const [i, sequence] of sequences.entries()) write(arrays, sequence, offsets[i] ?? 0);
   return {
     ...arrays,
     ...options,
     offsets,
-    groups: Int32Array.from(episodes, ({ episode }) => episode.id.group),
-    members: Int32Array.from(episodes, ({ episode }) => episode.id.member),
+    groups: Int32Array.from(sequences, ({ id }) => id.group),
+    members: Int32Array.from(sequences, ({ id }) => id.member),
+    sequenceIndex: Int32Array.from(sequences, ({ index }) => index),
   };
 };

@@ -1,6 +1,6 @@
 /**
- * Off-policy corrections: which log-probability the ratio is taken against, and the importance weight of each token. The batch's mu
- * and, where a correction asks for it, the log-probability re-scored at the start of the update (pi_prox) enter.
+ * Off-policy corrections: which log-probability the ratio is taken against, and the importance weight of each token, from the
+ * batch's mu and, where a correction asks for it, the log-probability re-scored at the start of the update (pi_prox).
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { TokenBatch } from "../domain/Batch.ts";
@@ -33,7 +33,7 @@ export const correct = (
   let capped = 0;
   batch.mask.forEach((trained, t) => {
     if (trained === 0) return;
-    const difference = proximal[t] - batch.mu[t];
+    const difference = proximal[t]! - batch.mu[t]!;
     const weight = Math.exp(Math.max(-LOG_RATIO_BOUND, Math.min(LOG_RATIO_BOUND, difference)));
     const over = cap > 0 && weight > cap;
     if (over) capped++;

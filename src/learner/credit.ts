@@ -1,9 +1,9 @@
 /**
- * The credit stage's function: a window's tokens and the critic's values enter, advantages and returns per token leave.
+ * Credit assignment: advantages and returns per token from a window's tokens and the critic's values.
  * Invariant: both are 0 where the mask is 0.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
-import { type CreditedBatch, sequences, type TokenBatch } from "../domain/Batch.ts";
+import { allSequences, boundsOf, type CreditedBatch, sequences, type TokenBatch } from "../domain/Batch.ts";
 import { biLevelGae, filterLossScale, gae, groupRelative, leaveOneOut, returnsToGo, whiten } from "./advantages.ts";
 
 export interface CreditOptions {
@@ -22,7 +22,7 @@ const withGae = (batch: TokenBatch, values: Float32Array, algorithm: Algorithm):
   const raw = new Float64Array(batch.ids.length);
   const returns = new Float32Array(batch.ids.length);
   for (let i = 0; i < sequences(batch); i++) {
-    const [from, to] = [batch.offsets[i], batch.offsets[i + 1]];
+    const [from, to] = boundsOf(batch, i);
     const [rewards, mask] = [batch.rewards.subarray(from, to), batch.mask.subarray(from, to)];
     const predicted = values.subarray(from, to);
     const estimate = algorithm.bi_level_gae
@@ -30,8 +30,8 @@ const withGae = (batch: TokenBatch, values: Float32Array, algorithm: Algorithm):
       : gae(rewards, predicted, mask, gamma, lam);
     mask.forEach((trained, t) => {
       if (trained === 0) return;
-      raw[from + t] = estimate.advantages[t];
-      returns[from + t] = estimate.returns[t];
+      raw[from + t] = estimate.advantages[t]!;
+      returns[from + t] = estimate.returns[t]!;
     });
   }
   const advantages = Float32Array.from(algorithm.whiten ? whiten(raw, batch.mask) : raw);
@@ -39,15 +39,16 @@ const withGae = (batch: TokenBatch, values: Float32Array, algorithm: Algorithm):
 };
 
 const scoresOf = (batch: TokenBatch): Float64Array =>
-  Float64Array.from({ length: sequences(batch) }, (_, i) =>
-    batch.rewards.subarray(batch.offsets[i], batch.offsets[i + 1]).reduce((sum, reward) => sum + reward, 0),
+  Float64Array.from(allSequences(batch), (sequence) =>
+    batch.rewards.subarray(...boundsOf(batch, sequence)).reduce((sum, reward) => sum + reward, 0),
   );
 
 /** One advantage per sequence, on each of its trained tokens. */
 const spread = (batch: TokenBatch, perSequence: Float64Array): Float64Array => {
   const advantages = new Float64Array(batch.ids.length);
   perSequence.forEach((advantage, i) => {
-    for (let t = batch.offsets[i]; t < batch.offsets[i + 1]; t++) advantages[t] = advantage * batch.mask[t];
+    const [from, to] = boundsOf(batch, i);
+    for (let t = from; t < to; t++) advantages[t] = advantage * batch.mask[t]!;
   });
   return advantages;
 };
@@ -55,10 +56,10 @@ const spread = (batch: TokenBatch, perSequence: Float64Array): Float64Array => {
 const toCome = (batch: TokenBatch, gamma: number): Float64Array => {
   const returns = new Float64Array(batch.ids.length);
   for (let i = 0; i < sequences(batch); i++) {
-    const [from, to] = [batch.offsets[i], batch.offsets[i + 1]];
+    const [from, to] = boundsOf(batch, i);
     returns.set(returnsToGo(batch.rewards.subarray(from, to), batch.mask.subarray(from, to), gamma), from);
   }
-  return returns.map((value, t) => value * batch.mask[t]);
+  return returns.map((value, t) => value * batch.mask[t]!);
 };
 
 /** Advantages of the estimators that need no critic, [tokens]. */

@@ -4,9 +4,17 @@
  */
 import type { TokenBatch } from "../domain/Batch.ts";
 import { gatherTargets, microBatches, paddedIds, scatterTargets, targetsOf } from "./batches.ts";
-import type { Input, Micro } from "./lanes/Lane.ts";
+import type { Arrays, Input, Micro } from "./lanes/Lane.ts";
+import type { LaneWeights, Pass } from "./lanes/Lanes.ts";
 
 export const scalar = (value: number): Input => ({ data: Float32Array.of(value), dims: [] });
+
+/** The one element of a scalar output. */
+export const scalarOf = (data: Float32Array): number => {
+  const [value] = data;
+  if (value === undefined || data.length !== 1) throw new RangeError(`a scalar output has ${data.length} elements`);
+  return value;
+};
 
 export interface MicroInputs {
   /** One for each micro-batch. */
@@ -40,7 +48,27 @@ export const microInputs = (
   return {
     micros: cut.map(inputs),
     scatter: (results, into) => {
-      for (const [i, { targets }] of cut.entries()) scatterTargets(targets, results[i], into);
+      for (const [i, { targets }] of cut.entries()) {
+        const result = results[i];
+        if (result === undefined) throw new RangeError(`there is no result for micro-batch ${i}`);
+        scatterTargets(targets, result, into);
+      }
     },
   };
+};
+
+/** Runs `pass` over the micro-batches and writes its output `row` over the positions of `into` [tokens]. Resolves to its sums. */
+export const runInto = async <Sum extends string, Row extends string>(
+  pass: Pass<Sum, Row>,
+  weights: LaneWeights,
+  { micros, scatter }: MicroInputs,
+  row: Row,
+  into: Float32Array,
+): Promise<Arrays<Sum> | null> => {
+  const { rows, sums } = await pass.run(weights, micros);
+  scatter(
+    rows.map((each) => each[row]),
+    into,
+  );
+  return sums;
 };

@@ -1,15 +1,16 @@
 /**
- * What an update says of itself, under RAGEN's metric names: pure functions of the batch and of the log-probabilities and values
- * seen during it. Only trained tokens count.
+ * What an update says of itself: pure functions of the batch and of the log-probabilities and values seen during it. Only trained tokens
+ * count. Invariant: a statistic over no token is absent.
  */
-import type { CreditedBatch, TokenBatch } from "../domain/Batch.ts";
+import { allSequences, boundsOf, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
 import type { Version } from "../domain/Episode.ts";
-import type { UpdateMetrics } from "./Learner.ts";
+import { learner } from "../domain/metrics/learner.ts";
+import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
 import { type ClipOptions, LOG_RATIO_BOUND } from "./losses/policyLoss.ts";
 
 const bound = (logRatio: number): number => Math.max(-LOG_RATIO_BOUND, Math.min(LOG_RATIO_BOUND, logRatio));
 
-/** Mean, smallest and largest of what is put in. */
+/** Mean, smallest and largest of what is put in; undefined while nothing was. */
 const summary = () => {
   let [count, sum, squares] = [0, 0, 0];
   let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -22,11 +23,11 @@ const summary = () => {
       if (value > max) max = value;
     },
     count: () => count,
-    mean: () => (count === 0 ? 0 : sum / count),
-    min: () => (count === 0 ? 0 : min),
-    max: () => (count === 0 ? 0 : max),
+    mean: () => (count === 0 ? undefined : sum / count),
+    min: () => (count === 0 ? undefined : min),
+    max: () => (count === 0 ? undefined : max),
     /** (sum)^2 / (count sum of squares). */
-    effective: () => (squares === 0 ? 1 : (sum * sum) / (count * squares)),
+    effective: () => (squares === 0 ? undefined : (sum * sum) / (count * squares)),
   };
 };
 
@@ -35,8 +36,10 @@ const eachTrained = (
   sequences: readonly number[],
   visit: (t: number) => void,
 ): void => {
-  for (const i of sequences)
-    for (let t = batch.offsets[i]; t < batch.offsets[i + 1]; t++) if (batch.mask[t] !== 0) visit(t);
+  for (const sequence of sequences) {
+    const [from, to] = boundsOf(batch, sequence);
+    for (let t = from; t < to; t++) if (batch.mask[t] !== 0) visit(t);
+  }
 };
 
 /** Clipping, divergence and ratios of the surrogate, gathered over the mini-batches of an update. */
@@ -55,9 +58,9 @@ export class SurrogateMetrics {
   add(batch: CreditedBatch, sequences: readonly number[], logp: Float32Array, old: Float32Array): void {
     const { low, high, dual } = this.#clip;
     eachTrained(batch, sequences, (t) => {
-      const difference = bound(logp[t] - old[t]);
+      const difference = bound(logp[t]! - old[t]!);
       const ratio = Math.exp(difference);
-      const advantage = batch.advantages[t];
+      const advantage = batch.advantages[t]!;
       const plain = -advantage * ratio;
       const clipped = -advantage * Math.max(1 - low, Math.min(1 + high, ratio));
       this.#clipped.put(clipped > plain ? 1 : 0);
@@ -67,15 +70,15 @@ export class SurrogateMetrics {
     });
   }
 
-  result(): UpdateMetrics {
-    return {
-      "actor/pg_clipfrac": this.#clipped.mean(),
-      "actor/pg_clipfrac_lower": this.#lower.mean(),
-      "actor/ppo_kl": this.#kl.mean(),
-      "actor/ratio/mean": this.#ratio.mean(),
-      "actor/ratio/min": this.#ratio.min(),
-      "actor/ratio/max": this.#ratio.max(),
-    };
+  result(): Metrics {
+    return measured(
+      [learner.clipFraction, this.#clipped.mean()],
+      [learner.clipFractionLower, this.#lower.mean()],
+      [learner.ppoKl, this.#kl.mean()],
+      [learner.ratioMean, this.#ratio.mean()],
+      [learner.ratioMin, this.#ratio.min()],
+      [learner.ratioMax, this.#ratio.max()],
+    );
   }
 }
 
@@ -89,33 +92,33 @@ export const mismatchMetrics = (
   sequences: readonly number[],
   logp: Float32Array,
   version: Version,
-): UpdateMetrics => {
+): Metrics => {
   const [absolute, kl, weight] = [summary(), summary(), summary()];
-  const parts = { fresh: { absolute: summary(), kl: summary() }, stale: { absolute: summary(), kl: summary() } };
+  const fresh = { absolute: summary(), kl: summary() };
+  const stale = { absolute: summary(), kl: summary() };
   eachTrained(batch, sequences, (t) => {
-    const difference = bound(logp[t] - batch.mu[t]);
+    const difference = bound(logp[t]! - batch.mu[t]!);
     const k3 = Math.exp(difference) - 1 - difference;
-    const part = batch.versions[t] >= version ? parts.fresh : parts.stale;
+    const part = batch.versions[t]! >= version ? fresh : stale;
     absolute.put(Math.abs(difference));
     kl.put(k3);
     weight.put(Math.exp(difference));
     part.absolute.put(Math.abs(difference));
     part.kl.put(k3);
   });
-  const metrics: Record<string, number> = {
-    "mismatch/abs/mean": absolute.mean(),
-    "mismatch/abs/max": absolute.max(),
-    "mismatch/kl": kl.mean(),
-    "mismatch/ess": weight.effective(),
-    "mismatch/stale_fraction": parts.stale.kl.count() / Math.max(1, kl.count()),
-  };
-  for (const [name, part] of Object.entries(parts)) {
-    if (part.kl.count() === 0) continue;
-    metrics[`mismatch/${name}/abs/mean`] = part.absolute.mean();
-    metrics[`mismatch/${name}/abs/max`] = part.absolute.max();
-    metrics[`mismatch/${name}/kl`] = part.kl.mean();
-  }
-  return metrics;
+  return measured(
+    [learner.mismatchMean, absolute.mean()],
+    [learner.mismatchMax, absolute.max()],
+    [learner.mismatchKl, kl.mean()],
+    [learner.mismatchEss, weight.effective()],
+    [learner.staleFraction, kl.count() === 0 ? undefined : stale.kl.count() / kl.count()],
+    [learner.freshMean, fresh.absolute.mean()],
+    [learner.freshMax, fresh.absolute.max()],
+    [learner.freshKl, fresh.kl.mean()],
+    [learner.staleMean, stale.absolute.mean()],
+    [learner.staleMax, stale.absolute.max()],
+    [learner.staleKl, stale.kl.mean()],
+  );
 };
 
 /** Clipping of the value loss and the mean prediction, gathered over the mini-batches of an update. */
@@ -131,15 +134,15 @@ export class ValueMetrics {
   /** A mini-batch with the critic's values before its step. */
   add(batch: CreditedBatch, sequences: readonly number[], predicted: Float32Array): void {
     eachTrained(batch, sequences, (t) => {
-      const [value, old, target] = [predicted[t], batch.values[t], batch.returns[t]];
+      const [value, old, target] = [predicted[t]!, batch.values[t]!, batch.returns[t]!];
       const clipped = Math.max(old - this.#range, Math.min(old + this.#range, value));
       this.#clipped.put((clipped - target) ** 2 > (value - target) ** 2 ? 1 : 0);
       this.#predicted.put(value);
     });
   }
 
-  result(): UpdateMetrics {
-    return { "critic/vf_clipfrac": this.#clipped.mean(), "critic/vpred_mean": this.#predicted.mean() };
+  result(): Metrics {
+    return measured([learner.vfClipFraction, this.#clipped.mean()], [learner.predictedMean, this.#predicted.mean()]);
   }
 }
 
@@ -148,33 +151,48 @@ const variance = (values: readonly number[]): number => {
   return values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / Math.max(1, values.length - 1);
 };
 
-/** `critic/{score,advantages,returns,values}/{mean,max,min}` and, with values, the share of the returns' variance they explain. */
-export const batchMetrics = (batch: CreditedBatch, withValues: boolean): UpdateMetrics => {
-  const all = Array.from({ length: batch.offsets.length - 1 }, (_, i) => i);
-  const metrics: Record<string, number> = {};
-  const record = (name: string, of: ReturnType<typeof summary>): void => {
-    metrics[`critic/${name}/mean`] = of.mean();
-    metrics[`critic/${name}/max`] = of.max();
-    metrics[`critic/${name}/min`] = of.min();
-  };
+/** 1 - variance of the errors over that of the returns; undefined for fewer than two tokens. */
+const explainedVariance = (returns: readonly number[], errors: readonly number[]): number | undefined =>
+  returns.length < 2 ? undefined : 1 - variance(errors) / (variance(returns) + 1e-5);
+
+/** Scores, advantages and returns of a batch and, with values, those and the share of the returns' variance they explain. */
+export const batchMetrics = (batch: CreditedBatch, withValues: boolean): Metrics => {
+  const all = allSequences(batch);
   const score = summary();
-  for (const i of all)
-    score.put(batch.rewards.subarray(batch.offsets[i], batch.offsets[i + 1]).reduce((sum, reward) => sum + reward, 0));
-  record("score", score);
-  record("rewards", score);
+  for (const sequence of all)
+    score.put(batch.rewards.subarray(...boundsOf(batch, sequence)).reduce((sum, reward) => sum + reward, 0));
   const [advantages, returns, values] = [summary(), summary(), summary()];
   const [targets, errors]: [number[], number[]] = [[], []];
   eachTrained(batch, all, (t) => {
-    advantages.put(batch.advantages[t]);
-    returns.put(batch.returns[t]);
-    values.put(batch.values[t]);
-    targets.push(batch.returns[t]);
-    errors.push(batch.returns[t] - batch.values[t]);
+    const [target, value] = [batch.returns[t]!, batch.values[t]!];
+    advantages.put(batch.advantages[t]!);
+    returns.put(target);
+    values.put(value);
+    targets.push(target);
+    errors.push(target - value);
   });
-  record("advantages", advantages);
-  record("returns", returns);
-  if (!withValues) return metrics;
-  record("values", values);
-  metrics["critic/vf_explained_var"] = 1 - variance(errors) / (variance(targets) + 1e-5);
-  return metrics;
+  return together(
+    measured(
+      [learner.scoreMean, score.mean()],
+      [learner.scoreMax, score.max()],
+      [learner.scoreMin, score.min()],
+      [learner.rewardsMean, score.mean()],
+      [learner.rewardsMax, score.max()],
+      [learner.rewardsMin, score.min()],
+      [learner.advantagesMean, advantages.mean()],
+      [learner.advantagesMax, advantages.max()],
+      [learner.advantagesMin, advantages.min()],
+      [learner.returnsMean, returns.mean()],
+      [learner.returnsMax, returns.max()],
+      [learner.returnsMin, returns.min()],
+    ),
+    withValues
+      ? measured(
+          [learner.valuesMean, values.mean()],
+          [learner.valuesMax, values.max()],
+          [learner.valuesMin, values.min()],
+          [learner.explainedVariance, explainedVariance(targets, errors)],
+        )
+      : measured(),
+  );
 };

@@ -1,7 +1,7 @@
 /**
- * The learner's ONNX models: one forward and backward pass of actor, critic and behaviour cloning. Weights and a padded
- * micro-batch enter; the gradient of its share of the loss leaves as one flat vector in parameter order, beside scalars and
- * per-token values. Invariant: summing the gradients of a mini-batch's micro-batches gives the mini-batch's gradient.
+ * The learner's ONNX models: one forward and backward pass of actor, critic and behaviour cloning. Inputs are weights and
+ * a padded micro-batch; outputs are the gradient of its share of the loss as one flat vector in parameter order, scalars and per-token
+ * values. Invariant: summing the gradients of a mini-batch's micro-batches gives the mini-batch's gradient.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import {
@@ -24,7 +24,7 @@ const ofTargets = (graph: Graph, name: string): Tensor => graph.input(name, "flo
 
 const flatGradient = (loss: Tensor, weights: Weights, specs: readonly ParameterSpec[]): Tensor => {
   const ordered = specs.map(({ name }) => weight(weights, name));
-  const flat = gradients(loss, ordered).map((gradient, i) => reshape(gradient, [elementCount(specs[i].shape)]));
+  const flat = gradients(loss, ordered).map((gradient, i) => reshape(gradient, [elementCount(specs[i]!.shape)]));
   return concat(flat, 0);
 };
 

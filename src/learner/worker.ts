@@ -1,6 +1,6 @@
 /**
  * Entry of the learner's thread: holds the trainer and its mailboxes and answers calls one at a time in the order they came.
- * Invariant: what goes out to generators is a snapshot taken between commands, never weights in the middle of an update.
+ * Invariant: generators are sent snapshots taken between commands, never weights in the middle of an update.
  */
 import { Effect } from "effect";
 import type { Version } from "../domain/Episode.ts";

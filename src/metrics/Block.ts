@@ -1,8 +1,13 @@
 /**
- * The live status block as lines. In: a view and what the terminal can show; out: lines of styled text, none wider than the terminal.
- * Pure. The bars divide each stage's slot-time of the last seconds into busy, blocked (done, no room downstream) and starved.
+ * The live status block of a view as lines of styled text, none wider than the terminal. Pure. The bars divide each stage's slot-time of the last seconds into busy, blocked (done, no room downstream) and starved.
  */
 
+import { episodes } from "../domain/metrics/episodes.ts";
+import { filter } from "../domain/metrics/filter.ts";
+import { learner } from "../domain/metrics/learner.ts";
+import type { Metric } from "../domain/metrics/Metric.ts";
+import { valueIn } from "../domain/metrics/Metrics.ts";
+import { staleness } from "../domain/metrics/run.ts";
 import type { StageSample } from "../stage/Gauge.ts";
 import * as Gauge from "../stage/Gauge.ts";
 import { cells, count, decimal, duration, percent, sparkline } from "./format.ts";
@@ -56,7 +61,7 @@ export const lines = (view: View, face: Face): readonly Line[] => {
     [],
     figures(view, face, columns),
     flow(view, columns),
-    ...(stages.length === 0 ? [] : [[], ...table(view, face, columns)]),
+    ...(stages.length === 0 ? [] : [[], ...table(view, stages, face, columns)]),
     ...view.notices.flatMap((notice, i) => [
       ...(i === 0 ? [[]] : []),
       ...notice.split("\n").map((text): Line => [seg(text, "warn")]),
@@ -109,8 +114,8 @@ const labelled = (
   });
 };
 
-const metric = (view: View, key: string, show: (value: number) => string): string | null => {
-  const value = view.metrics[key];
+const shown = (view: View, metric: Metric, show: (value: number) => string): string | null => {
+  const value = valueIn(view.metrics, metric);
   return value === undefined ? null : show(value);
 };
 
@@ -118,11 +123,15 @@ const figures = (view: View, { unicode }: Face, columns: number): Line => {
   const trend = unicode ? sparkline(view.history.success, 20) : "";
   return labelled(
     [
-      ["success", metric(view, "train/success", decimal) ?? "-", trend === "" ? "" : ` ${trend}`],
-      ["return", metric(view, "train/charts/avg_episode_return", decimal) ?? "-"],
-      ["validation", metric(view, "val-env/success", decimal)],
-      ["kept", metric(view, "rollout/filter_kept_ratio", percent)],
-      ["grad", metric(view, "actor/grad_norm", decimal)],
+      [
+        "success",
+        shown(view, episodes.success.of({ split: "train" }), decimal) ?? "-",
+        trend === "" ? "" : ` ${trend}`,
+      ],
+      ["return", shown(view, episodes.return.of({ split: "train" }), decimal) ?? "-"],
+      ["validation", shown(view, episodes.success.of({ split: "val-env" }), decimal)],
+      ["kept", shown(view, filter.keptRatio, percent)],
+      ["grad", shown(view, learner.gradNorm, decimal)],
     ],
     columns,
   );
@@ -130,7 +139,7 @@ const figures = (view: View, { unicode }: Face, columns: number): Line => {
 
 const flow = (view: View, columns: number): Line => {
   const { generated, trained } = tokensPerSecond(view);
-  const stale = view.metrics["staleness/mean"];
+  const stale = valueIn(view.metrics, staleness.mean);
   const groups = view.samples.at(-1)?.groupsInFlight;
   return labelled(
     [
@@ -139,7 +148,7 @@ const flow = (view: View, columns: number): Line => {
       [
         "staleness",
         stale === undefined ? null : stale.toFixed(1),
-        ` (max ${decimalOrInt(view.metrics["staleness/max"] ?? stale ?? 0)})`,
+        ` (max ${decimalOrInt(valueIn(view.metrics, staleness.max) ?? stale ?? 0)})`,
       ],
       ["groups in flight", groups === undefined ? null : count(groups)],
     ],
@@ -157,9 +166,8 @@ interface Column {
   readonly cell: (stage: StageSample, before: StageSample | null) => string;
 }
 
-const table = (view: View, { unicode }: Face, columns: number): readonly Line[] => {
-  const now = view.samples.at(-1)!.stages;
-  const earlier = view.samples.length > 1 ? view.samples[0]!.stages : [];
+const table = (view: View, now: readonly StageSample[], { unicode }: Face, columns: number): readonly Line[] => {
+  const earlier = view.samples.length > 1 ? (view.samples[0]?.stages ?? []) : [];
   const name = Math.max(5, ...now.map((stage) => stage.name.length));
   const details: readonly Column[] = [
     { title: "busy", width: 5, cell: (stage, before) => percent(Gauge.shares(before, stage).busy) },
@@ -190,12 +198,12 @@ const table = (view: View, { unicode }: Face, columns: number): readonly Line[] 
   const row = (stage: StageSample, i: number): Line => {
     const before = earlier[i] ?? null;
     const share = Gauge.shares(before, stage);
-    const [full, stuck] = cells([share.busy, share.blocked, share.starved], bar);
+    const [full = 0, stuck = 0] = cells([share.busy, share.blocked, share.starved], bar);
     return [
       seg(`${stage.name.padEnd(name)}  `),
-      seg(busy.repeat(full!), "good"),
-      seg(blocked.repeat(stuck!), "warn"),
-      seg(starved.repeat(Math.max(0, bar - full! - stuck!)), "dim"),
+      seg(busy.repeat(full), "good"),
+      seg(blocked.repeat(stuck), "warn"),
+      seg(starved.repeat(Math.max(0, bar - full - stuck)), "dim"),
       ...shown.map(({ width, cell }) => seg(cell(stage, before).padStart(width))),
     ];
   };

@@ -1,14 +1,17 @@
 /**
- * The sink of record: `metrics.jsonl`, one flat object a step, the source of truth for every other view. In: step records; out: lines
- * `{"step","time",…metrics}`. Invariants: each line is handed to the system before the step counts as recorded; after a resume
+ * The sink of record: `metrics.jsonl`, one flat object `{"step","time",…metrics}` a step, the source of truth for every other view. It is
+ * the one sink that may hold the run, and ends it where it cannot write. Invariants: each line is handed to the system before the step counts as recorded; after a resume
  * the steps that will be done again are cut off, so no step appears twice. A number that is not finite is written as null.
  */
-import { type FileHandle, open, readFile, truncate } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { Effect } from "effect";
 import type { StepRecord } from "../domain/Event.ts";
+import { toRecord } from "../domain/metrics/Metrics.ts";
+import { keepThrough } from "../files/JsonLines.ts";
 import { type Sink, SinkError } from "./Sink.ts";
 
-export const line = ({ step, time, metrics }: StepRecord): string => `${JSON.stringify({ step, time, ...metrics })}\n`;
+export const line = ({ step, time, metrics }: StepRecord): string =>
+  `${JSON.stringify({ step, time, ...toRecord(metrics) })}\n`;
 
 const name = "metrics.jsonl";
 
@@ -41,21 +44,3 @@ export const make = (path: string): Sink => {
 };
 
 const reason = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
-
-/** Cuts the file after the last whole line whose step is at most `step`; steps ascend. A file that is not there stays so. */
-export const keepThrough = async (path: string, step: number): Promise<void> => {
-  let text: Buffer;
-  try {
-    text = await readFile(path);
-  } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return;
-    throw cause;
-  }
-  let end = 0;
-  for (let next = text.indexOf("\n"); next >= 0; next = text.indexOf("\n", end)) {
-    const { step: at } = JSON.parse(text.toString("utf8", end, next)) as { readonly step: number };
-    if (at > step) break;
-    end = next + 1;
-  }
-  if (end < text.length) await truncate(path, end);
-};

@@ -1,6 +1,6 @@
 /**
- * The console sink for a terminal: one status block, redrawn in place. In: updates at any pace; out: at most one frame per refresh,
- * drawn by cursor moves inside one synchronised write so that nothing flickers. Invariants: lines never wrap, the last state stays
+ * The console sink for a terminal: one status block, redrawn in place at most once per refresh, by cursor moves inside one synchronised
+ * write so that nothing flickers. Invariants: lines never wrap, the last state stays
  * on the screen, the cursor is restored.
  */
 import { Effect } from "effect";

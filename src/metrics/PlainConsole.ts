@@ -1,9 +1,12 @@
-/**
- * The console sink for pipes and logs: one line per step and per notice, no control characters. In: records and events; out: lines that
- * a person reads and `grep` cuts.
- */
+/** The console sink for pipes and logs: one line per step and per notice, without control characters. */
 import { Effect } from "effect";
 import type { StepRecord } from "../domain/Event.ts";
+import { episodes } from "../domain/metrics/episodes.ts";
+import { filter } from "../domain/metrics/filter.ts";
+import { learner } from "../domain/metrics/learner.ts";
+import type { Metric } from "../domain/metrics/Metric.ts";
+import { valueIn } from "../domain/metrics/Metrics.ts";
+import { staleness, timing, tokens } from "../domain/metrics/run.ts";
 import { count, decimal, duration, percent } from "./format.ts";
 import type { RunInfo, Sink } from "./Sink.ts";
 import type { Terminal } from "./Terminal.ts";
@@ -11,22 +14,22 @@ import { noticeOf, outcomeOf } from "./View.ts";
 
 /** `step  37/200  success 0.742  return 0.830  kept 63%  stale 1.2/3  14.2k tok/s  3.2s`; figures that a step lacks are left out. */
 export const stepLine = ({ steps }: RunInfo, { step, metrics }: StepRecord): string => {
-  const figure = (label: string, key: string, show: (value: number) => string): string[] => {
-    const value = metrics[key];
+  const figure = (label: string, metric: Metric, show: (value: number) => string): string[] => {
+    const value = valueIn(metrics, metric);
     return value === undefined ? [] : [`${label}${show(value)}`];
   };
-  const stale = metrics["staleness/mean"];
+  const stale = valueIn(metrics, staleness.mean);
   return [
     `step ${String(step).padStart(String(steps).length)}/${steps}`,
-    ...figure("success ", "train/success", decimal),
-    ...figure("return ", "train/charts/avg_episode_return", decimal),
-    ...figure("val ", "val-env/success", decimal),
-    ...figure("kept ", "rollout/filter_kept_ratio", percent),
-    ...(stale === undefined ? [] : [`stale ${stale.toFixed(1)}/${metrics["staleness/max"] ?? stale}`]),
-    ...figure("", "tokens/generated_per_second", (value) => `${count(value)} tok/s`),
-    ...figure("loss ", "actor/pg_loss", decimal),
-    ...figure("grad ", "actor/grad_norm", decimal),
-    ...figure("", "timing_s/step", (value) => duration(value * 1000)),
+    ...figure("success ", episodes.success.of({ split: "train" }), decimal),
+    ...figure("return ", episodes.return.of({ split: "train" }), decimal),
+    ...figure("val ", episodes.success.of({ split: "val-env" }), decimal),
+    ...figure("kept ", filter.keptRatio, percent),
+    ...(stale === undefined ? [] : [`stale ${stale.toFixed(1)}/${valueIn(metrics, staleness.max) ?? stale}`]),
+    ...figure("", tokens.generated, (value) => `${count(value)} tok/s`),
+    ...figure("loss ", learner.pgLoss, decimal),
+    ...figure("grad ", learner.gradNorm, decimal),
+    ...figure("", timing.step, (value) => duration(value * 1000)),
   ].join("  ");
 };
 

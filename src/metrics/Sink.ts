@@ -1,8 +1,8 @@
 /**
- * Where a run's metrics go. In: the run's description, then step records (all of them, in order), samples and events (some may be
- * missing), then the outcome. Invariant: `open` comes first and `close` last, once each, whatever happens between.
+ * Where a run's metrics go. A sink is told what run it is for, then step records, samples and events in the order they came (some may be
+ * missing where it is slower than the run), then the outcome. Invariant: `open` comes first and `close` last, once each.
  */
-import { type Effect, Schema } from "effect";
+import { type Effect, type Schedule, Schema } from "effect";
 import type { Event, StepRecord } from "../domain/Event.ts";
 import type { Sample } from "../stage/Bus.ts";
 
@@ -31,10 +31,25 @@ export class SinkError extends Schema.TaggedError<SinkError>()("SinkError", {
   message: Schema.String,
 }) {}
 
+/** How a sink is fed. */
+export interface Feeding {
+  /** Messages that may wait for the sink. */
+  readonly capacity: number;
+  /** When a call that failed is made again. */
+  readonly retry: Schedule.Schedule<unknown, SinkError>;
+  /** Milliseconds that writing what waits, and closing, may take once the run has ended. */
+  readonly closeMs: number;
+}
+
 export interface Sink {
   readonly name: string;
-  /** Whether the run fails with the sink; otherwise the sink is switched off with one warning. */
+  /**
+   * An essential sink is given every record: it holds the run while its queue is full, and the run fails with it. Any other one loses the
+   * oldest messages when it falls behind, and is switched off with one warning when it fails.
+   */
   readonly essential: boolean;
+  /** Where it differs from the usual. */
+  readonly feeding?: Partial<Feeding>;
   readonly open: (run: RunInfo) => Effect.Effect<void, SinkError>;
   readonly step: (record: StepRecord) => Effect.Effect<void, SinkError>;
   readonly gauges: (sample: Sample) => Effect.Effect<void, SinkError>;

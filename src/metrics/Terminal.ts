@@ -1,7 +1,4 @@
-/**
- * The terminal as the console sinks see it. In: text; out: what can be shown (width, colour, characters). Invariant: a hidden cursor
- * is shown again however the process exits.
- */
+/** The terminal as the console sinks see it. Invariant: a hidden cursor is shown again however the process exits. */
 import process from "node:process";
 
 export interface Terminal {

@@ -1,8 +1,11 @@
 /**
- * What a console shows of a run, as a value. In: records, samples and events, one at a time; out: the newest figures, short histories
- * and notices. Pure: the same updates give the same view.
+ * What a console shows of a run, as a value: the newest figures, short histories and notices, updated by one record, sample or event at a
+ * time. Pure: the same updates give the same view.
  */
 import type { Event, StepRecord } from "../domain/Event.ts";
+import { episodes } from "../domain/metrics/episodes.ts";
+import { type Metrics, together, valueIn } from "../domain/metrics/Metrics.ts";
+import { tokens } from "../domain/metrics/run.ts";
 import type { Sample } from "../stage/Bus.ts";
 import { duration, percent } from "./format.ts";
 import type { Outcome, RunInfo } from "./Sink.ts";
@@ -16,7 +19,7 @@ export type Update =
 export interface View {
   readonly run: RunInfo;
   readonly step: number;
-  readonly metrics: StepRecord["metrics"];
+  readonly metrics: Metrics;
   /** Of the last steps, oldest first. */
   readonly history: { readonly times: readonly number[]; readonly success: readonly number[] };
   /** Of the last seconds, oldest first. */
@@ -32,7 +35,7 @@ const kept = { samples: 21, steps: 40, notices: 3 } as const;
 export const start = (run: RunInfo): View => ({
   run,
   step: run.from,
-  metrics: {},
+  metrics: together(),
   history: { times: [], success: [] },
   samples: [],
   notices: [],
@@ -45,12 +48,12 @@ export const update = (view: View, next: Update): View => {
   switch (next._tag) {
     case "Step": {
       const { step, time, metrics } = next.record;
-      const success = metrics["train/success"];
+      const success = valueIn(metrics, episodes.success.of({ split: "train" }));
       return {
         ...view,
         step,
         // A record without the episodes' figures (an empty window, a validation) leaves the last ones on show.
-        metrics: { ...view.metrics, ...metrics },
+        metrics: together(view.metrics, metrics),
         history: {
           times: step > view.step ? push(view.history.times, time, kept.steps) : view.history.times,
           success: success === undefined ? view.history.success : push(view.history.success, success, kept.steps),
@@ -76,7 +79,9 @@ export const noticeOf = (event: Event): string | null => {
     case "ValidationRepeated":
       return `group ${event.group}: ${event.tag} has hardly an instance that is not validation's; training plays those too`;
     case "Validated":
-      return `step ${event.step}: validation success ${percent(event.success)}`;
+      return `step ${event.step}: validation success ${event.success === undefined ? "unknown, no episode could be used" : percent(event.success)}`;
+    case "ValidationPostponed":
+      return `step ${event.step}: nothing was trained; validation follows the next update`;
     case "CheckpointWritten":
       return `step ${event.step}: checkpoint ${event.folder}`;
     case "EmptySelection":
@@ -110,8 +115,11 @@ export const outcomeOf = (outcome: Outcome): string => {
 export const elapsedMs = ({ samples }: View): number => samples.at(-1)?.elapsedMs ?? 0;
 
 /** Milliseconds left at the pace of the last steps; NaN while there is none. */
-export const leftMs = ({ run, step, history: { times } }: View): number =>
-  times.length < 2 ? Number.NaN : ((times.at(-1)! - times[0]!) / (times.length - 1)) * Math.max(0, run.steps - step);
+export const leftMs = ({ run, step, history: { times } }: View): number => {
+  const [first, last] = [times[0], times.at(-1)];
+  if (first === undefined || last === undefined || times.length < 2) return Number.NaN;
+  return ((last - first) / (times.length - 1)) * Math.max(0, run.steps - step);
+};
 
 /**
  * Tokens per second: generated over the samples on show (from the last record before there are two), trained by the last record,
@@ -127,8 +135,8 @@ export const tokensPerSecond = ({
   return {
     generated:
       first === undefined || last === undefined || seconds <= 0
-        ? (metrics["tokens/generated_per_second"] ?? 0)
+        ? (valueIn(metrics, tokens.generated) ?? 0)
         : (last.tokens.generated - first.tokens.generated) / seconds,
-    trained: metrics["tokens/trained_per_second"] ?? 0,
+    trained: valueIn(metrics, tokens.trained) ?? 0,
   };
 };

@@ -1,22 +1,30 @@
 /**
- * The bridge from the bus to rxjs. In: a pull of the bus; out: an observable that completes when the pull is done. rxjs has no
- * backpressure, so only paths that may drop, and whose readers keep up, are bridged.
+ * The run as rxjs streams. rxjs has no backpressure: subscribers are called back while the run goes on, and nothing waits for them.
+ * Invariant: a subscriber that throws is told of in a warning, and neither the run nor another subscriber notices.
  */
-import { Cause, Effect, Exit, Fiber } from "effect";
-import { Observable } from "rxjs";
-import type { Pull } from "../stage/Bus.ts";
+import { config, Observable, type Subject, takeUntil } from "rxjs";
+import type { Event, StepRecord } from "../domain/Event.ts";
+import type { Bus, Sample } from "../stage/Bus.ts";
+import type { Subscribe } from "../stage/Listeners.ts";
 
-export const fromPull = <A>(pull: Pull<A>): Observable<A> =>
-  new Observable<A>((subscriber) => {
-    const forward = pull.pipe(
-      Effect.tap((message) => Effect.sync(() => subscriber.next(message))),
-      Effect.forever({ disableYield: true }),
-      Effect.catchIf(Cause.isDone, () => Effect.void),
-    );
-    const fiber = Effect.runFork(forward);
-    fiber.addObserver((exit) => {
-      if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) subscriber.complete();
-      else subscriber.error(Cause.squash(exit.cause));
-    });
-    return () => void Effect.runFork(Fiber.interrupt(fiber));
-  });
+// rxjs would throw such an error from a timer, which ends the process.
+config.onUnhandledError = (error: unknown) =>
+  process.emitWarning(
+    `a subscriber of the run failed: ${error instanceof Error ? (error.stack ?? error.message) : error}`,
+  );
+
+/** Completes when `ended` emits. */
+export const fromListeners = <A>(subscribe: Subscribe<A>, ended: Subject<void>): Observable<A> =>
+  new Observable<A>((subscriber) => subscribe((value) => subscriber.next(value))).pipe(takeUntil(ended));
+
+export interface Streams {
+  readonly steps$: Observable<StepRecord>;
+  readonly events$: Observable<Event>;
+  readonly samples$: Observable<Sample>;
+}
+
+export const streamsOf = (bus: typeof Bus.Service, ended: Subject<void>): Streams => ({
+  steps$: fromListeners(bus.onStep, ended),
+  events$: fromListeners(bus.onEvent, ended),
+  samples$: fromListeners(bus.onSample, ended),
+});

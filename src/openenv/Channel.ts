@@ -1,6 +1,7 @@
 /**
- * One session with a server, whatever carries it. Enters: a reset or an action; leaves: the payload that answers it, or a `RemoteError`.
- * Invariants: one request at a time; after a failure other than `invalid` the channel is of no further use; `close` never rejects.
+ * One session with an OpenEnv server, over either transport: each request is answered by one payload or rejected with a `RemoteError`. A
+ * channel takes one request at a time; after a failure other than `invalid` it takes no more; `close` never rejects. Also here: what both
+ * transports need to read messages.
  */
 import { Result, Schema } from "effect";
 import type { JsonObject } from "./Protocol.ts";
@@ -18,7 +19,7 @@ export interface Channel {
 
 const shownLength = 80;
 
-/** The beginning of what was sent, for a message. */
+/** The beginning of a text, quoted, for an error message. */
 export const excerpt = (text: string): string =>
   JSON.stringify(text.length > shownLength ? `${text.slice(0, shownLength)}...` : text);
 
@@ -30,7 +31,7 @@ export const parseJson = (text: string, from: string): unknown => {
   }
 };
 
-/** What `decode` makes of a message, or the rejection that says where it is wrong. */
+/** The decoded message. Throws a `RemoteError` that says where the message does not fit. */
 export const decoded = <A>(result: Result.Result<A, Schema.SchemaError>, text: string, from: string): A => {
   if (Result.isSuccess(result)) return result.success;
   const problem = result.failure.message.replaceAll(/\s+/g, " ");
@@ -40,7 +41,7 @@ export const decoded = <A>(result: Result.Result<A, Schema.SchemaError>, text: s
   });
 };
 
-/** The rejection of a server's error; `invalid` where the server does not take the action itself. */
+/** An error that a server reports, as ours; `invalid` where the server rejects the action and its session goes on. */
 export const serverError = (from: string, code: string, said: string): RemoteError => {
   const message = `${from} answered ${code}: ${said}`;
   if (code === "CAPACITY_REACHED") return new RemoteError({ reason: "capacity", message });
@@ -50,7 +51,7 @@ export const serverError = (from: string, code: string, said: string): RemoteErr
 
 export const decodePayload = Schema.decodeUnknownResult(Payload);
 
-/** Counts what a session received; rejects what is beyond its limits. */
+/** Counts what a session has received. The function it gives throws a `RemoteError` once a limit is passed. */
 export const makeMeter = (
   { max_session_bytes, max_session_messages }: { max_session_bytes: number; max_session_messages: number },
   from: string,

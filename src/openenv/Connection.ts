@@ -1,9 +1,10 @@
 /**
- * How a server is reached, as keys of an `env_config`; every environment over this wire has them. Enters: the default address of its
- * server; leaves: fields for its schema.
+ * How an OpenEnv server is reached, as keys of an `env_config`. Every environment that is played by such a server has these keys; only the
+ * default address differs.
  */
 import { Schema } from "effect";
 import { count, field, positive } from "../config/field.ts";
+import { type Backoff, waitMs } from "../env/http.ts";
 
 const Url = Schema.String.check(
   Schema.makeFilter((text) => /^(https?|wss?):\/\/[^/?#]+[^?#]*$/i.test(text) && URL.canParse(text), {
@@ -11,7 +12,7 @@ const Url = Schema.String.check(
   }),
 );
 
-/** A timer's longest wait. */
+/** Limits of a timer. */
 const milliseconds = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 3_600_000 }));
 
 export const connection = (url: string) =>
@@ -43,21 +44,19 @@ export const connection = (url: string) =>
 const Connection = Schema.Struct(connection(""));
 export type Connection = typeof Connection.Type;
 
-/** No wait between two tries is longer. */
-const longestWaitMs = 30_000;
+/** The waits between two attempts to open a session; none is longer than half a minute. */
+export const backoffOf = ({ retry_wait_ms }: Pick<Connection, "retry_wait_ms">): Backoff => ({
+  firstMs: retry_wait_ms,
+  longestMs: 30_000,
+});
 
-/** Wait before retry `attempt` (from 0) when `jitter` in [0, 1) is drawn; without jitter the whole of it. */
-export const waitMs = (base: number, attempt: number, jitter: number | null): number => {
-  const whole = Math.min(longestWaitMs, base * 2 ** attempt);
-  return jitter === null ? whole : whole / 2 + (whole / 2) * jitter;
-};
-
-/** The longest a reset or step may take by the connection's own limits: every try to open a session, then the step. */
+/** The longest a reset or step may take by the connection's own limits: every attempt to open a session, then the step. */
 export const longestMs = (to: Connection): number => {
+  const backoff = backoffOf(to);
   let total = 1_000 + to.request_timeout_ms;
   for (let attempt = 0; attempt <= to.retries; attempt++) {
     total += to.connect_timeout_ms + to.request_timeout_ms;
-    if (attempt < to.retries) total += waitMs(to.retry_wait_ms, attempt, null);
+    if (attempt < to.retries) total += waitMs(backoff, attempt);
   }
   return total;
 };

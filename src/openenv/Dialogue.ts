@@ -1,7 +1,7 @@
 /**
- * One session of our server, as a pure state machine over a pure environment. Enters: a request as decoded JSON; leaves: the session after
- * it and the reply. Invariant: a request that is refused changes nothing. A foreign client that sends only seeds plays what `millrace
- * trace` plays: the instance of the seed, the noise of action t a stream of its own.
+ * One session of our server, as a pure state machine over a pure environment: a request gives the session after it and the reply. A request
+ * that is refused changes nothing. A client that sends only seeds plays what `millrace trace` plays: the instance of the seed, and for
+ * action t the noise of a stream of its own.
  */
 import { Result, Schema, SchemaIssue } from "effect";
 import { stream } from "../domain/Random.ts";
@@ -23,7 +23,7 @@ export interface Host {
   readonly maxSteps: number;
 }
 
-/** What a session is at. */
+/** The episode a session plays. */
 export interface Episode {
   readonly episodeId: string | null;
   readonly seed: number;
@@ -51,7 +51,7 @@ export interface Turn {
 
 const issues = SchemaIssue.makeFormatterStandardSchemaV1();
 
-/** A refusal that lists what does not fit. */
+/** A refusal that lists where a request does not fit its schema. */
 export const misfit = (message: string, error: Schema.SchemaError): Refusal => ({
   _tag: "Refused",
   code: "VALIDATION_ERROR",
@@ -68,7 +68,7 @@ export const refused = (code: ErrorCode, message: string): Refusal => ({ _tag: "
 const decodeReset = Schema.decodeUnknownResult(ResetData);
 const decodeAction = Schema.decodeUnknownResult(ServedAction, { onExcessProperty: "error" });
 
-/** What an environment threw, as the session's error. */
+/** An error thrown by the environment, as the session's reply. */
 const thrown = (error: unknown): Refusal => {
   if (error instanceof IllegalAction) {
     return {

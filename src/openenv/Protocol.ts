@@ -1,6 +1,6 @@
 /**
- * The OpenEnv protocol as data: what crosses the wire in either direction, and the names under which things go wrong. Enters and leaves:
- * JSON. Invariant: whatever the other side sends is decoded here before anyone reads it.
+ * The OpenEnv protocol as schemas: the messages in both directions and the error codes. Whatever the other side sends is decoded by one of
+ * these schemas before it is read.
  *
  * Facts relied on (OpenEnv 0.2.3 to 0.3, its `core/env_server` and `core/env_client`):
  * - `GET /health` answers `{"status":"healthy"}`; `GET /metadata` a name, a description and nullable rest; `GET /schema` the JSON
@@ -27,7 +27,7 @@ import { purposes, type StreamKey } from "../domain/Random.ts";
 
 const nonNegativeInt = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0));
 
-/** Anything an object of JSON may hold. */
+/** Any JSON object. */
 export const JsonObject = Schema.Record(Schema.String, Schema.Unknown);
 export type JsonObject = typeof JsonObject.Type;
 
@@ -42,7 +42,7 @@ export const errorCodes = [
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 
-/** What a reset or a step answers. Further keys are let through unread. */
+/** The answer to a reset or a step. Further keys are ignored. */
 export const Payload = Schema.Struct({
   observation: JsonObject,
   reward: Schema.optionalKey(Schema.NullOr(Schema.Union([Schema.Finite, Schema.Boolean]))),
@@ -80,7 +80,7 @@ const WireKey = Schema.Struct({
   counters: Schema.Array(nonNegativeInt).check(Schema.isMaxLength(16)),
 }) satisfies Schema.Codec<StreamKey, unknown>;
 
-/** What a reset says. `split` and `instance` are ours: other servers leave them unread. */
+/** The data of a reset. `split` and `instance` are ours: other servers ignore them. */
 export const ResetData = Schema.Struct({
   seed: Schema.optionalKey(
     Schema.NullOr(nonNegativeInt).annotate({ description: "Seed of the instance; the server counts up without one." }),

@@ -1,7 +1,7 @@
 /**
- * An environment that a server plays by the OpenEnv protocol: ours, or any other as its configuration reads it. Enters: a stream, then
- * actions; leaves: states that show what the server said. Invariants: a served environment of ours gives the instances, transitions and
- * texts it gives locally; a failure of the server costs one episode.
+ * An environment that is played by an OpenEnv server: one of ours, or any other, whose observations are read as `env_config` says. An
+ * environment of ours gives over the wire the instances, transitions and texts it gives locally. A failure of the server costs one
+ * episode.
  */
 import { Option, Schema } from "effect";
 import type { Random } from "../domain/Random.ts";
@@ -34,7 +34,7 @@ const Info = Schema.StructWithRest(
 );
 const decodeInfo = Schema.decodeUnknownOption(Info);
 
-/** What a first observation shows, and which instance it is. */
+/** The first observation, and the key of its instance. */
 const firstOf = ({ said, shown }: Reading): Pick<RemoteState, "contentKey" | "shown"> => ({
   contentKey: said?.contentKey ?? keyOf("remote", shown.text),
   shown,
@@ -50,7 +50,7 @@ const reset = async (config: RemoteConfig, random: Random, split: Split, signal:
   return { episode: begun.episode, ...begun.first, ended: null };
 };
 
-/** Nothing happened: the action could not be read, or the episode is over. */
+/** The transition of an action that changes nothing: it could not be read, or the episode is over. */
 const still = (state: RemoteState, valid: boolean): Transition<RemoteState, RemoteInfo> => {
   const { success = false, terminated = false, truncated = false } = state.ended ?? {};
   const info = { success, action_is_effective: false, action_is_valid: valid };
@@ -92,7 +92,7 @@ const step = async (
     },
   });
   if (answer === null) {
-    // Of free text a server may say that it is no action of its own; that costs a turn, not the episode.
+    // A server may reject free text as an action; that costs a turn, not the episode.
     if (valid === null) return still({ ...state, episode }, false);
     await RemoteEpisode.release(episode);
     throw new RemoteError({
@@ -111,7 +111,7 @@ const step = async (
   return { state: next, reward, terminated, truncated, info };
 };
 
-/** A server of ours says what it plays; of another one the configuration says how its answers are read. */
+/** A Millrace server describes what it plays; for another server the configuration says how replies are read. */
 const describe = async (config: RemoteConfig): Promise<Partial<Introduction>> => {
   const said = await described(config);
   if (said === null) return { wholeAnswer: config.whole_answer };

@@ -1,6 +1,5 @@
 /**
- * A model's action as the server's action object. Enters: the text and the configured form; leaves: the object, or null where the text
- * cannot be read in that form.
+ * A model's action as the server's action object, in the form that is configured; null where the text cannot be read in that form.
  */
 import type { StreamKey } from "../domain/Random.ts";
 import type { JsonObject } from "./Protocol.ts";

@@ -1,4 +1,4 @@
-/** `env_config` of a remote environment: where its server is, and how a server that is not ours is read and spoken to. */
+/** `env_config` of a remote environment: where its server is, and the form of observations and actions of a server that is not ours. */
 import { Schema } from "effect";
 import { field } from "../config/field.ts";
 import { connection } from "./Connection.ts";

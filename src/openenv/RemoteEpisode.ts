@@ -1,8 +1,7 @@
 /**
- * An episode played by a server, as plain data: what resets its instance, and the session that plays it from the first step on. Enters: an
- * instance or an action; leaves: what the caller reads in the payload. Invariants: the instance itself holds nothing elsewhere, so a
- * group may share it; an episode's own session begins with the observation its group was shown, or its first step is rejected; after a
- * rejection nothing is held.
+ * An episode played by a server, as plain data: the reset of its instance, and from the first step on the id of the session that plays it.
+ * The instance alone holds no session, so the members of a group share it. A session must begin with the observation its group was shown,
+ * else the first step is rejected. After a rejection no session is held.
  */
 import type { Random } from "../domain/Random.ts";
 import { excerpt } from "./Channel.ts";
@@ -12,7 +11,7 @@ import { RemoteError } from "./RemoteError.ts";
 import * as Sessions from "./Sessions.ts";
 
 export interface RemoteEpisode {
-  /** What a reset of this instance says. */
+  /** The data of this instance's reset. */
   readonly instance: JsonObject;
   /** The session that plays the episode; null before its first step. */
   readonly session: string | null;
@@ -24,7 +23,7 @@ export interface RemoteEpisode {
 export const seedOf = (instance: Random): number =>
   instance.key.counters.length === 0 ? instance.key.seed : instance.uint32();
 
-/** An episode not begun yet, and what `read` makes of the first observation of its instance. */
+/** An episode before its first step, and what `read` makes of the first observation. */
 export const reset = async <A>(
   to: Connection,
   instance: JsonObject,
@@ -36,9 +35,9 @@ export const reset = async <A>(
   return { episode: { instance, session: null, steps: 0 }, first };
 };
 
-/** Where an episode goes on: how its first observation is told again, and how an answer is read. */
+/** How the payloads of an episode are read. */
 export interface Reader<A> {
-  /** What the group was shown at first; read only before the first step. */
+  /** What the group was shown at first; compared before the first step. */
   readonly shown: unknown;
   readonly first: (payload: Payload) => unknown;
   readonly next: (payload: Payload) => A;
@@ -65,7 +64,7 @@ const begin = async <A>(
   }
 };
 
-/** The episode after an action and what it came to; null where the server does not take the action, and goes on. */
+/** The episode after an action and its answer; null where the server rejects the action and its session goes on. */
 export const step = async <A>(
   to: Connection,
   episode: RemoteEpisode,
@@ -87,7 +86,7 @@ export const step = async <A>(
   }
 };
 
-/** Gives the session back. Never rejects. */
+/** Closes the session. Never rejects. */
 export const release = async ({ session }: RemoteEpisode): Promise<void> => {
   if (session !== null) await Sessions.release(session);
 };

@@ -1,6 +1,6 @@
 /**
- * Why an environment elsewhere did not answer as it should. `reset` and `step` of a remote environment reject with it, which costs one
- * group or one episode. `message` is a sentence that names the address.
+ * Why an environment on a server failed. `reset` and `step` of a remote environment reject with it, which costs one group or one episode.
+ * `message` is a sentence that names the address.
  */
 import { Schema } from "effect";
 
@@ -9,14 +9,14 @@ export class RemoteError extends Schema.TaggedError<RemoteError>()("RemoteError"
     "unreachable", // no connection came about
     "capacity", // the server has no session left
     "timeout", // no answer in time
-    "disconnected", // the server went away after the connection stood
-    "nonsense", // not the protocol: no JSON, wrong shape, an answer nobody asked for
-    "invalid", // the server understood and does not take the action; its session goes on
+    "disconnected", // the connection broke
+    "nonsense", // not the protocol: no JSON, the wrong shape, an answer without a request
+    "invalid", // the server rejects the action; its session goes on
     "refused", // the server reports an error of its own
     "limit", // a session sent more than it may
     "nondeterministic", // the same seed gave another first observation
-    "session", // the state's session is gone, or has moved on
-    "aborted", // nobody waits for the answer any more
+    "session", // the state's session is closed, or the state is not its last one
+    "aborted", // the caller gave the request up
   ]),
   message: Schema.String,
 }) {}

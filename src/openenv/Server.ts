@@ -1,20 +1,21 @@
 /**
- * Our environments served by the OpenEnv protocol, over WebSocket and HTTP on one port. Enters: a bound pure environment and limits;
- * leaves: an address, for as long as the scope lives. Steps run on this thread, so one that hangs holds up every session. Invariant: when
- * the scope closes, every session has been told and the port is free.
+ * Serves a pure environment by the OpenEnv protocol, over WebSocket and HTTP on one port, for as long as the scope lives. Steps run on this
+ * thread, so one that hangs holds up every session. When the scope closes, every session is told and the port is free.
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Effect, Schema, type Scope } from "effect";
 import { WebSocketServer } from "ws";
 import type { BoundEnvironment } from "../env/BoundEnvironment.ts";
-import { type Described, makeHttpRoute, targetOf } from "./HttpRoute.ts";
+import { type About, routesOf } from "./HttpRoute.ts";
+import { httpListener, targetOf } from "./httpListener.ts";
+import type { Served } from "./Served.ts";
 import { makeSessionTable } from "./SessionTable.ts";
-import { attend, type Served } from "./SocketRoute.ts";
+import { serveSocket } from "./SocketRoute.ts";
 
 export interface ServerOptions {
   readonly environment: BoundEnvironment;
-  readonly about: Described;
+  readonly about: About;
   readonly host: string;
   /** 0 takes any free one. */
   readonly port: number;
@@ -40,7 +41,7 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
   code: Schema.String,
 }) {}
 
-/** How long clients may take to say goodbye. */
+/** How long clients may take to close their end. */
 const goodbyeMs = 1_000;
 
 const listen = (server: Server, host: string, port: number): Effect.Effect<number, ListenFailed> =>
@@ -66,6 +67,20 @@ const closeAll = (server: Server, sockets: WebSocketServer): Effect.Effect<void>
     server.closeIdleConnections();
   });
 
+/** Hands sockets for `/ws` over to sessions, and answers every other upgrade with 404. */
+const acceptSockets = (server: Server, served: Served): WebSocketServer => {
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: served.maxMessageBytes, perMessageDeflate: false });
+  server.on("upgrade", (request, socket, head) => {
+    if (targetOf(request.url).path !== "/ws") {
+      // Without a listener a client that hangs up now would end the process.
+      socket.on("error", () => socket.destroy());
+      return socket.end("HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n");
+    }
+    sockets.handleUpgrade(request, socket, head, (accepted) => serveSocket(accepted, served));
+  });
+  return sockets;
+};
+
 export const serve = (options: ServerOptions): Effect.Effect<Serving, ListenFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const { about, environment, host, idleMs, maxMessageBytes, maxSessions, maxSteps } = options;
@@ -77,16 +92,8 @@ export const serve = (options: ServerOptions): Effect.Effect<Serving, ListenFail
       nextSeed: () => unseeded++,
       maxMessageBytes,
     };
-    const server = createServer(makeHttpRoute(served, about));
-    const sockets = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, perMessageDeflate: false });
-    server.on("upgrade", (request, socket, head) => {
-      if (targetOf(request).path !== "/ws") {
-        // A client that hangs up meanwhile is nobody's concern.
-        socket.on("error", () => socket.destroy());
-        return socket.end("HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n");
-      }
-      sockets.handleUpgrade(request, socket, head, (accepted) => attend(accepted, served));
-    });
+    const server = createServer(yield* httpListener(routesOf(served, about), maxMessageBytes));
+    const sockets = acceptSockets(server, served);
     const port = yield* Effect.acquireRelease(listen(server, host, options.port), () => closeAll(server, sockets));
     const name = host.includes(":") ? `[${host}]` : host;
     return { url: `http://${name}:${port}`, port, sessions: sessions.active };

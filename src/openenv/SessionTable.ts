@@ -1,6 +1,6 @@
 /**
- * The sessions of our server, whatever carries them: so many at most, each ended when it has been idle for long. Enters: who wants one and
- * what to do when it ends; leaves: a place, or null when there is none. Invariant: a place is given back exactly once.
+ * The sessions of our server over either transport: at most `max`, each ended after `idleMs` without a message. A session holds a place in
+ * the table; a place is given back exactly once.
  */
 export interface Place {
   /** Something came from the client: the idle time begins again. */
@@ -9,6 +9,7 @@ export interface Place {
 }
 
 export interface SessionTable {
+  /** A place, or null when all are taken. `onIdle` is called after an idle session lost its place. */
   readonly enter: (onIdle: () => void) => Place | null;
   readonly active: () => number;
   readonly max: number;

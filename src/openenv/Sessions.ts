@@ -1,7 +1,7 @@
 /**
- * The sessions this process holds with servers, by id. A state names its session by the id, as plain data; the socket stays here. Enters:
- * what opens a session, then actions; leaves: payloads. Invariants: a session that failed is closed and forgotten before its rejection
- * is seen; a step is taken only where the state is the session's last one; a step is never sent twice.
+ * The sessions this process holds with servers, by id. A state names its session by the id, as plain data; the channel stays here. A session
+ * that failed is closed and removed before its rejection is seen. A step is taken only from the session's last state, and is never sent
+ * twice.
  */
 import { randomUUID } from "node:crypto";
 import type { Random } from "../domain/Random.ts";
@@ -22,7 +22,7 @@ interface Session {
 
 const sessions = new Map<string, Session>();
 
-/** Sessions held at the moment. */
+/** Number of open sessions. */
 export const held = (): number => sessions.size;
 
 export interface Opened {
@@ -38,7 +38,7 @@ const connect = async (
   jitter: Random,
   signal: AbortSignal,
 ): Promise<Opened & { readonly channel: Channel }> => {
-  // Who holds what, not a draw: an id of another process or an earlier session must never match.
+  // Not drawn from the run's streams: an id of another process or an earlier session must never match.
   const id = randomUUID();
   return await retrying(to, jitter, signal, async () => {
     const channel = to.transport === "ws" ? await WebSocketChannel.open(to, signal) : HttpChannel.open(to, id);
@@ -51,7 +51,7 @@ const connect = async (
   });
 };
 
-/** The first observation of an instance; nothing is held afterwards. */
+/** The first observation of an instance; its session is closed again. */
 export const peek = async (
   to: Connection,
   reset: JsonObject,
@@ -63,14 +63,14 @@ export const peek = async (
   return first;
 };
 
-/** A session to be held until `release`. */
+/** A session that stays open until `release`. */
 export const open = async (to: Connection, reset: JsonObject, jitter: Random, signal: AbortSignal): Promise<Opened> => {
   const { channel, first, id } = await connect(to, reset, jitter, signal);
   sessions.set(id, { channel, steps: 0, busy: false });
   return { id, first };
 };
 
-/** Closes a session and forgets it; one that is not held is none of our business. Never rejects. */
+/** Closes a session and removes it. Unknown ids are ignored. Never rejects. */
 export const release = async (id: string): Promise<void> => {
   const session = sessions.get(id);
   if (session === undefined) return;

@@ -1,7 +1,6 @@
 /**
- * What our server says of an environment, of a state and of the transition into it, the latter two as the fields of an OpenEnv
- * observation. Enters, there: an environment, a state, a transition or none; enters, here: what came over the wire. Invariant: what is
- * read back equals what a local environment shows.
+ * How our server shows an environment: its description, and a state with the transition into it as the fields of an OpenEnv observation.
+ * What a client reads back equals what a local environment shows.
  */
 import { Option, Schema } from "effect";
 import type { BoundEnvironment } from "../env/BoundEnvironment.ts";
@@ -25,10 +24,10 @@ export const Showing = Schema.Struct({
 });
 export type Showing = typeof Showing.Type;
 
-/** How what we say is told from what other servers say. */
+/** The mark of a payload of ours. */
 export const source = "millrace";
 
-/** What does not change with the state. */
+/** Properties of the environment that do not change with the state. */
 export const Described = Schema.Struct({
   source: Schema.Literal(source),
   env_type: Schema.String,
@@ -71,5 +70,5 @@ export const payloadOf = (
 
 const ours = Schema.decodeUnknownOption(Schema.Struct({ source: Schema.Literal(source) }));
 
-/** Whether a payload comes from a server of ours. */
+/** Whether a payload comes from a Millrace server. */
 export const isOurs = ({ metadata }: Payload): boolean => Option.isSome(ours(metadata));

@@ -1,20 +1,16 @@
 /**
- * `/ws` of our server: one session per connection. Enters: a socket that stands; leaves: one answer per message, in order. Invariant: the
- * session's place is given back when the socket closes, whoever closes it.
+ * `/ws` of our server: one session per connection, one answer per message, in order. The session's place in the table is given back when
+ * the socket closes, whichever side closes it.
+ *
+ * The sockets are `ws`'s own and not Effect's `Socket`, which has neither `bufferedAmount` nor `terminate`: without the first a client that
+ * sends and never reads would fill the server's memory, and without the second one that does not say goodbye would hold the port.
  */
 import { Result, Schema } from "effect";
 import type { RawData, WebSocket } from "ws";
 import * as Dialogue from "./Dialogue.ts";
 import { type ErrorCode, type JsonObject, SocketRequest, socketTypes } from "./Protocol.ts";
-import type { SessionTable } from "./SessionTable.ts";
-
-export interface Served {
-  readonly host: Dialogue.Host;
-  readonly sessions: SessionTable;
-  /** Seed of the next reset that names none. */
-  readonly nextSeed: () => number;
-  readonly maxMessageBytes: number;
-}
+import { fullMessage, type Served } from "./Served.ts";
+import type { Place } from "./SessionTable.ts";
 
 const decodeRequest = Schema.decodeUnknownResult(SocketRequest, { onExcessProperty: "error" });
 
@@ -26,80 +22,110 @@ const errorMessage = ({ code, errors, message }: Dialogue.Refusal, more: JsonObj
   data: { message, code, ...(errors === undefined ? {} : { errors }), ...more },
 });
 
-export const fullMessage = ({ active, max }: SessionTable): string =>
-  `the server is full: ${active()} of ${max} sessions are taken`;
-
 const typeOf = (message: unknown): string | null => {
   if (typeof message !== "object" || message === null || !("type" in message)) return null;
   return typeof message.type === "string" ? message.type : null;
 };
 
-export const attend = (socket: WebSocket, { host, maxMessageBytes, nextSeed, sessions }: Served): void => {
-  let dialogue: Dialogue.Dialogue = null;
-  const send = (message: JsonObject): void => {
-    socket.send(JSON.stringify(message));
-    // A client that sends without reading is not waited for.
-    if (socket.bufferedAmount > 16 * maxMessageBytes) socket.terminate();
-  };
-  const end = (message: JsonObject): void => {
-    send(message);
+const readRequest = (text: string): SocketRequest | Dialogue.Refusal => {
+  let message: unknown;
+  try {
+    message = JSON.parse(text);
+  } catch {
+    return Dialogue.refused("INVALID_JSON", "the message is no JSON");
+  }
+  const type = typeOf(message);
+  if (type === null || !(socketTypes as readonly string[]).includes(type)) {
+    const known = socketTypes.join(", ");
+    return Dialogue.refused("UNKNOWN_TYPE", `unknown message type ${JSON.stringify(type)}; known: ${known}`);
+  }
+  const request = decodeRequest(message);
+  return Result.isSuccess(request)
+    ? request.success
+    : Dialogue.misfit("the message is not understood", request.failure);
+};
+
+class SocketSession {
+  readonly #socket: WebSocket;
+  readonly #served: Served;
+  readonly #place: Place;
+  #dialogue: Dialogue.Dialogue = null;
+
+  constructor(socket: WebSocket, served: Served, place: Place) {
+    this.#socket = socket;
+    this.#served = served;
+    this.#place = place;
+  }
+
+  receive(text: string): void {
+    this.#place.touch();
+    const request = readRequest(text);
+    if ("_tag" in request) this.#reply(request);
+    else this.#serve(request);
+  }
+
+  #serve(request: SocketRequest): void {
+    const { host, nextSeed } = this.#served;
+    switch (request.type) {
+      case "reset":
+        this.#turn(Dialogue.reset(host, this.#dialogue, request.data ?? {}, nextSeed));
+        break;
+      case "step":
+        this.#turn(Dialogue.step(host, this.#dialogue, request.data));
+        break;
+      case "state":
+        this.#send({ type: "state", data: Dialogue.stateOf(this.#dialogue) });
+        break;
+      case "close":
+        this.#end();
+    }
+  }
+
+  #send(message: JsonObject): void {
+    this.#socket.send(JSON.stringify(message));
+    // A client that sends and does not read is cut off.
+    if (this.#socket.bufferedAmount > 16 * this.#served.maxMessageBytes) this.#socket.terminate();
+  }
+
+  #turn({ dialogue, reply }: Dialogue.Turn): void {
+    this.#dialogue = dialogue;
+    this.#reply(reply);
+  }
+
+  #reply(reply: Dialogue.Reply): void {
+    if (reply._tag === "Observed") {
+      this.#send({ type: "observation", data: reply.payload });
+      return;
+    }
+    this.#send(errorMessage(reply));
+    if (!goesOn.includes(reply.code)) this.#end();
+  }
+
+  /** The place is free from here on, not only when both ends have closed. */
+  #end(): void {
+    this.#place.leave();
+    this.#socket.close(1000);
+  }
+}
+
+/** Serves a session on a socket that is open, or says that the server is full and closes it. */
+export const serveSocket = (socket: WebSocket, served: Served): void => {
+  const { sessions } = served;
+  const end = (refusal: Dialogue.Refusal, more?: JsonObject): void => {
+    socket.send(JSON.stringify(errorMessage(refusal, more)));
     socket.close(1000);
   };
-
-  const place = sessions.enter(() =>
-    end(errorMessage(Dialogue.refused("SESSION_ERROR", "the session was idle for too long"))),
-  );
-  // A message too long, a frame that is none: `ws` closes with the code that says so.
+  const place = sessions.enter(() => end(Dialogue.refused("SESSION_ERROR", "the session was idle for too long")));
+  // On a message that is too long, or a frame that is not valid, `ws` closes the socket with the code for it.
   socket.on("error", () => place?.leave());
   if (place === null) {
     const more = { active_sessions: sessions.active(), max_sessions: sessions.max };
-    end(errorMessage(Dialogue.refused("CAPACITY_REACHED", fullMessage(sessions)), more));
+    end(Dialogue.refused("CAPACITY_REACHED", fullMessage(sessions)), more);
     return;
   }
+  const session = new SocketSession(socket, served, place);
   socket.on("close", place.leave);
-
-  const turn = ({ dialogue: next, reply }: Dialogue.Turn): Dialogue.Reply => {
-    dialogue = next;
-    return reply;
-  };
-
-  /** What a message comes to; null asks for the end. */
-  const hear = (text: string): Dialogue.Reply | { readonly _tag: "State" } | null => {
-    let message: unknown;
-    try {
-      message = JSON.parse(text);
-    } catch {
-      return Dialogue.refused("INVALID_JSON", "the message is no JSON");
-    }
-    const type = typeOf(message);
-    if (type === null || !(socketTypes as readonly string[]).includes(type)) {
-      const known = socketTypes.join(", ");
-      return Dialogue.refused("UNKNOWN_TYPE", `unknown message type ${JSON.stringify(type)}; known: ${known}`);
-    }
-    const request = decodeRequest(message);
-    if (Result.isFailure(request)) return Dialogue.misfit("the message is not understood", request.failure);
-    switch (request.success.type) {
-      case "reset":
-        return turn(Dialogue.reset(host, dialogue, request.success.data ?? {}, nextSeed));
-      case "step":
-        return turn(Dialogue.step(host, dialogue, request.success.data));
-      case "state":
-        return { _tag: "State" };
-      case "close":
-        return null;
-    }
-  };
-
   socket.on("message", (data: RawData) => {
-    if (socket.readyState !== socket.OPEN) return;
-    place.touch();
-    const reply = hear(data.toString());
-    if (reply?._tag === "State") return send({ type: "state", data: Dialogue.stateOf(dialogue) });
-    if (reply?._tag === "Observed") return send({ type: "observation", data: reply.payload });
-    if (reply !== null && goesOn.includes(reply.code)) return send(errorMessage(reply));
-    // The place is free from here on, not only when both ends have said goodbye.
-    place.leave();
-    if (reply === null) socket.close(1000);
-    else end(errorMessage(reply));
+    if (socket.readyState === socket.OPEN) session.receive(data.toString());
   });
 };

@@ -1,6 +1,7 @@
 /**
- * A session over `/ws`. Enters: a connection; leaves: a channel once the socket stands. Invariant: an answer that comes late, unasked or
- * in a shape of its own ends the channel, since answers carry no id and the next one would be taken for it.
+ * A session over `/ws`. Answers carry no id, so an answer that comes late, that nobody asked for, or that cannot be read ends the channel:
+ * the next one could be taken for the wrong request. The socket is `ws`'s own, since Effect's `Socket` cannot be terminated: it would wait
+ * for a server that no longer answers.
  */
 import { Schema } from "effect";
 import { type RawData, WebSocket } from "ws";
@@ -22,7 +23,7 @@ const messageOf = (request: Request): string =>
     request._tag === "Reset" ? { type: "reset", data: request.data } : { type: "step", data: request.action },
   );
 
-/** The payload in a message, or the rejection it is. */
+/** The payload in a message. Throws a `RemoteError` where the message holds none. */
 const payloadOf = (text: string, from: string): Payload => {
   const answer = decoded(decodeAnswer(parseJson(text, from)), text, from);
   switch (answer.type) {
@@ -35,119 +36,132 @@ const payloadOf = (text: string, from: string): Payload => {
   }
 };
 
-/** Failures a server reports by a message of its own. */
+/** Failures that a server reports by a message of its own. */
 const reported: readonly RemoteError["reason"][] = ["capacity", "invalid", "refused"];
 
+/** Who waits for the next answer. */
 interface Waiting {
   readonly resolve: (payload: Payload) => void;
   readonly reject: (error: RemoteError) => void;
 }
 
-export const open = (to: Connection, signal: AbortSignal): Promise<Channel> => {
-  const from = addressOf(to.url, "ws", "/ws");
-  const socket = new WebSocket(from, { maxPayload: to.max_message_bytes, perMessageDeflate: false });
-  const receive = makeMeter(to, from);
-  let broken: RemoteError | null = null;
-  let waiting: Waiting | null = null;
-  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+class WebSocketChannel implements Channel {
+  readonly #to: Connection;
+  readonly #from: string;
+  readonly #socket: WebSocket;
+  readonly #receive: (bytes: number) => void;
+  readonly #closed: Promise<void>;
+  #broken: RemoteError | null = null;
+  #waiting: Waiting | null = null;
 
-  const settle = (finish: (waiting: Waiting) => void): void => {
-    const settled = waiting;
-    waiting = null;
-    if (settled !== null) finish(settled);
-  };
-  const fail = (error: RemoteError): void => {
-    broken ??= error;
-    const failure = broken;
-    settle(({ reject }) => reject(failure));
-    socket.terminate();
-  };
-  const read = (text: string): void => {
+  constructor(to: Connection) {
+    this.#to = to;
+    this.#from = addressOf(to.url, "ws", "/ws");
+    this.#receive = makeMeter(to, this.#from);
+    const socket = new WebSocket(this.#from, { maxPayload: to.max_message_bytes, perMessageDeflate: false });
+    this.#socket = socket;
+    this.#closed = new Promise((resolve) => socket.once("close", () => resolve()));
+    socket.on("message", (data, binary) => {
+      if (binary) this.#fail("nonsense", `${this.#from} sent binary data`);
+      else if (this.#broken === null) this.#read(textOf(data));
+    });
+    socket.on("close", (code) => this.#fail("disconnected", `${this.#from} closed the session (${code})`));
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH") {
+        this.#fail("limit", `${this.#from}: a message longer than ${to.max_message_bytes} bytes`);
+      } else this.#fail("disconnected", `${this.#from}: ${error.message}`);
+    });
+  }
+
+  /** Resolves once the socket is open. */
+  opened(signal: AbortSignal): Promise<void> {
+    return this.#limited(this.#to.connect_timeout_ms, "connection", signal, (resolve, reject) => {
+      this.#waiting = {
+        resolve: () => undefined,
+        reject: ({ message, reason }) =>
+          reject(new RemoteError({ reason: reason === "disconnected" ? "unreachable" : reason, message })),
+      };
+      this.#socket.once("open", () => {
+        this.#waiting = null;
+        resolve();
+      });
+    });
+  }
+
+  ask(request: Request, signal: AbortSignal): Promise<Payload> {
+    return this.#limited(this.#to.request_timeout_ms, "answer", signal, (resolve, reject) => {
+      if (this.#broken !== null) {
+        reject(this.#broken);
+        return;
+      }
+      this.#waiting = { resolve, reject };
+      this.#socket.send(messageOf(request));
+    });
+  }
+
+  async close(): Promise<void> {
+    // OpenEnv's server closes after the message; one that meets a closing socket instead logs an error for each episode.
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ type: "close" }));
+    else this.#socket.terminate();
+    const timer = setTimeout(() => this.#socket.terminate(), closeMs);
+    await this.#closed;
+    clearTimeout(timer);
+  }
+
+  #take(): Waiting | null {
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    return waiting;
+  }
+
+  /** Ends the channel; every later request is rejected with the first failure. */
+  #fail(reason: RemoteError["reason"], message: string): void {
+    this.#broken ??= new RemoteError({ reason, message });
+    this.#take()?.reject(this.#broken);
+    this.#socket.terminate();
+  }
+
+  #read(text: string): void {
     try {
-      receive(Buffer.byteLength(text));
-      const payload = payloadOf(text, from);
-      if (waiting === null) {
-        fail(new RemoteError({ reason: "nonsense", message: `${from} sent an answer nobody asked for` }));
-      } else settle(({ resolve }) => resolve(payload));
+      this.#receive(Buffer.byteLength(text));
+      const payload = payloadOf(text, this.#from);
+      const waiting = this.#take();
+      if (waiting === null) this.#fail("nonsense", `${this.#from} sent an answer nobody asked for`);
+      else waiting.resolve(payload);
     } catch (error) {
       if (!(error instanceof RemoteError)) throw error;
-      // What the server says of itself leaves the socket in order: whoever asked closes it.
-      if (waiting !== null && reported.includes(error.reason)) settle(({ reject }) => reject(error));
-      else fail(error);
+      // An error that the server reports leaves the socket in order: whoever asked closes it.
+      if (this.#waiting !== null && reported.includes(error.reason)) this.#take()?.reject(error);
+      else this.#fail(error.reason, error.message);
     }
-  };
+  }
 
-  socket.on("message", (data, binary) => {
-    if (binary) fail(new RemoteError({ reason: "nonsense", message: `${from} sent binary data` }));
-    else if (broken === null) read(textOf(data));
-  });
-  socket.on("close", (code) =>
-    fail(new RemoteError({ reason: "disconnected", message: `${from} closed the session (${code})` })),
-  );
-  socket.on("error", (error: NodeJS.ErrnoException) => {
-    const reason = error.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH" ? "limit" : "disconnected";
-    const said = reason === "limit" ? `a message longer than ${to.max_message_bytes} bytes` : error.message;
-    fail(new RemoteError({ reason, message: `${from}: ${said}` }));
-  });
-
-  /** `start` runs until it settles, the time is up, nobody waits any more, or the channel fails. */
-  const limited = <A>(
+  /** Runs `start` until it settles, the time is up, `signal` is aborted, or the channel fails. */
+  #limited<A>(
     limitMs: number,
     what: string,
     signal: AbortSignal,
     start: (resolve: (value: A) => void, reject: (error: RemoteError) => void) => void,
-  ): Promise<A> =>
-    new Promise<A>((resolve, reject) => {
-      const abort = (): void => fail(new RemoteError({ reason: "aborted", message: `${from}: ${what} was given up` }));
-      const timer = setTimeout(
-        () => fail(new RemoteError({ reason: "timeout", message: `${from}: no ${what} after ${limitMs} ms` })),
-        limitMs,
-      );
-      const done = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", abort);
-      };
-      start(
-        (value) => {
-          done();
-          resolve(value);
-        },
-        (error) => {
-          done();
-          reject(error);
-        },
-      );
+  ): Promise<A> {
+    return new Promise<A>((resolve, reject) => {
+      const abort = (): void => this.#fail("aborted", `${this.#from}: ${what} was given up`);
+      const timer = setTimeout(() => this.#fail("timeout", `${this.#from}: no ${what} after ${limitMs} ms`), limitMs);
+      const settled =
+        <B>(settle: (value: B) => void) =>
+        (value: B): void => {
+          clearTimeout(timer);
+          signal.removeEventListener("abort", abort);
+          settle(value);
+        };
+      start(settled(resolve), settled(reject));
       if (signal.aborted) abort();
       else signal.addEventListener("abort", abort, { once: true });
     });
+  }
+}
 
-  const ask = (request: Request, signal: AbortSignal): Promise<Payload> =>
-    limited(to.request_timeout_ms, "answer", signal, (resolve, reject) => {
-      if (broken !== null) return reject(broken);
-      waiting = { resolve, reject };
-      socket.send(messageOf(request));
-    });
-
-  const close = async (): Promise<void> => {
-    // OpenEnv's server closes after the message; one that meets a closing socket instead logs an error for each episode.
-    if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type: "close" }));
-    else socket.terminate();
-    const timer = setTimeout(() => socket.terminate(), closeMs);
-    await closed;
-    clearTimeout(timer);
-  };
-
-  return limited<Channel>(to.connect_timeout_ms, "connection", signal, (resolve, reject) => {
-    waiting = {
-      resolve: () => undefined,
-      reject: (error) =>
-        reject(
-          error.reason === "disconnected" ? new RemoteError({ reason: "unreachable", message: error.message }) : error,
-        ),
-    };
-    socket.once("open", () => {
-      waiting = null;
-      resolve({ ask, close });
-    });
-  });
+export const open = async (to: Connection, signal: AbortSignal): Promise<Channel> => {
+  const channel = new WebSocketChannel(to);
+  await channel.opened(signal);
+  return channel;
 };

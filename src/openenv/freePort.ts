@@ -1,11 +1,10 @@
 /**
- * The nearest port above one that cannot be had. Enters: a host and a port; leaves: a port that was free a moment ago, or null when none of
- * the next ones is.
+ * The nearest free port above one that is taken, for an error message. It was free a moment ago; null when none of the next hundred is.
  */
 import { createServer } from "node:net";
 
 const tries = 100;
-/** The system keeps those below to itself. */
+/** Lower ports are open to privileged users only. */
 const firstOpenPort = 1024;
 
 const isFree = (host: string, port: number): Promise<boolean> =>

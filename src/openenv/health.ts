@@ -1,11 +1,11 @@
 /**
- * Whether a server is there. Enters: a connection and what to start where there is none; leaves: the sentences of `lacks`, none when
- * `/health` answers as OpenEnv's does.
+ * Whether an OpenEnv server listens at an address, for an environment's `lacks`: no sentence when `/health` answers as OpenEnv's does,
+ * else one that says what is wrong and what to start.
  */
 import { Schema } from "effect";
 import { decoded, parseJson } from "./Channel.ts";
 import type { Connection } from "./Connection.ts";
-import { get } from "./get.ts";
+import { get } from "./exchange.ts";
 import { RemoteError } from "./RemoteError.ts";
 import { retrying } from "./retry.ts";
 
@@ -25,9 +25,9 @@ const ask = async (to: Connection): Promise<void> => {
 /** Empty when the server is there; `start` completes the sentence "start ...". */
 export const lacking = async (to: Connection, start: string): Promise<readonly string[]> => {
   try {
-    // Once more at most: this asks whether to begin, and a server that is not there is the usual answer.
-    const patience = { ...to, retries: Math.min(1, to.retries) };
-    await retrying(patience, null, new AbortController().signal, () => ask(to));
+    // One more attempt at most: this is asked before a run begins, and often there is no server yet.
+    const limits = { ...to, retries: Math.min(1, to.retries) };
+    await retrying(limits, null, new AbortController().signal, () => ask(to));
     return [];
   } catch (error) {
     if (!(error instanceof RemoteError)) throw error;

@@ -1,10 +1,10 @@
 /**
- * What a server of ours says of the environment it plays. Enters: a connection; leaves: the description, or null from a server that has
- * never heard of the question; one that does not answer at all is a `RemoteError`.
+ * What a Millrace server says of the environment it plays. A server of another project does not know the path, which gives null; a server
+ * that does not answer at all is a `RemoteError`.
  */
 import { Option, Schema } from "effect";
 import type { Connection } from "./Connection.ts";
-import { get } from "./get.ts";
+import { get } from "./exchange.ts";
 import { describedAt } from "./Protocol.ts";
 import { retrying } from "./retry.ts";
 import { Described } from "./Showing.ts";

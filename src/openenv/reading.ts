@@ -1,6 +1,6 @@
 /**
- * What a payload shows. Enters: a payload of our server, which says everything, or of another one, read as the configuration says;
- * leaves: one form of both, or the `RemoteError` of what cannot be read.
+ * Reads a payload: one of our server, whose observation holds everything, or one of another server, read as the configuration says. Both
+ * give the same form; what cannot be read is a `RemoteError`.
  */
 import { createHash } from "node:crypto";
 import { Schema } from "effect";
@@ -10,7 +10,7 @@ import type { RemoteConfig } from "./RemoteConfig.ts";
 import { RemoteError } from "./RemoteError.ts";
 import { isOurs, Showing } from "./Showing.ts";
 
-/** What a state shows of itself. */
+/** What is shown of a state. */
 export interface Shown {
   readonly text: string;
   readonly compact: string;
@@ -22,7 +22,7 @@ export interface Reading {
   readonly reward: number;
   readonly terminated: boolean;
   readonly truncated: boolean;
-  /** Null where the server does not say; the caller then knows of the instance by its first text. */
+  /** Null for a server that is not ours; its instance is then named by its first text. */
   readonly said: {
     readonly contentKey: string;
     readonly success: boolean;
@@ -32,12 +32,12 @@ export interface Reading {
 
 const decodeShowing = Schema.decodeUnknownResult(Showing);
 
-/** Fields that hold the text in the environments OpenEnv brings along. */
+/** Fields that hold the text in the environments that come with OpenEnv. */
 const usualFields = ["text", "prompt", "message", "question"] as const;
 
 const mostWords = 45;
 
-/** Words of plain ASCII, few enough for a small model. */
+/** The first words, in ASCII, few enough for a small model. */
 export const shortened = (text: string): string => {
   const plain = text.replaceAll(/[^\x20-\x7e]+/g, " ").trim();
   return plain.split(/\s+/).slice(0, mostWords).join(" ") || "-";

@@ -1,6 +1,6 @@
 /**
- * What playing an episode depends on besides its two services: tasks, texts, limits. Made once per run; a `Mode` says for whom an
- * episode is played (training or one validation). Both are values without state.
+ * What an episode depends on besides the services Policy and Environments: tasks, texts and limits. Made once per run. A `Mode` holds
+ * what differs between training and a validation. Both are immutable.
  */
 import { type Effect, identity } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";

@@ -1,6 +1,6 @@
 /**
- * A task: what a prompt says of an environment preset, and how its replies are read, apart from its state. Enters: a preset of the run
- * file and its environment. Constant over a run.
+ * A task: what a prompt says of an environment preset besides its state, and how its replies are read. Made of a preset of the run
+ * file and its environment; constant over a run.
  */
 import type { Preset } from "../config/RunConfig.ts";
 import type { Shown } from "../env/BoundEnvironment.ts";

@@ -1,6 +1,6 @@
 /**
- * The prompt template contract: which words surround a state. Text only; the chat template turns it into ids. A template is a pure
- * function of what it is shown, and says each thing once: the opening before the first reply, then only what comes after a reply.
+ * The prompt template contract: the text around a state. The chat template turns it into ids. A template is a pure function of
+ * its arguments, and shows each thing once: the opening before the first reply, then only what is new after each reply.
  */
 import type { View } from "../env/Environments.ts";
 import type { Task } from "./Task.ts";

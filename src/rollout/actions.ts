@@ -1,6 +1,7 @@
 /**
- * From what a reply names to what is executed: names map case-insensitively to the environment's, unknown ones are dropped, and no
- * more run than the episode has left. Pure. Invariant: what a limit cuts is never penalised; what cannot be understood is, once a turn.
+ * Maps the actions a reply names to those that are executed: names are matched to the environment's without regard to case, unknown
+ * names are dropped, and no more are executed than the episode has left. Pure. Invariant: actions cut by a limit are never penalised;
+ * actions that are unknown, or missing, are penalised once a turn.
  */
 
 export interface Mapped {

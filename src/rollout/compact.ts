@@ -1,6 +1,6 @@
 /**
  * The shortest prompt a model of about a million parameters needs: the kind of environment as the system message, then per turn the
- * compact state and the number of actions left. No instruction, no form, no reward: such a model learns them from its updates.
+ * compact state and the number of actions left. It gives no instruction, no answer format and no reward: such a model learns them from its updates.
  */
 import { type Moment, replyPrefix, type Template, type TemplateOptions } from "./Template.ts";
 

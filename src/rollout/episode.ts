@@ -1,24 +1,20 @@
 /**
- * One episode, as a sequential program: show, generate, read, step, until it ends. Enters: a prompt, its shared reset; leaves: an
- * `Episode`. Invariants: the ids sent and sampled, end to end, are the whole history (nothing is rendered or encoded twice); the
- * policy's sequence and the last state are released however the episode ends; a failed step is an outcome, a failed engine fails the
- * effect.
+ * One episode, played turn by turn as a sequential program until it ends. Invariants: the ids sent and sampled, end to end, are the whole history (nothing is rendered or encoded twice); the
+ * policy's sequence and the last state are released however the episode ends; a failed step is an outcome, a failed engine fails the effect.
  *
  * A history that would outgrow `max_model_len`, reply included, ends the episode: dropping its oldest turns would change the text
  * under the tokens already sampled, and cost a prefill of the rest.
  */
 import { Effect } from "effect";
-import type { Episode, Outcome, Sampled, TruncationReason, Turn } from "../domain/Episode.ts";
+import type { Episode, Outcome, Sampled, Turn } from "../domain/Episode.ts";
 import type { EnvironmentError, PolicyError } from "../domain/Errors.ts";
 import type { Prompt } from "../domain/Group.ts";
-import { Environments, type StepFailure, type View } from "../env/Environments.ts";
+import { Environments, type View } from "../env/Environments.ts";
 import { Policy } from "../policy/generation/Policy.ts";
-import { mapActions } from "./actions.ts";
-import { noiseKey, samplingKey, sequenceId } from "./keys.ts";
-import { parse } from "./parse.ts";
+import { sequenceId } from "./keys.ts";
 import type { Mode, Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
-import type { Previous } from "./Template.ts";
+import { type Game, type Position, type Taken, takeTurn, truncated } from "./turn.ts";
 
 /** What the members of a group share: the instance and the ids that open the chat about it. */
 export interface Start {
@@ -62,11 +58,21 @@ export const bridge = ({ chat, template }: Rollout, sampled: Sampled, user: stri
   return forced;
 };
 
-/** The reply as text, its generation prefix put back and its end token left out. */
-const replyText = ({ chat, decode, template }: Rollout, { ids }: Sampled): string =>
-  template.prefix + decode(ids.at(-1) === chat.endId ? ids.subarray(0, -1) : ids);
+/** Where an episode stands after a turn that did not end it. */
+const following = ({ rollout, task }: Game, position: Position, taken: Taken): Position => {
+  const { invalid, record, success, view } = taken;
+  const { executed, reward, sampled } = record;
+  const turn = position.turn + 1;
+  const actionsLeft = position.actionsLeft - executed;
+  const user = rollout.template.next(task, { view, turn, actionsLeft }, { reward, executed, invalid });
+  const append = bridge(rollout, sampled, user);
+  const length = position.length + record.prompt.length + sampled.ids.length;
+  return { turn, view, append, length, actionsLeft, success };
+};
 
-const truncated = (reason: TruncationReason, success: boolean): Outcome => ({ _tag: "Truncated", reason, success });
+/** Whether the history, reply included, may outgrow the context. */
+const tooLong = ({ rollout: { limits } }: Game, { append, length }: Position): boolean =>
+  length + append.length + limits.response_length > limits.max_model_len;
 
 /** Plays member `member` of the prompt's group. */
 export const play: (
@@ -79,86 +85,34 @@ export const play: (
   rollout,
   mode,
   prompt,
-  { opening, seed, sharedPrefix, task, view: firstView },
+  { opening, seed, sharedPrefix, task, view },
   member,
 ) {
   const policy = yield* Policy;
   const environments = yield* Environments;
-  const { limits, template } = rollout;
-  const grammar = {
-    think: limits.enable_think,
-    separator: task.wholeAnswer ? null : limits.action_sep,
-    maxActions: limits.max_actions_per_turn,
-  };
   const sequence = sequenceId(mode.split, prompt, member);
+  const game: Game = { rollout, mode, prompt, member, task, sequence, sharedPrefix };
   const turns: Turn[] = [];
   const ended = (outcome: Outcome): Episode => ({
     id: { group: prompt.group, member },
     tag: prompt.tag,
     seed,
-    turns,
+    sequences: [{ turns }],
     outcome,
   });
 
-  // What the episode may hold elsewhere, it holds by the last state it was given.
-  let { state } = firstView;
+  let position: Position = { turn: 1, view, append: opening, length: 0, actionsLeft: task.maxActions, success: false };
+  // What the episode holds outside this process is released by the last state it was given.
+  let { state } = view;
   const loop = Effect.gen(function* () {
-    let view = firstView;
-    let append = opening;
-    let length = 0;
-    let actionsLeft = task.maxActions;
-    let success = false;
-    for (let turn = 1; ; turn++) {
-      if (length + append.length + limits.response_length > limits.max_model_len) {
-        return ended(truncated("context", success));
-      }
-      const sampled = yield* policy.generate({
-        sequence,
-        append,
-        sharedPrefix: turn === 1 ? sharedPrefix : 0,
-        maxTokens: limits.response_length,
-        sampling: mode.sampling,
-        key: samplingKey(rollout.seed, mode.split, prompt, member, turn),
-        pin: mode.pin,
-      });
-      length += append.length + sampled.ids.length;
-
-      const reply = replyText(rollout, sampled);
-      const reading = parse(reply, grammar);
-      const { actions, run, penalised, invalid } = mapActions(reading.actions, view.actions, actionsLeft);
-      const shown = {
-        prompt: append,
-        sampled,
-        state: template.state(view),
-        reply,
-        parsed: reading.parsed,
-        actions,
-        penalty: penalised ? rollout.formatPenalty : 0,
-      };
-      if (run.length === 0) {
-        turns.push({ ...shown, executed: 0, reward: 0, info: {} });
-      } else {
-        const noise = noiseKey(rollout.seed, mode.split, prompt, member, turn);
-        const result = yield* environments
-          .step({ tag: prompt.tag, state: view.state, actions: run, noise })
-          .pipe(Effect.catchTag("StepFailure", (failure: StepFailure) => Effect.succeed(failure)));
-        if ("_tag" in result) {
-          turns.push({ ...shown, executed: 0, reward: 0, info: {} });
-          return ended({ _tag: "Failed", reason: result.reason, message: result.message });
-        }
-        turns.push({ ...shown, executed: result.executed, reward: result.reward, info: result.info });
-        view = result.view;
-        state = view.state;
-        success = result.success;
-        actionsLeft -= result.executed;
-        if (result.terminated) return ended({ _tag: "Done", success });
-        if (result.truncated) return ended(truncated("environment", success));
-        if (actionsLeft <= 0) return ended(truncated("max_actions", success));
-      }
-      if (turn === limits.max_turn) return ended(truncated("max_turn", success));
-      const { reward, executed } = turns[turns.length - 1]!;
-      const previous: Previous = { reward, executed, invalid };
-      append = bridge(rollout, sampled, template.next(task, { view, turn: turn + 1, actionsLeft }, previous));
+    for (;;) {
+      if (tooLong(game, position)) return ended(truncated("context", position.success));
+      const taken = yield* takeTurn(game, position);
+      turns.push(taken.record);
+      state = taken.view.state;
+      if (taken.outcome !== null) return ended(taken.outcome);
+      if (position.turn === rollout.limits.max_turn) return ended(truncated("max_turn", taken.success));
+      position = following(game, position, taken);
     }
   });
   return yield* loop.pipe(

@@ -1,6 +1,6 @@
 /**
- * One group: a prompt enters, its episodes are played at once, each on its own fiber, in one scope, and the group leaves when the last
- * has ended. Invariants: every member starts from the same reset; a group has exactly `size` episodes, failed ones included.
+ * One group: the episodes of a prompt are played at once, each on its own fiber, and the group is done when the last of them has ended.
+ * Invariants: every member starts from the same reset; a group has exactly `size` episodes, failed ones included.
  */
 import { Effect } from "effect";
 import type { Episode } from "../domain/Episode.ts";
@@ -37,7 +37,7 @@ const unplayed = (prompt: Prompt, { reason, message }: StepFailure, member: numb
   id: { group: prompt.group, member },
   tag: prompt.tag,
   seed: prompt.seed,
-  turns: [],
+  sequences: [],
   outcome: { _tag: "Failed", reason, message },
 });
 

@@ -1,7 +1,7 @@
 /**
  * Names of an episode's streams and of its sequence, as pure functions of (split, prompt, member, turn), so that any draw can be made
- * again. Validation streams count by instance seed: every validation of a run meets the same instances with the same draws, whatever
- * its group ids. Invariant: no two episodes of a run share a stream, train and validation included.
+ * again. Validation streams are counted by instance seed: every validation of a run plays the same instances with the same
+ * draws, whatever its group ids. Invariant: no two episodes of a run share a stream, train and validation included.
  */
 import type { Prompt } from "../domain/Group.ts";
 import type { StreamKey } from "../domain/Random.ts";

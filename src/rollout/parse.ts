@@ -1,5 +1,5 @@
 /**
- * Reads a reply: text in, named actions and the canonical reply out. Pure and total; a reply that cannot be read is a value.
+ * Reads the named actions and the canonical form out of a reply's text. Pure and total; a reply that cannot be read is a value.
  * The grammar is RAGEN's: `<think>…</think> <answer>…</answer>` anywhere in the text, or the answer alone. Invariant: unless
  * markup is nested in markup, the canonical reply reads back to the same thought and actions. It is for people and logs; the model's
  * history is its ids.

@@ -1,7 +1,6 @@
 /**
- * The seed schedule: which group comes next. Group `g` of training has the instance seed `seed + g` and the tag at its place in the
- * window (`n_groups` of each tag, in order), so a group is a pure function of its number and the whole state is which numbers are
- * still to be issued. Invariant: every number is issued again until it is consumed, so a stopped run loses no seed.
+ * What a group plays, as a pure function of its number: group `g` of training has the instance seed `seed + g` and the tag at its place in
+ * the window (`n_groups` of each tag, in order). Which numbers are still to be issued is `domain/SeedSchedule`.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
@@ -9,46 +8,23 @@ import type { Prompt } from "../domain/Group.ts";
 
 type Groups = Pick<RunConfig["es_manager"]["train"], "env_groups" | "group_size" | "tags" | "n_groups" | "seed">;
 
-/** Serialisable; a checkpoint holds it. */
-export interface SeedState {
-  /** The smallest number never issued. */
-  readonly next: number;
-  /** Numbers issued and given back, ascending; they come first. */
-  readonly returned: readonly number[];
-}
-
-export const initial: SeedState = { next: 0, returned: [] };
-
 /** Tag of the group at `place` (0 … env_groups - 1) of a window; `n_groups` must sum to `env_groups`. */
 const tagAt = (groups: Groups, place: number): string => {
   let end = 0;
-  for (let i = 0; i < groups.tags.length; i++) {
+  for (const [i, tag] of groups.tags.entries()) {
     end += groups.n_groups[i] ?? 0;
-    if (place < end) return groups.tags[i]!;
+    if (place < end) return tag;
   }
-  return groups.tags[groups.tags.length - 1]!;
+  throw new RangeError(`n_groups names ${end} groups, and group ${place} of a window is asked for`);
 };
 
-const promptAt = (groups: Groups, group: number, admittedAt: Version): Prompt => ({
+/** The prompt of training's group `group`. */
+export const promptOf = (groups: Groups, group: number, admittedAt: Version): Prompt => ({
   group,
   tag: tagAt(groups, group % groups.env_groups),
   seed: groups.seed + group,
   size: groups.group_size,
   admittedAt,
-});
-
-/** The next group to admit, and the state after it. */
-export const next = (groups: Groups, state: SeedState, admittedAt: Version): readonly [Prompt, SeedState] => {
-  const [first, ...returned] = state.returned;
-  return first === undefined
-    ? [promptAt(groups, state.next, admittedAt), { next: state.next + 1, returned: [] }]
-    : [promptAt(groups, first, admittedAt), { next: state.next, returned }];
-};
-
-/** Groups that were admitted but not consumed (a stop cut them): their numbers are issued again, oldest first. */
-export const giveBack = (state: SeedState, groups: readonly number[]): SeedState => ({
-  next: state.next,
-  returned: [...new Set([...state.returned, ...groups])].sort((a, b) => a - b),
 });
 
 /**
@@ -57,6 +33,6 @@ export const giveBack = (state: SeedState, groups: readonly number[]): SeedState
  */
 export const validation = (groups: Groups, round: number, admittedAt: Version): readonly Prompt[] =>
   Array.from({ length: groups.env_groups }, (_, place) => ({
-    ...promptAt(groups, place, admittedAt),
+    ...promptOf(groups, place, admittedAt),
     group: round * groups.env_groups + place,
   }));

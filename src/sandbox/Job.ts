@@ -1,6 +1,6 @@
 /**
- * The running of one submission: a job enters a sandbox, a report leaves it, whatever the language. Expected outputs are no part of a
- * job: what runs the code knows the inputs only, so that nothing a submission does in there can make a wrong answer right.
+ * The contract of a sandbox, whatever the language: it runs a job, which is one submission on its inputs, and returns a report. A job has
+ * no expected outputs, so that nothing a submission does in the sandbox can make a wrong answer right.
  */
 import { Schema } from "effect";
 
@@ -35,9 +35,9 @@ export interface Job {
 
 export type Reason = "error" | "timeout" | "memory" | "output";
 
-/** What one test came to. */
+/** The result of one test. */
 export type Outcome =
-  /** The result as JSON, or what the program has written. */
+  /** The result as JSON, or the output of the program. */
   | { readonly _tag: "Answered"; readonly text: string }
   | { readonly _tag: "Failed"; readonly reason: Reason; readonly message: string };
 
@@ -50,11 +50,11 @@ export const failed = (reason: Reason, message: string): Outcome => ({ _tag: "Fa
 
 export const noTime = failed("timeout", "no time left");
 
-/** The report of a job whose first tests came to `outcomes`, and each of the rest to `missing`. */
+/** The report of a job with `outcomes` for its first tests and `missing` for each of the rest. */
 export const filled = (job: Job, outcomes: readonly Outcome[], missing = noTime): Report => ({
   _tag: "Ran",
   outcomes: job.inputs.map((_, at) => outcomes[at] ?? missing),
 });
 
-/** The sandbox itself failed: there is none here, or it broke. Nothing is said about the submission. */
+/** The sandbox itself failed: this machine has none, or it broke. It says nothing about the submission. */
 export class SandboxError extends Schema.TaggedError<SandboxError>()("SandboxError", { message: Schema.String }) {}

@@ -1,7 +1,7 @@
 /**
- * JSON whose numbers are met as they are written: a double holds neither 2^53 + 1 nor the fraction of 2.0. `parseJson` hands the text of
- * each number to its reader, `exactJson` keeps the numbers that a double would alter, so that `JSON.stringify` writes them back unchanged.
- * Both throw where the text is no JSON.
+ * Parses JSON without losing how numbers are written: a double holds neither 2^53 + 1 nor the fraction of 2.0. `parseJson` passes the text of
+ * each number to its caller, `exactJson` keeps the numbers that a double would alter, so that `JSON.stringify` writes them back unchanged.
+ * Both throw for text that is not JSON.
  */
 
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;

@@ -1,5 +1,5 @@
 /**
- * Whether a test's output is the expected one. Pure and total, whatever the output holds. Values of a function: equal JSON, tuples being
+ * Compares a test's output with the expected one. Pure and total for any output. Results of a function: equal JSON, where tuples are
  * arrays. Text of a program: equal lines, apart from white space at their ends, the width of gaps and blank lines at the end. A number
  * that is expected with a fraction (2.5, 2.0) may be off by a millionth; whole numbers are exact, however long.
  */
@@ -20,7 +20,7 @@ class Fraction {
 
 type Json = null | boolean | number | bigint | string | Fraction | readonly Json[] | { readonly [key: string]: Json };
 
-/** Whole numbers that a double cannot hold become bigints, so that they are not rounded into equality. Undefined where it is no JSON. */
+/** Whole numbers that a double cannot hold become bigints, so that they are not rounded into equality. Undefined for text that is not JSON. */
 const read = (text: string): Json | undefined => {
   const exact = (value: number, source: string): Json => {
     if (!/^-?\d+$/.test(source)) return new Fraction(value);
@@ -36,7 +36,7 @@ const read = (text: string): Json | undefined => {
 const numberOf = (value: Json | undefined): number | null =>
   value instanceof Fraction ? value.value : typeof value === "number" ? value : null;
 
-/** Goes only as deep as `expected` does. */
+/** Recurses only as deep as `expected`. */
 const same = (actual: Json | undefined, expected: Json): boolean => {
   if (typeof expected === "number") return numberOf(actual) === expected;
   if (expected instanceof Fraction) {

@@ -1,5 +1,5 @@
 /**
- * The code in an answer: the last fenced block where there is one, else the whole answer. Pure and total; empty where there is no code.
+ * Finds the code in an answer: the last fenced block where there is one, else the whole answer. Pure and total; empty where there is no code.
  * Lines, commas, `||` and indentation stay as they are.
  */
 
@@ -11,7 +11,7 @@ const trimmed = (text: string): string => text.replace(/^(?:[ \t]*\n)+/, "").tri
 export const submittedCode = (answer: string): string => {
   const text = answer.replaceAll("\r\n", "\n");
   const marks = [...text.matchAll(fence)];
-  // Fences come in pairs; one that is never closed reaches to the end, as in an answer that was cut.
+  // Fences come in pairs; one that is never closed goes to the end, as in an answer that was cut.
   const open = marks[marks.length - (marks.length % 2 === 0 ? 2 : 1)];
   if (open === undefined) return trimmed(text);
   const close = marks[marks.indexOf(open) + 1];

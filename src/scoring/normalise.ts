@@ -1,6 +1,6 @@
 /**
- * Reward normalisation over one set of episodes, the four methods RAGEN has. Pure. Invariant: a set without spread normalises to zeros
- * (except under `identity`), never to a division by nearly nothing.
+ * Reward normalisation over one set of episodes, by RAGEN's four methods. Pure. Invariant: a set without spread normalises to zeros
+ * (except under `identity`); nothing is divided by a deviation near 0.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { mean, standardDeviation } from "../domain/Statistics.ts";

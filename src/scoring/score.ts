@@ -1,12 +1,12 @@
 /**
- * Scores a window: one number per episode, and where it lies on the episode's turns. Pure, because normalisation is relative to a set
- * of episodes. Invariants: failed members, and the members of failed groups, take no part in any statistic; the turn scores of an
- * episode that has turns sum to its score; the window's groups stay as many and in order.
+ * Scores a window: one number per episode, and how it is spread over the episode's turns. A pure function of the whole window, because
+ * normalisation is relative to a set of episodes. Invariants: failed members, and the members of failed groups, take no part in any
+ * statistic; the turn scores of an episode that has turns sum to its score; the groups and their order stay as they are.
  *
  * With turn scores each turn keeps its own environment reward, unnormalised and without the format penalty, as in RAGEN.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
-import { type Episode, failed, penaltyOf, rewardOf } from "../domain/Episode.ts";
+import { type Episode, failed, penaltyOf, rewardOf, turnsOf } from "../domain/Episode.ts";
 import { type Group, isFailed, members, type ScoredEpisode, type ScoredWindow, type Window } from "../domain/Group.ts";
 import { normalise } from "./normalise.ts";
 
@@ -43,13 +43,13 @@ const normalisedTotals = (groups: readonly Group[], { grouping, method }: Config
 const atTheEnd = (episode: Episode, score: number): ScoredEpisode => ({
   episode,
   score,
-  turnScores: episode.turns.map((_, turn) => (turn === episode.turns.length - 1 ? score : 0)),
+  turnScores: turnsOf(episode).map((_, turn, turns) => (turn === turns.length - 1 ? score : 0)),
 });
 
 const byTurn = (episode: Episode): ScoredEpisode => ({
   episode,
   score: rewardOf(episode),
-  turnScores: episode.turns.map((turn) => turn.reward),
+  turnScores: turnsOf(episode).map((turn) => turn.reward),
 });
 
 export const score = (window: Window, config: Config): ScoredWindow => {

@@ -1,12 +1,13 @@
 /**
- * How a run tells what happens. In: events, gauge samples, step records; out: three paths with three promises. Observers (state
- * machines) are told every event at once, in the one order of emission. Subscribers of events and samples get a
- * sliding view that may lose the oldest. Step records are lossless: a full path suspends who records, and `close` ends it after
- * the last one is taken.
+ * How a run tells what happens, and what state it is in. An event changes the state at once, in the fiber that emits it; then every listener
+ * is told, in the one order of emission. Samples of the gauges and step records are told the same way. A keeper of records may suspend who
+ * records; listeners suspend nobody.
  */
-import { Cause, Effect, PubSub, Queue, type Scope } from "effect";
+import { Context, Effect, Layer } from "effect";
 import type { Event, StepRecord } from "../domain/Event.ts";
+import * as RunState from "../domain/RunState.ts";
 import type { StageSample } from "./Gauge.ts";
+import { Listeners, type Subscribe } from "./Listeners.ts";
 
 /** All gauges at one moment. */
 export interface Sample {
@@ -20,63 +21,63 @@ export interface Sample {
   readonly groupsInFlight: number;
 }
 
-/** Suspends until the next message; fails with `Cause.Done` after the last. */
-export type Pull<A> = Effect.Effect<A, Cause.Done>;
+/** Takes a step record where it cannot be lost; may suspend. */
+export type Keeper = (record: StepRecord) => Effect.Effect<void>;
 
-export interface Bus {
-  readonly emit: (event: Event) => Effect.Effect<void>;
-  /** Adds a state machine that must see every event; it neither suspends nor throws. */
-  readonly observe: (observer: (event: Event) => void) => void;
-  readonly sampled: (sample: Sample) => Effect.Effect<void>;
-  readonly record: (record: StepRecord) => Effect.Effect<void>;
-  readonly events: Effect.Effect<Pull<Event>, never, Scope.Scope>;
-  /** Starts with the newest sample there is. */
-  readonly samples: Effect.Effect<Pull<Sample>, never, Scope.Scope>;
-  /** For one reader. */
-  readonly records: Pull<StepRecord>;
-  /** Ends all three paths; what they hold is still read. */
-  readonly close: Effect.Effect<void>;
-}
+export class Bus extends Context.Service<
+  Bus,
+  {
+    /** The state after all events emitted so far. */
+    readonly state: () => RunState.RunState;
+    /** Dies when a listener throws, after all others were told. */
+    readonly emit: (event: Event) => Effect.Effect<void>;
+    readonly sampled: (sample: Sample) => Effect.Effect<void>;
+    /** Suspends until every keeper has the record. */
+    readonly record: (record: StepRecord) => Effect.Effect<void>;
+    readonly onEvent: Subscribe<Event>;
+    readonly onSample: Subscribe<Sample>;
+    readonly onStep: Subscribe<StepRecord>;
+    readonly keep: (keeper: Keeper) => void;
+  }
+>()("millrace/stage/Bus") {}
 
-/** Ends a subscription behind the messages it still holds. */
-const last: unique symbol = Symbol("last");
-
-const subscribe = <A>(hub: PubSub.PubSub<A | typeof last>): Effect.Effect<Pull<A>, never, Scope.Scope> =>
-  Effect.map(PubSub.subscribe(hub), (subscription) =>
-    Effect.flatMap(PubSub.take(subscription), (message) =>
-      message === last ? Effect.fail(Cause.Done()) : Effect.succeed(message),
-    ),
-  );
-
-export const make = ({ sliding = 256, records: capacity = 64 } = {}): Effect.Effect<Bus> =>
-  Effect.gen(function* () {
-    const observers: ((event: Event) => void)[] = [];
-    // An observer may wake a fiber that emits at once: its event waits here, so that all see one order.
+export const make = (initial: RunState.RunState = RunState.initial): Effect.Effect<typeof Bus.Service> =>
+  Effect.sync(() => {
+    let state = initial;
+    const events = new Listeners<Event>();
+    const samples = new Listeners<Sample>();
+    const steps = new Listeners<StepRecord>();
+    const keepers: Keeper[] = [];
+    // A listener may wake a fiber that emits at once: its event waits here, so that all listeners see one order.
     const pending: Event[] = [];
     let telling = false;
-    const events = yield* PubSub.sliding<Event | typeof last>(sliding);
-    const samples = yield* PubSub.sliding<Sample | typeof last>({ capacity: sliding, replay: 1 });
-    const records = yield* Queue.bounded<StepRecord, Cause.Done>(capacity);
-    return {
+    const tellPending = (): void => {
+      telling = true;
+      try {
+        for (let next = pending.shift(); next !== undefined; next = pending.shift()) events.tell(next);
+      } finally {
+        telling = false;
+      }
+    };
+    return Bus.of({
+      state: () => state,
       emit: (event) =>
         Effect.sync(() => {
+          state = RunState.observe(state, event);
           pending.push(event);
-          if (telling) return;
-          telling = true;
-          for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
-            for (const observer of observers) observer(next);
-            PubSub.publishUnsafe(events, next);
-          }
-          telling = false;
+          if (!telling) tellPending();
         }),
-      observe: (observer) => {
-        observers.push(observer);
-      },
-      sampled: (sample) => PubSub.publish(samples, sample),
-      record: (record) => Queue.offer(records, record),
-      events: subscribe(events),
-      samples: subscribe(samples),
-      records: Queue.take(records),
-      close: Effect.all([Queue.end(records), PubSub.end(events, last), PubSub.end(samples, last)], { discard: true }),
-    };
+      sampled: (sample) => Effect.sync(() => samples.tell(sample)),
+      record: (record) =>
+        Effect.suspend(() => {
+          steps.tell(record);
+          return Effect.forEach(keepers, (keeper) => keeper(record), { discard: true });
+        }),
+      onEvent: events.subscribe,
+      onSample: samples.subscribe,
+      onStep: steps.subscribe,
+      keep: (keeper) => void keepers.push(keeper),
+    });
   });
+
+export const layer = (initial?: RunState.RunState): Layer.Layer<Bus> => Layer.effect(Bus, make(initial));

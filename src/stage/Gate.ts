@@ -1,38 +1,57 @@
 /**
- * The fiber side of admission. In: every event of the run; out: tickets for the admitter, which suspends until the state machine
- * allows the next group. Invariants: no polling, each event that may open the gate wakes the admitter; a ticket is counted as
- * admitted before the next decision is taken.
+ * The fiber side of admission: the admitter suspends until the rules allow the next group under the run's position. Invariants: no polling,
+ * each event wakes an admitter that waits; a group counts as admitted before the next decision is taken, because its event has changed the
+ * state by then.
  */
-import { Cause, Effect, Latch } from "effect";
-import type { Event } from "../domain/Event.ts";
+import { Cause, Context, Effect, Latch, Layer } from "effect";
+import type { Version } from "../domain/Episode.ts";
+import * as SeedSchedule from "../domain/SeedSchedule.ts";
 import * as Admission from "./Admission.ts";
+import { Bus } from "./Bus.ts";
 
+/** A group that was admitted. */
 export interface Ticket {
-  /** Admission number of the group in its run: `window * groups + place`. */
+  /** Its number: which seed it plays. */
+  readonly group: number;
+  /** Its place in the run, `window * groups + place`. */
   readonly number: number;
   readonly window: number;
+  /** Newest weights version at admission. */
+  readonly version: Version;
 }
 
-export interface Gate {
-  /** Suspends until the next group may start; fails with `Cause.Done` once the gate is closed for good. For one admitter. */
-  readonly admit: Effect.Effect<Ticket, Cause.Done>;
-  /** To be told of every event but `Admitted`, which the gate counts itself. */
-  readonly observe: (event: Event) => void;
-  readonly state: () => Admission.Admission;
-}
+export class Gate extends Context.Service<
+  Gate,
+  {
+    readonly rules: Admission.Rules;
+    /** Suspends until the next group may start and admits it; fails with `Cause.Done` once admission is closed for good. For one admitter. */
+    readonly admit: Effect.Effect<Ticket, Cause.Done>;
+    readonly decision: () => Admission.Decision;
+    /** Whether no window after the first `consumed` ones will be whole. */
+    readonly isLast: (consumed: number) => boolean;
+  }
+>()("millrace/stage/Gate") {}
 
-export const make = (initial: Admission.Admission): Effect.Effect<Gate> =>
-  Effect.sync(() => {
-    let state = initial;
+export const make = (rules: Admission.Rules): Effect.Effect<typeof Gate.Service, never, Bus> =>
+  Effect.gen(function* () {
+    const bus = yield* Bus;
     const changed = Latch.makeUnsafe(false);
+    bus.onEvent(({ _tag }) => {
+      if (_tag !== "Admitted") changed.openUnsafe();
+    });
+    const position = () => bus.state().position;
+    const decision = () => Admission.decide(rules, position());
+    const admitInto = (window: number): Effect.Effect<Ticket> => {
+      const { position, seeds } = bus.state();
+      const group = SeedSchedule.head(seeds);
+      const ticket: Ticket = { group, number: position.admitted, window, version: position.version };
+      return Effect.as(bus.emit({ _tag: "Admitted", group, window }), ticket);
+    };
     const admit: Effect.Effect<Ticket, Cause.Done> = Effect.suspend(() => {
-      const decision = Admission.decide(state);
-      switch (decision._tag) {
-        case "Admit": {
-          const number = state.admitted;
-          state = Admission.observe(state, { _tag: "Admitted", group: number, window: decision.window });
-          return Effect.succeed({ number, window: decision.window });
-        }
+      const decided = decision();
+      switch (decided._tag) {
+        case "Admit":
+          return admitInto(decided.window);
         case "Closed":
           return Effect.fail(Cause.Done());
         case "Wait":
@@ -40,13 +59,7 @@ export const make = (initial: Admission.Admission): Effect.Effect<Gate> =>
           return Effect.andThen(changed.await, admit);
       }
     });
-    return {
-      admit,
-      observe: (event) => {
-        if (event._tag === "Admitted") return;
-        state = Admission.observe(state, event);
-        changed.openUnsafe();
-      },
-      state: () => state,
-    };
+    return Gate.of({ rules, admit, decision, isLast: (consumed) => Admission.isLast(rules, position(), consumed) });
   });
+
+export const layer = (rules: Admission.Rules): Layer.Layer<Gate, never, Bus> => Layer.effect(Gate, make(rules));

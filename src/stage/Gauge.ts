@@ -1,10 +1,14 @@
 /**
- * The one place where a stage is measured. In: the four moments of an item's passage (enqueued, begun, finished, delivered). Out:
- * samples with levels now and integrals since the start. Invariant: busy + blocked + starved slot-time is exactly the integral of
+ * The one place where a stage is measured: it is told when an item is enqueued, begun, finished and delivered, and gives samples with
+ * levels now and integrals since the start. Invariant: busy + blocked + starved slot-time is exactly the integral of
  * the concurrency, so shares always sum to 1. Wait and service times follow from the integrals (Little's law, L = λW), so that
  * no item carries a time stamp.
  */
-import { type Clock, Effect } from "effect";
+import type { Clock } from "effect";
+// Not through the index: generator threads load this file, and nothing else of Effect.
+import * as Effect from "effect/Effect";
+import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
+import { stage } from "../domain/metrics/run.ts";
 
 /** A stage at one moment. Integrals are slot-milliseconds (item-milliseconds for the queue) since the stage was made. */
 export interface StageSample {
@@ -82,13 +86,6 @@ export class Gauge {
     this.#advance();
     this.#running--;
     this.#blocked++;
-  }
-
-  /** An item that was blocked goes on being worked on. */
-  resumed(): void {
-    this.#advance();
-    this.#running++;
-    this.#blocked--;
   }
 
   /** A finished slot passed its `items` on and is free. */
@@ -171,17 +168,17 @@ export const times = (
   };
 };
 
-/** `stage/<name>/…` metrics of the interval: shares, mean queue depth, concurrency now, items passed. */
-export const metrics = (before: StageSample | null, after: StageSample): Record<string, number> => {
+/** Metrics of the interval: shares, mean queue depth, concurrency now, items passed. */
+export const metrics = (before: StageSample | null, after: StageSample): Metrics => {
   const share = shares(before, after);
   const elapsed = after.elapsedMs - (before?.elapsedMs ?? 0);
-  const prefix = `stage/${after.name}`;
-  return {
-    [`${prefix}/busy`]: share.busy,
-    [`${prefix}/starved`]: share.starved,
-    [`${prefix}/blocked`]: share.blocked,
-    [`${prefix}/queue`]: elapsed > 0 ? (after.queueMs - (before?.queueMs ?? 0)) / elapsed : after.queue,
-    [`${prefix}/concurrency`]: after.concurrency,
-    [`${prefix}/items`]: after.items - (before?.items ?? 0),
-  };
+  const of = { stage: after.name };
+  return measured(
+    [stage.busy.of(of), share.busy],
+    [stage.starved.of(of), share.starved],
+    [stage.blocked.of(of), share.blocked],
+    [stage.queue.of(of), elapsed > 0 ? (after.queueMs - (before?.queueMs ?? 0)) / elapsed : after.queue],
+    [stage.concurrency.of(of), after.concurrency],
+    [stage.items.of(of), after.items - (before?.items ?? 0)],
+  );
 };

@@ -1,14 +1,17 @@
 /**
- * A stage's bounded inbox together with its slots. In: items from producers, suspended while it is full; out: items to workers, one at
- * a time, each with a slot. Invariants: at most `capacity` items wait and at most `limit` are held by workers, exactly, also
- * while the limit changes; whoever waits is woken by the event it waits for; after `end` every item is still taken, and `drained`
- * fires once the last one is done.
+ * A stage's bounded inbox together with its slots. Producers suspend while it is full; workers take one item at a time, each with a slot.
+ * Invariants: at most `capacity` items wait and at most `limit` are held by workers, exactly, also while the limit changes; whoever waits
+ * is woken by the event it waits for; after `end` every item is still taken, and `drained` fires once the last one is done.
+ *
+ * Made by hand because an item must be counted with its slot in one step: over `Queue` and `Semaphore` of Effect the same line of four
+ * stages costs 3 to 4 times as much an item (`npm run bench -- stage-overhead` measures this one).
  */
 import { Effect } from "effect";
 import type { Gauge } from "./Gauge.ts";
 
 /** The producer's half. */
 export interface Inlet<in A> {
+  /** Suspends while the inbox is full; where the hand-over is `done`, until the item has been worked on and passed on. */
   readonly offer: (item: A) => Effect.Effect<void>;
   /** No more items will come. */
   readonly end: Effect.Effect<void>;
@@ -17,116 +20,143 @@ export interface Inlet<in A> {
 /** Answers a worker when no more items will come. */
 export const ended: unique symbol = Symbol("ended");
 
-/** The workers' half. */
-export interface Outlet<out A> {
-  /** Suspends until there is an item and a free slot for it. */
-  readonly take: Effect.Effect<A | typeof ended>;
-  /** Gives back the slot of the last item, then takes. */
-  readonly next: Effect.Effect<A | typeof ended>;
-  readonly resize: (limit: number) => void;
+type Resume<A> = (effect: Effect.Effect<A>) => void;
+
+/** An item, and its producer where that still waits. */
+export interface Entry<out A> {
+  readonly item: A;
+  readonly producer: Resume<void> | null;
 }
 
-export interface Inbox<in out A> extends Inlet<A>, Outlet<A> {}
+/** When a producer goes on: once its item is in the inbox, or once it is done. */
+export type Handover = "queued" | "done";
 
 export interface InboxOptions {
   readonly capacity: number;
   readonly limit: number;
+  readonly handover: Handover;
   readonly gauge: Gauge;
   readonly drained: () => void;
 }
 
-interface Producer<out A> {
-  readonly item: A;
-  readonly resume: (effect: Effect.Effect<void>) => void;
-}
+export class Inbox<in out A> implements Inlet<A> {
+  readonly #options: InboxOptions;
+  readonly #buffer: Entry<A>[] = [];
+  /** Producers for whose items there was no room. */
+  readonly #outside = new Set<Entry<A>>();
+  readonly #idle: Resume<Entry<A> | typeof ended>[] = [];
+  readonly #halting: Resume<void>[] = [];
+  #limit: number;
+  #taken = 0;
+  #closed = false;
+  #halted = false;
+  #waking = false;
 
-export const makeUnsafe = <A>({ capacity, limit: initial, gauge, drained }: InboxOptions): Inbox<A> => {
-  const buffer: A[] = [];
-  const producers = new Set<Producer<A>>();
-  const idle: ((effect: Effect.Effect<A | typeof ended>) => void)[] = [];
-  let limit = initial;
-  let taken = 0;
-  let closed = false;
-  let waking = false;
+  constructor(options: InboxOptions) {
+    this.#options = options;
+    this.#limit = options.limit;
+  }
 
-  const available = (): boolean => buffer.length > 0 && taken < limit;
+  readonly offer = (item: A): Effect.Effect<void> =>
+    Effect.callback<void>((resume) => {
+      const entry: Entry<A> = { item, producer: resume };
+      if (this.#buffer.length < this.#options.capacity) {
+        this.#admit(entry);
+        this.#wake();
+        return;
+      }
+      this.#outside.add(entry);
+      return Effect.sync(() => void this.#outside.delete(entry));
+    });
 
-  const pull = (): A => {
-    const item = buffer.shift()!;
-    taken++;
-    gauge.begun();
-    if (producers.size > 0) {
-      const producer: Producer<A> = producers.values().next().value!;
-      producers.delete(producer);
-      buffer.push(producer.item);
-      gauge.enqueued();
-      queueMicrotask(() => producer.resume(Effect.void));
-    }
-    return item;
-  };
+  readonly end: Effect.Effect<void> = Effect.sync(() => {
+    this.#closed = true;
+    this.#finishIfDrained();
+  });
 
-  const settle = (): void => {
-    waking = false;
-    while (idle.length > 0 && available()) idle.pop()!(Effect.succeed(pull()));
-  };
-
-  // Who is woken runs inline, up to its first suspension. Woken in a microtask, it delays (and is measured as part of) neither the
-  // producer that offers nor the worker that takes.
-  const wake = (): void => {
-    if (waking || idle.length === 0) return;
-    waking = true;
-    queueMicrotask(settle);
-  };
-
-  const finishIfDrained = (): void => {
-    if (!closed || buffer.length > 0 || taken > 0) return;
-    while (idle.length > 0) idle.pop()!(Effect.succeed(ended));
-    drained();
-  };
-
-  const take = Effect.callback<A | typeof ended>((resume) => {
-    if (available()) {
-      resume(Effect.succeed(pull()));
+  /** Suspends until there is an item and a free slot for it. For workers. */
+  readonly take: Effect.Effect<Entry<A> | typeof ended> = Effect.callback((resume) => {
+    if (this.#available()) {
+      resume(Effect.succeed(this.#pull()));
       return;
     }
-    if (closed && buffer.length === 0) {
+    if (this.#closed && this.#buffer.length === 0) {
       resume(Effect.succeed(ended));
       return;
     }
-    idle.push(resume);
+    this.#idle.push(resume);
     return Effect.sync(() => {
-      const index = idle.indexOf(resume);
-      if (index >= 0) idle.splice(index, 1);
+      const index = this.#idle.indexOf(resume);
+      if (index >= 0) this.#idle.splice(index, 1);
     });
   });
 
-  return {
-    offer: (item) =>
-      Effect.callback<void>((resume) => {
-        if (buffer.length < capacity) {
-          buffer.push(item);
-          gauge.enqueued();
-          wake();
-          resume(Effect.void);
-          return;
-        }
-        const producer: Producer<A> = { item, resume };
-        producers.add(producer);
-        return Effect.sync(() => void producers.delete(producer));
-      }),
-    end: Effect.sync(() => {
-      closed = true;
-      finishIfDrained();
-    }),
-    take,
-    next: Effect.suspend(() => {
-      taken--;
-      finishIfDrained();
-      return take;
-    }),
-    resize: (next) => {
-      limit = next;
-      wake();
-    },
-  };
-};
+  /** Gives back the slot of a finished item, then takes. */
+  next(finished: Entry<A>): Effect.Effect<Entry<A> | typeof ended> {
+    return Effect.suspend(() => {
+      this.#taken--;
+      if (this.#options.handover === "done") finished.producer?.(Effect.void);
+      this.#finishIfDrained();
+      if (this.#taken === 0) for (const resume of this.#halting.splice(0)) resume(Effect.void);
+      return this.take;
+    });
+  }
+
+  resize(limit: number): void {
+    this.#limit = limit;
+    this.#wake();
+  }
+
+  /** Takes no item any more, for good; suspends until those held by workers are done. */
+  readonly halt: Effect.Effect<void> = Effect.callback((resume) => {
+    this.#halted = true;
+    if (this.#taken === 0) resume(Effect.void);
+    else this.#halting.push(resume);
+  });
+
+  #available(): boolean {
+    return !this.#halted && this.#buffer.length > 0 && this.#taken < this.#limit;
+  }
+
+  #admit(entry: Entry<A>): void {
+    this.#buffer.push(entry);
+    this.#options.gauge.enqueued();
+    if (this.#options.handover === "queued") entry.producer?.(Effect.void);
+  }
+
+  #pull(): Entry<A> {
+    const entry = this.#buffer.shift();
+    if (entry === undefined) throw new Error("an empty inbox was taken from");
+    this.#taken++;
+    this.#options.gauge.begun();
+    const [next] = this.#outside;
+    if (next !== undefined) {
+      this.#outside.delete(next);
+      this.#buffer.push(next);
+      this.#options.gauge.enqueued();
+      if (this.#options.handover === "queued") queueMicrotask(() => next.producer?.(Effect.void));
+    }
+    return entry;
+  }
+
+  // Who is woken runs inline, up to its first suspension. Woken in a microtask, it delays (and is measured as part of) neither the
+  // producer that offers nor the worker that takes.
+  #wake(): void {
+    if (this.#waking || this.#idle.length === 0) return;
+    this.#waking = true;
+    queueMicrotask(() => {
+      this.#waking = false;
+      while (this.#available()) {
+        const worker = this.#idle.pop();
+        if (worker === undefined) return;
+        worker(Effect.succeed(this.#pull()));
+      }
+    });
+  }
+
+  #finishIfDrained(): void {
+    if (!this.#closed || this.#buffer.length > 0 || this.#taken > 0) return;
+    for (const worker of this.#idle.splice(0)) worker(Effect.succeed(ended));
+    this.#options.drained();
+  }
+}

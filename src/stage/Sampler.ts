@@ -1,30 +1,24 @@
-/**
- * Reads all gauges at a steady pace and puts them on the bus. In: the dials of the running stages and the run's totals; out: one
- * `Sample` per period, on a path that may drop. Nothing waits for it.
- */
+/** Reads all gauges at a steady pace and puts one `Sample` per period on the bus. Nothing waits for it. */
 import { Clock, Effect, Schedule } from "effect";
-import type { Bus, Sample } from "./Bus.ts";
-import type { Dial } from "./Stage.ts";
-
-export interface SamplerOptions {
-  readonly bus: Bus;
-  /** Flow stages in the order they are connected, then services. */
-  readonly dials: readonly Dial[];
-  readonly totals: () => Omit<Sample, "elapsedMs" | "stages">;
-  readonly periodMs: number;
-}
+import * as Ledger from "../domain/Ledger.ts";
+import { Bus } from "./Bus.ts";
+import { Dials } from "./Dials.ts";
 
 /** Samples now and then every period; runs until interrupted. */
-export const run = ({ bus, dials, totals, periodMs }: SamplerOptions): Effect.Effect<void> =>
+export const run = (periodMs: number): Effect.Effect<void, never, Bus | Dials> =>
   Effect.gen(function* () {
+    const bus = yield* Bus;
+    const dials = yield* Dials;
     const clock = yield* Clock.Clock;
     const start = clock.monotonicTimeNanosUnsafe();
-    const sample = Effect.suspend(() =>
-      bus.sampled({
+    const sample = Effect.suspend(() => {
+      const { ledger, trainedTokens } = bus.state();
+      return bus.sampled({
         elapsedMs: Number(clock.monotonicTimeNanosUnsafe() - start) / 1e6,
-        stages: dials.map((dial) => dial.sample()),
-        ...totals(),
-      }),
-    );
+        stages: dials.all().map((dial) => dial.sample()),
+        tokens: { generated: ledger.tokens.admitted, trained: trainedTokens },
+        groupsInFlight: Ledger.inFlight(ledger).groups,
+      });
+    });
     yield* Effect.repeat(sample, Schedule.spaced(periodMs));
   });

@@ -4,9 +4,10 @@
  * stage answers calls on their callers' fibers. Invariants: never more than `concurrency` items at work; a finished item that waits
  * for room downstream keeps its slot; growing starts waiting work at once, shrinking lets running work finish.
  */
-import { Deferred, Effect, Exit } from "effect";
+import { Deferred, Effect, Exit, type Scope } from "effect";
 import * as Gauge from "./Gauge.ts";
 import * as Inbox from "./Inbox.ts";
+import { Listeners, type Subscribe } from "./Listeners.ts";
 import * as Slots from "./Slots.ts";
 
 /** What can be seen of, and set on, any stage. */
@@ -16,6 +17,8 @@ export interface Dial {
   readonly concurrency: () => number;
   /** At least 1; a fraction is rounded down. */
   readonly setConcurrency: (concurrency: number) => Effect.Effect<void>;
+  /** Calls back with every result, before it goes on; a listener holds nothing up. */
+  readonly onOut: Subscribe<unknown>;
 }
 
 const atLeastOne = (concurrency: number): number => Math.max(1, Math.floor(concurrency));
@@ -27,6 +30,8 @@ export interface Flow<in In, out Out, out E = never, out R = never> extends Dial
   readonly inlet: Inbox.Inlet<In>;
   /** Works until the inbox is ended and drained, then ends `downstream`; null discards the results. */
   readonly runInto: (downstream: Inbox.Inlet<Out> | null) => Effect.Effect<void, E, R>;
+  /** Takes no item any more, for good; suspends until what the stage holds has been passed on. */
+  readonly halt: Effect.Effect<void>;
 }
 
 export interface FlowOptions<in In, out Out, out E, out R> {
@@ -34,15 +39,15 @@ export interface FlowOptions<in In, out Out, out E, out R> {
   /** Items that may wait in front of the stage. */
   readonly inbox: number;
   readonly concurrency: number;
-  /** Waited for by each item before its work, and counted as blocked: leave to work that only downstream gives. */
-  readonly leave?: Effect.Effect<unknown>;
+  /** `done` keeps the stage upstream blocked until its item is done here; `queued` (the default) until it is in the inbox. */
+  readonly handover?: Inbox.Handover;
   /** A typed failure ends the whole pipeline. */
   readonly run: (item: In) => Effect.Effect<Out, E, R>;
 }
 
 /** A stage with one result per item. */
 export const flow = <In, Out, E, R>(options: FlowOptions<In, Out, E, R>): Effect.Effect<Flow<In, Out, E, R>> =>
-  make(options, (result, downstream) => downstream.offer(result), null);
+  make<In, Out, Out, E, R>({ ...options, forward: (result, deliver) => deliver(result), rest: null });
 
 export interface GatherOptions<in In, out Out, out E, out R> {
   readonly name: string;
@@ -55,84 +60,110 @@ export interface GatherOptions<in In, out Out, out E, out R> {
 
 /** A many-to-one stage; its concurrency is 1 by nature. */
 export const gather = <In, Out, E, R>(options: GatherOptions<In, Out, E, R>): Effect.Effect<Flow<In, Out, E, R>> =>
-  make<In, readonly Out[], Out, E, R>(
-    { ...options, concurrency: 1 },
-    (results, downstream) => Effect.forEach(results, downstream.offer, { discard: true }),
-    options.rest,
+  make<In, readonly Out[], Out, E, R>({
+    ...options,
+    concurrency: 1,
+    forward: (results, deliver) => Effect.forEach(results, deliver, { discard: true }),
+  });
+
+interface Options<In, Result, Out, E, R> extends FlowOptions<In, Result, E, R> {
+  readonly forward: (result: Result, deliver: (out: Out) => Effect.Effect<void>) => Effect.Effect<void>;
+  readonly rest: Effect.Effect<Result, E, R> | null;
+}
+
+const make = <In, Result, Out, E, R>(options: Options<In, Result, Out, E, R>): Effect.Effect<Flow<In, Out, E, R>> =>
+  Effect.gen(function* () {
+    const { handover = "queued", inbox: capacity, name } = options;
+    const concurrency = atLeastOne(options.concurrency);
+    const gauge = yield* Gauge.make({ name, kind: "flow", concurrency, capacity });
+    return new FlowStage(options, { capacity, limit: concurrency, handover, gauge });
+  });
+
+class FlowStage<In, Result, Out, E, R> implements Flow<In, Out, E, R> {
+  readonly name: string;
+  readonly inlet: Inbox.Inlet<In>;
+  readonly halt: Effect.Effect<void>;
+  readonly onOut: Subscribe<unknown>;
+  readonly #options: Options<In, Result, Out, E, R>;
+  readonly #gauge: Gauge.Gauge;
+  readonly #inbox: Inbox.Inbox<In>;
+  readonly #listeners = new Listeners<unknown>();
+  readonly #done = Deferred.makeUnsafe<void, E>();
+  #concurrency: number;
+  #workers = 0;
+  /** Forks a worker; null before the stage runs. */
+  #fork: Effect.Effect<unknown> | null = null;
+
+  constructor(options: Options<In, Result, Out, E, R>, inbox: Omit<Inbox.InboxOptions, "drained">) {
+    this.name = options.name;
+    this.#options = options;
+    this.#gauge = inbox.gauge;
+    this.#concurrency = inbox.limit;
+    this.#inbox = new Inbox.Inbox<In>({ ...inbox, drained: () => void Deferred.doneUnsafe(this.#done, Effect.void) });
+    this.inlet = this.#inbox;
+    this.halt = this.#inbox.halt;
+    this.onOut = this.#listeners.subscribe;
+  }
+
+  readonly sample = (): Gauge.StageSample => this.#gauge.sample();
+  readonly concurrency = (): number => this.#concurrency;
+
+  readonly setConcurrency = (next: number): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      this.#concurrency = atLeastOne(next);
+      this.#gauge.resized(this.#concurrency);
+      this.#inbox.resize(this.#concurrency);
+      return this.#hire();
+    });
+
+  readonly runInto = (downstream: Inbox.Inlet<Out> | null): Effect.Effect<void, E, R> =>
+    Effect.scopedWith((scope) => this.#run(downstream, scope));
+
+  readonly #run = Effect.fnUntraced(
+    { self: this },
+    function* (this: FlowStage<In, Result, Out, E, R>, downstream: Inbox.Inlet<Out> | null, scope: Scope.Scope) {
+      if (this.#fork !== null) return yield* Effect.die(new Error(`stage ${this.name} is connected twice`));
+      const context = yield* Effect.context<R>();
+      const worker = this.#work(downstream).pipe(
+        Effect.provideContext(context),
+        Effect.onExit((exit) => (Exit.isFailure(exit) ? Deferred.failCause(this.#done, exit.cause) : Effect.void)),
+      );
+      this.#fork = Effect.forkIn(worker, scope);
+      yield* this.#hire();
+      yield* Deferred.await(this.#done);
+      const { rest } = this.#options;
+      if (rest !== null) yield* this.#options.forward(yield* rest, this.#deliver(downstream));
+      if (downstream !== null) yield* downstream.end;
+    },
   );
 
-const make = <In, Result, Out, E, R>(
-  options: FlowOptions<In, Result, E, R>,
-  forward: (result: Result, downstream: Inbox.Inlet<Out>) => Effect.Effect<void>,
-  rest: Effect.Effect<Result, E, R> | null,
-): Effect.Effect<Flow<In, Out, E, R>> =>
-  Effect.gen(function* () {
-    const { leave, name, run } = options;
-    let concurrency = atLeastOne(options.concurrency);
-    const gauge = yield* Gauge.make({ name, kind: "flow", concurrency, capacity: options.inbox });
-    const done = Deferred.makeUnsafe<void, E>();
-    const inbox = Inbox.makeUnsafe<In>({
-      capacity: options.inbox,
-      limit: concurrency,
-      gauge,
-      drained: () => void Deferred.doneUnsafe(done, Effect.void),
+  /** Forks the workers that the concurrency lacks. Those above a smaller one stay in the inbox's line, ready for the next growth. */
+  #hire(): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      if (this.#fork === null) return;
+      for (; this.#workers < this.#concurrency; this.#workers++) yield* this.#fork;
     });
-    // Forks the workers that a larger concurrency lacks; does nothing before the stage runs. Workers above a smaller
-    // concurrency stay parked in the inbox, ready for the next growth.
-    let staff: Effect.Effect<void> = Effect.void;
-    let connected = false;
+  }
 
-    const worker = (downstream: Inbox.Inlet<Out> | null): Effect.Effect<void, E, R> =>
-      Effect.gen(function* () {
-        for (let item = yield* inbox.take; item !== Inbox.ended; item = yield* inbox.next) {
-          if (leave !== undefined) {
-            gauge.finished();
-            yield* leave;
-            gauge.resumed();
-          }
-          const result = yield* run(item);
-          gauge.finished();
-          if (downstream !== null) yield* forward(result, downstream);
-          gauge.delivered();
-        }
-      });
+  #work(downstream: Inbox.Inlet<Out> | null): Effect.Effect<void, E, R> {
+    const deliver = this.#deliver(downstream);
+    return Effect.gen({ self: this }, function* () {
+      for (let entry = yield* this.#inbox.take; entry !== Inbox.ended; entry = yield* this.#inbox.next(entry)) {
+        const result = yield* this.#options.run(entry.item);
+        this.#gauge.finished();
+        yield* this.#options.forward(result, deliver);
+        this.#gauge.delivered();
+      }
+    });
+  }
 
-    const runInto = (downstream: Inbox.Inlet<Out> | null): Effect.Effect<void, E, R> =>
-      Effect.scopedWith((scope) =>
-        Effect.gen(function* () {
-          if (connected) return yield* Effect.die(new Error(`stage ${name} is connected twice`));
-          connected = true;
-          const context = yield* Effect.context<R>();
-          const supervised = worker(downstream).pipe(
-            Effect.provideContext(context),
-            Effect.onExit((exit) => (Exit.isFailure(exit) ? Deferred.failCause(done, exit.cause) : Effect.void)),
-          );
-          let workers = 0;
-          staff = Effect.gen(function* () {
-            for (; workers < concurrency; workers++) yield* Effect.forkIn(supervised, scope);
-          });
-          yield* staff;
-          yield* Deferred.await(done);
-          if (rest !== null && downstream !== null) yield* forward(yield* rest, downstream);
-          if (downstream !== null) yield* downstream.end;
-        }),
-      );
-
-    return {
-      name,
-      inlet: inbox,
-      runInto,
-      sample: () => gauge.sample(),
-      concurrency: () => concurrency,
-      setConcurrency: (next) =>
-        Effect.suspend(() => {
-          concurrency = atLeastOne(next);
-          gauge.resized(concurrency);
-          inbox.resize(concurrency);
-          return staff;
-        }),
+  #deliver(downstream: Inbox.Inlet<Out> | null): (out: Out) => Effect.Effect<void> {
+    return (out) => {
+      this.#listeners.tell(out);
+      return downstream === null ? Effect.void : downstream.offer(out);
     };
-  });
+  }
+}
 
 // ---- service stages ----
 
@@ -147,12 +178,13 @@ export interface ServiceOptions<in Request, out Response, out E, out R> {
   readonly run: (request: Request) => Effect.Effect<Response, E, R>;
 }
 
-export const service = <Request, Response, E, R>(
-  options: ServiceOptions<Request, Response, E, R>,
-): Effect.Effect<Service<Request, Response, E, R>> =>
+export const service = <Request, Response, E, R>({
+  concurrency,
+  name,
+  run,
+}: ServiceOptions<Request, Response, E, R>): Effect.Effect<Service<Request, Response, E, R>> =>
   Effect.gen(function* () {
-    const { name, run } = options;
-    const initial = atLeastOne(options.concurrency);
+    const initial = atLeastOne(concurrency);
     const gauge = yield* Gauge.make({ name, kind: "service", concurrency: initial, capacity: 0 });
     const slots = Slots.makeUnsafe(initial);
     const leave = Effect.sync(() => {
@@ -161,6 +193,11 @@ export const service = <Request, Response, E, R>(
       slots.release();
     });
     const abandon = Effect.sync(() => gauge.abandoned());
+    const listeners = new Listeners<unknown>();
+    const tell = (response: Response): Response => {
+      listeners.tell(response);
+      return response;
+    };
     const call = (request: Request): Effect.Effect<Response, E, R> =>
       Effect.uninterruptibleMask((restore) => {
         gauge.enqueued();
@@ -168,13 +205,14 @@ export const service = <Request, Response, E, R>(
           Effect.onInterrupt(() => abandon),
           Effect.flatMap(() => {
             gauge.begun();
-            return Effect.ensuring(restore(run(request)), leave);
+            return Effect.ensuring(Effect.map(restore(run(request)), tell), leave);
           }),
         );
       });
     return {
       name,
       call,
+      onOut: listeners.subscribe,
       sample: () => gauge.sample(),
       concurrency: slots.limit,
       setConcurrency: (next) =>

@@ -1,12 +1,12 @@
 /**
- * The stall report: when no event came for long, which stage waits for what. In: gauge samples and admission's decision; out: one
- * line per stage. The report is a pure function; the watch owns the only timer, which every event resets, and reports a silence
- * once.
+ * The stall report: when no event came for long, one line per stage says what it waits for. The report is a pure function of the gauges and
+ * of admission's decision; the watch owns the only timer, which every event resets, and reports a silence once.
  */
 import { Clock, Effect, Latch } from "effect";
-import type { Event } from "../domain/Event.ts";
 import type { Decision } from "./Admission.ts";
-import type { Bus } from "./Bus.ts";
+import { Bus } from "./Bus.ts";
+import { Dials } from "./Dials.ts";
+import { Gate } from "./Gate.ts";
 import type { StageSample } from "./Gauge.ts";
 
 export interface Waiting {
@@ -54,21 +54,17 @@ const serviceWaitsFor = (stage: StageSample): string =>
       ? `a free slot, with ${stage.queue} callers waiting`
       : "calls";
 
-export interface WatchOptions {
-  readonly bus: Bus;
-  /** Silence that counts as a stall, milliseconds. */
-  readonly silentMs: number;
-  readonly describe: () => readonly Waiting[];
-}
-
-/** Emits `Stalled` after each silence; runs until interrupted. */
-export const watch = ({ bus, silentMs, describe }: WatchOptions): Effect.Effect<never> =>
+/** Emits `Stalled` once after each silence of `silentMs` milliseconds; runs until interrupted. */
+export const watch = (silentMs: number): Effect.Effect<never, never, Bus | Dials | Gate> =>
   Effect.gen(function* () {
+    const bus = yield* Bus;
+    const dials = yield* Dials;
+    const gate = yield* Gate;
     const clock = yield* Clock.Clock;
     const now = (): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6;
     const heard = Latch.makeUnsafe(false);
     let last = now();
-    bus.observe((event: Event) => {
+    bus.onEvent((event) => {
       if (event._tag === "Stalled") return;
       last = now();
       heard.openUnsafe();
@@ -77,7 +73,8 @@ export const watch = ({ bus, silentMs, describe }: WatchOptions): Effect.Effect<
       Effect.suspend(() => {
         const silent = now() - last;
         if (silent < silentMs) return Effect.sleep(silentMs - silent);
-        const lines = describe().map(({ stage, waitsFor }) => `${stage} waits for ${waitsFor}`);
+        const samples = dials.all().map((dial) => dial.sample());
+        const lines = report(samples, gate.decision()).map(({ stage, waitsFor }) => `${stage} waits for ${waitsFor}`);
         heard.closeUnsafe();
         return Effect.andThen(bus.emit({ _tag: "Stalled", silentMs: silent, lines }), heard.await);
       }),

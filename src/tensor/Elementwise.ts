@@ -33,36 +33,36 @@ type BinaryVjp = (g: Tensor, a: Tensor, b: Tensor, y: Tensor) => readonly [() =>
 const binary = (type: string, left: Operand, right: Operand, vjp: BinaryVjp): Tensor => {
   const [a, b] = lift(type, [left, right]) as [Tensor, Tensor];
   const shape = broadcast(type, [a.shape, b.shape]);
-  return a.graph.node({
+  return a.graph.result({
     type,
     inputs: [a, b],
     outputs: [{ dtype: a.dtype, shape }],
     vjp: ([g], [y]) => {
-      if (g === undefined) return [];
-      const [da, db] = vjp(g, a, b, y!);
+      if (g === undefined || y === undefined) return [];
+      const [da, db] = vjp(g, a, b, y);
       return [
         typeof left === "number" ? undefined : sumTo(da(), a.shape),
         typeof right === "number" ? undefined : sumTo(db(), b.shape),
       ];
     },
-  })[0]!;
+  });
 };
 
 const unary = (type: string, x: Tensor, vjp: (g: Tensor, y: Tensor) => Tensor): Tensor =>
-  x.graph.node({
+  x.graph.result({
     type,
     inputs: [x],
     outputs: [{ dtype: x.dtype, shape: x.shape }],
-    vjp: ([g], [y]) => [g && vjp(g, y!)],
-  })[0]!;
+    vjp: ([g], [y]) => [g && y && vjp(g, y)],
+  });
 
 const compare = (type: string, left: Operand, right: Operand): Tensor => {
   const [a, b] = lift(type, [left, right]) as [Tensor, Tensor];
-  return a.graph.node({
+  return a.graph.result({
     type,
     inputs: [a, b],
     outputs: [{ dtype: "bool", shape: broadcast(type, [a.shape, b.shape]) }],
-  })[0]!;
+  });
 };
 
 export const add = (a: Operand, b: Operand): Tensor => binary("Add", a, b, (g) => [() => g, () => g]);
@@ -81,12 +81,12 @@ export const maximum = (a: Operand, b: Operand): Tensor =>
 /** x held within low..high; the gradient passes where x lies within, ends included. */
 export const clip = (x: Tensor, low: number, high: number): Tensor => {
   const { graph, dtype, shape } = x;
-  return graph.node({
+  return graph.result({
     type: "Clip",
     inputs: [x, graph.constant(low, dtype), graph.constant(high, dtype)],
     outputs: [{ dtype, shape }],
     vjp: ([g]) => [g && where(and(greaterOrEqual(x, low), lessOrEqual(x, high)), g, 0)],
-  })[0]!;
+  });
 };
 
 export const neg = (x: Tensor): Tensor => unary("Neg", x, (g) => neg(g));
@@ -110,7 +110,7 @@ export const silu = (x: Tensor): Tensor => {
   const gate = sigmoid(x);
   const result = mul(x, gate);
   // y' = s + y (1 - s), two products less than by the chain rule
-  return x.graph.alias("silu", [x], [result], ([g]) => [g && mul(g, add(gate, mul(result, sub(1, gate))))])[0]!;
+  return x.graph.aliasOf("silu", [x], result, ([g]) => [g && mul(g, add(gate, mul(result, sub(1, gate))))]);
 };
 
 /** Comparisons give booleans and pass no gradient. */
@@ -122,13 +122,13 @@ export const greaterOrEqual = (a: Operand, b: Operand): Tensor => compare("Great
 export const and = (a: Tensor, b: Tensor): Tensor => compare("And", a, b);
 export const or = (a: Tensor, b: Tensor): Tensor => compare("Or", a, b);
 export const not = (x: Tensor): Tensor =>
-  x.graph.node({ type: "Not", inputs: [x], outputs: [{ dtype: "bool", shape: x.shape }] })[0]!;
+  x.graph.result({ type: "Not", inputs: [x], outputs: [{ dtype: "bool", shape: x.shape }] });
 
 /** a where the condition holds, b elsewhere. */
 export const where = (condition: Tensor, left: Operand, right: Operand): Tensor => {
   const [a, b] = lift("where", [left, right]) as [Tensor, Tensor];
   const shape = broadcast("where", [condition.shape, a.shape, b.shape]);
-  return a.graph.node({
+  return a.graph.result({
     type: "Where",
     inputs: [condition, a, b],
     outputs: [{ dtype: a.dtype, shape }],
@@ -138,7 +138,7 @@ export const where = (condition: Tensor, left: Operand, right: Operand): Tensor 
         typeof left === "number" ? undefined : sumTo(where(condition, g, 0), a.shape),
         typeof right === "number" ? undefined : sumTo(where(condition, 0, g), b.shape),
       ],
-  })[0]!;
+  });
 };
 
 const CAST_CODE = { float32: 1, int32: 6, int64: 7, bool: 9 } as const satisfies Record<DType, number>;
@@ -147,12 +147,12 @@ const CAST_CODE = { float32: 1, int32: 6, int64: 7, bool: 9 } as const satisfies
 export const cast = (x: Tensor, dtype: DType): Tensor =>
   x.dtype === dtype
     ? x
-    : x.graph.node({
+    : x.graph.result({
         type: "Cast",
         inputs: [x],
         attributes: { to: { int: CAST_CODE[dtype] } },
         outputs: [{ dtype, shape: x.shape }],
-      })[0]!;
+      });
 
 /** The same value, through which no gradient passes. */
-export const stopGradient = (x: Tensor): Tensor => x.graph.alias("stopGradient", [x], [x])[0]!;
+export const stopGradient = (x: Tensor): Tensor => x.graph.aliasOf("stopGradient", [x], x);

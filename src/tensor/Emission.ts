@@ -1,6 +1,6 @@
 /**
- * A graph as the ONNX model of its named outputs: what no output needs is left out, aliases are looked through, every input
- * stays. Names of inputs and outputs are kept, all others are made up.
+ * A graph as the ONNX model of its named outputs: nodes that no output needs are left out, aliases are replaced by what they stand for,
+ * every input stays. Names of inputs and outputs are kept, all others are generated.
  */
 import { type Attributes, type DType, MICROSOFT, type OnnxConstant, type OnnxModel, type OnnxNode } from "./Onnx.ts";
 import type { Shape } from "./Shape.ts";
@@ -25,7 +25,7 @@ interface Source<V> {
   readonly emission: Emission<V>;
 }
 
-/** What is emitted of a graph. */
+/** The parts of a graph that a model is made of. */
 export interface Emittable<V extends Value> {
   readonly name: string;
   readonly inputs: ReadonlyMap<string, V>;
@@ -54,7 +54,8 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
   /** The value that an alias stands for. */
   const resolve = (value: V): V => {
     const { emission, outputs } = graph.producer(value);
-    return emission.kind === "alias" ? resolve(emission.of[outputs.indexOf(value)]!) : value;
+    const source = emission.kind === "alias" ? emission.of[outputs.indexOf(value)] : undefined;
+    return source === undefined ? value : resolve(source);
   };
   const names = new Map<V, string>();
   for (const [name, tensor] of graph.inputs) names.set(tensor, name);
@@ -77,14 +78,15 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
   for (const producer of graph.producers) {
     if (!needed.has(producer)) continue;
     const { type, inputs, outputs, emission } = producer;
+    const [tensor] = outputs;
+    if (tensor === undefined) continue;
     if (emission.kind === "constant") {
-      const tensor = outputs[0]!;
       constants.push({ name: nameOf(tensor), dtype: tensor.dtype, dims: emission.dims, bytes: emission.bytes });
     } else if (emission.kind === "node")
       nodes.push({
         type,
         domain: emission.domain,
-        name: `${type} ${outputs[0]!.id}`,
+        name: `${type} ${tensor.id}`,
         inputs: inputs.map(nameOf),
         outputs: outputs.map(nameOf),
         attributes: emission.attributes,

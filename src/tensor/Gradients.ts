@@ -1,6 +1,6 @@
 /**
- * Reverse-mode differentiation: a scalar loss and the tensors to differentiate by go in, their gradients come out as
- * tensors of the same graph. Only nodes between the two are visited.
+ * Reverse-mode differentiation: the gradients of a scalar loss by given tensors, as tensors of the same graph. Only nodes between
+ * the two are visited.
  */
 import { add } from "./Elementwise.ts";
 import type { Producer, Tensor } from "./Graph.ts";
@@ -9,11 +9,11 @@ import { equal, ShapeError } from "./Shape.ts";
 const zerosLike = ({ graph, shape, dtype }: Tensor): Tensor =>
   shape.length === 0
     ? graph.constant(0, dtype)
-    : graph.node({
+    : graph.result({
         type: "Expand",
         inputs: [graph.constant(0, dtype), graph.sizes(shape)],
         outputs: [{ dtype, shape }],
-      })[0]!;
+      });
 
 /**
  * d loss / d each of `wrt`, in their order and shapes; zeros where the loss does not depend on one.

@@ -60,6 +60,11 @@ const bytesOf = (dtype: DType, values: ArrayLike<number>): Uint8Array => {
   }
 };
 
+const first = ([tensor]: readonly Tensor[]): Tensor => {
+  if (tensor === undefined) throw new RangeError("a node without outputs");
+  return tensor;
+};
+
 export class Graph {
   readonly name: string;
   readonly #producers: Producer[] = [];
@@ -76,7 +81,8 @@ export class Graph {
   /** A value given at run time. Symbols in `shape` are bound by the first input that carries them alone on an axis. */
   input(name: string, dtype: DType, shape: Shape): Tensor {
     this.#claim("input", name, shape);
-    const tensor = this.#add("input", [], [{ dtype, shape }], undefined, { kind: "input", name }).outputs[0]!;
+    const { outputs } = this.#add("input", [], [{ dtype, shape }], undefined, { kind: "input", name });
+    const tensor = first(outputs);
     this.#inputs.set(name, tensor);
     return tensor;
   }
@@ -106,7 +112,7 @@ export class Graph {
     const producer =
       known ?? this.#add("constant", [], [{ dtype, shape }], undefined, { kind: "constant", dims: shape, bytes });
     if (key !== undefined) this.#known.set(key, producer);
-    return producer.outputs[0]!;
+    return first(producer.outputs);
   }
 
   /** Adds one ONNX node, or finds the equal one that is already there. */
@@ -124,12 +130,22 @@ export class Graph {
     return producer.outputs;
   }
 
+  /** Adds a node of which the first output alone is used. */
+  result(spec: NodeSpec): Tensor {
+    return first(this.node(spec));
+  }
+
   /**
    * Gives `results`, computed from `inputs` in any way, a gradient of their own. Used where the derivative has a cheaper
    * form than the chain rule over the steps; without `vjp` no gradient passes.
    */
   alias(type: string, inputs: readonly Tensor[], results: readonly Tensor[], vjp?: Vjp): readonly Tensor[] {
     return this.#add(type, inputs, results, vjp, { kind: "alias", of: results }).outputs;
+  }
+
+  /** The same for one result. */
+  aliasOf(type: string, inputs: readonly Tensor[], result: Tensor, vjp?: Vjp): Tensor {
+    return first(this.alias(type, inputs, [result], vjp));
   }
 
   /** Gives a new symbol the run-time value of an int64 vector of one element, e.g. the rounded half of another size. */
@@ -150,17 +166,17 @@ export class Graph {
       for (const input of this.#inputs.values()) {
         const axis = input.shape.indexOf(dim);
         if (axis >= 0)
-          return this.node({
+          return this.result({
             type: "Shape",
             inputs: [input],
             attributes: { start: { int: axis }, end: { int: axis + 1 } },
             outputs: [{ dtype: "int64", shape: [1] }],
-          })[0]!;
+          });
       }
       throw new ShapeError("size", [[dim]], `no input carries the symbol "${dim}"`);
     }
     const combine = (type: string, a: Tensor, b: Tensor): Tensor =>
-      this.node({ type, inputs: [a, b], outputs: [{ dtype: "int64", shape: [1] }] })[0]!;
+      this.result({ type, inputs: [a, b], outputs: [{ dtype: "int64", shape: [1] }] });
     return termsOf(dim)
       .map(({ coefficient, symbols }) => {
         const factors = symbols.map((symbol) => this.size(symbol));
@@ -187,17 +203,20 @@ export class Graph {
       }
     }
     flush();
-    if (parts.length === 1) return parts[0]!;
-    return this.node({
+    if (parts.length === 1) return first(parts);
+    return this.result({
       type: "Concat",
       inputs: parts,
       attributes: { axis: { int: 0 } },
       outputs: [{ dtype: "int64", shape: [dims.length] }],
-    })[0]!;
+    });
   }
 
+  /** What made a tensor of this graph. */
   producer(tensor: Tensor): Producer {
-    return this.#producerOf[tensor.id]!;
+    const producer = this.#producerOf[tensor.id];
+    if (producer === undefined) throw new ShapeError("producer", [tensor.shape], "the tensor belongs to another graph");
+    return producer;
   }
 
   /** Everything added so far, in topological order. */
@@ -205,7 +224,7 @@ export class Graph {
     return this.#producers;
   }
 
-  /** The bytes of the model of all named outputs. What no output needs is left out; every input stays. */
+  /** The bytes of the model of all named outputs. Nodes that no output needs are left out; every input stays. */
   toOnnx(): Uint8Array {
     return encode(modelOf(this));
   }

@@ -7,7 +7,7 @@ import type { Graph, Tensor } from "./Graph.ts";
 import { expand, reshape } from "./Layout.ts";
 import { gemm } from "./Linear.ts";
 import type { DType } from "./Onnx.ts";
-import { axisOf, canonical, count, type Dim, equal, ShapeError } from "./Shape.ts";
+import { axisOf, canonical, count, type Dim, equal, ShapeError, sizeOf } from "./Shape.ts";
 
 /** Rows above which an embedding's gradient is scattered. */
 const ONE_HOT_ROWS = 1024;
@@ -20,11 +20,11 @@ export const iota = (graph: Graph, size: Dim, dtype: DType = "int64"): Tensor =>
       Array.from({ length: dim }, (_, i) => i),
       dtype,
     );
-  const range = graph.node({
+  const range = graph.result({
     type: "Range",
     inputs: [graph.constant(0, "int64"), reshape(graph.size(dim), []), graph.constant(1, "int64")],
     outputs: [{ dtype: "int64", shape: [dim] }],
-  })[0]!;
+  });
   return cast(range, dtype);
 };
 
@@ -37,7 +37,7 @@ export const gather = (table: Tensor, indices: Tensor): Tensor => {
   const [rows, width] = table.shape;
   if (table.shape.length !== 2 || rows === undefined || width === undefined)
     throw new ShapeError("gather", [table.shape, indices.shape], "the table must be [rows, width]");
-  return table.graph.node({
+  return table.graph.result({
     type: "Gather",
     inputs: [table, indices],
     attributes: { axis: { int: 0 } },
@@ -52,18 +52,18 @@ export const gather = (table: Tensor, indices: Tensor): Tensor => {
       const zeros = expand(table.graph.constant(0, table.dtype), table.shape);
       return [scatterRows(zeros, flat, gradient)];
     },
-  })[0]!;
+  });
 };
 
 /** `table` with `rows[i]` added to its row `indices[i]`; repeated indices add up. No gradient. */
 const scatterRows = (table: Tensor, indices: Tensor, rows: Tensor): Tensor =>
   // ScatterElements rather than ScatterND: the latter adds from several threads at once.
-  table.graph.node({
+  table.graph.result({
     type: "ScatterElements",
     inputs: [table, expand(reshape(indices, [...indices.shape, 1]), rows.shape), rows],
     attributes: { axis: { int: 0 }, reduction: { text: "add" } },
     outputs: [{ dtype: table.dtype, shape: table.shape }],
-  })[0]!;
+  });
 
 /** One element of every row along the last axis: x [..., size], indices [...] give [...]. */
 export const takeAlong = (x: Tensor, indices: Tensor): Tensor => {
@@ -71,13 +71,13 @@ export const takeAlong = (x: Tensor, indices: Tensor): Tensor => {
   if (size === undefined || !equal(x.shape.slice(0, -1), indices.shape))
     throw new ShapeError("takeAlong", [x.shape, indices.shape], "indices must be x without its last axis");
   const columns = reshape(indices, [...indices.shape, 1]);
-  const taken = x.graph.node({
+  const taken = x.graph.result({
     type: "GatherElements",
     inputs: [x, columns],
     attributes: { axis: { int: -1 } },
     outputs: [{ dtype: x.dtype, shape: columns.shape }],
     vjp: ([g]) => [g && where(oneHotMask(indices, size), g, 0)],
-  })[0]!;
+  });
   return reshape(taken, indices.shape);
 };
 
@@ -87,7 +87,7 @@ export const takeAlong = (x: Tensor, indices: Tensor): Tensor => {
  */
 export const writeAt = (x: Tensor, rows: Tensor, starts: Tensor, axis: number): Tensor => {
   const at = axisOf("writeAt", x.shape, axis);
-  if (at === 0 || !equal(x.shape.with(at, 0), rows.shape.with(at, 0)) || !equal(starts.shape, [x.shape[0]!]))
+  if (at === 0 || !equal(x.shape.with(at, 0), rows.shape.with(at, 0)) || !equal(starts.shape, [sizeOf(x.shape, 0)]))
     throw new ShapeError(
       "writeAt",
       [x.shape, rows.shape, starts.shape],
@@ -95,13 +95,13 @@ export const writeAt = (x: Tensor, rows: Tensor, starts: Tensor, axis: number): 
     );
   const along = (size: Dim, position: number): readonly Dim[] => rows.shape.map((_, i) => (i === position ? size : 1));
   const positions = add(
-    reshape(starts, along(rows.shape[0]!, 0)),
-    reshape(iota(x.graph, rows.shape[at]!), along(rows.shape[at]!, at)),
+    reshape(starts, along(sizeOf(rows.shape, 0), 0)),
+    reshape(iota(x.graph, sizeOf(rows.shape, at)), along(sizeOf(rows.shape, at), at)),
   );
-  return x.graph.node({
+  return x.graph.result({
     type: "ScatterElements",
     inputs: [x, expand(positions, rows.shape), rows],
     attributes: { axis: { int: at } },
     outputs: [{ dtype: x.dtype, shape: x.shape }],
-  })[0]!;
+  });
 };

@@ -14,26 +14,26 @@ import {
   quotient,
   type Shape,
   ShapeError,
+  sizeOf,
   sum,
 } from "./Shape.ts";
 
-/** Same elements in the same order under another shape. One size may be -1: it is what remains. */
+/** Same elements in the same order under another shape. One size may be -1: it is computed from the others. */
 export const reshape = (x: Tensor, target: Shape): Tensor => {
   const open = target.indexOf(-1);
   const given = target.filter((dim) => dim !== -1);
-  const rest = open < 0 ? undefined : quotient(count(x.shape), count(given));
-  if (open >= 0 && rest === undefined)
-    throw new ShapeError("reshape", [x.shape, target], "the size -1 does not come out");
-  const shape = target.map((dim) => (dim === -1 ? rest! : canonical(dim)));
+  const rest = open < 0 ? -1 : quotient(count(x.shape), count(given));
+  if (rest === undefined) throw new ShapeError("reshape", [x.shape, target], "the size -1 does not come out");
+  const shape = target.map((dim) => (dim === -1 ? rest : canonical(dim)));
   if (count(shape) !== count(x.shape)) throw new ShapeError("reshape", [x.shape, shape], "element counts differ");
   if (equal(shape, x.shape)) return x;
-  return x.graph.node({
+  return x.graph.result({
     type: "Reshape",
     inputs: [x, x.graph.sizes(shape)],
     attributes: { allowzero: { int: 1 } },
     outputs: [{ dtype: x.dtype, shape }],
     vjp: ([g]) => [g && reshape(g, x.shape)],
-  })[0]!;
+  });
 };
 
 /** Axis i of the result is axis `order[i]` of x. */
@@ -52,11 +52,11 @@ export const transpose = (x: Tensor, order: readonly number[]): Tensor => {
         axes.map((axis) => perm.ints[axis]!),
       );
   }
-  return x.graph.node({
+  return x.graph.result({
     type: "Transpose",
     inputs: [x],
     attributes: { perm: { ints: axes } },
-    outputs: [{ dtype: x.dtype, shape: axes.map((axis) => x.shape[axis]!) }],
+    outputs: [{ dtype: x.dtype, shape: axes.map((axis) => sizeOf(x.shape, axis)) }],
     vjp: ([g]) => [
       g &&
         transpose(
@@ -64,19 +64,19 @@ export const transpose = (x: Tensor, order: readonly number[]): Tensor => {
           axes.map((_, axis) => axes.indexOf(axis)),
         ),
     ],
-  })[0]!;
+  });
 };
 
 /** Repeats x over axes of size 1 and over new leading axes. */
 export const expand = (x: Tensor, target: Shape): Tensor => {
   const shape = broadcast("expand", [x.shape, target.map(canonical)]);
   if (equal(shape, x.shape)) return x;
-  return x.graph.node({
+  return x.graph.result({
     type: "Expand",
     inputs: [x, x.graph.sizes(shape)],
     outputs: [{ dtype: x.dtype, shape }],
     vjp: ([g]) => [g && sumTo(g, x.shape)],
-  })[0]!;
+  });
 };
 
 /** Sum over axes (all by default); `keep` leaves them with size 1. */
@@ -88,13 +88,13 @@ export const reduceSum = (
   const over = [...new Set(axes.map((axis) => axisOf("reduceSum", x.shape, axis)))].sort((a, b) => a - b);
   if (over.length === 0) return x;
   const kept = x.shape.map((dim, axis) => (over.includes(axis) ? 1 : dim));
-  return x.graph.node({
+  return x.graph.result({
     type: "ReduceSum",
     inputs: [x, x.graph.constant(over, "int64")],
     attributes: { keepdims: { int: keep ? 1 : 0 } },
     outputs: [{ dtype: x.dtype, shape: keep ? kept : x.shape.filter((_, axis) => !over.includes(axis)) }],
     vjp: ([g]) => [g && expand(reshape(g, kept), x.shape)],
-  })[0]!;
+  });
 };
 
 /** The adjoint of broadcasting: adds x up until it has the shape `target`. */
@@ -107,26 +107,26 @@ export const sumTo = (x: Tensor, target: Shape): Tensor => {
 /** Elements start..end (exclusive) of one axis; sizes may be symbolic ("time-1"). */
 export const slice = (x: Tensor, axis: number, start: Dim, end: Dim): Tensor => {
   const at = axisOf("slice", x.shape, axis);
-  const size = x.shape[at]!;
+  const size = sizeOf(x.shape, at);
   const length = difference(end, start);
   if (typeof length === "number" && length < 0) throw new ShapeError("slice", [x.shape], `${start}..${end} is empty`);
   if (start === 0 && canonical(end) === size) return x;
   const { graph } = x;
-  return graph.node({
+  return graph.result({
     type: "Slice",
     inputs: [x, graph.size(canonical(start)), graph.size(canonical(end)), graph.constant([at], "int64")],
     outputs: [{ dtype: x.dtype, shape: x.shape.with(at, length) }],
     vjp: ([g]) => [g && pad(g, at, start, difference(size, end))],
-  })[0]!;
+  });
 };
 
 /** Zeros before and after along one axis. */
 export const pad = (x: Tensor, axis: number, before: Dim, after: Dim): Tensor => {
   const at = axisOf("pad", x.shape, axis);
-  const size = x.shape[at]!;
+  const size = sizeOf(x.shape, at);
   if (canonical(before) === 0 && canonical(after) === 0) return x;
   const { graph } = x;
-  return graph.node({
+  return graph.result({
     type: "Pad",
     inputs: [
       x,
@@ -136,7 +136,7 @@ export const pad = (x: Tensor, axis: number, before: Dim, after: Dim): Tensor =>
     ],
     outputs: [{ dtype: x.dtype, shape: x.shape.with(at, sum(before, size, after)) }],
     vjp: ([g]) => [g && slice(g, at, before, sum(before, size))],
-  })[0]!;
+  });
 };
 
 /** Tensors one after another along an axis. */
@@ -150,7 +150,7 @@ export const concat = (tensors: readonly Tensor[], axis: number): Tensor => {
     if (shape.length !== first.shape.length || !equal(shape.with(at, size), first.shape.with(at, size)))
       throw new ShapeError("concat", shapes, `sizes differ off axis ${at}`);
   if (tensors.length === 1) return first;
-  return first.graph.node({
+  return first.graph.result({
     type: "Concat",
     inputs: tensors,
     attributes: { axis: { int: at } },
@@ -165,5 +165,5 @@ export const concat = (tensors: readonly Tensor[], axis: number): Tensor => {
         return part;
       });
     },
-  })[0]!;
+  });
 };

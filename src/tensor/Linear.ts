@@ -37,7 +37,7 @@ export const gemm = (a: Tensor, b: Tensor, options: GemmOptions = {}): Tensor =>
   if (inner !== innerB) throw new ShapeError("gemm", shapes, `inner sizes ${inner} and ${innerB} differ`);
   const shape = [rows, columns];
   if (bias) broadcast("gemm", [shape, bias.shape]);
-  return a.graph.node({
+  return a.graph.result({
     type: "Gemm",
     inputs: bias ? [a, b, bias] : [a, b],
     attributes: { transA: { int: transA ? 1 : 0 }, transB: { int: transB ? 1 : 0 } },
@@ -48,7 +48,7 @@ export const gemm = (a: Tensor, b: Tensor, options: GemmOptions = {}): Tensor =>
         transB ? transposedProduct(g, a, transA) : gemm(a, g, { transA: !transA }),
         bias && sumTo(g, bias.shape),
       ],
-  })[0]!;
+  });
 };
 
 export interface MatmulOptions {
@@ -68,7 +68,7 @@ export const matmul = (a: Tensor, b: Tensor, options: MatmulOptions = {}): Tenso
   const [innerB, columns] = rowsAndColumns(b.shape, transB);
   if (inner !== innerB) throw new ShapeError("matmul", shapes, `inner sizes ${inner} and ${innerB} differ`);
   const stack = broadcast("matmul", [a.shape.slice(0, -2), b.shape.slice(0, -2)]);
-  return a.graph.node({
+  return a.graph.result({
     type: "FusedMatMul",
     domain: MICROSOFT,
     inputs: [a, b],
@@ -85,5 +85,5 @@ export const matmul = (a: Tensor, b: Tensor, options: MatmulOptions = {}): Tenso
           b.shape,
         ),
       ],
-  })[0]!;
+  });
 };

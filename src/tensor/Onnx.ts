@@ -1,6 +1,6 @@
 /**
- * The part of the ONNX protobuf schema that a tensor graph needs, and its encoder.
- * A model description goes in, the bytes of a ModelProto come out. Field numbers are those of onnx.proto3 (IR version 10).
+ * The part of the ONNX protobuf schema that a tensor graph needs, and its encoder from a model's description to the bytes of a
+ * ModelProto. Field numbers are those of onnx.proto3 (IR version 10).
  */
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { isSymbol, type Shape } from "./Shape.ts";

@@ -2,7 +2,7 @@
 import { cast, div, equals, exp, mul, sub } from "./Elementwise.ts";
 import type { Tensor } from "./Graph.ts";
 import { expand, reduceSum, reshape } from "./Layout.ts";
-import { axisOf, count, type Shape, ShapeError } from "./Shape.ts";
+import { axisOf, count, type Shape, ShapeError, sizeOf } from "./Shape.ts";
 
 const reduction = (
   type: string,
@@ -14,21 +14,22 @@ const reduction = (
   const over = [...new Set(axes.map((axis) => axisOf(type, x.shape, axis)))].sort((a, b) => a - b);
   if (over.length === 0) return x;
   const kept = x.shape.map((dim, axis) => (over.includes(axis) ? 1 : dim));
-  return x.graph.node({
+  return x.graph.result({
     type,
     inputs: [x, x.graph.constant(over, "int64")],
     attributes: { keepdims: { int: keep ? 1 : 0 } },
     outputs: [{ dtype: x.dtype, shape: keep ? kept : x.shape.filter((_, axis) => !over.includes(axis)) }],
     vjp: ([g], [y]) => [
       g &&
+        y &&
         vjp(
           reshape(g, kept),
-          reshape(y!, kept),
-          over.map((axis) => x.shape[axis]!),
+          reshape(y, kept),
+          over.map((axis) => sizeOf(x.shape, axis)),
           kept,
         ),
     ],
-  })[0]!;
+  });
 };
 
 const everyAxis = (x: Tensor): readonly number[] => x.shape.map((_, axis) => axis);
@@ -51,13 +52,13 @@ export const reduceMax = (x: Tensor, axes: readonly number[] = everyAxis(x), kee
 
 const alongLast = (type: string, x: Tensor, vjp: (g: Tensor, y: Tensor) => Tensor): Tensor => {
   if (x.shape.length === 0) throw new ShapeError(type, [x.shape], "a scalar has no last axis");
-  return x.graph.node({
+  return x.graph.result({
     type,
     inputs: [x],
     attributes: { axis: { int: -1 } },
     outputs: [{ dtype: x.dtype, shape: x.shape }],
-    vjp: ([g], [y]) => [g && vjp(g, y!)],
-  })[0]!;
+    vjp: ([g], [y]) => [g && y && vjp(g, y)],
+  });
 };
 
 /** exp(x) normalised to sum 1 over the last axis. */

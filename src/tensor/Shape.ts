@@ -144,3 +144,10 @@ export const axisOf = (operation: string, shape: Shape, axis: number): number =>
     throw new ShapeError(operation, [shape], `axis ${axis} is outside rank ${shape.length}`);
   return position;
 };
+
+/** The size of an axis that a shape has; a RangeError where it has fewer. */
+export const sizeOf = (shape: Shape, axis: number): Dim => {
+  const size = shape[axis];
+  if (size === undefined) throw new RangeError(`there is no axis ${axis} in ${format(shape)}`);
+  return size;
+};

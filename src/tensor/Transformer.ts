@@ -16,7 +16,7 @@ export const rmsNorm = (x: Tensor, weight: Tensor, epsilon: number): Tensor => {
   const width = x.shape.at(-1);
   if (typeof width !== "number" || weight.shape.length !== 1 || weight.shape[0] !== width)
     throw new ShapeError("rmsNorm", [x.shape, weight.shape], "the weight must have the size of the last axis");
-  return x.graph.node({
+  return x.graph.result({
     type: "SimplifiedLayerNormalization",
     inputs: [x, weight],
     attributes: { axis: { int: -1 }, epsilon: { float: epsilon }, stash_type: { int: 1 } },
@@ -36,7 +36,7 @@ export const rmsNorm = (x: Tensor, weight: Tensor, epsilon: number): Tensor => {
       const pull = mul(mul(along, 1 / width), mul(scale, mul(scale, scale)));
       return [sub(mul(mul(g, weight), scale), mul(x, pull)), reshape(gemm(inverse, gx, { transA: true }), [width])];
     },
-  })[0]!;
+  });
 };
 
 export interface RotaryTables {
@@ -66,7 +66,7 @@ export const rotaryTables = (graph: Graph, positions: number, headDim: number, t
  */
 export const rotary = (x: Tensor, positions: Tensor, tables: RotaryTables): Tensor => {
   if (x.shape.length !== 3) throw new ShapeError("rotary", [x.shape], "x must be [batch, time, heads * headDim]");
-  return x.graph.node({
+  return x.graph.result({
     type: "RotaryEmbedding",
     domain: MICROSOFT,
     inputs: [x, positions, tables.cos, tables.sin],
@@ -74,7 +74,7 @@ export const rotary = (x: Tensor, positions: Tensor, tables: RotaryTables): Tens
     outputs: [{ dtype: x.dtype, shape: x.shape }],
     // a rotation's adjoint is the rotation back
     vjp: ([g]) => [g && rotary(g, positions, { cos: tables.cos, sin: tables.minusSin, minusSin: tables.sin })],
-  })[0]!;
+  });
 };
 
 /** Added to a score to take it out of the softmax; finite, so that no row turns to NaN. */
@@ -134,7 +134,7 @@ export const causalAttention = (q: Tensor, k: Tensor, v: Tensor, blocks = 1): Te
     parts.map(({ mixed, unfold }) => unfold(mixed, headDim)),
     3,
   );
-  return graph.alias("causalAttention", [q, k, v], [result], ([g]) => {
+  return graph.aliasOf("causalAttention", [q, k, v], result, ([g]) => {
     if (g === undefined) return undefined;
     const inputs = parts.map(({ start, end, fold, unfold, queries, keys, values, weights, mixed }) => {
       const dmixed = fold(slice(g, 3, start, end), headDim);
@@ -164,5 +164,5 @@ export const causalAttention = (q: Tensor, k: Tensor, v: Tensor, blocks = 1): Te
       total(inputs.map((input) => input.k)),
       total(inputs.map((input) => input.v)),
     ];
-  })[0]!;
+  });
 };

@@ -1,26 +1,45 @@
-import { Result } from "effect";
+import { Effect, Result } from "effect";
 import { describe, expect, it } from "vitest";
-import { commands, parse } from "../../pipelines/arguments.ts";
+import { parse } from "../../pipelines/arguments.ts";
+import { commands } from "../../pipelines/commands.ts";
 
-const parsed = (...words: readonly string[]) => Result.getOrThrow(parse(words));
+const outcome = (...words: readonly string[]) => Effect.runPromise(Effect.result(parse(words)));
 
-const refused = (...words: readonly string[]): string => {
-  const result = parse(words);
+const parsed = async (...words: readonly string[]) => Result.getOrThrow(await outcome(...words));
+
+const refused = async (...words: readonly string[]): Promise<string> => {
+  const result = await outcome(...words);
   return Result.isFailure(result) ? result.failure.message : "accepted";
 };
 
 describe("the command line", () => {
-  it("takes flags and overrides in any order", () => {
+  it("takes flags and overrides in any order", async () => {
     const run = {
       command: { _tag: "Run", pipeline: "train", configName: "q", overrides: ["+a.b=1", "~c"], resume: null },
       debug: true,
     };
-    expect(parsed("train", "+a.b=1", "--config-name", "q", "--debug", "~c")).toEqual(run);
-    expect(parsed("train", "--debug", "--config-name=q", "+a.b=1", "~c")).toEqual(run);
+    expect(await parsed("train", "+a.b=1", "--config-name", "q", "--debug", "~c")).toEqual(run);
+    expect(await parsed("train", "--debug", "--config-name=q", "+a.b=1", "~c")).toEqual(run);
   });
 
-  it("takes a trace's tag, seed and actions", () => {
-    expect(parsed("trace", "FrozenLake", "--seed", "3", "--actions", "Up || Left", "a=1").command).toEqual({
+  it("goes on with a run of train or sft", async () => {
+    for (const pipeline of ["train", "sft"]) {
+      const command = { _tag: "Run", pipeline, configName: null, overrides: ["a=1"], resume: "runs/x" };
+      expect((await parsed(pipeline, "--resume", "runs/x", "a=1")).command).toEqual(command);
+    }
+  });
+
+  it("takes a value that begins with a dash", async () => {
+    const command = await parsed("trace", "Countdown", "--actions", "-2 + 3", "--seed", "1", "a=-1");
+    expect(command).toMatchObject({ command: { actions: "-2 + 3", seed: 1, overrides: ["a=-1"] } });
+  });
+
+  it("takes words after -- as they are", async () => {
+    expect((await parsed("envs", "--", "--a=1")).command).toMatchObject({ overrides: ["--a=1"] });
+  });
+
+  it("takes a trace's tag, seed and actions", async () => {
+    expect((await parsed("trace", "FrozenLake", "--seed", "3", "--actions", "Up || Left", "a=1")).command).toEqual({
       _tag: "Trace",
       configName: "base",
       tag: "FrozenLake",
@@ -30,7 +49,7 @@ describe("the command line", () => {
     });
   });
 
-  it("takes what a server needs, on loopback and with limits unless told otherwise", () => {
+  it("takes what a server needs, on loopback and with limits unless told otherwise", async () => {
     const command = {
       _tag: "ServeEnv",
       configName: "base",
@@ -43,9 +62,9 @@ describe("the command line", () => {
       maxSteps: 10_000,
       maxMessageBytes: 1_048_576,
     };
-    expect(parsed("serve-env", "FrozenLake", "--port", "8000", "a=1").command).toEqual(command);
+    expect((await parsed("serve-env", "FrozenLake", "--port", "8000", "a=1")).command).toEqual(command);
     const limits = ["--max-sessions", "2", "--idle-seconds", "3", "--host", "::1", "--max-steps=4"];
-    expect(parsed("serve-env", "FrozenLake", "--port", "8000", "a=1", ...limits).command).toEqual({
+    expect((await parsed("serve-env", "FrozenLake", "--port", "8000", "a=1", ...limits)).command).toEqual({
       ...command,
       host: "::1",
       maxSessions: 2,
@@ -54,12 +73,22 @@ describe("the command line", () => {
     });
   });
 
-  it("explains a command wherever --help stands", () => {
-    expect(parsed("train", "a=1", "-h").command).toEqual({ _tag: "Help", topic: ["train"] });
-    expect(parsed("--help").command).toEqual({ _tag: "Help", topic: [] });
+  it("explains a command wherever --help stands", async () => {
+    expect((await parsed("train", "a=1", "-h")).command).toEqual({ _tag: "Help", topic: ["train"] });
+    expect((await parsed("--help")).command).toEqual({ _tag: "Help", topic: [] });
   });
 
-  it("has no command that is not there yet", () => {
+  it("says its version", async () => {
+    expect((await parsed("--version")).command).toEqual({ _tag: "Version" });
+  });
+
+  it.each(["bash", "zsh", "fish"])("completes commands and flags in %s", async (shell) => {
+    const { command } = await parsed("--completions", shell);
+    const script = command._tag === "Completions" ? command.script : "";
+    for (const word of ["serve-env", "config-name", "max-message-bytes"]) expect(script).toContain(word);
+  });
+
+  it("has no command that is not there yet", async () => {
     expect(Object.keys(commands)).toEqual(["train", "evaluate", "sft", "envs", "trace", "serve-env", "help"]);
   });
 
@@ -67,6 +96,10 @@ describe("the command line", () => {
     [[], "a command is missing; one of train,"],
     [["tain"], 'unknown command "tain"; nearest: train;'],
     [["evaluate", "--resume", "x"], 'evaluate: unknown flag "--resume"; nearest: --'],
+    [["evaluate", "--no-debug"], 'evaluate: unknown flag "--no-debug"; nearest: --debug'],
+    [["--completions", "ksh"], 'millrace: --completions: "ksh": expected one of zsh, bash, fish; nearest: zsh'],
+    [["train", "--config-name", "a", "--config-name", "b"], "train: --config-name: given 2 times, expected once"],
+    [["sft", "--config-name", "a", "--resume", "b"], "sft: --config-name and --resume exclude each other"],
     [["train", "--config-name"], "train: --config-name needs a value: --config-name NAME"],
     [["train", "--config-name", "--debug"], "train: --config-name needs a value"],
     [["train", "--config-name", "a", "--resume", "b"], "--config-name and --resume exclude each other"],
@@ -85,7 +118,7 @@ describe("the command line", () => {
       '--port: "http": expected an integer from 0 to 65535; nearest: 8000',
     ],
     [["serve-env", "FrozenLake", "--port", "1", "--max-sessions", "0"], "from 1 to 1000000; nearest: 1"],
-  ])("refuses %j", (words, message) => {
-    expect(refused(...words)).toContain(message);
+  ])("refuses %j", async (words, message) => {
+    expect(await refused(...words)).toContain(message);
   });
 });

@@ -7,7 +7,7 @@ const root = new URL("../..", import.meta.url).pathname;
 
 const millrace = (...words: readonly string[]) => {
   // From elsewhere: nothing may depend on the working directory.
-  const { status, stderr, stdout } = spawnSync(process.execPath, [`${root}pipelines/cli.ts`, ...words], {
+  const { status, stderr, stdout } = spawnSync(process.execPath, [`${root}pipelines/millrace.mjs`, ...words], {
     cwd: tmpdir(),
     encoding: "utf8",
   });
@@ -44,7 +44,7 @@ describe("bad input exits with 2, prints one message on standard error and nothi
 
   it("for a model folder that does not exist", () => {
     const { status, stderr } = millrace("train", "--config-name", "quickstart", "model.path=config/modls");
-    expect({ status, stderr: stderr.split(";")[0].trimEnd() }).toEqual({
+    expect({ status, stderr: stderr.split(";", 1).join().trimEnd() }).toEqual({
       status: 2,
       stderr: 'model.path: "config/modls": no such folder',
     });

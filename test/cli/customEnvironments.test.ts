@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 for (const file of ["lights.ts", "lights.yaml"]) copyFileSync(join(root, "docs/tutorial", file), join(folder, file));
 
 const millrace = (...words: readonly string[]) => {
-  const { status, stderr, stdout } = spawnSync(process.execPath, [`${root}pipelines/cli.ts`, ...words], {
+  const { status, stderr, stdout } = spawnSync(process.execPath, [`${root}pipelines/millrace.mjs`, ...words], {
     cwd: tmpdir(),
     encoding: "utf8",
   });

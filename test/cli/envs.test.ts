@@ -8,7 +8,6 @@ import { envs } from "../../pipelines/envs.ts";
 import { configDir } from "../../pipelines/paths.ts";
 import { boundEnvironments } from "../../pipelines/presets.ts";
 import { load } from "../../src/config/resolve.ts";
-import { builtIn } from "../../src/env/registry.ts";
 
 /** Nobody listens on the discard port. */
 const nowhere = "http://127.0.0.1:9";
@@ -19,7 +18,7 @@ const configOf = Effect.fnUntraced(function* (tags: readonly string[], ...overri
 });
 
 const listed = Effect.fnUntraced(function* (tags: readonly string[], ...overrides: readonly string[]) {
-  return yield* envs(yield* configOf(tags, ...overrides), builtIn, 120);
+  return yield* envs(yield* configOf(tags, ...overrides), 120);
 });
 
 const far = ["Remote", "Far"].map((tag) => `custom_envs.${tag}.env_config.url=${nowhere}`);

@@ -1,6 +1,6 @@
 import { Effect } from "effect";
 import { describe, expect, it } from "vitest";
-import { commands } from "../../pipelines/arguments.ts";
+import { commands } from "../../pipelines/commands.ts";
 import { help } from "../../pipelines/help.ts";
 
 const lines = (...topic: readonly string[]) => Effect.runSync(help(topic));
@@ -19,7 +19,7 @@ describe("millrace help", () => {
   it("lists the keys of a section with their defaults", () => {
     const keys = lines("config", "algorithm").map((line) => line.split(/ +/).slice(0, 2));
     expect(keys).toContainEqual(["algorithm.adv_estimator", "gae"]);
-    expect(keys.slice(1).every(([key]) => key.startsWith("algorithm."))).toBe(true);
+    expect(keys.slice(1).every(([key]) => key?.startsWith("algorithm."))).toBe(true);
   });
 
   it("takes a section of a run file for a topic", () => {

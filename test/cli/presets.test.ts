@@ -7,25 +7,27 @@ import { layerInline } from "../../src/env/pool/StepPool.ts";
 import { resolved } from "../config/configs.ts";
 
 /** The messages for the presets of a run whose training uses CoordSokoban. */
-const refused = (...overrides: readonly string[]): string => {
-  const result = Effect.runSync(Effect.result(checkPresets(resolved("", ...overrides).config, ["CoordSokoban"])));
+const refused = async (...overrides: readonly string[]): Promise<string> => {
+  const result = await Effect.runPromise(
+    Effect.result(checkPresets(resolved("", ...overrides).config, ["CoordSokoban"])),
+  );
   return Result.isFailure(result) ? result.failure.message : "accepted";
 };
 
 describe("the presets of a run", () => {
-  it("may name environments that are not there as long as nothing uses them", () => {
-    expect(refused("custom_envs.Shop.env_type=nowhere")).toBe("accepted");
-    expect(refused("custom_envs.CoordSokoban.env_type=sokobn")).toMatch(
+  it("may name environments that are not there as long as nothing uses them", async () => {
+    expect(await refused("custom_envs.Shop.env_type=nowhere")).toBe("accepted");
+    expect(await refused("custom_envs.CoordSokoban.env_type=sokobn")).toMatch(
       /^custom_envs\.CoordSokoban\.env_type: "sokobn": no such environment; nearest: sokoban; all: sokoban, /,
     );
   });
 
-  it("are all checked, each problem under its full key", () => {
-    const lines = refused(
+  it("are all checked, each problem under its full key", async () => {
+    const text = await refused(
       "custom_envs.CoordSokoban.env_config.num_boxs=1",
       "custom_envs.FrozenLake.env_config.success_rate=2",
-    ).split("\n");
-    expect(lines).toEqual([
+    );
+    expect(text.split("\n")).toEqual([
       expect.stringMatching(
         /^custom_envs\.CoordSokoban\.env_config\.num_boxs: unknown key; nearest: custom_envs\.CoordSokoban\.env_config\.num_boxes; /,
       ),
@@ -33,8 +35,8 @@ describe("the presets of a run", () => {
     ]);
   });
 
-  it("are refused in the environment's own words where keys contradict each other", () => {
-    expect(refused("custom_envs.CoordSokoban.env_config.num_boxes=99")).toMatch(
+  it("are refused in the environment's own words where keys contradict each other", async () => {
+    expect(await refused("custom_envs.CoordSokoban.env_config.num_boxes=99")).toMatch(
       /^custom_envs\.CoordSokoban\.env_config\.num_boxes: 99: at most \d+ in a 6x6 room$/,
     );
   });
@@ -48,17 +50,17 @@ describe("a configuration under which no instance is found", () => {
     ...["num_boxes=2", "search_depth=3"].map((key) => `custom_envs.${tag}.env_config.${key}`),
   );
 
-  it("is bad input of a trace", () => {
-    const error = Effect.runSync(Effect.flip(trace({ config, tag, seed: 1, actions: "Up" })));
+  it("is bad input of a trace", async () => {
+    const error = await Effect.runPromise(Effect.flip(trace({ config, tag, seed: 1, actions: "Up" })));
     expect(error.message).toMatch(/^custom_envs\.CoordSokoban\.env_config: sokoban: no playable instance in \d+ draws/);
   });
 
-  it("is bad input of a run, before anything is played", () => {
+  it("is bad input of a run, before anything is played", async () => {
     const few = { ...config, es_manager: { ...config.es_manager, val: { ...config.es_manager.val, env_groups: 2 } } };
     const keys = Effect.flatMap(boundEnvironments(few, [tag]), (bound) =>
       Effect.provide(contentKeys(few), layerInline(bound)),
     );
-    const error = Effect.runSync(Effect.flip(keys));
+    const error = await Effect.runPromise(Effect.flip(keys));
     expect(error).toMatchObject({
       _tag: "BadInput",
       message: expect.stringMatching(/^es_manager\.val: no instance can be made: sokoban: no playable instance/),

@@ -4,7 +4,8 @@ import { expect } from "vitest";
 import * as Cloning from "../../src/cloning/Cloning.ts";
 import { type Demonstrator, demonstrate as demonstrated, type Source } from "../../src/cloning/Demonstration.ts";
 import { heldOut } from "../../src/cloning/heldOut.ts";
-import { type Episode, sampledTokens, totalTokens } from "../../src/domain/Episode.ts";
+import type { TokenBatch } from "../../src/domain/Batch.ts";
+import { type Episode, sampledTokens, totalTokens, turnsOf } from "../../src/domain/Episode.ts";
 import { stream } from "../../src/domain/Random.ts";
 import { Environments } from "../../src/env/Environments.ts";
 import { answer } from "../../src/env/pool/answer.ts";
@@ -71,8 +72,8 @@ describe("a demonstration", () => {
         for (let number = 0; number < 8; number++) {
           const episode = demonstrate(demonstrator, source, number);
           if (episode === null) continue;
-          const whole = joined(episode.turns.flatMap(({ prompt, sampled }) => [prompt, sampled.ids]));
-          turns += episode.turns.length;
+          const whole = joined(turnsOf(episode).flatMap(({ prompt, sampled }) => [prompt, sampled.ids]));
+          turns += turnsOf(episode).length;
 
           // The policy reads its replies off the demonstration, and fails the test where it was shown anything else.
           let at = 0;
@@ -120,11 +121,11 @@ describe("a demonstration", () => {
             Effect.provideService(Policy, policy),
             Effect.provideService(Environments, environments),
           );
-          const shown = joined(played.turns.flatMap(({ prompt, sampled }) => [prompt, sampled.ids]));
+          const shown = joined(turnsOf(played).flatMap(({ prompt, sampled }) => [prompt, sampled.ids]));
           expect(shown.slice(0, whole.length)).toEqual(whole);
           if (given.noise === 0) {
-            expect(played.turns.map(({ actions, executed, reward }) => [actions, executed, reward])).toEqual(
-              episode.turns.map(({ actions, executed, reward }) => [actions, executed, reward]),
+            expect(turnsOf(played).map(({ actions, executed, reward }) => [actions, executed, reward])).toEqual(
+              turnsOf(episode).map(({ actions, executed, reward }) => [actions, executed, reward]),
             );
           }
         }
@@ -139,7 +140,7 @@ describe("a demonstration", () => {
       let hidden = 0;
       for (let number = 0; number < 20; number++) {
         const episode = demonstrate(demonstrator, source, number);
-        for (const { prompt, sampled, reply } of episode?.turns ?? []) {
+        for (const { prompt, sampled, reply } of episode === null ? [] : turnsOf(episode)) {
           expect(demonstrator.rollout.template.prefix + tokenizer.decode(sampled.ids)).toBe(reply);
           hidden += tokenizer.decode(prompt).split("</answer>").length - 1;
         }
@@ -157,10 +158,12 @@ describe("a demonstration", () => {
         const episodes = Array.from({ length: 200 }, (_, n) => demonstrate(demonstrator, erring, n)).filter(
           (e) => e !== null,
         );
-        const firsts = episodes.map(({ seed: n, turns }) => {
+        const firsts = episodes.map((episode) => {
+          const n = episode.seed;
+          const [first] = turnsOf(episode);
           const state = source.environment.reset(stream({ seed, purpose: "cloning", counters: [n, 0] }), "train");
           const plan = source.environment.solve!(state)!.slice(0, 2).join();
-          return turns[0]!.actions.join() === plan ? 1 : 0;
+          return first?.actions.join() === plan ? 1 : 0;
         });
         return firsts.reduce((sum: number, first) => sum + first, 0) / firsts.length;
       });
@@ -185,13 +188,17 @@ describe("a demonstration", () => {
     Effect.gen(function* () {
       const source = sourceOf("FrozenLake");
       const open = yield* demonstratorOf(source, { template: "compact" });
+      const played = (...of: Parameters<typeof demonstrate>) => {
+        const episode = demonstrate(...of);
+        return episode === null ? [] : turnsOf(episode);
+      };
       const first = Array.from({ length: 30 }, (_, number) => number).find(
-        (number) => (demonstrate(open.demonstrator, source, number)?.turns.length ?? 0) >= 2,
+        (number) => played(open.demonstrator, source, number).length >= 2,
       )!;
-      const [turn] = demonstrate(open.demonstrator, source, first)!.turns;
+      const [turn] = played(open.demonstrator, source, first);
       const room = turn!.prompt.length + 200;
       const tight = yield* demonstratorOf(source, { template: "compact", max_model_len: room });
-      expect(demonstrate(tight.demonstrator, source, first)?.turns).toHaveLength(1);
+      expect(played(tight.demonstrator, source, first)).toHaveLength(1);
       const none = yield* demonstratorOf(source, { template: "compact", response_length: 3 });
       expect(demonstrate(none.demonstrator, source, first)).toBeNull();
     }),
@@ -224,7 +231,7 @@ describe("a demonstration", () => {
       const ids = (demonstrator: Demonstrator) =>
         [3, 4, 5].map((number) => {
           const episode = demonstrate(demonstrator, source, number);
-          return episode === null ? null : joined(episode.turns.map(({ prompt }) => prompt));
+          return episode === null ? null : joined(turnsOf(episode).map(({ prompt }) => prompt));
         });
       expect(ids(demonstrator)).toEqual(ids(demonstrator));
       expect(ids({ ...demonstrator, seed: seed + 1 })).not.toEqual(ids(demonstrator));
@@ -290,13 +297,46 @@ describe("batches", () => {
       const { demonstrator } = yield* demonstratorOf(source, { template: "compact" });
       const { episodes } = Cloning.demonstrations(demonstrator, [{ ...source, episodes: 64 }]);
       const batches = Cloning.batches(episodes, 8, 0);
-      const spread = (group: readonly { readonly turns: (typeof episodes)[number]["turns"] }[]) => {
-        const lengths = group.map((episode) => totalTokens({ ...episodes[0]!, ...episode }));
+      const spread = (group: readonly Episode[]) => {
+        const lengths = group.map(totalTokens);
         return Math.max(...lengths) - Math.min(...lengths);
       };
       const mean = Array.from({ length: 6 }, () => spread(batches.next().value)).reduce((a, b) => a + b) / 6;
       expect(mean).toBeLessThan(spread(episodes) / 2);
       expect(episodes.every((episode) => sampledTokens(episode) > 0)).toBe(true);
+    }),
+  );
+
+  it.effect.each([
+    { save_freq: 2, from: 0, stopAfter: 9, saved: [2, 4, 5], steps: [1, 2, 3, 4, 5] },
+    { save_freq: 0, from: 0, stopAfter: 9, saved: [5], steps: [1, 2, 3, 4, 5] },
+    { save_freq: 0, from: 0, stopAfter: 3, saved: [3], steps: [1, 2, 3] },
+    { save_freq: 2, from: 3, stopAfter: 9, saved: [4, 5], steps: [4, 5] },
+  ])("are saved every $save_freq steps and last, from $from, stopped after $stopAfter", (given) =>
+    Effect.gen(function* () {
+      const source = sourceOf("FrozenLake");
+      const { demonstrator } = yield* demonstratorOf(source, { template: "compact" });
+      const { episodes } = Cloning.demonstrations(demonstrator, [{ ...source, episodes: 16 }]);
+      const base = configOf();
+      const config = { ...base, sft: { ...base.sft, steps: 5, batch_size: 4, save_freq: given.save_freq } };
+      const [steps, saved, windows]: [number[], number[], number[]] = [[], [], []];
+      const learner = {
+        clone: (batch: TokenBatch) =>
+          Effect.sync(() => {
+            windows.push(batch.window);
+            return { loss: 1, gradNorm: 1, tokens: 1, applied: true };
+          }),
+      };
+      const taken = yield* Cloning.clone(learner, episodes, config, {
+        from: given.from,
+        stopped: Effect.sync(() => steps.at(-1) === given.stopAfter),
+        report: ({ step }) => Effect.sync(() => void steps.push(step)),
+        save: (step) => Effect.sync(() => void saved.push(step)),
+      });
+      expect(steps).toEqual(given.steps);
+      expect(windows).toEqual(given.steps.map((step) => step - 1));
+      expect(saved).toEqual(given.saved);
+      expect(taken).toBe(given.steps.at(-1));
     }),
   );
 

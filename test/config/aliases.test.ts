@@ -92,7 +92,7 @@ custom_envs:
 
   it("leave an environment's own settings alone", () => {
     const { config } = resolved("", "custom_envs.Bandit.env_config.max_workers=3");
-    expect(config.custom_envs.Bandit.env_config).toEqual({ max_workers: 3 });
+    expect(config.custom_envs.Bandit?.env_config).toEqual({ max_workers: 3 });
   });
 });
 

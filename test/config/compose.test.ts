@@ -23,7 +23,7 @@ describe("files", () => {
 
   it("win over the files they include, key by key", () => {
     const { config } = resolved("custom_envs: { FrozenLake: { env_config: { success_rate: 1 } } }");
-    expect(config.custom_envs.FrozenLake.env_config).toEqual({ success_rate: 1, p: 0.9 });
+    expect(config.custom_envs.FrozenLake?.env_config).toEqual({ success_rate: 1, p: 0.9 });
   });
 
   it("replace lists instead of merging them", () => {
@@ -52,7 +52,12 @@ describe("files", () => {
 
 describe("a file that cannot be used", () => {
   it("is refused with the nearest name when it does not exist", () => {
-    expect(message({}, "bsae")).toMatch(/no run file "bsae" in .*; nearest: base; all: base, envs$/);
+    expect(message({ quick: "" }, "bsae")).toMatch(/no run file "bsae" in .*; nearest: base; all: quick$/);
+  });
+
+  it("lists the runs of the folder, without base and envs, which run files include", () => {
+    const told = message({ quick: "", slow: "" }, "quik");
+    expect(told).toMatch(/; nearest: quick; all: quick, slow$/);
   });
 
   it("is refused with the nearest path beside it when a path does not exist", () => {
@@ -63,7 +68,7 @@ describe("a file that cannot be used", () => {
   });
 
   it("is refused with the nearest name when it includes one that does not exist", () => {
-    expect(message({ run: "defaults: [bas]" })).toContain("nearest: base");
+    expect(message({ run: "defaults: [bas]" })).toMatch(/nearest: base; all: base, .*envs/);
   });
 
   it("is refused with line and column when it is not YAML", () => {

@@ -34,6 +34,12 @@ describe("bad input names the key, the value and the nearest valid choice", () =
     );
   });
 
+  it("for a number at or below a bound that is not valid itself: the default", () => {
+    const line = (value: string) => `actor.lr: ${value} (override): expected a number above 0; nearest: 0.000001`;
+    expect(refused("", "actor.lr=-1")).toBe(line("-1"));
+    expect(refused("", "actor.lr=0")).toBe(line("0"));
+  });
+
   it("for a fraction where an integer stands: the nearest integer", () => {
     expect(refused("", "pipeline.inbox=1.5")).toBe(
       "pipeline.inbox: 1.5 (override): expected an integer of at least 1; nearest: 2",
@@ -41,7 +47,8 @@ describe("bad input names the key, the value and the nearest valid choice", () =
   });
 
   it("for a wrong type: what was expected", () => {
-    expect(refused("", "actor.lr=fast")).toBe('actor.lr: "fast" (override): expected a number of at least 0');
+    expect(refused("", "actor.lr=fast")).toBe('actor.lr: "fast" (override): expected a number above 0');
+    expect(refused("", "actor.grad_clip=x")).toBe('actor.grad_clip: "x" (override): expected a number of at least 0');
     expect(refused("", "filter=3")).toMatch(/^filter: 3 \(override\): expected a section with the keys metric, /);
   });
 

@@ -44,7 +44,7 @@ describe("overrides", () => {
 
   it("reach into a preset's own settings", () => {
     const { config } = resolved("", "custom_envs.FrozenLake.env_config.success_rate=1.0");
-    expect(config.custom_envs.FrozenLake.env_config).toEqual({ success_rate: 1, p: 0.9 });
+    expect(config.custom_envs.FrozenLake?.env_config).toEqual({ success_rate: 1, p: 0.9 });
   });
 
   it("without a value are refused", () => {

@@ -6,11 +6,12 @@ import { demonstrations } from "../../src/cloning/Cloning.ts";
 import { runFiles } from "../../src/config/compose.ts";
 import type { RunConfig } from "../../src/config/RunConfig.ts";
 import { resolve } from "../../src/config/resolve.ts";
-import { totalTokens } from "../../src/domain/Episode.ts";
-import * as Model from "../../src/engine/Model.ts";
+import { totalTokens, turnsOf } from "../../src/domain/Episode.ts";
 import { decodePreset } from "../../src/env/registry.ts";
+import * as Model from "../../src/policy/Model.ts";
 import * as Rollout from "../../src/rollout/Rollout.ts";
 import { fromPreset } from "../../src/rollout/Task.ts";
+import { registry } from "../env/presets.ts";
 
 const configDir = new URL("../../config", import.meta.url).pathname;
 
@@ -34,7 +35,7 @@ const family: Readonly<Record<string, readonly [string, number | null, number, n
   _5_metamathqa: ["MetamathQA", 5, 2, 3600, 400],
   _6_webshop: ["WebShop", 9, 1, 15000, 400],
   webshop_full: ["WebShopFull", 15, 1, 15000, 400],
-  _7_lean: ["Lean", 15, 4, 8096, 400],
+  _7_lean: ["Lean", 15, 4, 8096, 512],
   _8_sudoku: ["SimpleSudoku", 5, 2, null, null],
   _9_2048: ["game_2048", null, 1, null, null],
   _9_search: ["SearchQA", 5, 1, 5000, 400],
@@ -79,7 +80,7 @@ describe("every run file", () => {
   it.each([...Object.keys(family), ...named])("%s binds the presets it plays", (name) => {
     const { custom_envs, es_manager } = configOf(name);
     const tags = [...es_manager.train.tags, ...es_manager.val.tags];
-    expect(tags.filter((tag) => Result.isFailure(decodePreset(tag, custom_envs[tag]!)))).toEqual([]);
+    expect(tags.filter((tag) => Result.isFailure(decodePreset(tag, custom_envs[tag]!, registry)))).toEqual([]);
   });
 });
 
@@ -91,7 +92,7 @@ describe.each(cloned)("%s", (name) => {
     const config = configOf(name);
     const [source] = config.sft.sources;
     const { tag } = source!;
-    const environment = Result.getOrThrow(decodePreset(tag, config.custom_envs[tag]!));
+    const environment = Result.getOrThrow(decodePreset(tag, config.custom_envs[tag]!, registry));
     if (environment.asynchronous) return expect.unreachable();
     const task = fromPreset(tag, config.custom_envs[tag]!, environment);
     const rollout = Rollout.make(config, [task], nano.chat, nano.tokenizer);
@@ -99,9 +100,9 @@ describe.each(cloned)("%s", (name) => {
     const { episodes } = demonstrations(demonstrator, [{ ...source!, environment, task, episodes: 3 }]);
     expect(episodes).toHaveLength(3);
     for (const episode of episodes) {
-      const { outcome, turns } = episode;
+      const { outcome } = episode;
       expect(totalTokens(episode)).toBeLessThanOrEqual(config.rollout.max_model_len);
-      if (!(outcome._tag === "Done" && outcome.success)) expect(turns).toHaveLength(config.rollout.max_turn);
+      if (!(outcome._tag === "Done" && outcome.success)) expect(turnsOf(episode)).toHaveLength(config.rollout.max_turn);
     }
   });
 });

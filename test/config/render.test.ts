@@ -24,12 +24,12 @@ describe("a rendered configuration", () => {
       { maxKeys: 4 },
     );
     const property = fc.property(
-      fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
+      fc.double({ min: 0, minExcluded: true, noNaN: true, noDefaultInfinity: true }),
       fc.string({ minLength: 1 }),
       fc.string(),
       settings,
       (lr, action_sep, env_instruction, env_config) => {
-        const preset = { ...config.custom_envs.Bandit, env_instruction, env_config: { ...env_config } };
+        const preset = { ...config.custom_envs.Bandit!, env_instruction, env_config: { ...env_config } };
         const changed = {
           ...config,
           actor: { ...config.actor, lr },

@@ -5,11 +5,11 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { decode } from "../../src/config/decode.ts";
 import { PresetSection } from "../../src/config/RunConfig.ts";
-import { decodePreset, environments, loadRegistry } from "../../src/env/registry.ts";
+import { decodePreset, environmentTypes, loadRegistry } from "../../src/env/registry.ts";
 import { wrappers } from "../../src/env/wrappers/registry.ts";
 import { contract } from "../env/contract.ts";
 import { instanceOf } from "../env/players.ts";
-import { anyPreset, elsewhere, presets } from "../env/presets.ts";
+import { anyPreset, elsewhere, presets, registry } from "../env/presets.ts";
 
 const textOf = (file: string): string => readFileSync(new URL(`../../docs/${file}`, import.meta.url), "utf8");
 const page = textOf("environments.md");
@@ -84,14 +84,14 @@ describe("the table of differences from RAGEN", () => {
   const rows = tableOf("Where RAGEN differs");
 
   it("has every environment", () => {
-    expect(rows.flatMap(([type]) => names(type!)).sort()).toEqual([...environments.keys()].sort());
+    expect(rows.flatMap(([type]) => names(type!)).sort()).toEqual([...environmentTypes].sort());
   });
 
   it("names keys that exist, with values they take", () => {
     for (const [type, , way] of rows) {
       const keys = names(way!).filter((code) => code.includes(": ") && !code.endsWith(": N"));
       const config = Object.assign({}, ...keys.map((code) => parse(code))) as Readonly<Record<string, unknown>>;
-      expect(Result.isSuccess(environments.get(names(type!)[0]!)!.decode(config))).toBe(true);
+      expect(Result.isSuccess(registry.environments.get(names(type!)[0]!)!.decode(config))).toBe(true);
     }
   });
 });
@@ -117,6 +117,7 @@ describe("the tutorial", () => {
 });
 
 const lights = new URL("../../docs/tutorial/lights.ts", import.meta.url).pathname;
-const registry = await loadRegistry([lights]);
-const environment = Result.getOrThrow(decodePreset("Lights", { env_type: lights, env_config: { lamps: 6 } }, registry));
+const environment = Result.getOrThrow(
+  decodePreset("Lights", { env_type: lights, env_config: { lamps: 6 } }, await loadRegistry([lights])),
+);
 contract("the tutorial's environment", { environment, certain: environment, actions: 48 });

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Event } from "../../src/domain/Event.ts";
 import * as Ledger from "../../src/domain/Ledger.ts";
+import { toRecord } from "../../src/domain/metrics/Metrics.ts";
 
 const booked = (events: readonly Event[]): Ledger.Ledger => events.reduce(Ledger.observe, Ledger.empty);
 const admitted = (...groups: number[]): Event[] => groups.map((group) => ({ _tag: "Admitted", group, window: 0 }));
@@ -22,10 +23,10 @@ describe("the ledger", () => {
       finished(2, 7, true),
       finished(3, 40),
       { _tag: "Verdict", window: 0, kept: [0], filtered: [1] },
-      { _tag: "Updated", window: 0, groups: [0], version: 1 },
+      { _tag: "Updated", window: 0, groups: [0], version: 1, tokens: 0 },
       { _tag: "Dropped", groups: [{ group: 4, tokens: 3 }], reason: "stopped" },
     ]);
-    expect(Ledger.metrics(ledger)).toEqual({
+    expect(toRecord(Ledger.metrics(ledger))).toEqual({
       "ledger/admitted": 6,
       "ledger/trained": 1,
       "ledger/filtered": 1,
@@ -44,7 +45,10 @@ describe("the ledger", () => {
 
   it.each<[string, Event[]]>([
     ["told of one group's end twice", [...admitted(0), finished(0, 5, true), finished(0, 5, true)]],
-    ["told of the end of a stranger", [...admitted(0), { _tag: "Updated", window: 0, groups: [9], version: 1 }]],
+    [
+      "told of the end of a stranger",
+      [...admitted(0), { _tag: "Updated", window: 0, groups: [9], version: 1, tokens: 0 }],
+    ],
     ["told of one group's admission twice", admitted(3, 3)],
   ])("shows a violation when %s", (_, events) => {
     const result = Ledger.assertBalanced(booked(events));
@@ -81,7 +85,7 @@ describe("the ledger", () => {
             case "filtered":
               return [...admitted(group), done, { _tag: "Verdict", window: 0, kept: [], filtered: [group] }];
             case "trained":
-              return [...admitted(group), done, { _tag: "Updated", window: 0, groups: [group], version: 1 }];
+              return [...admitted(group), done, { _tag: "Updated", window: 0, groups: [group], version: 1, tokens: 0 }];
             case "skipped":
               return [...admitted(group), done, { _tag: "UpdateSkipped", window: 0, groups: [group], reason: "" }];
             default:

@@ -4,17 +4,20 @@ import { describe, it } from "@effect/vitest";
 import { Deferred, Effect, Fiber } from "effect";
 import { expect } from "vitest";
 import { BadInput } from "../../src/domain/Errors.ts";
-import * as Checkpoints from "../../src/engine/Checkpoints.ts";
-import * as RunFolder from "../../src/engine/RunFolder.ts";
+import * as Position from "../../src/domain/Position.ts";
+import * as RunState from "../../src/domain/RunState.ts";
+import * as Checkpoints from "../../src/record/Checkpoints.ts";
+import * as RunFolder from "../../src/record/RunFolder.ts";
 import { temporaryFolder } from "./fakes.ts";
 
 const counts = { admitted: 4, trained: 2, filtered: 1, failed: 0, dropped: 1 };
-const stateAt = (step: number): Checkpoints.RunState => ({
+const stateAt = (step: number): RunState.RunState => ({
+  ...RunState.initial,
   step,
-  version: step,
+  position: Position.start({ consumed: step, groups: 4, version: step }),
   seeds: { next: 4, returned: [3] },
   emptyInARow: 1,
-  ledger: { groups: counts, tokens: counts },
+  ledger: { ...RunState.initial.ledger, groups: counts, tokens: counts },
   seconds: 1.5,
 });
 
@@ -33,7 +36,7 @@ describe("checkpoints", () => {
         expect(yield* Checkpoints.list(folder)).toEqual([9, 10]);
         expect(yield* Checkpoints.latest(folder)).toEqual({
           path: Checkpoints.path(folder, 10),
-          state: stateAt(10),
+          state: { ...stateAt(10), checkpoint: { step: 10, folder: Checkpoints.path(folder, 10) } },
         });
       }),
     ),
@@ -98,6 +101,24 @@ describe("checkpoints", () => {
           const error = yield* Effect.flip(Checkpoints.latest(folder));
           expect(error).toBeInstanceOf(BadInput);
           expect(error.message).toContain(file);
+        }
+      }),
+    ),
+  );
+
+  it.live("are refused where another schema version wrote them", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder;
+        const path = yield* Checkpoints.save(folder, stateAt(1), 1, writing("good"));
+        const file = join(path, "run.json");
+        for (const [text, schema] of [
+          ['{"schema":3}', 3],
+          ['{"step":1}', 1],
+        ] as const) {
+          yield* Effect.promise(() => writeFile(file, text));
+          const error = yield* Effect.flip(Checkpoints.latest(folder));
+          expect(error.message).toContain(`${file} has schema ${schema}, this version of Millrace reads 2`);
         }
       }),
     ),

@@ -5,7 +5,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Effect, Fiber, Latch, Result, Semaphore } from "effect";
+import { Context, Effect, Fiber, Latch, Result, Semaphore } from "effect";
 import { TestClock } from "effect/testing";
 import { decode } from "../../src/config/decode.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
@@ -15,17 +15,16 @@ import type { Version } from "../../src/domain/Episode.ts";
 import type { LearnerError } from "../../src/domain/Errors.ts";
 import type { Event, StepRecord } from "../../src/domain/Event.ts";
 import * as Ledger from "../../src/domain/Ledger.ts";
-import * as Checkpoints from "../../src/engine/Checkpoints.ts";
-import * as RunFolder from "../../src/engine/RunFolder.ts";
-import * as Services from "../../src/engine/Services.ts";
-import type { Stop } from "../../src/engine/Stop.ts";
+import * as RunState from "../../src/domain/RunState.ts";
+import * as Layers from "../../src/engine/Layers.ts";
+import { Stop } from "../../src/engine/Stop.ts";
 import * as Training from "../../src/engine/Training.ts";
 import { Environments, type View } from "../../src/env/Environments.ts";
 import { StepPool } from "../../src/env/pool/StepPool.ts";
 import { Learner } from "../../src/learner/Learner.ts";
 import { type GenerateRequest, type GeneratorGauges, Policy } from "../../src/policy/generation/Policy.ts";
-import * as Rollout from "../../src/rollout/Rollout.ts";
-import * as Barrier from "../../src/stage/Barrier.ts";
+import * as Checkpoints from "../../src/record/Checkpoints.ts";
+import * as RunFolder from "../../src/record/RunFolder.ts";
 import * as Bus from "../../src/stage/Bus.ts";
 import * as Stage from "../../src/stage/Stage.ts";
 import { rollout, sampled } from "../rollout/fakes.ts";
@@ -86,14 +85,27 @@ const gauges = (version: Version): GeneratorGauges => ({
   slots: 8,
   active: 0,
   idle: 0,
-  waiting: 0,
   sampledTokens: 0,
   prefilledTokens: 0,
   refilledTokens: 0,
   decodeSteps: 0,
   adoptions: 0,
   adoptionMs: { last: 0, max: 0 },
-  busyMs: 0,
+  threads: {
+    name: "generator",
+    kind: "service",
+    elapsedMs: 0,
+    concurrency: 1,
+    capacity: 0,
+    running: 0,
+    blocked: 0,
+    queue: 0,
+    items: 0,
+    busyMs: 0,
+    blockedMs: 0,
+    starvedMs: 0,
+    queueMs: 0,
+  },
 });
 
 export interface Options {
@@ -106,8 +118,8 @@ export interface Options {
   /** Update, counted from 1, of which no gradient is finite. */
   readonly notFinite?: number;
   readonly failUpdate?: { readonly at: number; readonly error: LearnerError };
-  readonly folder: RunFolder.RunFolder;
-  readonly resumed?: Checkpoints.RunState | null;
+  readonly folder: typeof RunFolder.RunFolder.Service;
+  readonly resumed?: RunState.RunState | null;
   /** Told every event, with what the run may do in answer. */
   readonly onEvent?: (event: Event, stop: () => void) => void;
 }
@@ -140,7 +152,7 @@ export const train = (options: Options) =>
     const fateOf = (family: number, member: number): Fate =>
       family < validationHalf ? fates(family, member) : { turns: 1, end: "success", replyMs: 1 };
 
-    let made: Version = resumed?.version ?? 0;
+    let made: Version = resumed?.position.version ?? 0;
     let adopted = made;
     const news = Latch.makeUnsafe(false);
     const awaitVersion = (version: Version): Effect.Effect<void> =>
@@ -203,7 +215,7 @@ export const train = (options: Options) =>
             yield* Effect.sleep(updateMs);
             if (options.failUpdate?.at === batches.length) return yield* options.failUpdate.error;
             if (options.notFinite === batches.length)
-              return { version: made, applied: false, metrics: {}, seconds: {} };
+              return { version: made, applied: false, metrics: new Map(), seconds: new Map() };
             const version = ++made;
             const adopt = Effect.sync(() => {
               adopted = version;
@@ -211,22 +223,20 @@ export const train = (options: Options) =>
             });
             if (adoptMs === 0) yield* adopt;
             else yield* Effect.forkIn(Effect.delay(adopt, adoptMs), scope);
-            return { version, applied: true, metrics: {}, seconds: {} };
+            return { version, applied: true, metrics: new Map(), seconds: new Map() };
           }),
         ),
       save: (into) => command(Effect.promise(() => writeFile(join(into, "learner.json"), `${made}`))),
       version: Effect.sync(() => made),
     });
 
-    const barrier = config.pipeline.mode === "lockstep" ? yield* Barrier.make : null;
-    const bus = yield* Bus.make();
     const events: Event[] = [];
     const records: StepRecord[] = [];
     let asked = false;
     const requested = Latch.makeUnsafe(false);
-    const stop: Stop = { requested: requested.await, request: Effect.sync(() => void requested.openUnsafe()) };
+    const stop = Stop.of({ requested: requested.await, request: Effect.sync(() => void requested.openUnsafe()) });
     let ledger = Ledger.empty;
-    bus.observe((event) => {
+    const watch = (event: Event): void => {
       events.push(event);
       ledger = Ledger.observe(ledger, event);
       Result.getOrThrow(Ledger.assertBalanced(ledger));
@@ -234,28 +244,22 @@ export const train = (options: Options) =>
         if (!asked) requested.openUnsafe();
         asked = true;
       });
-    });
-    yield* Effect.forkIn(Effect.forever(Effect.map(bus.records, (record) => void records.push(record))), scope);
-    const ended = yield* Effect.gen(function* () {
-      const services = yield* Services.make(config, barrier);
-      const mode = Rollout.training(config, new Set());
-      return yield* Training.run({
-        config,
-        rollout: rollout({ ...config.rollout, enable_think: false }),
-        mode,
-        services,
-        barrier,
-        folder,
-        bus,
-        stop,
-        resumed,
-      });
-    }).pipe(
-      Effect.provideService(Policy, policy),
-      Effect.provideService(Environments, environments),
-      Effect.provideService(StepPool, StepPool.of({ ...step, lostThreads: () => 0 })),
-      Effect.provideService(Learner, learner),
+    };
+    const state = resumed ?? RunState.initial;
+    const played = rollout({ ...config.rollout, enable_think: false });
+    const given = Context.make(Policy, policy).pipe(
+      Context.add(Environments, environments),
+      Context.add(StepPool, StepPool.of({ ...step, lostThreads: () => 0 })),
+      Context.add(Learner, learner),
+      Context.add(Stop, stop),
     );
+    const services = Layers.layer({ config, folder, state, rollout: played });
+    const ended = yield* Effect.gen(function* () {
+      const bus = yield* Bus.Bus;
+      bus.onEvent(watch);
+      bus.onStep((record) => records.push(record));
+      return yield* Training.run;
+    }).pipe(Effect.provide(services), Effect.provideContext(given));
     const observed: Observed = { ended, events, records, replies, batches, released, ledger };
     return observed;
   });
@@ -268,7 +272,7 @@ export const temporaryFolder = Effect.acquireRelease(
 export const runFolder = Effect.flatMap(temporaryFolder, (dir) => RunFolder.create(dir, "test", "{}\n"));
 
 /** The newest checkpoint's run state, and the version of the learner it was saved with. */
-export const newest = Effect.fnUntraced(function* (folder: RunFolder.RunFolder) {
+export const newest = Effect.fnUntraced(function* (folder: typeof RunFolder.RunFolder.Service) {
   const { path, state } = yield* Checkpoints.latest(folder.checkpoints);
   const learner = Number(yield* Effect.promise(() => readFile(join(path, "learner.json"), "utf8")));
   return { state, learner };
@@ -277,8 +281,10 @@ export const newest = Effect.fnUntraced(function* (folder: RunFolder.RunFolder) 
 /** Goes on from the newest checkpoint of the folder. */
 export const resume = Effect.fnUntraced(function* (options: Options) {
   const { state, learner } = yield* newest(options.folder);
-  if (state.version !== learner) {
-    return yield* Effect.die(new Error(`the checkpoint is of version ${state.version}, its learner of ${learner}`));
+  if (state.position.version !== learner) {
+    return yield* Effect.die(
+      new Error(`the checkpoint is of version ${state.position.version}, its learner of ${learner}`),
+    );
   }
   return yield* train({ ...options, resumed: state });
 });

@@ -1,6 +1,7 @@
 import { Effect } from "effect";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { toRecord } from "../../src/domain/metrics/Metrics.ts";
 import {
   configOf,
   consumedAt,
@@ -81,7 +82,7 @@ describe("a run over random outcomes, latencies and shapes", () => {
           if (event._tag === "Admitted") expect(event.window - consumed[i]!).toBeLessThanOrEqual(lead);
         });
         if (lead === 0) {
-          for (const { metrics } of run.records) expect(metrics["staleness/max"]).toBe(0);
+          for (const { metrics } of run.records) expect(toRecord(metrics)["staleness/max"] ?? 0).toBe(0);
         }
       }),
       { ...drawn, numRuns: 60 },

@@ -2,6 +2,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import type { Event } from "../../src/domain/Event.ts";
+import { toRecord } from "../../src/domain/metrics/Metrics.ts";
 import { configOf, consumedAt, eventsOf, type Fates, type Observed, observed } from "./fakes.ts";
 
 /** Latencies and lengths that differ between all episodes. */
@@ -99,7 +100,7 @@ describe("sync", () => {
       for (const { group, version } of replies) expect(version).toBe(Math.floor(group / 2));
       expect(staleness({ events, replies, ...rest }).every((lag) => lag === 0)).toBe(true);
       for (const { metrics } of rest.records) {
-        expect(metrics).toMatchObject({ "staleness/mean": 0, "staleness/max": 0 });
+        expect(toRecord(metrics)).toMatchObject({ "staleness/mean": 0, "staleness/max": 0 });
       }
     }),
   );
@@ -107,7 +108,7 @@ describe("sync", () => {
   it.live("makes one version a window", () =>
     Effect.gen(function* () {
       const { records } = yield* observed({ config: configOf({}) });
-      expect(records.map(({ step, metrics }) => [step, metrics["weights/version"]])).toEqual([
+      expect(records.map(({ step, metrics }) => [step, toRecord(metrics)["weights/version"]])).toEqual([
         [1, 1],
         [2, 2],
         [3, 3],
@@ -128,7 +129,7 @@ describe("async", () => {
       const ahead = admissions(run.events).map(({ window, consumed }) => window - consumed);
       expect(Math.max(...ahead)).toBe(max_staleness);
       expect(Math.max(...staleness(run))).toBe(max_staleness);
-      expect(Math.max(...run.records.map(({ metrics }) => metrics["staleness/max"]!))).toBe(max_staleness);
+      expect(Math.max(...run.records.map(({ metrics }) => toRecord(metrics)["staleness/max"]!))).toBe(max_staleness);
     }),
   );
 
@@ -140,7 +141,7 @@ describe("async", () => {
         const lags = Array.from(versions, (version) => made - version).filter((_, i) => mask[i] === 1);
         return lags.reduce((sum, lag) => sum + lag, 0) / lags.length;
       });
-      expect(run.records.map(({ metrics }) => metrics["staleness/mean"])).toEqual(means);
+      expect(run.records.map(({ metrics }) => toRecord(metrics)["staleness/mean"])).toEqual(means);
     }),
   );
 

@@ -3,6 +3,7 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import type { Tree } from "../../src/config/Tree.ts";
 import { LearnerError } from "../../src/domain/Errors.ts";
+import { toRecord } from "../../src/domain/metrics/Metrics.ts";
 import { noticeOf } from "../../src/metrics/View.ts";
 import { alike, configOf, dropAlike, eventsOf, type Fates, mixed, observed } from "./fakes.ts";
 
@@ -32,9 +33,9 @@ describe.each(modes)("an empty selection in %s", (mode) => {
       expect(batches.map(({ window }) => window)).toEqual([0, 3]);
       expect(
         records.map(({ metrics }) => [
-          metrics["rollout/empty_after_filter"],
-          metrics["rollout/consecutive_empty_after_filter_steps"],
-          metrics["weights/version"],
+          toRecord(metrics)["rollout/empty_after_filter"],
+          toRecord(metrics)["rollout/consecutive_empty_after_filter_steps"],
+          toRecord(metrics)["weights/version"],
         ]),
       ).toEqual([
         [0, 0, 1],
@@ -78,8 +79,8 @@ describe.each(modes)("failures in %s", (mode) => {
       const fates: Fates = (group, member) => (member === 1 ? crash(group, member) : mixed(group, member));
       const { batches, records, ledger } = yield* observed({ config, fates });
       expect(batches.map(({ members }) => Array.from(members))).toEqual(Array(4).fill([0, 2, 0, 2]));
-      expect(records.map(({ metrics }) => metrics["train/episodes/failed"])).toEqual([2, 2, 2, 2]);
-      expect(records[0]!.metrics["train/success"]).toBe(0.5);
+      expect(records.map(({ metrics }) => toRecord(metrics)["train/episodes/failed"])).toEqual([2, 2, 2, 2]);
+      expect(toRecord(records[0]!.metrics)["train/success"]).toBe(0.5);
       expect(ledger.groups).toMatchObject({ trained: 8, failed: 0 });
     }),
   );
@@ -89,7 +90,7 @@ describe.each(modes)("failures in %s", (mode) => {
       const fates: Fates = (group, member) => ([1, 4, 5].includes(group) ? crash : mixed)(group, member);
       const { ended, batches, events, ledger, records } = yield* observed({ config: inMode(mode), fates });
       expect(ended).toMatchObject({ step: 4, version: 3, reason: "complete" });
-      expect(records.map(({ metrics }) => metrics["train/episodes/failed"])).toEqual([2, 0, 4, 0]);
+      expect(records.map(({ metrics }) => toRecord(metrics)["train/episodes/failed"])).toEqual([2, 0, 4, 0]);
       expect(batches.map(({ window, groups }) => [window, Array.from(new Set(groups))])).toEqual([
         [0, [0]],
         [1, [2, 3]],

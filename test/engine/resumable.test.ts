@@ -1,17 +1,14 @@
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
-import * as Checkpoints from "../../src/engine/Checkpoints.ts";
+import * as RunState from "../../src/domain/RunState.ts";
+import * as Checkpoints from "../../src/record/Checkpoints.ts";
 import { configOf, mixed, newest, runFolder, train, virtually } from "./fakes.ts";
 
-const none = { admitted: 0, trained: 0, filtered: 0, failed: 0, dropped: 0 };
-const state = (step: number, next: number, returned: readonly number[]): Checkpoints.RunState => ({
+const state = (step: number, next: number, returned: readonly number[]): RunState.RunState => ({
+  ...RunState.initial,
   step,
-  version: step,
   seeds: { next, returned },
-  emptyInARow: 0,
-  ledger: { groups: none, tokens: none },
-  seconds: 1,
 });
 const config = (env_groups: number, window_order = "admission") =>
   configOf({ es_manager: { train: { env_groups, n_groups: [env_groups] } }, pipeline: { window_order } });

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
+import { toRecord } from "../../src/domain/metrics/Metrics.ts";
 import * as Stop from "../../src/engine/Stop.ts";
 import {
   configOf,
@@ -45,7 +46,7 @@ describe("a stop in the middle of a run", () => {
           expect(run.ended.step).toBe(Math.floor(admitted / 2));
           expect(run.ledger.groups).toMatchObject({ trained: 2 * run.ended.step, dropped: admitted % 2 });
           const { state } = yield* newest(folder);
-          expect(state).toMatchObject({ step: run.ended.step, version: run.ended.version });
+          expect(state).toMatchObject({ step: run.ended.step, position: { version: run.ended.version } });
         }),
       ),
     ),
@@ -112,7 +113,10 @@ describe("a stop in the middle of a run", () => {
             },
           });
           expect(ended).toMatchObject({ step: batches.length, version: batches.length, reason: "interrupted" });
-          expect(yield* newest(folder)).toMatchObject({ learner: ended.version, state: { version: ended.version } });
+          expect(yield* newest(folder)).toMatchObject({
+            learner: ended.version,
+            state: { position: { version: ended.version } },
+          });
         }),
       ),
     ),
@@ -189,7 +193,7 @@ describe("records and validation", () => {
       const trainer = { test_freq: 2, val_at_end: true, val_before_train: true };
       const { events, records } = yield* observed({ config: config({}, trainer) });
       expect(eventsOf(events, "Validated").map(({ step }) => step)).toEqual([0, 2, 4, 6]);
-      const validated = records.filter(({ metrics }) => "val-env/success" in metrics).map(({ step }) => step);
+      const validated = records.filter(({ metrics }) => "val-env/success" in toRecord(metrics)).map(({ step }) => step);
       expect([validated, records.map(({ step }) => step)]).toEqual([
         [0, 2, 4, 6],
         [0, 1, 2, 3, 4, 5, 6],

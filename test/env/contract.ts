@@ -1,5 +1,5 @@
 /**
- * What every environment promises, as tests over one bound environment, of either kind: one that waits must have all it needs here.
+ * The promises of every environment as tests of one bound environment, of either kind. An asynchronous one must have all it needs here.
  * `certain` is the same environment without transition noise, on which a solver's plan must succeed.
  */
 import { beforeAll, describe, expect, it } from "vitest";
@@ -10,7 +10,7 @@ import { type Act, instanceOf, noiseOf, play, playWaiting } from "./players.ts";
 
 const seeds = Array.from({ length: 24 }, (_, seed) => seed);
 
-/** Freezes a state of plain data all the way down, so that any mutation throws. */
+/** Freezes a state of plain data deeply, so that any mutation throws. */
 const deepFreeze = (value: unknown): unknown => {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);
@@ -22,7 +22,7 @@ const deepFreeze = (value: unknown): unknown => {
 export interface Subject {
   readonly environment: AnyEnvironment;
   readonly certain: AnyEnvironment;
-  /** Actions of one episode at most. */
+  /** Most actions of one episode. */
   readonly actions: number;
   /** Samples actions where they are free text. */
   readonly act?: Act | undefined;

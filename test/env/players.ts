@@ -8,7 +8,7 @@ export const noiseOf = (seed: number, member: number, at: number): Random =>
   stream({ seed, purpose: "noise", counters: [member, at] });
 
 export interface Played {
-  /** Those that were executed. */
+  /** The actions that were executed. */
   readonly actions: readonly string[];
   readonly transitions: readonly Transition<unknown, BaseInfo>[];
   readonly reward: number;
@@ -36,7 +36,7 @@ export const play = (
   return { actions: executed, transitions, reward, success: transitions.at(-1)?.info.success ?? false };
 };
 
-/** How a player without a model chooses; an environment with free-text actions brings its own. */
+/** How a player without a model chooses an action; tests of free-text environments give their own. */
 export type Act = (state: unknown, random: Random) => string;
 
 /** Uniformly among the actions that are legal in the state. */
@@ -74,7 +74,7 @@ export const playRandomly = (
   return { actions, transitions, reward, success: transitions.at(-1)?.info.success ?? false };
 };
 
-/** The same on an environment of either kind, waiting for each transition; whatever the last state holds is given back. */
+/** The same on an environment of either kind, waiting for each transition; the last state is released. */
 export const playWaiting = async (
   environment: AnyEnvironment,
   seed: number,

@@ -1,4 +1,4 @@
-/** What is missing here is asked of every environment, and a question that fails is an answer too. */
+/** Every environment is asked what is missing on this machine; a question that fails counts as an answer. */
 import { describe, expect, it } from "@effect/vitest";
 import { Effect, Fiber } from "effect";
 import { TestClock } from "effect/testing";

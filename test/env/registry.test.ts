@@ -1,16 +1,16 @@
 /** From a preset to a bound environment, and errors that lead to the offending key. */
 import { Result, Schema, SchemaIssue } from "effect";
 import { describe, expect, it } from "vitest";
-import { decodePreset, environments } from "../../src/env/registry.ts";
+import { decodePreset, environmentTypes, loadRegistry } from "../../src/env/registry.ts";
 import { canonicalAction, splitActions } from "../../src/env/trace.ts";
 import { instanceOf } from "./players.ts";
-import { anyPreset, elsewhere, preset, presets } from "./presets.ts";
+import { anyPreset, elsewhere, preset, presets, registry } from "./presets.ts";
 
 const formatter = SchemaIssue.makeFormatterStandardSchemaV1();
 
 /** Path and message of every problem with an `env_config`. */
 const problems = (env_type: string, env_config: Readonly<Record<string, unknown>>): [string, string][] => {
-  const result = decodePreset("Mine", { env_type, env_config });
+  const result = decodePreset("Mine", { env_type, env_config }, registry);
   if (Result.isSuccess(result) || result.failure._tag !== "InvalidConfig") return [];
   const { cause, path } = result.failure;
   expect(path).toEqual(["custom_envs", "Mine", "env_config"]);
@@ -22,12 +22,18 @@ const problems = (env_type: string, env_config: Readonly<Record<string, unknown>
 
 describe("the registry", () => {
   it("names environments by their type", () => {
-    expect([...environments.keys()]).toEqual(expect.arrayContaining(["bandit", "frozen_lake", "sokoban"]));
-    for (const [type, entry] of environments) expect(entry.type).toBe(type);
+    expect(environmentTypes).toEqual(expect.arrayContaining(["bandit", "frozen_lake", "sokoban"]));
+    for (const [type, entry] of registry.environments) expect(entry.type).toBe(type);
+  });
+
+  it("loads what is named and nothing else", async () => {
+    const { environments, unusable } = await loadRegistry(["sokoban", "bandit", "sokoban", "nowhere"]);
+    expect([...environments.keys()]).toEqual(["sokoban", "bandit"]);
+    expect(unusable.size).toBe(0);
   });
 
   it("fills every key of an empty env_config with its default", () => {
-    for (const entry of environments.values()) expect(Result.isSuccess(entry.decode({}))).toBe(true);
+    for (const entry of registry.environments.values()) expect(Result.isSuccess(entry.decode({}))).toBe(true);
   });
 
   it.each([
@@ -40,16 +46,16 @@ describe("the registry", () => {
     ["rubikscube", { scramble_depth: 5, max_steps: 20 }],
     ["spatial", { room_size: [10, 10], n_objects: 3, max_exp_steps: 10 }],
   ])("has the reference's defaults for %s", (type, defaults) => {
-    expect(Schema.decodeUnknownSync(environments.get(type)!.config)({})).toMatchObject(defaults);
+    expect(Schema.decodeUnknownSync(registry.environments.get(type)!.config)({})).toMatchObject(defaults);
   });
 
   it("lists the valid types for an unknown one", () => {
-    const result = decodePreset("Mine", { env_type: "sokobn", env_config: {} });
+    const result = decodePreset("Mine", { env_type: "sokobn", env_config: {} }, registry);
     expect(Result.isFailure(result) && result.failure).toEqual({
       _tag: "UnknownEnvironment",
       path: ["custom_envs", "Mine", "env_type"],
       value: "sokobn",
-      choices: [...environments.keys()],
+      choices: environmentTypes,
     });
   });
 
@@ -151,6 +157,11 @@ const untagged = [
 ];
 
 describe("the presets", () => {
+  it("are all decoded by the schemas of their environments", () => {
+    const failures = Object.keys(presets).filter((tag) => Result.isFailure(decodePreset(tag, presets[tag]!, registry)));
+    expect(failures).toEqual([]);
+  });
+
   it("have the reference's tags, and a few more", () => {
     expect(Object.keys(presets).sort()).toEqual([...Object.keys(limits), ...untagged].sort());
   });

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 
 interface Instances<A> {
-  /** The seed of the first instance; the others follow. */
+  /** The seed of the first instance; the others have the next ones. */
   readonly first: number;
   readonly instances: readonly A[];
 }

@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { RunConfig } from "../../src/config/RunConfig.ts";
 import type { Episode } from "../../src/domain/Episode.ts";
 import type { ScoredGroup, ScoredWindow } from "../../src/domain/Group.ts";
+import { filter as catalogue } from "../../src/domain/metrics/filter.ts";
+import { toRecord, valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { filter } from "../../src/filtering/filter.ts";
 import { entropyOf, groupScore } from "../../src/filtering/groupScore.ts";
 
@@ -23,24 +25,28 @@ const episode = (group: number, member: number, turns: readonly (readonly [numbe
   tag: "T",
   seed: group,
   outcome: { _tag: "Done", success: true },
-  turns: turns.map(([tokens, entropy]) => ({
-    prompt: new Int32Array(0),
-    sampled: {
-      ids: new Int32Array(tokens),
-      mu: new Float32Array(tokens),
-      versions: new Int32Array(tokens),
-      entropy,
-      finish: "stop",
+  sequences: [
+    {
+      turns: turns.map(([tokens, entropy]) => ({
+        prompt: new Int32Array(0),
+        sampled: {
+          ids: new Int32Array(tokens),
+          mu: new Float32Array(tokens),
+          versions: new Int32Array(tokens),
+          entropy,
+          finish: "stop",
+        },
+        state: "",
+        reply: "",
+        parsed: true,
+        actions: [],
+        executed: 0,
+        reward: 0,
+        penalty: 0,
+        info: {},
+      })),
     },
-    state: "",
-    reply: "",
-    parsed: true,
-    actions: [],
-    executed: 0,
-    reward: 0,
-    penalty: 0,
-    info: {},
-  })),
+  ],
 });
 
 const group = (id: number, scores: readonly number[], failures = 0): ScoredGroup => ({
@@ -79,7 +85,7 @@ describe("filter", () => {
   it("counts the kept share over all groups of the window", () => {
     const { keptRatio, metrics } = filter(mixed, config);
     expect(keptRatio).toBe(0.25);
-    expect(metrics).toMatchObject({
+    expect(toRecord(metrics)).toMatchObject({
       "rollout/filter_kept_count": 1,
       "rollout/filter_kept_ratio": 0.25,
       "rollout/filter_zero_count": 1,
@@ -89,18 +95,37 @@ describe("filter", () => {
 
   it("averages the statistics of each group, before and after", () => {
     const { metrics } = filter(mixed, config);
-    expect(metrics["rollout/in_group_max"]).toBeCloseTo((1 + 0.1 + 10) / 3, 12);
-    expect(metrics["rollout/chosen_in_group_mean"]).toBe(5);
-    expect(metrics["rollout/chosen_in_group_reward_sum"]).toBe(10);
-    expect(metrics["rollout/in_group_length_mean"]).toBe(1.5);
-    expect(metrics["rollout/chosen_in_group_entropy_std"]).toBe(0);
+    expect(valueIn(metrics, catalogue.max)).toBeCloseTo((1 + 0.1 + 10) / 3, 12);
+    expect(valueIn(metrics, catalogue.chosenMean)).toBe(5);
+    expect(valueIn(metrics, catalogue.chosenRewardSum)).toBe(10);
+    expect(valueIn(metrics, catalogue.lengthMean)).toBe(1.5);
+    expect(valueIn(metrics, catalogue.chosenEntropyStd)).toBe(0);
   });
 
   it("answers with an empty selection where nothing is to be learnt", () => {
     const { kept, metrics } = filter(window(group(1, [1, 1]), group(2, [2, 2])), config);
     expect(kept).toEqual([]);
-    expect(metrics["rollout/empty_after_filter"]).toBe(1);
-    expect(Object.values(metrics).every(Number.isFinite)).toBe(true);
+    expect(valueIn(metrics, catalogue.empty)).toBe(1);
+    expect([...metrics.values()].every(Number.isFinite)).toBe(true);
+  });
+
+  it("reports no statistic of kept groups where none was kept, and none at all of failed groups", () => {
+    const counts = [catalogue.keptCount, catalogue.keptRatio, catalogue.zeroCount, catalogue.empty].map(
+      ({ name }) => name,
+    );
+    const { metrics } = filter(window(group(1, [1, 1])), config);
+    expect(valueIn(metrics, catalogue.mean)).toBe(1);
+    expect([...metrics.keys()].filter((name) => name.includes("chosen"))).toEqual([]);
+    const failed = filter(window(group(1, [3], 1)), config).metrics;
+    expect([...failed]).toEqual(counts.map((name) => [name, name.includes("empty") ? 1 : 0]));
+  });
+
+  it("reports no deviation within groups of one, and no entropy of episodes that sampled nothing", () => {
+    const silent = { episode: episode(1, 0, []), score: 1, turnScores: [] };
+    const single: ScoredGroup = { ...group(1, [1]), episodes: [silent] };
+    const { metrics } = filter(window(single), config);
+    expect(valueIn(metrics, catalogue.mean)).toBe(1);
+    expect([...metrics.keys()].filter((name) => /std|entropy/.test(name))).toEqual([]);
   });
 
   it("keeps every usable group at RAGEN's defaults", () => {

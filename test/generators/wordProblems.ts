@@ -1,6 +1,6 @@
 /**
- * Arithmetic word problems of our own making: a seed enters, the rows of `word_problems.jsonl` (laid out as GSM8K is) and of
- * `rephrased_problems.jsonl` (as MetaMathQA is) leave. `node test/generators/wordProblems.ts` writes both files anew.
+ * Generates arithmetic word problems from a seed: the rows of `word_problems.jsonl` (in GSM8K's layout) and of `rephrased_problems.jsonl`
+ * (in MetaMathQA's). `node test/generators/wordProblems.ts` writes both files.
  * Invariants: equal seeds give equal files; no two problems of a file read alike; every problem has one answer.
  */
 import { writeFileSync } from "node:fs";
@@ -460,7 +460,7 @@ export const rephrasedProblems = (seed: number, originals: number): readonly Rep
   }).flat();
 };
 
-/** What the two files are made of. */
+/** The contents of the two files. */
 export const files = (): Readonly<Record<string, readonly object[]>> => ({
   "word_problems.jsonl": wordProblems(1, 400),
   "rephrased_problems.jsonl": rephrasedProblems(2, 120),

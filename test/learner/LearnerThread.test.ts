@@ -1,9 +1,11 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { expect, layer } from "@effect/vitest";
 import { Effect, Exit, Fiber, Layer } from "effect";
+import { learner as catalogue } from "../../src/domain/metrics/learner.ts";
+import { valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { type LearnerThreadOptions, make } from "../../src/learner/LearnerThread.ts";
 import type { Checkpoint } from "../../src/policy/checkpoint/HuggingFaceFolder.ts";
 import { readParameters } from "../../src/policy/checkpoint/ParameterFile.ts";
@@ -91,6 +93,14 @@ layer(Layer.empty)("the learner's thread", (it) => {
     }),
   );
 
+  it.effect("reports metrics and seconds of an update", () =>
+    Effect.gen(function* () {
+      const { metrics, seconds } = yield* Effect.flatMap(start(), (learner) => learner.update(batch(0)));
+      expect(valueIn(metrics, catalogue.lr)).toBe(trainerOptions.actor.lr);
+      expect(valueIn(seconds, catalogue.timing.of({ phase: "update_actor" }))).toBeGreaterThan(0);
+    }),
+  );
+
   it.effect("clones and publishes", () =>
     Effect.gen(function* () {
       const { port1, port2 } = yield* channel;
@@ -107,6 +117,26 @@ layer(Layer.empty)("the learner's thread", (it) => {
       const error = yield* Effect.flip(start({ restore: "/nowhere" }));
       expect([error._tag, error.reason]).toEqual(["LearnerError", "bad_checkpoint"]);
       expect(error.message).toContain("learner.json");
+    }),
+  );
+
+  it.effect("refuses a folder of another schema and says which it reads", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder;
+      const path = join(folder, "learner.json");
+      yield* Effect.scoped(Effect.flatMap(start(), (learner) => learner.save(folder)));
+      const written: Record<string, unknown> = JSON.parse(yield* Effect.promise(() => readFile(path, "utf8")));
+      expect(written.schema).toBe(2);
+      const { schema: _, ...early } = written;
+      const cases = [
+        [early, 'it has no "schema", so an early millrace 0.1.0 wrote it; this version reads schema 2'],
+        [{ ...written, schema: 3 }, "its schema is 3; this version reads schema 2"],
+      ] as const;
+      for (const [content, sentence] of cases) {
+        yield* Effect.promise(() => writeFile(path, JSON.stringify(content)));
+        const error = yield* Effect.flip(start({ restore: folder }));
+        expect([error.reason, error.message]).toEqual(["bad_checkpoint", `${path}: ${sentence}`]);
+      }
     }),
   );
 

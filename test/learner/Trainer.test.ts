@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { learner } from "../../src/domain/metrics/learner.ts";
+import { toRecord, valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { Trainer, type TrainerOptions } from "../../src/learner/Trainer.ts";
 import { creditedBatch } from "./batch.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
@@ -25,27 +27,27 @@ describe("an update", () => {
     const after = await trainer.logp(batch);
     let moved = 0;
     batch.mask.forEach((m, t) => {
-      if (m === 1) moved += batch.advantages[t] * (after[t] - batch.mu[t]);
+      if (m === 1) moved += batch.advantages[t]! * (after[t]! - batch.mu[t]!);
     });
     expect(moved).toBeGreaterThan(0.5);
     expect(report.version).toBe(1);
-    expect(report.metrics["actor/skipped_not_finite"]).toBe(0);
-    expect(report.metrics["train/num_mini_batches"]).toBe(4);
-    expect(Object.values(report.metrics).every(Number.isFinite)).toBe(true);
+    expect(valueIn(report.metrics, learner.skipped)).toBe(0);
+    expect(valueIn(report.metrics, learner.miniBatches)).toBe(4);
+    expect([...report.metrics.values()].every(Number.isFinite)).toBe(true);
   });
 
   it("sees no mismatch where mu is the policy's own", async () => {
     await using trainer = await open();
     const { metrics } = await trainer.update(await onPolicy(trainer));
-    expect(metrics["mismatch/abs/max"]).toBeLessThan(1e-5);
-    expect(metrics["mismatch/fresh/kl"]).toBeLessThan(1e-9);
+    expect(valueIn(metrics, learner.mismatchMax)).toBeLessThan(1e-5);
+    expect(valueIn(metrics, learner.freshKl)).toBeLessThan(1e-9);
   });
 
   it("lowers the value loss of the batch it trains on", async () => {
     await using trainer = await open(withActor({ ppo_epochs: 8 }));
     const batch = creditedBatch(shape);
     const error = (values: Float32Array) =>
-      values.reduce((sum, value, t) => sum + batch.mask[t] * (value - batch.returns[t]) ** 2, 0);
+      values.reduce((sum, value, t) => sum + batch.mask[t]! * (value - batch.returns[t]!) ** 2, 0);
     const values = await trainer.values(batch);
     expect(values.every((value) => value === 0)).toBe(true);
     await trainer.update({ ...batch, values });
@@ -66,7 +68,7 @@ describe("an update", () => {
     const before = bits(trainer);
     const first = await trainer.update(creditedBatch(shape));
     expect([first.version, bits(trainer) === before]).toEqual([0, true]);
-    expect(first.metrics["critic/vf_loss"]).toBeGreaterThan(0);
+    expect(valueIn(first.metrics, learner.vfLoss)).toBeGreaterThan(0);
     const second = await trainer.update(creditedBatch(shape));
     expect([second.version, bits(trainer) === before]).toEqual([1, false]);
   });
@@ -77,8 +79,24 @@ describe("an update", () => {
     const batch = creditedBatch(shape);
     const report = await trainer.update({ ...batch, advantages: batch.advantages.fill(Number.NaN) });
     expect(report.version).toBe(0);
-    expect(report.metrics["actor/skipped_not_finite"]).toBe(report.metrics["train/num_mini_batches"]);
+    expect(valueIn(report.metrics, learner.skipped)).toBe(valueIn(report.metrics, learner.miniBatches));
     expect(bits(trainer)).toBe(before);
+    const parts = [learner.pgLoss, learner.entropy, learner.gradNorm].map((part) => valueIn(report.metrics, part));
+    expect(parts).toEqual([undefined, undefined, undefined]);
+    expect(valueIn(report.metrics, learner.vfLoss)).toBeGreaterThan(0);
+  });
+
+  it("of an empty batch reports counts and rates alone", async () => {
+    await using trainer = await open();
+    const { metrics, applied } = await trainer.update(creditedBatch({ ...shape, lengths: [] }));
+    expect(applied).toBe(false);
+    expect(toRecord(metrics)).toEqual({
+      "critic/lr": 1e-3,
+      "critic/skipped_not_finite": 0,
+      "actor/lr": 1e-3,
+      "actor/skipped_not_finite": 0,
+      "train/num_mini_batches": 0,
+    });
   });
 
   it("has no critic with group-relative advantages", async () => {
@@ -86,7 +104,7 @@ describe("an update", () => {
     expect(trainer.critic).toBeUndefined();
     expect((await trainer.values(creditedBatch(shape))).every((value) => value === 0)).toBe(true);
     const { metrics } = await trainer.update(creditedBatch(shape));
-    expect(metrics["critic/vf_loss"]).toBeUndefined();
+    expect(valueIn(metrics, learner.vfLoss)).toBeUndefined();
   });
 });
 
@@ -98,17 +116,17 @@ describe("corrections and the reference", () => {
     });
     const { metrics, seconds } = await trainer.update(creditedBatch(shape));
     // one mini-batch: the policy is still the re-scored one, whatever mu was
-    expect(metrics["actor/ratio/max"]).toBeCloseTo(1, 4);
-    expect(metrics["mismatch/abs/mean"]).toBeGreaterThan(0.1);
-    expect(seconds.old_log_prob).toBeGreaterThan(0);
+    expect(valueIn(metrics, learner.ratioMax)).toBeCloseTo(1, 4);
+    expect(valueIn(metrics, learner.mismatchMean)).toBeGreaterThan(0.1);
+    expect(valueIn(seconds, learner.timing.of({ phase: "old_log_prob" }))).toBeGreaterThan(0);
   });
 
   it("measures the divergence from the starting weights as the policy leaves them", async () => {
     await using trainer = await open(withActor({ use_kl_loss: true, kl_loss_coef: 0.01, ppo_mini_batch_size: 64 }));
     const first = await trainer.update(creditedBatch(shape));
     const second = await trainer.update(creditedBatch(shape));
-    expect(first.metrics["actor/kl_loss"]).toBeCloseTo(0, 6);
-    expect(second.metrics["actor/kl_loss"]).toBeGreaterThan(1e-6);
+    expect(valueIn(first.metrics, learner.klLoss)).toBeCloseTo(0, 6);
+    expect(valueIn(second.metrics, learner.klLoss)).toBeGreaterThan(1e-6);
   });
 });
 

@@ -30,8 +30,8 @@ describe("gae", () => {
 
   it("whitens over the mask with the unbiased variance", () => {
     const whitened = whiten(gae(rewards, values, mask, 0.9, 0.8).advantages, mask);
-    close([whitened[0], whitened[1], whitened[4], whitened[5]], [-1.04866, -0.481436, 0.266083, 1.264014]);
-    expect([whitened[2], whitened[3]]).toEqual([0, 0]);
+    close(whitened, [-1.04866, -0.481436, 0, 0, 0.266083, 1.264014]);
+    expect([...whitened.subarray(2, 4)]).toEqual([0, 0]);
   });
 
   it("gives reward-to-go minus value when gamma and lambda are 1", () => {
@@ -42,29 +42,19 @@ describe("gae", () => {
           const r = pairs.map(([reward]) => reward);
           const v = pairs.map(([, value]) => value);
           const { advantages } = gae(r, v, new Uint8Array(r.length).fill(1), 1, 1);
-          r.forEach((_, t) => {
-            expect(advantages[t]).toBe(r.slice(t).reduce((sum, reward) => sum + reward, 0) - v[t]);
-          });
+          for (const [t, value] of v.entries()) {
+            expect(advantages[t]).toBe(r.slice(t).reduce((sum, reward) => sum + reward, 0) - value);
+          }
         },
       ),
     );
   });
 
   it("gives the trained tokens what they would get without the masked ones", () => {
-    const kept = mask.flatMap((m, t) => (m === 1 ? [t] : []));
-    const dense = gae(
-      kept.map((t) => rewards[t]),
-      kept.map((t) => values[t]),
-      [1, 1, 1, 1],
-      0.9,
-      0.8,
-    );
+    const kept = <A>(of: Iterable<A>) => [...of].filter((_, t) => mask[t] === 1);
+    const dense = gae(kept(rewards), kept(values), [1, 1, 1, 1], 0.9, 0.8);
     const sparse = gae(rewards, values, mask, 0.9, 0.8);
-    close(
-      kept.map((t) => sparse.advantages[t]),
-      [...dense.advantages],
-      12,
-    );
+    close(kept(sparse.advantages), [...dense.advantages], 12);
   });
 });
 

@@ -1,5 +1,5 @@
 /** Small token batches for the learner's tests: ids below a vocabulary, one prompt and replies in turns, all drawn from a seed. */
-import type { CreditedBatch, TokenBatch } from "../../src/domain/Batch.ts";
+import { boundsOf, type CreditedBatch, type TokenBatch } from "../../src/domain/Batch.ts";
 import { stream } from "../../src/domain/Random.ts";
 
 export interface BatchShape {
@@ -14,14 +14,15 @@ export interface BatchShape {
 export const tokenBatch = ({ seed, lengths, vocabulary, window = 0, groupSize = 4 }: BatchShape): TokenBatch => {
   const random = stream({ seed, purpose: "play", counters: [] });
   const offsets = Int32Array.from([0, ...lengths.map((_, i) => lengths.slice(0, i + 1).reduce((a, b) => a + b, 0))]);
-  const tokens = offsets[lengths.length];
+  const tokens = lengths.reduce((a, b) => a + b, 0);
   const mask = new Uint8Array(tokens);
   const rewards = new Float32Array(tokens);
-  lengths.forEach((length, i) => {
-    for (let t = 2; t < length; t++) mask[offsets[i] + t] = t % 5 === 0 ? 0 : 1;
-    mask[offsets[i] + length - 1] = 1;
-    rewards[offsets[i] + length - 1] = random.int(2);
-  });
+  for (const sequence of lengths.keys()) {
+    const [from, to] = boundsOf({ offsets }, sequence);
+    for (let t = 2; t < to - from; t++) mask[from + t] = t % 5 === 0 ? 0 : 1;
+    mask[to - 1] = 1;
+    rewards[to - 1] = random.int(2);
+  }
   return {
     window,
     ids: Int32Array.from({ length: tokens }, () => random.int(vocabulary)),
@@ -32,6 +33,7 @@ export const tokenBatch = ({ seed, lengths, vocabulary, window = 0, groupSize = 
     rewards,
     groups: Int32Array.from(lengths, (_, i) => Math.floor(i / groupSize)),
     members: Int32Array.from(lengths, (_, i) => i % groupSize),
+    sequenceIndex: new Int32Array(lengths.length),
     temperature: 1,
     keptRatio: 1,
   };

@@ -22,21 +22,23 @@ const turn = (prompt: readonly number[], ids: readonly number[], version = 3): T
   info: {},
 });
 
-const episode = (group: number, member: number, turns: readonly Turn[]): Episode => ({
+const episode = (group: number, member: number, sequences: Episode["sequences"]): Episode => ({
   id: { group, member },
   tag: "Test",
   seed: group,
-  turns,
+  sequences,
   outcome: { _tag: "Done", success: true },
 });
 
-const group = (
-  id: number,
-  episodes: readonly { readonly turns: readonly Turn[]; readonly turnScores: readonly number[] }[],
-): ScoredGroup => ({
+interface Played {
+  readonly sequences: Episode["sequences"];
+  readonly turnScores: readonly number[];
+}
+
+const group = (id: number, episodes: readonly Played[]): ScoredGroup => ({
   prompt: { group: id, tag: "Test", seed: id, size: episodes.length, admittedAt: 0 },
-  episodes: episodes.map(({ turns, turnScores }, member) => ({
-    episode: episode(id, member, turns),
+  episodes: episodes.map(({ sequences, turnScores }, member) => ({
+    episode: episode(id, member, sequences),
     score: turnScores.reduce((sum, s) => sum + s, 0),
     turnScores,
   })),
@@ -44,7 +46,11 @@ const group = (
 });
 
 const options = { window: 4, temperature: 0.7, keptRatio: 0.5 };
-const twoTurns = { turns: [turn([1, 2], [3, 4]), turn([5], [6])], turnScores: [0.5, 2] };
+const inOne = (turns: readonly Turn[], turnScores: readonly number[]): Played => ({
+  sequences: [{ turns }],
+  turnScores,
+});
+const twoTurns = inOne([turn([1, 2], [3, 4]), turn([5], [6])], [0.5, 2]);
 
 describe("collate", () => {
   it("lays prompts and replies end to end and marks the sampled ids", () => {
@@ -62,8 +68,8 @@ describe("collate", () => {
   });
 
   it("gives the score of a turn without sampled tokens to the nearest token before it, or after it", () => {
-    const late = { turns: [turn([1], [2]), turn([3], [])], turnScores: [1, 4] };
-    const early = { turns: [turn([1], []), turn([3], [4, 5])], turnScores: [1, 4] };
+    const late = inOne([turn([1], [2]), turn([3], [])], [1, 4]);
+    const early = inOne([turn([1], []), turn([3], [4, 5])], [1, 4]);
     const batch = collate([group(0, [late, early])], options);
     expect([...batch.rewards]).toEqual([0, 5, 0, 0, 0, 0, 5]);
   });
@@ -76,8 +82,27 @@ describe("collate", () => {
     expect(collate(groups.toReversed(), options)).toEqual(batch);
   });
 
+  it("makes one sequence of each of an episode's, in order, and splits the turn scores over them", () => {
+    const [first, second, third] = [turn([1, 2], [3, 4]), turn([5], []), turn([6], [7])];
+    const parts = { sequences: [{ turns: [first, second] }, { turns: [third] }], turnScores: [0.5, 1, 2] };
+    const batch = collate([group(1, [twoTurns, parts]), group(0, [parts])], options);
+    expect([...batch.groups]).toEqual([0, 0, 1, 1, 1]);
+    expect([...batch.members]).toEqual([0, 0, 0, 1, 1]);
+    expect([...batch.sequenceIndex]).toEqual([0, 1, 0, 0, 1]);
+    expect([...batch.offsets]).toEqual([0, 5, 7, 13, 18, 20]);
+    expect([...batch.ids.subarray(0, 7)]).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect([...batch.rewards.subarray(0, 7)]).toEqual([0, 0, 0, 1.5, 0, 0, 2]);
+  });
+
+  it("leaves out a sequence without sampled tokens and keeps its score and the index of the others", () => {
+    const parts = { sequences: [{ turns: [turn([1], [])] }, { turns: [turn([2], [3])] }], turnScores: [1, 2] };
+    const batch = collate([group(0, [parts])], options);
+    expect([...batch.sequenceIndex]).toEqual([1]);
+    expect([...batch.rewards]).toEqual([0, 3]);
+  });
+
   it("leaves out an episode without sampled tokens", () => {
-    const batch = collate([group(0, [{ turns: [turn([1], [])], turnScores: [1] }, twoTurns])], options);
+    const batch = collate([group(0, [inOne([turn([1], [])], [1]), twoTurns])], options);
     expect([...batch.members]).toEqual([1]);
   });
 

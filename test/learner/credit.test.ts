@@ -1,7 +1,7 @@
 import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import { AlgorithmSection } from "../../src/config/RunConfig.ts";
-import { trainedTokens } from "../../src/domain/Batch.ts";
+import { boundsOf, trainedTokens } from "../../src/domain/Batch.ts";
 import { credit } from "../../src/learner/credit.ts";
 import { tokenBatch } from "./batch.ts";
 
@@ -19,8 +19,8 @@ describe("credit", () => {
     expect(squares / (trainedTokens(batch) - 1)).toBeCloseTo(1, 4);
     expect(zeroWhereUntrained(credited.advantages) && zeroWhereUntrained(credited.returns)).toBe(true);
     // with gamma = lambda = 1 the return of a trained token is the reward still to come
-    const last = batch.offsets[1] - 1;
-    expect(credited.returns[last - 1]).toBeCloseTo(batch.rewards[last], 5);
+    const last = boundsOf(batch, 0)[1] - 1;
+    expect(credited.returns[last - 1]).toBeCloseTo(batch.rewards[last] ?? Number.NaN, 5);
   });
 
   it("spreads a group-relative advantage over the sequence's trained tokens", () => {
@@ -46,7 +46,7 @@ describe("credit", () => {
       });
       expect(zeroWhereUntrained(credited.advantages)).toBe(true);
       expect(credited.advantages[8]).toBeGreaterThan(0.5);
-      expect(credited.advantages[batch.offsets[2] - 1]).toBeLessThan(0);
+      expect(credited.advantages[boundsOf(batch, 1)[1] - 1]).toBeLessThan(0);
     },
   );
 
@@ -67,9 +67,7 @@ describe("credit", () => {
   it("scales advantages, not returns, by the kept share", () => {
     const whole = credit(batch, values, { algorithm, lossScaling: "none" });
     const part = credit({ ...batch, keptRatio: 0.25 }, values, { algorithm, lossScaling: "sqrt" });
-    part.advantages.forEach((advantage, t) => {
-      expect(advantage).toBeCloseTo(whole.advantages[t] / 2, 6);
-    });
+    for (const [t, advantage] of whole.advantages.entries()) expect(part.advantages[t]).toBeCloseTo(advantage / 2, 6);
     expect(part.returns).toEqual(whole.returns);
   });
 });

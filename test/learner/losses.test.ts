@@ -19,8 +19,8 @@ const batch = {
 };
 const all = Array.from({ length: rows }, (_, i) => i);
 
-const inputsOf = (graph: Graph, names: readonly string[]): Readonly<Record<string, Tensor>> =>
-  Object.fromEntries(names.map((name) => [name, graph.input(name, "float32", [tokens])]));
+const inputOf = (graph: Graph, name: string): Tensor => graph.input(name, "float32", [tokens]);
+const gradientOf = (of: Tensor, by: Tensor): Tensor => gradients(of, [by])[0]!;
 
 const run = async (graph: Graph, values: Readonly<Record<string, ArrayLike<number>>>) => {
   await using session = await Session.open(graph.toOnnx());
@@ -33,7 +33,7 @@ const run = async (graph: Graph, values: Readonly<Record<string, ArrayLike<numbe
 const near = (actual: ArrayLike<number>, expected: readonly number[]) => {
   expect(actual.length).toBe(expected.length);
   expected.forEach((value, i) => {
-    expect(Math.abs(actual[i] - value)).toBeLessThanOrEqual(1e-5 * Math.max(1, Math.abs(value)));
+    expect(Math.abs((actual[i] ?? Number.NaN) - value)).toBeLessThanOrEqual(1e-5 * Math.max(1, Math.abs(value)));
   });
 };
 
@@ -52,7 +52,7 @@ describe("the policy loss equals PyTorch's in value and gradient", () => {
     golden.policy.map((expected) => [`${expected.mode}, dual ${expected.dual}, kl ${expected.kl}`, expected] as const),
   )("%s", async (_, expected) => {
     const graph = new Graph();
-    const given = (name: string) => graph.input(name, "float32", [tokens]);
+    const given = (name: string) => inputOf(graph, name);
     const type = klType(expected.kl);
     const inputs = {
       logp: given("logp"),
@@ -68,12 +68,11 @@ describe("the policy loss equals PyTorch's in value and gradient", () => {
       entropyCoefficient: 0.01,
       kl: type && { coefficient: 0.05, type },
     });
-    const [byLogp, byEntropy] = gradients(loss.total, [inputs.logp, inputs.entropy]);
     graph.output("loss", loss.total);
     graph.output("surrogate", loss.surrogate);
     if (loss.kl) graph.output("kl", loss.kl);
-    graph.output("byLogp", byLogp);
-    graph.output("byEntropy", byEntropy);
+    graph.output("byLogp", gradientOf(loss.total, inputs.logp));
+    graph.output("byEntropy", gradientOf(loss.total, inputs.entropy));
     const { logp, old, advantages, entropy, importance, reference } = golden;
     const perToken = { logp, old, advantages, entropy, importance, reference };
     const results = await run(graph, { ...perToken, weights: weightsOf(expected.mode) });
@@ -88,12 +87,13 @@ describe("the policy loss equals PyTorch's in value and gradient", () => {
 describe("the value loss equals PyTorch's in value and gradient", () => {
   it.each(golden.values.cases.map((expected) => [expected.mode, expected] as const))("%s", async (mode, expected) => {
     const graph = new Graph();
-    const { values, old, returns, weights } = inputsOf(graph, ["values", "old", "returns", "weights"]);
-    const loss = valueLoss({ values, old, returns, weights }, golden.values.clip);
+    const given = (name: string) => inputOf(graph, name);
+    const inputs = { values: given("values"), old: given("old"), returns: given("returns"), weights: given("weights") };
+    const loss = valueLoss(inputs, golden.values.clip);
     graph.output("loss", loss);
-    graph.output("byValues", gradients(loss, [values])[0]);
-    const { new: given, old: before, returns: targets } = golden.values;
-    const results = await run(graph, { values: given, old: before, returns: targets, weights: weightsOf(mode) });
+    graph.output("byValues", gradientOf(loss, inputs.values));
+    const { new: predicted, old: before, returns: targets } = golden.values;
+    const results = await run(graph, { values: predicted, old: before, returns: targets, weights: weightsOf(mode) });
     near(results.float32("loss"), [expected.loss]);
     near(results.float32("byValues"), expected.gradValues);
   });
@@ -101,8 +101,7 @@ describe("the value loss equals PyTorch's in value and gradient", () => {
 
 it("cloning is the mean negative log-likelihood of the targets", async () => {
   const graph = new Graph();
-  const { logp, weights } = inputsOf(graph, ["logp", "weights"]);
-  graph.output("loss", cloningLoss(logp, weights));
+  graph.output("loss", cloningLoss(inputOf(graph, "logp"), inputOf(graph, "weights")));
   const results = await run(graph, { logp: golden.logp, weights: weightsOf("token-mean") });
   const trained = golden.logp.filter((_, t) => golden.mask[t] === 1);
   near(results.float32("loss"), [-trained.reduce((sum, value) => sum + value, 0) / trained.length]);
@@ -111,7 +110,8 @@ it("cloning is the mean negative log-likelihood of the targets", async () => {
 describe("AdamW", () => {
   const { betas, eps, weightDecay, gradClip, start, steps } = golden.adamw;
   const specs = [{ name: "p", shape: [start.length] }];
-  const options = { betas: [betas[0], betas[1]] as const, eps, weightDecay, gradClip };
+  const [first = Number.NaN, second = Number.NaN] = betas;
+  const options = { betas: [first, second] as const, eps, weightDecay, gradClip };
   const open = () => Network.open(parametersOf(specs, Float32Array.from(start)), options, 1);
 
   it("follows PyTorch's steps and gradient clipping", async () => {
@@ -125,7 +125,7 @@ describe("AdamW", () => {
 
   it("changes nothing on a gradient that is not finite", async () => {
     await using network = await open();
-    const gradient = Float32Array.from(steps[0].gradient).fill(Number.POSITIVE_INFINITY, 3, 4);
+    const gradient = Float32Array.from(steps[0]!.gradient).fill(Number.POSITIVE_INFINITY, 3, 4);
     expect((await network.step(gradient, 1)).applied).toBe(false);
     near(network.parameters.flat, start);
     expect(network.moments.steps).toBe(0);

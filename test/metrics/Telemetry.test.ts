@@ -1,22 +1,37 @@
 import { describe, it } from "@effect/vitest";
-import { Effect, Exit, Logger } from "effect";
+import { Effect, Exit, Fiber, Logger } from "effect";
+import { TestClock } from "effect/testing";
+import { Subject } from "rxjs";
 import { expect } from "vitest";
-import { SinkError } from "../../src/metrics/Sink.ts";
+import { streamsOf } from "../../src/metrics/observable.ts";
+import { type Sink, SinkError } from "../../src/metrics/Sink.ts";
 import * as Telemetry from "../../src/metrics/Telemetry.ts";
 import * as Bus from "../../src/stage/Bus.ts";
 import { notebook, record, run, sample } from "./fixtures.ts";
 
 const broken = new SinkError({ sink: "disk", message: "no space left" });
+const attach = (bus: typeof Bus.Bus.Service, sinks: readonly Sink[]) =>
+  Telemetry.attach({ bus, streams: streamsOf(bus, new Subject()), sinks, run });
 const quietly = Effect.provide(Logger.layer([]));
+
+/** Lets virtual time pass until the fiber ends. */
+const ends = (fiber: Fiber.Fiber<void, unknown>) =>
+  Effect.gen(function* () {
+    while (fiber.pollUnsafe() === undefined) yield* TestClock.adjust(100);
+    yield* Fiber.join(fiber);
+  });
 
 describe("telemetry", () => {
   it.live("brings every record, in order, to every sink before it is closed", () =>
     Effect.gen(function* () {
-      const bus = yield* Bus.make({ records: 2 });
+      const bus = yield* Bus.make();
       const sinks = [notebook(), notebook()];
       yield* Effect.scoped(
         Effect.gen(function* () {
-          yield* Telemetry.attach({ bus, sinks: sinks.map(({ sink }) => sink), run });
+          yield* attach(
+            bus,
+            sinks.map(({ sink }) => sink),
+          );
           for (let step = 1; step <= 20; step++) yield* bus.record(record(step));
         }),
       );
@@ -32,7 +47,7 @@ describe("telemetry", () => {
       const { sink, told } = notebook();
       yield* Effect.scoped(
         Effect.gen(function* () {
-          yield* Telemetry.attach({ bus, sinks: [sink], run });
+          yield* attach(bus, [sink]);
           yield* bus.sampled(sample(500));
           yield* bus.emit({ _tag: "Stopped", reason: "interrupted" });
         }),
@@ -49,7 +64,7 @@ describe("telemetry", () => {
       const good = notebook();
       yield* Effect.scoped(
         Effect.gen(function* () {
-          yield* Telemetry.attach({ bus, sinks: [failing.sink, good.sink], run });
+          yield* attach(bus, [failing.sink, good.sink]);
           yield* bus.record(record(1));
           yield* bus.record(record(2));
         }),
@@ -67,7 +82,7 @@ describe("telemetry", () => {
       const exit = yield* Effect.exit(
         Effect.scoped(
           Effect.gen(function* () {
-            const failing = yield* Telemetry.attach({ bus, sinks: [disk.sink, good.sink], run });
+            const failing = yield* attach(bus, [disk.sink, good.sink]);
             yield* bus.record(record(1));
             yield* Effect.raceFirst(Effect.never, failing);
           }),
@@ -82,8 +97,104 @@ describe("telemetry", () => {
     Effect.gen(function* () {
       const bus = yield* Bus.make();
       const disk = notebook({ essential: true, open: () => Effect.fail(broken) });
-      const exit = yield* Effect.exit(Effect.scoped(Telemetry.attach({ bus, sinks: [disk.sink], run })));
+      const exit = yield* Effect.exit(Effect.scoped(attach(bus, [disk.sink])));
       expect(exit).toEqual(Exit.fail(broken));
     }),
+  );
+
+  it.effect("lets neither the run nor another sink notice one that hangs from the start", () =>
+    Effect.gen(function* () {
+      const bus = yield* Bus.make();
+      const hung = notebook({ open: () => Effect.never });
+      const good = notebook();
+      const running = yield* Effect.forkChild(
+        Effect.scoped(
+          Effect.gen(function* () {
+            yield* attach(bus, [hung.sink, good.sink]);
+            for (let step = 1; step <= 3000; step++) {
+              yield* bus.record(record(step));
+              yield* Effect.yieldNow;
+            }
+          }),
+        ),
+        { startImmediately: true },
+      );
+      yield* ends(running);
+      expect(hung.told).toEqual([]);
+      expect(good.told).toHaveLength(3002);
+      expect(good.told.at(-1)).toBe("close Completed");
+    }).pipe(quietly),
+  );
+
+  it.effect("keeps only the newest messages for a sink that falls behind", () =>
+    Effect.gen(function* () {
+      const bus = yield* Bus.make();
+      const slow = notebook({ feeding: { capacity: 4 } });
+      const first = Effect.sleep(1000);
+      let held = false;
+      const sink: Sink = {
+        ...slow.sink,
+        step: (step) => Effect.andThen(held ? Effect.void : first, slow.sink.step(step)),
+      };
+      const running = yield* Effect.forkChild(
+        Effect.scoped(
+          Effect.gen(function* () {
+            yield* attach(bus, [sink]);
+            yield* bus.record(record(1));
+            yield* Effect.yieldNow;
+            for (let step = 2; step <= 20; step++) yield* bus.record(record(step));
+            held = true;
+          }),
+        ),
+        { startImmediately: true },
+      );
+      yield* ends(running);
+      const steps = slow.told.filter((line) => line.startsWith("step"));
+      expect(steps.slice(-4)).toEqual(["step 17", "step 18", "step 19", "step 20"]);
+      expect(steps.length).toBeLessThanOrEqual(5);
+    }).pipe(quietly),
+  );
+
+  it.effect("tries a call again that failed, on the sink's schedule", () =>
+    Effect.gen(function* () {
+      const bus = yield* Bus.make();
+      let failures = 3;
+      const flaky = notebook();
+      const sink: Sink = {
+        ...flaky.sink,
+        step: (step) => Effect.suspend(() => (failures-- > 0 ? Effect.fail(broken) : flaky.sink.step(step))),
+      };
+      const running = yield* Effect.forkChild(
+        Effect.scoped(Effect.andThen(attach(bus, [sink]), bus.record(record(1)))),
+        { startImmediately: true },
+      );
+      yield* TestClock.adjust(699);
+      expect(flaky.told).toEqual(["open quickstart"]);
+      yield* TestClock.adjust(1);
+      yield* Fiber.join(running);
+      expect(flaky.told).toEqual(["open quickstart", "step 1", "close Completed"]);
+    }),
+  );
+
+  it.effect("holds the run for an essential sink, and for no other", () =>
+    Effect.gen(function* () {
+      const bus = yield* Bus.make();
+      const disk = notebook({ essential: true, feeding: { capacity: 2 }, step: () => Effect.never });
+      let recorded = 0;
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* attach(bus, [disk.sink]);
+          yield* Effect.forkScoped(
+            Effect.forEach([1, 2, 3, 4, 5], (step) =>
+              Effect.tap(bus.record(record(step)), () => Effect.sync(() => recorded++)),
+            ),
+          );
+          yield* TestClock.adjust(1);
+          expect(recorded).toBe(3);
+          yield* Effect.forkDetach(TestClock.adjust(10_000));
+        }),
+      );
+      expect(recorded).toBe(3);
+    }).pipe(quietly),
   );
 });

@@ -5,6 +5,7 @@ import type { RunInfo, Sink } from "../../src/metrics/Sink.ts";
 import type { Terminal } from "../../src/metrics/Terminal.ts";
 import type { Sample } from "../../src/stage/Bus.ts";
 import type { StageSample } from "../../src/stage/Gauge.ts";
+import { metricsOf } from "../domain/metricsOf.ts";
 
 export const run: RunInfo = {
   name: "quickstart",
@@ -15,10 +16,10 @@ export const run: RunInfo = {
   steps: 200,
 };
 
-export const record = (step: number, metrics: StepRecord["metrics"] = {}): StepRecord => ({
+export const record = (step: number, metrics: Readonly<Record<string, number>> = {}): StepRecord => ({
   step,
   time: 1_000_000 + step * 3000,
-  metrics,
+  metrics: metricsOf(metrics),
 });
 
 export const stage = (name: string, over: Partial<StageSample> = {}): StageSample => ({

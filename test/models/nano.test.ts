@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
-import * as Model from "../../src/engine/Model.ts";
+import * as Model from "../../src/policy/Model.ts";
 import { nanoTokenizer } from "../../src/policy/tokenizer/NanoVocabulary.ts";
 
 const folder = fileURLToPath(new URL("../../config/models/nano", import.meta.url));

@@ -1,4 +1,4 @@
-/** Our server speaks OpenEnv: what a client that has never heard of us sends and gets. */
+/** Our server speaks OpenEnv: what a client of any project sends and gets. */
 import { connect as netConnect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
@@ -276,8 +276,66 @@ describe("over HTTP, the server", () => {
     expect(await post(path, body)).toMatchObject({ status, body: { detail: expect.anything() } });
   });
 
-  it("does not read a body that is too long", async () => {
+  it("does not read a body that is too long, and closes its connection", async () => {
     await start({ maxMessageBytes: 1_000 });
-    expect(await post("/reset", { note: "x".repeat(2_000) })).toMatchObject({ status: 413 });
+    const response = await fetch(`${server.url}/reset`, { method: "POST", body: "x".repeat(2_000_000) });
+    expect(response.status).toBe(413);
+    expect(response.headers.get("connection")).toBe("close");
+    expect(await response.json()).toEqual({ detail: "a body may have 1000 bytes" });
+  });
+
+  it("takes a body of exactly the longest length", async () => {
+    await start({ maxMessageBytes: 1_000 });
+    const body = JSON.stringify({ seed: 1 });
+    expect(await post("/reset", body.padEnd(1_000))).toMatchObject({ status: 200 });
+    expect(await post("/reset", body.padEnd(1_001))).toMatchObject({ status: 413 });
+  });
+
+  it("reads a body as JSON whatever its type", async () => {
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const response = await fetch(`${server.url}/reset`, { method: "POST", headers, body: '{"seed":3}' });
+    expect(await response.json()).toMatchObject({ metadata: { seed: 3 } });
+  });
+
+  it.for(["/health/", "//health", "/HEALTH", "/", "/health/more", "/%68ealth", "/%", "/health;a=1"])(
+    "has nothing at %s",
+    async (path) => {
+      expect(await get(path)).toEqual({ status: 404, body: { detail: "Not Found" } });
+    },
+  );
+
+  it("answers a method that a path does not have with 405", async () => {
+    expect(await get("/reset")).toEqual({ status: 405, body: { detail: "Method Not Allowed" } });
+    const response = await fetch(`${server.url}/health`, { method: "DELETE" });
+    expect(response.status).toBe(405);
+  });
+
+  it("answers HEAD as GET, without the body", async () => {
+    const response = await fetch(`${server.url}/health`, { method: "HEAD" });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(await response.text()).toBe("");
+  });
+
+  it("goes on after a client that hangs up within its body", async () => {
+    await new Promise<void>((resolve) => {
+      const socket = netConnect(server.port, "127.0.0.1", () => {
+        socket.write('POST /reset HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{"seed"', () => socket.destroy());
+      });
+      socket.once("close", () => resolve());
+    });
+    expect(await post("/reset", { seed: 1 })).toMatchObject({ status: 200 });
+  });
+
+  it("ends though a client has sent half of a body", async () => {
+    const socket = netConnect(server.port, "127.0.0.1");
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    socket.on("error", () => undefined);
+    socket.resume();
+    await new Promise<void>((resolve) => {
+      socket.write('POST /reset HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{"seed"', () => resolve());
+    });
+    await server.close();
+    await closed;
   });
 });

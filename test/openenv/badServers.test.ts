@@ -234,10 +234,10 @@ describe("the client", () => {
     closing.push(server);
     const environment = remote(server.url, { retries: 8, retry_wait_ms: 20 });
     const start = await environment.reset(instanceOf(3), "train", patient());
-    const [a, b] = [0, 1].map((member) => environment.step(start, "Up", noiseOf(3, member, 0), patient()));
-    const first = await Promise.race([a!, b!]);
+    const members = [0, 1].map((member) => environment.step(start, "Up", noiseOf(3, member, 0), patient()));
+    const first = await Promise.race(members);
     await environment.release?.(first.state);
-    for (const { state } of await Promise.all([a!, b!])) await environment.release?.(state);
+    for (const { state } of await Promise.all(members)) await environment.release?.(state);
     expect(server.sessions()).toBe(0);
   });
 

@@ -1,4 +1,4 @@
-/** Servers that have never heard of us: how their observations are read, and how they are spoken to. */
+/** OpenEnv servers of other projects: how their observations are read, and what they are sent. */
 import { afterEach, describe, expect, it } from "vitest";
 import { IllegalAction } from "../../src/env/IllegalAction.ts";
 import { instanceOf, noiseOf } from "../env/players.ts";

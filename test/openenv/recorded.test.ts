@@ -29,9 +29,9 @@ const server = async (edit: (answer: string) => string = (answer) => answer) => 
     accept: (_socket, nth) => left.set(nth, [...recorded.session]),
     hear: (socket, message, nth) => {
       heard.push(message);
-      const session = left.get(nth)!;
+      const session = left.get(nth) ?? [];
       const at = session.findIndex(({ sent }) => core(sent) === core(message));
-      socket.send(edit(session.splice(at, 1)[0]!.answer));
+      for (const { answer } of session.splice(at, 1)) socket.send(edit(answer));
     },
     http: (_request, _body, response) => response.end(recorded.health),
   });

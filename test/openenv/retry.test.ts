@@ -1,8 +1,9 @@
 /** What is tried again, how often, and how long between two tries. */
 import { describe, expect, it } from "vitest";
-import { waitMs } from "../../src/openenv/Connection.ts";
+import { waitMs } from "../../src/env/http.ts";
+import { backoffOf } from "../../src/openenv/Connection.ts";
 import { RemoteError } from "../../src/openenv/RemoteError.ts";
-import { retrying } from "../../src/openenv/retry.ts";
+import { jittered, retrying } from "../../src/openenv/retry.ts";
 import { noiseOf } from "../env/players.ts";
 import { patient, rejection } from "./serving.ts";
 
@@ -18,11 +19,13 @@ const soon = { retries: 3, retry_wait_ms: 1 };
 
 describe("the wait before a retry", () => {
   it("doubles, and is never longer than half a minute", () => {
-    expect([0, 1, 2, 3, 20].map((attempt) => waitMs(200, attempt, null))).toEqual([200, 400, 800, 1_600, 30_000]);
+    const backoff = backoffOf({ retry_wait_ms: 200 });
+    expect([0, 1, 2, 3, 20].map((attempt) => waitMs(backoff, attempt))).toEqual([200, 400, 800, 1_600, 30_000]);
   });
 
   it("is half certain and half drawn", () => {
-    expect([0, 0.5].map((jitter) => waitMs(200, 0, jitter))).toEqual([100, 150]);
+    const drawn = (uniform: number) => jittered(200, { ...noiseOf(1, 0, 0), uniform: () => uniform });
+    expect([0, 0.5].map(drawn)).toEqual([100, 150]);
   });
 });
 

@@ -6,7 +6,7 @@ import type { BoundAsyncEnvironment, BoundEnvironment } from "../../src/env/Boun
 import { decodePreset } from "../../src/env/registry.ts";
 import * as Sessions from "../../src/openenv/Sessions.ts";
 import { instanceOf, noiseOf } from "../env/players.ts";
-import { presets } from "../env/presets.ts";
+import { presets, registry } from "../env/presets.ts";
 import { patient, type Running, remote, running } from "./serving.ts";
 
 const mostActions = 12;
@@ -27,7 +27,7 @@ const shownBy = (environment: Shows, state: unknown) => ({
 const playable = async (): Promise<ReadonlyMap<string, BoundEnvironment>> => {
   const found = new Map<string, BoundEnvironment>();
   for (const [tag, preset] of Object.entries(presets)) {
-    const environment = Result.getOrThrow(decodePreset(tag, preset));
+    const environment = Result.getOrThrow(decodePreset(tag, preset, registry));
     if (environment.asynchronous || ((await environment.lacks?.()) ?? []).length > 0) continue;
     await environment.prepare?.();
     found.set(tag, environment);

@@ -22,7 +22,7 @@ const mine: Tree = {
 const played = Effect.fnUntraced(function* (dir: string, step_inline: boolean) {
   const name = step_inline ? "inline" : "threads";
   const changes = { ...mine, run: { name }, pipeline: { step_inline } };
-  yield* train({ config: configOf(dir, changes), resume: null, debug: false });
+  yield* train({ config: configOf(dir, changes), resume: null });
   const parent = join(dir, "runs", name);
   const [folder] = yield* Effect.promise(() => readdir(parent));
   return yield* Effect.promise(() => readFile(join(parent, folder!, "trajectories.jsonl"), "utf8"));
@@ -53,7 +53,7 @@ describe("an environment of one's own", () => {
           const lines: string[] = [];
           const quiet = { ...globalThis.console, log: (line: string) => void lines.push(line) };
           const config = configOf(dir, { ...mine, rollout: { response_length: 24, max_model_len: 250 } });
-          yield* Effect.provideService(sft({ config, debug: false }), Console.Console, quiet);
+          yield* Effect.provideService(sft({ config }), Console.Console, quiet);
           expect(lines[0]).toMatch(
             /\d+ demonstrations of Lights \(\d+ instances are validation's or have no solution\)$/,
           );

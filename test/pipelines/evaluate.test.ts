@@ -14,7 +14,7 @@ it.live("plays every validation instance once, the same way each time, and write
       const lines: string[] = [];
       const quiet = { ...globalThis.console, log: (line: string) => void lines.push(line) };
       const config = configOf(dir, { pipeline: { step_inline: false } });
-      const run = Effect.provideService(evaluate({ config, debug: false }), Console.Console, quiet);
+      const run = Effect.provideService(evaluate({ config }), Console.Console, quiet);
       yield* run;
       yield* run;
 

@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "@effect/vitest";
 import { Console, Effect } from "effect";
@@ -6,18 +6,32 @@ import { describe, expect } from "vitest";
 import { sft } from "../../pipelines/sft.ts";
 import type { RunConfig } from "../../src/config/RunConfig.ts";
 import { merge, type Tree } from "../../src/config/Tree.ts";
-import * as Model from "../../src/engine/Model.ts";
+import * as Model from "../../src/policy/Model.ts";
 import { temporaryFolder } from "../engine/fakes.ts";
-import { configOf } from "./tiny.ts";
+import { configOf, interrupt } from "./tiny.ts";
 
 const sftConfig = (dir: string, changes: Tree = {}) =>
   configOf(dir, merge({ rollout: { response_length: 24, max_model_len: 250 } }, changes));
 
-const clone = (config: RunConfig) => {
+/** The lines printed by a run; `onLine` is told of each as it is printed. */
+const clone = (config: RunConfig, resume: string | null = null, onLine: (line: string) => void = () => undefined) => {
   const lines: string[] = [];
-  const quiet = { ...globalThis.console, log: (line: string) => void lines.push(line) };
-  return Effect.as(Effect.provideService(sft({ config, debug: false }), Console.Console, quiet), lines);
+  const log = (line: string): void => {
+    lines.push(line);
+    onLine(line);
+  };
+  const quiet = { ...globalThis.console, log };
+  return Effect.as(Effect.provideService(sft({ config, resume }), Console.Console, quiet), lines);
 };
+
+/** The only run's folder below `dir`. */
+const runFolder = (dir: string) =>
+  Effect.promise(async () => {
+    const runs = join(dir, "runs", "tiny");
+    const [name = ""] = await readdir(runs);
+    return join(runs, name);
+  });
+const names = (folder: string) => Effect.promise(async () => (await readdir(folder)).sort());
 
 const weights = (folder: string) => Effect.promise(() => readFile(join(folder, "model.safetensors")));
 
@@ -35,8 +49,11 @@ describe("sft", () => {
           const lines = yield* clone(sftConfig(dir));
           expect(lines.filter((line) => line.startsWith("step "))).toHaveLength(3);
           expect((yield* Model.load(output)).checkpoint.config).toMatchObject({ layers: 2, hiddenSize: 32 });
-          expect((yield* Effect.promise(() => readdir(dir))).sort()).toEqual(["sft"]);
-          expect(yield* Effect.promise(() => readdir(output))).not.toContain("learner");
+          expect(yield* names(dir)).toEqual(["runs", "sft"]);
+          expect(yield* names(output)).not.toContain("learner");
+          const run = yield* runFolder(dir);
+          expect(yield* names(run)).toEqual(["checkpoints", "config.yaml"]);
+          expect(yield* names(join(run, "checkpoints"))).toEqual(["step-3"]);
           const first = yield* weights(output);
 
           yield* clone(sftConfig(dir));
@@ -44,6 +61,59 @@ describe("sft", () => {
 
           yield* clone(sftConfig(dir, { sft: { init: output, output: join(dir, "further"), steps: 1 } }));
           expect((yield* weights(join(dir, "further"))).equals(first)).toBe(false);
+        }),
+      ),
+    patience,
+  );
+
+  it.live(
+    "stops at an interrupt with a checkpoint and goes on from it to the bits of a run that was never stopped",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const [whole, halved] = [yield* temporaryFolder, yield* temporaryFolder];
+          const changes = { sft: { steps: 6 } };
+          yield* clone(sftConfig(whole, changes));
+
+          const before = process.listeners("SIGINT");
+          const stopped = yield* clone(sftConfig(halved, changes), null, (line) => {
+            if (line.startsWith("step 2/6")) interrupt(before);
+          });
+          const run = yield* runFolder(halved);
+          const [, taken] =
+            /^stopped after (\d) steps; millrace sft --resume (.*) goes on$/.exec(stopped.at(-1) ?? "") ?? [];
+          expect(["2", "3"]).toContain(taken);
+          expect(stopped.at(-1)).toContain(run);
+          expect(yield* names(join(run, "checkpoints"))).toEqual([`step-${taken}`]);
+          expect(yield* names(halved)).toEqual(["runs"]);
+
+          const resumed = yield* clone(sftConfig(halved, changes), run);
+          const steps = resumed.filter((line) => line.startsWith("step ")).map((line) => line.split("/")[0]);
+          expect(steps[0]).toBe(`step ${Number(taken) + 1}`);
+          expect(steps.at(-1)).toBe("step 6");
+          expect((yield* weights(join(halved, "sft"))).equals(yield* weights(join(whole, "sft")))).toBe(true);
+        }),
+      ),
+    patience,
+  );
+
+  it.live(
+    "refuses to go on from a folder without a checkpoint of its own",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const dir = yield* temporaryFolder;
+          const checkpoints = join(dir, "checkpoints");
+          yield* Effect.promise(() => mkdir(join(checkpoints, "step-4"), { recursive: true }));
+          yield* Effect.promise(() => writeFile(join(dir, "config.yaml"), ""));
+          const other = yield* Effect.flip(clone(sftConfig(dir), dir));
+          expect([other._tag, other.message]).toEqual([
+            "BadInput",
+            `${join(checkpoints, "step-4", "cloning.json")}: no such file or folder`,
+          ]);
+          yield* Effect.promise(() => rm(join(checkpoints, "step-4"), { recursive: true }));
+          const none = yield* Effect.flip(clone(sftConfig(dir), dir));
+          expect(none.message).toBe(`${checkpoints}: it holds no checkpoint to resume from`);
         }),
       ),
     patience,

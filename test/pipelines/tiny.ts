@@ -8,8 +8,8 @@ import { decode } from "../../src/config/decode.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
 import { merge, type Tree } from "../../src/config/Tree.ts";
 import { stream } from "../../src/domain/Random.ts";
-import * as Model from "../../src/engine/Model.ts";
 import { writeCheckpoint } from "../../src/policy/checkpoint/HuggingFaceFolder.ts";
+import * as Model from "../../src/policy/Model.ts";
 import { presets } from "../env/presets.ts";
 
 export const architecture = {

@@ -6,7 +6,7 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import { train } from "../../pipelines/train.ts";
 import type { Tree } from "../../src/config/Tree.ts";
-import { latest } from "../../src/engine/Checkpoints.ts";
+import { latest } from "../../src/record/Checkpoints.ts";
 import { temporaryFolder } from "../engine/fakes.ts";
 import { configOf, interrupt, onThread, parameterHash, writeModel } from "./tiny.ts";
 
@@ -20,7 +20,7 @@ const runsIn = (dir: string) =>
 
 /** Trains a new run of `dir` and gives its folder. */
 const trained = Effect.fnUntraced(function* (dir: string, changes: Tree = {}) {
-  yield* train({ config: configOf(dir, changes), resume: null, debug: false });
+  yield* train({ config: configOf(dir, changes), resume: null });
   return (yield* runsIn(dir)).at(-1)!;
 });
 
@@ -46,21 +46,24 @@ describe("a sync run with real threads", () => {
           const end = yield* parameterHash(checkpoint(whole, 3));
 
           const before = process.listeners("SIGINT");
-          // The learner answers its start and its version, then values and update of each window.
+          // The learner answers its start, then values and update of each window.
           yield* Effect.scoped(
             Effect.gen(function* () {
               yield* onThread("learner", (_, message) => {
-                if (message === 4) interrupt(before);
+                if (message === 3) interrupt(before);
               });
               yield* trained(second);
             }),
           );
           const [stopped] = yield* runsIn(second);
-          expect((yield* latest(join(stopped!, "checkpoints"))).state).toMatchObject({ step: 1, version: 1 });
+          expect((yield* latest(join(stopped!, "checkpoints"))).state).toMatchObject({
+            step: 1,
+            position: { version: 1 },
+          });
           expect(yield* parameterHash(checkpoint(stopped!, 1))).not.toBe(end);
 
           const wider = configOf(second, { model: { generator_threads: 2 } });
-          yield* train({ config: wider, resume: stopped!, debug: false });
+          yield* train({ config: wider, resume: stopped! });
           expect(yield* parameterHash(checkpoint(stopped!, 3))).toBe(end);
           const written = yield* Effect.promise(() => readFile(join(stopped!, "config.yaml"), "utf8"));
           expect(written).toContain("generator_threads: 2");
@@ -98,7 +101,11 @@ describe("an async run with real threads", () => {
           }
           expect(records.at(-1)).toMatchObject({ "ledger/admitted": 8, "ledger/in_flight": 0, "weights/version": 4 });
           const { state } = yield* latest(join(folder, "checkpoints"));
-          expect(state).toMatchObject({ step: 4, version: 4, ledger: { groups: { admitted: 8, dropped: 0 } } });
+          expect(state).toMatchObject({
+            step: 4,
+            position: { version: 4 },
+            ledger: { groups: { admitted: 8, dropped: 0 } },
+          });
           const trajectories = yield* Effect.promise(() => readFile(join(folder, "trajectories.jsonl"), "utf8"));
           const first = JSON.parse(trajectories.split("\n")[0]!);
           expect(first.turns[0].ids.length).toBe(first.turns[0].mu.length);
@@ -124,7 +131,7 @@ describe("a thread that dies", () => {
           // Answers of the learner: start, version, values, update and save of the first window (the second's values may come before the
           // save), then the second's update: the first checkpoint is whole by then, the second may be.
           yield* onThread("learner", (_, message) => {
-            if (message === 7) void workers.get(name)?.terminate();
+            if (message === 6) void workers.get(name)?.terminate();
           });
           const config = { trainer: { save_freq: 1, total_training_steps: 1000 } };
           const failure = yield* Effect.flip(trained(dir, config));
@@ -134,7 +141,7 @@ describe("a thread that dies", () => {
           // What the save that death cut short had written lies beside, under another name.
           const names = yield* Effect.promise(() => readdir(join(folder!, "checkpoints")));
           expect(names).toContain(`step-${state.step}`);
-          expect(state.version).toBe(state.step);
+          expect(state.position.version).toBe(state.step);
           expect(yield* parameterHash(path)).toMatch(/^[0-9a-f]{64}$/);
         }),
       ),
@@ -143,7 +150,7 @@ describe("a thread that dies", () => {
 
 describe("bad input", () => {
   const message = Effect.fnUntraced(function* (dir: string, resume: string | null = null, changes: Tree = {}) {
-    const error = yield* Effect.flip(train({ config: configOf(dir, changes), resume, debug: false }));
+    const error = yield* Effect.flip(train({ config: configOf(dir, changes), resume }));
     expect(error._tag).toBe("BadInput");
     return error.message;
   });
@@ -201,7 +208,6 @@ describe("bad input", () => {
           yield* train({
             config: configOf(dir, { trainer: { total_training_steps: 2 } }),
             resume: folder,
-            debug: false,
           });
           expect((yield* latest(join(folder, "checkpoints"))).state.step).toBe(2);
         }),

@@ -6,6 +6,7 @@ import * as ChatTemplate from "../../src/policy/tokenizer/ChatTemplate.ts";
 import { nanoTokenizer } from "../../src/policy/tokenizer/NanoVocabulary.ts";
 import * as Tokenizer from "../../src/policy/tokenizer/Tokenizer.ts";
 import * as Episode from "../../src/rollout/episode.ts";
+import { registry } from "../env/presets.ts";
 import { reach, rollout } from "./fakes.ts";
 
 describe("a compact turn in the nano model's tokens", () => {
@@ -21,7 +22,7 @@ describe("a compact turn in the nano model's tokens", () => {
         const tokenizer = yield* Tokenizer.make(nanoTokenizer());
         const chat = yield* ChatTemplate.make(tokenizer);
         const env_config = type === "sokoban" ? { dim_room: [6, 6], num_boxes: 1 } : {};
-        const decoded = decodePreset(type, { env_type: type, env_config });
+        const decoded = decodePreset(type, { env_type: type, env_config }, registry);
         if (decoded._tag === "Failure" || decoded.success.asynchronous) return expect.unreachable();
         const environment = decoded.success;
         const state = environment.reset(stream({ seed: 10_000, purpose: "instance", counters: [] }), "train");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest";
 import { Deferred, Effect, Exit, Fiber, Layer } from "effect";
-import { succeeded } from "../../src/domain/Episode.ts";
+import { succeeded, turnsOf } from "../../src/domain/Episode.ts";
 import { PolicyError } from "../../src/domain/Errors.ts";
 import * as Group from "../../src/rollout/group.ts";
 import type { Rollout } from "../../src/rollout/Rollout.ts";
@@ -38,7 +38,7 @@ describe("an episode", () => {
         corridor(() => 2),
       );
       expect(episode.outcome).toEqual({ _tag: "Done", success: true });
-      expect(episode.turns.map((turn) => turn.reward)).toEqual([-0.1, 1]);
+      expect(turnsOf(episode).map((turn) => turn.reward)).toEqual([-0.1, 1]);
     }),
   );
 
@@ -47,8 +47,8 @@ describe("an episode", () => {
       const environments = corridor(() => 2);
       const whole = rollout({}, { ...reach, wholeAnswer: true });
       const episode = yield* playAlone(scripted(rightTwice, right, right), environments, whole);
-      expect(episode.turns.map(({ actions }) => actions)).toEqual([[], ["Right"], ["Right"]]);
-      expect(episode.turns[0]!.penalty).toBe(-0.1);
+      expect(turnsOf(episode).map(({ actions }) => actions)).toEqual([[], ["Right"], ["Right"]]);
+      expect(turnsOf(episode)[0]!.penalty).toBe(-0.1);
     }),
   );
 
@@ -71,8 +71,8 @@ describe("an episode", () => {
         corridor(() => 9),
       );
       expect(episode.outcome).toEqual({ _tag: "Truncated", reason: "max_actions", success: false });
-      expect(episode.turns.map((turn) => turn.executed)).toEqual([1, 2, 1]);
-      expect(episode.turns[2]).toMatchObject({ actions: ["Right", "Right"], penalty: 0 });
+      expect(turnsOf(episode).map((turn) => turn.executed)).toEqual([1, 2, 1]);
+      expect(turnsOf(episode)[2]).toMatchObject({ actions: ["Right", "Right"], penalty: 0 });
     }),
   );
 
@@ -81,7 +81,7 @@ describe("an episode", () => {
       const environments = corridor(() => 9);
       const episode = yield* playAlone(scripted("nonsense"), environments);
       expect(episode.outcome).toEqual({ _tag: "Truncated", reason: "max_turn", success: false });
-      expect(episode.turns.map(({ parsed, penalty, executed }) => ({ parsed, penalty, executed }))).toEqual(
+      expect(turnsOf(episode).map(({ parsed, penalty, executed }) => ({ parsed, penalty, executed }))).toEqual(
         Array(3).fill({ parsed: false, penalty: -0.1, executed: 0 }),
       );
       expect(environments.steps).toEqual([]);
@@ -95,20 +95,20 @@ describe("an episode", () => {
         policy,
         corridor(() => 9),
       );
-      const needed = first.turns[0]!.prompt.length + 100;
+      const needed = turnsOf(first)[0]!.prompt.length + 100;
       const fits = yield* playAlone(
         scripted(right),
         corridor(() => 9),
         rollout({ max_model_len: needed }),
       );
       expect(fits.outcome).toEqual({ _tag: "Truncated", reason: "context", success: false });
-      expect(fits.turns.length).toBe(1);
+      expect(turnsOf(fits).length).toBe(1);
       const none = yield* playAlone(
         scripted(right),
         corridor(() => 9),
         rollout({ max_model_len: needed - 1 }),
       );
-      expect(none.turns).toEqual([]);
+      expect(turnsOf(none)).toEqual([]);
     }),
   );
 
@@ -120,9 +120,11 @@ describe("an episode", () => {
         corridor(() => 2),
         rollout({ template: "compact" }),
       );
-      const history = episode.turns.map((turn) => decode(turn.prompt) + decode(turn.sampled.ids)).join("");
+      const history = turnsOf(episode)
+        .map((turn) => decode(turn.prompt) + decode(turn.sampled.ids))
+        .join("");
       expect(history).toBe(`[S]corridor[U]0/2\n4[A]<think>${right}<end>[U]1/2\n3[A]<think>${right}<end>`);
-      expect(policy.requests.map((request) => request.append)).toEqual(episode.turns.map((turn) => turn.prompt));
+      expect(policy.requests.map((request) => request.append)).toEqual(turnsOf(episode).map((turn) => turn.prompt));
     }),
   );
 
@@ -133,8 +135,8 @@ describe("an episode", () => {
         policy,
         corridor(() => 2),
       );
-      expect(episode.turns[1]!.prompt[0]).toBe(endId);
-      expect(episode.turns[0]!.sampled.ids.includes(endId)).toBe(false);
+      expect(turnsOf(episode)[1]!.prompt[0]).toBe(endId);
+      expect(turnsOf(episode)[0]!.sampled.ids.includes(endId)).toBe(false);
     }),
   );
 
@@ -144,7 +146,7 @@ describe("an episode", () => {
         scripted(right),
         corridor(() => 1),
       );
-      expect(episode.turns[0]!.reply).toBe(`<think>${right}`);
+      expect(turnsOf(episode)[0]!.reply).toBe(`<think>${right}`);
     }),
   );
 
@@ -185,7 +187,7 @@ describe("an episode", () => {
       );
       const episode = yield* playAlone(policy, environments);
       expect(episode.outcome).toEqual({ _tag: "Failed", reason: "step_timeout", message: "5000 ms" });
-      expect(episode.turns.length).toBe(1);
+      expect(turnsOf(episode).length).toBe(1);
       expect(policy.released).toEqual([3]);
     }),
   );

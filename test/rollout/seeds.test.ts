@@ -1,25 +1,12 @@
-import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Prompt } from "../../src/domain/Group.ts";
 import { samplingKey, sequenceId } from "../../src/rollout/keys.ts";
-import { giveBack, initial, next, type SeedState, validation } from "../../src/rollout/seeds.ts";
+import { promptOf, validation } from "../../src/rollout/seeds.ts";
 
 const groups = { env_groups: 3, group_size: 4, tags: ["A", "B"], n_groups: [2, 1], seed: 10_000 } as const;
 
-const issue = (state: SeedState, count: number): readonly [Prompt[], SeedState] => {
-  const prompts: Prompt[] = [];
-  let current = state;
-  for (let i = 0; i < count; i++) {
-    const [prompt, after] = next(groups, current, i);
-    prompts.push(prompt);
-    current = after;
-  }
-  return [prompts, current];
-};
-
-describe("the seed schedule", () => {
-  it("advances by a window's groups and repeats the tags", () => {
-    const [prompts] = issue(initial, 6);
+describe("a group's prompt", () => {
+  it("has the instance seed of its number, and the tag of its place in the window", () => {
+    const prompts = Array.from({ length: 6 }, (_, group) => promptOf(groups, group, group));
     expect(prompts.map(({ group, tag, seed }) => [group, tag, seed])).toEqual([
       [0, "A", 10_000],
       [1, "A", 10_001],
@@ -29,24 +16,6 @@ describe("the seed schedule", () => {
       [5, "B", 10_005],
     ]);
     expect(prompts.map((prompt) => prompt.admittedAt)).toEqual([0, 1, 2, 3, 4, 5]);
-  });
-
-  it("issues what was given back first, then goes on", () => {
-    const [, state] = issue(initial, 6);
-    const [prompts] = issue(giveBack(state, [5, 1]), 3);
-    expect(prompts.map((prompt) => prompt.group)).toEqual([1, 5, 6]);
-  });
-
-  it("issues every number exactly once until it is given back, through serialisation", () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 20 }), fc.infiniteStream(fc.boolean()), (count, coins) => {
-        const [first, state] = issue(initial, count);
-        const cut = first.map((prompt) => prompt.group).filter(() => coins.next().value);
-        const restored = JSON.parse(JSON.stringify(giveBack(state, cut))) as SeedState;
-        const [again] = issue(restored, cut.length + 1);
-        expect(again.map((prompt) => prompt.group)).toEqual([...cut, count]);
-      }),
-    );
   });
 
   it("validates on the same instances with the same draws every time, in sequences of their own", () => {

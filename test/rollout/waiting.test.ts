@@ -83,7 +83,7 @@ describe("groups of mixed tags", () => {
       const twins = Effect.forEach(prompts, (each) => Group.play(both, training, { ...each, tag: "Near" }));
       const near = yield* Effect.provide(twins, Layer.merge(scripted(right).layer, environments));
       const seen = (episodes: typeof played) =>
-        episodes.flatMap((group) => group.episodes.map(({ id, outcome, turns }) => ({ id, outcome, turns })));
+        episodes.flatMap((group) => group.episodes.map(({ id, outcome, sequences }) => ({ id, outcome, sequences })));
       expect(seen(played)).toEqual(seen(near));
       expect(side).toMatchObject({ opened: 8, most: 3, twice: 0 });
       expect(side.open.size).toBe(0);

@@ -1,4 +1,4 @@
-/** A sandbox of one mode with short words for what is asked of it. */
+/** A sandbox of one mode, with short helpers to run code in it. */
 import { readdirSync, readFileSync } from "node:fs";
 import { Effect } from "effect";
 import { expect } from "vitest";
@@ -8,7 +8,7 @@ import { open, type Sandbox } from "../../src/sandbox/python/Sandbox.ts";
 
 export const programs = { python: process.env.MILLRACE_TEST_PYTHON ?? "python3", bubblewrap: "bwrap" };
 
-/** The ways of confining that this user can test: root both, others one. */
+/** The modes that this user can test: root both, others one. */
 export const modes: readonly Mode[] = process.getuid?.() === 0 ? ["dropped", "own"] : ["own"];
 
 /** Room enough that no machine is too slow for what is to succeed. */
@@ -18,7 +18,7 @@ export interface Asked {
   readonly sandbox: Sandbox;
   readonly report: (code: string, keys?: Partial<Job>) => Promise<Report>;
   readonly outcomes: (code: string, keys?: Partial<Job>) => Promise<readonly Outcome[]>;
-  /** What a function `f` without arguments gives. */
+  /** The result of a function `f` without arguments. */
   readonly value: (code: string, keys?: Partial<Job>) => Promise<unknown>;
   /** How each test ends: the text of an answer, or the reason of a failure. */
   readonly ends: (code: string, keys?: Partial<Job>) => Promise<readonly string[]>;

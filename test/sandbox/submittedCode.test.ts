@@ -1,4 +1,4 @@
-/** What is taken of an answer as code. */
+/** The code that is found in an answer. */
 import { describe, expect, it } from "vitest";
 import { parse } from "../../src/rollout/parse.ts";
 import { submittedCode } from "../../src/sandbox/submittedCode.ts";

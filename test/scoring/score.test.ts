@@ -35,7 +35,7 @@ const episode = (group: number, member: number, turns: readonly Turn[], outcome:
   id: { group, member },
   tag: "T",
   seed: group,
-  turns,
+  sequences: [{ turns }],
   outcome,
 });
 

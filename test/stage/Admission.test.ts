@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Group } from "../../src/domain/Group.ts";
+import * as Position from "../../src/domain/Position.ts";
 import * as Admission from "../../src/stage/Admission.ts";
 import * as WindowAssembler from "../../src/stage/WindowAssembler.ts";
 
@@ -11,60 +12,66 @@ const rules = (mode: Admission.Rules["mode"], maxStaleness = 2, groups = 3, wind
   windows,
 });
 
-/** Admits as many groups as the state allows. */
-const fill = (start: Admission.Admission): { state: Admission.Admission; windows: number[] } => {
-  let state = start;
+/** Admits as many groups as the position allows. */
+const fill = (rules: Admission.Rules, start = Position.start()) => {
+  let position = start;
   const windows: number[] = [];
-  for (let decision = Admission.decide(state); decision._tag === "Admit"; decision = Admission.decide(state)) {
+  const decide = () => Admission.decide(rules, position);
+  for (let decision = decide(); decision._tag === "Admit"; decision = decide()) {
     windows.push(decision.window);
-    state = Admission.observe(state, { _tag: "Admitted", group: state.admitted, window: decision.window });
+    position = Position.observe(position, { _tag: "Admitted", group: position.admitted, window: decision.window });
   }
-  return { state, windows };
+  return { position, windows };
 };
 
-const updated = (window: number, version = window + 1) => ({ _tag: "Updated", window, groups: [], version }) as const;
+const updated = (window: number, version = window + 1) =>
+  ({ _tag: "Updated", window, groups: [], version, tokens: 0 }) as const;
 
 describe("admission", () => {
   it("async admits the window being consumed and max_staleness more", () => {
-    const first = fill(Admission.start(rules("async")));
+    const spec = rules("async");
+    const first = fill(spec);
     expect(first.windows).toEqual([0, 0, 0, 1, 1, 1, 2, 2, 2]);
-    expect(Admission.decide(first.state)).toEqual({ _tag: "Wait", window: 3, consumed: 1, version: 0 });
-    expect(fill(Admission.observe(first.state, updated(0))).windows).toEqual([3, 3, 3]);
+    expect(Admission.decide(spec, first.position)).toEqual({ _tag: "Wait", window: 3, consumed: 1, version: 0 });
+    expect(fill(spec, Position.observe(first.position, updated(0))).windows).toEqual([3, 3, 3]);
   });
 
   it.each(["sync", "lockstep"] as const)("%s admits one window, and the next after its weights are adopted", (mode) => {
-    const first = fill(Admission.start(rules(mode)));
+    const spec = rules(mode);
+    const first = fill(spec);
     expect(first.windows).toEqual([0, 0, 0]);
-    const after = Admission.observe(first.state, updated(0));
-    expect(Admission.decide(after)).toEqual({ _tag: "Wait", window: 1, consumed: 1, version: 1 });
-    expect(fill(Admission.observe(after, { _tag: "WeightsAdopted", version: 1 })).windows).toEqual([1, 1, 1]);
+    const after = Position.observe(first.position, updated(0));
+    expect(Admission.decide(spec, after)).toEqual({ _tag: "Wait", window: 1, consumed: 1, version: 1 });
+    expect(fill(spec, Position.observe(after, { _tag: "WeightsAdopted", version: 1 })).windows).toEqual([1, 1, 1]);
   });
 
   it("async with a bound of 0 is sync", () => {
-    const first = fill(Admission.start(rules("async", 0)));
+    const spec = rules("async", 0);
+    const first = fill(spec);
     expect(first.windows).toEqual([0, 0, 0]);
-    expect(Admission.decide(Admission.observe(first.state, updated(0)))._tag).toBe("Wait");
+    expect(Admission.decide(spec, Position.observe(first.position, updated(0)))._tag).toBe("Wait");
   });
 
   it.each([
     { _tag: "EmptySelection", window: 0, consecutive: 1 },
     { _tag: "UpdateSkipped", window: 0, groups: [], reason: "not finite" },
   ] as const)("reopens after $_tag without a new version", (event) => {
-    const first = fill(Admission.start(rules("sync")));
-    expect(fill(Admission.observe(first.state, event)).windows).toEqual([1, 1, 1]);
+    const spec = rules("sync");
+    expect(fill(spec, Position.observe(fill(spec).position, event)).windows).toEqual([1, 1, 1]);
   });
 
   it("closes after the last window, and at once when stopped", () => {
-    const first = fill(Admission.start(rules("async", 2, 3, 2)));
+    const spec = rules("async", 2, 3, 2);
+    const first = fill(spec);
     expect(first.windows).toHaveLength(6);
-    expect(Admission.decide(first.state)).toEqual({ _tag: "Closed", reason: "complete" });
-    const stopped = Admission.observe(Admission.start(rules("async")), { _tag: "Stopped", reason: "interrupted" });
-    expect(Admission.decide(stopped)).toEqual({ _tag: "Closed", reason: "stopped" });
+    expect(Admission.decide(spec, first.position)).toEqual({ _tag: "Closed", reason: "complete" });
+    const stopped = Position.observe(Position.start(), { _tag: "Stopped", reason: "interrupted" });
+    expect(Admission.decide(spec, stopped)).toEqual({ _tag: "Closed", reason: "stopped" });
   });
 
   it("goes on after a resume as if never stopped", () => {
-    const resumed = Admission.start(rules("async"), { consumed: 4, version: 4 });
-    expect(fill(resumed).windows).toEqual([4, 4, 4, 5, 5, 5, 6, 6, 6]);
+    const resumed = Position.start({ consumed: 4, groups: 3, version: 4 });
+    expect(fill(rules("async"), resumed).windows).toEqual([4, 4, 4, 5, 5, 5, 6, 6, 6]);
   });
 });
 
@@ -74,7 +81,13 @@ const finished = (number: number, failed: boolean): Group => {
     : ({ _tag: "Done", success: true } as const);
   return {
     prompt: { group: number, tag: "T", seed: number, size: 2, admittedAt: 0 },
-    episodes: [0, 1].map((member) => ({ id: { group: number, member }, tag: "T", seed: number, turns: [], outcome })),
+    episodes: [0, 1].map((member) => ({
+      id: { group: number, member },
+      tag: "T",
+      seed: number,
+      sequences: [],
+      outcome,
+    })),
   };
 };
 
@@ -84,7 +97,7 @@ const play = (
   order: WindowAssembler.Order,
   choices: { readonly pick: number; readonly failed: boolean; readonly trained: boolean }[],
 ) => {
-  let admission = Admission.start(spec);
+  let position = Position.start();
   let assembler = WindowAssembler.start(order, spec.groups);
   const admittedAt = new Map<number, number>();
   const running: number[] = [];
@@ -93,43 +106,40 @@ const play = (
   let worstBacklog = 0;
   let ended = 0;
   for (let tick = 0; ; tick++) {
-    for (
-      let decision = Admission.decide(admission);
-      decision._tag === "Admit";
-      decision = Admission.decide(admission)
-    ) {
-      admittedAt.set(admission.admitted, admission.consumed);
-      running.push(admission.admitted);
-      admission = Admission.observe(admission, {
+    const decide = () => Admission.decide(spec, position);
+    for (let decision = decide(); decision._tag === "Admit"; decision = decide()) {
+      admittedAt.set(position.admitted, position.consumed);
+      running.push(position.admitted);
+      position = Position.observe(position, {
         _tag: "Admitted",
-        group: admission.admitted,
+        group: position.admitted,
         window: decision.window,
       });
     }
-    worstBacklog = Math.max(worstBacklog, admission.admitted - admission.consumed * spec.groups);
+    worstBacklog = Math.max(worstBacklog, position.admitted - position.consumed * spec.groups);
     if (running.length === 0) break;
     const choice = choices[tick % choices.length]!;
     const [number] = running.splice(choice.pick % running.length, 1);
     const step = WindowAssembler.observe(assembler, finished(number!, choice.failed));
     assembler = step.state;
     for (const window of step.windows) {
-      for (const group of window.groups) stale.push(admission.consumed - admittedAt.get(group.prompt.group)!);
+      for (const group of window.groups) stale.push(position.consumed - admittedAt.get(group.prompt.group)!);
       ended += spec.groups;
       const trains = window.groups.length > 0 && choice.trained;
-      admission = Admission.observe(
-        admission,
+      position = Position.observe(
+        position,
         trains ? updated(window.index, ++version) : { _tag: "EmptySelection", window: window.index, consecutive: 1 },
       );
-      if (trains) admission = Admission.observe(admission, { _tag: "WeightsAdopted", version });
+      if (trains) position = Position.observe(position, { _tag: "WeightsAdopted", version });
     }
   }
   return {
     stale,
     worstBacklog,
-    consumed: admission.consumed,
+    consumed: position.consumed,
     held: assembler.held.length,
     ended,
-    admitted: admission.admitted,
+    admitted: position.admitted,
   };
 };
 

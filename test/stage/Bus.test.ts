@@ -1,33 +1,20 @@
 import { describe, it } from "@effect/vitest";
-import { Cause, Effect, Fiber, Latch } from "effect";
+import { Effect, Exit, Fiber, Latch, Queue } from "effect";
 import { TestClock } from "effect/testing";
 import { expect } from "vitest";
 import type { StepRecord } from "../../src/domain/Event.ts";
 import * as Bus from "../../src/stage/Bus.ts";
+import { metricsOf } from "../domain/metricsOf.ts";
 
-const record = (step: number): StepRecord => ({ step, time: 0, metrics: {} });
-const sample = (elapsedMs: number): Bus.Sample => ({
-  elapsedMs,
-  stages: [],
-  tokens: { generated: 0, trained: 0 },
-  groupsInFlight: 0,
-});
-
-const drain = <A>(pull: Bus.Pull<A>) =>
-  Effect.gen(function* () {
-    const seen: A[] = [];
-    yield* pull.pipe(
-      Effect.tap((message) => Effect.sync(() => seen.push(message))),
-      Effect.forever,
-      Effect.catchIf(Cause.isDone, () => Effect.void),
-    );
-    return seen;
-  });
+const record = (step: number): StepRecord => ({ step, time: 0, metrics: metricsOf({}) });
+const adopted = (version: number) => ({ _tag: "WeightsAdopted", version }) as const;
 
 describe("the bus", () => {
-  it.effect("loses no step record: a full path suspends who records", () =>
+  it.effect("suspends who records until every keeper has the record", () =>
     Effect.gen(function* () {
-      const bus = yield* Bus.make({ records: 2 });
+      const bus = yield* Bus.make();
+      const full = yield* Queue.bounded<number>(2);
+      bus.keep(({ step }) => Queue.offer(full, step));
       let recorded = 0;
       const writer = yield* Effect.forkChild(
         Effect.forEach([1, 2, 3, 4, 5], (step) =>
@@ -36,48 +23,65 @@ describe("the bus", () => {
       );
       yield* TestClock.adjust(1);
       expect(recorded).toBe(2);
-      const reader = yield* Effect.forkChild(drain(bus.records));
+      const steps = yield* Effect.forEach(Array(5), () => Queue.take(full));
       yield* Fiber.join(writer);
-      yield* bus.close;
-      expect((yield* Fiber.join(reader)).map(({ step }) => step)).toEqual([1, 2, 3, 4, 5]);
+      expect(steps).toEqual([1, 2, 3, 4, 5]);
     }),
   );
 
-  it.effect("never suspends who samples: a slow reader loses the oldest", () =>
+  it.effect("has changed its state, and told its listeners, before the emitter goes on", () =>
     Effect.gen(function* () {
-      const bus = yield* Bus.make({ sliding: 2 });
-      const pull = yield* bus.samples;
-      for (let i = 0; i < 10; i++) yield* bus.sampled(sample(i));
-      yield* bus.close;
-      expect((yield* drain(pull)).map(({ elapsedMs }) => elapsedMs)).toEqual([8, 9]);
-    }),
-  );
-
-  it.effect("tells observers every event before the emitter goes on", () =>
-    Effect.gen(function* () {
-      const bus = yield* Bus.make({ sliding: 1 });
+      const bus = yield* Bus.make();
       const seen: number[] = [];
-      bus.observe((event) => {
-        if (event._tag === "WeightsAdopted") seen.push(event.version);
-      });
-      for (let version = 0; version < 5; version++) yield* bus.emit({ _tag: "WeightsAdopted", version });
+      bus.onEvent(() => seen.push(bus.state().position.adopted));
+      for (let version = 0; version < 5; version++) yield* bus.emit(adopted(version));
       expect(seen).toEqual([0, 1, 2, 3, 4]);
     }),
   );
 
-  it.effect("keeps the order of emission for every observer when one of them makes a fiber emit", () =>
+  it.effect("keeps the order of emission for every listener when one of them makes a fiber emit", () =>
     Effect.gen(function* () {
       const bus = yield* Bus.make();
       const wake = Latch.makeUnsafe(false);
       const seen: string[] = [];
-      bus.observe((event) => {
+      bus.onEvent((event) => {
         if (event._tag === "WeightsAdopted") wake.openUnsafe();
       });
-      bus.observe((event) => void seen.push(event._tag));
+      bus.onEvent((event) => void seen.push(event._tag));
       yield* Effect.forkChild(Effect.andThen(wake.await, bus.emit({ _tag: "Admitted", group: 0, window: 0 })));
       yield* TestClock.adjust(1);
-      yield* bus.emit({ _tag: "WeightsAdopted", version: 1 });
+      yield* bus.emit(adopted(1));
       expect(seen).toEqual(["WeightsAdopted", "Admitted"]);
+    }),
+  );
+
+  it.effect("tells every other listener when one throws, and goes on telling", () =>
+    Effect.gen(function* () {
+      const bus = yield* Bus.make();
+      const seen: number[] = [];
+      bus.onEvent(() => {
+        throw new Error("a faulty listener");
+      });
+      bus.onEvent((event) => {
+        if (event._tag === "WeightsAdopted") seen.push(event.version);
+      });
+      const first = yield* Effect.exit(bus.emit(adopted(1)));
+      yield* Effect.exit(bus.emit(adopted(2)));
+      expect(Exit.isFailure(first)).toBe(true);
+      expect(seen).toEqual([1, 2]);
+      expect(bus.state().position.adopted).toBe(2);
+    }),
+  );
+
+  it.effect("calls a listener no more once it has unsubscribed", () =>
+    Effect.gen(function* () {
+      const bus = yield* Bus.make();
+      const seen: string[] = [];
+      const unsubscribe = bus.onEvent(({ _tag }) => void seen.push(_tag));
+      yield* bus.emit(adopted(1));
+      unsubscribe();
+      yield* bus.emit(adopted(2));
+      expect(seen).toEqual(["WeightsAdopted"]);
     }),
   );
 });

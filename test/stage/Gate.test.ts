@@ -2,13 +2,22 @@ import { describe, it } from "@effect/vitest";
 import { Cause, Effect, Fiber } from "effect";
 import { TestClock } from "effect/testing";
 import { expect } from "vitest";
-import * as Admission from "../../src/stage/Admission.ts";
+import type { Event } from "../../src/domain/Event.ts";
+import type * as Admission from "../../src/stage/Admission.ts";
+import * as Bus from "../../src/stage/Bus.ts";
 import * as Gate from "../../src/stage/Gate.ts";
 
 const rules: Admission.Rules = { mode: "async", groups: 2, maxStaleness: 1, windows: 4 };
 
+/** A gate on a bus of its own, and a way to tell it of events. */
+const gateOf = Effect.fnUntraced(function* (rules: Admission.Rules) {
+  const bus = yield* Bus.make();
+  const gate = yield* Effect.provideService(Gate.make(rules), Bus.Bus, bus);
+  return { bus, gate, tell: (event: Event) => bus.emit(event) };
+});
+
 /** An admitter that notes every ticket until the gate closes. */
-const admitAll = (gate: Gate.Gate, tickets: Gate.Ticket[]) =>
+const admitAll = (gate: typeof Gate.Gate.Service, tickets: Gate.Ticket[]) =>
   gate.admit.pipe(
     Effect.tap((ticket) => Effect.sync(() => tickets.push(ticket))),
     Effect.forever({ disableYield: true }),
@@ -18,15 +27,17 @@ const admitAll = (gate: Gate.Gate, tickets: Gate.Ticket[]) =>
 describe("the gate", () => {
   it.effect("suspends the admitter at the bound and wakes it when a window is consumed", () =>
     Effect.gen(function* () {
-      const gate = yield* Gate.make(Admission.start(rules));
+      const { gate, tell } = yield* gateOf(rules);
       const tickets: Gate.Ticket[] = [];
       const admitter = yield* Effect.forkChild(admitAll(gate, tickets));
       yield* TestClock.adjust(1);
-      expect(tickets).toEqual([0, 1, 2, 3].map((number) => ({ number, window: Math.floor(number / 2) })));
-      gate.observe({ _tag: "Updated", window: 0, groups: [0, 1], version: 1 });
+      expect(tickets).toEqual(
+        [0, 1, 2, 3].map((number) => ({ group: number, number, window: Math.floor(number / 2), version: 0 })),
+      );
+      yield* tell({ _tag: "Updated", window: 0, groups: [0, 1], version: 1, tokens: 0 });
       yield* TestClock.adjust(1);
       expect(tickets).toHaveLength(6);
-      gate.observe({ _tag: "EmptySelection", window: 1, consecutive: 1 });
+      yield* tell({ _tag: "EmptySelection", window: 1, consecutive: 1 });
       yield* TestClock.adjust(1);
       expect(tickets).toHaveLength(8);
       yield* Fiber.join(admitter);
@@ -35,15 +46,15 @@ describe("the gate", () => {
 
   it.effect("stays shut for events that open nothing", () =>
     Effect.gen(function* () {
-      const gate = yield* Gate.make(Admission.start({ ...rules, mode: "sync" }));
+      const { gate, tell } = yield* gateOf({ ...rules, mode: "sync" });
       const tickets: Gate.Ticket[] = [];
       yield* Effect.forkChild(admitAll(gate, tickets));
       yield* TestClock.adjust(1);
-      gate.observe({ _tag: "Finished", group: 0, tokens: 5, failed: false });
-      gate.observe({ _tag: "Updated", window: 0, groups: [0, 1], version: 1 });
+      yield* tell({ _tag: "Finished", group: 0, tokens: 5, failed: false });
+      yield* tell({ _tag: "Updated", window: 0, groups: [0, 1], version: 1, tokens: 0 });
       yield* TestClock.adjust(1);
       expect(tickets).toHaveLength(2);
-      gate.observe({ _tag: "WeightsAdopted", version: 1 });
+      yield* tell({ _tag: "WeightsAdopted", version: 1 });
       yield* TestClock.adjust(1);
       expect(tickets).toHaveLength(4);
     }),
@@ -51,12 +62,12 @@ describe("the gate", () => {
 
   it.effect("ends the admitter when the run is stopped while it waits", () =>
     Effect.gen(function* () {
-      const gate = yield* Gate.make(Admission.start(rules));
+      const { bus, gate, tell } = yield* gateOf(rules);
       const admitter = yield* Effect.forkChild(admitAll(gate, []));
       yield* TestClock.adjust(1);
-      gate.observe({ _tag: "Stopped", reason: "interrupted" });
+      yield* tell({ _tag: "Stopped", reason: "interrupted" });
       yield* Fiber.join(admitter);
-      expect(gate.state().admitted).toBe(4);
+      expect(bus.state().position.admitted).toBe(4);
     }),
   );
 });

@@ -2,6 +2,7 @@ import { describe, it } from "@effect/vitest";
 import { Clock, Deferred, Effect, Exit, Fiber } from "effect";
 import { TestClock } from "effect/testing";
 import { expect } from "vitest";
+import { toRecord } from "../../src/domain/metrics/Metrics.ts";
 import * as Gauge from "../../src/stage/Gauge.ts";
 import * as Pipeline from "../../src/stage/Pipeline.ts";
 import * as Stage from "../../src/stage/Stage.ts";
@@ -57,14 +58,53 @@ describe("a flow stage", () => {
     }),
   );
 
-  it.effect("counts the wait for leave as blocked, and the work after it as busy", () =>
+  it.effect("keeps the stage before it blocked until its item is done, where the hand-over is done", () =>
     Effect.gen(function* () {
-      const leave = Effect.sleep(30);
-      const stage = yield* Stage.flow({ name: "work", inbox: 1, concurrency: 1, leave, run: () => Effect.sleep(10) });
-      const run = yield* Effect.forkChild(Pipeline.fromIterable(range(3)).to(stage).run);
+      const work = yield* Stage.flow({ name: "work", inbox: 1, concurrency: 1, run: () => Effect.sleep(10) });
+      const close = yield* Stage.flow({
+        name: "close",
+        inbox: 1,
+        concurrency: 1,
+        handover: "done",
+        run: () => Effect.sleep(30),
+      });
+      const run = yield* Effect.forkChild(Pipeline.fromIterable(range(3)).to(work).to(close).run);
       yield* TestClock.adjust(120);
       yield* Fiber.join(run);
-      expect(stage.sample()).toMatchObject({ items: 3, blockedMs: 90, busyMs: 30, starvedMs: 0 });
+      expect(work.sample()).toMatchObject({ items: 3, busyMs: 30, blockedMs: 90, starvedMs: 0 });
+      expect(close.sample()).toMatchObject({ items: 3, busyMs: 90, starvedMs: 30 });
+    }),
+  );
+
+  it.effect("passes on what it holds when it is halted, and takes nothing more", () =>
+    Effect.gen(function* () {
+      const work = yield* Stage.flow({ name: "work", inbox: 8, concurrency: 2, run: () => Effect.sleep(10) });
+      const { seen, stage } = yield* collector<void>();
+      yield* Effect.forkChild(Pipeline.fromIterable(range(6)).to(work).to(stage).run);
+      yield* TestClock.adjust(15);
+      const halt = yield* Effect.forkChild(work.halt);
+      yield* TestClock.adjust(4);
+      expect(halt.pollUnsafe()).toBeUndefined();
+      yield* TestClock.adjust(1);
+      yield* Fiber.join(halt);
+      yield* TestClock.adjust(1000);
+      expect(seen).toHaveLength(4);
+      expect(work.sample()).toMatchObject({ running: 0, blocked: 0, items: 4 });
+    }),
+  );
+
+  it.effect("calls its listeners with every result", () =>
+    Effect.gen(function* () {
+      const work = yield* Stage.flow({
+        name: "work",
+        inbox: 8,
+        concurrency: 1,
+        run: (n: number) => Effect.succeed(n * 10),
+      });
+      const seen: unknown[] = [];
+      work.onOut((out) => seen.push(out));
+      yield* Pipeline.fromIterable(range(3)).to(work).run;
+      expect(seen).toEqual([0, 10, 20]);
     }),
   );
 
@@ -292,7 +332,7 @@ describe("the gauges", () => {
       const stage = yield* Stage.flow({ name: "score", inbox: 2, concurrency: 1, run: () => Effect.sleep(10) });
       yield* Effect.forkChild(Pipeline.fromIterable(range(2)).to(stage).run);
       yield* TestClock.adjust(40);
-      expect(Gauge.metrics(null, stage.sample())).toEqual({
+      expect(toRecord(Gauge.metrics(null, stage.sample()))).toEqual({
         "stage/score/busy": 0.5,
         "stage/score/starved": 0.5,
         "stage/score/blocked": 0,

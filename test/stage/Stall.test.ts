@@ -1,9 +1,11 @@
 import { describe, it } from "@effect/vitest";
-import { Effect } from "effect";
+import { Effect, Layer } from "effect";
 import { TestClock } from "effect/testing";
 import { expect } from "vitest";
 import type { Event } from "../../src/domain/Event.ts";
 import * as Bus from "../../src/stage/Bus.ts";
+import * as Dials from "../../src/stage/Dials.ts";
+import * as Gate from "../../src/stage/Gate.ts";
 import type { StageSample } from "../../src/stage/Gauge.ts";
 import * as Stall from "../../src/stage/Stall.ts";
 
@@ -23,6 +25,10 @@ const stage = (name: string, over: Partial<StageSample> = {}): StageSample => ({
   queueMs: 0,
   ...over,
 });
+
+const services = Layer.mergeAll(Gate.layer({ mode: "sync", groups: 1, maxStaleness: 0, windows: 1 }), Dials.layer).pipe(
+  Layer.provideMerge(Bus.layer()),
+);
 
 describe("the stall report", () => {
   it("says what each stage waits for", () => {
@@ -46,25 +52,24 @@ describe("the stall report", () => {
 
   it.effect("comes once per silence, and every event resets its timer", () =>
     Effect.gen(function* () {
-      const bus = yield* Bus.make();
+      const bus = yield* Bus.Bus;
       const stalls: Event[] = [];
-      bus.observe((event) => {
+      bus.onEvent((event) => {
         if (event._tag === "Stalled") stalls.push(event);
       });
-      yield* Effect.forkChild(
-        Stall.watch({ bus, silentMs: 1000, describe: () => [{ stage: "update", waitsFor: "items from credit" }] }),
-      );
+      yield* Effect.forkChild(Stall.watch(1000));
       yield* TestClock.adjust(900);
       yield* bus.emit({ _tag: "WeightsAdopted", version: 1 });
       yield* TestClock.adjust(999);
       expect(stalls).toEqual([]);
       yield* TestClock.adjust(1);
-      expect(stalls).toEqual([{ _tag: "Stalled", silentMs: 1000, lines: ["update waits for items from credit"] }]);
+      const lines = ["admission waits for room in the first inbox (window 0 is open)"];
+      expect(stalls).toEqual([{ _tag: "Stalled", silentMs: 1000, lines }]);
       yield* TestClock.adjust(10_000);
       expect(stalls).toHaveLength(1);
       yield* bus.emit({ _tag: "WeightsAdopted", version: 2 });
       yield* TestClock.adjust(1000);
       expect(stalls).toHaveLength(2);
-    }),
+    }).pipe(Effect.provide(services)),
   );
 });

@@ -9,7 +9,7 @@ const group = (id: number, failures = 0): Group => ({
     id: { group: id, member },
     tag: "T",
     seed: id,
-    turns: [],
+    sequences: [],
     outcome:
       member < failures ? { _tag: "Failed", reason: "step_error", message: "" } : { _tag: "Done", success: true },
   })),

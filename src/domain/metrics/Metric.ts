@@ -2,7 +2,7 @@
  * What a metric is: a name with its unit, kind and meaning, and families of metrics that differ in a part of their name. Names are
  * branded, so that emitters and readers can only use entries of the catalogue.
  */
-import { Brand } from "effect";
+import * as Brand from "effect/Brand";
 
 export type MetricName = string & Brand.Brand<"MetricName">;
 const nameOf = Brand.nominal<MetricName>();

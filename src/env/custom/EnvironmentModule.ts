@@ -1,7 +1,7 @@
 /**
- * A module of one's own whose default export is an environment. Enters: its absolute path; leaves: the environment, or the sentence that
- * says why it cannot be used. Invariant: what leaves has every member its contract asks for, and they return what it says; whether they keep
- * its promises is for `test/env/contract.ts`.
+ * Loads a user's module whose default export is an environment, or says in one sentence why it cannot be used. Invariant: a loaded
+ * environment has every member of its contract, and they return what the contract says. Its further promises are tests
+ * (`test/env/contract.ts`).
  */
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -11,15 +11,15 @@ import { isModulePath } from "../../config/modulePath.ts";
 import { byNearest } from "../../config/nearest.ts";
 import type { AsyncEnvironment } from "../AsyncEnvironment.ts";
 import type { Environment } from "../Environment.ts";
-import { checked, checkedWaiting } from "./checked.ts";
-import { complaint } from "./complaint.ts";
-import { type Members, shortcomings } from "./members.ts";
-import { makeKnown } from "./packageNames.ts";
+import { checked, checkedAsync } from "./checked.ts";
+import { type Members, memberErrors } from "./members.ts";
+import { describeError } from "./moduleError.ts";
+import { registerPackageNames } from "./packageNames.ts";
 
 export type AnyModule = Environment<unknown, unknown> | AsyncEnvironment<unknown, unknown>;
 
-/** Whether it waits for another side. */
-export const waits = (environment: AnyModule): environment is AsyncEnvironment<unknown, unknown> =>
+/** Whether it is asynchronous. */
+export const isAsync = (environment: AnyModule): environment is AsyncEnvironment<unknown, unknown> =>
   "asynchronous" in environment && environment.asynchronous === true;
 
 const isMembers = (value: unknown): value is Members => typeof value === "object" && value !== null;
@@ -33,9 +33,9 @@ export const environmentOf = (exported: Readonly<Record<string, unknown>>): Resu
     return Result.fail(`no default export (${others}); write \`export default\` before the environment`);
   }
   if (!isMembers(found)) return Result.fail("the default export is no environment: it is not an object");
-  const lacking = shortcomings(found);
+  const lacking = memberErrors(found);
   if (lacking.length > 0) return Result.fail(`the default export is no environment: ${lacking.join("; ")}`);
-  // Nothing is lacking: the one place where what was exported gets its type.
+  // Every member was checked: the only place where an export gets its type.
   return Result.succeed(found as AnyModule);
 };
 
@@ -52,11 +52,11 @@ const noSuchFile = (path: string): string => {
 /** How long a module may take to load. */
 const loadMs = 30_000;
 
-/** What a module exports; rejects where it waits for something that does not come. */
+/** The exports of a module; rejects where its top level does not finish in time. */
 const exportsOf = async (path: string, timeoutMs: number): Promise<Readonly<Record<string, unknown>>> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const message = `it waits at its top level, after ${timeoutMs / 1000} s still; what takes long belongs in prepare`;
+    const message = `its top level has not finished after ${timeoutMs / 1000} s; slow work belongs in prepare`;
     timer = setTimeout(() => reject(new Error(message)), timeoutMs);
   });
   try {
@@ -66,15 +66,15 @@ const exportsOf = async (path: string, timeoutMs: number): Promise<Readonly<Reco
   }
 };
 
-/** Loads a module in this thread; one that was loaded before is not loaded again. */
+/** Loads a module in this thread, once. */
 export const load = async (path: string, timeoutMs = loadMs): Promise<Result.Result<AnyModule, string>> => {
   if (!isFile(path)) return Result.fail(noSuchFile(path));
-  makeKnown();
+  registerPackageNames();
   try {
     return Result.map(environmentOf(await exportsOf(path, timeoutMs)), (made) =>
-      waits(made) ? checkedWaiting(path, made) : checked(path, made),
+      isAsync(made) ? checkedAsync(path, made) : checked(path, made),
     );
   } catch (cause) {
-    return Result.fail(`the module cannot be loaded: ${complaint(path, cause)}`);
+    return Result.fail(`the module cannot be loaded: ${describeError(path, cause)}`);
   }
 };

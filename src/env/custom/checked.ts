@@ -1,15 +1,14 @@
 /**
- * An environment of one's own as the engine takes it. Enters: what a module exports, and the module's path; leaves: an environment that
- * does the same. Invariants: what it throws names the function, and the line of the module where that is known; what it returns is what its
- * contract says, so that no NaN and no forgotten field gets into a batch. What rejects with a sentence for the user by contract (`prepare`,
- * `lacks`, `report`) is left alone.
+ * Wraps a user's environment in checks. Invariants: an error names the function, and the line of the module where that is known; every
+ * returned value is what the contract says, so that no NaN and no missing field gets into a batch. Functions whose contract is to reject
+ * with a sentence for the user (`prepare`, `lacks`, `report`) are not wrapped.
  */
 import type { AsyncEnvironment } from "../AsyncEnvironment.ts";
 import type { Environment } from "../Environment.ts";
 import { IllegalAction } from "../IllegalAction.ts";
 import { NoInstance } from "../NoInstance.ts";
-import { complaint } from "./complaint.ts";
-import { carried, flaws } from "./members.ts";
+import { ownMembers, transitionErrors } from "./members.ts";
+import { describeError } from "./moduleError.ts";
 
 type Pure = Environment<unknown, unknown>;
 type Waiting = AsyncEnvironment<unknown, unknown>;
@@ -18,15 +17,15 @@ type Shown = Pick<Pure, "render" | "compact" | "actions" | "legend" | "contentKe
 /** What is wrong with a returned value, after the name of the function; undefined where nothing is. */
 type Check = (value: unknown) => string | undefined;
 
-const waits = "returned a promise; an environment that waits says asynchronous: true, capacity and timeoutMs";
+const promised = "returned a promise; an asynchronous environment has asynchronous: true, capacity and timeoutMs";
 
 const state: Check = (value) => {
-  if (value instanceof Promise) return waits;
+  if (value instanceof Promise) return promised;
   return value === undefined ? "returned no state" : undefined;
 };
 const transition: Check = (value) => {
-  if (value instanceof Promise) return waits;
-  const found = flaws(value);
+  if (value instanceof Promise) return promised;
+  const found = transitionErrors(value);
   return found.length === 0 ? undefined : `returned no transition: ${found.join("; ")}`;
 };
 const isText = (value: unknown): boolean => typeof value === "string";
@@ -37,11 +36,11 @@ const names: Check = (value) =>
 const name: Check = (value) => (value === null || isText(value) ? undefined : "returned neither null nor a name");
 
 const guardOf = (path: string) => {
-  // Both are answers that the engine knows.
+  // The engine handles these two.
   const fault = (what: string, cause: unknown): unknown =>
     cause instanceof IllegalAction || cause instanceof NoInstance
       ? cause
-      : new Error(`${what} of ${path} failed: ${complaint(path, cause)}`, { cause });
+      : new Error(`${what} of ${path} failed: ${describeError(path, cause)}`, { cause });
   const held = <A>(what: string, value: A, check: Check): A => {
     const wrong = check(value);
     if (wrong !== undefined) throw new Error(`${what} of ${path} ${wrong}`);
@@ -70,7 +69,7 @@ const guardOf = (path: string) => {
 };
 type Guard = ReturnType<typeof guardOf>;
 
-/** What both kinds show. */
+/** The members that both kinds share. */
 const shown = ({ call }: Guard, made: Shown): Shown => ({
   render: (config, at) => call("render", text, () => made.render(config, at)),
   compact: (config, at) => call("compact", text, () => made.compact(config, at)),
@@ -80,7 +79,7 @@ const shown = ({ call }: Guard, made: Shown): Shown => ({
 });
 
 export const checked = (path: string, environment: Pure): Pure => {
-  const made = carried(environment);
+  const made = ownMembers(environment);
   const { advise, solve, thought } = made;
   const guard = guardOf(path);
   const { call } = guard;
@@ -95,9 +94,9 @@ export const checked = (path: string, environment: Pure): Pure => {
   };
 };
 
-/** The same for an environment that waits. */
-export const checkedWaiting = (path: string, environment: Waiting): Waiting => {
-  const made = carried(environment);
+/** The same for an asynchronous environment. */
+export const checkedAsync = (path: string, environment: Waiting): Waiting => {
+  const made = ownMembers(environment);
   const guard = guardOf(path);
   const { wait } = guard;
   return {

@@ -1,6 +1,6 @@
 /**
- * What an environment has to have, as tables: what somebody wrote enters, what it lacks leaves, one part a member. The types hold the
- * tables to the contracts, so that a member added there is asked for here.
+ * The members of an environment as tables, to check what a user's module exports. The types tie the tables to the contracts, so that a
+ * member added to a contract must be added here.
  */
 import { Schema } from "effect";
 import type { AsyncEnvironment } from "../AsyncEnvironment.ts";
@@ -9,7 +9,7 @@ import type { BaseInfo, Environment, Transition } from "../Environment.ts";
 type Pure = Environment<unknown, unknown>;
 type Waiting = AsyncEnvironment<unknown, unknown>;
 
-/** What may be an environment: its members, whatever they are. */
+/** A candidate: the members of an environment, unchecked. */
 export type Members = { readonly [Name in keyof Pure | keyof Waiting]?: unknown };
 
 interface Expected {
@@ -69,7 +69,7 @@ const transition: Table<keyof Transition<unknown, unknown>> = {
 };
 const info: Table<keyof BaseInfo> = { success: truth, action_is_effective: truth, action_is_valid: truth };
 
-/** What of a table's members is not as it should be; one that is left out is missing unless it `mayLack`. */
+/** The members that are not what a table says. A member that is absent is missing unless `mayLack`. */
 const wrong = <Name extends string>(
   table: Table<Name>,
   members: { readonly [Member in Name]?: unknown },
@@ -81,14 +81,14 @@ const wrong = <Name extends string>(
     return holds(value) ? [] : [`${within}${name} is not ${what}`];
   });
 
-/** Of an environment. */
-export const shortcomings = (members: Members): readonly string[] => [
+/** The wrong and missing members of an environment. */
+export const memberErrors = (members: Members): readonly string[] => [
   ...wrong<string>(members.asynchronous === true ? requiredOfWaiting : required, members),
   ...wrong(optional, members, { mayLack: true }),
 ];
 
-/** The members of an environment as its own, wherever it has them from; functions stay its methods. */
-export const carried = <Made extends Members>(made: Made): Made => {
+/** A plain object with the members of an environment, inherited ones too; functions stay bound to it. */
+export const ownMembers = <Made extends Members>(made: Made): Made => {
   const members = Object.entries<Expected>({ ...requiredOfWaiting, ...optional }).flatMap(([name, expected]) => {
     const value = made[name as keyof Members];
     if (value === undefined) return [];
@@ -97,8 +97,8 @@ export const carried = <Made extends Members>(made: Made): Made => {
   return Object.fromEntries(members) as Made;
 };
 
-/** Of a transition; other numbers in its info become metrics, so they have to be finite too. */
-export const flaws = (value: unknown): readonly string[] => {
+/** The wrong and missing members of a transition. Other numbers of its info become metrics, so that they must be finite too. */
+export const transitionErrors = (value: unknown): readonly string[] => {
   if (typeof value !== "object" || value === null) return ["it is not an object"];
   const members: { readonly [Name in keyof typeof transition]?: unknown } = value;
   const found = wrong(transition, members);

@@ -1,27 +1,39 @@
 /**
- * What an environment module may import by name wherever it lies: `effect` and `millrace/…` (files of this package, such as
- * `millrace/src/env/IllegalAction.ts`) are this package's own, so that nothing has to be installed beside the module and its schemas and
- * errors are the ones we know. Every other name is found as usual, from the module's own place.
+ * The names that a user's module may import wherever it lies: `effect`, and this package's entries (`millrace/env` and the others below).
+ * Both resolve to the copies this process runs, so that nothing has to be installed beside the module and its schemas and errors are the
+ * ones the engine knows. Every other name is resolved as usual, from the module's own folder.
  */
 import { registerHooks } from "node:module";
+import { extname } from "node:path";
 
-const packageRoot = new URL("../../../", import.meta.url);
+/** The sources in development, the compiled files in a release. */
+const extension = extname(import.meta.url);
 
-const here = { effect: /^effect(\/|$)/, millrace: /^millrace\// };
+const entries: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    millrace: "../../../pipelines/main",
+    "millrace/env": "../author",
+    "millrace/metrics": "../../metrics/main",
+  }).map(([name, path]) => [name, new URL(`${path}${extension}`, import.meta.url).href]),
+);
 
-let known = false;
+const effect = /^effect(\/|$)/;
 
-/** Makes the names known in this thread, once. */
-export const makeKnown = (): void => {
-  if (known) return;
-  known = true;
+let registered = false;
+
+/** Registers the names in this thread, once. */
+export const registerPackageNames = (): void => {
+  if (registered) return;
+  registered = true;
   registerHooks({
     resolve: (name, context, next) => {
-      // A dependency keeps its own.
+      // Dependencies keep their own copies.
       if (context.parentURL?.includes("/node_modules/") === true) return next(name, context);
-      if (here.millrace.test(name)) return next(new URL(name.replace(here.millrace, ""), packageRoot).href, context);
-      if (here.effect.test(name)) return next(name, { ...context, parentURL: import.meta.url });
-      return next(name, context);
+      if (effect.test(name)) return next(name, { ...context, parentURL: import.meta.url });
+      if (name.startsWith("millrace/") && !entries.has(name)) {
+        throw new Error(`${name} is no entry of this package; there are ${[...entries.keys()].join(", ")}`);
+      }
+      return next(entries.get(name) ?? name, context);
     },
   });
 };

@@ -1,17 +1,17 @@
 /**
- * Requests from many fibers become batches: while fewer than `concurrency` batches are in flight, whatever waits is shared out among
- * the free ones, at most `cap` to each. Enters: requests; leaves: their answers. Invariants: requests of one synchronous run go
- * together; nothing waits while a batch is free; a caller that gives up leaves the queue.
+ * Collects requests of many fibers into batches. While fewer than `concurrency` batches are in flight, the waiting requests are shared out
+ * among the free ones, at most `cap` to each. Invariants: requests made in one synchronous run go together; nothing waits while a batch
+ * is free; a caller that gives up leaves the queue.
  */
-import { type Clock, Effect, Exit, FiberSet, type Scope } from "effect";
-import type { StageSample } from "../../stage/Gauge.ts";
+import { Effect, Exit, FiberSet, type Scope } from "effect";
+import * as Gauge from "../../stage/Gauge.ts";
 
 export interface Batcher<in Request, out Answer> {
   readonly call: (request: Request) => Effect.Effect<Answer>;
   readonly concurrency: () => number;
   readonly setConcurrency: (concurrency: number) => void;
   /** Levels and integrals: `running` and `concurrency` count batches, `queue` and `items` requests. */
-  readonly sample: () => StageSample;
+  readonly sample: () => Gauge.StageSample;
 }
 
 export interface BatcherOptions<in Request, out Answer> {
@@ -23,120 +23,111 @@ export interface BatcherOptions<in Request, out Answer> {
   readonly run: (batch: readonly Request[]) => Effect.Effect<readonly Answer[]>;
 }
 
-interface Waiting<Request, Answer> {
+interface Entry<Request, Answer> {
   readonly request: Request;
   readonly resume: (effect: Effect.Effect<Answer>) => void;
 }
 
-/** Integrates levels over time; told before each change. */
-const makeMeter = (clock: Clock.Clock) => {
-  const start = clock.monotonicTimeNanosUnsafe();
-  const integrals = { elapsedMs: 0, busyMs: 0, starvedMs: 0, queueMs: 0 };
-  return {
-    integrals,
-    advance: (running: number, slots: number, queue: number): void => {
-      const now = Number(clock.monotonicTimeNanosUnsafe() - start) / 1e6;
-      const dt = now - integrals.elapsedMs;
-      integrals.elapsedMs = now;
-      integrals.busyMs += running * dt;
-      integrals.starvedMs += Math.max(0, slots - running) * dt;
-      integrals.queueMs += queue * dt;
-    },
-  };
+const answerOf = <Answer>(exit: Exit.Exit<readonly Answer[]>, at: number): Effect.Effect<Answer> => {
+  if (Exit.isFailure(exit)) return Effect.failCause(exit.cause);
+  const answer = exit.value[at];
+  return answer === undefined
+    ? Effect.die(new Error(`a batch has no answer to its request ${at}`))
+    : Effect.succeed(answer);
 };
 
+class Batches<Request, Answer> implements Batcher<Request, Answer> {
+  readonly #options: BatcherOptions<Request, Answer>;
+  readonly #gauge: Gauge.Gauge;
+  readonly #fork: (batch: Effect.Effect<void>) => void;
+  readonly #waiting = new Set<Entry<Request, Answer>>();
+  #slots: number;
+  #running = 0;
+  #scheduled = false;
+
+  constructor(
+    options: BatcherOptions<Request, Answer>,
+    gauge: Gauge.Gauge,
+    fork: (batch: Effect.Effect<void>) => void,
+  ) {
+    this.#options = options;
+    this.#gauge = gauge;
+    this.#fork = fork;
+    this.#slots = options.concurrency;
+  }
+
+  readonly call = (request: Request): Effect.Effect<Answer> =>
+    Effect.callback<Answer>((resume) => {
+      const entry: Entry<Request, Answer> = { request, resume };
+      this.#gauge.enqueued();
+      this.#waiting.add(entry);
+      this.#schedule();
+      return Effect.sync(() => {
+        if (this.#waiting.delete(entry)) this.#gauge.abandoned();
+      });
+    });
+
+  readonly concurrency = (): number => this.#slots;
+
+  readonly setConcurrency = (concurrency: number): void => {
+    this.#slots = Math.max(1, Math.floor(concurrency));
+    this.#gauge.resized(this.#slots);
+    this.#schedule();
+  };
+
+  readonly sample = (): Gauge.StageSample => this.#gauge.sample();
+
+  /** Dispatches a microtask later, so that requests made in the same synchronous run share a batch. */
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.#dispatch();
+    });
+  }
+
+  #dispatch(): void {
+    while (this.#waiting.size > 0 && this.#running < this.#slots) {
+      const share = Math.ceil(this.#waiting.size / (this.#slots - this.#running));
+      this.#begin(this.#take(Math.min(this.#options.cap, share)));
+    }
+  }
+
+  #take(count: number): readonly Entry<Request, Answer>[] {
+    const batch = [...this.#waiting].slice(0, count);
+    for (const entry of batch) this.#waiting.delete(entry);
+    return batch;
+  }
+
+  #begin(batch: readonly Entry<Request, Answer>[]): void {
+    this.#running++;
+    this.#gauge.begun(batch.length);
+    this.#fork(
+      this.#options.run(batch.map(({ request }) => request)).pipe(
+        Effect.onExit((exit) => Effect.sync(() => this.#end(batch, exit))),
+        Effect.asVoid,
+      ),
+    );
+  }
+
+  #end(batch: readonly Entry<Request, Answer>[], exit: Exit.Exit<readonly Answer[]>): void {
+    this.#running--;
+    this.#gauge.finished();
+    this.#gauge.delivered(batch.length);
+    // Callers may make their next request while they are resumed; those requests join the dispatch below.
+    for (const [at, { resume }] of batch.entries()) resume(answerOf(exit, at));
+    this.#dispatch();
+  }
+}
+
 /** A batcher whose batches live in the current scope. */
-export const make = <Request, Answer>({
-  name,
-  concurrency,
-  cap,
-  run,
-}: BatcherOptions<Request, Answer>): Effect.Effect<Batcher<Request, Answer>, never, Scope.Scope> =>
+export const make = <Request, Answer>(
+  options: BatcherOptions<Request, Answer>,
+): Effect.Effect<Batcher<Request, Answer>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const fork = yield* FiberSet.makeRuntime<never, void, never>();
-    const meter = makeMeter(yield* Effect.clockWith(Effect.succeed));
-    const waiting = new Set<Waiting<Request, Answer>>();
-    let slots = Math.max(1, concurrency);
-    let running = 0;
-    let items = 0;
-    let scheduled = false;
-
-    const advance = (): void => meter.advance(running, slots, waiting.size);
-
-    const take = (count: number): readonly Waiting<Request, Answer>[] => {
-      const batch: Waiting<Request, Answer>[] = [];
-      for (const entry of waiting) {
-        if (batch.length === count) break;
-        batch.push(entry);
-        waiting.delete(entry);
-      }
-      return batch;
-    };
-
-    const dispatch = (): void => {
-      scheduled = false;
-      advance();
-      while (waiting.size > 0 && running < slots) {
-        const batch = take(Math.min(cap, Math.ceil(waiting.size / (slots - running))));
-        running++;
-        const finish = (exit: Exit.Exit<readonly Answer[]>): void => {
-          advance();
-          running--;
-          items += batch.length;
-          // Callers run on from here, so the batch is counted out before, and what they ask for next is in line after.
-          for (const [i, { resume }] of batch.entries()) {
-            resume(Exit.isSuccess(exit) ? Effect.succeed(exit.value[i]!) : Effect.failCause(exit.cause));
-          }
-          dispatch();
-        };
-        fork(
-          run(batch.map((entry) => entry.request)).pipe(
-            Effect.onExit((exit) => Effect.sync(() => finish(exit))),
-            Effect.asVoid,
-          ),
-        );
-      }
-    };
-
-    // A microtask later, so that requests made in the same synchronous run share a batch.
-    const schedule = (): void => {
-      if (scheduled) return;
-      scheduled = true;
-      queueMicrotask(dispatch);
-    };
-
-    return {
-      call: (request) =>
-        Effect.callback<Answer>((resume) => {
-          advance();
-          const entry: Waiting<Request, Answer> = { request, resume };
-          waiting.add(entry);
-          schedule();
-          return Effect.sync(() => {
-            advance();
-            waiting.delete(entry);
-          });
-        }),
-      concurrency: () => slots,
-      setConcurrency: (next) => {
-        advance();
-        slots = Math.max(1, Math.floor(next));
-        schedule();
-      },
-      sample: () => {
-        advance();
-        return {
-          name,
-          kind: "service",
-          concurrency: slots,
-          capacity: 0,
-          running,
-          blocked: 0,
-          queue: waiting.size,
-          items,
-          blockedMs: 0,
-          ...meter.integrals,
-        };
-      },
-    };
+    const concurrency = Math.max(1, options.concurrency);
+    const gauge = yield* Gauge.make({ name: options.name, kind: "service", concurrency, capacity: 0 });
+    return new Batches({ ...options, concurrency }, gauge, fork);
   });

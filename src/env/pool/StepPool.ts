@@ -1,12 +1,13 @@
 /**
- * The `Environments` service with the dial of the `step` stage beside it: a request goes by its tag to the pure environments, in threads
- * or inline, or to those that wait. Concurrency counts batches in flight, of which more than there are threads have no effect, and
- * beside them what may wait at once, which the environments set. Threads and inline answer the same to the same requests; inline is on
- * the caller's thread, without a time limit and without surviving a crash.
+ * The `Environments` service and the dial of the `step` stage. A request goes by its tag to a pure environment, in threads or inline, or to
+ * an asynchronous one. Concurrency is the batches in flight, at most one for each thread, plus the requests that the asynchronous
+ * environments allow. Threads and inline give the same answers; inline runs on the caller's thread, without a time limit and without
+ * protection from a crash.
  */
 import { Context, Effect, Layer } from "effect";
 import { EnvironmentError } from "../../domain/Errors.ts";
-import type { StageSample } from "../../stage/Gauge.ts";
+import * as Gauge from "../../stage/Gauge.ts";
+import { Listeners } from "../../stage/Listeners.ts";
 import type { Dial } from "../../stage/Stage.ts";
 import {
   type AnyEnvironment,
@@ -23,10 +24,10 @@ import { answer } from "./answer.ts";
 import * as Batcher from "./Batcher.ts";
 import * as Threads from "./Threads.ts";
 
-/** Requests of one batch at most: enough to make a hand-over cheap, few enough to share out. */
+/** Most requests of one batch: enough to make a message cheap, few enough to share out. */
 const batchCap = 64;
 
-/** The `step` stage as others see and set it. */
+/** The `step` stage, to be watched and tuned. */
 export class StepPool extends Context.Service<
   StepPool,
   Dial & {
@@ -39,15 +40,15 @@ export interface StepPoolOptions extends Omit<Threads.ThreadsOptions, "registry"
   /** Batches in flight at first. */
   readonly concurrency: number;
   readonly registry?: URL;
-  /** Environments that wait, by tags that are not among the presets. */
+  /** Asynchronous environments, by tags that are not among the presets. */
   readonly waiting?: ReadonlyMap<string, BoundAsyncEnvironment>;
 }
 
-/** Where the requests of pure environments are answered. */
+/** Answers requests of pure environments. */
 interface Players {
   readonly knows: (tag: string) => boolean;
   readonly call: (request: Request) => Effect.Effect<Answer>;
-  readonly sample: () => StageSample;
+  readonly sample: () => Gauge.StageSample;
   readonly concurrency: () => number;
   readonly setConcurrency: (concurrency: number) => void;
   readonly lost: () => number;
@@ -74,27 +75,19 @@ const inThreads = Effect.fnUntraced(function* (options: StepPoolOptions) {
 
 const inline = Effect.fnUntraced(function* (environments: ReadonlyMap<string, BoundEnvironment>) {
   yield* prepareAll(environments);
-  const clock = yield* Effect.clockWith(Effect.succeed);
-  const elapsed = (since: bigint): number => Number(clock.monotonicTimeNanosUnsafe() - since) / 1e6;
-  const start = clock.monotonicTimeNanosUnsafe();
-  let items = 0;
-  let busyMs = 0;
+  const gauge = yield* Gauge.make({ name: "step", kind: "service", concurrency: 1, capacity: 0 });
   const players: Players = {
     knows: (tag) => environments.has(tag),
     call: (request) =>
       Effect.sync(() => {
-        const begun = clock.monotonicTimeNanosUnsafe();
+        gauge.enqueued();
+        gauge.begun();
         const answered = answer(environments, request);
-        busyMs += elapsed(begun);
-        items++;
+        gauge.finished();
+        gauge.delivered();
         return answered;
       }),
-    sample: () => {
-      const elapsedMs = elapsed(start);
-      const level = { concurrency: 1, capacity: 0, running: 0, blocked: 0, queue: 0 };
-      const idle = { blockedMs: 0, queueMs: 0, starvedMs: elapsedMs - busyMs };
-      return { name: "step", kind: "service", elapsedMs, items, busyMs, ...level, ...idle };
-    },
+    sample: () => gauge.sample(),
     concurrency: () => 1,
     setConcurrency: () => undefined,
     lost: () => 0,
@@ -102,8 +95,8 @@ const inline = Effect.fnUntraced(function* (environments: ReadonlyMap<string, Bo
   return players;
 });
 
-/** Samples of the parts of one stage as one: levels and integrals add up. */
-const together = (samples: readonly StageSample[]): StageSample =>
+/** Adds the samples of the parts of one stage: each part has its own gauge. */
+const together = (samples: readonly Gauge.StageSample[]): Gauge.StageSample =>
   samples.reduce((a, b) => ({
     name: a.name,
     kind: a.kind,
@@ -123,19 +116,21 @@ const together = (samples: readonly StageSample[]): StageSample =>
 const notBound = (tag: string) => Effect.fail(new EnvironmentError({ tag, message: "no such preset" }));
 const mixedUp = Effect.die("an answer of the wrong kind");
 
-/** The services over players, null where no tag is pure, and environments that wait. A tag nobody bound is a failure of the run. */
+/** The services over players (null where no tag is pure) and asynchronous environments. A tag that is not bound fails the run. */
 const services = Effect.fnUntraced(function* (
   players: Players | null,
   environments: ReadonlyMap<string, BoundAsyncEnvironment>,
 ) {
   const waiting = yield* Waiting.make(environments);
+  const listeners = new Listeners<unknown>();
   const ask = (request: Request): Effect.Effect<Exclude<Answer, StepFailure>, StepFailure | EnvironmentError> => {
     const tag = tagOf(request);
     const answerer = environments.has(tag) ? waiting : players?.knows(tag) === true ? players : null;
     if (answerer === null) return notBound(tag);
-    return Effect.flatMap(answerer.call(request), (answered) =>
-      answered._tag === "StepFailure" ? Effect.fail(answered) : Effect.succeed(answered),
-    );
+    return Effect.flatMap(answerer.call(request), (answered) => {
+      listeners.tell(answered);
+      return answered._tag === "StepFailure" ? Effect.fail(answered) : Effect.succeed(answered);
+    });
   };
   const pool = StepPool.of({
     name: "step",
@@ -143,6 +138,7 @@ const services = Effect.fnUntraced(function* (
     concurrency: () => (players?.concurrency() ?? 0) + waiting.capacity,
     setConcurrency: (next) => Effect.sync(() => players?.setConcurrency(next - waiting.capacity)),
     lostThreads: () => players?.lost() ?? 0,
+    onOut: listeners.subscribe,
   });
   const service = Environments.of({
     reset: (reset) =>
@@ -161,7 +157,7 @@ const services = Effect.fnUntraced(function* (
   return Context.make(StepPool, pool).pipe(Context.add(Environments, service));
 });
 
-/** Pure environments in threads, of which there are none where no tag is pure. Fails with `EnvironmentError` when one cannot load. */
+/** Pure environments in threads; without pure environments no thread is started. Fails with `EnvironmentError` when one cannot load. */
 export const layerThreads = (options: StepPoolOptions): Layer.Layer<Environments | StepPool, EnvironmentError> =>
   Layer.effectContext(
     Effect.gen(function* () {

@@ -1,9 +1,9 @@
 /**
- * Batches run in piscina threads. Enters: a batch of requests; leaves: one answer each, always. A batch whose thread hangs or dies is run
- * again one request at a time from its pure states. Invariant: only the request that hangs or kills its thread alone fails.
+ * Runs batches of requests in piscina threads, with one answer for each request. A batch whose thread hangs or dies is run again one request
+ * at a time from its pure states. Invariant: only a request that hangs or kills its thread when it runs alone fails.
  *
- * The time limit is one step's: a thread writes down when it began each request of its batch, so a long batch of quick steps, a
- * thread that is still starting, and answers not read yet are no hang.
+ * The time limit is that of one step. A thread notes when it began each request of its batch, so that a long batch of quick steps, a
+ * thread that is still starting and answers that are not read yet do not count as a hang.
  */
 import { Effect, Fiber, Option, Schema, type Scope } from "effect";
 import { Piscina } from "piscina";
@@ -27,7 +27,7 @@ export interface Threads {
   readonly lost: () => number;
 }
 
-/** The thread of a batch is gone: it exited, ran out of memory, or gave back what cannot be cloned. */
+/** The thread of a batch is lost: it exited, ran out of memory, or returned a value that cannot be cloned. */
 class ThreadLost extends Schema.TaggedError<ThreadLost>()("ThreadLost", { message: Schema.String }) {}
 /** A step of the batch took longer than allowed, and its thread was ended. */
 class StepHung extends Schema.TaggedError<StepHung>()("StepHung", {}) {}
@@ -38,6 +38,86 @@ const messageOf = (cause: unknown): string =>
 /** Milliseconds since the time origin, which all threads of the process share. */
 const now = (): number => performance.timeOrigin + performance.now();
 
+type Pool = Piscina<Batch, readonly Answer[]>;
+
+const startPool = (setup: Setup, threads: number): Pool => {
+  const pool = new Piscina<Batch, readonly Answer[]>({
+    filename: new URL("./worker.ts", import.meta.url).href,
+    minThreads: threads,
+    maxThreads: threads,
+    maxQueue: Number.POSITIVE_INFINITY,
+    // Otherwise a thread stops its event loop between tasks.
+    atomics: "disabled",
+    recordTiming: false,
+    workerData: setup,
+  });
+  // A thread that fails outside of any task is reported by its next task, which fails.
+  pool.on("error", () => undefined);
+  return pool;
+};
+
+const newClock = (): Int32Array => new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+
+/** Interrupting it aborts the task, which ends its thread. */
+const post = (pool: Pool, batch: Batch): Effect.Effect<readonly Answer[], ThreadLost> =>
+  Effect.tryPromise({
+    try: (signal) => pool.run(batch, { signal }),
+    catch: (cause) => new ThreadLost({ message: messageOf(cause) }),
+  });
+
+/** One attempt at a batch. */
+const attempt = Effect.fnUntraced(function* (pool: Pool, requests: readonly Request[], timeoutMs: number) {
+  const epoch = now();
+  const clock = newClock();
+  const running = yield* Effect.forkChild(post(pool, { requests, clock, epoch }), { startImmediately: true });
+  for (let wait = timeoutMs; ; ) {
+    const settled = yield* Effect.timeoutOption(Fiber.await(running), wait);
+    if (Option.isSome(settled)) return yield* settled.value;
+    const begun = Atomics.load(clock, 0);
+    const spent = begun === 0 ? 0 : now() - epoch - (begun - 1);
+    if (spent >= timeoutMs) {
+      yield* Fiber.interrupt(running);
+      return yield* new StepHung();
+    }
+    wait = Math.max(1, timeoutMs - spent);
+  }
+});
+
+class Runner implements Threads {
+  readonly #pool: Pool;
+  readonly #timeoutMs: number;
+  #lost = 0;
+
+  constructor(pool: Pool, timeoutMs: number) {
+    this.#pool = pool;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  readonly lost = (): number => this.#lost;
+
+  readonly run = (requests: readonly Request[]): Effect.Effect<readonly Answer[]> => {
+    const [first, ...others] = requests;
+    if (first === undefined) return Effect.succeed([]);
+    if (others.length === 0) return Effect.map(this.#alone(first), (answer) => [answer]);
+    return Effect.catch(this.#attempt(requests), () => Effect.forEach(requests, (request) => this.#alone(request)));
+  };
+
+  /** An attempt; a failed one has cost a thread, which is counted. */
+  #attempt(requests: readonly Request[]) {
+    return Effect.tapError(attempt(this.#pool, requests, this.#timeoutMs), () => Effect.sync(() => this.#lost++));
+  }
+
+  #alone(request: Request): Effect.Effect<Answer> {
+    return this.#attempt([request]).pipe(
+      Effect.map(([answer]) => answer ?? stepFailure("step_crashed", "the thread gave no answer")),
+      Effect.catchTags({
+        StepHung: () => Effect.succeed(stepFailure("step_timeout", `no answer after ${this.#timeoutMs} ms`)),
+        ThreadLost: ({ message }) => Effect.succeed(stepFailure("step_crashed", message)),
+      }),
+    );
+  }
+}
+
 /** Threads of the current scope. Fails with `EnvironmentError` when they cannot load the environments. */
 export const make = ({
   presets,
@@ -46,75 +126,13 @@ export const make = ({
   timeoutMs,
 }: ThreadsOptions): Effect.Effect<Threads, EnvironmentError, Scope.Scope> =>
   Effect.gen(function* () {
-    const setup: Setup = { registry: registry.href, presets };
     const pool = yield* Effect.acquireRelease(
-      Effect.sync(() => {
-        const created = new Piscina<Batch, readonly Answer[]>({
-          filename: new URL("./worker.ts", import.meta.url).href,
-          minThreads: threads,
-          maxThreads: threads,
-          maxQueue: Number.POSITIVE_INFINITY,
-          // Otherwise a thread stops its event loop between tasks.
-          atomics: "disabled",
-          recordTiming: false,
-          workerData: setup,
-        });
-        // A thread that fails outside of any task has no one to tell; its next task fails and says so.
-        created.on("error", () => undefined);
-        return created;
-      }),
-      (created) => Effect.promise(() => created.destroy()),
+      Effect.sync(() => startPool({ registry: registry.href, presets }, threads)),
+      (started) => Effect.promise(() => started.destroy()),
     );
-    let lost = 0;
-
-    const post = (requests: readonly Request[], clock: Int32Array, epoch: number) =>
-      Effect.tryPromise({
-        try: (signal) => pool.run({ requests, clock, epoch }, { signal }),
-        catch: (cause) => new ThreadLost({ message: messageOf(cause) }),
-      });
-
-    /** One attempt at a batch. Interrupting `post` aborts the task, which ends its thread. */
-    const attempt = Effect.fnUntraced(function* (requests: readonly Request[]) {
-      const epoch = now();
-      const clock = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-      const running = yield* Effect.forkChild(post(requests, clock, epoch), { startImmediately: true });
-      for (let wait = timeoutMs; ; ) {
-        const settled = yield* Effect.timeoutOption(Fiber.await(running), wait);
-        if (Option.isSome(settled)) return yield* settled.value;
-        const begun = Atomics.load(clock, 0);
-        const spent = begun === 0 ? 0 : now() - epoch - (begun - 1);
-        if (spent >= timeoutMs) {
-          yield* Fiber.interrupt(running);
-          return yield* new StepHung();
-        }
-        wait = Math.max(1, timeoutMs - spent);
-      }
-    });
-
-    /** An attempt whose failure has cost a thread. */
-    const counted = (requests: readonly Request[]) =>
-      Effect.tapError(attempt(requests), () =>
-        Effect.sync(() => {
-          lost++;
-        }),
-      );
-
-    const alone = (request: Request): Effect.Effect<Answer> =>
-      counted([request]).pipe(
-        Effect.map((answers) => answers[0]!),
-        Effect.catchTags({
-          StepHung: () => Effect.succeed(stepFailure("step_timeout", `no answer after ${timeoutMs} ms`)),
-          ThreadLost: ({ message }) => Effect.succeed(stepFailure("step_crashed", message)),
-        }),
-      );
-
-    const run = (requests: readonly Request[]): Effect.Effect<readonly Answer[]> =>
-      requests.length === 1
-        ? Effect.map(alone(requests[0]!), (answer) => [answer])
-        : Effect.catch(counted(requests), () => Effect.forEach(requests, alone));
-
-    const loaded = Effect.all(
-      Array.from({ length: threads }, () => post([], new Int32Array(new SharedArrayBuffer(4)), now())),
+    const loaded = Effect.forEach(
+      Array.from({ length: threads }),
+      () => post(pool, { requests: [], clock: newClock(), epoch: now() }),
       { concurrency: "unbounded", discard: true },
     );
     yield* Effect.mapError(
@@ -125,5 +143,5 @@ export const make = ({
           message: `the environment threads do not start: ${message}`,
         }),
     );
-    return { run, lost: () => lost };
+    return new Runner(pool, timeoutMs);
   });

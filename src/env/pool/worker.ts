@@ -1,7 +1,6 @@
 /**
- * Entry of an environment thread. Enters, once: the presets and the registry that binds them, which it prepares; then batches. Leaves:
- * one answer per request. Holds no state between batches. Before each request it notes the time, by which the main thread tells a
- * hang.
+ * Entry of an environment thread: loads, binds and prepares its presets once, then answers batches, one answer per request. It holds no
+ * state between batches. Before each request it notes the time, by which the main thread detects a hang.
  */
 import { workerData } from "node:worker_threads";
 import type { BoundEnvironment } from "../BoundEnvironment.ts";
@@ -35,8 +34,8 @@ const bindAll = async ({ presets, registry }: Setup): Promise<ReadonlyMap<string
       const why = decoded.failure._tag === "UnusableModule" ? `: ${decoded.failure.reason}` : "";
       throw new Error(`${decoded.failure.path.join(".")} cannot be used${why}`);
     }
-    if (decoded.success.asynchronous) throw new Error(`${tag} waits, so no thread can play it`);
-    // One after the other: presets of one kind read the same files, and the first has then loaded them for the rest.
+    if (decoded.success.asynchronous) throw new Error(`${tag} is asynchronous, so no thread can play it`);
+    // One after the other: presets of one environment read the same files, which the first then has loaded.
     await prepare(tag, decoded.success);
     bound.set(tag, decoded.success);
   }

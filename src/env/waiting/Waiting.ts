@@ -1,8 +1,7 @@
 /**
- * The runtime of environments that wait, on the main thread: requests enter, each tag has at most `capacity` in flight in the order they
- * came, answers leave. Invariants: what a request comes to costs nobody else (a refusal, a silence, a broken answer are its own failure);
- * whatever an episode holds elsewhere is given back once, by `release`, by the request that failed with it, or at the latest when the
- * scope closes.
+ * Plays asynchronous environments on the main thread: each tag has at most `capacity` requests in flight, in the order in which they came.
+ * Invariants: a refusal, a timeout or a broken answer fails its own request and no other; what an episode holds elsewhere is released
+ * once, by `release`, by the request that failed, or at the latest when the scope closes.
  */
 import { Effect, Exit, type Scope } from "effect";
 import type { EnvironmentError } from "../../domain/Errors.ts";
@@ -18,7 +17,7 @@ import { ask } from "./ask.ts";
 
 export interface Waiting {
   readonly call: (request: Request) => Effect.Effect<Answer>;
-  /** Gives back what `state` holds; nothing where it was given back before or holds nothing. */
+  /** Releases what `state` holds; does nothing for a state that holds nothing or was released before. */
   readonly release: (tag: string, state: unknown) => Effect.Effect<void>;
   /** One sample of each tag. */
   readonly samples: () => readonly StageSample[];
@@ -26,75 +25,115 @@ export interface Waiting {
   readonly capacity: number;
 }
 
-/** What is asked of the other side; a release is a request like the others, and waits for its turn. */
+/** A request to the other side. A release takes its turn like the others. */
 type Job = Request | { readonly _tag: "Release"; readonly state: unknown };
 const released = { _tag: "Released" } as const;
 
-/** The requests of one environment, which hold what its states hold while the scope is open. */
-const line = Effect.fnUntraced(function* (environment: BoundAsyncEnvironment) {
-  const { timeoutMs } = environment;
-  // States that episodes may still hold something by. A request takes its state out, and puts in the one it leaves.
-  const held = new Set<unknown>();
+interface Listener {
+  /** Called after each action. */
+  readonly advance: (progress: Progress.Progress) => void;
+  /** Called with the state of a step that answered when the request had ended already. */
+  readonly late: (state: unknown) => void;
+}
 
-  const giveBack = (state: unknown): Effect.Effect<void> => {
-    const { release } = environment;
-    return release === null ? Effect.void : Effect.ignore(ask(() => release(state), timeoutMs));
-  };
-  // Nobody is left to wait for it: the request it belongs to has failed, the scope may be closed.
-  const late = (state: unknown): void => void Effect.runFork(giveBack(state));
-
-  const reset = ({ instance, split }: ResetRequest): Effect.Effect<Answer, StepFailure> =>
-    Effect.map(
-      ask((signal) => environment.reset(stream(instance), split, signal), timeoutMs),
-      (state): Answer => ({ _tag: "View", view: Progress.viewOf(environment, state) }),
+/** Plays a request's actions one after the other. */
+const play = Effect.fnUntraced(function* (
+  environment: BoundAsyncEnvironment,
+  start: Progress.Progress,
+  { advance, late }: Listener,
+) {
+  let progress = start;
+  for (;;) {
+    const action = Progress.next(environment, progress);
+    if (action === null) break;
+    const { state } = progress;
+    const noise = Progress.noise(progress);
+    const transition = yield* ask(
+      (signal) => environment.step(state, action, noise, signal),
+      environment.timeoutMs,
+      (answer) => late(answer.state),
     );
+    progress = Progress.after(progress, transition);
+    advance(progress);
+  }
+  const answer: Answer = { _tag: "Stepped", result: Progress.resultOf(environment, progress) };
+  return answer;
+});
 
-  const step = (request: StepRequest): Effect.Effect<Answer, StepFailure> =>
-    Effect.suspend(() => {
-      const wasHeld = held.delete(request.state);
-      let progress = Progress.begin(request);
-      return Effect.gen(function* () {
-        for (;;) {
-          const action = Progress.next(environment, progress);
-          if (action === null) break;
-          const { state } = progress;
-          const noise = Progress.noise(progress);
-          const transition = yield* ask(
-            (signal) => environment.step(state, action, noise, signal),
-            timeoutMs,
-            (answer) => late(answer.state),
-          );
-          progress = Progress.after(progress, transition);
-        }
-        const answer: Answer = { _tag: "Stepped", result: Progress.resultOf(environment, progress) };
-        return answer;
-      }).pipe(
-        Effect.onExit((exit) => {
-          const { executed, state } = progress;
-          // The instance itself holds nothing, and the members of a group share it.
-          if (executed === 0 && !wasHeld) return Effect.void;
-          if (Exit.isFailure(exit)) return giveBack(state);
-          held.add(state);
-          return Effect.void;
-        }),
-      );
-    });
+/** Makes the requests of one environment, and knows which states still hold something elsewhere. */
+class Client {
+  readonly #environment: BoundAsyncEnvironment;
+  /** A step takes its state out, and puts in the state that follows. */
+  readonly #held = new Set<unknown>();
 
-  const run = (job: Job): Effect.Effect<Answer | typeof released> => {
-    if (job._tag === "Release") return Effect.as(giveBack(job.state), released);
-    const answered = job._tag === "Reset" ? reset(job.reset) : step(job.step);
+  constructor(environment: BoundAsyncEnvironment) {
+    this.#environment = environment;
+  }
+
+  /** Whether `state` held something; it is then the caller's to release. */
+  letGo(state: unknown): boolean {
+    return this.#held.delete(state);
+  }
+
+  readonly run = (job: Job): Effect.Effect<Answer | typeof released> => {
+    if (job._tag === "Release") return Effect.as(this.#release(job.state), released);
+    const answered = job._tag === "Reset" ? this.#reset(job.reset) : this.#step(job.step);
     return answered.pipe(
       Effect.catchDefect((defect) => Effect.fail(stepFailure("step_error", sentenceOf(defect)))),
       Effect.catchTag("StepFailure", (failure: StepFailure) => Effect.succeed(failure)),
     );
   };
-  const stage = yield* Stage.service({ name: "step", concurrency: environment.capacity, run });
 
-  // The scope's end is the last moment to give back what an interrupted episode left behind.
-  yield* Effect.addFinalizer(() =>
-    Effect.forEach([...held], giveBack, { concurrency: environment.capacity, discard: true }),
-  );
+  /** Releases what interrupted episodes left behind. */
+  readonly releaseAll = (): Effect.Effect<void> =>
+    Effect.forEach([...this.#held], (state) => this.#release(state), {
+      concurrency: this.#environment.capacity,
+      discard: true,
+    });
 
+  #release(state: unknown): Effect.Effect<void> {
+    const { release, timeoutMs } = this.#environment;
+    return release === null ? Effect.void : Effect.ignore(ask(() => release(state), timeoutMs));
+  }
+
+  #reset({ instance, split }: ResetRequest): Effect.Effect<Answer, StepFailure> {
+    const environment = this.#environment;
+    return Effect.map(
+      ask((signal) => environment.reset(stream(instance), split, signal), environment.timeoutMs),
+      (state): Answer => ({ _tag: "View", view: Progress.viewOf(environment, state) }),
+    );
+  }
+
+  #step(request: StepRequest): Effect.Effect<Answer, StepFailure> {
+    return Effect.suspend(() => {
+      const wasHeld = this.#held.delete(request.state);
+      let progress = Progress.begin(request);
+      const advance = (next: Progress.Progress): void => {
+        progress = next;
+      };
+      const late = (state: unknown): void => {
+        // Nobody is left to wait for it: the request has failed, or the scope is closed.
+        Effect.runFork(this.#release(state));
+      };
+      return play(this.#environment, progress, { advance, late }).pipe(
+        Effect.onExit((exit) => {
+          const { executed, state } = progress;
+          // An instance holds nothing, and the members of a group share it.
+          if (executed === 0 && !wasHeld) return Effect.void;
+          if (Exit.isFailure(exit)) return this.#release(state);
+          this.#held.add(state);
+          return Effect.void;
+        }),
+      );
+    });
+  }
+}
+
+/** The requests of one environment, served while the scope is open. */
+const line = Effect.fnUntraced(function* (environment: BoundAsyncEnvironment) {
+  const client = new Client(environment);
+  const stage = yield* Stage.service({ name: "step", concurrency: environment.capacity, run: client.run });
+  yield* Effect.addFinalizer(client.releaseAll);
   return {
     sample: stage.sample,
     call: (request: Request): Effect.Effect<Answer> =>
@@ -103,7 +142,7 @@ const line = Effect.fnUntraced(function* (environment: BoundAsyncEnvironment) {
       ),
     release: (state: unknown): Effect.Effect<void> =>
       Effect.suspend(() =>
-        held.delete(state) && environment.release !== null
+        client.letGo(state) && environment.release !== null
           ? Effect.asVoid(stage.call({ _tag: "Release", state }))
           : Effect.void,
       ),

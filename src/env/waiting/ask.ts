@@ -1,7 +1,6 @@
 /**
- * One question to the other side of an environment that waits. Enters: what starts it and how long it may take; leaves: the answer, or
- * why there is none. Invariants: the signal aborts as soon as nobody waits any more, by time limit or interruption; an answer that comes
- * after that is handed to `late`, so that what it holds can be given back.
+ * Makes one request of an asynchronous environment under a time limit. Invariants: the signal aborts at the time limit and at interruption;
+ * an answer that comes after that is passed to `late`, so that what it holds can be released.
  */
 import { Effect, Option } from "effect";
 import type { StepFailure } from "../Environments.ts";
@@ -16,7 +15,7 @@ export const ask = <A>(
   Effect.callback<A, StepFailure>((resume, signal) => {
     const refuse = (cause: unknown): void => resume(Effect.fail(stepFailure("step_error", sentenceOf(cause))));
     try {
-      // Whether anybody waits is asked where the answer arrives: a turn of the event loop later it may have changed.
+      // Checked when the answer arrives; a turn of the event loop later it may have changed.
       question(signal).then((answer) => (signal.aborted ? late(answer) : resume(Effect.succeed(answer))), refuse);
     } catch (cause) {
       refuse(cause);

@@ -1,45 +1,44 @@
 /**
- * A wrapper: what it changes of an environment, as pure functions, for pure environments and those that wait alike. `wrap` puts one
- * around a bound environment and gives a bound environment again, so wrappers compose by wrapping on. Invariants: a wrapper cuts an
- * episode short or leaves it, and never prolongs one; after the end nothing changes and nothing is earned; wrapping what is wrapped by
- * nothing that changes anything shows and earns the same.
+ * A wrapper changes parts of an environment by pure functions, the same for both kinds of environment. `wrap` turns a bound environment into
+ * another bound environment, so that wrappers compose. Invariants: a wrapper may end an episode early and never prolongs one; after the
+ * end nothing changes and nothing is earned; a wrapper without functions changes nothing.
  */
 import type { AnyEnvironment, BoundAsyncEnvironment, BoundEnvironment, Shown } from "../BoundEnvironment.ts";
 import type { BaseInfo, Transition } from "../Environment.ts";
 import { IllegalAction } from "../IllegalAction.ts";
 
-/** What a transition came to. */
+/** The result of a transition. */
 export interface Step {
   readonly reward: number;
   readonly success: boolean;
 }
 
-/** The parts a wrapper leaves out stay as they are. */
+/** Parts that a wrapper leaves out stay unchanged. */
 export interface Wrapper<Memory> {
-  /** What it remembers of an episode when that begins; plain data. */
+  /** Its memory at the start of an episode; plain data. */
   readonly start: Memory;
   /** Whether an action may be taken. */
   readonly admits?: (action: string) => boolean;
   readonly render?: (text: string) => string;
   readonly compact?: (text: string) => string;
   readonly legend?: (text: string) => string;
-  /** What is remembered after a step, what that earned, and whether the episode is cut here unless it has ended. */
+  /** The memory after a step, the reward, and whether to truncate the episode here unless it has ended. */
   readonly after?: (
     memory: Memory,
     step: Step,
   ) => { readonly memory: Memory; readonly reward: number; readonly cut: boolean };
-  /** Whether a plan of so many actions can still be played out. */
+  /** Whether a plan of this many actions can still be played to its end. */
   readonly leaves?: (memory: Memory, actions: number) => boolean;
 }
 
-/** A state and what its wrapper knows of the episode: whether it goes on, has ended by itself, or was cut here. */
+/** A state with the wrapper's memory and the episode's phase: it goes on, has ended by itself, or was cut by this wrapper. */
 interface Wrapped<Memory> {
   readonly inner: unknown;
   readonly memory: Memory;
   readonly episode: "on" | "ended" | "cut";
 }
 
-/** What is the same for both kinds. */
+/** The parts that are the same for both kinds. */
 const around = <Memory>(environment: Shown, wrapper: Wrapper<Memory>) => {
   const { admits, after, compact, legend, render } = wrapper;
   const of = (state: unknown): Wrapped<Memory> => state as Wrapped<Memory>;
@@ -63,7 +62,7 @@ const around = <Memory>(environment: Shown, wrapper: Wrapper<Memory>) => {
   };
   const start = (inner: unknown): Wrapped<Memory> => ({ inner, memory: wrapper.start, episode: "on" });
 
-  /** What an action comes to without the environment; null where that is asked. Throws IllegalAction as the environment would. */
+  /** The result of an action that needs no step of the environment, else null. Throws IllegalAction as the environment would. */
   const settled = (state: unknown, action: string): Transition<unknown, BaseInfo> | null => {
     const cut = of(state).episode === "cut";
     if (!cut && admits === undefined) return null;
@@ -73,13 +72,13 @@ const around = <Memory>(environment: Shown, wrapper: Wrapper<Memory>) => {
     }
     const refused = valid === null && admits?.(action) === false;
     if (!cut && !refused) return null;
-    // Where the episode has ended by itself, the environment says how: what it would refuse changes nothing there.
+    // Where the episode has ended by itself, the environment answers: after the end nothing changes there.
     if (!cut && of(state).episode === "ended") return null;
     const info = { success: false, action_is_effective: false, action_is_valid: !refused };
     return { state, reward: 0, terminated: false, truncated: cut, info };
   };
 
-  /** What the environment's own transition comes to. */
+  /** The result of the environment's own transition. */
   const outcome = (
     before: unknown,
     { info, reward, state: inner, terminated, truncated }: Transition<unknown, BaseInfo>,
@@ -111,7 +110,7 @@ const wrapPure = <Memory>(environment: BoundEnvironment, wrapper: Wrapper<Memory
     reset: (instance, split) => start(environment.reset(instance, split)),
     step: (state, action, noise) =>
       settled(state, action) ?? outcome(state, environment.step(of(state).inner, action, noise)),
-    // A plan that the wrapper does not let through is none; a longer one around it is not looked for.
+    // A plan that the wrapper refuses counts as none; no other plan is searched for.
     solve:
       solve === null
         ? null

@@ -1,7 +1,7 @@
 /**
- * Action filter: a list of what may be done, a list of what may not. Where the environment lists its actions, the others are no longer
- * listed; where they are free text, an action that is not let through changes nothing and counts as invalid. Names are read whatever
- * their case, as in replies.
+ * Action filter: a list of allowed actions, a list of denied ones. Where the environment lists its actions, only those that pass are listed;
+ * where they are free text, an action that does not pass changes nothing and counts as invalid. Names match in any case, as in
+ * replies.
  */
 import { Schema } from "effect";
 import { field } from "../../config/field.ts";

@@ -1,5 +1,5 @@
 /**
- * Observation rewrite: regular expressions replaced one after the other in what is shown. Every match is replaced; a replacement may
+ * Observation rewrite: replaces regular expressions one after the other in the texts that are shown. Every match is replaced; a replacement may
  * name groups of its pattern (`$1`, `$<name>`).
  */
 import { Schema } from "effect";

@@ -1,6 +1,6 @@
 /**
- * Reward shaping: of each action's reward r, clip(scale * r + offset), and the bonus where the action brings success. The bonus comes
- * after the clip, which would swallow it.
+ * Reward shaping: of each action's reward r, clip(scale * r + offset), and the bonus where the action brings success. The bonus is
+ * added after the clip, which would cut it off.
  */
 import { Schema } from "effect";
 import { field } from "../../config/field.ts";

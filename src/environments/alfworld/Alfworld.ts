@@ -1,7 +1,7 @@
 /**
  * ALFWorld (Shridhar et al. 2021): household tasks in a text world, played by an OpenEnv server. Actions are free text; the observation
  * lists the admissible ones, and another one costs a step in which nothing happens. Reward `score` when the task is done, else 0; the
- * engine's own step limit truncates. Invariant: success is the engine's `won`, and nothing else.
+ * engine's own step limit truncates. Invariant: success is the engine's `won`.
  *
  * The server is told the seed and the set of games (`split`: train, eval_in_distribution or eval_out_of_distribution), and plays the game
  * at seed modulo their number. Its observation has the fields of the engine: `text`, `admissible_commands` and `won`. Differs from RAGEN
@@ -49,7 +49,7 @@ const sceneOf = (
   return { scene: { text: seen.text, admissible: seen.admissible_commands }, won: seen.won ?? false };
 };
 
-/** The engine's answer to what cannot be done. */
+/** The engine's answer to an action that cannot be done. */
 const isVain = (text: string): boolean => /^\s*nothing happens/i.test(text);
 
 const taskIn = (text: string): string => /your task is to:?\s*([^\n]*)/i.exec(text)?.[1]?.trim() ?? "";
@@ -74,7 +74,7 @@ const reset = async (
   return { episode, contentKey: keyOf("alfworld", first.text), task: taskIn(first.text), scene: first, won: null };
 };
 
-/** Nothing happened: the server takes no such text, or the game is over. */
+/** A step without effect: the server does not take the text, or the game is over. */
 const still = (state: AlfworldState, valid: boolean): Transition<AlfworldState, BaseInfo> => ({
   state,
   reward: 0,
@@ -118,7 +118,7 @@ export const Alfworld: AsyncEnvironment<AlfworldConfig, AlfworldState> = {
   step,
   release: (_config, { episode }) => RemoteEpisode.release(episode),
   render: (_config, { scene }) => `${scene.text}\n\nAdmissible actions: [${scene.admissible.join(", ")}]`,
-  /** The task, then what was seen last; the admissible actions are far too many for a small model. */
+  /** The task, then the last observation; the admissible actions are too many for a small model. */
   compact: (_config, { scene, task }) => shortened(task === "" ? scene.text : `task: ${task} seen: ${scene.text}`),
   actions: () => null,
   legend: () => "",

@@ -1,8 +1,8 @@
 /**
  * Bandit: one pull of one of two arms, whose names hint at their risk. Success is choosing the high-risk arm (the better mean),
  * whatever it pays. Names and order belong to the instance, so a group shares its prompt and only the payout differs per episode.
- * In RAGEN the members of a group differ in names and order too, as each adds a number of its own to the seed; `instances: ragen` gives
- * the whole group what the member of number 0 sees.
+ * In RAGEN each member of a group adds its number to the seed, so that names and order differ too; `instances: ragen` gives the whole
+ * group what member 0 sees there.
  */
 import type { Random } from "../../domain/Random.ts";
 import type { BaseInfo, Environment, Split, Transition } from "../../env/Environment.ts";

@@ -1,7 +1,7 @@
 /**
  * Countdown: one answer that makes the target of the given numbers, each used exactly once. The numbers alone earn `format_score`, the
- * right value `score`, anything else nothing. Values are exact, and an answer is read by our own grammar and never executed: operators
- * that only Python knows are a wrong value here.
+ * right value `score`, anything else nothing. Values are exact. An answer is parsed by a grammar of our own and never executed, so that
+ * operators that only Python has are a wrong value here.
  */
 import type { Random } from "../../domain/Random.ts";
 import type { BaseInfo, Environment, Transition } from "../../env/Environment.ts";
@@ -17,7 +17,7 @@ export interface CountdownState extends Problem {
 }
 
 export interface CountdownInfo extends BaseInfo {
-  /** The given numbers stand in the answer, each once and no other. */
+  /** The answer uses each given number once, and no other. */
   readonly uses_numbers: boolean;
 }
 
@@ -35,11 +35,11 @@ const numbersIn = (answer: string): readonly number[] =>
 const sameNumbers = (a: readonly number[], b: readonly number[]): boolean =>
   a.length === b.length && a.toSorted((x, y) => x - y).join() === b.toSorted((x, y) => x - y).join();
 
-/** The part of the answer that is to make the target: the left side of an equation whose right side is the target itself. */
+/** The part of the answer that is compared with the target: the left side of an equation whose right side is the target itself. */
 const madeBy = (answer: string, target: number): string => {
-  const [left, right, ...more] = answer.split("=");
+  const [left = "", right, ...more] = answer.split("=");
   const claims = right !== undefined && more.length === 0 && /^\s*\d+\s*$/.test(right) && Number(right) === target;
-  return claims ? left! : answer;
+  return claims ? left : answer;
 };
 
 const judge = (config: CountdownConfig, { numbers, target }: Problem, answer: string): Verdict => {
@@ -94,12 +94,12 @@ export const Countdown: Environment<CountdownConfig, CountdownState, CountdownIn
   step,
   render: (_config, { answer, numbers, target }) =>
     answer === null ? `Target: ${target}, nums: [${numbers.join(", ")}]` : `Your answer gets ${answer.reward} points.`,
-  /** Every number follows a space, so that a small model meets it in one form. */
+  /** Every number follows a space, so that it is always the same token. */
   compact: (_config, { answer, numbers, target }) =>
     answer === null ? `target ${target} from ${numbers.join(" ")}` : `reward ${answer.reward}`,
   actions: () => null,
   legend: () => "",
-  /** With the configured operators; parentheses are avoided where they can be. */
+  /** With the configured operators; with parentheses only where they are needed. */
   solve: (config, { answer, numbers, target }) => {
     if (answer !== null) return answer.success ? [] : null;
     const solution = shortestExpression(numbers, target, operationsOf(config));

@@ -41,7 +41,7 @@ export const CountdownConfig = Schema.Struct({
     for (const range of ["numbers", "number", "target"] as const) {
       const [least, most] = [config[`min_${range}`], config[`max_${range}`]];
       if (least <= most) continue;
-      // The end to name is the one that was set.
+      // The error names the end that was set.
       return least === defaults[`min_${range}`]
         ? { path: [`max_${range}`], issue: `must not be below min_${range}, which is ${least}` }
         : { path: [`min_${range}`], issue: `must not be above max_${range}, which is ${most}` };

@@ -1,7 +1,7 @@
 /**
- * Arithmetic as a model writes it: text enters, a tree or null leaves, and a tree has an exact value or none. Integers, + - * /,
+ * Parses arithmetic as a model writes it into a tree, and computes the exact value of a tree. Integers, + - * /,
  * parentheses and signs, read as Python reads them (equal operators from left to right, no number with a leading zero). Total: any
- * text is answered, in time linear in its length, and nothing is ever executed.
+ * text is read or refused, in time linear in its length, and nothing is executed.
  */
 import { apply, type Operator, type Rational, ratio, whole } from "./Rational.ts";
 
@@ -15,7 +15,7 @@ export const longest = 256;
 
 const token = /\s*(?:(\d+)|([-+*/()]))/y;
 
-/** Numbers and signs in order; null where anything else stands. */
+/** Numbers and signs in order; null where the text has anything else. */
 const tokens = (text: string): readonly string[] | null => {
   const trimmed = text.trimEnd();
   const found: string[] = [];
@@ -63,7 +63,7 @@ export const read = (text: string): Expression | null => {
   return at === parts.length ? tree : null;
 };
 
-/** The value of a tree; null where it divides by zero. `visit` meets every operation after its parts, with all three values. */
+/** The value of a tree; null where it divides by zero. `visit` is called for every operation after its parts, with all three values. */
 export const evaluate = (
   tree: Expression,
   visit: (operator: Operator, left: Rational, right: Rational, value: Rational) => void = () => {},

@@ -1,6 +1,6 @@
 /**
- * Problems of Countdown: draws enter, numbers and a target that they can make leave. A solution is drawn first (two of the values left
- * are joined by an operator until one is), so every problem is solvable with the configured operators, by whole steps only.
+ * Draws problems of Countdown: numbers and a target that they can make. A solution is drawn first (two of the remaining values are
+ * joined by an operator until one is left), so every problem is solvable with the configured operators, by whole steps only.
  */
 import type { Random } from "../../domain/Random.ts";
 import { NoInstance } from "../../env/NoInstance.ts";
@@ -21,7 +21,7 @@ const join = (operator: Operator, a: number, b: number): number => {
   return Number.isSafeInteger(value) ? value : Number.NaN;
 };
 
-/** What the numbers come to when they are joined at random. */
+/** The value of the numbers joined at random. */
 const drawValue = (numbers: readonly number[], operations: readonly Operator[], random: Random): number => {
   const left = [...numbers];
   const take = (): number => left.splice(random.int(left.length), 1)[0]!;
@@ -29,7 +29,7 @@ const drawValue = (numbers: readonly number[], operations: readonly Operator[], 
   return left[0]!;
 };
 
-/** Throws NoInstance when the targets are hardly ever met. */
+/** Throws NoInstance when too many draws miss the target range. */
 export const drawProblem = (config: CountdownConfig, random: Random): Problem => {
   const { min_number, max_number, min_numbers, max_numbers, min_target, max_target } = config;
   const operations = operationsOf(config);

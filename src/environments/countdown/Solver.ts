@@ -1,6 +1,5 @@
 /**
- * The shortest expression that makes a target of all given numbers, each once: numbers, a target and operators enter, a text or null
- * leaves. Exhaustive, by dynamic programming over the subsets of the numbers. Of equally short texts the one that multiplies, then adds,
+ * Finds the shortest expression that makes a target of all given numbers, each used once; null where there is none. Exhaustive, by dynamic programming over the subsets of the numbers. Of equally short texts the one that multiplies, then adds,
  * then subtracts, then divides first from the left wins (sums stay positive on the way), then the one closest to the given order.
  */
 import { apply, equals, type Operator, type Rational, text, whole } from "./Rational.ts";
@@ -14,7 +13,7 @@ interface Written {
   readonly order: string;
 }
 
-/** All ways worth keeping for one value, by what stands outermost, which is what decides on parentheses. */
+/** The ways worth keeping for one value, by their outermost operator, which decides on parentheses. */
 interface Reached {
   readonly value: Rational;
   number?: Written;

@@ -1,6 +1,6 @@
 /**
  * The keys of `env_config` that name an environment's data: which files, how many rows, and how validation is kept apart from training.
- * One bundle, so that every environment with data spells them alike.
+ * They are defined once, so that every environment with data spells them alike.
  *
  * Three ways to split. `val_path`: a file of its own; training rows with the content of a validation row are left out. `val_share`: a
  * share of `path`, by a hash of each row's content. `val_share: 0` without `val_path`: both draw from all rows, as RAGEN does.
@@ -35,7 +35,7 @@ export const dataFiles = (path: string, valShare = 0.1) => ({
   max_rows: field(count, 0, "Rows read from the start of path; 0 all."),
 });
 
-/** The part of a decoded `env_config` that those keys are. */
+/** These keys, taken out of a decoded `env_config`. */
 export const filesOf = ({ max_rows, path, val_path, val_share }: DataFiles): DataFiles => ({
   max_rows,
   path,

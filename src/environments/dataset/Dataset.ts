@@ -1,7 +1,7 @@
 /**
  * The rows of a data file, for an environment: `load` in its `prepare`, `draw` (or `at`) in its `reset`, `lacks` and `report` for the
- * user. A source enters, rows leave, apart for training and validation. Invariant: a thread reads the files of a source once, however
- * many presets and callers ask for it.
+ * user. Rows of training and of validation are kept apart. Invariant: a thread reads the files of a source once, however many
+ * presets and callers ask for it.
  */
 import type { Draws } from "../../domain/Random.ts";
 import type { Split } from "../../env/Environment.ts";
@@ -17,7 +17,7 @@ interface Entry<Row> {
 
 const cache = new Map<unknown, Map<string, Entry<unknown>>>();
 
-/** What is loaded of a form, by files and columns. */
+/** The loaded rows of a form, by files and columns. */
 const entriesOf = <Fields, Row>(form: Form<Fields, Row>): Map<string, Entry<Row>> => {
   let entries = cache.get(form);
   if (entries === undefined) {
@@ -45,7 +45,7 @@ export const load = async <Fields, Row>(source: Source<Fields, Row>): Promise<Ro
   }
 };
 
-/** The rows that `load` has read in this thread. Without it that is the caller's mistake, and throws. */
+/** The rows that `load` has read in this thread. Throws where `load` has not been called. */
 export const at = <Fields, Row>(source: Source<Fields, Row>): Rows<Row> => {
   const loaded = entriesOf(source.form).get(nameOf(source))?.loaded ?? null;
   if (loaded === null) throw new Error(`${source.files.path} is not loaded: prepare comes before reset`);
@@ -56,7 +56,7 @@ export const at = <Fields, Row>(source: Source<Fields, Row>): Rows<Row> => {
 export const draw = <Fields, Row>(source: Source<Fields, Row>, split: Split, random: Draws): Row =>
   random.pick(at(source)[split]);
 
-/** The files that are not there or cannot be opened, a sentence each. */
+/** One sentence for each file that is missing or cannot be opened. */
 export const lacks = async <Fields, Row>({ files }: Source<Fields, Row>): Promise<readonly string[]> => {
   const problems = await Promise.all(
     [files.path, files.val_path]
@@ -72,8 +72,8 @@ export const lacks = async <Fields, Row>({ files }: Source<Fields, Row>): Promis
 };
 
 /**
- * What to tell the user of rows that cannot be used, a sentence a file. Reads the files where this thread has not loaded them, and
- * keeps nothing of them then. Rejects as `load` does.
+ * What the user should know of rows that cannot be used, one sentence a file. Files that this thread has not loaded are read and not kept.
+ * Rejects as `load` does.
  */
 export const report = async <Fields, Row>(source: Source<Fields, Row>): Promise<readonly string[]> => {
   const { skipped } = await (entriesOf(source.form).get(nameOf(source))?.loading ?? readRows(source));

@@ -1,4 +1,4 @@
-/** Data that cannot be played: the file is missing, unreadable or holds no usable row. One sentence for the user, which names the file. */
+/** A data file is missing, unreadable or holds no usable row. The message is one sentence for the user that names the file. */
 import { Schema } from "effect";
 
 export class DatasetError extends Schema.TaggedError<DatasetError>()("DatasetError", {

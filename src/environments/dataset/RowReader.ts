@@ -1,6 +1,6 @@
 /**
- * The contract of a file format: a path enters, rows leave in the order of the file, in batches so that a large file costs no promise a
- * row. A row that is there but cannot be read is a value (`problem`); a file that cannot be read at all is a `DatasetError`.
+ * The contract of a file format: it yields the rows of a file in order, in batches, so that a large file needs no promise for each row. A
+ * row that cannot be read is a value (`problem`); a file that cannot be read at all is a `DatasetError`.
  */
 import { choices } from "../../config/nearest.ts";
 
@@ -13,7 +13,7 @@ export interface Column {
 export interface RawRow {
   /** Its line or its index, as `place` shows it. */
   readonly at: number;
-  /** Fields by column name, if the row is what it should be; unchecked. */
+  /** Fields by column name, unchecked. */
   readonly value: unknown;
   /** Why the row could not be read; null where `value` holds it. */
   readonly problem: string | null;
@@ -21,11 +21,11 @@ export interface RawRow {
 
 export interface RowReader {
   /**
-   * Rows of the file at `path`, of which a message says `shown`. A format that knows its columns reads no others than `columns`, and
-   * rejects where a required one is missing.
+   * Rows of the file at `path`, which messages call `shown`. A format that knows its columns reads only `columns`, and rejects where a
+   * required one is missing.
    */
   readonly rows: (path: string, shown: string, columns: readonly Column[]) => AsyncGenerator<readonly RawRow[]>;
-  /** Where a row stands, as an editor or a data frame counts. */
+  /** The place of a row, counted as an editor or a data frame counts. */
   readonly place: (shown: string, at: number) => string;
 }
 

@@ -1,19 +1,18 @@
 /**
- * What a data file means to an environment: which files, which of their columns, what a row must be, and what is kept of it. Given by
- * the environment; what comes of it is a `Dataset`.
+ * Describes an environment's data: which files, which of their columns, what a row must be, and what is kept of it. `Dataset` reads it.
  */
 import type { Result, Schema } from "effect";
 import type { Split } from "../../env/Environment.ts";
 import type { DataFiles } from "./DataFiles.ts";
 import type { Column } from "./RowReader.ts";
 
-/** One constant per kind of row: what is loaded is told apart by its identity. */
+/** One constant per kind of row; its identity is the key of the loaded rows. */
 export interface Form<Fields, Row> {
   /** The fields of a row, named as the source's `columns` name them. */
   readonly schema: Schema.Codec<Fields, unknown>;
-  /** What is kept, or why the row cannot be used; null leaves the row out as not wanted, without a complaint. */
+  /** What is kept, or why the row cannot be used; null leaves an unwanted row out silently. */
   readonly row: (fields: Fields) => Result.Result<Row | null, string>;
-  /** What makes two rows one problem: rows with equal keys are on the same side of the split. */
+  /** Identifies the problem: rows with equal keys are on the same side of the split. */
   readonly key: (fields: Fields) => string;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Rows of a `.jsonl` file: one JSON object a line, read as a stream. Only a line feed ends a line (JSON text may hold U+2028 as it is);
- * blank lines are no rows. Lines count from 1.
+ * blank lines are skipped. Lines count from 1.
  */
 import { createReadStream } from "node:fs";
 import type { RawRow, RowReader } from "./RowReader.ts";
@@ -25,7 +25,7 @@ export const jsonLines: RowReader = {
       });
     for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 })) {
       const lines = (rest + decoder.decode(chunk as Buffer, { stream: true })).split("\n");
-      rest = lines.pop()!;
+      rest = lines.pop() ?? "";
       yield rowsOf(lines);
     }
     yield rowsOf([rest + decoder.decode()]);

@@ -1,19 +1,17 @@
 /**
- * Where a data file lies: sought from the working directory first and from the package second, so that the data that comes with it is
- * found from anywhere. A name goes in; a path and its format come out, or one sentence that says why not.
+ * Finds a data file: in the working directory first and in the package second, so that the data that comes with the package is found
+ * from anywhere. Gives its path and its format, or one sentence that says why there is none.
  */
 import { constants } from "node:fs";
 import { access, readdir, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { byNearest, distance } from "../../config/nearest.ts";
+import { packageRoot } from "../../files/packageRoot.ts";
 import { DatasetError } from "./DatasetError.ts";
 import { jsonArray } from "./jsonArray.ts";
 import { jsonLines } from "./jsonLines.ts";
 import { parquet } from "./parquet.ts";
 import type { RowReader } from "./RowReader.ts";
-
-const packageRoot = fileURLToPath(new URL("../../..", import.meta.url));
 
 const readers: ReadonlyMap<string, RowReader> = new Map([
   [".jsonl", jsonLines],
@@ -23,10 +21,10 @@ const readers: ReadonlyMap<string, RowReader> = new Map([
 
 const places = (file: string): readonly string[] => [resolve(file), resolve(packageRoot, file)];
 
-/** A misspelling alters no more than a third of a name. */
+/** A name counts as a misspelling when at most a third of it differs. */
 const alike = (written: string, name: string): boolean => 3 * distance(written, name) <= written.length;
 
-/** The most similar data file beside a file that is not there, spelled as the file was; none where no name is like it. */
+/** The most similar data file in the folder of a missing file, with the folder as it was written; none where no name is similar. */
 const nearest = async (file: string): Promise<string | undefined> => {
   for (const place of places(file)) {
     const siblings = await readdir(dirname(place)).catch(() => []);

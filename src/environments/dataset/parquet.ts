@@ -1,6 +1,6 @@
 /**
  * Rows of a `.parquet` file, a row group at a time and only the columns asked for. Uncompressed, snappy, gzip, brotli and zstd. Values
- * leave as plain data: 64-bit integers as numbers where they fit, lists as arrays. Rows count from 0, as a data frame counts them.
+ * become plain data: 64-bit integers as numbers where they fit, lists as arrays. Rows count from 0, as a data frame counts them.
  */
 import { types } from "node:util";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";

@@ -1,5 +1,5 @@
 /**
- * Reads a source: its files enter, the rows of each split leave. A row that cannot be used is left out and counted, and never stops a
+ * Reads the files of a source into the rows of each split. A row that cannot be used is left out and counted, and never stops a
  * run; a file without a usable row rejects. Invariant: which rows there are, in which order and on which side, is a pure function of
  * the files and the source, so that every thread draws the same instance from the same stream.
  */
@@ -12,7 +12,7 @@ import { locate } from "./locate.ts";
 import { missingColumn } from "./RowReader.ts";
 import type { Rows, Skipped, Source } from "./Source.ts";
 
-/** Rows left out whose place and problem are told. */
+/** How many of the rows that are left out are reported with place and problem. */
 const examplesTold = 3;
 
 interface Kept<Row> {
@@ -23,7 +23,7 @@ interface Kept<Row> {
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** One row by the form, null where it is not wanted; or what is wrong with it, in words that are made only where they are told. */
+/** One row by the form, null where it is not wanted, or what is wrong with it; that text is made only when it is shown. */
 const readRow =
   <Fields, Row>({ columns, form }: Source<Fields, Row>) =>
   (value: unknown): Result.Result<Kept<Row> | null, () => string> => {
@@ -35,7 +35,7 @@ const readRow =
     }
     const decoded = Schema.decodeUnknownResult(form.schema)(fields);
     if (Result.isFailure(decoded)) {
-      return Result.fail(() => explain(form.schema, fields, decoded.failure).split("\n")[0]!);
+      return Result.fail(() => explain(form.schema, fields, decoded.failure).replace(/\n.*/s, ""));
     }
     const row = form.row(decoded.success);
     if (Result.isFailure(row)) return Result.fail(() => row.failure);

@@ -1,7 +1,7 @@
 /**
  * DeepCoder: write code that passes the tests of a programming task. One action, the code; the reward is the share of tests that pass,
- * success is all of them. Code runs in a sandbox only, Python under bubblewrap and JavaScript in QuickJS; where that is not to be had the
- * environment refuses. A sandbox that breaks costs its episode, never the model a reward. States are plain data and hold nothing.
+ * success is all of them. Code runs only in a sandbox, Python under bubblewrap and JavaScript in QuickJS; without one the environment
+ * refuses to run. A sandbox that breaks fails the episode and gives no reward. States are plain data and hold no resources.
  *
  * RAGEN draws training and validation from the same part of its data and runs code as itself; here the two are disjoint, and code is
  * confined.
@@ -11,13 +11,14 @@ import type { AsyncEnvironment } from "../../env/AsyncEnvironment.ts";
 import type { BaseInfo, Transition } from "../../env/Environment.ts";
 import { sentenceOf } from "../../env/prepare.ts";
 import { startMs } from "../../sandbox/Job.ts";
+import { runnerOf } from "../../sandbox/runner.ts";
 import { submittedCode } from "../../sandbox/submittedCode.ts";
+import { jobOf, noCode, solved, type Verdict, verdictOf } from "../../sandbox/Verdict.ts";
 import * as Dataset from "../dataset/Dataset.ts";
 import { DeepCoderConfig } from "./DeepCoderConfig.ts";
+import { examOf } from "./exam.ts";
 import { problemText, rules, shortText, verdictText } from "./ProblemText.ts";
-import { runnerOf } from "./runner.ts";
 import { sourceOf, type Task } from "./Task.ts";
-import { jobOf, noCode, solved, type Verdict, verdictOf } from "./Verdict.ts";
 
 export interface DeepCoderState {
   readonly task: Task;
@@ -45,9 +46,10 @@ const infoOf = (verdict: Verdict, effective: boolean): DeepCoderInfo => ({
 
 const judge = async (config: DeepCoderConfig, task: Task, action: string, signal: AbortSignal): Promise<Verdict> => {
   const code = submittedCode(action);
-  if (code === "") return noCode(config, task);
+  const exam = examOf(config, task);
+  if (code === "") return noCode(exam);
   const run = await runnerOf(config);
-  return verdictOf(config, task, await Effect.runPromise(run(jobOf(config, task, code)), { signal }));
+  return verdictOf(exam, await Effect.runPromise(run(jobOf(exam, code)), { signal }));
 };
 
 const step = async (
@@ -81,7 +83,7 @@ export const DeepCoder: AsyncEnvironment<DeepCoderConfig, DeepCoderState, DeepCo
   legend: rules,
   contentKey: (_config, { task }) => `deepcoder:${task.problem}`,
   capacity: (config) => config.in_flight,
-  // The sandbox keeps its own time, and ends earlier.
+  // The sandbox's own limits end a test earlier.
   timeoutMs: (config) => startMs + 10_000 + config.total_timeout * 1000,
   lacks: async (config) => {
     const data = await Dataset.lacks(sourceOf(config));

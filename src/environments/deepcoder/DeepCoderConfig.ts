@@ -1,4 +1,4 @@
-/** `env_config` of DeepCoder. RAGEN has fixed limits, no confinement, and draws training and validation from one part of its data. */
+/** `env_config` of DeepCoder. RAGEN's limits are fixed, its code runs unconfined, and it draws training and validation from one split. */
 import { Schema } from "effect";
 import { count, field, positive, section } from "../../config/field.ts";
 import { dataFiles } from "../dataset/DataFiles.ts";

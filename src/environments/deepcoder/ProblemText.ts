@@ -1,10 +1,10 @@
 /**
- * What is shown of a task: the problem, the form of the answer in the configured language, examples from its first tests, and after the
+ * The texts of an episode: the problem, the form of the answer in the configured language, examples from the first tests, and after the
  * answer how many tests pass. Pure.
  */
+import { solved, type Test, type Verdict } from "../../sandbox/Verdict.ts";
 import type { DeepCoderConfig } from "./DeepCoderConfig.ts";
-import type { Task, Test } from "./Task.ts";
-import { solved, type Verdict } from "./Verdict.ts";
+import type { Task } from "./Task.ts";
 
 type Language = DeepCoderConfig["language"];
 
@@ -24,10 +24,10 @@ const literal = (language: Language, value: unknown): string => {
 
 const call = (language: Language, task: Task, { input, outputs }: Test): string => {
   const args = (JSON.parse(input) as readonly unknown[]).map((value) => literal(language, value)).join(", ");
-  return `${task.entry}(${args}) gives ${literal(language, JSON.parse(outputs[0]!))}`;
+  return `${task.entry}(${args}) gives ${literal(language, JSON.parse(outputs[0]))}`;
 };
 
-const dialogue = ({ input, outputs }: Test): string => `Input:\n${input.trimEnd()}\nOutput:\n${outputs[0]!.trimEnd()}`;
+const dialogue = ({ input, outputs }: Test): string => `Input:\n${input.trimEnd()}\nOutput:\n${outputs[0].trimEnd()}`;
 
 const examples = (language: Language, task: Task): readonly string[] => {
   const shown = task.tests.slice(0, task.examples);

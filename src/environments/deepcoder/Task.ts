@@ -1,20 +1,14 @@
 /**
- * A programming task: a row of a data file enters, a problem with its tests leaves. Rows are ours, or DeepCoder-Preview's in any of its
+ * Reads a row of a data file as a programming task: a problem with its tests. Rows are ours, or DeepCoder-Preview's in any of its
  * three notations of tests: a list of tests that say their kind, the same with the function's name in each, and lists of inputs and of
  * outputs. Invariant: every task has a test, and all its tests are of one kind.
  */
 import { Result, Schema } from "effect";
 import { exactJson } from "../../sandbox/numbers.ts";
+import type { Test } from "../../sandbox/Verdict.ts";
 import { filesOf } from "../dataset/DataFiles.ts";
 import type { Form, Source } from "../dataset/Source.ts";
 import type { DeepCoderConfig } from "./DeepCoderConfig.ts";
-
-export interface Test {
-  /** The arguments as a JSON array, or the standard input. */
-  readonly input: string;
-  /** Any of them is right: a result as JSON, or a text. */
-  readonly outputs: readonly string[];
-}
 
 export interface Task {
   readonly name: string;
@@ -23,7 +17,7 @@ export interface Task {
   readonly entry: string | null;
   /** Names of the function's parameters, where they are known. */
   readonly parameters: readonly string[] | null;
-  /** Code the answer is to complete; may be empty. Whoever gives it expects the usual imports to be there. */
+  /** Code the answer is to complete; may be empty. Tasks with starter code expect the usual imports to be there. */
   readonly starter: string;
   readonly tests: readonly Test[];
   /** The first tests, shown with the problem. */
@@ -51,7 +45,7 @@ const isRecord = (value: unknown): value is Record =>
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** What a column of JSON text or of values holds, numbers as they are written; undefined where it is neither. */
+/** The value of a column that holds values or JSON text, with numbers as they are written; undefined for text that is no JSON. */
 const parsed = (value: unknown): unknown => {
   if (typeof value !== "string") return value;
   try {
@@ -64,16 +58,16 @@ const parsed = (value: unknown): unknown => {
 interface RawTest {
   readonly input: unknown;
   readonly output: unknown;
-  /** Of a function, not of a program; null where the notation leaves it open. */
+  /** Whether it tests a function, not a program; null where the notation does not say. */
   readonly functional: boolean | null;
   readonly entry: string | null;
-  /** The notation puts a function's result into an array of its own, or not: either is right. */
+  /** The notation may or may not wrap a function's result in an array; both are right. */
   readonly wrapped: boolean;
 }
 
 const nameIn = (value: unknown): string | null => (textOf(value) === "" ? null : textOf(value));
 
-/** The tests of any notation; null where it is none of them. */
+/** The tests, in any of the notations; null where they are in none of them. */
 const rawTests = (tests: unknown): readonly RawTest[] | null => {
   if (isRecord(tests) && Array.isArray(tests.inputs) && Array.isArray(tests.outputs)) {
     const { fn_name, inputs, outputs } = tests as { fn_name?: unknown; inputs: unknown[]; outputs: unknown[] };
@@ -110,14 +104,14 @@ const argumentsOf = (input: unknown): string | null => {
 
 const functionTest = ({ input, output, wrapped }: RawTest, ours: boolean): Test | null => {
   const args = argumentsOf(input);
-  // A string that is a result in our rows is JSON text of a result elsewhere.
+  // In our rows a string is the result itself; in the others it is the JSON text of the result.
   const result = ours || typeof output !== "string" || parsed(output) === undefined ? JSON.stringify(output) : output;
   if (args === null) return null;
   const inner = wrapped && Array.isArray(output) && output.length === 1 ? [JSON.stringify(output[0])] : [];
   return { input: args, outputs: [result, ...inner] };
 };
 
-/** Text as it is; lists of lines, as some rows have them, joined. */
+/** Text as it is; a list of lines, which some rows have, joined. */
 const joined = (value: unknown): string | null => {
   if (typeof value === "string") return value;
   if (Array.isArray(value) && value.every((line) => typeof line === "string")) return value.join("\n");
@@ -143,7 +137,9 @@ export const taskOf = (fields: Fields): Result.Result<Task, string> => {
     return Result.fail("tests of a function and of a program");
   }
   if (functional && named === null) return Result.fail("tests of a function that has no name");
-  if (functional && !identifier.test(named!)) return Result.fail(`${JSON.stringify(named)} is no name of a function`);
+  if (functional && named !== null && !identifier.test(named)) {
+    return Result.fail(`${JSON.stringify(named)} is no name of a function`);
+  }
   const ours = nameIn(fields.entry) !== null;
   const made = tests.map((test) => (functional ? functionTest(test, ours) : programTest(test)));
   const unreadable = made.indexOf(null);

@@ -1,5 +1,5 @@
 /**
- * Maps of FrozenLake: draws enter, a row-major string of S(tart), G(oal), F(rozen) and H(ole) leaves. Start and goal are uniform
+ * Draws maps of FrozenLake: row-major strings of S(tart), G(oal), F(rozen) and H(ole). Start and goal are uniform
  * over the board; every map has a path from start to goal that avoids the holes.
  */
 import type { Draws } from "../../domain/Random.ts";
@@ -69,7 +69,7 @@ const drawRagenLake = ({ size, p }: FrozenLakeConfig, random: Draws): Lake => {
   return { cells, start: cell(), goal: cell() };
 };
 
-/** A playable map. Throws NoInstance when the configuration hardly ever gives one. */
+/** A playable map. Throws NoInstance when the configuration gives one too rarely. */
 const playable = (size: number, drawLakeOnce: () => Lake): string => {
   for (let draw = 0; draw < mostDraws; draw++) {
     const { cells, start, goal } = drawLakeOnce();

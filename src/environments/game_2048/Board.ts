@@ -1,6 +1,6 @@
 /**
  * The board of 2048: a move slides every line towards one side, where equal neighbours merge in pairs, the pair nearest that side first
- * and no tile twice. Cells are row-major exponents, 0 for empty: a tile shows 2 to its exponent. Pure; the rules know no randomness.
+ * and no tile twice. Cells are row-major exponents, 0 for empty: a tile shows 2 to its exponent. Pure; nothing here is random.
  */
 
 export type Cells = readonly number[];
@@ -9,7 +9,7 @@ export type Cells = readonly number[];
 export const directions = ["Up", "Right", "Down", "Left"] as const;
 
 export interface Moved {
-  /** The very cells that entered where nothing moves. */
+  /** The same array where nothing moves. */
   readonly cells: Cells;
   /** Sum of the tiles that merging made. */
   readonly points: number;

@@ -1,7 +1,7 @@
 /**
- * A fair player of 2048 for demonstrations, no solver: it makes the move with the best expected worth of the board after one new tile
- * and one more move. Worth favours room, lines in order, neighbours that can merge, and few tiles of high value; its terms and their
- * proportions are those of Robert Xiao's 2048-ai. Pure.
+ * A player of 2048 for demonstrations, not a solver: it chooses the move with the best expected value of the board after one new tile and
+ * one more move. The value favours room, lines in order, neighbours that can merge, and few tiles of high value; its terms and weights
+ * are those of Robert Xiao's 2048-ai. Pure.
  */
 import { type Cells, directions, empties, movable, slide } from "./Board.ts";
 import type { Game2048Config } from "./Game2048Config.ts";

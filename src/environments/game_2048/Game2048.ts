@@ -1,6 +1,6 @@
 /**
  * 2048: slide the tiles of a board; equal ones merge, and every move that moves something brings a new tile. A game ends where nothing
- * moves any more. New tiles come from the episode's own noise stream: a group shares its first board, not its luck (in RAGEN both).
+ * moves any more. New tiles come from the episode's own noise stream: a group shares only its first board (in RAGEN also the tiles).
  */
 import type { Draws, Random } from "../../domain/Random.ts";
 import type { BaseInfo, Environment, Transition } from "../../env/Environment.ts";
@@ -42,7 +42,7 @@ const highest = (cells: Cells): number => tile(Math.max(...cells));
 const ended = (config: Game2048Config, cells: Cells): boolean =>
   (config.stop_at_goal && highest(cells) >= config.goal_tile) || movable(config.size, cells).length === 0;
 
-/** What a move pays, given its raw reward. */
+/** The reward of a move, given its points. */
 const paid = (config: Game2048Config, raw: number): number => {
   if (!config.use_log_reward) return raw;
   return raw > 0 ? Math.log2(raw + 1) * 0.1 : 0;
@@ -110,13 +110,13 @@ export const Game2048: Environment<Game2048Config, Game2048State, Game2048Info> 
   step,
   render,
   compact: ({ size }, { cells }) => gridText(size, cells.map(glyph)),
-  /** All four: one that moves nothing is legal and wasted, as in RAGEN. */
+  /** All four: a move that moves nothing is legal and has no effect, as in RAGEN. */
   actions: () => directions,
   legend: () => "Row 1 is the top row. 0 is an empty cell, any other number a tile.",
   advise: (config, { cells }) => advise(config, cells),
   /** How much room is left, which moves move something, and the one to make. */
   thought: (config, { cells }, plan) =>
     `free ${empties(cells).length} moves ${[...movableNames(config, cells), "then go", ...plan.slice(0, 1)].join(" ")}`,
-  /** The board: there are only 480 first ones of 4x4, and each begins games without number. */
+  /** The board. There are only 480 first boards of 4x4. */
   contentKey: ({ size }, { cells }) => `game_2048:${gridText(size, cells.map(glyph)).replaceAll("\n", "/")}`,
 };

@@ -1,12 +1,12 @@
 /**
- * The client of a Kimina Lean server: a script enters, a verdict leaves, or a `KiminaFailure`. Two forms of one question: POST /api/check
- * {snippets: [{id, code}], timeout, debug, reuse} and POST /verify {codes: [{custom_id, proof}], timeout, disable_cache}; GET /health says
- * {status: "ok"}. A proof that Lean needs too long for is a verdict; a server that is silent, busy or broken is a failure, and so is one
- * that takes too long to load the imports, which no tactic can help. (In RAGEN each of them is a rejected tactic.) Invariant: a request ends
- * within `longestMs`, and interruption ends it at once.
+ * The client of a Kimina Lean server: checks one script and gives Lean's verdict, or fails with a `KiminaFailure`. A server speaks one of
+ * two protocols: POST /api/check {snippets: [{id, code}], timeout, debug, reuse}, or POST /verify {codes: [{custom_id, proof}], timeout,
+ * disable_cache}; GET /health answers {status: "ok"}. A proof that takes Lean too long is a verdict. A server that is silent, busy or
+ * broken is a failure, and so is one that takes too long to load the imports, since no tactic can help that (in RAGEN each of these is a
+ * rejected tactic). A check ends within `longestMs`, and interruption ends it at once.
  */
-import { Duration, Effect, Schedule, Schema } from "effect";
-import { ask, type Reply } from "../../env/http.ts";
+import { Effect, Schema } from "effect";
+import { type Backoff, type HttpReply, type HttpRequest, schedule, send, waitMs } from "../../env/http.ts";
 import type { LeanConfig } from "./LeanConfig.ts";
 import { Response, timedOut, type Verdict, verdictOf } from "./Verdict.ts";
 
@@ -30,45 +30,44 @@ const VerifyAnswers = Schema.fromJsonString(
   }),
 );
 const Health = Schema.fromJsonString(Schema.Struct({ status: Schema.String }));
-const Complaint = Schema.fromJsonString(Schema.Struct({ detail: Schema.String }));
+const ErrorBody = Schema.fromJsonString(Schema.Struct({ detail: Schema.String }));
 
 const mostBytes = 16 * 1024 * 1024;
 const healthTimeoutMs = 5_000;
-/** Longest wait between two attempts, seconds. */
-const longestWait = 10;
+
+const backoffOf = ({ retry_wait }: LeanConfig): Backoff => ({ firstMs: 1000 * retry_wait, longestMs: 10_000 });
 
 const fail = (reason: KiminaFailure["reason"], message: string): Effect.Effect<never, KiminaFailure> =>
   Effect.fail(new KiminaFailure({ reason, message: `the Lean server ${message}` }));
 
 const urlOf = ({ server_url }: LeanConfig, path: string): string => `${server_url.replace(/\/+$/, "")}${path}`;
 
-const askServer = (
+const request = (
   config: LeanConfig,
   path: string,
-  request: RequestInit,
   limitMs: number,
-): Effect.Effect<Reply, KiminaFailure> => {
+  what: Pick<HttpRequest, "method" | "json">,
+): Effect.Effect<HttpReply, KiminaFailure> => {
   const key = config.api_key ?? process.env.LEAN_SERVER_API_KEY ?? "";
-  const authorization: Record<string, string> = key === "" ? {} : { authorization: `Bearer ${key}` };
-  const headers = { "content-type": "application/json", ...authorization };
-  return ask(urlOf(config, path), { ...request, headers }, mostBytes).pipe(
-    Effect.catch((cause: string) => fail("unreachable", `at ${config.server_url} cannot be reached: ${cause}`)),
-    Effect.timeoutOrElse({
-      duration: Duration.millis(limitMs),
-      orElse: () => fail("timeout", `did not answer within ${limitMs / 1000} seconds`),
-    }),
+  const headers: Record<string, string> = key === "" ? {} : { authorization: `Bearer ${key}` };
+  return send({ ...what, url: urlOf(config, path), headers, mostBytes, timeoutMs: limitMs }).pipe(
+    Effect.catch(({ message, reason }) =>
+      reason === "timeout"
+        ? fail("timeout", `did not answer within ${limitMs / 1000} seconds`)
+        : fail("unreachable", `at ${config.server_url} cannot be reached: ${message}`),
+    ),
   );
 };
 
-/** What the server says of its own failure, if it does. */
-const complaint = (body: string | null): string => {
-  const said = Schema.decodeUnknownOption(Complaint)(body);
-  return said._tag === "Some" ? ` (${said.value.detail.slice(0, 200)})` : "";
+/** The server's own words about its failure, in parentheses; empty where it says none. */
+const errorDetail = (body: string | null): string => {
+  const decoded = Schema.decodeUnknownOption(ErrorBody)(body);
+  return decoded._tag === "Some" ? ` (${decoded.value.detail.slice(0, 200)})` : "";
 };
 
-/** The body of a good answer. A status that further attempts cannot mend is a refusal; `unknown` says what an unknown path means. */
-const goodBody = ({ body, status }: Reply, unknown: string): Effect.Effect<string, KiminaFailure> => {
-  const said = `answered with status ${status}${complaint(body)}`;
+/** The body of a successful reply. A status that another attempt cannot change is a refusal; `unknown` explains a status of 404. */
+const goodBody = ({ body, status }: HttpReply, unknown: string): Effect.Effect<string, KiminaFailure> => {
+  const said = `answered with status ${status}${errorDetail(body)}`;
   if (status === 429) return fail("busy", said);
   if (status >= 500) return fail("failed", said);
   if (status < 200 || status > 299) {
@@ -113,28 +112,27 @@ const question = (config: LeanConfig, id: string, code: string): readonly [path:
     : ["/verify", { codes: [{ custom_id: id, proof: code }], timeout, disable_cache: false }];
 };
 
-/** What a check may take in all, milliseconds; with a second to spare for what is not the server's. */
-export const longestMs = ({ http_timeout, max_retries, retry_wait }: LeanConfig): number => {
-  const waits = Array.from({ length: max_retries - 1 }, (_, i) => Math.min(retry_wait * 2 ** i, longestWait));
-  return 1000 * (1 + max_retries * http_timeout + waits.reduce((sum, wait) => sum + wait, 0));
+/** The longest a check may take in all, milliseconds, with a second to spare for the work on this side. */
+export const longestMs = (config: LeanConfig): number => {
+  const backoff = backoffOf(config);
+  let total = 1000 + 1000 * config.http_timeout * config.max_retries;
+  for (let nth = 0; nth < config.max_retries - 1; nth++) total += waitMs(backoff, nth);
+  return total;
 };
 
-/** What Lean says of a script; `id` names it in the server's log. */
+/** Lean's verdict on a script; `id` names it in the server's log. */
 export const check = Effect.fn("KiminaServer.check")(function* (config: LeanConfig, id: string, code: string) {
-  const [path, body] = question(config, id, code);
-  const request: RequestInit = { method: "POST", body: JSON.stringify(body) };
+  const [path, json] = question(config, id, code);
   const unknown =
     config.protocol === "check"
       ? "env_config.protocol=verify asks as servers before 2.0 expect"
       : "it is no Lean server";
-  return yield* askServer(config, path, request, 1000 * config.http_timeout).pipe(
+  return yield* request(config, path, 1000 * config.http_timeout, { method: "POST", json }).pipe(
     Effect.flatMap((reply) => goodBody(reply, unknown)),
     Effect.flatMap((text) => answerOf(config, id, text)),
     Effect.flatMap(judge),
     Effect.retry({
-      schedule: Schedule.exponential(Duration.seconds(config.retry_wait)).pipe(
-        Schedule.modifyDelay(({ duration }) => Effect.succeed(Duration.min(duration, Duration.seconds(longestWait)))),
-      ),
+      schedule: schedule(backoffOf(config)),
       times: config.max_retries - 1,
       while: ({ reason }: KiminaFailure) => reason !== "refused",
     }),
@@ -142,8 +140,8 @@ export const check = Effect.fn("KiminaServer.check")(function* (config: LeanConf
 });
 
 /** Why the server is not ready, or null when it is. */
-export const ailment = Effect.fn("KiminaServer.ailment")(function* (config: LeanConfig) {
-  return yield* askServer(config, "/health", { method: "GET" }, healthTimeoutMs).pipe(
+export const healthProblem = Effect.fn("KiminaServer.healthProblem")(function* (config: LeanConfig) {
+  return yield* request(config, "/health", healthTimeoutMs, { method: "GET" }).pipe(
     Effect.flatMap((reply) => goodBody(reply, "it is no Lean server")),
     Effect.map((body) => {
       const health = Schema.decodeUnknownOption(Health)(body);

@@ -1,7 +1,7 @@
 /**
  * Lean: prove a theorem in Lean 4, one tactic an action. Each tactic is appended to the script, and the whole is checked by a Kimina Lean
  * server; an accepted tactic stays, a complete proof ends the episode. States are plain data and hold nothing on the server. A server
- * that fails costs its episode, never the model a reward (in RAGEN it is a rejected tactic).
+ * that fails costs the episode (in RAGEN it counts as a rejected tactic).
  */
 import { Effect } from "effect";
 import type { Random } from "../../domain/Random.ts";
@@ -9,7 +9,7 @@ import type { AsyncEnvironment } from "../../env/AsyncEnvironment.ts";
 import type { Split } from "../../env/Environment.ts";
 import * as Dataset from "../dataset/Dataset.ts";
 import { pythonRandom } from "../random/PythonRandom.ts";
-import { ailment, check, longestMs } from "./KiminaServer.ts";
+import { check, healthProblem, longestMs } from "./KiminaServer.ts";
 import { LeanConfig } from "./LeanConfig.ts";
 import { after, begin, ended, type LeanInfo, type LeanState, still } from "./Proof.ts";
 import { observation, shortObservation } from "./ProofText.ts";
@@ -57,7 +57,10 @@ export const Lean: AsyncEnvironment<LeanConfig, LeanState, LeanInfo> = {
   capacity: (config) => config.in_flight,
   timeoutMs: longestMs,
   lacks: async (config) => {
-    const [data, server] = await Promise.all([Dataset.lacks(sourceOf(config)), Effect.runPromise(ailment(config))]);
+    const [data, server] = await Promise.all([
+      Dataset.lacks(sourceOf(config)),
+      Effect.runPromise(healthProblem(config)),
+    ]);
     return server === null ? data : [...data, `${server}; ${howToStart}`];
   },
   report: (config) => Dataset.report(sourceOf(config)),

@@ -8,7 +8,7 @@ import { instances } from "../instances.ts";
 const Url = Schema.String.check(
   Schema.makeFilter((text) => /^https?:\/\/[^/]/.test(text) && URL.canParse(text), { expected: "an http address" }),
 );
-/** No request lasts longer: `fetch` gives up on an answer after 300 seconds by itself. */
+/** The longest request: `fetch` gives up after 300 seconds by itself. */
 const seconds = Schema.Finite.check(Schema.isBetween({ minimum: 0.001, maximum: 300 }));
 const wait = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 60 }));
 

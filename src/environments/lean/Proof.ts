@@ -1,6 +1,6 @@
 /**
- * A proof under way, as a pure state machine: a tactic and Lean's verdict on it enter, the next state and its reward leave. A rejected
- * tactic is not kept, but counts as a step. What can no longer be seen of the past is not kept either: only the latest log entries.
+ * The state machine of a proof: a tactic and Lean's verdict on it give the next state and its reward. Pure. A rejected tactic is not kept,
+ * but counts as a step. Of the log only the entries that are shown are kept.
  */
 import type { BaseInfo, Transition } from "../../env/Environment.ts";
 import type { LeanConfig } from "./LeanConfig.ts";
@@ -18,7 +18,7 @@ export interface LeanState {
   readonly tactics: readonly string[];
   /** The latest tactics tried, the last one last. */
   readonly log: readonly { readonly tactic: string; readonly accepted: boolean }[];
-  /** Lean's words on the last one. */
+  /** Lean's answer to the last one. */
   readonly feedback: { readonly accepted: boolean; readonly messages: readonly Message[] } | null;
   /** What was left to prove after the last accepted tactic, as Lean prints it; null where Lean has not said. */
   readonly goal: string | null;
@@ -27,7 +27,7 @@ export interface LeanState {
 
 export interface LeanInfo extends BaseInfo {
   readonly accepted: boolean;
-  /** Lean took longer than it may. */
+  /** Lean exceeded its time limit. */
   readonly timed_out: boolean;
 }
 

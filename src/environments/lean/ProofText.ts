@@ -1,6 +1,6 @@
 /**
- * A proof under way as text: a state enters, RAGEN's observation leaves (steps, statement, numbered script, latest tactics, Lean's words),
- * or the few words a small model is shown.
+ * Writes a proof as text: RAGEN's observation (steps, statement, numbered script, latest tactics, Lean's answer), or the short form for
+ * small models.
  */
 import type { LeanConfig } from "./LeanConfig.ts";
 import type { LeanState } from "./Proof.ts";
@@ -93,7 +93,7 @@ export const observation = (config: LeanConfig, state: LeanState): string => {
   ].join("\n");
 };
 
-/** What Lean's usual signs are called in ASCII. */
+/** ASCII names of Lean's usual signs. */
 const spelled: readonly (readonly [RegExp, string])[] = [
   [/ℕ/g, "Nat"],
   [/ℤ/g, "Int"],

@@ -1,6 +1,6 @@
 /**
- * Theorems: a row of a data file enters, a statement ready for tactics leaves (imports, openings and the statement itself, which ends
- * in `by`); theorem and tactics together make the script that Lean checks. Invariant: a tactic's lines are all indented, so it stays
+ * Reads a row of a data file as a theorem ready for tactics (imports, openings and the statement itself, which ends in `by`), and joins
+ * theorem and tactics into the script that Lean checks. Invariant: a tactic's lines are all indented, so it stays
  * inside the proof.
  */
 import { Result, Schema } from "effect";

@@ -1,6 +1,6 @@
 /**
- * What a check says of a proof: the server's answer about one script enters, a verdict leaves. Pure. A tactic is accepted unless Lean
- * complains of more than goals still to prove, or the proof is by `sorry`; a proof is complete when Lean complains of nothing.
+ * Reads the server's answer about one script as a verdict. Pure. A tactic is accepted unless Lean reports an error other than unsolved
+ * goals, or the proof uses `sorry`; a proof is complete when Lean reports no error.
  */
 import { Schema } from "effect";
 
@@ -14,7 +14,7 @@ export const Message = Schema.Struct({
 });
 export type Message = typeof Message.Type;
 
-/** What Lean's REPL says: what it found in the script, or why it could not run it. */
+/** The answer of Lean's REPL: its messages about the script, or why it could not run it. */
 export const Response = Schema.Union([
   Schema.Struct({ message: Schema.String }),
   Schema.Struct({
@@ -35,7 +35,7 @@ export interface Verdict {
 export const isUnsolved = ({ data, severity }: Message): boolean =>
   severity === "error" && data.toLowerCase().includes("unsolved goals");
 
-/** Some tactics (`admit`, `stop`) leave a `sorry` that only this warning tells of. */
+/** Some tactics (`admit`, `stop`) leave a `sorry` that only this warning shows. */
 const admits = ({ data }: Message): boolean => /declaration uses ['`‘]sorry/.test(data);
 
 const rejected = (data: string, timedOut: boolean): Verdict => ({
@@ -58,7 +58,7 @@ export const verdictOf = (response: Response): Verdict => {
   };
 };
 
-/** Lean took longer than it may. */
-export const timedOut = (complaint: string): Verdict => rejected(complaint, true);
+/** Lean exceeded its time limit. */
+export const timedOut = (message: string): Verdict => rejected(message, true);
 
 export const emptyTactic: Verdict = rejected("Empty tactic is not allowed.", false);

@@ -1,7 +1,7 @@
 /**
  * MetamathQA (RAGEN): a mathematical problem, answered in free text until it is right, for 1/2^k on try k. The answer is compared with the
  * one after "The answer is:" in the row's solution, without white space and case, or as a number (`match`). Under `instances: ragen` a
- * seed stands for the row that Python's `random.randint` draws under it, as long as no row is left out.
+ * seed selects the row that Python's `random.randint` draws under it, as long as no row is left out.
  */
 import { pythonRandom } from "../random/PythonRandom.ts";
 import { quiz } from "../static_qa/Quiz.ts";

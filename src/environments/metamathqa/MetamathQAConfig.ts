@@ -13,7 +13,7 @@ import type { Question } from "../static_qa/Question.ts";
 
 const { columns, form } = layouts.metamathqa;
 
-/** Played by default: small, of our own making, laid out as MetaMathQA is. */
+/** The default data: a small set of ours in the layout of MetaMathQA. */
 export const standIn = "config/data/questions/rephrased_problems.jsonl";
 
 const keys = Schema.Struct({

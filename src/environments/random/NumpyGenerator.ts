@@ -1,5 +1,5 @@
 /**
- * The draws of numpy's `default_rng(seed)`, bit for bit: for instances that a Python program defined by a seed. A seed sequence (O'Neill's
+ * The draws of numpy's `default_rng(seed)`, bit for bit, for instances that a Python program defines by a seed. A seed sequence (O'Neill's
  * seed_seq design) seeds PCG64, the 128-bit linear congruential generator with XSL-RR output (O'Neill, "PCG", HMC-CS-2014-0905);
  * `int` is `integers(bound)` by Lemire's multiplication (ACM TOMACS 29, 2019), `shuffle` its shuffle on a copy.
  */
@@ -63,76 +63,87 @@ const pcg64 = (seed: number): (() => bigint) => {
   };
 };
 
-/** Seeded by a non-negative safe integer. */
-export const numpyGenerator = (seed: number): NumpyGenerator => {
-  const uint64 = pcg64(seed);
-  let held: number | null = null;
+/** 0 … count - 1. */
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+
+/** Draws from the 64-bit outputs of a bit generator, by numpy's algorithms. */
+class Generator implements NumpyGenerator {
+  readonly #uint64: () => bigint;
+  /** The high half of the last output of which only the low half was used. */
+  #held: number | null = null;
+
+  constructor(uint64: () => bigint) {
+    this.#uint64 = uint64;
+  }
+
   /** The low half of an output first, its high half next time. */
-  const uint32 = (): number => {
-    if (held !== null) {
-      const word = held;
-      held = null;
-      return word;
-    }
-    const output = uint64();
-    held = Number(output >> 32n);
+  readonly uint32 = (): number => {
+    const held = this.#held;
+    this.#held = null;
+    if (held !== null) return held;
+    const output = this.#uint64();
+    this.#held = Number(output >> 32n);
     return Number(output & 0xffffffffn);
   };
-  const uniform = (): number => Number(uint64() >> 11n) / 9007199254740992;
+
+  readonly uniform = (): number => Number(this.#uint64() >> 11n) / 9007199254740992;
+
+  readonly int = (bound: number): number => {
+    checkBound(bound, Number.MAX_SAFE_INTEGER);
+    if (bound === 1) return 0;
+    return bound <= 4294967296 ? this.#lemire32(bound) : this.#lemire64(BigInt(bound));
+  };
+
+  readonly range = (low: number, high: number): number => low + this.int(high - low);
+
+  readonly pick = <A>(items: readonly A[]): A => items[this.int(items.length)]!;
+
+  readonly weighted = (weights: readonly number[]): number => placeOf(weights, this.uniform());
+
+  readonly shuffle = <A>(items: readonly A[]): A[] =>
+    shuffled(items, (bound) => maskedInterval(bound - 1, this.uint32));
+
+  readonly permutation = (count: number): number[] => this.shuffle(upTo(count));
+
+  readonly distinct = (count: number, size: number): number[] => {
+    if (count > 10_000 && size > Math.floor(count / 50)) return this.#shuffledTail(count, size);
+    const taken = new Set<number>();
+    for (let most = count - size; most < count; most++) {
+      const draw = this.int(most + 1);
+      taken.add(taken.has(draw) ? most : draw);
+    }
+    return shuffled([...taken], this.int);
+  };
+
+  /** The last `size` of 0 … count - 1 after a shuffle that stops there. */
+  #shuffledTail(count: number, size: number): number[] {
+    const all = upTo(count);
+    for (let i = count - 1; i >= Math.max(count - size, 1); i--) {
+      const j = this.int(i + 1);
+      [all[i], all[j]] = [all[j]!, all[i]!];
+    }
+    return all.slice(count - size);
+  }
 
   /** High part of (draw x bound), drawn again where the low part shows that values would not be equally likely. */
-  const lemire32 = (bound: number): number => {
-    if (bound === 4294967296) return uint32();
+  #lemire32(bound: number): number {
+    if (bound === 4294967296) return this.uint32();
     const wide = BigInt(bound);
     const threshold = (4294967296 - bound) % bound;
     for (;;) {
-      const product = BigInt(uint32()) * wide;
+      const product = BigInt(this.uint32()) * wide;
       if (Number(product & 0xffffffffn) >= threshold) return Number(product >> 32n);
     }
-  };
-  const lemire64 = (bound: bigint): number => {
+  }
+
+  #lemire64(bound: bigint): number {
     const threshold = ((1n << 64n) - bound) % bound;
     for (;;) {
-      const product = uint64() * bound;
+      const product = this.#uint64() * bound;
       if (BigInt.asUintN(64, product) >= threshold) return Number(product >> 64n);
     }
-  };
-  const int = (bound: number): number => {
-    checkBound(bound, Number.MAX_SAFE_INTEGER);
-    if (bound === 1) return 0;
-    return bound <= 4294967296 ? lemire32(bound) : lemire64(BigInt(bound));
-  };
+  }
+}
 
-  const shuffle = <A>(items: readonly A[]): A[] => shuffled(items, (bound) => maskedInterval(bound - 1, uint32));
-  const permutation = (count: number): number[] => shuffle(Array.from({ length: count }, (_, i) => i));
-
-  const distinct = (count: number, size: number): number[] => {
-    if (count > 10_000 && size > Math.floor(count / 50)) {
-      // The tail of an array of which only the tail is shuffled.
-      const all = Array.from({ length: count }, (_, i) => i);
-      for (let i = count - 1; i >= Math.max(count - size, 1); i--) {
-        const j = int(i + 1);
-        [all[i], all[j]] = [all[j]!, all[i]!];
-      }
-      return all.slice(count - size);
-    }
-    const taken = new Set<number>();
-    for (let most = count - size; most < count; most++) {
-      const draw = int(most + 1);
-      taken.add(taken.has(draw) ? most : draw);
-    }
-    return shuffled([...taken], int);
-  };
-
-  return {
-    uint32,
-    uniform,
-    int,
-    range: (low, high) => low + int(high - low),
-    pick: (items) => items[int(items.length)]!,
-    weighted: (weights) => placeOf(weights, uniform()),
-    shuffle,
-    permutation,
-    distinct,
-  };
-};
+/** Seeded by a non-negative safe integer. */
+export const numpyGenerator = (seed: number): NumpyGenerator => new Generator(pcg64(seed));

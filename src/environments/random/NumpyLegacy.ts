@@ -1,6 +1,6 @@
 /**
- * The draws of numpy's legacy `RandomState` (`np.random.seed` and the module's functions) seeded by an integer, bit for bit: for
- * instances that a Python program defined by a seed. `uniform` is its random_sample, `int` its randint(bound), `pick` its choice,
+ * The draws of numpy's legacy `RandomState` (`np.random.seed` and the module's functions) seeded by an integer, bit for bit, for
+ * instances that a Python program defines by a seed. `uniform` is its random_sample, `int` its randint(bound), `pick` its choice,
  * `shuffle` its shuffle on a copy.
  */
 import { checkBound, type Draws, shuffled } from "../../domain/Random.ts";

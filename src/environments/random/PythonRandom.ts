@@ -1,5 +1,5 @@
 /**
- * The draws of Python's `random` module seeded by an integer, bit for bit: for instances that a Python program defined by a seed.
+ * The draws of Python's `random` module seeded by an integer, bit for bit, for instances that a Python program defines by a seed.
  * `uniform` is its random(), `int` its _randbelow, `pick` its choice, `shuffle` its shuffle on a copy.
  */
 import { checkBound, type Draws, shuffled } from "../../domain/Random.ts";

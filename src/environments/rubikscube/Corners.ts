@@ -1,5 +1,5 @@
 /**
- * The cube as a number: how far any cube is from solved, and a shortest solution. A cube can be held so that the corner of D, B and L
+ * Distances to solved and shortest solutions, by numbering the cubes. A cube can be held so that the corner of D, B and L
  * is at home; the other seven corners then have 7! places and 3^6 twists, 3 674 160 cubes in all, which U, R and F alone connect, and
  * any other turn is one of theirs plus a turn of the whole cube. Invariant: no cube is farther than 14 quarter turns.
  */
@@ -125,7 +125,7 @@ const grow = (tables: Tables): void => {
   tables.known = known + 1;
 };
 
-/** Filled as far as any cube asked for so far: what is memorised is a constant, so this is no state. */
+/** Filled as far as any cube needed so far. The table is a constant, so that filling it lazily changes no result. */
 let memory: Tables | undefined;
 
 const distanceAt = (index: number): number => {

@@ -1,5 +1,5 @@
 /**
- * The 2x2 cube as 24 stickers: a string of colour letters and a turn of a face enter, the turned string leaves. Every turn is a
+ * The 2x2 cube as 24 stickers: a string of colour letters, and the turns of its faces. Every turn is a
  * permutation of sticker places derived from where the stickers sit in space, so that the laws of the group hold by construction.
  * Order of places: faces U L F R B D; on each face row by row as one looks straight at it (U with B at the top, D with F at the top).
  */
@@ -31,7 +31,7 @@ const frames: Readonly<Record<Face, { readonly out: Vector; readonly right: Vect
 interface Sticker {
   /** The corner piece it is on: each coordinate is 1 or -1. */
   readonly corner: Vector;
-  /** Where it looks. */
+  /** The direction it faces. */
   readonly out: Vector;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The 2x2 Rubik's cube: turn faces until each shows one colour. Reward 1 for solving it, else 0; solving terminates, `max_steps`
- * truncates. Scrambles do not cancel and B is a turn of the cube; RAGEN's ways are behind `instances` and `back_turn`.
+ * truncates. Turns of a scramble do not cancel, and B turns the back face; `instances` and `back_turn` choose RAGEN's behaviour.
  */
 import type { Random } from "../../domain/Random.ts";
 import type { BaseInfo, Environment, Transition } from "../../env/Environment.ts";
@@ -22,7 +22,7 @@ const searched = 4;
 
 const names: Readonly<Record<Face, string>> = { U: "Up", L: "Left", F: "Front", R: "Right", B: "Back", D: "Down" };
 
-/** A scramble that came out solved is no success: a turn has to bring it about. */
+/** A scramble that happens to be solved is no success: the last turn has to solve it. */
 const succeeded = ({ cube, steps }: RubiksCubeState): boolean => steps > 0 && isSolved(cube);
 
 const isTurn = (action: string): action is Turn => (turns as readonly string[]).includes(action);
@@ -92,7 +92,7 @@ export const RubiksCube: Environment<RubiksCubeConfig, RubiksCubeState> = {
     "Colours: W white, O orange, G green, R red, B blue, Y yellow.\n" +
     "A face is written row by row as you see it when you look straight at it: the back is at the top of face U, the front at the top of face D.",
   solve,
-  /** Which faces are whole, which hardly need looking at, and the first turn. */
+  /** Which faces are of one colour, and the first turn. */
   thought: (_config, { cube }, plan) => {
     const whole = faces.filter((face) => new Set(faceOf(cube, face)).size === 1);
     return `${whole.length > 0 ? `done ${whole.join(" ")}` : "no face done"} then turn ${plan[0] ?? ""}`;

@@ -1,6 +1,6 @@
 /**
- * Scrambles: draws or a seed enter, a scrambled cube leaves. Ours are exactly `scramble_depth` turns from solved, because every turn leads
- * one farther; RAGEN's turns are independent and may undo each other, down to a cube that is solved.
+ * Scrambles a cube. Ours are exactly `scramble_depth` turns from solved, because every turn goes one farther; RAGEN's turns are
+ * independent and may undo each other, even all of them.
  */
 import type { Random } from "../../domain/Random.ts";
 import { NoInstance } from "../../env/NoInstance.ts";
@@ -22,7 +22,7 @@ const walk = (depth: number, random: Random): string | null => {
   return cube;
 };
 
-/** Throws NoInstance in the unheard-of case that every walk ends early. */
+/** Throws NoInstance where every walk ends early. */
 export const scramble = ({ scramble_depth }: RubiksCubeConfig, random: Random): string => {
   for (let tries = 0; tries < mostWalks; tries++) {
     const cube = walk(scramble_depth, random);

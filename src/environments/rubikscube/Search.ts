@@ -1,6 +1,6 @@
 /**
- * A shortest solution under any table of turns, by breadth-first search over stickers: a cube and a bound enter, turns leave, or null
- * where none solves it within the bound. For turns that are not a cube's; the cube's own have `Corners`.
+ * Finds a shortest solution under any table of turns, by breadth-first search over stickers up to a bound. It serves RAGEN's turns; for
+ * those of a real cube `Corners` is faster.
  */
 import { apply, isSolved, type Permutation, type Turn, turns } from "./Cube.ts";
 

@@ -1,13 +1,12 @@
 /**
  * A folder of documents: .txt and .md files, one document each, and .jsonl files, one document a line (`text`, `contents` or `content`,
- * and if they like `id` and `title`). A folder enters, its documents leave in the order of their paths. Invariant: ids are all
- * different. Errors are sentences for the user.
+ * and optionally `id` and `title`). They are read in the order of their paths. Invariant: ids are all different. Errors are sentences for the user.
  */
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { extname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Result, Schema } from "effect";
+import { packageRoot } from "../../files/packageRoot.ts";
 import { jsonLines } from "../dataset/jsonLines.ts";
 
 export interface Document {
@@ -17,9 +16,7 @@ export interface Document {
   readonly text: string;
 }
 
-const packageRoot = fileURLToPath(new URL("../../..", import.meta.url));
-
-/** The absolute path of a folder, sought from the working directory first and from the package second; null where there is none. */
+/** The absolute path of a folder, in the working directory or else in the package; null where there is none. */
 export const locateFolder = (folder: string): string | null =>
   [resolve(folder), resolve(packageRoot, folder)].find((place) => existsSync(place)) ?? null;
 

@@ -1,7 +1,7 @@
 /**
- * BM25+ over a local folder of documents (Lv and Zhai, "Lower-bounding term frequency normalization", CIKM 2011). A folder enters once,
- * queries enter and the best documents leave. Built once in a thread and folder. Invariant: equal folders and queries give equal
- * documents in equal order; equal scores stand in the order of their ids.
+ * BM25+ over a local folder of documents (Lv and Zhai, "Lower-bounding term frequency normalization", CIKM 2011). Built once
+ * for a folder in each thread. Invariant: equal folders and queries give equal
+ * documents in equal order; equal scores are ordered by id.
  */
 import MiniSearch from "minisearch";
 import { contentOf, type Document, locateFolder, readDocuments } from "./Documents.ts";
@@ -33,7 +33,10 @@ export const indexOf = (documents: readonly Document[]): LocalIndex => {
         .search(query)
         .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
         .slice(0, topK)
-        .map(({ id, score }) => ({ id, content: contentOf(byId.get(id)!), score })),
+        .flatMap(({ id, score }) => {
+          const document = byId.get(id);
+          return document === undefined ? [] : [{ id, content: contentOf(document), score }];
+        }),
   };
 };
 

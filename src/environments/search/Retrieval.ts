@@ -1,6 +1,6 @@
 /**
- * What a search comes to, whoever answers it: documents, best first, or a failure in words the model may read. Also their text, whose
- * parts and whole are cut to limits in characters. Invariant: no cut halves a character.
+ * The result of a search, by either retriever: documents, best first, or a failure in words that the model may read. Also their text, cut
+ * to limits in characters. Invariant: no cut splits a character.
  */
 import { Schema } from "effect";
 
@@ -10,7 +10,7 @@ export interface Retrieved {
   readonly score: number;
 }
 
-/** A search that found no answer: for the model an observation, for the run a count. */
+/** A failed search: an observation for the model, a count for the run. */
 export class RetrievalFailure extends Schema.TaggedError<RetrievalFailure>()("RetrievalFailure", {
   reason: Schema.Literals(["unreachable", "timeout", "refused", "failed", "nonsense"]),
   message: Schema.String,

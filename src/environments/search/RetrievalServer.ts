@@ -1,11 +1,10 @@
 /**
- * The client of a retrieval server: a query enters, documents leave, or a `RetrievalFailure`. POST /retrieve {query, top_k} answers
- * {results: [{id, content, score}]}, GET /health answers 200. Only what another try may mend is tried again: a server that cannot be
- * reached, and a status from 500. Invariant: an answer or a failure comes within the server's `timeoutMs`, and interruption ends the
- * request at once.
+ * The client of a retrieval server: finds documents for a query, or fails with a `RetrievalFailure`. POST /retrieve {query, top_k} answers
+ * {results: [{id, content, score}]}, GET /health answers 200. A search is repeated only where another attempt may succeed: the server
+ * cannot be reached, or its status is 500 or above. A search ends within the server's `timeoutMs`, and interruption ends it at once.
  */
-import { Duration, Effect, Schedule, Schema } from "effect";
-import { ask, type Reply } from "../../env/http.ts";
+import { Duration, Effect, Schema } from "effect";
+import { type HttpReply, schedule, send } from "../../env/http.ts";
 import { RetrievalFailure, type Retrieved } from "./Retrieval.ts";
 import type { Server } from "./SearchConfig.ts";
 
@@ -21,25 +20,28 @@ const Results = Schema.fromJsonString(
   }),
 );
 
-const Complaint = Schema.fromJsonString(Schema.Struct({ error: Schema.String }));
+const ErrorBody = Schema.fromJsonString(Schema.Struct({ error: Schema.String }));
 
-/** No honest answer is longer: 50 documents of a passage each. */
+/** 50 documents of a passage each are far shorter. */
 const mostBytes = 4 * 1024 * 1024;
 const healthTimeoutMs = 5_000;
 
 const failure = (reason: RetrievalFailure["reason"], message: string): RetrievalFailure =>
   new RetrievalFailure({ reason, message });
 
-/** What the server says of its own failure, if it does. */
-const complaint = (body: string | null): string => {
-  const said = Schema.decodeUnknownOption(Complaint)(body);
-  return said._tag === "Some" ? ` (${said.value.error.slice(0, 200)})` : "";
+/** The server's own words about its failure, in parentheses; empty where it says none. */
+const errorDetail = (body: string | null): string => {
+  const decoded = Schema.decodeUnknownOption(ErrorBody)(body);
+  return decoded._tag === "Some" ? ` (${decoded.value.error.slice(0, 200)})` : "";
 };
 
-const documentsOf = ({ body, status }: Reply, topK: number): Effect.Effect<readonly Retrieved[], RetrievalFailure> => {
+const documentsOf = (
+  { body, status }: HttpReply,
+  topK: number,
+): Effect.Effect<readonly Retrieved[], RetrievalFailure> => {
   if (status < 200 || status > 299) {
     const reason = status >= 500 ? "failed" : "refused";
-    return Effect.fail(failure(reason, `The retrieval server answered with status ${status}${complaint(body)}.`));
+    return Effect.fail(failure(reason, `The retrieval server answered with status ${status}${errorDetail(body)}.`));
   }
   const decoded = Schema.decodeUnknownOption(Results)(body);
   if (decoded._tag === "None") {
@@ -52,17 +54,14 @@ const documentsOf = ({ body, status }: Reply, topK: number): Effect.Effect<reado
   );
 };
 
+/** The documents for a query, best first, at most `server.topK`. */
 export const retrieve = Effect.fn("RetrievalServer.retrieve")(function* (server: Server, query: string) {
-  const request: RequestInit = {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ query, top_k: server.topK }),
-  };
-  return yield* ask(`${server.url}/retrieve`, request, mostBytes).pipe(
-    Effect.mapError((why) => failure("unreachable", `The retrieval server cannot be reached: ${why}.`)),
+  const json = { query, top_k: server.topK };
+  return yield* send({ method: "POST", url: `${server.url}/retrieve`, json, mostBytes }).pipe(
+    Effect.mapError(({ message }) => failure("unreachable", `The retrieval server cannot be reached: ${message}.`)),
     Effect.flatMap((reply) => documentsOf(reply, server.topK)),
     Effect.retry({
-      schedule: Schedule.exponential(Duration.millis(server.retryWaitMs)),
+      schedule: schedule({ firstMs: server.retryWaitMs, longestMs: server.timeoutMs }),
       times: server.retries,
       while: ({ reason }) => reason === "unreachable" || reason === "failed",
     }),
@@ -74,13 +73,12 @@ export const retrieve = Effect.fn("RetrievalServer.retrieve")(function* (server:
 });
 
 /** Why the server is not ready, or null when it is. */
-export const ailment = Effect.fn("RetrievalServer.ailment")(function* (server: Server) {
-  return yield* ask(`${server.url}/health`, {}, mostBytes).pipe(
-    Effect.map(({ body, status }) => (status === 200 ? null : `it answers with status ${status}${complaint(body)}`)),
-    Effect.timeoutOrElse({
-      duration: Duration.millis(Math.min(healthTimeoutMs, server.timeoutMs)),
-      orElse: () => Effect.succeed("it does not answer in time"),
-    }),
-    Effect.catch((why) => Effect.succeed(`it cannot be reached: ${why}`)),
+export const healthProblem = Effect.fn("RetrievalServer.healthProblem")(function* (server: Server) {
+  const timeoutMs = Math.min(healthTimeoutMs, server.timeoutMs);
+  return yield* send({ method: "GET", url: `${server.url}/health`, mostBytes, timeoutMs }).pipe(
+    Effect.map(({ body, status }) => (status === 200 ? null : `it answers with status ${status}${errorDetail(body)}`)),
+    Effect.catch(({ message, reason }) =>
+      Effect.succeed(reason === "timeout" ? "it does not answer in time" : `it cannot be reached: ${message}`),
+    ),
   );
 });

@@ -1,12 +1,12 @@
 /**
- * What a reply asks for: the raw text of an answer enters, one of four kinds leaves. Pure and total. The reading is RAGEN's: verbs in
- * lower case with the brackets around all the rest, anything else that says something is an answer without its form.
+ * Parses the text of an answer as one of four kinds of action. Pure and total. The grammar is RAGEN's: a verb in lower case with brackets
+ * around all the rest; any other text that is not blank is an answer without the form.
  */
 
 export type SearchAction =
   | { readonly _tag: "Search"; readonly query: string }
   | { readonly _tag: "Finish"; readonly answer: string }
-  /** Neither form: an answer is sought in the text. */
+  /** Neither form: the text is searched for an answer. */
   | { readonly _tag: "Other"; readonly text: string }
   | { readonly _tag: "Empty" };
 

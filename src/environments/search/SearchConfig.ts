@@ -1,7 +1,7 @@
 /**
- * `env_config` of SearchQA. Who answers a search is the section `retriever`, one section for both kinds so that an override may change
- * the kind alone; the data's keys are those of every environment with data. RAGEN's own names for what stands there are taken too,
- * and win where they are given. `retrieverOf` and `questionFiles` say what is meant.
+ * `env_config` of SearchQA. The section `retriever` says who answers a search; it is one section for both kinds, so that an override may
+ * change the kind alone. The keys of the data are those of every environment with data. RAGEN's own names of these keys are accepted too,
+ * and win where they are given: `retrieverOf` and `questionFiles` resolve them.
  */
 import { Schema } from "effect";
 import { count, field, fraction, positive, section } from "../../config/field.ts";
@@ -66,7 +66,7 @@ export const SearchConfig = Schema.Struct({
 });
 export type SearchConfig = typeof SearchConfig.Type;
 
-/** The files that are meant. */
+/** The files of questions, RAGEN's names resolved. */
 export const questionFiles = (config: SearchConfig): DataFiles => ({
   path: config.train_path ?? config.path,
   val_path: config.val_path,

@@ -1,8 +1,8 @@
 /**
  * SearchQA: a question, searches over a collection of documents, one answer. `search[query]` shows the best documents, `finish[answer]`
- * ends the episode with the answer's reward, any other text is taken for an answer without its form, and after `max_steps` actions
- * without one the episode ends with nothing. A search that fails is shown and counted, as in RAGEN; it costs no more than its turn. The
- * group's seed counts through the questions, as RAGEN's does.
+ * ends the episode with the answer's reward, any other text counts as an answer without the form, and after `max_steps` actions without an
+ * answer the episode ends without reward. A failed search is shown and counted, as in RAGEN, and costs only its turn. The group's seed
+ * counts through the questions, as in RAGEN.
  */
 import { Result } from "effect";
 import type { Random } from "../../domain/Random.ts";
@@ -17,14 +17,14 @@ import { searchAction } from "./SearchAction.ts";
 import { retrieverOf, SearchConfig } from "./SearchConfig.ts";
 import { rewardOf, scoreOf } from "./score.ts";
 
-/** What the last action came to. */
+/** The result of the last action. */
 export type Seen =
   | { readonly _tag: "Nothing" }
-  /** Contents cut to what is shown of them. */
+  /** Contents, cut as they are shown. */
   | { readonly _tag: "Found"; readonly query: string; readonly documents: readonly Retrieved[] }
   | { readonly _tag: "Failed"; readonly query: string; readonly why: string }
   | { readonly _tag: "Empty" }
-  /** `extracted`: the answer was sought in a text without a form. */
+  /** `extracted`: the answer was found in a text without the form. */
   | {
       readonly _tag: "Answered";
       readonly answer: string;
@@ -54,7 +54,7 @@ const reset = async (config: SearchConfig, instance: Random, split: Split): Prom
   return { question, answers, steps: 0, seen: { _tag: "Nothing" } };
 };
 
-/** The transition to a state, whose flags follow from it alone. */
+/** The transition to a state; all flags follow from the state. */
 const arrive = (
   config: SearchConfig,
   state: SearchState,
@@ -194,7 +194,7 @@ const compact = (_config: SearchConfig, { question, seen }: SearchState): string
   }
 };
 
-/** How much longer than a search's own limit a step may take, so that the limit is what the model is told of. */
+/** How much longer than a search's own limit a step may take, so that the search's limit comes first and is shown to the model. */
 const graceMs = 5_000;
 const localMs = 30_000;
 

@@ -1,5 +1,5 @@
 /**
- * The answer in free text: what a model that ignores `finish[…]` most likely meant. Text enters, a shorter text leaves. Pure and total.
+ * Finds the answer in free text: what a model that ignores `finish[…]` most likely meant. Pure and total.
  * The order is RAGEN's: boxed, bold, "answer is", a conclusion, the first sentence, the first 100 characters. Differs from RAGEN in that
  * "so" counts as a word only (there it is found inside "Robinson") and a stated answer may be as short as "yes" or "42".
  */
@@ -14,7 +14,7 @@ const concluded = /\b(?:therefore|thus|so|hence)\b\s*,?\s*([^.!?]+)/i;
 
 const emphasised = (text: string): string | undefined =>
   bolds
-    .flatMap((bold) => Array.from(text.matchAll(bold), ([, inner]) => inner!.trim()))
+    .flatMap((bold) => Array.from(text.matchAll(bold), ([, inner = ""]) => inner.trim()))
     .find((inner) => inner.length > 2 && wordy.test(inner));
 
 /** What a pattern captures, without punctuation at its ends, if it has at least `least` characters. */

@@ -1,11 +1,11 @@
 /**
- * One search by whoever answers searches: a query enters, documents leave, or the failure that the model is shown. Also what is missing
- * before there can be one. Rejects only when nobody waits any more, or the local folder cannot be read.
+ * Runs one search with the configured retriever: documents, or the failure that the model is shown. Also says what is missing before
+ * searches can run. Rejects only when it is aborted or the local folder cannot be read.
  */
 import { Effect, Result } from "effect";
 import { localIndex } from "./LocalIndex.ts";
 import type { RetrievalFailure, Retrieved } from "./Retrieval.ts";
-import { ailment, retrieve } from "./RetrievalServer.ts";
+import { healthProblem, retrieve } from "./RetrievalServer.ts";
 import type { Retriever } from "./SearchConfig.ts";
 
 /** Loads what searches read. */
@@ -18,14 +18,14 @@ export const lookUp = async (
   query: string,
   signal: AbortSignal,
 ): Promise<Result.Result<readonly Retrieved[], RetrievalFailure>> => {
-  // An empty query matches nothing; a server may think it an error.
+  // An empty query matches nothing; a server may refuse it.
   if (query.trim() === "") return Result.succeed([]);
   if (retriever.type === "server") return Effect.runPromise(Effect.result(retrieve(retriever, query)), { signal });
   const index = await localIndex(retriever.folder);
   return Result.succeed(index.search(query, retriever.topK));
 };
 
-/** What keeps searches from being answered, a sentence that says which key to set; null when nothing does. */
+/** Why searches cannot be answered, a sentence that says which key to set; null where they can. */
 export const missing = async (retriever: Retriever): Promise<string | null> => {
   if (retriever.type === "bm25") {
     return localIndex(retriever.folder).then(
@@ -34,7 +34,7 @@ export const missing = async (retriever: Retriever): Promise<string | null> => {
         `${cause instanceof Error ? cause.message : String(cause)}; set env_config.retriever.folder to a folder of documents`,
     );
   }
-  const why = await Effect.runPromise(ailment(retriever));
+  const why = await Effect.runPromise(healthProblem(retriever));
   if (why === null) return null;
   return (
     `the retrieval server at ${retriever.url} is not ready (${why}); start it, or set env_config.retriever.url; ` +

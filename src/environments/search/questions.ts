@@ -1,5 +1,5 @@
 /**
- * Questions and their accepted answers, as a data file holds them: a decoded configuration enters, the source of its questions leaves.
+ * The source of questions and their accepted answers under a configuration.
  * Invariant: every question has an answer.
  */
 import { Result, Schema } from "effect";

@@ -1,5 +1,5 @@
 /**
- * How good an answer is: an answer and its accepted forms enter, exact match and token F1 leave, and from them the reward. Pure.
+ * Scores an answer against its accepted forms: exact match and token F1, and from them the reward. Pure.
  * The measures are those of SQuAD (Rajpurkar et al., 2016) with HotpotQA's rule for yes and no (Yang et al., 2018): such an answer is
  * right as a whole or earns nothing.
  */
@@ -18,14 +18,14 @@ export interface Rewards {
 }
 
 const punctuation = /[!"#$%&'()*+,\-./:;<=>?@[\\\]^_`{|}~]/g;
-/** Articles as whole words, in any script (`\b` knows ASCII only). */
+/** Articles as whole words, in any script (`\b` is for ASCII only). */
 const articles = /(?<![\p{L}\p{N}_])(?:an?|the)(?![\p{L}\p{N}_])/gu;
 
 /** Lower case, without ASCII punctuation, without articles, single spaces. */
 export const normalised = (text: string): string =>
   text.toLowerCase().replace(punctuation, "").replace(articles, " ").split(/\s+/).filter(Boolean).join(" ");
 
-/** Answers of which a part is worth nothing. */
+/** Answers that are right as a whole or not at all. */
 const whole: ReadonlySet<string> = new Set(["yes", "no", "noanswer"]);
 
 const counts = (tokens: readonly string[]): Map<string, number> => {

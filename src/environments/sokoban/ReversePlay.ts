@@ -2,7 +2,7 @@
  * Reverse play: boxes start on their targets, and a depth-first search lets the player step to free cells while dragging any box
  * that stands directly behind it. Every state is visited once (the first path wins). A state scores
  * (times the dragged box changed) x (sum of Manhattan distances of the boxes from their own targets), or 0 while a box or the player
- * covers a target; the first state with the best score leaves.
+ * covers a target. The result is the first state with the best score.
  */
 import { makeStateTable } from "./StateTable.ts";
 
@@ -26,32 +26,60 @@ export interface Displaced {
 
 const mostStates = 300_000;
 
-/** The best displaced state within `searchDepth` - 1 levels, the root included. */
-export const reversePlay = ({ rows, cols, floor, targets, player: start }: Board, searchDepth: number): Displaced => {
-  const offsets = [-cols, cols, -1, 1];
-  const count = targets.length;
-  const isTarget = new Uint8Array(rows * cols);
-  for (const target of targets) isTarget[target] = 1;
+const manhattan = (cols: number, a: number, b: number): number =>
+  Math.abs(Math.floor(a / cols) - Math.floor(b / cols)) + Math.abs((a % cols) - (b % cols));
 
-  // The state under the search, changed and undone in place.
-  let player = start;
-  let lastDragged = -1;
-  let swaps = 0;
-  const boxes = targets.slice();
-  const boxAt = new Uint8Array(rows * cols); // label + 1
-  for (let box = 0; box < count; box++) boxAt[boxes[box]!] = box + 1;
-  // A box that was never dragged differs from one that came back to its target.
-  const dragged = new Uint8Array(count);
+/** What a move changed, so that it can be undone. */
+interface Move {
+  readonly offset: number;
+  /** The box it dragged; -1 for none. */
+  readonly box: number;
+  readonly wasDragged: number;
+  readonly lastDragged: number;
+  readonly swaps: number;
+}
 
-  // Dense numbers of the walkable cells, so that a state packs into one integer.
-  const number = new Uint16Array(rows * cols);
-  let walkable = 0;
-  for (let cell = 0; cell < floor.length; cell++) if (floor[cell] === 1) number[cell] = walkable++;
-  const base = 2 * walkable;
-  const sorted = new Array<number>(count).fill(0);
-  const packed = (): number => {
-    for (let box = 0; box < count; box++) {
-      const value = 2 * number[boxes[box]!]! + dragged[box]!;
+/** One state of the board, changed and undone in place. */
+class Position {
+  readonly #board: Board;
+  readonly #isTarget: Uint8Array;
+  readonly #boxes: number[];
+  /** Label + 1 of the box on a cell; 0 where there is none. */
+  readonly #boxAt: Uint8Array;
+  /** A box that was never dragged differs from one that came back to its target. */
+  readonly #dragged: Uint8Array;
+  /** Dense numbers of the walkable cells, so that a state packs into one integer. */
+  readonly #number: Uint16Array;
+  readonly #base: number;
+  readonly #sorted: number[];
+  #player: number;
+  #lastDragged = -1;
+  #swaps = 0;
+
+  constructor(board: Board) {
+    const { cols, floor, player, rows, targets } = board;
+    this.#board = board;
+    this.#player = player;
+    this.#boxes = targets.slice();
+    this.#isTarget = new Uint8Array(rows * cols);
+    this.#boxAt = new Uint8Array(rows * cols);
+    for (const [box, target] of targets.entries()) {
+      this.#isTarget[target] = 1;
+      this.#boxAt[target] = box + 1;
+    }
+    this.#dragged = new Uint8Array(targets.length);
+    this.#number = new Uint16Array(rows * cols);
+    let walkable = 0;
+    for (let cell = 0; cell < floor.length; cell++) if (floor[cell] === 1) this.#number[cell] = walkable++;
+    this.#base = 2 * walkable;
+    this.#sorted = new Array<number>(targets.length).fill(0);
+  }
+
+  /** The state as one integer; which box is which does not count. */
+  packed(): number {
+    const sorted = this.#sorted;
+    for (let box = 0; box < sorted.length; box++) {
+      const value = 2 * this.#number[this.#boxes[box]!]! + this.#dragged[box]!;
       let at = box;
       while (at > 0 && sorted[at - 1]! > value) {
         sorted[at] = sorted[at - 1]!;
@@ -59,101 +87,96 @@ export const reversePlay = ({ rows, cols, floor, targets, player: start }: Board
       }
       sorted[at] = value;
     }
-    let key = number[player]!;
-    for (let box = 0; box < count; box++) key = key * base + sorted[box]!;
+    let key = this.#number[this.#player]!;
+    for (let box = 0; box < sorted.length; box++) key = key * this.#base + sorted[box]!;
     return key;
-  };
+  }
 
-  const displacement = (): number => {
-    let sum = 0;
-    for (let box = 0; box < count; box++) {
-      const cell = boxes[box]!;
-      const target = targets[box]!;
-      sum += Math.abs(Math.floor(cell / cols) - Math.floor(target / cols)) + Math.abs((cell % cols) - (target % cols));
+  /** Times the dragged box changed, or 0 while a box or the player covers a target. */
+  factor(): number {
+    if (this.#swaps === 0 || this.#isTarget[this.#player] === 1) return 0;
+    for (const cell of this.#boxes) if (this.#isTarget[cell] === 1) return 0;
+    return this.#swaps;
+  }
+
+  displaced(): Displaced {
+    const { cols, targets } = this.#board;
+    const displacement = this.#boxes.reduce((sum, cell, box) => sum + manhattan(cols, cell, targets[box]!), 0);
+    return { player: this.#player, boxes: this.#boxes.slice(), displacement };
+  }
+
+  /** Moves the player, with the box behind it if there is one; null where the way is not free. */
+  move(offset: number): Move | null {
+    const from = this.#player;
+    const to = from + offset;
+    if (this.#board.floor[to] !== 1 || this.#boxAt[to] !== 0) return null;
+    const box = this.#boxAt[from - offset]! - 1;
+    const wasDragged = box >= 0 ? this.#dragged[box]! : 0;
+    const move: Move = { offset, box, wasDragged, lastDragged: this.#lastDragged, swaps: this.#swaps };
+    if (box >= 0) {
+      this.#dragged[box] = 1;
+      this.#boxAt[from - offset] = 0;
+      this.#boxAt[from] = box + 1;
+      this.#boxes[box] = from;
+      if (box !== this.#lastDragged) this.#swaps++;
+      this.#lastDragged = box;
     }
-    return sum;
-  };
+    this.#player = to;
+    return move;
+  }
 
-  const uncovered = (): boolean => {
-    if (isTarget[player] === 1) return false;
-    for (let box = 0; box < count; box++) if (isTarget[boxes[box]!] === 1) return false;
-    return true;
-  };
+  undo({ box, lastDragged, offset, swaps, wasDragged }: Move): void {
+    const from = this.#player - offset;
+    if (box >= 0) {
+      this.#boxAt[from] = 0;
+      this.#boxAt[from - offset] = box + 1;
+      this.#boxes[box] = from - offset;
+      this.#dragged[box] = wasDragged;
+    }
+    this.#player = from;
+    this.#lastDragged = lastDragged;
+    this.#swaps = swaps;
+  }
+}
 
+/** The best displaced state within `searchDepth` - 1 levels, the root included. */
+export const reversePlay = (board: Board, searchDepth: number): Displaced => {
+  const offsets = [-board.cols, board.cols, -1, 1];
+  const position = new Position(board);
   const visited = makeStateTable();
   let bestScore = 0;
-  let best: Displaced = { player, boxes: targets, displacement: 0 };
+  let best = position.displaced();
   /** Visits the state; false when it is known or the search is full. */
   const visit = (): boolean => {
-    if (visited.size() >= mostStates || !visited.add(packed())) return false;
-    if (swaps > 0 && uncovered()) {
-      const moved = displacement();
-      if (swaps * moved > bestScore) {
-        bestScore = swaps * moved;
-        best = { player, boxes: boxes.slice(), displacement: moved };
-      }
+    if (visited.size() >= mostStates || !visited.add(position.packed())) return false;
+    const factor = position.factor();
+    if (factor > 0) {
+      const found = position.displaced();
+      const score = factor * found.displacement;
+      if (score > bestScore) [bestScore, best] = [score, found];
     }
     return true;
   };
 
-  // The path: of each level the next direction to try, and what its entering move changed.
+  // The path: the moves so far, and of each level the next direction to try.
+  const path: Move[] = [];
   const next: number[] = [0];
-  const entered: number[] = [0];
-  const movedBox: number[] = [-1];
-  const wasDragged: number[] = [0];
-  const lastBefore: number[] = [-1];
-  const swapsBefore: number[] = [0];
-  const deepest = searchDepth - 2;
-  let depth = 0;
-
-  const undo = (): void => {
-    const offset = offsets[entered[depth]!]!;
-    const from = player - offset;
-    const box = movedBox[depth]!;
-    if (box >= 0) {
-      boxAt[from] = 0;
-      boxAt[from - offset] = box + 1;
-      boxes[box] = from - offset;
-      dragged[box] = wasDragged[depth]!;
-    }
-    player = from;
-    lastDragged = lastBefore[depth]!;
-    swaps = swapsBefore[depth]!;
-    depth--;
-  };
-
   visit();
-  while (depth >= 0) {
+  for (;;) {
+    const depth = path.length;
     const direction = next[depth]!;
-    if (direction === 4 || depth === deepest) {
-      if (depth === 0) break;
-      undo();
+    if (direction === offsets.length || depth === searchDepth - 2) {
+      const last = path.pop();
+      if (last === undefined) return best;
+      position.undo(last);
       continue;
     }
     next[depth] = direction + 1;
-    const offset = offsets[direction]!;
-    const to = player + offset;
-    if (floor[to] !== 1 || boxAt[to] !== 0) continue;
-
-    const behind = player - offset;
-    const box = boxAt[behind]! - 1;
-    depth++;
-    next[depth] = 0;
-    entered[depth] = direction;
-    movedBox[depth] = box;
-    lastBefore[depth] = lastDragged;
-    swapsBefore[depth] = swaps;
-    if (box >= 0) {
-      wasDragged[depth] = dragged[box]!;
-      dragged[box] = 1;
-      boxAt[behind] = 0;
-      boxAt[player] = box + 1;
-      boxes[box] = player;
-      if (box !== lastDragged) swaps++;
-      lastDragged = box;
-    }
-    player = to;
-    if (!visit()) undo();
+    const move = position.move(offsets[direction]!);
+    if (move === null) continue;
+    if (visit()) {
+      path.push(move);
+      next[path.length] = 0;
+    } else position.undo(move);
   }
-  return best;
 };

@@ -1,7 +1,7 @@
 /**
- * Rooms of Sokoban: draws enter, a solvable room leaves. A walk stamps floor into a walled board, player and targets are placed on
+ * Draws solvable rooms of Sokoban. A walk stamps floor into a walled board, player and targets are placed on
  * it, reverse play moves the boxes off their targets, and the player wanders a few cells. A room whose boxes no reverse play can
- * displace is drawn again: from the same stream, or, as RAGEN's instances go, under another seed.
+ * displace is drawn again: from the same stream, or under another seed for RAGEN's instances.
  */
 import type { Draws } from "../../domain/Random.ts";
 import { NoInstance } from "../../env/NoInstance.ts";
@@ -147,7 +147,7 @@ const drawOnce = (config: SokobanConfig, { placement, walk }: Sources): Room | U
   };
 };
 
-/** A solvable room with at least one box off its target. Throws NoInstance when the configuration hardly ever gives one. */
+/** A solvable room with at least one box off its target. Throws NoInstance when the configuration gives one too rarely. */
 export const drawRoom = (config: SokobanConfig, random: Draws): Room => {
   for (let draw = 0; draw < mostDraws; draw++) {
     const drawn = drawOnce(config, { walk: random, placement: random });
@@ -157,8 +157,8 @@ export const drawRoom = (config: SokobanConfig, random: Draws): Room => {
 };
 
 /**
- * The room RAGEN makes under a seed (its NumPy takes seeds below 2^32). Where it finds none it goes on under the hash of the seed's digits,
- * which Python salts anew in every process; here it is the hash without salt (PYTHONHASHSEED=0).
+ * The room RAGEN makes under a seed (its NumPy takes seeds below 2^32). Where it finds none it continues with the hash of the seed's digits,
+ * which Python salts in every process; here the hash is unsalted (PYTHONHASHSEED=0).
  */
 export const ragenRoom = (config: SokobanConfig, firstSeed: number): Room => {
   let seed = firstSeed;

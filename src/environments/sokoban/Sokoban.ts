@@ -1,6 +1,6 @@
 /**
- * Sokoban: push every box onto a target in a generated room. Each action costs 0.1; a box that comes onto a target gives 1, one
- * that leaves it takes 1, and solving the room gives 10. Solving terminates, `max_steps` truncates. The legend describes the
+ * Sokoban: push every box onto a target in a generated room. Each action costs 0.1; a box pushed onto a target gives 1, one
+ * pushed off it costs 1, and solving the room gives 10. Solving terminates, `max_steps` truncates. The legend describes the
  * configured symbols and room (RAGEN prints its defaults).
  */
 import type { Random } from "../../domain/Random.ts";

@@ -1,5 +1,5 @@
 /**
- * Shortest solutions of Sokoban rooms with any number of boxes, by breadth-first search over (player, boxes), boxes taken alike.
+ * Shortest solutions of Sokoban rooms with any number of boxes, by breadth-first search over (player, boxes) (which box is which does not count).
  * A box is never pushed onto a cell from which no sequence of pushes reaches a target. The search is bounded by `mostStates`.
  */
 import { makeStateTable } from "./StateTable.ts";
@@ -36,85 +36,106 @@ const liveCells = (layout: string, offsets: readonly number[]): Uint8Array => {
   return live;
 };
 
+/** Up, down, left, right as differences of cells. */
+const offsetsOf = (cols: number): readonly number[] => [-cols, cols, -1, 1];
+
+/** Packs (player, boxes in ascending order) into one integer, and holds the state that was unpacked last. */
+class States {
+  /** Boxes of the state in hand, ascending. */
+  readonly boxes: number[];
+  /** 1 where a box of the state in hand stands. */
+  readonly boxAt: Uint8Array;
+  readonly #cells: readonly number[];
+  readonly #number: Uint16Array;
+  readonly #pushed: number[];
+
+  constructor({ boxes, layout }: Puzzle) {
+    this.boxes = boxes.slice().sort((a, b) => a - b);
+    this.boxAt = new Uint8Array(layout.length);
+    this.#cells = [...layout].flatMap((tile, cell) => (tile === "0" ? [] : [cell]));
+    this.#number = new Uint16Array(layout.length);
+    for (const [number, cell] of this.#cells.entries()) this.#number[cell] = number;
+    this.#pushed = new Array<number>(boxes.length).fill(0);
+  }
+
+  /** Whether every state is an exact integer. */
+  fit(): boolean {
+    return (this.boxes.length + 1) * Math.log2(this.#cells.length) <= 53;
+  }
+
+  pack(player: number, boxes: readonly number[] = this.boxes): number {
+    let key = 0;
+    for (const box of boxes) key = key * this.#cells.length + this.#number[box]!;
+    return key * this.#cells.length + this.#number[player]!;
+  }
+
+  /** Takes a state in hand; returns the player's cell. */
+  unpack(state: number): number {
+    const base = this.#cells.length;
+    for (const box of this.boxes) this.boxAt[box] = 0;
+    let rest = Math.floor(state / base);
+    for (let box = this.boxes.length - 1; box >= 0; box--) {
+      const cell = this.#cells[rest % base]!;
+      this.boxes[box] = cell;
+      this.boxAt[cell] = 1;
+      rest = Math.floor(rest / base);
+    }
+    return this.#cells[state % base]!;
+  }
+
+  /** The boxes in hand after the one on `from` was pushed to `to`, ascending; valid until the next call. */
+  push(from: number, to: number): readonly number[] {
+    const pushed = this.#pushed;
+    for (let box = 0; box < pushed.length; box++) {
+      const cell = this.boxes[box] === from ? to : this.boxes[box]!;
+      let slot = box;
+      while (slot > 0 && pushed[slot - 1]! > cell) {
+        pushed[slot] = pushed[slot - 1]!;
+        slot--;
+      }
+      pushed[slot] = cell;
+    }
+    return pushed;
+  }
+}
+
 /**
  * Directions (0 up, 1 down, 2 left, 3 right) of a shortest solution; null when there is none within the bound.
  */
-export const shortestSolution = ({ cols, layout, player, boxes }: Puzzle): readonly number[] | null => {
-  const offsets = [-cols, cols, -1, 1];
-  const count = boxes.length;
-  const cells: number[] = [];
-  const number = new Uint16Array(layout.length);
-  for (let cell = 0; cell < layout.length; cell++) {
-    if (layout[cell] === "0") continue;
-    number[cell] = cells.length;
-    cells.push(cell);
-  }
-  const base = cells.length;
-  if ((count + 1) * Math.log2(base) > 53) return null;
+export const shortestSolution = (puzzle: Puzzle): readonly number[] | null => {
+  const { cols, layout, player } = puzzle;
+  const offsets = offsetsOf(cols);
+  const hand = new States(puzzle);
+  if (!hand.fit()) return null;
   const live = liveCells(layout, offsets);
-
-  // `held` is the state in hand: boxes ascending, and their occupancy.
-  const held = boxes.slice().sort((a, b) => a - b);
-  const boxAt = new Uint8Array(layout.length);
-  const pack = (at: number, list: readonly number[]): number => {
-    let key = 0;
-    for (const box of list) key = key * base + number[box]!;
-    return key * base + number[at]!;
-  };
-  const solved = (): boolean => held.every((box) => layout[box] === "2");
-  if (solved()) return [];
+  const solved = (boxes: readonly number[]): boolean => boxes.every((box) => layout[box] === "2");
+  if (solved(hand.boxes)) return [];
 
   const visited = makeStateTable();
-  const states = [pack(player, held)];
+  const states = [hand.pack(player)];
   const parents = [-1];
   const moves = [-1];
   visited.add(states[0]!);
-  const walk = (last: number): number[] => {
+  const pathTo = (last: number): number[] => {
     const path: number[] = [];
     for (let at = last; at > 0; at = parents[at]!) path.push(moves[at]!);
     return path.reverse();
   };
 
-  const pushed = new Array<number>(count).fill(0);
   for (let head = 0; head < states.length; head++) {
-    for (const box of held) boxAt[box] = 0;
-    let rest = states[head]!;
-    const at = cells[rest % base]!;
-    rest = Math.floor(rest / base);
-    for (let box = count - 1; box >= 0; box--) {
-      held[box] = cells[rest % base]!;
-      boxAt[held[box]!] = 1;
-      rest = Math.floor(rest / base);
-    }
-    for (let direction = 0; direction < 4; direction++) {
-      const offset = offsets[direction]!;
+    const at = hand.unpack(states[head]!);
+    for (const [direction, offset] of offsets.entries()) {
       const to = at + offset;
-      if (layout[to] === "0") continue;
-      let key: number;
-      let done = false;
-      if (boxAt[to] === 0) {
-        key = pack(to, held);
-      } else {
-        const beyond = to + offset;
-        if (live[beyond] === 0 || boxAt[beyond] === 1) continue;
-        done = layout[beyond] === "2";
-        for (let box = 0; box < count; box++) {
-          const cell = held[box] === to ? beyond : held[box]!;
-          if (layout[cell] !== "2") done = false;
-          let slot = box;
-          while (slot > 0 && pushed[slot - 1]! > cell) {
-            pushed[slot] = pushed[slot - 1]!;
-            slot--;
-          }
-          pushed[slot] = cell;
-        }
-        key = pack(to, pushed);
-      }
-      if (!visited.add(key)) continue;
-      states.push(key);
+      const beyond = to + offset;
+      const pushes = hand.boxAt[to] === 1;
+      if (layout[to] === "0" || (pushes && (live[beyond] === 0 || hand.boxAt[beyond] === 1))) continue;
+      const boxes = pushes ? hand.push(to, beyond) : hand.boxes;
+      const state = hand.pack(to, boxes);
+      if (!visited.add(state)) continue;
+      states.push(state);
       parents.push(head);
       moves.push(direction);
-      if (done) return walk(states.length - 1);
+      if (pushes && solved(boxes)) return pathTo(states.length - 1);
       if (states.length >= mostStates) return null;
     }
   }

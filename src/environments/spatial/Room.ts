@@ -1,4 +1,4 @@
-/** Rooms: draws enter; objects of different names in different cells and a start that faces north in a free one leave. */
+/** Draws a room: objects with different names in different cells, and a start in a free cell that faces north. */
 import type { Random } from "../../domain/Random.ts";
 import { names } from "./names.ts";
 import type { Cell, FieldOfView, Pose, Thing } from "./Space.ts";

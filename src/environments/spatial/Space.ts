@@ -1,7 +1,7 @@
 /**
- * Where things are, and in which words it is said: cells of a room (x to the east, y to the north), poses, fields of view, and the bins
- * of directions and distances of the Theory of Space benchmark (Zhang et al., arXiv 2602.07055). All of it is integer arithmetic, so that
- * no cell falls between two bins.
+ * The geometry of a room and its words: cells (x to the east, y to the north), poses, fields of view, and the bins of directions and
+ * distances of the Theory of Space benchmark (Zhang et al., arXiv 2602.07055). All of it is integer arithmetic, so that no cell falls
+ * between two bins.
  */
 
 export interface Cell {
@@ -46,7 +46,7 @@ const offset = (from: Pose, to: Cell): { readonly forward: number; readonly righ
   return { forward: east * x + north * y, right: east * y - north * x };
 };
 
-/** Nobody sees what stands in the same cell. */
+/** An object in the pose's own cell is not seen. */
 export const sees = (from: Pose, to: Cell, view: FieldOfView): boolean => {
   const { forward, right } = offset(from, to);
   if (forward === 0 && right === 0) return false;
@@ -56,7 +56,7 @@ export const sees = (from: Pose, to: Cell, view: FieldOfView): boolean => {
 /** Whether `across` lies within 22.5 degrees of `along`: across / along < sqrt(2) - 1, squared out. */
 const narrow = (along: number, across: number): boolean => (along + across) ** 2 < 2 * along ** 2;
 
-/** From left to right, of what can be seen. */
+/** Directions in the field of view, from left to right. */
 export const egoDirections = [
   "left",
   "front-left",

@@ -1,7 +1,7 @@
 /**
- * A spatial room: explore what is seen only in part, then answer a question about it. A valid sequence costs 0.1, an invalid one 1; the
- * right answer gives 10, a wrong one takes 1. Answering terminates; a step more than the budget for exploring truncates, whatever the
- * last action was (RAGEN lets an unreadable one go on).
+ * A spatial room: explore a room that is seen in parts, then answer a question about it. A valid sequence costs 0.1, an invalid one 1; the
+ * right answer gives 10, a wrong one takes 1. Answering terminates; one step more than the budget for exploring truncates, whatever
+ * the last action was (in RAGEN an unreadable one does not).
  *
  * RAGEN's are: the size of the room, the number of objects, the budget, the actions, the rewards and the names of the ten question types.
  * Theory of Space's (Zhang et al., arXiv 2602.07055) are: what the types ask, the field of view, the bins of directions and distances,
@@ -28,7 +28,7 @@ export interface SpatialInfo extends BaseInfo {
 
 const rewards = { unreadable: -1, step: -0.1, right: 10, wrong: -1 } as const;
 
-/** Of an answer, what is kept and quoted. */
+/** Characters of an answer that are kept and quoted. */
 const quoted = 80;
 
 const reset = (config: SpatialConfig, instance: Random): SpatialState => {
@@ -112,8 +112,8 @@ const looking = (first: boolean): string =>
   sequenceText({ movements: first ? [] : [{ _tag: "Rotate", degrees: 90 }], end: { _tag: "Observe" } });
 
 /**
- * Looks around on the spot until every object was seen, as far as the budget goes, and answers. Answering at once would be shorter, but
- * whoever learns from that learns to guess.
+ * Looks around on the spot until every object was seen, as far as the budget allows, and answers. Answering at once would be shorter,
+ * but a model that is cloned from it would learn to guess.
  */
 const solve = (config: SpatialConfig, state: SpatialState): readonly string[] | null => {
   if (state.last?._tag === "Answered") return state.last.right ? [] : null;
@@ -128,7 +128,7 @@ const solve = (config: SpatialConfig, state: SpatialState): readonly string[] | 
   return [...plan, sequenceText(answer)];
 };
 
-/** What is still to be seen, or that everything is. */
+/** Which objects are not seen yet, or that all are. */
 const thought = (_config: SpatialConfig, { question, seen, things }: SpatialState, plan: readonly string[]): string => {
   const unseen = things.filter(({ name }) => !seen.includes(name)).map(({ name }) => name);
   const next = plan[0] ?? "";

@@ -1,8 +1,8 @@
-/** The state of a spatial episode, and nothing that follows from it. */
+/** The state of a spatial episode; derived values are not stored. */
 import type { Question } from "./questions/Question.ts";
 import type { Pose, Thing } from "./Space.ts";
 
-/** What came of the last action. */
+/** The result of the last action. */
 export type Outcome =
   | { readonly _tag: "Unreadable" }
   | {

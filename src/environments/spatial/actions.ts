@@ -1,7 +1,7 @@
 /**
- * Reads an action: text enters, a sequence of movements that ends by observing or answering leaves, or null where the text is none.
- * The label, the brackets and the case of names are free: `Actions: [Rotate(90), Observe()]`, `rotate(90), observe()`. What stands
- * outside of brackets, where there are any, is not read.
+ * Parses an action: a sequence of movements that ends by observing or answering; null for other text. The label and the brackets are
+ * optional and case does not matter: `Actions: [Rotate(90), Observe()]`, `rotate(90), observe()`. Where there are brackets, text outside
+ * of them is ignored.
  */
 
 export type Movement =
@@ -43,7 +43,7 @@ const isMovement = (call: Call): call is Movement => call._tag !== "Observe" && 
 
 export const readSequence = (action: string): Sequence | null => {
   const listed = /\[(.*)\]/s.exec(action)?.[1] ?? action;
-  const calls = [...listed.matchAll(callPattern)].map(([, name, argument]) => callOf(name!, argument!.trim()));
+  const calls = [...listed.matchAll(callPattern)].map(([, name = "", argument = ""]) => callOf(name, argument.trim()));
   const movements: Movement[] = [];
   for (const [at, call] of calls.entries()) {
     if (call === null) return null;

@@ -1,6 +1,6 @@
 /**
- * Movements in the room: a pose and a sequence enter, the pose it leads to and what happened leave. A movement that cannot be done ends
- * the sequence there; whoever asked for it observes instead, as in Theory of Space.
+ * Runs a sequence of movements from a pose: the pose it leads to, and what happened. A movement that cannot be done ends the sequence with
+ * an observation, as in Theory of Space.
  */
 import type { Movement } from "./actions.ts";
 import type { Room } from "./Room.ts";

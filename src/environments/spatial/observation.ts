@@ -1,4 +1,4 @@
-/** What is seen from a pose, in words: a pure function of the room and the pose. */
+/** The view from a pose in words: a pure function of the room and the pose. */
 import type { Room } from "./Room.ts";
 import {
   cardinal,

@@ -1,4 +1,4 @@
-/** A question with its right answer, as a row of a data set becomes it and as an episode carries it. */
+/** A question with its right answer: made of a row of a data set, carried by an episode. */
 
 export interface Question {
   /** The whole text, the choices included. */

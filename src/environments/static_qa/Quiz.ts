@@ -1,7 +1,7 @@
 /**
  * One question, answered in free text until it is right. Reward 1/2^k for being right on try k (from 0), else 0; only a right answer ends
  * the episode, so its limits are those of the run. A state carries its question, so that any thread can judge it without the data. An
- * empty answer is no try: it is an invalid action and leaves the state as it is (in RAGEN it halves the reward to come).
+ * empty answer is an invalid action and does not count as a try (in RAGEN it halves the later reward).
  */
 import type { Schema } from "effect";
 import type { Draws, Random } from "../../domain/Random.ts";
@@ -25,14 +25,14 @@ export interface QuizInfo extends BaseInfo {
   readonly first_try: boolean;
 }
 
-/** What tells one quiz from another. */
+/** What differs between quizzes. */
 export interface QuizKind<Config extends Judging> {
   readonly type: string;
   readonly config: Schema.Codec<Config, unknown>;
   readonly source: (config: Config) => Source<Fields, Question>;
   /** What the instance's row is drawn with. */
   readonly draws: (config: Config, instance: Random) => Draws;
-  /** Says what the data is where it is not what the environment is named after; null where it is. */
+  /** A sentence that says that a stand-in is played; null where the data is the set that the environment is named after. */
   readonly standIn: (config: Config) => string | null;
 }
 
@@ -62,7 +62,7 @@ const step = (config: Judging, state: QuizState, action: string): Transition<Qui
   };
 };
 
-/** What the last answer came to; null before the first. */
+/** The result of the last answer; null before the first. */
 const verdict = ({ solved, wrong }: QuizState): string | null => {
   if (solved) return "Correct!";
   return wrong > 0 ? "Incorrect. Please think again." : null;

@@ -1,6 +1,6 @@
 /**
- * Questions of a fixed set (GSM8K, MetaMathQA, TheoremQA, MMLU or a file of one's own), answered until right: 1/2^k on try k. The sets
- * differ in how a file is laid out and in when an answer is right; both are `env_config`.
+ * Questions of a fixed set (GSM8K, MetaMathQA, TheoremQA, MMLU or a file of the user's), answered until right: 1/2^k on try k. The sets
+ * differ in the layout of their files and in when an answer is right; `env_config` sets both.
  */
 import { quiz } from "./Quiz.ts";
 import { StaticQAConfig, sourceOf, standIns } from "./StaticQAConfig.ts";

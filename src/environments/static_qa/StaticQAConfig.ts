@@ -1,6 +1,6 @@
 /**
  * `env_config` of the static question sets. `dataset` says how the file is laid out; a column's key left empty takes the name that set
- * uses. Without a `path` the set's stand-in is played: small, of our own making, and no benchmark.
+ * uses. Without a `path` a stand-in is played: a small set of ours, which is no benchmark.
  */
 import { Schema } from "effect";
 import { field } from "../../config/field.ts";
@@ -10,7 +10,7 @@ import { judgingKeys } from "./judging.ts";
 import { columnsOf, type Fields, type LayoutName, layoutNames, layouts } from "./layouts.ts";
 import type { Question } from "./Question.ts";
 
-/** What is played in place of a set without a path; `plain` names no set. */
+/** The stand-ins for sets without a path; `plain` names no set. */
 export const standIns: Readonly<Record<LayoutName, string | null>> = {
   gsm8k: "config/data/questions/word_problems.jsonl",
   metamathqa: "config/data/questions/rephrased_problems.jsonl",
@@ -52,7 +52,7 @@ export type StaticQAConfig = typeof StaticQAConfig.Type;
 export const sourceOf = (config: StaticQAConfig): Source<Fields, Question> => {
   const { columns, form } = layouts[config.dataset];
   return {
-    files: { ...filesOf(config), path: config.path === "" ? standIns[config.dataset]! : config.path },
+    files: { ...filesOf(config), path: config.path === "" ? (standIns[config.dataset] ?? "") : config.path },
     columns: columnsOf({
       question: config.question_key || columns.question,
       answer: config.answer_key || columns.answer,

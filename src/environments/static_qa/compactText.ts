@@ -1,6 +1,6 @@
 /**
- * A question as a small model is shown it: printable ASCII on one line, of at most 45 words. What is cut is the middle: the facts tend to
- * stand first and what is asked last.
+ * A question as a small model is shown it: printable ASCII on one line, of at most 45 words. The middle is cut, because the facts tend to come
+ * first and the question last.
  */
 
 const most = 45;

@@ -1,4 +1,4 @@
-/** The keys of `env_config` that say when an answer is right; shared by what asks questions. */
+/** The keys of `env_config` that say when an answer is right; shared by the environments that ask questions. */
 import { Schema } from "effect";
 import { field, nonNegative } from "../../config/field.ts";
 import type { Judging } from "./judge.ts";

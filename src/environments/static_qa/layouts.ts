@@ -15,7 +15,7 @@ const Fields = Schema.Struct({
   question: Schema.NonEmptyString,
   answer: Schema.Union([Scalar, Schema.Array(Scalar)]),
   choices: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** What the question is a variant of: its variants stay on one side of the split. */
+  /** The question that this one is a variant of; variants stay on one side of the split. */
   family: Schema.optionalKey(Schema.NullOr(Schema.String)),
   picture: Schema.optionalKey(Schema.Unknown),
 });
@@ -44,7 +44,7 @@ const after =
 
 const plain = (fields: Fields): Reading => asked(fields, textOf(fields.answer));
 
-/** No picture, as the sets say it. */
+/** How the sets write that there is no picture. */
 const absent = (picture: unknown): boolean =>
   picture === undefined ||
   picture === null ||

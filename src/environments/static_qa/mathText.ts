@@ -1,11 +1,11 @@
 /**
- * Answers as texts and as numbers. `condensed` is RAGEN's rule: letters in lower case, no white space. `bare` also takes the typesetting
- * off (dollar signs, \boxed, \left, a full stop), and `numberOf` reads what is left as a number where it is one. Pure and total.
+ * Answers as texts and as numbers. `condensed` is RAGEN's rule: letters in lower case, no white space. `bare` also removes typesetting
+ * (dollar signs, \boxed, \left, a full stop), and `numberOf` reads the rest as a number where it is one. Pure and total.
  */
 
 export const condensed = (text: string): string => text.replace(/\s+/g, "").toLowerCase();
 
-/** Wrappers that change nothing in what they hold. */
+/** Wrappers that do not change their content. */
 const wrappers: readonly (readonly [open: string, close: string])[] = [
   ["\\boxed{", "}"],
   ["\\text{", "}"],
@@ -26,7 +26,7 @@ const balanced = (text: string): boolean => {
   return depth === 0;
 };
 
-/** An answer in more wrappers than this is meant to cost time. */
+/** More wrappers are not removed, so that no answer takes long. */
 const mostWrapped = 16;
 
 const unwrapped = (text: string): string => {
@@ -76,8 +76,13 @@ export const numberOf = (text: string): number | null => {
   const plain = decimalOf(amount);
   if (plain !== null) return plain;
   const slashed = /^([^/]+)\/([^/]+)$/.exec(amount);
-  if (slashed !== null) return quotient(slashed[1]!, slashed[2]!);
+  if (slashed !== null) {
+    const [, over = "", under = ""] = slashed;
+    return quotient(over, under);
+  }
   const stacked = /^([-+]?)\\frac\{([^{}]+)\}\{([^{}]+)\}$/.exec(amount);
-  const value = stacked === null ? null : quotient(stacked[2]!, stacked[3]!);
-  return value !== null && stacked![1] === "-" ? -value : value;
+  if (stacked === null) return null;
+  const [, sign, over = "", under = ""] = stacked;
+  const value = quotient(over, under);
+  return value !== null && sign === "-" ? -value : value;
 };

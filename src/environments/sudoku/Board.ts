@@ -1,6 +1,6 @@
 /**
  * Sudoku boards of 4x4, 9x9 or 16x16 cells: row-major text, a dot for an empty cell and one symbol for a number (1 to 9, then A to G).
- * Pure functions of a board; which cells constrain which depends on the size alone and is worked out once for each.
+ * Pure functions of a board; which cells constrain which depends only on the size and is computed once for each.
  */
 
 export type Board = string;
@@ -58,7 +58,7 @@ export const candidates = (size: Size, board: Board, cell: number): readonly str
   return Array.from({ length: size }, (_, at) => symbolOf(at + 1)).filter((symbol) => !taken.has(symbol));
 };
 
-/** Cells that hold what another cell of their row, column or box holds too, ascending. */
+/** Cells whose number occurs again in their row, column or box, ascending. */
 export const conflicts = (size: Size, board: Board): readonly number[] => {
   const { peers } = geometry(size);
   return Array.from(board, (_, cell) => cell).filter(

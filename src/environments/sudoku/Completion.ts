@@ -1,6 +1,6 @@
 /**
- * Completions of a Sudoku board: a board enters, a full board that keeps its numbers leaves, or the word that there is none. A placement
- * is an option that covers four items: its cell, and its number in the row, in the column and in the box.
+ * Completes a Sudoku board to a full one that keeps its numbers, where there is one. An exact cover: a placement is an option that covers
+ * four items: its cell, and its number in the row, in the column and in the box.
  */
 import type { Random } from "../../domain/Random.ts";
 import { type Board, geometry, numberOf, type Size, symbolOf } from "./Board.ts";

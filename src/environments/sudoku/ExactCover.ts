@@ -1,6 +1,6 @@
 /**
- * Exact cover by dancing links (Knuth, "Dancing Links", 2000): options that each cover some items enter, a choice that covers every item
- * once leaves. The item with the fewest options left is covered first, so that what is forced is done before anything is tried.
+ * Exact cover by dancing links (Knuth, "Dancing Links", 2000): of options that each cover some items, finds a choice that covers every
+ * item once. The item with the fewest options left is covered first, so that forced choices come before guesses.
  * Invariant: a matrix is never changed; every search works on a copy of its links.
  */
 
@@ -72,86 +72,140 @@ export interface Question {
   readonly budget: number;
 }
 
-/** The first choice that covers every item. */
-export const cover = (matrix: Matrix, { arrange, budget, chosen, excluded }: Question): Cover => {
-  const { first, head, option } = matrix;
-  const left = matrix.left.slice();
-  const right = matrix.right.slice();
-  const up = matrix.up.slice();
-  const down = matrix.down.slice();
-  const count = matrix.count.slice();
-  const covered = new Uint8Array(matrix.items + 1);
-  let tried = 0;
+/** A copy of a matrix's links, from which items and options are taken out and put back in the reverse order. */
+class Links {
+  readonly #matrix: Matrix;
+  readonly #left: Int32Array;
+  readonly #right: Int32Array;
+  readonly #up: Int32Array;
+  readonly #down: Int32Array;
+  readonly #count: Int32Array;
+  readonly #covered: Uint8Array;
 
-  const unlink = (node: number): void => {
-    down[up[node]!] = down[node]!;
-    up[down[node]!] = up[node]!;
-    count[head[node]!] = count[head[node]!]! - 1;
-  };
-  const relink = (node: number): void => {
-    down[up[node]!] = node;
-    up[down[node]!] = node;
-    count[head[node]!] = count[head[node]!]! + 1;
-  };
-  /** Takes an item out, and every option that covers it out of the other items. */
-  const hide = (item: number): void => {
-    covered[item] = 1;
-    right[left[item]!] = right[item]!;
-    left[right[item]!] = left[item]!;
-    for (let row = down[item]!; row !== item; row = down[row]!) {
-      const of = option[row]!;
-      for (let node = first[of]!; node < first[of + 1]!; node++) if (node !== row) unlink(node);
-    }
-  };
-  const show = (item: number): void => {
-    for (let row = up[item]!; row !== item; row = up[row]!) {
-      const of = option[row]!;
-      for (let node = first[of + 1]! - 1; node >= first[of]!; node--) if (node !== row) relink(node);
-    }
-    right[left[item]!] = item;
-    left[right[item]!] = item;
-    covered[item] = 0;
-  };
-  const take = (of: number): void => {
-    for (let node = first[of]!; node < first[of + 1]!; node++) hide(head[node]!);
-  };
-  const putBack = (of: number): void => {
-    for (let node = first[of + 1]! - 1; node >= first[of]!; node--) show(head[node]!);
-  };
-  const scarcest = (): number => {
-    let best = right[0]!;
-    for (let item = best; item !== 0; item = right[item]!) {
-      if (count[item]! < count[best]!) best = item;
-      if (count[best]! === 0) break;
+  constructor(matrix: Matrix) {
+    this.#matrix = matrix;
+    this.#left = matrix.left.slice();
+    this.#right = matrix.right.slice();
+    this.#up = matrix.up.slice();
+    this.#down = matrix.down.slice();
+    this.#count = matrix.count.slice();
+    this.#covered = new Uint8Array(matrix.items + 1);
+  }
+
+  /** The item with the fewest options left; 0 when every item is covered. */
+  scarcest(): number {
+    let best = this.#right[0]!;
+    for (let item = best; item !== 0; item = this.#right[item]!) {
+      if (this.#count[item]! < this.#count[best]!) best = item;
+      if (this.#count[best]! === 0) break;
     }
     return best;
-  };
+  }
 
+  /** The options left of an item. */
+  optionsOf(item: number): number[] {
+    const options: number[] = [];
+    for (let row = this.#down[item]!; row !== item; row = this.#down[row]!) options.push(this.#matrix.option[row]!);
+    return options;
+  }
+
+  /** Whether an option covers no item that is covered already. */
+  fits(option: number): boolean {
+    const { first, head } = this.#matrix;
+    for (let node = first[option]!; node < first[option + 1]!; node++) {
+      if (this.#covered[head[node]!] === 1) return false;
+    }
+    return true;
+  }
+
+  /** Takes an option out of all its items, for good. */
+  exclude(option: number): void {
+    const { first } = this.#matrix;
+    for (let node = first[option]!; node < first[option + 1]!; node++) this.#unlink(node);
+  }
+
+  take(option: number): void {
+    const { first, head } = this.#matrix;
+    for (let node = first[option]!; node < first[option + 1]!; node++) this.#hide(head[node]!);
+  }
+
+  putBack(option: number): void {
+    const { first, head } = this.#matrix;
+    for (let node = first[option + 1]! - 1; node >= first[option]!; node--) this.#show(head[node]!);
+  }
+
+  /** Takes an item out, and every option that covers it out of the other items. */
+  #hide(item: number): void {
+    const { first, option } = this.#matrix;
+    this.#covered[item] = 1;
+    this.#right[this.#left[item]!] = this.#right[item]!;
+    this.#left[this.#right[item]!] = this.#left[item]!;
+    for (let row = this.#down[item]!; row !== item; row = this.#down[row]!) {
+      const of = option[row]!;
+      for (let node = first[of]!; node < first[of + 1]!; node++) if (node !== row) this.#unlink(node);
+    }
+  }
+
+  #show(item: number): void {
+    const { first, option } = this.#matrix;
+    for (let row = this.#up[item]!; row !== item; row = this.#up[row]!) {
+      const of = option[row]!;
+      for (let node = first[of + 1]! - 1; node >= first[of]!; node--) if (node !== row) this.#relink(node);
+    }
+    this.#right[this.#left[item]!] = item;
+    this.#left[this.#right[item]!] = item;
+    this.#covered[item] = 0;
+  }
+
+  /** Changes the number of options left of a node's item. */
+  #change(node: number, by: number): void {
+    const head = this.#matrix.head[node]!;
+    this.#count[head] = this.#count[head]! + by;
+  }
+
+  #unlink(node: number): void {
+    this.#down[this.#up[node]!] = this.#down[node]!;
+    this.#up[this.#down[node]!] = this.#up[node]!;
+    this.#change(node, -1);
+  }
+
+  #relink(node: number): void {
+    this.#down[this.#up[node]!] = node;
+    this.#up[this.#down[node]!] = node;
+    this.#change(node, 1);
+  }
+}
+
+/** The first choice that covers every item. */
+export const cover = (matrix: Matrix, { arrange, budget, chosen, excluded }: Question): Cover => {
+  const links = new Links(matrix);
   const choice: number[] = [];
+  let tried = 0;
   /** True where the rest is covered, false where it cannot be, null where the budget ran out. */
   const rest = (): boolean | null => {
-    if (right[0] === 0) return true;
-    const item = scarcest();
-    const options: number[] = [];
-    for (let row = down[item]!; row !== item; row = down[row]!) options.push(option[row]!);
-    for (const of of arrange === undefined ? options : arrange(options)) {
+    const item = links.scarcest();
+    if (item === 0) return true;
+    const options = links.optionsOf(item);
+    for (const option of arrange === undefined ? options : arrange(options)) {
       if (tried++ >= budget) return null;
-      take(of);
-      choice.push(of);
+      links.take(option);
+      choice.push(option);
       const found = rest();
       if (found !== false) return found;
       choice.pop();
-      putBack(of);
+      links.putBack(option);
     }
     return false;
   };
 
-  if (excluded !== undefined && chosen.includes(excluded)) return { _tag: "None" };
-  if (excluded !== undefined) for (let node = first[excluded]!; node < first[excluded + 1]!; node++) unlink(node);
-  for (const of of chosen) {
-    for (let node = first[of]!; node < first[of + 1]!; node++) if (covered[head[node]!] === 1) return { _tag: "None" };
-    take(of);
-    choice.push(of);
+  if (excluded !== undefined) {
+    if (chosen.includes(excluded)) return { _tag: "None" };
+    links.exclude(excluded);
+  }
+  for (const option of chosen) {
+    if (!links.fits(option)) return { _tag: "None" };
+    links.take(option);
+    choice.push(option);
   }
   const found = rest();
   return found === null ? { _tag: "Unknown" } : found ? { _tag: "Found", options: choice } : { _tag: "None" };

@@ -1,4 +1,4 @@
-/** What came of the last action: a value that is part of the state, and its text. Cells are indices; the text counts from 1. */
+/** The result of the last action: a value that is part of the state, and its text. Cells are indices; the text counts from 1. */
 import { type Board, candidates, geometry, numberOf, type Size } from "./Board.ts";
 
 export type Feedback =

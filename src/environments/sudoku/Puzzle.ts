@@ -1,6 +1,6 @@
 /**
- * Puzzles: draws enter, a board with empty cells and the full board it came from leave. Invariant, where `unique` is asked for: the full
- * board is the only completion, so that a placement is right or wrong and not a matter of which completion was drawn.
+ * Draws puzzles: a board with empty cells and the full board it came from. Invariant under `unique`: the full board is the only
+ * completion, so that whether a placement is right does not depend on which completion was drawn.
  */
 import type { Random } from "../../domain/Random.ts";
 import { NoInstance } from "../../env/NoInstance.ts";
@@ -22,7 +22,7 @@ export const holes = ({ difficulty, grid_size }: Pick<SudokuConfig, "difficulty"
 
 const mostDraws = 100;
 
-/** A random fill of 16x16 cells that runs into a corner is begun again rather than searched through. */
+/** A random fill of 16x16 cells that reaches a dead end is restarted, which is faster than searching on. */
 const fillBudget = 5_000;
 /** A cell whose removal is not shown to be safe within this many placements keeps its number. */
 const checkBudget = 20_000;
@@ -63,7 +63,7 @@ export const drawPuzzle = (config: SudokuConfig, random: Random): Puzzle => {
 const ragenBudget = 1_000_000;
 
 /**
- * The puzzle RAGEN makes under a seed: cells are filled in order with numbers in a drawn order and taken back at a dead end; then the
+ * The puzzle RAGEN makes under a seed: cells are filled in order with numbers in a drawn order, with backtracking; then the
  * first cells of a drawn order are emptied, whether or not one solution is left.
  */
 export const ragenPuzzle = (config: SudokuConfig, seed: number): Puzzle => {

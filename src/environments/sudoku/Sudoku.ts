@@ -1,7 +1,7 @@
 /**
- * Sudoku by free text: place numbers until the board is full and legal. A legal number earns 1 where it is the solution's and half of
- * it elsewhere, a refused action costs 0.1, solving adds 10. Solving terminates; `max_steps`, which every action counts against,
- * truncates. Puzzles have one solution. RAGEN's limit and its unchecked puzzles are behind `limit_on_legal_only` and `unique`.
+ * Sudoku by free text: place numbers until the board is full and legal. A legal number earns 1 where it is the solution's and half as much
+ * elsewhere, a refused action costs 0.1, solving adds 10. Solving terminates; `max_steps`, which every action counts against,
+ * truncates. Puzzles have one solution. `limit_on_legal_only` and `unique` choose RAGEN's limit and its unchecked puzzles.
  */
 import type { Random } from "../../domain/Random.ts";
 import type { BaseInfo, Environment, Transition } from "../../env/Environment.ts";
@@ -23,7 +23,7 @@ export interface SudokuInfo extends BaseInfo {
   readonly final_steps_remaining: number;
 }
 
-/** Of an unreadable action, what the next observation quotes. */
+/** Characters of an unreadable action that the next observation quotes. */
 const quoted = 80;
 
 const reset = (config: SudokuConfig, instance: Random): SudokuState => {
@@ -32,7 +32,7 @@ const reset = (config: SudokuConfig, instance: Random): SudokuState => {
   return { puzzle, solution, board: puzzle, steps: 0, last: null };
 };
 
-/** What an action comes to on a board. */
+/** The result of an action on a board. */
 const judge = (config: SudokuConfig, { board, puzzle, solution }: SudokuState, action: string): Feedback => {
   const size = config.grid_size;
   const placement = readPlacement(action);
@@ -113,7 +113,7 @@ const solve = (config: SudokuConfig, state: SudokuState): readonly string[] | nu
   return plan === null || plan.length > left ? null : plan.map((move) => actionOf(config, move));
 };
 
-/** Where the first number goes and why nothing else does. */
+/** Where the first number goes, and why only that number fits. */
 const thought = (config: SudokuConfig, { board }: SudokuState, plan: readonly string[]): string => {
   const [action = ""] = plan;
   const placement = readPlacement(action);

@@ -1,6 +1,6 @@
 /**
- * `env_config` of Sudoku; keys and defaults are RAGEN's. `unique`, `limit_on_legal_only` and `conflicts` choose between mended rules,
- * which are the defaults, and others. Puzzles of `instances: ragen` are as RAGEN made them, whatever `unique` says.
+ * `env_config` of Sudoku; keys and defaults are RAGEN's. `unique`, `limit_on_legal_only` and `conflicts` choose between corrected
+ * rules, which are the defaults, and RAGEN's. Under `instances: ragen` puzzles are RAGEN's, whatever `unique` says.
  */
 import { Schema } from "effect";
 import { field, positive } from "../../config/field.ts";

@@ -1,4 +1,4 @@
-/** The state of a Sudoku episode, and nothing that follows from it. */
+/** The state of a Sudoku episode; derived values are not stored. */
 import type { Board } from "./Board.ts";
 import type { Feedback } from "./Feedback.ts";
 
@@ -9,6 +9,6 @@ export interface SudokuState {
   readonly solution: Board;
   readonly board: Board;
   readonly steps: number;
-  /** What came of the last action. */
+  /** The result of the last action. */
   readonly last: Feedback | null;
 }

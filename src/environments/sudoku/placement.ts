@@ -1,6 +1,6 @@
 /**
- * Reads an action: free text enters, a placement leaves, or null where none is named. Rows, columns and numbers count from 1 and are not
- * yet held against the board. A placement may stand anywhere in the text; the first one counts.
+ * Finds the first placement in free text; null where there is none. Rows, columns and numbers count from 1 and are not yet checked against
+ * the board.
  */
 
 export interface Placement {
@@ -16,7 +16,7 @@ const numberAtCell =
 /** `(2,3,5)`, `2,3,5`. */
 const triple = /(?<![\d.-])(\d+)\s*,\s*(\d+)\s*,\s*(\d+)/;
 
-/** Among such words a triple names its number first. RAGEN also takes them inside other words ("that"), where nobody means them. */
+/** With one of these words in the text, a triple has its number first. RAGEN also finds them inside other words ("that"). */
 const numberFirst = /\b(?:place|at)\b/i;
 
 export const readPlacement = (action: string): Placement | null => {

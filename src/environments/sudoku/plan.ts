@@ -1,7 +1,6 @@
 /**
- * The order in which a solver fills a board: a board and a full board to reach enter, placements leave that are legal one after the
- * other. Cells that hold another number are overwritten first; where such cells block each other, one of them takes any other legal
- * number in between. Then what can be inferred at a glance comes first, so that a plan reads as a person would play it.
+ * Orders the placements that lead from a board to a full one, so that each is legal when it is made. Cells that hold another number are overwritten first; where such cells block each other, one of them takes any other legal
+ * number in between. Then the easiest inference comes first, as a person would play.
  */
 import { type Board, candidates, empty, geometry, type Size, withCell } from "./Board.ts";
 
@@ -59,11 +58,11 @@ const repair = (size: Size, board: Board, solution: Board, wrong: readonly numbe
   return null;
 };
 
-/** The solution's number in the cell where it is easiest to see. */
+/** The solution's number in the cell where it is easiest to infer. */
 const easiest = (size: Size, board: Board, solution: Board): Move => {
   const open = allCandidates(size, board);
   const moves = Array.from(solution, (symbol, cell) => ({ cell, symbol })).filter(({ cell }) => board[cell] === empty);
-  let best = moves[0]!;
+  let [best] = moves;
   let bestRank = Number.POSITIVE_INFINITY;
   for (const move of moves) {
     const at = rank(reasonIn(size, open, move));
@@ -71,10 +70,11 @@ const easiest = (size: Size, board: Board, solution: Board): Move => {
     best = move;
     bestRank = at;
   }
+  if (best === undefined) throw new Error("a full board has no next move");
   return best;
 };
 
-/** Null where the board cannot be brought to the solution by legal placements, as far as this looks for a way. */
+/** Null where the board cannot be brought to the solution by legal placements, or none are found within the bound. */
 export const planTo = (size: Size, start: Board, solution: Board): readonly Move[] | null => {
   const moves: Move[] = [];
   let board = start;

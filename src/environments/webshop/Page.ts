@@ -1,5 +1,5 @@
 /**
- * A page of the shop. Enters: what the server says of it; leaves: the text the model is shown, and which actions the page has. Pure.
+ * Reads a page of the shop from the server's observation: the text that the model is shown, and the actions of the page. Pure.
  *
  * The server's observation has two fields, named and filled as WebShop's text environment does: `text`, the page with its parts joined by
  * ` [SEP] `, and `available_actions`, `{has_search_bar, clickables}` in lower case. A third, `instruction`, is the goal in words.
@@ -19,7 +19,7 @@ export interface Page {
   readonly clickables: readonly string[];
 }
 
-/** What the model is told on every page, in RAGEN's order. */
+/** The hints shown on every page, in RAGEN's order. */
 const advice = (actionLimit: number): readonly string[] => [
   `A product has to be bought within ${actionLimit} actions. It does not have to match the description perfectly.`,
   "Leave details such as size and color out of the search words.",
@@ -32,13 +32,13 @@ const advice = (actionLimit: number): readonly string[] => [
   "If there are matching options, click[size] and then click[color], one at a time, before click[buy now]; with only 1 action left, click[buy now] right away. Never click description.",
 ];
 
-/** Back, previous and next alone: there is nothing more to be found this way. */
+/** The buttons of a dead end: back, previous and next. */
 const deadEnd: readonly string[] = ["back to search", "< prev", "next >"];
 
 const isDeadEnd = (clickables: readonly string[]): boolean =>
   clickables.length === deadEnd.length && clickables.every((name, at) => name === deadEnd[at]);
 
-/** What can be clicked and is worth being shown: the search button is the search bar's, and at a dead end nothing comes next. */
+/** The buttons that are shown: without the search button, which belongs to the search bar, and without "next" at a dead end. */
 export const shownClickables = ({ clickables, hasSearchBar }: Page): readonly string[] => {
   const buttons = clickables.filter((name) => name !== "search");
   return !hasSearchBar && isDeadEnd(buttons) ? deadEnd.slice(0, 2) : buttons;

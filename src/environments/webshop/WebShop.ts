@@ -1,8 +1,8 @@
 /**
  * WebShop (Yao et al. 2022): find a product by its description, choose its options and buy it, played by an OpenEnv server. Actions are
  * free text, `search[words]` and `click[button]`; the purchase ends the episode. Reward 1 for a purchase that matches in full (the
- * shop's own score, between 0 and 1, stays in `total_raw_reward`), else 0. Invariant: an action the page does not have changes nothing, and
- * never reaches the server.
+ * shop's own score, between 0 and 1, stays in `total_raw_reward`), else 0. Invariant: an action that the page does not have changes nothing and
+ * is not sent to the server.
  *
  * Differs from RAGEN in that the first state is the first page, not the instruction alone, and in that the advice speaks of the actions
  * the preset allows (`action_limit`), not always of 10.
@@ -75,7 +75,7 @@ const reset = async (
   return { episode, contentKey, instruction, page, bought: null };
 };
 
-/** Nothing happened: the page does not have the action, or the episode is over. */
+/** A step without effect: the page does not have the action, or the episode is over. */
 const still = (state: WebShopState, valid: boolean): Transition<WebShopState, WebShopInfo> => {
   const over = state.bought !== null;
   const success = state.bought ?? false;

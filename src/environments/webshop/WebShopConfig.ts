@@ -1,6 +1,6 @@
 /**
- * `env_config` of WebShop. The keys of the shop itself are RAGEN's and go to the server with every reset; the shop and its goals are
- * there. Where the number of goals is known, the goal of a seed is chosen here, by RAGEN's rule.
+ * `env_config` of WebShop. The keys of the shop itself are RAGEN's and are sent to the server, which has the shop and its goals, with every
+ * reset. Where the number of goals is known, the goal of a seed is chosen here, by RAGEN's rule.
  */
 import { Schema } from "effect";
 import { count, field, positive } from "../../config/field.ts";

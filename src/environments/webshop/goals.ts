@@ -1,6 +1,6 @@
 /**
- * Which goal a seed stands for, as RAGEN chooses it: 500 goals for testing, 1000 for validation, the rest for training, all of them
- * shuffled once by Python's generator under seed 42. Enters: the number of goals, what is played, a seed; leaves: a goal's index.
+ * The goal of a seed, as RAGEN chooses it: 500 goals for testing, 1000 for validation, the rest for training, all of them
+ * shuffled once by Python's generator under seed 42.
  */
 import { pythonRandom } from "../random/PythonRandom.ts";
 

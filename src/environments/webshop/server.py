@@ -3,7 +3,7 @@ WebShop served by the OpenEnv protocol, for the environment `webshop`. Needs ope
 
     python src/environments/webshop/server.py --port 8001 --dataset small --max-sessions 256
 
-One shop is loaded and shared; each session walks it by itself. A reset names a goal (`session`), or a seed and what is played (`mode`:
+One shop is loaded and shared; each session has its own visit. A reset names a goal (`session`), or a seed and the split (`mode`:
 train, val or test), from which the goal is chosen as RAGEN chooses it. Settings of the shop that a reset names must be this shop's.
 """
 

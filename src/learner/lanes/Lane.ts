@@ -1,7 +1,7 @@
 /**
- * One lane: the sessions of one thread and what they run. A model is opened once under a number; then weights and micro-batches enter
- * and the model's outputs leave, some added up over the micro-batches, some kept for each.
- * Invariant: micro-batches run in the order given, so equal requests give equal bits.
+ * One lane: the sessions of one thread and what they run. A model is opened once under a number; then weights and a micro-batch go in
+ * and the model's outputs come out.
+ * Invariant: equal weights and micro-batches give equal bits, on any lane with as many threads.
  */
 import type { Parameters } from "../../policy/model/Parameters.ts";
 import { type Feeds, float32, int64, type Outputs, Session } from "../../policy/runtime/Session.ts";
@@ -24,32 +24,22 @@ export interface LaneModel<Sum extends string = string, Row extends string = str
   readonly rows: readonly Row[];
 }
 
-export interface LaneResult<Sum extends string = string, Row extends string = string> {
-  /** Null where no micro-batch was given. */
-  readonly sums: Readonly<Record<Sum, Float32Array>> | null;
-  /** One for each micro-batch in its order. */
-  readonly rows: readonly Readonly<Record<Row, Float32Array>>[];
-}
+/** Outputs of a model by name. */
+export type Arrays<Name extends string = string> = Readonly<Record<Name, Float32Array>>;
 
-export type Sums = NonNullable<LaneResult["sums"]>;
+/** What a model gives for one micro-batch. */
+export interface MicroResult<Sum extends string = string, Row extends string = string> {
+  readonly sums: Arrays<Sum>;
+  readonly rows: Arrays<Row>;
+}
 
 /** Session feeds of parameters under their names: views, not copies. */
 export const weightFeeds = ({ specs, tensors }: Parameters): Feeds =>
-  Object.fromEntries(specs.map(({ name, shape }, i) => [name, float32(tensors[i], shape)]));
+  Object.fromEntries(specs.map(({ name, shape }, i) => [name, float32(tensors[i]!, shape)]));
 
 const feed = ({ data, dims }: Input) => (data instanceof Float32Array ? float32(data, dims) : int64(data, dims));
 
-/** Adds `part` to `sum`, name by name and in place; the first part becomes the sum. */
-export const accumulate = (sum: Sums | null, part: Sums): Sums => {
-  if (sum === null) return part;
-  for (const [name, into] of Object.entries(sum)) {
-    const from = part[name]!;
-    for (let i = 0; i < into.length; i++) into[i] += from[i];
-  }
-  return sum;
-};
-
-const picked = (names: readonly string[], outputs: Outputs): Sums =>
+const picked = (names: readonly string[], outputs: Outputs): Arrays =>
   Object.fromEntries(names.map((name) => [name, outputs.float32(name)]));
 
 export class Lane implements AsyncDisposable {
@@ -67,17 +57,14 @@ export class Lane implements AsyncDisposable {
     return this.#models.push({ session, model }) - 1;
   }
 
-  async run(number: number, weights: Feeds, micros: readonly Micro[]): Promise<LaneResult> {
-    const { session, model } = this.#models[number]!;
-    let sums: Sums | null = null;
-    const rows: Sums[] = [];
-    for (const micro of micros) {
-      const inputs = Object.fromEntries(Object.entries(micro).map(([name, input]) => [name, feed(input)]));
-      using outputs = await session.run({ ...weights, ...inputs }, [...model.sums, ...model.rows]);
-      sums = accumulate(sums, picked(model.sums, outputs));
-      rows.push(picked(model.rows, outputs));
-    }
-    return { sums, rows };
+  /** Runs one micro-batch. The caller owns the results. */
+  async run(number: number, weights: Feeds, micro: Micro): Promise<MicroResult> {
+    const opened = this.#models[number];
+    if (opened === undefined) throw new RangeError(`no model ${number} is open`);
+    const { session, model } = opened;
+    const inputs = Object.fromEntries(Object.entries(micro).map(([name, input]) => [name, feed(input)]));
+    using outputs = await session.run({ ...weights, ...inputs }, [...model.sums, ...model.rows]);
+    return { sums: picked(model.sums, outputs), rows: picked(model.rows, outputs) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

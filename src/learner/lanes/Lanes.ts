@@ -1,14 +1,15 @@
 /**
- * The lanes of a learner: its own thread and as many beside it as asked for, each with one session per model. The micro-batches of a
- * mini-batch are shared out among them and the parts added up. Two lanes of one intra-op thread do more than one lane of two: nothing
+ * The lanes of a learner: its own thread and as many beside it as asked for, each with one session per model. They share the
+ * micro-batches of a mini-batch, and the results are added up. Two lanes of one intra-op thread do more than one lane of two: nothing
  * inside a pass waits for the other core.
- * Invariant: the sharing and the order of addition depend on the shapes alone, so equal requests give equal bits.
+ * Invariant: results are added in the order of the micro-batches, so equal requests give equal bits whatever the number of lanes.
  */
 import { Effect, Exit, Scope } from "effect";
 import type { Parameters } from "../../policy/model/Parameters.ts";
 import type { Feeds } from "../../policy/runtime/Session.ts";
 import { make, type Thread, type ThreadFailure } from "../../policy/runtime/Thread.ts";
-import { accumulate, Lane, type LaneModel, type LaneResult, type Micro, type Sums } from "./Lane.ts";
+import { inOrder } from "./inOrder.ts";
+import { type Arrays, Lane, type LaneModel, type Micro, type MicroResult } from "./Lane.ts";
 import type { LaneProtocol } from "./protocol.ts";
 
 /** Weights as the lanes take them: views for the learner's own, the flat vector to copy for the others. */
@@ -17,42 +18,43 @@ export interface LaneWeights {
   readonly feeds: Feeds;
 }
 
+/** The results of a mini-batch. */
+export interface PassResult<Sum extends string = string, Row extends string = string> {
+  /** Null where no micro-batch was given. */
+  readonly sums: Arrays<Sum> | null;
+  /** One for each micro-batch in its order. */
+  readonly rows: readonly Arrays<Row>[];
+}
+
 type Remote = Thread<LaneProtocol, Error>;
 
-const laneError = (failure: ThreadFailure): Error => new Error(failure.message);
+const laneError = ({ cause, message }: ThreadFailure): Error => new Error(message, { cause });
 
-/** Indices of the items for each of `lanes`, the costliest first and each to the lane with the least so far. */
-export const share = (costs: readonly number[], lanes: number): readonly (readonly number[])[] => {
-  const parts = Array.from({ length: lanes }, () => ({ cost: 0, items: [] as number[] }));
-  const costliest = costs.map((_, i) => i).sort((a, b) => costs[b] - costs[a] || a - b);
-  for (const item of costliest) {
-    const part = parts.reduce((least, other) => (other.cost < least.cost ? other : least));
-    part.cost += costs[item];
-    part.items.push(item);
+/** Adds `part` to `sum`, name by name and in place; the first part becomes the sum. */
+const accumulate = (sum: Arrays | null, part: Arrays): Arrays => {
+  if (sum === null) return part;
+  for (const [name, into] of Object.entries(sum)) {
+    const from = part[name];
+    if (from === undefined) throw new Error(`a micro-batch lacks the output ${name}`);
+    for (let i = 0; i < into.length; i++) into[i]! += from[i]!;
   }
-  return parts.map(({ items }) => items.sort((a, b) => a - b));
-};
-
-const merge = (parts: readonly LaneResult[], shares: readonly (readonly number[])[]): LaneResult => {
-  let sums: Sums | null = null;
-  const rows: Sums[] = [];
-  parts.forEach((part, lane) => {
-    if (part.sums !== null) sums = accumulate(sums, part.sums);
-    shares[lane].forEach((item, i) => {
-      rows[item] = part.rows[i];
-    });
-  });
-  return { sums, rows };
+  return sum;
 };
 
 /** One model on every lane. */
 export interface Pass<Sum extends string, Row extends string> {
   /** Runs the micro-batches. Rejects when a session refuses or a lane's thread dies. */
-  readonly run: (weights: LaneWeights, micros: readonly Micro[]) => Promise<LaneResult<Sum, Row>>;
+  readonly run: (weights: LaneWeights, micros: readonly Micro[]) => Promise<PassResult<Sum, Row>>;
 }
 
-/** What a micro-batch takes to run: the elements of its largest input, its padded ids. */
-const costOf = (micro: Micro): number => Math.max(...Object.values(micro).map(({ data }) => data.length));
+/**
+ * Micro-batches that another thread has at once: the one it runs and the next. The learner's own sessions block the thread that would
+ * send it the next one.
+ */
+const perRemote = 2;
+
+/** Results held or being made at once, per lane: what one lane gets ahead of another is bounded, and so is the memory it takes. */
+const aheadPerLane = 2;
 
 export class Lanes implements AsyncDisposable {
   readonly #own: Lane;
@@ -84,29 +86,53 @@ export class Lanes implements AsyncDisposable {
 
   /** Opens a model on every lane. */
   async pass<Sum extends string, Row extends string>(model: LaneModel<Sum, Row>): Promise<Pass<Sum, Row>> {
-    const remote = this.#remote.map((lane) => Effect.runPromise(lane.call("open", { model, threads: this.#threads })));
-    const numbers = await Promise.all([this.#own.open(model), ...remote]);
-    const run = (weights: LaneWeights, micros: readonly Micro[]) => this.#run(numbers, weights, micros);
+    const threads = this.#threads;
+    const opening = this.#remote.map(async (lane) => {
+      const number = await Effect.runPromise(lane.call("open", { model, threads }));
+      return { lane, model: number };
+    });
+    const [own, ...remote] = await Promise.all([this.#own.open(model), ...opening]);
+    const run = (weights: LaneWeights, micros: readonly Micro[]) => this.#run(own, remote, weights, micros);
     // A lane answers with the outputs that its model names.
     return { run: run as Pass<Sum, Row>["run"] };
   }
 
   async #run(
-    numbers: readonly number[],
+    own: number,
+    remote: readonly { readonly lane: Remote; readonly model: number }[],
     { feeds, parameters }: LaneWeights,
     micros: readonly Micro[],
-  ): Promise<LaneResult> {
-    const shares = share(micros.map(costOf), numbers.length);
-    const of = (lane: number): readonly Micro[] => shares[lane].map((item) => micros[item]);
-    // The others first: the learner's own sessions block this thread.
-    const others = this.#remote.map((lane, i) => {
-      if (shares[i + 1].length === 0) return Promise.resolve<LaneResult>({ sums: null, rows: [] });
+  ): Promise<PassResult> {
+    // The learner's own lane takes the first micro-batch; others than these would have none.
+    const others = remote.slice(0, Math.max(0, micros.length - 1));
+    const begun = others.map(({ lane, model }) => {
       const flat = parameters.flat.slice();
-      const request = { model: numbers[i + 1], specs: parameters.specs, flat, micros: of(i + 1) };
-      return Effect.runPromise(lane.call("run", request, [flat.buffer]));
+      return Effect.runPromise(lane.call("begin", { model, specs: parameters.specs, flat }, [flat.buffer]));
     });
-    const own = this.#own.run(numbers[0], feeds, of(0));
-    return merge(await Promise.all([own, ...others]), shares);
+    const ownWorker = (item: number) => this.#own.run(own, feeds, micros[item]!);
+    const otherWorkers = others.map(
+      ({ lane }) =>
+        (item: number) =>
+          Effect.runPromise(lane.call("run", micros[item]!)),
+    );
+    let sums: Arrays | null = null;
+    const rows: Arrays[] = [];
+    const adding = inOrder<MicroResult>({
+      count: micros.length,
+      // Every lane has one micro-batch before any has a second.
+      workers: [ownWorker, ...Array.from({ length: perRemote }, () => otherWorkers).flat()],
+      ahead: aheadPerLane * (1 + others.length),
+      use: (result) => {
+        sums = accumulate(sums, result.sums);
+        rows.push(result.rows);
+      },
+    });
+    try {
+      await Promise.all([adding, ...begun]);
+    } finally {
+      await Promise.allSettled(others.map(({ lane }) => Effect.runPromise(lane.call("end", null))));
+    }
+    return { sums, rows };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

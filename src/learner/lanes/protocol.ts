@@ -1,24 +1,32 @@
-/** The calls of a lane's thread. A model's number is the answer to its `open`. */
+/**
+ * The calls of a lane's thread. A pass over a mini-batch is one `begin`, a `run` for each micro-batch and one `end`; the thread takes
+ * calls in the order they are sent.
+ */
 import type { ParameterSpec } from "../../policy/model/Architecture.ts";
-import type { LaneModel, LaneResult, Micro } from "./Lane.ts";
+import type { LaneModel, Micro, MicroResult } from "./Lane.ts";
 
 export interface LaneProtocol {
   readonly calls: {
-    /** `threads`: intra-op threads of the lane's sessions, the same in every call. */
+    /** `threads`: intra-op threads of the lane's sessions, the same in every call. The response is the model's number. */
     readonly open: {
       readonly request: { readonly model: LaneModel; readonly threads: number };
       readonly response: number;
     };
-    readonly run: {
+    /** The model and the weights of the runs that follow. `flat` is a copy, handed over. */
+    readonly begin: {
       readonly request: {
         readonly model: number;
         readonly specs: readonly ParameterSpec[];
-        /** A copy of the weights, handed over. */
         readonly flat: Float32Array<ArrayBuffer>;
-        readonly micros: readonly Micro[];
       };
-      readonly response: LaneResult;
+      readonly response: null;
     };
+    readonly run: {
+      readonly request: Micro;
+      readonly response: MicroResult;
+    };
+    /** Lets go of the weights. */
+    readonly end: { readonly request: null; readonly response: null };
   };
   readonly events: never;
 }

@@ -1,13 +1,19 @@
 /**
- * Entry of a lane's thread: models are opened, then each run brings a copy of the weights and some micro-batches, and gives back what
- * they came to. Holds no weights between runs.
+ * Entry of a lane's thread. It opens models once; each pass brings a copy of the weights, runs micro-batches and hands their results
+ * over. Invariant: no weights are held between passes.
  */
 import { parametersOf } from "../../policy/model/Parameters.ts";
+import type { Feeds } from "../../policy/runtime/Session.ts";
 import { serve } from "../../policy/runtime/serve.ts";
 import { Lane, weightFeeds } from "./Lane.ts";
 import type { LaneProtocol } from "./protocol.ts";
 
 let lane: Lane | undefined;
+let pass: { readonly model: number; readonly weights: Feeds } | undefined;
+
+/** Buffers of arrays that own theirs. */
+const buffers = (arrays: Readonly<Record<string, Float32Array>>): readonly ArrayBuffer[] =>
+  Object.values(arrays).flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []));
 
 serve<LaneProtocol>(
   {
@@ -15,14 +21,19 @@ serve<LaneProtocol>(
       lane ??= new Lane(threads);
       return lane.open(model);
     },
-    run: async ({ model, specs, flat, micros }, { transfer }) => {
-      const result = await lane!.run(model, weightFeeds(parametersOf(specs, flat)), micros);
-      transfer(
-        [result.sums ?? {}, ...result.rows].flatMap((named) =>
-          Object.values(named).map(({ buffer }) => buffer as ArrayBuffer),
-        ),
-      );
+    begin: ({ model, specs, flat }) => {
+      pass = { model, weights: weightFeeds(parametersOf(specs, flat)) };
+      return null;
+    },
+    run: async (micro, { transfer }) => {
+      if (lane === undefined || pass === undefined) throw new Error("no pass has begun");
+      const result = await lane.run(pass.model, pass.weights, micro);
+      transfer([...buffers(result.sums), ...buffers(result.rows)]);
       return result;
+    },
+    end: () => {
+      pass = undefined;
+      return null;
     },
   },
   async () => lane?.[Symbol.asyncDispose](),

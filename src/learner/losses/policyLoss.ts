@@ -1,7 +1,7 @@
 /**
- * The policy's loss as a tensor graph over target tokens. Log-probabilities and what the batch says of each token enter, a scalar
- * loss and its parts leave. A token's weight in the loss is an input (`tokenWeights`), so that every aggregation is one weighted
- * sum. Invariant: a token of weight 0 has no part in any value or gradient.
+ * The policy's loss as a tensor graph over target tokens: a scalar and its parts, from log-probabilities and what the batch holds of each
+ * token. A token's weight in the loss is an input (`tokenWeights`), so that every aggregation is one weighted sum. Invariant: a token of
+ * weight 0 contributes to no value or gradient.
  */
 import { abs, add, clip, exp, less, maximum, minimum, mul, neg, square, sub, where } from "../../tensor/Elementwise.ts";
 import type { Tensor } from "../../tensor/Graph.ts";

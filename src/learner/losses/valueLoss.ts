@@ -1,6 +1,6 @@
 /**
- * The critic's loss as a tensor graph over target tokens: new values, the values at consumption and the returns enter, a scalar
- * leaves. Invariant: a token of weight 0 has no part in it.
+ * The critic's loss as a tensor graph over target tokens: a scalar of the new values, the values at consumption and the returns.
+ * Invariant: a token of weight 0 does not contribute.
  */
 import { add, maximum, minimum, mul, square, sub } from "../../tensor/Elementwise.ts";
 import type { Tensor } from "../../tensor/Graph.ts";

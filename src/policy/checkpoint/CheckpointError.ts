@@ -1,6 +1,6 @@
 /**
- * The one failure of reading or writing model files: which file, what kind of fault, and a sentence that names the tensor or the key
- * and what is supported instead. Files are the user's, so pipelines report it as bad input.
+ * The failure of reading or writing model files: which file, what kind of fault, and a sentence that names the tensor or the key
+ * and what is supported instead. Pipelines report it as bad input, since the files are the user's.
  */
 import { Schema } from "effect";
 import { FileError } from "../../files/FileError.ts";

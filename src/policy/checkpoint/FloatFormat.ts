@@ -11,9 +11,6 @@ export const isFloatFormat = (name: unknown): name is FloatFormat => floatFormat
 
 export const bytesPerValue: Readonly<Record<FloatFormat, number>> = { F32: 4, F16: 2, BF16: 2 };
 
-const scratch = new Float32Array(1);
-const scratchBits = new Uint32Array(scratch.buffer);
-
 /** The 16 bits of the bfloat16 nearest to the float32 with these bits. */
 const bfloat16Bits = (bits: number): number => {
   if ((bits & 0x7fffffff) > 0x7f800000) return (bits >>> 16) | 0x40; // a NaN stays one when its low bits are cut
@@ -66,11 +63,11 @@ export const decodeInto = (format: FloatFormat, bytes: Uint8Array, values: Float
   const source = new Uint16Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / 2);
   if (format === "BF16") {
     const target = new Uint32Array(values.buffer, values.byteOffset + at * 4, source.length);
-    for (let i = 0; i < source.length; i++) target[i] = source[i] << 16;
+    for (let i = 0; i < source.length; i++) target[i] = source[i]! << 16;
     return;
   }
   const table = halves();
-  for (let i = 0; i < source.length; i++) values[at + i] = table[source[i]];
+  for (let i = 0; i < source.length; i++) values[at + i] = table[source[i]!]!;
 };
 
 /** The bytes of `values` in `format`. F16 turns finite values beyond 65504 into infinities: see `firstOverflow`. */
@@ -79,7 +76,7 @@ export const encode = (format: FloatFormat, values: Float32Array): Uint8Array =>
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
   const target = new Uint16Array(values.length);
   const convert = format === "BF16" ? bfloat16Bits : halfBits;
-  for (let i = 0; i < bits.length; i++) target[i] = convert(bits[i]);
+  for (let i = 0; i < bits.length; i++) target[i] = convert(bits[i]!);
   return new Uint8Array(target.buffer);
 };
 
@@ -93,9 +90,7 @@ export const firstOverflow = (format: FloatFormat, values: Float32Array): number
 
 /** `value` as `format` would keep it. */
 export const round = (format: FloatFormat, value: number): number => {
-  scratch[0] = value;
-  if (format === "F32") return scratch[0];
-  if (format === "F16") return halves()[halfBits(scratchBits[0])];
-  scratchBits[0] = bfloat16Bits(scratchBits[0]) << 16;
-  return scratch[0];
+  const kept = new Float32Array(1);
+  decodeInto(format, encode(format, Float32Array.of(value)), kept, 0);
+  return kept[0]!;
 };

@@ -89,7 +89,7 @@ export const readCheckpoint = Effect.fn("HuggingFaceFolder.readCheckpoint")(func
 });
 
 /**
- * Writes the folder's files, each beside and renamed. For a folder that appears whole or not at all, call it inside
+ * Writes the folder's files, each under another name first and renamed. For a folder that appears whole or not at all, call it inside
  * `AtomicWrite.replaceFolder`. Fails with `CheckpointError`.
  */
 export const writeCheckpoint = Effect.fn("HuggingFaceFolder.writeCheckpoint")(function* (

@@ -1,5 +1,5 @@
 /**
- * A checkpoint folder's config.json against the sizes this program builds a model from. Only what it can train passes: Qwen2 with
+ * config.json of a checkpoint folder, to and from the sizes this program builds a model of. Only what it can train is accepted: Qwen2 with
  * tied embeddings, full attention and plain rotary positions; anything else is refused by name.
  */
 import { Effect, Schema } from "effect";
@@ -7,7 +7,7 @@ import type { Qwen2Config } from "../model/Architecture.ts";
 import { type CheckpointError, checkpointError } from "./CheckpointError.ts";
 import type { FloatFormat } from "./FloatFormat.ts";
 
-/** Ids with a meaning of their own; a chat template may end replies with another. */
+/** Ids of special tokens; a chat template may end replies with another than `eos`. */
 export interface TokenIds {
   readonly bos: number | undefined;
   readonly eos: readonly number[];
@@ -67,8 +67,8 @@ const decoding = <S extends Schema.Codec<unknown, unknown>>(schema: S, json: unk
     Effect.mapError((error) => checkpointError(path, "bad_config", error.message.replaceAll(/\s*\n\s*/g, " "))),
   );
 
-/** What keeps a well-formed config from being trained, or undefined. */
-const obstacle = (json: ConfigJson): string | undefined => {
+/** The first thing in a well-formed config that this program cannot train, or undefined. */
+const unsupportedFeature = (json: ConfigJson): string | undefined => {
   const ropeType =
     json.rope_parameters?.rope_type ?? json.rope_scaling?.rope_type ?? json.rope_scaling?.type ?? "default";
   if (json.tie_word_embeddings === false)
@@ -111,7 +111,7 @@ export const decodeConfig = Effect.fnUntraced(function* (
     return yield* checkpointError(path, "unsupported", `it holds ${architecture}; ${supported}`);
   }
   const decoded = yield* decoding(ConfigJson, json, path);
-  const refused = obstacle(decoded);
+  const refused = unsupportedFeature(decoded);
   if (refused !== undefined) return yield* checkpointError(path, "unsupported", `${refused}; ${supported}`);
   const wrong = inconsistency(decoded);
   if (wrong !== undefined) return yield* checkpointError(path, "bad_config", wrong);

@@ -4,18 +4,11 @@
  */
 import { Effect } from "effect";
 import { type ParameterSpec, parameterCount } from "../model/Architecture.ts";
-import { type Parameters, parametersOf } from "../model/Parameters.ts";
+import { named, type Parameters, parametersOf } from "../model/Parameters.ts";
 import { type CheckpointError, checkpointError } from "./CheckpointError.ts";
 import type { FloatFormat } from "./FloatFormat.ts";
-import {
-  commonFormat,
-  type Entry,
-  type Header,
-  readInto,
-  type Tensor,
-  type WriteOptions,
-  write,
-} from "./Safetensors.ts";
+import { readInto, type WriteOptions, write } from "./Safetensors.ts";
+import { commonFormat, type Entry, type Header, type Tensor } from "./SafetensorsHeader.ts";
 
 export interface ReadOptions {
   /** Tensors that may be in the file and are not read. */
@@ -28,7 +21,7 @@ const naming = (names: readonly string[]): string => {
   return shown.join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
 };
 
-const fault = (
+const mismatch = (
   path: string,
   header: Header,
   specs: readonly ParameterSpec[],
@@ -67,7 +60,7 @@ export const readParameters = (
   Effect.suspend(() => {
     let parameters: Parameters | undefined;
     const place = (header: Header) => {
-      const found = fault(path, header, specs, ignored);
+      const found = mismatch(path, header, specs, ignored);
       if (found !== undefined) return found;
       // Allocated only now: a wrong config cannot ask for memory the file does not justify.
       const made = parametersOf(specs, new Float32Array(parameterCount(specs)));
@@ -83,15 +76,14 @@ export const readParameters = (
     );
   });
 
-/** Writes the parameters under their names, beside and renamed. Fails with `CheckpointError`. */
+/** Writes the parameters under their names, under another name first and renamed. Fails with `CheckpointError`. */
 export const writeParameters = (
   path: string,
-  { specs, tensors }: Parameters,
+  parameters: Parameters,
   options: WriteOptions = {},
 ): Effect.Effect<void, CheckpointError> => {
-  const named = specs.map(({ name, shape }, index): readonly [string, Tensor] => [
-    name,
-    { shape, data: tensors[index]! },
-  ]);
-  return write(path, new Map(named), options);
+  const tensors = new Map<string, Tensor>(
+    named(parameters).map(({ name, shape, values }) => [name, { shape, data: values }]),
+  );
+  return write(path, tensors, options);
 };

@@ -1,6 +1,6 @@
 /**
- * The two JSON files a tokenizer is made of, as they lie in a checkpoint folder. They travel unread from the checkpoint a run starts
- * from to every one it writes, so that what was trained can be loaded with the same tokenizer.
+ * The two JSON files of a tokenizer in a checkpoint folder. They are copied as they are from the checkpoint a run starts from into every
+ * checkpoint it writes, so that a trained model is loaded with the same tokenizer.
  */
 
 import { readFile } from "node:fs/promises";

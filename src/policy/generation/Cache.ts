@@ -1,6 +1,6 @@
 /**
  * Keys and values of many sequences: per layer two arrays [rows, kvHeads, capacity, headDim], one row a sequence, so that any
- * run of rows is a batch without a copy. Results of the model enter at a row's end; rows move by `swap` to keep batches dense.
+ * run of rows is a batch without a copy. New positions are appended to a row; rows are exchanged by `swap` to keep batches dense.
  * Invariants: everything stored is finite (fresh memory is 0); the spans of a row cover exactly its length, each with the weights
  * version that made it.
  */

@@ -1,14 +1,15 @@
 /**
- * A model with the caches of one generator thread: carries out the moves and copies of a plan, builds the batch of a step, and keeps
- * what the step made. Token ids enter by position of a sequence's history; logits leave.
- * Invariants: batches have two rows or more (a single row would have other bits); a row is kept only when the caller says so,
- * because its sequence may have gone while the step ran.
+ * A model with the caches of one generator thread: moves and copies rows as a plan says, builds the batch of a step, runs it, and stores
+ * new keys and values when told to.
+ * Invariants: batches have two rows or more (a single row would have other bits); a result is stored only by `keep`, because its
+ * sequence may have been released while the step ran.
  */
 import type { Version } from "../../domain/Episode.ts";
 import { bucket, KeyValueCache } from "./Cache.ts";
 import type { Extended, LanguageModel } from "./LanguageModel.ts";
+import { TIME_BUCKET } from "./Packing.ts";
 import type { Chunk, DecodeStep, Plan, PrefixChunk, Sequence } from "./Plan.ts";
-import { prefixRows, TIME_BUCKET } from "./Scheduler.ts";
+import { prefixRows } from "./Scheduler.ts";
 
 /** Decode batches and caches are padded to multiples of this many rows, so that few shapes occur. */
 export const ROW_BUCKET = 8;
@@ -69,7 +70,7 @@ export class CachedModel<W> {
       this.#cache.copy(sequence.row, this.#prefixes, prefix.row, count);
       longest = Math.max(longest, count);
     }
-    // A long sequence that has left would make every later step pay for its length.
+    // Every step costs as much as the longest row allows: shrink once no row is that long.
     if (this.#cache.capacity >= 2 * bucket(longest + 1)) this.#cache.shrink(longest + 1);
   }
 

@@ -1,6 +1,6 @@
 /**
- * A decoder-only model as the generator uses it: rows of new tokens over cached keys and values in, logits of each row's last new
- * token and the new keys and values out. Invariant: with two rows or more, a row's results do not depend on the other rows.
+ * A decoder-only model as the generator uses it: from rows of new tokens over cached keys and values to the logits of each row's last
+ * new token and the new keys and values. Invariant: with two rows or more, a row's results do not depend on the other rows.
  */
 import type { Version } from "../../domain/Episode.ts";
 import type { CacheShape, CacheView, KeysAndValues } from "./Cache.ts";

@@ -1,18 +1,13 @@
 /**
- * What the main thread and a generator thread say to each other. Weights do not pass here: they arrive on a port of their own,
- * which `start` hands over. Invariant: everything is structured-cloneable and in ids, never text but for the stop sequences.
+ * The calls and events between the main thread and a generator thread. Weights arrive on a port of their own, which `start` hands over.
+ * Invariant: everything is structured-cloneable; tokens are ids, and the only text is the stop sequences.
  */
 import type { MessagePort } from "node:worker_threads";
 import type { Sampled, Version } from "../../domain/Episode.ts";
 import type { Qwen2Config } from "../model/Architecture.ts";
 import type { Protocol } from "../runtime/ThreadProtocol.ts";
 import type { GenerateRequest, GeneratorGauges } from "./Policy.ts";
-
-/** Bytes of every id, end to end: id i stands for bytes[offsets[i] .. offsets[i + 1]). */
-export interface TokenBytes {
-  readonly bytes: Uint8Array;
-  readonly offsets: Int32Array;
-}
+import type { TokenBytes } from "./TokenBytes.ts";
 
 export interface StartRequest {
   readonly config: Qwen2Config;

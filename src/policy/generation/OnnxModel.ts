@@ -3,12 +3,12 @@
  * is a change of views. Invariant: each session has one intra-op thread, without which a row's bits would depend on its batch.
  */
 import type { Version } from "../../domain/Episode.ts";
-import { parameters, type Qwen2Config } from "../model/Architecture.ts";
+import { type ParameterSpec, parameters, type Qwen2Config } from "../model/Architecture.ts";
 import { extendModel, newKeys, newValues, pastKeys, pastValues, prefillModel, stepModel } from "../model/Decode.ts";
-import { parametersOf } from "../model/Parameters.ts";
+import { named, parametersOf } from "../model/Parameters.ts";
 import { type Feeds, float32, type HostTensor, int64, type Outputs, Session } from "../runtime/Session.ts";
 import type { CacheView } from "./Cache.ts";
-import type { Extended, LanguageModel } from "./LanguageModel.ts";
+import type { Extended, LanguageModel, NewTokens } from "./LanguageModel.ts";
 
 /** One version's parameters as graph inputs. */
 export interface OnnxWeights {
@@ -16,77 +16,62 @@ export interface OnnxWeights {
   readonly feeds: Feeds;
 }
 
-/** Opens the sessions. Rejects where the runtime refuses a graph. */
-export const open = async (config: Qwen2Config): Promise<LanguageModel<OnnxWeights>> => {
-  const specs = parameters(config);
-  const layers = Array.from({ length: config.layers }, (_, layer) => layer);
-  const names = layers.map((layer) => ({
+/** Between a cache and the graphs' inputs and outputs, which have names per layer. */
+const cacheTensors = ({ headDim, kvHeads, layers }: Qwen2Config) => {
+  const names = Array.from({ length: layers }, (_, layer) => ({
     pastKeys: pastKeys(layer),
     pastValues: pastValues(layer),
     newKeys: newKeys(layer),
     newValues: newValues(layer),
   }));
+  return {
+    inputs: (past: CacheView): Record<string, HostTensor> => {
+      const dims = [past.rows, kvHeads, past.capacity, headDim];
+      const feeds: Record<string, HostTensor> = {};
+      for (const [layer, name] of names.entries()) {
+        feeds[name.pastKeys] = float32(past.keys[layer]!, dims);
+        feeds[name.pastValues] = float32(past.values[layer]!, dims);
+      }
+      return feeds;
+    },
+    outputs: (outputs: Outputs): Extended => ({
+      logits: outputs.float32("logits"),
+      keys: names.map((name) => outputs.float32(name.newKeys)),
+      values: names.map((name) => outputs.float32(name.newValues)),
+    }),
+  };
+};
+
+const weightsOf = (specs: readonly ParameterSpec[], version: Version, buffer: ArrayBuffer): OnnxWeights => {
+  const tensors = named(parametersOf(specs, new Float32Array(buffer)));
+  const feeds = Object.fromEntries(tensors.map(({ name, shape, values }) => [name, float32(values, shape)]));
+  return { version, feeds };
+};
+
+/** Opens the sessions. Rejects where the runtime refuses a graph. */
+export const open = async (config: Qwen2Config): Promise<LanguageModel<OnnxWeights>> => {
+  const { headDim, kvHeads, layers, maxPositions, vocabSize } = config;
+  const specs = parameters(config);
+  const cache = cacheTensors(config);
   const prefill = await Session.open(prefillModel(config));
   const extend = await Session.open(extendModel(config));
   const step = await Session.open(stepModel(config));
-
-  const pastFeeds = (past: CacheView): Record<string, HostTensor> => {
-    const dims = [past.rows, config.kvHeads, past.capacity, config.headDim];
-    const feeds: Record<string, HostTensor> = {};
-    for (const layer of layers) {
-      feeds[names[layer]!.pastKeys] = float32(past.keys[layer]!, dims);
-      feeds[names[layer]!.pastValues] = float32(past.values[layer]!, dims);
-    }
-    return feeds;
-  };
-  const extended = (outputs: Outputs): Extended => ({
-    logits: outputs.float32("logits"),
-    keys: names.map((name) => outputs.float32(name.newKeys)),
-    values: names.map((name) => outputs.float32(name.newValues)),
+  const newTokens = ({ ids, lengths, time }: NewTokens): Feeds => ({
+    ids: int64(ids, [lengths.length, time]),
+    lengths: int64(lengths, [lengths.length]),
   });
-
+  const pasts = (past: CacheView, pastLengths: BigInt64Array): Feeds => ({
+    ...cache.inputs(past),
+    pastLengths: int64(pastLengths, [pastLengths.length]),
+  });
   return {
-    shape: {
-      layers: config.layers,
-      kvHeads: config.kvHeads,
-      headDim: config.headDim,
-      vocabSize: config.vocabSize,
-      maxPositions: config.maxPositions,
-    },
-    weights: (version, buffer) => {
-      const { tensors } = parametersOf(specs, new Float32Array(buffer));
-      return {
-        version,
-        feeds: Object.fromEntries(specs.map(({ name, shape }, i) => [name, float32(tensors[i]!, shape)])),
-      };
-    },
-    prefill: async ({ feeds }, { ids, lengths, time }) =>
-      extended(
-        await prefill.run({
-          ...feeds,
-          ids: int64(ids, [lengths.length, time]),
-          lengths: int64(lengths, [lengths.length]),
-        }),
-      ),
-    extend: async ({ feeds }, { ids, lengths, time }, past, pastLengths) =>
-      extended(
-        await extend.run({
-          ...feeds,
-          ...pastFeeds(past),
-          ids: int64(ids, [lengths.length, time]),
-          lengths: int64(lengths, [lengths.length]),
-          pastLengths: int64(pastLengths, [lengths.length]),
-        }),
-      ),
+    shape: { layers, kvHeads, headDim, vocabSize, maxPositions },
+    weights: (version, buffer) => weightsOf(specs, version, buffer),
+    prefill: async ({ feeds }, tokens) => cache.outputs(await prefill.run({ ...feeds, ...newTokens(tokens) })),
+    extend: async ({ feeds }, tokens, past, pastLengths) =>
+      cache.outputs(await extend.run({ ...feeds, ...newTokens(tokens), ...pasts(past, pastLengths) })),
     step: async ({ feeds }, ids, past, pastLengths) =>
-      extended(
-        await step.run({
-          ...feeds,
-          ...pastFeeds(past),
-          ids: int64(ids, [ids.length]),
-          pastLengths: int64(pastLengths, [ids.length]),
-        }),
-      ),
+      cache.outputs(await step.run({ ...feeds, ids: int64(ids, [ids.length]), ...pasts(past, pastLengths) })),
     close: async () => {
       await prefill.close();
       await extend.close();

@@ -1,6 +1,6 @@
 /**
- * What the scheduler decides and the engine carries out: which rows to move, which prefixes to copy, and the one step to run.
- * Positions and counts only; token values stay with the engine.
+ * What the scheduler decides for the next step: rows to move, prefixes to copy, and the one step to run.
+ * Positions and counts only; the engine has the token values.
  */
 import type { Version } from "../../domain/Episode.ts";
 

@@ -7,6 +7,7 @@ import { Context, type Effect, type Scope } from "effect";
 import type { Sampled, Version } from "../../domain/Episode.ts";
 import type { PolicyError } from "../../domain/Errors.ts";
 import type { StreamKey } from "../../domain/Random.ts";
+import type { StageSample } from "../../stage/Gauge.ts";
 
 /** How tokens are drawn. Temperature 0 is greedy. */
 export interface Sampling {
@@ -35,10 +36,10 @@ export interface GenerateRequest {
 /** Counters of the generator since its start, and levels now. */
 export interface GeneratorGauges {
   readonly version: Version;
+  /** Cache rows, those of sequences with an open request, and those of sequences between requests. */
   readonly slots: number;
   readonly active: number;
   readonly idle: number;
-  readonly waiting: number;
   readonly sampledTokens: number;
   readonly prefilledTokens: number;
   /** Prompt tokens fed again after an eviction or a recompute. */
@@ -47,7 +48,8 @@ export interface GeneratorGauges {
   readonly adoptions: number;
   /** Milliseconds that taking new weights in costs between two steps (the end of a running step not counted); last and worst. */
   readonly adoptionMs: { readonly last: number; readonly max: number };
-  readonly busyMs: number;
+  /** The threads as one gauge: busy in steps, starved without work; its queue is requests without a cache row, its items are replies. */
+  readonly threads: StageSample;
 }
 
 export class Policy extends Context.Service<

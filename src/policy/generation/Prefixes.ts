@@ -1,7 +1,7 @@
 /**
- * The shared prefixes of a generator thread by weights version and ids: which cache row each has and how far it is fed. A new one
- * takes a free row or that of the one needed longest ago, which old versions' soon are. Invariant: a prefix needed by the current
- * plan keeps its row.
+ * The prefixes that sequences of a generator thread share, by weights version and ids: the cache row of each and how much of it is fed. A
+ * new prefix takes a free row, or the row of the prefix that was needed longest ago.
+ * Invariant: a prefix that the current plan needs keeps its row.
  */
 import type { Version } from "../../domain/Episode.ts";
 import type { Prefix } from "./Plan.ts";

@@ -1,6 +1,6 @@
 /**
- * A sequence's history and the reply that grows on it. Sampled tokens enter one by one; what the request's caller gets leaves at the
- * end. Invariant: token t of a reply is drawn with draw t of its stream, and `ids`, `mu`, `versions` have one entry a token.
+ * A sequence's history, and a reply while it is being sampled. Invariants: token t of a reply is drawn with draw t of its stream; `ids`,
+ * `mu` and `versions` have one entry a token.
  */
 import type { Finish, Sampled, Version } from "../../domain/Episode.ts";
 import { type Random, stream } from "../../domain/Random.ts";
@@ -10,6 +10,8 @@ import type { GenerateRequest } from "./Policy.ts";
 export interface EngineFailure {
   readonly code: "session_failed" | "bad_request";
   readonly message: string;
+  /** What was thrown, where a step failed. */
+  readonly cause?: unknown;
 }
 
 export interface ReplyCallbacks {
@@ -21,7 +23,7 @@ export interface ReplyCallbacks {
 export class History {
   #ids = new Int32Array(0);
 
-  /** All room; what lies beyond the sequence's length is meaningless. */
+  /** The whole buffer; entries beyond the sequence's length are meaningless. */
   get ids(): Int32Array {
     return this.#ids;
   }
@@ -50,7 +52,7 @@ export class Reply {
   readonly callbacks: ReplyCallbacks;
   /** Tokens of the history before this request. */
   readonly base: number;
-  /** Where its bytes stand in the stop matcher. */
+  /** The stop matcher's state after its bytes. */
   stop: StopState;
   readonly #random: Random;
   readonly #ids: Int32Array;

@@ -1,7 +1,7 @@
 /**
  * Draws one token from a row of logits: temperature, then top-k, then top-p, then one uniform number through the inverse of the
- * cumulative distribution in id order. Leaves the id, the log-probability `mu` under exactly the distribution drawn from
- * (truncated and renormalised where truncation is on) and its entropy in fields, so that a token costs no allocation.
+ * cumulative distribution in id order. The id, its log-probability `mu` under exactly the distribution drawn from (truncated and
+ * renormalised where truncation is on) and the entropy are left in fields, so that a token costs no allocation.
  * Invariant: the result is a function of (logits, sampling, uniform) alone; sums are in double precision.
  */
 import type { Sampling } from "./Policy.ts";

@@ -1,13 +1,14 @@
 /**
- * Who is fed to the model next: a state machine over sequences, cache rows and shared prefixes that knows nothing of models, threads
- * or token values. Events enter (requests, finished steps, new versions); `plan` says what to move and which one step to run.
+ * Which sequences are fed to the model next: a state machine over sequences, cache rows and shared prefixes without models, threads
+ * or token values. Requests, finished steps and new versions change its state; `plan` says what to move and which step to run.
  * Invariants: a row belongs to at most one sequence; a sequence with an open request never loses its row; rows are given to waiting
  * sequences in the order of their requests; how a sequence is cut into chunks depends on the sequence alone.
  */
 import type { Version } from "../../domain/Episode.ts";
+import { type Feedable, pack } from "./Packing.ts";
 import type { Chunk, Load, Plan, Prefix, PrefixChunk, Sequence } from "./Plan.ts";
 import { Prefixes } from "./Prefixes.ts";
-import { Rows } from "./Rows.ts";
+import { RowQueue } from "./RowQueue.ts";
 
 export interface SchedulerOptions {
   /** Sequences with a cache row at once. */
@@ -20,11 +21,6 @@ export interface SchedulerOptions {
   readonly prefillPatience: number;
 }
 
-/** New tokens of a prefill are padded to multiples of this. */
-export const TIME_BUCKET = 16;
-/** Padding that is worth a step saved, in tokens. */
-const PADDING = 256;
-
 /** Shared prefixes kept: enough for small groups to have one each. */
 export const prefixRows = (slots: number): number => Math.max(8, slots >> 2);
 
@@ -35,29 +31,23 @@ export interface OpenRequest {
   readonly prefixLength: number;
 }
 
-/** What has tokens left to feed: a sequence or a prefix. */
-interface Feedable {
-  readonly version: Version;
-  readonly cached: number;
-  readonly length: number;
-  readonly ticket: number;
-}
-
-interface Missing extends Feedable {
+/** A shared prefix that is not fully cached, and the oldest sequence that needs it. */
+interface IncompletePrefix extends Feedable {
   readonly prefix: Prefix;
   readonly sequence: Sequence;
 }
 
-interface Chosen<A> extends Omit<Chunk, "sequence"> {
-  readonly item: A;
-}
+/** Whether decoding is all that is left of a sequence's feeding: one token, with the rest cached. */
+const isDecoding = ({ cached, length }: Sequence): boolean => cached > 0 && length - cached === 1;
+
+const awaitsPrefix = ({ phase, cached, prefixLength }: Sequence): boolean =>
+  phase === "active" && cached === 0 && prefixLength > 0;
 
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #sequences = new Map<number, Sequence>();
-  readonly #rows: Rows<Sequence>;
+  readonly #rows: RowQueue;
   readonly #prefixes: Prefixes;
-  #waiting: Sequence[] = [];
   #newest: Version;
   #ticket = 0;
   #clock = 0;
@@ -69,7 +59,7 @@ export class Scheduler {
 
   constructor(options: SchedulerOptions, newest: Version) {
     this.#options = options;
-    this.#rows = new Rows(options.slots);
+    this.#rows = new RowQueue(options.slots);
     this.#prefixes = new Prefixes(prefixRows(options.slots));
     this.#newest = newest;
   }
@@ -79,12 +69,15 @@ export class Scheduler {
     return this.#refilled;
   }
 
+  /** Requests whose sequence has no cache row yet. */
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#rows.waiting;
   }
 
   get active(): number {
-    return this.#count("active");
+    let count = 0;
+    for (const { phase } of this.#sequences.values()) if (phase === "active") count++;
+    return count;
   }
 
   /** Sequences between requests that still have a row. */
@@ -127,11 +120,7 @@ export class Scheduler {
     sequence.length += appended;
     if (sequence.length <= sequence.cached) throw new RangeError(`sequence ${sequence.id} has nothing to feed`);
     sequence.ticket = this.#ticket++;
-    if (sequence.row >= 0) sequence.phase = "active";
-    else {
-      sequence.phase = "waiting";
-      this.#waiting.push(sequence);
-    }
+    this.#rows.join(sequence);
   }
 
   /** The chunk is in the cache. */
@@ -159,8 +148,7 @@ export class Scheduler {
 
   /** Ends the open request; history longer than `length` is forgotten (a cancelled request leaves no trace). */
   finish(sequence: Sequence, length: number = sequence.length): void {
-    if (sequence.phase === "waiting") this.#waiting = this.#waiting.filter((other) => other !== sequence);
-    sequence.phase = "idle";
+    this.#rows.leave(sequence);
     sequence.used = ++this.#clock;
     sequence.length = length;
     sequence.cached = Math.min(sequence.cached, length);
@@ -172,7 +160,7 @@ export class Scheduler {
     const sequence = this.#sequences.get(id);
     if (sequence === undefined) return;
     this.finish(sequence);
-    this.#takeRow(sequence);
+    this.#rows.vacate(sequence);
     this.#sequences.delete(id);
   }
 
@@ -182,40 +170,21 @@ export class Scheduler {
     if (recompute) for (const sequence of this.#sequences.values()) if (sequence.pin === null) sequence.cached = 0;
   }
 
+  /** Hands out rows and chooses the next step: shared prefixes first, then prefills, then decoding. */
   plan(): Plan {
-    this.#admit();
+    this.#rows.admit();
     const loads: Load[] = [];
-    const missing = this.#loadPrefixes(loads);
-    if (missing.length > 0) {
-      const { version, chosen } = this.#pack(missing);
-      const chunks = chosen.map(({ item, ...chunk }) => ({ ...chunk, sequence: item.sequence, prefix: item.prefix }));
-      return { moves: [], loads, step: { kind: "prefix", version, chunks } };
-    }
+    const incomplete = this.#loadPrefixes(loads);
+    if (incomplete.length > 0) return this.#feedPrefixes(incomplete, loads);
 
     const toPrefill: Sequence[] = [];
     const toDecode: Sequence[] = [];
     for (const sequence of this.#rows.occupied)
-      if (sequence.phase === "active" && !this.#awaitsPrefix(sequence))
-        (sequence.length - sequence.cached > 1 || sequence.cached === 0 ? toPrefill : toDecode).push(sequence);
+      if (sequence.phase === "active" && !awaitsPrefix(sequence))
+        (isDecoding(sequence) ? toDecode : toPrefill).push(sequence);
 
-    if (toPrefill.length > 0) {
-      const enough =
-        toDecode.length === 0 ||
-        toPrefill.length >= this.#options.prefillRows ||
-        this.#patience >= this.#options.prefillPatience;
-      if (enough) {
-        this.#patience = 0;
-        const { version, chosen } = this.#pack(
-          toPrefill.map((sequence) => {
-            const { cached, length, ticket } = sequence;
-            return { sequence, version: this.versionOf(sequence), cached, length, ticket };
-          }),
-        );
-        const chunks = chosen.map(({ item, ...chunk }) => ({ ...chunk, sequence: item.sequence }));
-        return { moves: [], loads, step: { kind: "prefill", version, chunks } };
-      }
-      this.#patience++;
-    }
+    if (toPrefill.length > 0 && this.#prefillsNow(toPrefill.length, toDecode.length))
+      return this.#prefill(toPrefill, loads);
     if (toDecode.length === 0) return { moves: [], loads, step: { kind: "none" } };
     return this.#decode(toDecode, loads);
   }
@@ -225,102 +194,62 @@ export class Scheduler {
     return sequence.pin ?? this.#newest;
   }
 
-  #count(phase: Sequence["phase"]): number {
-    let count = 0;
-    for (const sequence of this.#sequences.values()) if (sequence.phase === phase) count++;
-    return count;
+  /** While others decode, a prefill waits for company, but not for long. */
+  #prefillsNow(toPrefill: number, toDecode: number): boolean {
+    const { prefillPatience, prefillRows } = this.#options;
+    const now = toDecode === 0 || toPrefill >= prefillRows || this.#patience >= prefillPatience;
+    this.#patience = now ? 0 : this.#patience + 1;
+    return now;
   }
 
-  #takeRow(sequence: Sequence): void {
-    if (sequence.row < 0) return;
-    this.#rows.free(sequence);
-    sequence.cached = 0;
+  #feedPrefixes(incomplete: readonly IncompletePrefix[], loads: readonly Load[]): Plan {
+    const { version, chosen } = pack(incomplete, this.#options.prefillTokens);
+    const chunks = chosen.map(({ item, ...chunk }) => ({ ...chunk, sequence: item.sequence, prefix: item.prefix }));
+    return { moves: [], loads, step: { kind: "prefix", version, chunks } };
   }
 
-  #admit(): void {
-    let admitted = 0;
-    for (const sequence of this.#waiting) {
-      if (!this.#rows.hasFree) {
-        const victim = this.#leastRecentlyUsed();
-        if (victim === undefined) break;
-        this.#takeRow(victim);
-      }
-      this.#rows.give(sequence);
-      sequence.phase = "active";
-      admitted++;
-    }
-    if (admitted > 0) this.#waiting = this.#waiting.slice(admitted);
+  #prefill(sequences: readonly Sequence[], loads: readonly Load[]): Plan {
+    const feedable = sequences.map((sequence) => {
+      const { cached, length, ticket } = sequence;
+      return { sequence, version: this.versionOf(sequence), cached, length, ticket };
+    });
+    const { version, chosen } = pack(feedable, this.#options.prefillTokens);
+    const chunks = chosen.map(({ item, ...chunk }) => ({ ...chunk, sequence: item.sequence }));
+    return { moves: [], loads, step: { kind: "prefill", version, chunks } };
   }
 
-  #leastRecentlyUsed(): Sequence | undefined {
-    let found: Sequence | undefined;
-    for (const sequence of this.#rows.occupied)
-      if (sequence.phase === "idle" && (found === undefined || sequence.used < found.used)) found = sequence;
-    return found;
-  }
-
-  /** Fills empty rows from complete prefixes; gives those that are needed and not complete. */
-  #loadPrefixes(loads: Load[]): readonly Missing[] {
-    const missing = new Map<Prefix, Missing>();
+  /** Fills empty rows from complete prefixes; returns those that are needed and not complete. */
+  #loadPrefixes(loads: Load[]): readonly IncompletePrefix[] {
+    const incomplete = new Map<Prefix, IncompletePrefix>();
     const now = ++this.#clock;
     for (const sequence of this.#rows.occupied) {
-      if (!this.#awaitsPrefix(sequence)) continue;
+      if (!awaitsPrefix(sequence)) continue;
       const version = this.versionOf(sequence);
       const prefix = this.#prefixes.find(version, sequence.prefixKey, sequence.prefixLength, now);
       if (prefix === undefined) continue;
       const { cached, length } = prefix;
       if (cached < length) {
-        const known = missing.get(prefix);
+        const known = incomplete.get(prefix);
         if (known === undefined || sequence.ticket < known.ticket)
-          missing.set(prefix, { prefix, sequence, version, cached, length, ticket: sequence.ticket });
+          incomplete.set(prefix, { prefix, sequence, version, cached, length, ticket: sequence.ticket });
         continue;
       }
       loads.push({ sequence, prefix, count: length });
       sequence.cached = length;
       sequence.furthest = Math.max(sequence.furthest, length);
     }
-    return [...missing.values()];
+    return [...incomplete.values()];
   }
 
-  #awaitsPrefix({ phase, cached, prefixLength }: Sequence): boolean {
-    return phase === "active" && cached === 0 && prefixLength > 0;
-  }
-
-  /** The oldest request's chunk, and those of others that fit beside it without much padding. */
-  #pack<A extends Feedable>(
-    candidates: readonly A[],
-  ): { readonly version: Version; readonly chosen: readonly Chosen<A>[] } {
-    const { prefillTokens } = this.#options;
-    const byTicket = candidates.toSorted((a, b) => a.ticket - b.ticket);
-    const { version, cached } = byTicket[0]!;
-    const chosen: Chosen<A>[] = [];
-    let widest = 0;
-    let tokens = 0;
-    for (const item of byTicket) {
-      // Rows with and without a past are different graphs.
-      if (item.version !== version || item.cached > 0 !== cached > 0) continue;
-      const left = item.length - item.cached;
-      const count = Math.min(left, prefillTokens);
-      const width = Math.max(widest, Math.ceil(count / TIME_BUCKET) * TIME_BUCKET);
-      const padded = width * (chosen.length + 1);
-      const wasteful = padded > prefillTokens || padded > 2 * (tokens + count) + PADDING;
-      if (chosen.length > 0 && wasteful) continue;
-      widest = width;
-      tokens += count;
-      chosen.push({ item, start: item.cached, count, last: count === left });
-    }
-    return { version, chosen };
-  }
-
+  /** One token for every sequence of one version; two versions take turns. */
   #decode(candidates: readonly Sequence[], loads: readonly Load[]): Plan {
-    const versions = new Set(candidates.map((sequence) => this.versionOf(sequence)));
-    let version = this.versionOf(candidates[0]!);
-    if (versions.size > 1) for (const other of versions) if (other !== this.#decoded) version = other;
-    this.#decoded = version;
-    const sequences = candidates.filter((sequence) => this.versionOf(sequence) === version);
+    const versions = [...new Set(candidates.map((sequence) => this.versionOf(sequence)))];
+    const next = versions.findLast((version) => version !== this.#decoded) ?? this.#decoded;
+    this.#decoded = next;
+    const sequences = candidates.filter((sequence) => this.versionOf(sequence) === next);
     const moves = this.#rows.gather(
       sequences,
-      (sequence) => sequence.phase === "active" && sequence.length - sequence.cached === 1,
+      (other) => other.phase === "active" && other.length - other.cached === 1,
     );
     let from = Number.POSITIVE_INFINITY;
     let to = 0;
@@ -328,6 +257,6 @@ export class Scheduler {
       from = Math.min(from, row);
       to = Math.max(to, row + 1);
     }
-    return { moves, loads, step: { kind: "decode", version, sequences, from, to } };
+    return { moves, loads, step: { kind: "decode", version: next, sequences, from, to } };
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The weights a generator holds: the newest, and one older set (pinned by validation, or kept for a while so that a pin that is
- * under way still finds it). A pure rule decides when an offered version may take its place.
+ * The weights a generator holds: the newest set and one older set, which validation has pinned or whose pin may still be on its way.
+ * `adopt` decides when an offered version takes their place.
  * Invariant: never more than two sets, and a pinned one is never dropped.
  */
 import type { Version } from "../../domain/Episode.ts";
@@ -48,13 +48,13 @@ export class WeightSets<W> {
     else this.#holds.delete(version);
   }
 
-  /** Newer weights have come; the latest offer replaces one that still waits. Offers that are not newer are dropped. */
+  /** Offers weights for adoption. The latest offer replaces one that still waits; offers that are not newer are dropped. */
   offer(version: Version, weights: W): void {
     if (version > this.#newest.version && version > (this.#offered?.version ?? -1))
       this.#offered = { version, weights };
   }
 
-  /** Makes the offer the newest unless two pinned sets stand in its way. Gives the adopted version. */
+  /** Makes the offered set the newest, unless both held sets are pinned. Returns the adopted version. */
   adopt(): Version | undefined {
     const offered = this.#offered;
     if (offered === undefined) return undefined;

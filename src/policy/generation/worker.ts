@@ -1,15 +1,15 @@
 /**
  * Entry of a generator thread: one engine over one model. Calls come from the owner's port, weights from a direct port to the
- * learner; both are drained between decode steps. Invariant: nothing is generated before `start`.
+ * learner; both are read between decode steps. Invariant: nothing is generated before `start`.
  */
 import type { MessagePort } from "node:worker_threads";
 import { CallError, serve } from "../runtime/serve.ts";
-import type { BytesOf } from "../tokenizer/ByteDecoder.ts";
 import * as StopMatcher from "../tokenizer/StopMatcher.ts";
 import type { AdoptedMessage, WeightsMessage } from "../Weights.ts";
 import { Engine } from "./Engine.ts";
-import type { GeneratorProtocol, StartRequest, TokenBytes } from "./Messages.ts";
+import type { GeneratorProtocol, StartRequest } from "./Messages.ts";
 import { type OnnxWeights, open } from "./OnnxModel.ts";
+import { bytesOf } from "./TokenBytes.ts";
 
 let engine: Engine<OnnxWeights> | undefined;
 let port: MessagePort | undefined;
@@ -19,15 +19,10 @@ const started = (): Engine<OnnxWeights> => {
   return engine;
 };
 
-const bytesOf = ({ bytes, offsets }: TokenBytes): BytesOf => {
-  const views = Array.from({ length: offsets.length - 1 }, (_, id) => bytes.subarray(offsets[id], offsets[id + 1]));
-  return (id) => views[id]!;
-};
-
 const start = async (request: StartRequest): Promise<null> => {
   const { config, version, buffer, weights, stops, tokens, ...options } = request;
   const model = await open(config).catch((error: unknown) => {
-    throw new CallError("session_failed", error instanceof Error ? error.message : String(error));
+    throw new CallError("session_failed", error instanceof Error ? error.message : String(error), { cause: error });
   });
   engine = new Engine(
     model,
@@ -56,7 +51,7 @@ const { emit } = serve<GeneratorProtocol>(
         onCancel(() => running.cancel(request.sequence));
         running.generate(request, {
           done: resolve,
-          fail: ({ code, message }) => reject(new CallError(code, message)),
+          fail: ({ code, message, ...cause }) => reject(new CallError(code, message, cause)),
         });
       }),
     release: (sequence) => {

@@ -12,7 +12,7 @@ import { iota, takeAlong, writeAt } from "../../tensor/Indexing.ts";
 import { expand, reduceSum, reshape } from "../../tensor/Layout.ts";
 import { matmul } from "../../tensor/Linear.ts";
 import { softmax } from "../../tensor/Reduction.ts";
-import { type Dim, product } from "../../tensor/Shape.ts";
+import { type Dim, product, sizeOf } from "../../tensor/Shape.ts";
 import { causalAttention } from "../../tensor/Transformer.ts";
 import { parameters, type Qwen2Config } from "./Architecture.ts";
 import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries, weightInputs } from "./Qwen2.ts";
@@ -42,8 +42,14 @@ const cacheInputs = (graph: Graph, config: Qwen2Config): readonly Cache[] =>
 /** Column `lengths - 1` of each batch row as an index into batch * time, int64 [batch]. */
 const lastTokens = (lengths: Tensor, time: Dim): Tensor => {
   const { graph } = lengths;
-  const first = mul(iota(graph, lengths.shape[0]!), reshape(graph.size(time), []));
+  const first = mul(iota(graph, sizeOf(lengths.shape, 0)), reshape(graph.size(time), []));
   return sub(add(first, lengths), 1);
+};
+
+const cacheOf = (caches: readonly Cache[], layer: number): Cache => {
+  const cache = caches[layer];
+  if (cache === undefined) throw new RangeError(`there is no layer ${layer}`);
+  return cache;
 };
 
 const outputCache = (graph: Graph, layer: number, keys: Tensor, values: Tensor): void => {
@@ -91,7 +97,7 @@ export const extendModel = (config: Qwen2Config): Uint8Array => {
     const newK = splitHeads(config, projections.keys);
     const newV = splitHeads(config, projections.values);
     outputCache(graph, layer, newK, newV);
-    const cache = caches[layer]!;
+    const cache = cacheOf(caches, layer);
     const keys = writeAt(cache.keys, newK, pastLengths, 2);
     const values = writeAt(cache.values, newV, pastLengths, 2);
     const rows = product(groups, "time");
@@ -135,7 +141,7 @@ export const stepModel = (config: Qwen2Config): Uint8Array => {
     const keys = reshape(projections.keys, ["batch", kvHeads, 1, headDim]);
     const values = reshape(projections.values, ["batch", kvHeads, 1, headDim]);
     outputCache(graph, layer, keys, values);
-    const cache = caches[layer]!;
+    const cache = cacheOf(caches, layer);
     const old = matmul(queries, shared(cache.keys, "capacity"), { transB: true });
     const own = reduceSum(mul(queries, shared(keys, 1)), [-1], true);
     const attention = softmax(add(where(past, old, own), beyond));

@@ -31,6 +31,15 @@ export const parametersOf = (
   return { specs, flat, tensors };
 };
 
+/** A parameter with its view into the flat buffer. */
+export interface NamedTensor extends ParameterSpec {
+  readonly values: Float32Array<ArrayBuffer>;
+}
+
+/** Every parameter, in the order of the specs. */
+export const named = ({ specs, tensors }: Parameters): readonly NamedTensor[] =>
+  specs.map((spec, index) => ({ ...spec, values: tensors[index]! }));
+
 /** The view of one parameter, or undefined. */
 export const tensorOf = (parameters: Parameters, name: string): Float32Array<ArrayBuffer> | undefined =>
   parameters.tensors[parameters.specs.findIndex((spec) => spec.name === name)];
@@ -42,12 +51,11 @@ const isNorm = (name: string): boolean => name === FINAL_NORM || name.endsWith("
 /** Fresh parameters: matrices normal(0, deviation), norm weights 1, biases and the value head 0. */
 export const initialise = (specs: readonly ParameterSpec[], random: Random, deviation = 0.02): Parameters => {
   const fresh = parametersOf(specs);
-  specs.forEach(({ name }, index) => {
-    const view = fresh.tensors[index]!;
-    if (isNorm(name)) view.fill(1);
+  for (const { name, values } of named(fresh)) {
+    if (isNorm(name)) values.fill(1);
     else if (!name.endsWith(".bias") && name !== VALUE_WEIGHT)
-      for (let i = 0; i < view.length; i += 1) view[i] = deviation * random.normal();
-  });
+      for (let i = 0; i < values.length; i += 1) values[i] = deviation * random.normal();
+  }
   return fresh;
 };
 
@@ -57,10 +65,10 @@ export const initialise = (specs: readonly ParameterSpec[], random: Random, devi
  */
 export const adopt = (specs: readonly ParameterSpec[], source: Parameters, rest: Parameters): Parameters => {
   const result = parametersOf(specs);
-  specs.forEach(({ name }, index) => {
-    const values = tensorOf(source, name) ?? tensorOf(rest, name);
-    if (values === undefined) throw new RangeError(`no parameter "${name}" to start from`);
-    result.tensors[index]!.set(values);
-  });
+  for (const { name, values } of named(result)) {
+    const start = tensorOf(source, name) ?? tensorOf(rest, name);
+    if (start === undefined) throw new RangeError(`no parameter "${name}" to start from`);
+    values.set(start);
+  }
   return result;
 };

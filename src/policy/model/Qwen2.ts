@@ -1,7 +1,7 @@
 /**
- * The Qwen2 decoder as a tensor graph: token ids in, final hidden states [tokens, width] out, or those of the positions that are wanted.
+ * The Qwen2 decoder as a tensor graph: from token ids to final hidden states [tokens, width], or those of the wanted positions.
  * Activations stay [tokens, width] between blocks so that every linear layer is one GEMM; weights are graph inputs, named
- * as the parameters, so that a new version needs no new session. How a token attends is the caller's: causally over
+ * as the parameters, so that a new version needs no new session. The caller says how a token attends: causally over
  * the rows themselves (`trunk`) or over a cache (Decode.ts).
  */
 import { add, mul, silu } from "../../tensor/Elementwise.ts";

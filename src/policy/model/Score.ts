@@ -1,7 +1,7 @@
 /**
- * What the learner reads off the decoder at its targets, the tokens a batch is trained on: their log-probabilities and entropies at a
- * temperature, and a critic's values. Differentiable by the weights; `scoreModel` is the first as a ready model. No position but the
- * targets' has scores, which are as wide as the vocabulary.
+ * What the learner needs of the decoder at its targets, the tokens a batch is trained on: their log-probabilities and entropies at a
+ * temperature, and a critic's values, all differentiable by the weights; `scoreModel` is the log-probabilities and entropies as a
+ * model. Scores, which are as wide as the vocabulary, are computed at the targets only.
  */
 import { add, div, exp, mul, neg, sub, where } from "../../tensor/Elementwise.ts";
 import { Graph, type Tensor } from "../../tensor/Graph.ts";
@@ -9,7 +9,7 @@ import { gather, oneHotMask, takeAlong } from "../../tensor/Indexing.ts";
 import { reduceSum, reshape } from "../../tensor/Layout.ts";
 import { gemm } from "../../tensor/Linear.ts";
 import { logSoftmax } from "../../tensor/Reduction.ts";
-import { product } from "../../tensor/Shape.ts";
+import { product, sizeOf } from "../../tensor/Shape.ts";
 import { parameters, type Qwen2Config, VALUE_BIAS, VALUE_WEIGHT } from "./Architecture.ts";
 import { logits, trunk, type Weights, weight, weightInputs } from "./Qwen2.ts";
 
@@ -64,14 +64,15 @@ const tokenStatistics = (scores: Tensor, tokens: Tensor): { readonly taken: Tens
     [scores],
     results,
     ([dtaken, dentropy], [, entropy]) => {
-      const push = dtaken && where(oneHotMask(tokens, scores.shape[1]!), column(dtaken), 0);
-      const spread = dentropy && mul(add(logp, column(entropy!)), column(dentropy));
+      const push = dtaken && where(oneHotMask(tokens, sizeOf(scores.shape, 1)), column(dtaken), 0);
+      const spread = dentropy && entropy && mul(add(logp, column(entropy)), column(dentropy));
       const pull = dtaken && spread ? add(spread, column(dtaken)) : (spread ?? (dtaken && column(dtaken)));
       const pulled = pull && mul(p, pull);
       return [push && pulled ? sub(push, pulled) : pulled && neg(pulled)];
     },
   );
-  return { taken: taken!, entropy: entropy! };
+  if (taken === undefined || entropy === undefined) throw new RangeError("an alias of two results has two");
+  return { taken, entropy };
 };
 
 /** A critic's value of the text before each target, float32 [targets]; weights are those of `criticParameters`. */

@@ -1,6 +1,6 @@
 /**
- * Owner of one onnxruntime session. A model's bytes enter and run results leave; tensors are typed views over memory that the
- * caller owns (inputs are taken without a copy, outputs are fresh copies). `run` blocks its thread, so sessions live in workers.
+ * One onnxruntime session. Tensors are typed views over memory that the caller owns: inputs are taken without a copy, outputs are
+ * fresh copies. `run` blocks its thread, so sessions live in workers.
  * Invariant: `liveSessions` counts the sessions that were opened and not closed.
  */
 import { InferenceSession, Tensor, type TypedTensor } from "onnxruntime-node";

@@ -1,16 +1,21 @@
 /**
  * A worker thread with a typed port. Calls go in by name and come back as effects; interrupting a call cancels it in the thread;
  * events come out through one listener. The thread lives as long as its scope.
- * Invariant: when the thread dies every waiting call fails at once, and so does every later one; nothing hangs.
+ * Invariants: when the thread dies every waiting call fails at once, and so does every later one; a failure carries the error of
+ * the thread as its cause, with the stack it had there.
  */
 import { Worker } from "node:worker_threads";
 import { Effect, type Scope } from "effect";
+import { fromPortable } from "./PortableError.ts";
 import type { CallName, FromThread, Protocol, Request, Response, ToThread, Transferable } from "./ThreadProtocol.ts";
 
-/** Why a call failed: the thread is gone, or the code inside refused this call (`code` is its own word for why). */
+/**
+ * Why a call failed: the thread is gone, or the code inside refused this call (`code` is its own word for why). `cause` is the error
+ * of the thread; where the thread ended without one, it says so.
+ */
 export type ThreadFailure =
-  | { readonly reason: "thread_died"; readonly message: string }
-  | { readonly reason: "call_failed"; readonly code: string; readonly message: string };
+  | { readonly reason: "thread_died"; readonly message: string; readonly cause: Error }
+  | { readonly reason: "call_failed"; readonly code: string; readonly message: string; readonly cause: Error };
 
 export interface Thread<P extends Protocol, E> {
   readonly call: <K extends CallName<P>>(
@@ -29,10 +34,10 @@ export interface ThreadOptions<P extends Protocol, E> {
   readonly url: URL;
   /** Shown in failures and in the operating system's list of threads. */
   readonly name: string;
-  /** The boundary's own error for a failure. */
+  /** Makes the caller's own kind of error of a failure. */
   readonly fail: (failure: ThreadFailure) => E;
   readonly onEvent?: (event: P["events"]) => void;
-  /** Told once, when the thread is gone. */
+  /** Called once, when the thread is gone. */
   readonly onDeath?: (error: E) => void;
 }
 
@@ -40,7 +45,7 @@ let live = 0;
 /** Threads whose scope is still open. */
 export const liveThreads = (): number => live;
 
-interface Waiting<E> {
+interface OpenCall<E> {
   readonly answer: (response: unknown) => void;
   readonly fail: (error: E) => void;
 }
@@ -48,93 +53,114 @@ interface Waiting<E> {
 /** How long a closing thread may take to end by itself before it is terminated. */
 const CLOSE_DEADLINE = "5 seconds";
 
+class WorkerThread<P extends Protocol, E> implements Thread<P, E> {
+  readonly #options: ThreadOptions<P, E>;
+  readonly #worker: Worker;
+  readonly #calls = new Map<number, OpenCall<E>>();
+  readonly #deathListeners = new Set<(error: E) => void>();
+  readonly #exited: Promise<void>;
+  #nextId = 0;
+  #death: E | undefined;
+
+  constructor(options: ThreadOptions<P, E>) {
+    const { name, url } = options;
+    this.#options = options;
+    this.#worker = new Worker(url, { name });
+    live++;
+    this.#worker.on("message", (message: FromThread<P>) => this.#receive(message));
+    this.#worker.on("error", (thrown) => {
+      const cause = thrown instanceof Error ? thrown : new Error(String(thrown));
+      this.#die(`${name} died: ${cause.message}`, cause);
+    });
+    this.#worker.on("messageerror", (cause) => this.#die(`${name} sent what cannot be read: ${cause.message}`, cause));
+    this.#exited = new Promise((resolve) =>
+      this.#worker.on("exit", (code) => {
+        const message = `${name} ended (exit code ${code})`;
+        this.#die(message, new Error(message));
+        resolve();
+      }),
+    );
+  }
+
+  readonly call: Thread<P, E>["call"] = (name, request, transfer) =>
+    Effect.callback<Response<P, typeof name>, E>((resume) => {
+      if (this.#death !== undefined) {
+        resume(Effect.fail(this.#death));
+        return;
+      }
+      const id = this.#nextId++;
+      this.#calls.set(id, {
+        answer: (response) => resume(Effect.succeed(response)),
+        fail: (error) => resume(Effect.fail(error)),
+      });
+      this.#post({ _tag: "call", id, name, request }, transfer);
+      return Effect.sync(() => {
+        if (this.#calls.delete(id)) this.#post({ _tag: "cancel", id });
+      });
+    });
+
+  readonly died: Effect.Effect<never, E> = Effect.callback<never, E>((resume) => {
+    if (this.#death !== undefined) {
+      resume(Effect.fail(this.#death));
+      return;
+    }
+    const listener = (error: E): void => resume(Effect.fail(error));
+    this.#deathListeners.add(listener);
+    return Effect.sync(() => {
+      this.#deathListeners.delete(listener);
+    });
+  });
+
+  readonly death = (): E | undefined => this.#death;
+
+  /** Asks the thread to end and waits until it has; after the deadline it is terminated. */
+  readonly close: Effect.Effect<void> = Effect.suspend(() => {
+    live--;
+    if (this.#death === undefined) this.#post({ _tag: "close" });
+    return Effect.timeoutOrElse(
+      Effect.promise(() => this.#exited),
+      { duration: CLOSE_DEADLINE, orElse: () => Effect.asVoid(Effect.promise(() => this.#worker.terminate())) },
+    );
+  });
+
+  #post(message: ToThread<P>, transfer: readonly Transferable[] = []): void {
+    this.#worker.postMessage(message, transfer);
+  }
+
+  #receive(message: FromThread<P>): void {
+    if (message._tag === "event") {
+      this.#options.onEvent?.(message.event);
+      return;
+    }
+    const call = this.#calls.get(message.id);
+    if (call === undefined) return;
+    this.#calls.delete(message.id);
+    if (message._tag === "answer") {
+      call.answer(message.response);
+      return;
+    }
+    const cause = fromPortable(message.error);
+    call.fail(this.#options.fail({ reason: "call_failed", code: message.code, message: cause.message, cause }));
+  }
+
+  #die(message: string, cause: Error): void {
+    if (this.#death !== undefined) return;
+    const error = this.#options.fail({ reason: "thread_died", message, cause });
+    this.#death = error;
+    const calls = [...this.#calls.values()];
+    this.#calls.clear();
+    for (const call of calls) call.fail(error);
+    for (const listener of this.#deathListeners) listener(error);
+    this.#deathListeners.clear();
+    this.#options.onDeath?.(error);
+  }
+}
+
 /** Starts a thread; closing the scope asks it to end and waits until it has. */
 export const make = <P extends Protocol, E>(
   options: ThreadOptions<P, E>,
 ): Effect.Effect<Thread<P, E>, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const waiting = new Map<number, Waiting<E>>();
-    const mourners = new Set<(error: E) => void>();
-    let nextId = 0;
-    let dead: E | undefined;
-
-    const worker = new Worker(options.url, { name: options.name });
-    live++;
-
-    const die = (message: string): void => {
-      if (dead !== undefined) return;
-      const error = options.fail({ reason: "thread_died", message });
-      dead = error;
-      const calls = [...waiting.values()];
-      waiting.clear();
-      for (const call of calls) call.fail(error);
-      for (const mourn of mourners) mourn(error);
-      mourners.clear();
-      options.onDeath?.(error);
-    };
-    worker.on("error", (error) =>
-      die(`${options.name} died: ${error instanceof Error ? error.message : String(error)}`),
-    );
-    worker.on("messageerror", (error) => die(`${options.name} sent what cannot be read: ${error.message}`));
-    const gone = new Promise<void>((resolve) =>
-      worker.on("exit", (code) => {
-        die(`${options.name} ended (exit code ${code})`);
-        resolve();
-      }),
-    );
-    worker.on("message", (message: FromThread<P>) => {
-      if (message._tag === "event") {
-        options.onEvent?.(message.event);
-        return;
-      }
-      const call = waiting.get(message.id);
-      if (call === undefined) return;
-      waiting.delete(message.id);
-      if (message._tag === "answer") call.answer(message.response);
-      else call.fail(options.fail({ reason: "call_failed", code: message.code, message: message.message }));
-    });
-    const post = (message: ToThread<P>, transfer: readonly Transferable[] = []): void =>
-      worker.postMessage(message, transfer);
-
-    yield* Effect.addFinalizer(() =>
-      Effect.gen(function* () {
-        live--;
-        if (dead === undefined) post({ _tag: "close" });
-        yield* Effect.timeoutOrElse(
-          Effect.promise(() => gone),
-          { duration: CLOSE_DEADLINE, orElse: () => Effect.promise(() => worker.terminate()) },
-        );
-      }),
-    );
-
-    const call: Thread<P, E>["call"] = (name, request, transfer) =>
-      Effect.callback<Response<P, typeof name>, E>((resume) => {
-        if (dead !== undefined) {
-          resume(Effect.fail(dead));
-          return;
-        }
-        const id = nextId++;
-        waiting.set(id, {
-          answer: (response) => resume(Effect.succeed(response)),
-          fail: (error) => resume(Effect.fail(error)),
-        });
-        post({ _tag: "call", id, name, request }, transfer);
-        return Effect.sync(() => {
-          if (waiting.delete(id)) post({ _tag: "cancel", id });
-        });
-      });
-
-    const died = Effect.callback<never, E>((resume) => {
-      if (dead !== undefined) {
-        resume(Effect.fail(dead));
-        return;
-      }
-      const mourn = (error: E): void => resume(Effect.fail(error));
-      mourners.add(mourn);
-      return Effect.sync(() => {
-        mourners.delete(mourn);
-      });
-    });
-
-    return { call, died, death: () => dead };
-  });
+  Effect.acquireRelease(
+    Effect.sync(() => new WorkerThread(options)),
+    (thread) => thread.close,
+  );

@@ -4,12 +4,13 @@
  * Invariant: every call is answered once, or its thread dies.
  */
 import type { Transferable } from "node:worker_threads";
+import type { PortableError } from "./PortableError.ts";
 
 /** Calls and events of one kind of thread. Values must be structured-cloneable. */
 export interface Protocol {
   /** Name to request and response. */
   readonly calls: Readonly<Record<string, { readonly request: unknown; readonly response: unknown }>>;
-  /** What the thread tells its owner unasked. */
+  /** Messages of the thread to its owner that answer no call. */
   readonly events: unknown;
 }
 
@@ -29,7 +30,7 @@ export type ToThread<P extends Protocol> =
 
 export type FromThread<P extends Protocol> =
   | { readonly _tag: "answer"; readonly id: number; readonly response: Response<P, CallName<P>> }
-  | { readonly _tag: "failure"; readonly id: number; readonly code: string; readonly message: string }
+  | { readonly _tag: "failure"; readonly id: number; readonly code: string; readonly error: PortableError }
   | { readonly _tag: "event"; readonly event: P["events"] };
 
 export type { Transferable };

@@ -1,24 +1,25 @@
 /**
- * The inside of a worker thread: takes calls from the owner's port and answers them. A handler answers when it likes (a promise),
- * may be told that its caller has gone, and fails one call by rejecting (`CallError` names a code), never the thread.
- * Invariant: after `close` nothing is answered and the thread ends by itself once its handles are gone.
+ * The inside of a worker thread: takes calls from the owner's port and answers them. A handler returns a value or a promise, may listen
+ * for its call's cancellation, and fails that one call by throwing (`CallError` gives a code), never the thread.
+ * Invariant: after `close` the port is closed, and the thread ends once it holds no other handle.
  */
 import { parentPort } from "node:worker_threads";
+import { toPortable } from "./PortableError.ts";
 import type { CallName, FromThread, Protocol, Request, Response, ToThread, Transferable } from "./ThreadProtocol.ts";
 
-/** Rejecting with one gives the caller its code; any other error has the code `failed`. */
+/** Thrown by a handler, it gives the caller its code; any other error has the code `failed`. */
 export class CallError extends Error {
   readonly code: string;
 
-  constructor(code: string, message: string) {
-    super(message);
+  constructor(code: string, message: string, options: ErrorOptions = {}) {
+    super(message, options);
     this.name = "CallError";
     this.code = code;
   }
 }
 
 export interface CallContext {
-  /** Called when the caller has gone; the answer is then dropped. */
+  /** Calls `listener` when the caller cancels; the answer is then dropped. */
   readonly onCancel: (listener: () => void) => void;
   /** Buffers of the response to hand over without a copy. */
   readonly transfer: (buffers: readonly Transferable[]) => void;
@@ -56,7 +57,7 @@ export const serve = <P extends Protocol>(handlers: Handlers<P>, close: () => Pr
       post({ _tag: "answer", id, response }, buffers);
     } catch (error) {
       const code = error instanceof CallError ? error.code : "failed";
-      post({ _tag: "failure", id, code, message: error instanceof Error ? error.message : String(error) });
+      post({ _tag: "failure", id, code, error: toPortable(error) });
     } finally {
       cancels.delete(id);
     }

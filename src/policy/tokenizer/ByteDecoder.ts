@@ -48,7 +48,7 @@ const fallbackBytes = (token: string): Uint8Array => {
     : Uint8Array.of(Number.parseInt(hexadecimal, 16));
 };
 
-/** Looks bytes up lazily and remembers them: a large vocabulary costs only what is used of it. */
+/** Spells an id when it is first asked for and remembers it, so that a large vocabulary costs only what is used of it. */
 export const make = ({ spelling, size, tokenOf, isAdded }: VocabularyView): BytesOf => {
   const known = new Array<Uint8Array | undefined>(size);
   const spell = spelling === "byte_level" ? byteLevelBytes : fallbackBytes;

@@ -1,15 +1,15 @@
 /**
- * Renders a chat piece by piece: the opening before the first reply, then only what lies between two replies. Earlier ids are never
+ * Renders a chat piece by piece: the opening before the first reply, then only the text between two replies. Earlier ids are never
  * rendered again, because a template applied to the whole chat may split text differently and drop or add what was not sampled.
- * Invariant: opening + reply + bridge + reply + …, each reply ending in `endId`, spells the style's whole chat; text from the system,
- * the user or an environment can never close a turn or open another.
+ * Invariants: opening + reply + bridge + reply + …, each reply ending in `endId`, spells the style's whole chat; text of the system,
+ * the user or an environment cannot close a turn or open another.
  */
 import { Effect } from "effect";
 import { type CheckpointError, checkpointError } from "../checkpoint/CheckpointError.ts";
 import type { ChatStyle, TextPart, Tokenizer } from "./Tokenizer.ts";
 
 export interface ChatTemplate {
-  /** Ids up to the first reply. An empty `system` leaves that message out; `replyPrefix` is put into the model's mouth. */
+  /** Ids up to the first reply. An empty `system` leaves that message out; `replyPrefix` begins the reply. */
   readonly opening: (system: string, user: string, replyPrefix?: string) => Int32Array;
   /** Ids between a reply that ended with `endId` and the next reply. */
   readonly bridge: (nextUser: string, replyPrefix?: string) => Int32Array;
@@ -48,8 +48,8 @@ const needed: Readonly<Record<ChatStyle, readonly string[]>> = {
   compact: ["<|system|>", "<|user|>", "<|assistant|>", "<|im_end|>"],
 };
 
-const own = (text: string): TextPart => ({ text, untrusted: false });
-const given = (text: string): TextPart => ({ text, untrusted: true });
+const trusted = (text: string): TextPart => ({ text, untrusted: false });
+const untrusted = (text: string): TextPart => ({ text, untrusted: true });
 
 /** The template of `style` over `tokenizer`'s ids. Fails with `CheckpointError` where the tokenizer lacks the style's markers. */
 export const make = (
@@ -64,18 +64,18 @@ export const make = (
     return Effect.fail(checkpointError("tokenizer.json", "unsupported", detail));
   }
   const userTurn = (text: string, replyPrefix: string): readonly TextPart[] => [
-    own(user[0]),
-    given(text),
-    own(user[1] + assistant + replyPrefix),
+    trusted(user[0]),
+    untrusted(text),
+    trusted(user[1] + assistant + replyPrefix),
   ];
   return Effect.succeed({
     opening: (systemText, userText, replyPrefix = "") =>
       tokenizer.encodeParts([
-        ...(systemText === "" ? [] : [own(system[0]), given(systemText), own(system[1])]),
+        ...(systemText === "" ? [] : [trusted(system[0]), untrusted(systemText), trusted(system[1])]),
         ...userTurn(userText, replyPrefix),
       ]),
     bridge: (nextUser, replyPrefix = "") =>
-      tokenizer.encodeParts([own(afterReply), ...userTurn(nextUser, replyPrefix)]),
+      tokenizer.encodeParts([trusted(afterReply), ...userTurn(nextUser, replyPrefix)]),
     endId,
   });
 };

@@ -1,7 +1,7 @@
 /**
- * The nano model's tokenizer, as the two files every checkpoint carries: a few hundred whole words over a base of 256 bytes.
- * The words below are all there is to it: text is cut greedily into the longest words of the list, and what is left falls to bytes,
- * one token each. Invariants: any text comes back exactly; a cell of a text grid is one token whatever stands beside it.
+ * The nano model's tokenizer, as the two files that every checkpoint carries: a few hundred whole words over a base of 256 bytes.
+ * Text is cut greedily into the longest words of the lists below; the rest is spelled in bytes, one token each.
+ * Invariants: any text comes back exactly; a cell of a text grid is one token whatever stands beside it.
  *
  * It is written as a byte-level BPE without merges (`ignore_merges` takes a piece that is in the vocabulary whole), whose
  * pre-tokenizer is the list as one regular expression. Ids are given in the order of the lists: appending to the last one keeps all
@@ -13,10 +13,10 @@ import { characterOfByte } from "./ByteDecoder.ts";
 
 const listed = (text: string): readonly string[] => text.trim().split(/\s+/);
 
-/** Special tokens, at the first ids: padding, the end of a reply, and who speaks. */
+/** Special tokens, at the first ids: padding, the end of a reply, and the markers of the speakers. */
 const specials = ["<pad>", "<|im_end|>", "<|system|>", "<|user|>", "<|assistant|>"];
 
-/** What a reply is made of, and the one grid symbol beyond ASCII (the others are bytes). */
+/** Tags and separators of a reply, and the one grid symbol beyond ASCII (the others are bytes). */
 const marks = ["<think>", "</think>", "<answer>", "</answer>", " || ", "√"];
 
 /** Words with and without a space before them. */
@@ -86,7 +86,7 @@ const escapeForRegex = (text: string): string => text.replace(/[|()[\]{}.*+?^$\\
 const longestFirst = (entries: readonly string[]): readonly string[] =>
   [...entries].sort((a, b) => b.length - a.length);
 
-/** Messages follow their speaker's marker; only replies have an end. */
+/** Each message follows its speaker's marker; only replies have an end token. */
 const chatTemplate =
   "{%- for message in messages -%}{{- '<|' + message['role'] + '|>' + message['content'] -}}" +
   "{%- if message['role'] == 'assistant' -%}{{- '<|im_end|>' -}}{%- endif -%}{%- endfor -%}" +

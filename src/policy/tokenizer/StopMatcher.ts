@@ -1,11 +1,11 @@
 /**
- * Finds the end of a reply by its text while only ids flow: an automaton over decoded bytes (Aho and Corasick, "Efficient string
- * matching", CACM 1975). A token's bytes enter, the new state and whether a stop sequence ended inside them leave.
+ * Finds stop sequences in the bytes of sampled ids: an automaton (Aho and Corasick, "Efficient string matching", CACM 1975) that takes a
+ * token's bytes and says its new state and whether a stop sequence ended inside them.
  * Invariant: a sequence is found wherever its bytes appear, however they were split into tokens.
  */
 import type { BytesOf } from "./ByteDecoder.ts";
 
-/** Where a sequence's reply stands in the automaton: one small integer, so that a slot can keep it beside its ids. */
+/** A state of the automaton: one small integer, kept with each reply. */
 export type StopState = number;
 
 export interface StopMatcher {
@@ -20,7 +20,8 @@ interface Automaton {
   readonly accepts: Uint8Array;
 }
 
-const build = (patterns: readonly Uint8Array[]): Automaton => {
+/** The patterns as a tree of bytes; an edge that no pattern takes is -1. */
+const treeOf = (patterns: readonly Uint8Array[]): Automaton & { readonly states: number } => {
   const most = 1 + patterns.reduce((total, pattern) => total + pattern.length, 0);
   const next = new Int32Array(most * 256).fill(-1);
   const accepts = new Uint8Array(most);
@@ -29,26 +30,32 @@ const build = (patterns: readonly Uint8Array[]): Automaton => {
     let state = 0;
     for (const byte of pattern) {
       const edge = state * 256 + byte;
-      if (next[edge] < 0) next[edge] = states++;
-      state = next[edge];
+      if (next[edge]! < 0) next[edge] = states++;
+      state = next[edge]!;
     }
     accepts[state] = 1;
   }
-  // Breadth first, so that a state's fallback is complete before the state is reached.
+  return { next, accepts, states };
+};
+
+/** Adds the edges that no pattern takes: each leads on from the longest suffix that is in the tree. */
+const build = (patterns: readonly Uint8Array[]): Automaton => {
+  const { accepts, next, states } = treeOf(patterns);
   const fallback = new Int32Array(states);
+  // Breadth first, so that a state's fallback is complete before the state is reached. An array's iterator sees what is pushed.
   const order: number[] = [0];
-  for (let head = 0; head < order.length; head++) {
-    const state = order[head];
+  for (const state of order) {
     for (let byte = 0; byte < 256; byte++) {
       const edge = state * 256 + byte;
-      const beyond = state === 0 ? 0 : next[fallback[state] * 256 + byte];
-      if (next[edge] < 0) {
+      const beyond = state === 0 ? 0 : next[fallback[state]! * 256 + byte]!;
+      const child = next[edge]!;
+      if (child < 0) {
         next[edge] = beyond;
         continue;
       }
-      fallback[next[edge]] = beyond;
-      accepts[next[edge]] |= accepts[beyond];
-      order.push(next[edge]);
+      fallback[child] = beyond;
+      if (accepts[beyond] === 1) accepts[child] = 1;
+      order.push(child);
     }
   }
   return { next, accepts };
@@ -64,7 +71,7 @@ export const make = (stops: readonly string[], bytesOf: BytesOf): StopMatcher =>
       let state = from;
       let matched = false;
       for (const byte of bytesOf(id)) {
-        state = next[state * 256 + byte];
+        state = next[state * 256 + byte]!;
         if (accepts[state] === 1) matched = true;
       }
       return { state, matched };

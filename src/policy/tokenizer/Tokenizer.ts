@@ -1,6 +1,6 @@
 /**
- * Text to ids and back, by the tokenizer a checkpoint folder carries. No special token is ever added: what a prompt holds is spelled
- * by the chat template. Invariant: `decode(ids)` is the UTF-8 reading of the bytes of `ids` end to end.
+ * Text to ids and back, by the tokenizer of a checkpoint folder. It never adds special tokens: the chat template spells those of a
+ * prompt. Invariant: `decode(ids)` is the UTF-8 reading of the bytes of `ids` end to end.
  */
 import { Tokenizer as Library } from "@huggingface/tokenizers";
 import { Effect } from "effect";
@@ -15,7 +15,7 @@ export type ChatStyle = (typeof chatStyles)[number];
 export interface Tokenizer {
   /** Ids of `text`; a special token spelled in it becomes that token. */
   readonly encode: (text: string) => Int32Array;
-  /** Ids of a text whose parts come from different hands: special tokens spelled inside an `untrusted` part stay plain text. */
+  /** Ids of a text whose parts are trusted or not: special tokens spelled inside an `untrusted` part stay plain text. */
   readonly encodeParts: (parts: readonly TextPart[]) => Int32Array;
   /** Text of `ids`, special tokens included; bytes that are no UTF-8 become U+FFFD. */
   readonly decode: (ids: Iterable<number>) => string;
@@ -27,7 +27,7 @@ export interface Tokenizer {
   /** One more than the largest id. A model's embedding may have more rows. */
   readonly vocabSize: number;
   readonly chatStyle: ChatStyle;
-  /** What it was made of, to be written into the checkpoints trained from here. */
+  /** The files it was made of, to be written into the run's checkpoints. */
   readonly files: TokenizerFiles;
 }
 
@@ -80,88 +80,99 @@ export interface TokenizerOptions {
   readonly embeddingRows?: number;
 }
 
+/** The library's tokenizer, where it can read the file and this program can tell the bytes of its ids. */
+const open = Effect.fnUntraced(function* (
+  { tokenizerConfig, tokenizerJson }: TokenizerFiles,
+  path: string,
+): Effect.fn.Return<{ readonly library: Library; readonly spelling: ByteDecoder.ByteSpelling }, CheckpointError> {
+  const spelling = spellingOf(tokenizerJson);
+  if (spelling === undefined) {
+    const found = JSON.stringify(decoderTypes(tokenizerJson.decoder));
+    const detail = `its decoder is ${found}; byte-level BPE and byte fallback are supported`;
+    return yield* checkpointError(path, "unsupported", detail);
+  }
+  const library = yield* Effect.try({
+    // The library takes absent parts only when they are spelled as null.
+    try: () =>
+      new Library({ normalizer: null, pre_tokenizer: null, post_processor: null, ...tokenizerJson }, tokenizerConfig),
+    catch: (cause) => checkpointError(path, "bad_config", cause instanceof Error ? cause.message : String(cause)),
+  });
+  return { library, spelling };
+});
+
+/** The end token's id. Fails where tokenizer_config.json names none that the vocabulary has. */
+const eosIdOf = (library: Library, config: JsonObject, path: string): Effect.Effect<number, CheckpointError> => {
+  const token = contentOf(config.eos_token);
+  const id = token === undefined ? undefined : library.token_to_id(token);
+  const detail = `tokenizer_config.json names no known eos_token (${token ?? "absent"})`;
+  return id === undefined ? Effect.fail(checkpointError(path, "bad_config", detail)) : Effect.succeed(id);
+};
+
+/** One more than the largest id. Fails where that is beyond the model's embedding. */
+const vocabSizeOf = (library: Library, embeddingRows: number, path: string): Effect.Effect<number, CheckpointError> => {
+  let size = 0;
+  for (const id of library.get_vocab().values()) size = Math.max(size, id + 1);
+  const detail = `the tokenizer has ids up to ${size - 1}, the model's embedding only ${embeddingRows} rows (vocab_size)`;
+  return size > embeddingRows ? Effect.fail(checkpointError(path, "bad_config", detail)) : Effect.succeed(size);
+};
+
+/** Encodes parts as one text, cut inside every special token that an untrusted part spells. */
+const partsEncoder =
+  (idsOf: (text: string) => readonly number[], specials: readonly string[]) =>
+  (parts: readonly TextPart[]): Int32Array => {
+    const text = parts.map((part) => part.text).join("");
+    const pieces: (readonly number[])[] = [];
+    let partStart = 0;
+    let pieceStart = 0;
+    for (const part of parts) {
+      const partEnd = partStart + part.text.length;
+      for (const cut of part.untrusted ? cutsInside(text, partStart, partEnd, specials) : []) {
+        pieces.push(idsOf(text.slice(pieceStart, cut)));
+        pieceStart = cut;
+      }
+      partStart = partEnd;
+    }
+    pieces.push(idsOf(text.slice(pieceStart)));
+    return Int32Array.from(pieces.flat());
+  };
+
 /** A tokenizer from its two files. Fails with `CheckpointError`. */
-export const make = (
+export const make = Effect.fnUntraced(function* (
   files: TokenizerFiles,
   { path = "tokenizer.json", embeddingRows = Number.POSITIVE_INFINITY }: TokenizerOptions = {},
-): Effect.Effect<Tokenizer, CheckpointError> =>
-  Effect.gen(function* () {
-    const { tokenizerJson, tokenizerConfig } = files;
-    const spelling = spellingOf(tokenizerJson);
-    if (spelling === undefined) {
-      return yield* checkpointError(
-        path,
-        "unsupported",
-        `its decoder is ${JSON.stringify(decoderTypes(tokenizerJson.decoder))}; byte-level BPE and byte fallback are supported`,
-      );
-    }
-    const library = yield* Effect.try({
-      // The library takes absent parts only when they are spelled as null.
-      try: () =>
-        new Library({ normalizer: null, pre_tokenizer: null, post_processor: null, ...tokenizerJson }, tokenizerConfig),
-      catch: (cause) => checkpointError(path, "bad_config", cause instanceof Error ? cause.message : String(cause)),
-    });
-    const added = library.get_added_tokens_decoder();
-    const specials = new Map([...added].filter(([, token]) => token.special).map(([id, token]) => [token.content, id]));
-    const specialTexts = [...specials.keys()];
-    let vocabSize = 0;
-    for (const id of library.get_vocab().values()) vocabSize = Math.max(vocabSize, id + 1);
-    if (vocabSize > embeddingRows) {
-      const detail = `the tokenizer has ids up to ${vocabSize - 1}, the model's embedding only ${embeddingRows} rows (vocab_size)`;
-      return yield* checkpointError(path, "bad_config", detail);
-    }
-    const eosToken = contentOf(tokenizerConfig.eos_token);
-    const eosId = eosToken === undefined ? undefined : library.token_to_id(eosToken);
-    if (eosId === undefined) {
-      return yield* checkpointError(
-        path,
-        "bad_config",
-        `tokenizer_config.json names no known eos_token (${eosToken ?? "absent"})`,
-      );
-    }
-    const chatStyle = chatStyleOf(tokenizerConfig, path);
-    if (typeof chatStyle !== "string") return yield* chatStyle;
-
-    const idsOf = (text: string): readonly number[] =>
-      text === "" ? [] : library.encode(text, { add_special_tokens: false }).ids;
-    const encodeParts = (parts: readonly TextPart[]): Int32Array => {
-      const text = parts.map((part) => part.text).join("");
-      const pieces: (readonly number[])[] = [];
-      let partStart = 0;
-      let pieceStart = 0;
-      for (const part of parts) {
-        const partEnd = partStart + part.text.length;
-        for (const cut of part.untrusted ? cutsInside(text, partStart, partEnd, specialTexts) : []) {
-          pieces.push(idsOf(text.slice(pieceStart, cut)));
-          pieceStart = cut;
-        }
-        partStart = partEnd;
-      }
-      pieces.push(idsOf(text.slice(pieceStart)));
-      return Int32Array.from(pieces.flat());
-    };
-    return {
-      encode: (text) => Int32Array.from(idsOf(text)),
-      encodeParts,
-      decode: (ids) => {
-        const known = Array.from(ids).filter((id) => library.id_to_token(id) !== undefined);
-        if (known.length === 0) return "";
-        return library.decode(known, { skip_special_tokens: false, clean_up_tokenization_spaces: false });
-      },
-      bytesOf: ByteDecoder.make({
-        spelling,
-        size: vocabSize,
-        tokenOf: (id) => library.id_to_token(id),
-        isAdded: (id) => added.has(id),
-      }),
-      tokenId: (token) => library.token_to_id(token),
-      eosId,
-      specials,
-      vocabSize,
-      chatStyle,
-      files,
-    };
-  });
+): Effect.fn.Return<Tokenizer, CheckpointError> {
+  const { tokenizerConfig } = files;
+  const { library, spelling } = yield* open(files, path);
+  const vocabSize = yield* vocabSizeOf(library, embeddingRows, path);
+  const eosId = yield* eosIdOf(library, tokenizerConfig, path);
+  const chatStyle = chatStyleOf(tokenizerConfig, path);
+  if (typeof chatStyle !== "string") return yield* chatStyle;
+  const added = library.get_added_tokens_decoder();
+  const specials = new Map([...added].filter(([, token]) => token.special).map(([id, token]) => [token.content, id]));
+  const idsOf = (text: string): readonly number[] =>
+    text === "" ? [] : library.encode(text, { add_special_tokens: false }).ids;
+  return {
+    encode: (text) => Int32Array.from(idsOf(text)),
+    encodeParts: partsEncoder(idsOf, [...specials.keys()]),
+    decode: (ids) => {
+      const known = Array.from(ids).filter((id) => library.id_to_token(id) !== undefined);
+      if (known.length === 0) return "";
+      return library.decode(known, { skip_special_tokens: false, clean_up_tokenization_spaces: false });
+    },
+    bytesOf: ByteDecoder.make({
+      spelling,
+      size: vocabSize,
+      tokenOf: (id) => library.id_to_token(id),
+      isAdded: (id) => added.has(id),
+    }),
+    tokenId: (token) => library.token_to_id(token),
+    eosId,
+    specials,
+    vocabSize,
+    chatStyle,
+    files,
+  };
+});
 
 /** The tokenizer of a checkpoint folder. Fails with `CheckpointError`. */
 export const load = (folder: string, options: TokenizerOptions = {}): Effect.Effect<Tokenizer, CheckpointError> =>

@@ -1,8 +1,8 @@
 /**
- * The tests of a JavaScript submission in QuickJS, an interpreter compiled to WebAssembly. A job has an instance of its own, a test a
- * runtime of its own in it; an instance that a test has broken, or made to grow, is not used again. The submission reaches one host
- * function, which takes text. Invariant: every outcome is a value; only code that no interrupt reaches (a long native loop) can keep the
- * thread, so whoever runs this in a thread must be ready to end it.
+ * Runs the tests of a JavaScript submission in QuickJS, an interpreter compiled to WebAssembly. Each job has its own instance, each test
+ * its own runtime; an instance that a test has broken or made grow is not used again. The submission can call one host function, which
+ * takes text. Invariant: every outcome is a value. Only code that no interrupt reaches (a long native loop) can block the thread, so that
+ * the caller must be ready to end the thread.
  */
 import {
   newQuickJSWASMModuleFromVariant,
@@ -16,16 +16,16 @@ import {
 import { clockFactor, failed, type Job, type Outcome } from "../Job.ts";
 import { prelude } from "./prelude.ts";
 
-/** Of the interpreter's own stack, enough for some 11 000 calls. What it leaves unguarded needs a thread stack of `threadStackMb`. */
+/** The interpreter's own stack, enough for some 11 000 calls. Its unguarded parts need a thread stack of `threadStackMb`. */
 const stackBytes = 2 * 1024 * 1024;
 export const threadStackMb = 64;
 
 const page = 65_536;
-/** Pages the module itself asks for. */
+/** Pages that the module itself requests. */
 const initialPages = 256;
 const messageLength = 400;
 
-/** What the module itself would say on the host's console. */
+/** Replaces the module's own messages on the host's console. */
 const quiet: object = { print: () => undefined, printErr: () => undefined };
 
 const newModule = (wasm: WebAssembly.Module, { limits }: Job): Promise<QuickJSWASMModule> =>
@@ -47,18 +47,18 @@ const processorMs = (): number => {
   return (system + user) / 1000;
 };
 
-/** What a test runs in, and why it was stopped, if it was. */
+/** The runtime of one test, and why it was stopped, if it was. */
 interface Cell {
   readonly context: QuickJSContext;
-  /** Gives a handle back when the test is over. */
+  /** Disposes of a handle when the test is over. */
   readonly keep: (handle: QuickJSHandle) => QuickJSHandle;
-  /** Throws once it is too much. */
+  /** Throws when the output is too long. */
   readonly write: (text: string) => void;
   readonly output: () => string;
   readonly stopped: () => Outcome | null;
 }
 
-/** What a thrown value says, cut. */
+/** The message of a thrown value, cut. */
 const messageOf = ({ context, keep }: Cell, error: QuickJSHandle): string => {
   const field = (name: string): string => {
     const value = keep(context.getProp(error, name));
@@ -75,7 +75,7 @@ const thrown = (cell: Cell, error: QuickJSHandle): Outcome => {
 
 const flood = ({ limits }: Job): Outcome => failed("output", `more than ${limits.outputBytes} characters`);
 
-/** Runs the prelude; what it gives back calls an entry. */
+/** Runs the prelude, which returns the function that calls an entry. */
 const prepared = ({ context, keep, write }: Cell, stdin: string): QuickJSHandle => {
   const host = keep(context.newFunction("write", (text) => write(context.getString(text))));
   const before = keep(context.unwrapResult(context.evalCode(prelude, "prelude.js")));
@@ -86,7 +86,7 @@ const prepared = ({ context, keep, write }: Cell, stdin: string): QuickJSHandle 
 const execute = (cell: Cell, job: Job, input: string): Outcome => {
   const { code, entry, limits } = job;
   const { context, keep } = cell;
-  /** What promises have left to do; an error that nobody waits for is none of the program's. */
+  /** Runs pending promise jobs; an error that nothing awaits does not fail the program. */
   const settle = (): void => context.runtime.executePendingJobs().dispose();
 
   const call = prepared(cell, entry === null ? input : "");
@@ -96,7 +96,7 @@ const execute = (cell: Cell, job: Job, input: string): Outcome => {
   settle();
   if (entry === null) return cell.stopped() ?? { _tag: "Answered", text: cell.output() };
 
-  // By name, because what `const` and `class` declare is no property of the global object.
+  // By name, because `const` and `class` declarations are no properties of the global object.
   const named = context.evalCode(
     `typeof ${entry} === "function" ? ${entry} : module.exports.${entry} ?? module.exports`,
   );
@@ -181,7 +181,7 @@ export const make = (wasm: WebAssembly.Module, job: Job): Interpreter => {
       });
       if (used.getWasmMemory().buffer.byteLength === initialPages * page) module = used;
     } catch (cause) {
-      // The thread's stack is full, or the module has run into a trap. An answer from before that stands.
+      // The thread's stack is full, or the module trapped. An answer from before stands.
       const message = cause instanceof Error ? cause.message : String(cause);
       answer ??= { value: broken(message.slice(0, messageLength), stopped) };
     }

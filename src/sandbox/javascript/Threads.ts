@@ -1,7 +1,6 @@
 /**
- * Jobs of JavaScript in threads of their own, off the main thread. A job enters, a report leaves. A thread that does not end its test in
- * time is ended with it, and the next tests go on in another. Invariant: interrupting a job ends its thread at once; an idle thread keeps
- * no process alive.
+ * Runs JavaScript jobs in threads. A thread whose test exceeds its time is ended, and the next tests go on in another. Invariant:
+ * interrupting a job ends its thread at once; an idle thread keeps no process alive.
  */
 import { Worker } from "node:worker_threads";
 import { Effect } from "effect";
@@ -12,7 +11,7 @@ import type { Message, Order } from "./protocol.ts";
 const idle: Worker[] = [];
 /** Idle threads kept. */
 const mostIdle = 4;
-/** What the clock of the main thread grants beyond a test's own limits, milliseconds. */
+/** How long the main thread waits beyond a test's own limits, milliseconds. */
 const graceMs = 500;
 
 const start = (): Worker =>
@@ -22,7 +21,7 @@ const start = (): Worker =>
     resourceLimits: { stackSizeMb: threadStackMb, maxOldGenerationSizeMb: 256 },
   });
 
-/** Idle threads are not awaited by the process, and may end unseen. */
+/** Puts a thread among the idle ones, which do not keep the process alive. */
 const rest = (worker: Worker): void => {
   worker.removeAllListeners();
   if (idle.length === mostIdle) return void worker.terminate();
@@ -47,15 +46,15 @@ const take = (): Worker => {
 type Session =
   | { readonly _tag: "Uncompilable"; readonly message: string }
   | { readonly _tag: "Done" }
-  /** A test was cut by the end of its thread. */
+  /** A test was ended together with its thread. */
   | { readonly _tag: "Lost"; readonly outcome: Outcome };
 
-/** When a job's time is over on the clock; it starts to run with the first thing that does. */
+/** When a job's time is over; null until its first test begins. */
 interface Deadline {
   at: number | null;
 }
 
-/** The tests of an order in one thread, each outcome into `outcomes`. */
+/** Runs the tests of an order in one thread and appends each outcome to `outcomes`. */
 const session = (order: Order, outcomes: Outcome[], deadline: Deadline): Effect.Effect<Session, SandboxError> =>
   Effect.callback<Session, SandboxError>((resume) => {
     const { limits } = order.job;
@@ -77,7 +76,7 @@ const session = (order: Order, outcomes: Outcome[], deadline: Deadline): Effect.
     const lose = (session: Effect.Effect<Session, SandboxError>): void => resume(Effect.andThen(dispose, session));
     const lost = (outcome: Outcome): void => lose(Effect.succeed({ _tag: "Lost", outcome }));
     const broken = (message: string): void => {
-      // Before a test has begun nothing of the submission has run: the fault is not its.
+      // Before the first test begins nothing of the submission has run, so that the fault is the interpreter's.
       if (begun) lost(failed("error", message));
       else lose(Effect.fail(new SandboxError({ message: `the interpreter does not start: ${message}` })));
     };

@@ -1,4 +1,4 @@
-/** What the interpreter's thread is asked and says. A test's end follows its begin, so that the other side can tell a hang. */
+/** The messages to and from the interpreter's thread. `Began` precedes every test, so that the main thread can detect a hang. */
 import type { Job, Outcome } from "../Job.ts";
 
 /** Tests of `job` from the `from`th on; a job begins with the check that it compiles. */

@@ -1,6 +1,6 @@
 /**
- * Entry of an interpreter's thread. Enters: an order; leaves: messages, `Done` or `Uncompilable` last. It keeps nothing of a submission
- * but the compiled interpreter, which no submission has touched.
+ * Entry of an interpreter's thread: answers an order with messages, `Done` or `Uncompilable` last. Between orders it keeps only the compiled
+ * interpreter, which no submission has touched.
  */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -9,10 +9,11 @@ import type { Outcome } from "../Job.ts";
 import * as Interpreter from "./Interpreter.ts";
 import type { Message, Order } from "./protocol.ts";
 
-const port = parentPort!;
+if (parentPort === null) throw new Error("this file is the entry of a thread");
+const port = parentPort;
 const say = (message: Message): void => port.postMessage(message);
 
-// The library would compile its module anew for each instance.
+// Compiled here once, because the library would compile it for each instance.
 const library = createRequire(import.meta.resolve("quickjs-emscripten"));
 const wasm = await WebAssembly.compile(await readFile(library.resolve("@jitl/quickjs-wasmfile-release-sync/wasm")));
 

@@ -1,116 +1,139 @@
 /**
- * A child process that answers in lines. Enters: a program with its arguments and what it reads; leaves: its lines as they come, and how
- * it ended. Invariant: when the effect is over, by whatever way, the child and all it started are gone: it leads a process group that is
- * killed, and a sandbox's first process dies with the program that made it. What it says is bounded.
+ * Runs a child process that answers in lines: hands each line of its output to a listener, and returns how it ended. Invariant: however
+ * the effect ends, the child and all its descendants are gone: it leads a process group that is killed, and a sandbox's first process
+ * dies with the program that made it. Its output is bounded.
  */
-import { spawn } from "node:child_process";
-import type { Writable } from "node:stream";
+import { type ChildProcess, spawn } from "node:child_process";
+import { Writable } from "node:stream";
 import { Effect } from "effect";
 
 export interface Command {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** What it reads on its standard input. */
+  /** Its standard input. */
   readonly input: string;
-  /** What it reads on descriptor 3. */
+  /** The content of its file descriptor 3. */
   readonly extra: Buffer;
-  /** Bytes it may say. */
+  /** Most output, in characters. */
   readonly mostBytes: number;
-  /** Milliseconds it may take, until a listener sets another limit. */
+  /** Time limit in milliseconds, until a listener sets another. */
   readonly mostMs: number;
 }
 
 export interface Ended {
   /** Null where a signal ended it, or where it did not start. */
   readonly status: number | null;
-  /** The end of what it said on standard error, or why it did not start. */
-  readonly complaint: string;
-  /** It said more than it may, and was killed. */
+  /** The end of its standard error, or why it did not start. */
+  readonly stderr: string;
+  /** It wrote too much, and was killed. */
   readonly flooded: boolean;
-  /** It took longer than it may, and was killed. */
+  /** It took too long, and was killed. */
   readonly late: boolean;
 }
 
-const complaintLength = 2_000;
+const stderrLength = 2_000;
 
 export interface Handle {
   readonly kill: () => void;
-  /** Kills it `ms` from now, in place of any limit before. */
+  /** Kills it `ms` from now; replaces the limit before. */
   readonly limit: (ms: number) => void;
 }
 
 export type Listener = (line: string, child: Handle) => void;
 
+/** One child with its limits. `ended` is called once. */
+class Child implements Handle {
+  readonly #process: ChildProcess;
+  readonly #mostBytes: number;
+  readonly #listen: Listener;
+  #open = true;
+  #bytes = 0;
+  /** The output after its last newline. */
+  #rest = "";
+  #stderr = "";
+  #flooded = false;
+  #late = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(command: Command, listen: Listener) {
+    // Detached, it leads a process group, so that one signal reaches all of it.
+    const options = { env: command.env, detached: true } as const;
+    const child = spawn(command.program, command.args, { ...options, stdio: ["pipe", "pipe", "pipe", "pipe"] });
+    this.#process = child;
+    this.#mostBytes = command.mostBytes;
+    this.#listen = listen;
+    this.limit(command.mostMs);
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => this.#read(chunk));
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+      this.#stderr = (this.#stderr + chunk).slice(-stderrLength);
+    });
+    this.#write(child.stdin, command.input);
+    this.#write(child.stdio[3], command.extra);
+  }
+
+  kill(): void {
+    const { pid } = this.#process;
+    if (!this.#open || pid === undefined) return;
+    try {
+      process.kill(-pid, "SIGKILL");
+    } catch {
+      // It has just ended by itself.
+    }
+  }
+
+  limit(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#late = true;
+      this.kill();
+    }, ms);
+  }
+
+  /** Resolves when the child has ended and its output has been read. */
+  ended(): Promise<Ended> {
+    return new Promise((resolve) => {
+      const end = (status: number | null): void => {
+        this.#open = false;
+        clearTimeout(this.#timer);
+        resolve({ status, stderr: this.#stderr, flooded: this.#flooded, late: this.#late });
+      };
+      this.#process.on("error", (error) => {
+        this.#stderr = error.message;
+        // A child that did not start never closes.
+        if (this.#process.pid === undefined) end(null);
+      });
+      this.#process.on("close", end);
+    });
+  }
+
+  #read(chunk: string): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#mostBytes) {
+      this.#flooded = true;
+      this.kill();
+      return;
+    }
+    const lines = (this.#rest + chunk).split("\n");
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) this.#listen(line, this);
+  }
+
+  #write(stream: ChildProcess["stdio"][number] | undefined, data: string | Buffer): void {
+    if (!(stream instanceof Writable)) throw new Error("a pipe of the child is not open for writing");
+    // A child that ends before it has read everything breaks its pipe. How it ended says more.
+    stream.on("error", () => undefined);
+    stream.end(data);
+  }
+}
+
 export const run = (command: Command, listen: Listener): Effect.Effect<Ended> =>
   Effect.callback<Ended>((resume) => {
-    const child = spawn(command.program, command.args, {
-      env: command.env,
-      // A group of its own, so that one signal reaches all of it.
-      detached: true,
-      stdio: ["pipe", "pipe", "pipe", "pipe"],
-    });
-    let open = true;
-    let bytes = 0;
-    let rest = "";
-    let complaint = "";
-    let flooded = false;
-    let late = false;
-    let timer: NodeJS.Timeout | undefined;
-    const kill = (): void => {
-      if (!open || child.pid === undefined) return;
-      try {
-        process.kill(-child.pid, "SIGKILL");
-      } catch {
-        // It has just ended by itself.
-      }
-    };
-    const limit = (ms: number): void => {
-      clearTimeout(timer);
-      timer = setTimeout(() => {
-        late = true;
-        kill();
-      }, ms);
-    };
-    limit(command.mostMs);
-
-    child.stdout!.setEncoding("utf8").on("data", (chunk: string) => {
-      bytes += chunk.length;
-      if (bytes > command.mostBytes) {
-        flooded = true;
-        return kill();
-      }
-      const lines = (rest + chunk).split("\n");
-      rest = lines.pop()!;
-      for (const line of lines) listen(line, { kill, limit });
-    });
-    child.stderr!.setEncoding("utf8").on("data", (chunk: string) => {
-      complaint = (complaint + chunk).slice(-complaintLength);
-    });
-    for (const [stream, data] of [
-      [child.stdin!, command.input],
-      [child.stdio[3] as Writable, command.extra],
-    ] as const) {
-      // A child that ends before it has read everything breaks its pipe; how it ended says more.
-      stream.on("error", () => undefined);
-      stream.end(data);
-    }
-    const closed = new Promise<void>((resolve) => {
-      const end = (status: number | null): void => {
-        open = false;
-        clearTimeout(timer);
-        resume(Effect.succeed({ status, complaint, flooded, late }));
-        resolve();
-      };
-      child.on("error", (error) => {
-        complaint = error.message;
-        // One that did not start has nothing to close.
-        if (child.pid === undefined) end(null);
-      });
-      child.on("close", end);
-    });
+    const child = new Child(command, listen);
+    const ended = child.ended();
+    ended.then((how) => resume(Effect.succeed(how)));
     return Effect.promise(() => {
-      kill();
-      return closed;
+      child.kill();
+      return ended;
     });
   });

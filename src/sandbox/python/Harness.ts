@@ -1,6 +1,6 @@
 /**
- * The harness in its sandbox, one job at a time: a job enters as a line of JSON, its answers leave line by line. Invariant: code of a
- * submission leaves this process in no other way, and what it goes to is started by bubblewrap under `confined`.
+ * Runs one job in the Python harness inside the sandbox: sends the job as a line of JSON and reads the answers line by line. Invariant: this
+ * is the only way in which code of a submission leaves this process, and the receiver is started by bubblewrap under `confined`.
  */
 import { fileURLToPath } from "node:url";
 import { Effect, Result, Schema } from "effect";
@@ -28,7 +28,7 @@ const Line = Schema.fromJsonString(
 );
 const readLine = Schema.decodeUnknownResult(Line);
 
-/** Users of this process's own for `dropped`, each for one job at a time as far as 64 go: their processes are counted apart. */
+/** First of 64 user ids of this process for `dropped`. Jobs in flight use different ones, so that their processes are counted apart. */
 const firstUser = 2 ** 30 + (process.pid % 2 ** 22) * 64;
 let jobs = 0;
 
@@ -38,7 +38,7 @@ export interface Setting {
   readonly confinement: Omit<Confinement, "harness" | "user">;
 }
 
-/** A text as JSON is at most this many times longer. */
+/** JSON makes a text at most this many times longer. */
 const mostEscaped = 6;
 const lineOverhead = 4_096;
 
@@ -50,8 +50,8 @@ export interface Answers {
 }
 
 /**
- * The harness on one job. Fails where it is not confined or does not start. Once a test has run, all that happens counts against the
- * submission: one that could break its sandbox must not get away with less than a failed test.
+ * Runs one job. Fails where the harness is not confined or does not start. Once a test has run, every failure counts against the
+ * submission: one that breaks its sandbox fails its tests.
  */
 export const ask = (setting: Setting, job: Job, prove: boolean): Effect.Effect<Answers, SandboxError> =>
   Effect.gen(function* () {
@@ -94,10 +94,10 @@ export const ask = (setting: Setting, job: Job, prove: boolean): Effect.Effect<A
       mostBytes: (mostEscaped * limits.outputBytes + lineOverhead) * (job.inputs.length + 1),
       mostMs: startMs,
     };
-    const { complaint, late } = yield* Child.run(command, listen);
+    const { late, stderr } = yield* Child.run(command, listen);
     if (trouble !== null && outcomes.length === 0) return yield* refuse(`the sandbox failed: ${trouble}`);
     if (!ready) {
-      const why = complaint.trim().split("\n").at(-1) || (late ? `no answer within ${startMs} ms` : "it ended at once");
+      const why = stderr.trim().split("\n").at(-1) || (late ? `no answer within ${startMs} ms` : "it ended at once");
       return yield* refuse(`the sandbox does not start: ${why}`);
     }
     return { outcomes, uncompilable, late };

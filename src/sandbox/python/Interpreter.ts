@@ -1,6 +1,5 @@
 /**
- * The interpreter to confine: what it needs of the host's file system. The name of a program enters, its files and folders leave, or one
- * sentence that says why it cannot be used.
+ * Finds what a Python interpreter needs of the host's file system, or says in one sentence why it cannot be used.
  */
 import { lstat, readlink } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -15,7 +14,7 @@ export interface Interpreter {
   readonly standard: readonly string[];
   /** Folders of shared libraries. */
   readonly libraries: readonly string[];
-  /** As the executable names it; null where it is linked statically. */
+  /** The loader's path in the executable; null where it is linked statically. */
   readonly loader: string | null;
   /** Folders of installed packages inside the others; submissions have the standard library only. */
   readonly packages: readonly string[];
@@ -42,11 +41,11 @@ const script = fileURLToPath(new URL("./interpreter.py", import.meta.url));
 
 const refuse = (message: string): SandboxError => new SandboxError({ message });
 
-/** Runs no code but our own and the interpreter's. */
+/** Runs only our code and the interpreter's. */
 export const find = (python: string): Effect.Effect<Interpreter, SandboxError> =>
   Effect.gen(function* () {
     const lines: string[] = [];
-    const { complaint, status } = yield* Child.run(
+    const { status, stderr } = yield* Child.run(
       {
         program: python,
         args: ["-I", "-S", "-W", "ignore", script],
@@ -60,7 +59,7 @@ export const find = (python: string): Effect.Effect<Interpreter, SandboxError> =
     );
     const facts = Schema.decodeUnknownResult(Facts)(lines[0]);
     if (status !== 0 || Result.isFailure(facts)) {
-      const why = complaint.trim().split("\n").at(-1);
+      const why = stderr.trim().split("\n").at(-1);
       return yield* refuse(
         `${python} does not run (${why}); install python3, or name an interpreter in env_config.python`,
       );

@@ -1,7 +1,7 @@
 /**
- * The Python sandbox: opened once for an interpreter, it runs jobs. Opening finds the ways to confine that this machine grants, and proves
- * the first of them by trying from the inside what must not work; where none holds there is no sandbox, and one sentence says why.
- * Invariant: who holds a sandbox holds one that has proved itself.
+ * The Python sandbox: opened once for an interpreter, it runs jobs. Opening tries the modes of confinement that this machine allows, and
+ * tests each from the inside with what must not work. The first that holds is used; where none holds opening fails with one sentence.
+ * Invariant: an open sandbox has passed these tests.
  */
 import { Effect, Result, Schema } from "effect";
 import { failed, filled, type Job, noTime, type Report, SandboxError, startMs } from "../Job.ts";
@@ -35,7 +35,7 @@ const probe: Job = {
   stopAtTimeout: false,
 };
 
-/** Fails, and says how, where something gets out that must not. */
+/** Fails, and says how, where the sandbox does not confine. */
 const prove = (setting: Setting): Effect.Effect<void, SandboxError> =>
   Effect.gen(function* () {
     const { outcomes } = yield* ask(setting, probe, true);
@@ -56,7 +56,7 @@ const howToAllow =
   "run as root with CAP_SYS_ADMIN, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, " +
   "kernel.apparmor_restrict_unprivileged_userns=0), or set env_config.language to javascript";
 
-/** What to try, the stronger first. */
+/** The modes to try, the stronger first. */
 const granted = (): readonly Mode[] => (process.getuid?.() === 0 ? ["dropped", "own"] : ["own"]);
 
 /** The first of `modes` that holds. Fails with a sentence for the user that says what is missing. */
@@ -84,7 +84,7 @@ export const open = (
     );
     if (present.status !== 0) {
       return yield* refuse(
-        `${bubblewrap} does not run (${present.complaint.trim()}); install bubblewrap (apt-get install bubblewrap), or set env_config.language to javascript`,
+        `${bubblewrap} does not run (${present.stderr.trim()}); install bubblewrap (apt-get install bubblewrap), or set env_config.language to javascript`,
       );
     }
     const interpreter = yield* Interpreter.find(python);

@@ -1,10 +1,9 @@
 /**
- * The command line that confines: what bubblewrap is told, as pure data. The sandbox sees the interpreter's own files, read-only, and
- * nothing else: no /proc, no /dev, no /tmp, no place to write, no network, an environment of constants.
+ * The arguments of bubblewrap that confine the harness. Pure. The sandbox sees the interpreter's own files, read-only, and
+ * nothing else: no /proc, no /dev, no /tmp, no writable place, no network, and constant environment variables.
  *
- * Two ways to be no one. `own`: a user namespace, for those who are not root or may not become another user. `dropped`: root makes the
- * other namespaces itself, and the harness then becomes a user that exists nowhere else, so that an escape finds itself without a name on
- * the host too.
+ * Two modes. `own`: a user namespace, for users who are not root or may not change their user. `dropped`: root makes the other namespaces
+ * itself, and the harness then changes to a user id that nothing else uses, so that an escape has no rights on the host either.
  */
 import type { Interpreter, Link } from "./Interpreter.ts";
 
@@ -65,7 +64,7 @@ export const confined = ({ harness, interpreter, links, mode, user }: Confinemen
     ...Object.entries(environment).flatMap(([name, value]) => ["--setenv", name, value]),
     ...["--cap-drop", "ALL"],
     ...(mode === "dropped" ? ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] : []),
-    // Made here for everyone to pass; bubblewrap makes what is missing for its own user alone.
+    // Made here so that every user may pass; bubblewrap would make missing folders for its own user alone.
     ...above([...folders, ...apart]).flatMap((folder) => ["--perms", "0755", "--dir", folder]),
     ...folders.flatMap((folder) => ["--ro-bind", folder, folder]),
     ...packages.flatMap((folder) => ["--tmpfs", folder, "--remount-ro", folder]),

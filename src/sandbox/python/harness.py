@@ -1,8 +1,8 @@
 """The inside of the Python sandbox: runs the tests of one submission, each in a process of its own.
 
-One job enters as a line of JSON on standard input; lines of JSON leave on standard output: {"ready"}, then one for each test.
-Invariant: code of a submission runs only in a child that has its limits and has sealed itself with the second seccomp program, and
-said so; a child that could not is trouble of the sandbox, never a verdict. Standard library only; Python 3.8 or newer.
+It reads one job as a line of JSON from standard input and writes lines of JSON to standard output: {"ready"}, then one for each test.
+Invariant: code of a submission runs only in a child that has set its limits, has loaded the second seccomp program and has reported both;
+a child that cannot do so is a failure of the sandbox, never a verdict. Standard library only; Python 3.8 or newer.
 """
 import atexit
 import ctypes
@@ -45,7 +45,7 @@ class Program(ctypes.Structure):
 
 
 def seal(filter):
-    """From here on the kernel refuses this process what the program refuses."""
+    """Loads a seccomp program for this process, for good."""
     program = Program(len(filter) // 8, filter)
     if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "no_new_privs")
@@ -54,7 +54,7 @@ def seal(filter):
 
 
 def limit(job):
-    """Hard limits, which nothing raises again."""
+    """Sets hard limits, which cannot be raised again."""
     for name, most in (
         ("RLIMIT_AS", job["memoryBytes"]),
         ("RLIMIT_CPU", int(job["testMs"] / 1000) + 2),
@@ -94,7 +94,7 @@ def told(error):
 
 
 def close_down():
-    """What the interpreter does at its end: waits for threads, runs what is registered, writes what is buffered."""
+    """Does what the interpreter does at exit: waits for threads, runs exit handlers, flushes buffers."""
     threading = sys.modules.get("threading")
     if threading is not None:
         threading._shutdown()
@@ -104,7 +104,7 @@ def close_down():
 
 
 def submission(job, text, status, result):
-    """The test itself, in the sealed child: whether it ended as it should. A function's result goes to `result`."""
+    """Runs the test in the sealed child; returns whether it ended normally. A function's result is written to `result`."""
     entry = job["entry"]
     try:
         compiled = compile(job["code"], "solution.py", "exec", dont_inherit=True)
@@ -138,12 +138,12 @@ def submission(job, text, status, result):
         return False
 
 
-# What a child has open besides its standard streams.
+# Descriptors that a child has open besides its standard streams.
 STATUS, RESULT = 3, 4
 
 
 def become(job, text, streams, run):
-    """Makes the forked child the one that is sealed, and runs `run` in it. Never returns."""
+    """Seals the forked child and runs `run` in it. Never returns."""
     right = False
     try:
         stdin = os.memfd_create("stdin")
@@ -172,7 +172,7 @@ def become(job, text, streams, run):
 
 
 def processor_seconds(pid):
-    """By the clock that the kernel keeps of each process."""
+    """Processor time by the kernel's clock of the process."""
     try:
         return time.clock_gettime((~pid << 3) | 2)
     except OSError:
@@ -180,7 +180,7 @@ def processor_seconds(pid):
 
 
 def watch(pid, streams, job):
-    """Reads what the child says until it is gone, and ends it when its time is over or it says too much."""
+    """Reads the child's output until it has ended; kills it at its time limit or when its output is too long."""
     said = {descriptor: bytearray() for descriptor in streams}
     out, err, status, result = streams
     most = {out: job["outputBytes"], err: 1 << 16, status: 2 * NOTE_BYTES, result: job["outputBytes"]}
@@ -218,11 +218,11 @@ def watch(pid, streams, job):
 
 
 class Trouble(Exception):
-    """Of the sandbox, before code of the submission has run in the child at hand."""
+    """A failure of the sandbox, before code of the submission has run in the child."""
 
 
 def start(job, text, run):
-    """A child that runs `run`, and the ends of its pipes to read."""
+    """Forks a child that runs `run`; returns it with the read ends of its pipes."""
     pipes = [os.pipe() for _ in range(4)]
     pid = os.fork()
     if pid == 0:
@@ -257,7 +257,7 @@ def test(job, text, run=submission):
 
 
 def breaches(job, text, status, result):
-    """In place of a submission: what the confinement lets through that it must not, as a JSON list.
+    """Runs in place of a submission: lists what the confinement wrongly allows, as JSON.
 
     What is tried does no harm where it succeeds: this runs before anything is known to hold.
     """
@@ -313,7 +313,7 @@ def is_open(descriptor):
 
 
 def drop(user):
-    """From the root of a sandbox that has no user namespace of its own to a user that owns nothing."""
+    """Changes from root, in a sandbox without its own user namespace, to a user that owns nothing."""
     os.setgroups([])
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)

@@ -1,6 +1,6 @@
-"""Says what an interpreter needs of the file system, as JSON: itself, its standard library, its shared libraries.
+"""Prints what an interpreter needs of the file system, as JSON: itself, its standard library, its shared libraries.
 
-Runs outside of the sandbox, and no code but this and the standard library runs in it.
+Runs outside of the sandbox, with only this code and the standard library.
 """
 import json
 import os

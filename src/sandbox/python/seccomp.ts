@@ -1,9 +1,9 @@
 /**
- * Seccomp programs: which system calls the kernel refuses, as the bytes it loads. Two of them. `sandbox` holds for all that runs in the
- * sandbox: no sockets, no mounts, no new namespaces, no reach into other processes, none of the kernel's wider interfaces. `submission`
- * adds, for model-written code: no new processes (threads may start), no other program, no signals to others, no limits and no priorities
- * for them. Refused calls fail with EPERM. Namespaces and dropped privileges confine without them; they make what is left of the kernel
- * smaller.
+ * Seccomp programs, as the bytes that the kernel loads: they say which system calls it refuses. There are two. `sandbox` is for everything in
+ * the sandbox: no sockets, no mounts, no new namespaces, no access to other processes, none of the kernel's wider interfaces. `submission`
+ * adds, for model-written code: no new processes (threads may start), no other program, and no signals, limits or priorities for other
+ * processes. Refused calls fail with EPERM. Namespaces and dropped privileges confine without them; the filters reduce the kernel's
+ * reachable surface.
  */
 
 export type Architecture = "x64" | "arm64";

@@ -1,4 +1,4 @@
-/** What a module's exports have to be, and what is said of one that is something else. */
+/** What a user's module must export, and the messages for one that exports something else. */
 import { Result } from "effect";
 import { describe, expect, it } from "vitest";
 import lights from "../../../docs/tutorial/lights.ts";
@@ -65,12 +65,12 @@ describe("a module that throws while it is loaded", () => {
   });
 });
 
-describe("a module that waits at its top level", () => {
+describe("a module whose top level does not finish", () => {
   it("is given up after a while", async () => {
     const path = new URL("./fixtures/endless.ts", import.meta.url).pathname;
     expect(await load(path, 20)).toEqual(
       Result.fail(
-        "the module cannot be loaded: Error: it waits at its top level, after 0.02 s still; what takes long belongs in prepare",
+        "the module cannot be loaded: Error: its top level has not finished after 0.02 s; slow work belongs in prepare",
       ),
     );
   });

@@ -1,9 +1,9 @@
-/** What is said of an environment of one's own that throws, or returns what its contract does not allow. */
+/** The messages for a user's environment that throws, or returns what its contract does not allow. */
 import { describe, expect, it } from "vitest";
 import lights from "../../../docs/tutorial/lights.ts";
 import type { AsyncEnvironment } from "../../../src/env/AsyncEnvironment.ts";
 import { bind, bindAsync } from "../../../src/env/BoundEnvironment.ts";
-import { checked, checkedWaiting } from "../../../src/env/custom/checked.ts";
+import { checked, checkedAsync } from "../../../src/env/custom/checked.ts";
 import type { Environment } from "../../../src/env/Environment.ts";
 import { IllegalAction } from "../../../src/env/IllegalAction.ts";
 import { instanceOf, noiseOf, playRandomly } from "../players.ts";
@@ -141,7 +141,7 @@ describe("what an environment returns is refused:", () => {
 
 describe("an environment that waits", () => {
   it("plays as it did", async () => {
-    const environment = bindAsync(checkedWaiting(path, patient), config);
+    const environment = bindAsync(checkedAsync(path, patient), config);
     expect(environment).toMatchObject({ asynchronous: true, capacity: 2, timeoutMs: 5_000 });
     expect(await environment.step(start, "1", noise, signal)).toEqual(good);
   });
@@ -149,7 +149,7 @@ describe("an environment that waits", () => {
   it("says what its promises come to, where that is no answer", async () => {
     const reset = () => Promise.reject(new Error("no lamps"));
     const step = async () => ({ ...good, reward: Number.NaN });
-    const environment = bindAsync(checkedWaiting(path, { ...patient, reset, step }), config);
+    const environment = bindAsync(checkedAsync(path, { ...patient, reset, step }), config);
     await expect(environment.reset(instanceOf(1), "train", signal)).rejects.toThrow(
       "reset of /mine/lights.ts failed: Error: no lamps",
     );

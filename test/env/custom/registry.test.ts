@@ -1,6 +1,6 @@
-/** Environments of one's own, from the path in a preset to states: alike in threads and inline, and beside those of the package. */
+/** Environments of a user's modules, from the path in a preset to states: the same in threads and inline, beside those of the package. */
 import { describe, expect, it } from "@effect/vitest";
-import { Effect, Result, Schema } from "effect";
+import { Effect, Layer, Result, Schema } from "effect";
 import { PresetSection } from "../../../src/config/RunConfig.ts";
 import { Environments } from "../../../src/env/Environments.ts";
 import { layerInline, layerThreads } from "../../../src/env/pool/StepPool.ts";
@@ -11,8 +11,9 @@ import { instanceOf, play } from "../players.ts";
 const pathOf = (file: string): string => new URL(file, import.meta.url).pathname;
 const lights = pathOf("../../../docs/tutorial/lights.ts");
 const patientLights = pathOf("./fixtures/patientLights.ts");
+const unknownEntry = pathOf("./fixtures/unknownEntry.ts");
 
-/** One preset each, in a registry that was loaded for them. */
+/** One preset, decoded with a registry that was loaded for it. */
 const loaded = (env_type: string, env_config: Readonly<Record<string, unknown>> = {}) =>
   Effect.map(
     Effect.promise(() => loadRegistry([env_type])),
@@ -31,7 +32,7 @@ describe("a preset whose env_type is a path", () => {
     }),
   );
 
-  it.effect("may be one that waits", () =>
+  it.effect("may be asynchronous", () =>
     Effect.gen(function* () {
       const environment = Result.getOrThrow(yield* loaded(patientLights));
       expect(environment).toMatchObject({ type: "lights", asynchronous: true, capacity: 2, timeoutMs: 5_000 });
@@ -98,6 +99,16 @@ describe("threads", () => {
       );
       expect(there).toEqual(here);
       expect(here.executed).toBe(3);
+    }),
+  );
+
+  it.live("may import the entries of the package, and none of its files", () =>
+    Effect.gen(function* () {
+      const presets = { Mine: { env_type: unknownEntry, env_config: {} } };
+      const error = yield* Effect.flip(
+        Effect.scoped(Layer.build(layerThreads({ presets, threads: 1, concurrency: 1, timeoutMs: 5000 }))),
+      );
+      expect(error.message).toContain("no entry of this package; there are millrace, millrace/env, millrace/metrics");
     }),
   );
 });

@@ -15,7 +15,7 @@ const options: StepPoolOptions = {
 const threads = layerThreads(options);
 const inline = layerInline(new Map([["Count", counter]]));
 
-/** Threads may take long to start where everything does. */
+/** Threads take long to start on a busy machine. */
 const hooks = { excludeTestServices: true, timeout: 60_000 };
 
 const request = (n: number, ...actions: readonly string[]): StepRequest => ({
@@ -120,7 +120,7 @@ layer(threads, hooks)("threads that are lost", (it) => {
   it.effect("are not those whose answers a busy main thread reads late", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.forkChild(together(request(1, "slow")));
-      // Until the batch has been posted; then the main thread is deaf for longer than a step may take.
+      // Waits until the batch has been posted; then blocks the main thread for longer than a step may take.
       while ((yield* StepPool).sample().running === 0) yield* Effect.yieldNow;
       yield* Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow, { discard: true });
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
@@ -209,8 +209,9 @@ describe("the real registry", () => {
           noise: { seed: 0, purpose: "noise", counters: [0, 0, 1] },
         });
       });
-      const { decodePreset } = yield* Effect.promise(() => import("../../../src/env/registry.ts"));
-      const bound = decodePreset("Frozen", presets.Frozen);
+      const { decodePreset, loadRegistry } = yield* Effect.promise(() => import("../../../src/env/registry.ts"));
+      const registry = yield* Effect.promise(() => loadRegistry(["frozen_lake"]));
+      const bound = decodePreset("Frozen", presets.Frozen, registry);
       if (bound._tag === "Failure" || bound.success.asynchronous) return expect.unreachable();
       const here = yield* Effect.provide(play, layerInline(new Map([["Frozen", bound.success]])));
       const there = yield* Effect.provide(play, layerThreads({ ...rest, timeoutMs: 5000, presets }));

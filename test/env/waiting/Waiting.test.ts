@@ -1,4 +1,4 @@
-/** The runtime of environments that wait: order and number of what is in flight, time limits, and what is given back. */
+/** The runtime of asynchronous environments: order and number of requests in flight, time limits, and releases. */
 import { describe, expect, it } from "@effect/vitest";
 import { Effect, Fiber, Layer } from "effect";
 import { TestClock } from "effect/testing";
@@ -30,7 +30,7 @@ const made = (options: RemoteOptions = {}) => {
   return { layer, side, start };
 };
 
-/** What becomes of a step: the observation, or why it failed. */
+/** The outcome of a step: the observation, or why it failed. */
 const outcome = (step: StepRequest) =>
   Effect.gen(function* () {
     const environments = yield* Environments;
@@ -40,15 +40,15 @@ const outcome = (step: StepRequest) =>
     );
   });
 
-/** Lets every promise that can settle do so, and everything that waits for it go on. */
+/** Lets every promise that can settle do so, and the fibers that wait for it run. */
 const settle = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)));
 
-describe("an environment that waits", () => {
+describe("an asynchronous environment", () => {
   it.effect("answers what its pure twin answers", () => {
     const { layer } = made();
     return Effect.gen(function* () {
       const environments = yield* Environments;
-      const [far, near] = yield* Effect.forEach(["Far", "Near"], (tag) =>
+      const answersOf = (tag: string) =>
         Effect.gen(function* () {
           const { state, ...view } = yield* environments.reset({ tag, instance, split: "train" });
           const first = tag === "Far" ? { session: null, inner: { n: 40 } } : { n: 40 };
@@ -67,8 +67,9 @@ describe("an environment that waits", () => {
           );
           const refused = yield* Effect.flip(environments.reset({ tag, instance, split: "val" }));
           return { view, results, refused };
-        }),
-      );
+        });
+      const far = yield* answersOf("Far");
+      const near = yield* answersOf("Near");
       expect(far).toEqual(near);
       expect(far.results.map(({ executed }) => executed)).toEqual([2, 3, 1, 1]);
     }).pipe(Effect.provide(layer));

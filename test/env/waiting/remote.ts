@@ -1,17 +1,17 @@
 /**
- * A pure environment played by another side: every episode opens a session there with its first step and holds it by its state. The side
- * keeps count, and behaves as a test tells it to.
+ * A pure environment played by a fake server: every episode opens a session with its first step, and its state names the session. The
+ * server counts what happens, and behaves as a test tells it to.
  */
 import type { BoundAsyncEnvironment, BoundEnvironment } from "../../../src/env/BoundEnvironment.ts";
 
 export interface Side {
-  /** Sessions not given back yet. */
+  /** Sessions not released yet. */
   readonly open: Set<number>;
   /** Actions and resets in the order they were asked, releases as `release`. */
   readonly asked: string[];
-  /** Questions nobody waits for any more. */
+  /** Requests that were aborted. */
   aborted: number;
-  /** Questions in flight now, and the most there ever were. */
+  /** Requests in flight now, and their maximum. */
   inFlight: number;
   most: number;
   /** Sessions opened so far. */
@@ -25,7 +25,7 @@ export interface RemoteOptions {
   readonly timeoutMs?: number;
   /** False: nothing is opened, and states are the same every time. */
   readonly sessions?: boolean;
-  /** What comes before the answer to an action, to a reset (`reset`) or to a `release`; a rejection refuses it. */
+  /** Awaited before the answer to an action, to a reset (`reset`) or to a `release`; a rejection refuses it. */
   readonly behave?: (action: string, signal: AbortSignal | null) => Promise<void>;
 }
 
@@ -81,7 +81,7 @@ export const remote = (
           return { ...transition, state: after };
         });
       } catch (cause) {
-        // A session that no state names yet is this step's to close.
+        // No state names this session yet, so that this step must close it.
         if (session !== null && before === null) side.open.delete(session);
         throw cause;
       }

@@ -1,4 +1,4 @@
-/** How wrappers compose: laws that hold of every environment, seed and action, whichever kind is wrapped. */
+/** Laws of composition that hold for wrappers around every environment, seed and action, of both kinds. */
 import { describe, expect, it } from "vitest";
 import { answer } from "../../environments/countdown/answers.ts";
 import { preset } from "../presets.ts";

@@ -5,10 +5,11 @@ import { checkPresets } from "../../../pipelines/presets.ts";
 import { decodePreset } from "../../../src/env/registry.ts";
 import { resolved } from "../../config/configs.ts";
 import { instanceOf } from "../players.ts";
+import { registry } from "../presets.ts";
 
-const refused = (wrappers: string): string => {
+const refused = async (wrappers: string): Promise<string> => {
   const { config } = resolved("", `custom_envs.CoordSokoban.wrappers=${wrappers}`);
-  const result = Effect.runSync(Effect.result(checkPresets(config, ["CoordSokoban"])));
+  const result = await Effect.runPromise(Effect.result(checkPresets(config, ["CoordSokoban"])));
   return Result.isFailure(result) ? result.failure.message : "accepted";
 };
 
@@ -18,7 +19,7 @@ describe("the wrappers of a preset", () => {
   it("are applied in order, the first innermost", () => {
     const bound = (...wrappers: readonly Record<string, unknown>[]) => {
       const environment = Result.getOrThrow(
-        decodePreset("Mine", { env_type: "sokoban", env_config: { num_boxes: 1 }, wrappers }),
+        decodePreset("Mine", { env_type: "sokoban", env_config: { num_boxes: 1 }, wrappers }, registry),
       );
       if (environment.asynchronous) throw new Error("sokoban does not wait");
       return environment.render(environment.reset(instanceOf(1), "train"));
@@ -31,10 +32,10 @@ describe("the wrappers of a preset", () => {
     expect(bound(swap("A", "B"), swap("#", "A"))).toBe(bound().replaceAll("#", "A"));
   });
 
-  it("may be none", () => {
+  it("may be none", async () => {
     expect(resolved("").config.custom_envs.CoordSokoban!.wrappers).toEqual([]);
-    expect(refused("[]")).toBe("accepted");
-    expect(refused("[{type: time_limit, max_steps: 5}, {type: action_filter, deny: [Up]}]")).toBe("accepted");
+    expect(await refused("[]")).toBe("accepted");
+    expect(await refused("[{type: time_limit, max_steps: 5}, {type: action_filter, deny: [Up]}]")).toBe("accepted");
   });
 
   it.each([
@@ -58,8 +59,8 @@ describe("the wrappers of a preset", () => {
       "[{type: observation_rewrite, on: [screen]}]",
       `${at}.0.on.0: "screen": expected one of render, legend, compact; nearest:`,
     ],
-  ])("are refused by their full key: %s", (wrappers, message) => {
-    const text = refused(wrappers);
+  ])("are refused by their full key: %s", async (wrappers, message) => {
+    const text = await refused(wrappers);
     expect(text.slice(0, message.length)).toBe(message);
     expect(text.trimEnd().split("\n").length).toBe(1);
   });

@@ -1,4 +1,4 @@
-/** Presets in wrappers, and what can be seen of an episode whatever its states look like. */
+/** Presets in wrappers, and the visible parts of an episode, without its states. */
 import { Result } from "effect";
 import type { AnyEnvironment, BoundAsyncEnvironment, BoundEnvironment } from "../../../src/env/BoundEnvironment.ts";
 import { wrapAll } from "../../../src/env/wrappers/registry.ts";
@@ -16,7 +16,7 @@ export const wrapped = <Kind extends AnyEnvironment>(environment: Kind, ...list:
 export const inside = (state: unknown, depth: number): unknown =>
   depth === 0 ? state : inside((state as { readonly inner: unknown }).inner, depth - 1);
 
-/** Plays as `act` says of the unwrapped state. */
+/** A player that chooses by the unwrapped state. */
 export const actInside =
   (act: Act, depth: number): Act =>
   (state, random) =>
@@ -24,7 +24,7 @@ export const actInside =
 
 const planOf = ({ reset, solve }: BoundEnvironment, seed: number) => solve?.(reset(instanceOf(seed), "train")) ?? null;
 
-/** All that is shown and earned in a random episode of `count` actions at most. */
+/** Everything shown and earned in a random episode of at most `count` actions. */
 export const seen = async (
   environment: BoundEnvironment | BoundAsyncEnvironment,
   seed: number,

@@ -1,4 +1,4 @@
-/** From a file to the rows of each split: what is left out, what is told, what is refused, and what is drawn. */
+/** From a file to the rows of each split: what is left out, reported, refused and drawn. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";

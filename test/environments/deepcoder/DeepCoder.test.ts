@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { DeepCoder, type DeepCoderState } from "../../../src/environments/deepcoder/DeepCoder.ts";
-import { runnerOf } from "../../../src/environments/deepcoder/runner.ts";
+import { runnerOf } from "../../../src/sandbox/runner.ts";
 import { instanceOf, noiseOf } from "../../env/players.ts";
 import { configured, doubling, echoing, roomy } from "./configured.ts";
 import { solutions } from "./solutions.ts";

@@ -1,7 +1,8 @@
 /** What is shown of a task and of a verdict. */
 import { describe, expect, it } from "vitest";
 import { problemText, rules, shortText, verdictText } from "../../../src/environments/deepcoder/ProblemText.ts";
-import type { Verdict } from "../../../src/environments/deepcoder/Verdict.ts";
+import type { Task } from "../../../src/environments/deepcoder/Task.ts";
+import type { Verdict } from "../../../src/sandbox/Verdict.ts";
 import { configured, doubling, echoing } from "./configured.ts";
 
 const python = configured();
@@ -15,7 +16,7 @@ describe("a problem", () => {
   });
 
   it("shows values as the language writes them", () => {
-    const task = { ...doubling, tests: [{ input: '[true,null,["a",false],{"k":1}]', outputs: ["null"] }] };
+    const task: Task = { ...doubling, tests: [{ input: '[true,null,["a",false],{"k":1}]', outputs: ["null"] }] };
     expect(problemText(python, task)).toContain('double(True, None, ["a", False], {"k": 1}) gives None');
     expect(problemText(javascript, task)).toContain('double(true, null, ["a",false], {"k":1}) gives null');
     expect(problemText(javascript, task)).toContain("function double(number)");

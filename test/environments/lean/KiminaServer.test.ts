@@ -1,7 +1,7 @@
 /** The client against a stand-in that speaks the protocol: what is asked, what is understood, what is tried again. */
 import { Effect } from "effect";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ailment, check, type KiminaFailure, longestMs } from "../../../src/environments/lean/KiminaServer.ts";
+import { check, healthProblem, type KiminaFailure, longestMs } from "../../../src/environments/lean/KiminaServer.ts";
 import { configOf } from "./configOf.ts";
 import { type StandIn, standIn } from "./standIn.ts";
 
@@ -49,7 +49,7 @@ describe("a check", () => {
 
   it("asks for whole seconds, rounded up", async () => {
     await ask(["qed"], { request_timeout: 2.2 });
-    expect(server.asked[0]!.body).toMatchObject({ timeout: 3 });
+    expect(server.asked[0]?.body).toMatchObject({ timeout: 3 });
   });
 
   it.each(["check", "verify"])("understands what Lean says by %s", async (protocol) => {
@@ -64,7 +64,7 @@ describe("a check", () => {
   it("of a proof that takes Lean too long is a verdict", async () => {
     const verdict = await ask(["loop"]);
     expect(verdict).toMatchObject({ accepted: false, success: false, timedOut: true });
-    expect(verdict.messages[0]!.data).toContain("timed out in 30 seconds");
+    expect(verdict.messages[0]?.data).toContain("timed out in 30 seconds");
     expect(server.asked.length).toBe(1);
   });
 
@@ -170,25 +170,25 @@ describe("longestMs", () => {
   });
 });
 
-describe("ailment", () => {
-  it("is null where the server is well", async () => {
-    expect(await Effect.runPromise(ailment(keys()))).toBeNull();
+describe("the health of a server", () => {
+  it("has no problem where the server is well", async () => {
+    expect(await Effect.runPromise(healthProblem(keys()))).toBeNull();
   });
 
-  it("is told where another answers in its place", async () => {
+  it("is a sentence where another server answers in its place", async () => {
     const unwell = await standIn({ health: { status: "starting" } });
-    expect(await Effect.runPromise(ailment(configOf({ server_url: unwell.url })))).toBe(
+    expect(await Effect.runPromise(healthProblem(configOf({ server_url: unwell.url })))).toBe(
       `what answers at ${unwell.url} is no Lean server, or not a healthy one`,
     );
     await unwell.close();
-    expect(await Effect.runPromise(ailment(keys({ server_url: `${server.url}/elsewhere` })))).toBe(
+    expect(await Effect.runPromise(healthProblem(keys({ server_url: `${server.url}/elsewhere` })))).toBe(
       "the Lean server answered with status 404 (Not Found); it is no Lean server",
     );
   });
 
   it("names the address where nobody answers", async () => {
     await server.close();
-    const said = await Effect.runPromise(ailment(keys()));
+    const said = await Effect.runPromise(healthProblem(keys()));
     expect(said).toContain(`the Lean server at ${server.url} cannot be reached: `);
     expect(said).toContain("the connection is refused");
   });

@@ -1,4 +1,4 @@
-/** Configurations that cannot be meant. */
+/** Configurations that are refused. */
 import { expect, it } from "vitest";
 import { configOf } from "./configOf.ts";
 

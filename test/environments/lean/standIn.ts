@@ -1,5 +1,5 @@
 /**
- * A stand-in for a Kimina Lean server: the same requests and answers over HTTP, and a small "Lean" behind it that knows five tactics.
+ * A fake Kimina Lean server: the same requests and answers over HTTP, with a small "Lean" that knows five tactics.
  * `ill` makes it misbehave for its next answers. Bodies that the protocol does not allow are refused with 422, as FastAPI refuses them.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -16,11 +16,11 @@ export type Illness = { readonly status: number; readonly body: string } | "sile
 
 export interface StandIn {
   readonly url: string;
-  /** Every request but those after its health. */
+  /** Every request except health checks. */
   readonly asked: Asked[];
-  /** What the next answers are instead, one each. */
+  /** Replacements for the next answers, one each. */
   readonly ill: Illness[];
-  /** Resolves when a client has gone away before its answer. */
+  /** Resolves when a client has disconnected before its answer. */
   readonly gone: Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -38,7 +38,7 @@ const at = (line: number, severity: "error" | "warning", data: string) => ({
 });
 
 /**
- * What it finds in a script: `intro` and `step` leave the goal open, `qed` closes it, `sorry` and `admit` give up, `loop` takes too long,
+ * The messages about a script: `intro` and `step` leave the goal open, `qed` closes it, `sorry` and `admit` give up, `loop` takes too long,
  * `imports` is a server that cannot load Mathlib; anything else is unknown.
  */
 const checked = ({ code }: Snippet, timeout: number): { readonly error?: string; readonly response?: unknown } => {

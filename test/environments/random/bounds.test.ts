@@ -1,4 +1,4 @@
-/** No source of draws looks for ever for what is not there. */
+/** Every source of draws refuses a bound that no draw can meet, and does not loop for ever. */
 import { describe, expect, it } from "vitest";
 import { stream } from "../../../src/domain/Random.ts";
 import { numpyGenerator } from "../../../src/environments/random/NumpyGenerator.ts";

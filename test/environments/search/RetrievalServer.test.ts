@@ -1,7 +1,7 @@
 /** The client of a retrieval server against stand-ins that answer well, badly, late and never. */
 import { Effect, Exit, Result } from "effect";
 import { describe, expect, it } from "vitest";
-import { ailment, retrieve } from "../../../src/environments/search/RetrievalServer.ts";
+import { healthProblem, retrieve } from "../../../src/environments/search/RetrievalServer.ts";
 import type { Server } from "../../../src/environments/search/SearchConfig.ts";
 import { nobody, withServer } from "./standIn.ts";
 
@@ -37,7 +37,7 @@ describe("a search", () => {
       async ({ asked, url }) => {
         expect(await search(at(url))).toEqual(Result.succeed(documents));
         expect(asked.map(({ method, path }) => [method, path])).toEqual([["POST", "/retrieve"]]);
-        expect(JSON.parse(asked[0]!.body)).toEqual({ query: "highest mountain", top_k: 5 });
+        expect(JSON.parse(asked[0]?.body ?? "")).toEqual({ query: "highest mountain", top_k: 5 });
       },
     ));
 
@@ -190,7 +190,7 @@ describe("the health of a server", () => {
     withServer(
       () => ({ body: { status: "healthy" } }),
       async ({ asked, url }) => {
-        expect(await Effect.runPromise(ailment(at(url)))).toBeNull();
+        expect(await Effect.runPromise(healthProblem(at(url)))).toBeNull();
         expect(asked.map(({ method, path }) => [method, path])).toEqual([["GET", "/health"]]);
       },
     ));
@@ -202,12 +202,14 @@ describe("the health of a server", () => {
     withServer(
       () => answer,
       async ({ url }) => {
-        expect(await Effect.runPromise(ailment(at(url, { timeoutMs: answer === null ? 60 : 30_000 })))).toBe(said);
+        expect(await Effect.runPromise(healthProblem(at(url, { timeoutMs: answer === null ? 60 : 30_000 })))).toBe(
+          said,
+        );
       },
     ),
   );
 
   it("is told where nobody listens", async () => {
-    expect(await Effect.runPromise(ailment(at(await nobody())))).toContain("the connection is refused");
+    expect(await Effect.runPromise(healthProblem(at(await nobody())))).toContain("the connection is refused");
   });
 });

@@ -1,4 +1,4 @@
-/** Which questions and which retriever a configuration means, RAGEN's own keys among them. */
+/** The questions and the retriever of a configuration, also when it uses RAGEN's own keys. */
 import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import { keys } from "../../../src/config/describe.ts";

@@ -1,4 +1,4 @@
-/** What is taken for the answer in a text without its form. */
+/** The answer that is found in a text without the form. */
 import { describe, expect, it } from "vitest";
 import { answerIn } from "../../../src/environments/search/answerIn.ts";
 

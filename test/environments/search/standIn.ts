@@ -1,5 +1,5 @@
 /**
- * A retrieval server for one test, on loopback: what it answers to the n-th request, counted from 0, is given; what it was asked is kept.
+ * A retrieval server for one test, on loopback. The test gives the answer to the n-th request, counted from 0; requests are recorded.
  * `null` never answers, "drop" cuts the connection.
  */
 import { createServer, type Server } from "node:http";
@@ -59,7 +59,7 @@ export const withServer = async <A>(
   }
 };
 
-/** An address at which nobody listens. */
+/** An address without a listener. */
 export const nobody = async (): Promise<string> =>
   withServer(
     () => null,

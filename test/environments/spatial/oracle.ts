@@ -1,6 +1,6 @@
 /**
- * What is true of a room, by angles and square roots and by reading texts: independent of the environment's integer arithmetic, so that
- * one can check the other.
+ * The truth about a room by angles and square roots and by parsing texts, independent of the environment's integer arithmetic, so that
+ * one checks the other.
  */
 import type { Room } from "../../../src/environments/spatial/Room.ts";
 import { type Facing, facingNames, type Pose, type Thing } from "../../../src/environments/spatial/Space.ts";

@@ -1,4 +1,4 @@
-/** Whether a puzzle has no other solution, asked without trusting how it was dug: is there one that differs in this cell, or in that? */
+/** Whether a puzzle has no other solution, checked independently of its generator: for each cell, is there a completion that differs there? */
 import { empty, type Size } from "../../../src/environments/sudoku/Board.ts";
 import { complete } from "../../../src/environments/sudoku/Completion.ts";
 import type { Puzzle } from "../../../src/environments/sudoku/Puzzle.ts";

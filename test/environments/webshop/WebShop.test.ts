@@ -19,7 +19,7 @@ afterEach(async () => {
 const webshop = (keys: Readonly<Record<string, unknown>> = {}, tag = "WebShop") =>
   asyncPreset(tag, { url: server.url, retries: 0, ...keys });
 
-/** Plays actions on the instance of seed 7; gives the last state's text and every transition. */
+/** Plays actions on the instance of seed 7; returns the last state's text and every transition. */
 const play = async (actions: readonly string[], keys: Readonly<Record<string, unknown>> = {}) => {
   const environment = webshop(keys);
   let state = await environment.reset(instanceOf(7), "train", patient());

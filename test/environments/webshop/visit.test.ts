@@ -1,4 +1,4 @@
-/** A visit to webshop-minimal's shop of eleven invented shirts, as src/environments/webshop/server.py tells it: each page and what was done next. */
+/** A visit to webshop-minimal's shop of eleven invented shirts, as recorded from src/environments/webshop/server.py: each page and the next action. */
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { instanceOf, noiseOf } from "../../env/players.ts";

@@ -1,5 +1,5 @@
 /**
- * The Ostrel Isles as facts: a stream of draws enters, one consistent world leaves. Invariants: nobody teaches before the age of 15 or
+ * Draws the facts of the Ostrel Isles, one consistent world. Invariants: nobody teaches before the age of 15 or
  * after death, works and buildings lie within their makers' lives, figures that a question compares are all different.
  */
 import type { Random } from "../../../src/domain/Random.ts";

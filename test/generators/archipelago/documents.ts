@@ -1,6 +1,6 @@
 /**
- * The Ostrel Isles as a library: a world enters, one short document of each thing leaves, and a few of the whole. Every sentence states
- * facts of the world. What a question leads to over two documents is not said in the first of them.
+ * Writes a world as a library: one short document about each thing, and a few about the whole. Every sentence states facts of the world.
+ * Where a question needs two documents, the first does not have the answer.
  */
 import type { Document } from "../../../src/environments/search/Documents.ts";
 import type { Occupation } from "./names.ts";
@@ -16,14 +16,14 @@ export const idOf = (name: string): string =>
     .match(/[a-z0-9]+/g)!
     .join("-");
 
-/** Thousands set apart, as people write them. */
+/** A number with separated thousands. */
 export const figure = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 
 const surname = (person: Person): string => person.name.split(" ").at(-1)!;
 
 export const article = (noun: string): string => (/^[aeiou]/i.test(noun) ? `an ${noun}` : `a ${noun}`);
 
-/** One of the ways to say a thing; neighbours in a list are told differently. */
+/** One of several wordings; neighbours in a list get different ones. */
 type Telling<A> = (thing: A, world: World) => string;
 
 const islandTellings: readonly Telling<Island>[] = [
@@ -158,7 +158,7 @@ export const mountainOf = (world: World, island: Island): Mountain =>
 const largest = <A>(items: readonly A[], measure: (item: A) => number): A =>
   items.reduce((best, item) => (measure(item) > measure(best) ? item : best));
 
-/** What the general documents settle, for the questions. */
+/** What the general documents state, for the questions. */
 export const general = {
   council: (world: World): Town => world.towns[2]!,
   mint: (world: World): Town => world.towns[14]!,

@@ -1,6 +1,6 @@
 /**
- * The files under config/data/search as text: the corpus, and the questions of training and validation. Nothing enters; equal text leaves
- * on every machine. Run as a program, it writes them.
+ * Generates the files under config/data/search: the corpus, and the questions of training and validation. The text is the same on every
+ * machine. Run as a program, it writes them.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * The words of the Ostrel Isles, an invented archipelago: names and properties that `World` puts into relation. All of it is made up, so
- * that no model knows an answer before it searches.
+ * The words of the Ostrel Isles, an invented archipelago: names and properties that `World` relates. All of it is invented, so that no
+ * model knows an answer before it searches.
  */
 
 interface IslandWords {

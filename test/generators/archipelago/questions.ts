@@ -1,6 +1,6 @@
 /**
- * Questions about the Ostrel Isles: a world and a stream of draws enter, a hundred questions leave, each with its accepted answers and
- * the documents that hold them, in the order in which a reader needs them. Every answer is computed from the world's facts.
+ * Draws a hundred questions about a world, each with its accepted answers and the documents that hold them, in the order in which a
+ * reader needs them. Every answer is computed from the world's facts.
  */
 import type { Random } from "../../../src/domain/Random.ts";
 import { figure, general, idOf, mountainOf, townsOf } from "./documents.ts";

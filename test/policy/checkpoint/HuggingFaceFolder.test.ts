@@ -12,7 +12,7 @@ import { readParameters, writeParameters } from "../../../src/policy/checkpoint/
 import * as Safetensors from "../../../src/policy/checkpoint/Safetensors.ts";
 import { criticParameters, parameters as specsOf } from "../../../src/policy/model/Architecture.ts";
 import { parametersOf, tensorOf } from "../../../src/policy/model/Parameters.ts";
-import golden from "../../fixtures/tiny-qwen2/golden.json" with { type: "json" };
+import reference from "../../fixtures/qwen2-tiny/reference.json" with { type: "json" };
 
 const fixtures = fileURLToPath(new URL("../../fixtures", import.meta.url));
 let root: string;
@@ -27,7 +27,7 @@ afterAll(() => rm(root, { recursive: true, force: true }));
 beforeEach(async () => {
   await rm(folder, { recursive: true, force: true });
   for (const file of ["config.json", "generation_config.json", "model.safetensors"]) {
-    await cp(join(fixtures, "tiny-qwen2", file), join(folder, file));
+    await cp(join(fixtures, "qwen2-tiny", file), join(folder, file));
   }
   for (const file of ["tokenizer.json", "tokenizer_config.json"]) {
     await cp(join(fixtures, "qwen2-tokenizer", file), join(folder, file));
@@ -55,21 +55,21 @@ describe("a folder saved by transformers", () => {
       const { config, tokens, parameters, format } = yield* readCheckpoint(folder);
       expect(config).toEqual({
         vocabSize: 40,
-        hiddenSize: 16,
-        intermediateSize: 24,
+        hiddenSize: 32,
+        intermediateSize: 40,
         layers: 2,
         heads: 4,
         kvHeads: 2,
-        headDim: 4,
+        headDim: 8,
         rmsNormEps: 1e-6,
         ropeTheta: 50000,
-        maxPositions: 128,
+        maxPositions: 64,
         tieEmbedding: true,
       });
       expect(tokens).toEqual({ bos: undefined, eos: [1, 2], pad: 0 });
       expect(format).toBe("BF16");
-      expect(parameters.specs.map(({ name }) => name).sort()).toEqual(Object.keys(golden).sort());
-      for (const [name, { first, sum }] of Object.entries(golden)) {
+      expect(parameters.specs.map(({ name }) => name).sort()).toEqual(Object.keys(reference.parameters).sort());
+      for (const [name, { first, sum }] of Object.entries(reference.parameters)) {
         const values = tensorOf(parameters, name) ?? new Float32Array();
         expect([name, ...values.slice(0, 4)]).toEqual([name, ...first]);
         expect(values.reduce((total, value) => total + value, 0)).toBeCloseTo(sum, 9);
@@ -135,13 +135,13 @@ describe("a folder this program cannot train", () => {
     ],
     ["another activation", { hidden_act: "gelu" }, "unsupported", '"gelu"'],
     ["a size missing", { intermediate_size: undefined }, "bad_config", "intermediate_size"],
-    ["a size that is no number", { hidden_size: "16" }, "bad_config", "hidden_size"],
+    ["a size that is no number", { hidden_size: "32" }, "bad_config", "hidden_size"],
     ["heads that do not divide", { num_key_value_heads: 3 }, "bad_config", "num_key_value_heads 3"],
     [
       "heads that do not fit the width",
       { num_attention_heads: 6, num_key_value_heads: 2 },
       "bad_config",
-      "hidden_size 16",
+      "hidden_size 32",
     ],
     ["no rotary base", { rope_parameters: undefined }, "bad_config", "rope_theta"],
     ["sizes that are not the file's", { intermediate_size: 25 }, "wrong_shape", "mlp.gate_proj.weight"],

@@ -24,7 +24,7 @@ describe("Engine", () => {
         engine.release(id);
       };
       await Promise.all(Array.from({ length: 6 }, (_, id) => play(id)));
-      expect(engine.gauges()).toMatchObject({ active: 0, idle: 0, waiting: 0, refilledTokens: 0 });
+      expect(engine.gauges()).toMatchObject({ active: 0, idle: 0, refilledTokens: 0, threads: { queue: 0 } });
     }));
 
   it("opens sequences on a shared prefix that is fed once", () =>

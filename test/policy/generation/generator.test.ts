@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest";
 import { Deferred, Effect, Exit, Fiber, Queue } from "effect";
 import type { Version } from "../../../src/domain/Episode.ts";
-import { type Generator, type GeneratorOptions, make, tokenBytes } from "../../../src/policy/generation/Generator.ts";
+import { type Generator, type GeneratorOptions, make } from "../../../src/policy/generation/Generator.ts";
 import { liveThreads } from "../../../src/policy/runtime/Thread.ts";
 import type { AdoptedMessage, WeightsMessage } from "../../../src/policy/Weights.ts";
 import { engineOn, idsOf, reply, requestOf, tiny, weightsOf, withModel } from "./support.ts";
@@ -117,7 +117,10 @@ describe("Generator", () => {
         version: 1,
         buffer: new ArrayBuffer(4),
       } satisfies WeightsMessage);
-      expect((yield* Effect.flip(generator.died)).reason).toBe("thread_died");
+      const death = yield* Effect.flip(generator.died);
+      expect(death.reason).toBe("thread_died");
+      expect(death).toHaveProperty("cause.name", "RangeError");
+      expect(death).toHaveProperty("cause.stack", expect.stringContaining("Engine.offer"));
       for (const fiber of waiting) expect(Exit.isFailure(yield* Fiber.join(fiber))).toBe(true);
       expect((yield* Fiber.join(version)).reason).toBe("thread_died");
       const later = yield* Effect.flip(generator.generate(requestOf(9, idsOf(4))));
@@ -147,11 +150,4 @@ describe("Generator", () => {
       expect(liveThreads()).toBe(before);
     }),
   );
-
-  it("spells a vocabulary as one table", () => {
-    const words = ["a", "", "bcd"].map((word) => new TextEncoder().encode(word));
-    const { bytes, offsets } = tokenBytes(3, (id) => words[id]!);
-    expect(new TextDecoder().decode(bytes)).toBe("abcd");
-    expect([...offsets]).toEqual([0, 1, 1, 4]);
-  });
 });

@@ -82,7 +82,7 @@ describe("a reply", () => {
       expect((await waiting).ids).toHaveLength(12);
       engine.release(1);
       engine.release(1);
-      expect(engine.gauges()).toMatchObject({ active: 0, idle: 0, waiting: 0 });
+      expect(engine.gauges()).toMatchObject({ active: 0, idle: 0, threads: { queue: 0 } });
     }));
 
   it("is refused with a reason where the request makes no sense", () =>
@@ -95,7 +95,7 @@ describe("a reply", () => {
       await refusal({}, new Int32Array());
       await refusal({}, Int32Array.of(tiny.vocabSize));
       await refusal({}, new Int32Array(tiny.maxPositions + 1));
-      expect(engine.gauges()).toMatchObject({ active: 0, idle: 0, waiting: 0 });
+      expect(engine.gauges()).toMatchObject({ active: 0, idle: 0, threads: { queue: 0 } });
     }));
 
   it("fails with all others when a step fails, and so does every later one", () =>

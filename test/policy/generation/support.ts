@@ -7,28 +7,16 @@ import type { LanguageModel } from "../../../src/policy/generation/LanguageModel
 import { type OnnxWeights, open } from "../../../src/policy/generation/OnnxModel.ts";
 import type { GenerateRequest } from "../../../src/policy/generation/Policy.ts";
 import type { EngineFailure } from "../../../src/policy/generation/Reply.ts";
-import { parameters, type Qwen2Config } from "../../../src/policy/model/Architecture.ts";
-import { initialise, type Parameters } from "../../../src/policy/model/Parameters.ts";
+import { parameters } from "../../../src/policy/model/Architecture.ts";
+import type { Parameters } from "../../../src/policy/model/Parameters.ts";
 import { scoreModel } from "../../../src/policy/model/Score.ts";
-import { float32, int64, Session } from "../../../src/policy/runtime/Session.ts";
+import { int64, runOnce, scalar } from "../../tensor/session.ts";
+import { everyTarget, randomWeights, tiny, weightFeeds } from "../tiny.ts";
 
-export const tiny: Qwen2Config = {
-  vocabSize: 40,
-  hiddenSize: 32,
-  intermediateSize: 48,
-  layers: 2,
-  heads: 4,
-  kvHeads: 2,
-  headDim: 8,
-  rmsNormEps: 1e-6,
-  ropeTheta: 10_000,
-  maxPositions: 512,
-  tieEmbedding: true,
-};
+export { tiny } from "../tiny.ts";
 
 /** Weights of a version: large enough that sampling is far from uniform. */
-export const weightsOf = (version: Version): Parameters =>
-  initialise(parameters(tiny), stream({ seed: 100 + version, purpose: "initialisation", counters: [] }), 0.3);
+export const weightsOf = (version: Version): Parameters => randomWeights(parameters(tiny), 100 + version);
 
 export const engineOptions: EngineOptions = {
   slots: 16,
@@ -91,21 +79,14 @@ export const reply = <W>(engine: Engine<W>, request: GenerateRequest): Promise<S
 
 /** Log-probabilities of ids[1..] given what precedes them, by full scoring. */
 export const score = async (ids: Int32Array, version: Version, temperature = 1): Promise<Float32Array> => {
-  await using session = await Session.open(scoreModel(tiny));
-  const weights = weightsOf(version);
-  const feeds = Object.fromEntries(
-    weights.specs.map(({ name, shape }, i) => [name, float32(weights.tensors[i]!, shape)]),
-  );
-  const outputs = await session.run({
-    ...feeds,
-    ids: int64(BigInt64Array.from(ids, BigInt), [1, ids.length]),
-    before: int64(
-      BigInt64Array.from({ length: ids.length - 1 }, (_, at) => BigInt(at)),
-      [ids.length - 1],
-    ),
-    temperature: float32(Float32Array.of(temperature), []),
+  const { logp } = await runOnce(scoreModel(tiny), {
+    ...weightFeeds(weightsOf(version)),
+    ids: int64([1, ids.length], ids),
+    before: everyTarget(1, ids.length),
+    temperature: scalar(temperature),
   });
-  return outputs.float32("logp");
+  if (logp === undefined) throw new Error("the model has no log-probabilities");
+  return logp;
 };
 
 export const concat = (...parts: readonly Int32Array[]): Int32Array =>

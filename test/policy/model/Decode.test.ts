@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { extendModel, prefillModel, stepModel } from "../../../src/policy/model/Decode.ts";
 import { scoreModel } from "../../../src/policy/model/Score.ts";
 import { int64, load, type Model, scalar } from "../../tensor/session.ts";
+import { everyTarget, logProbabilities, randomIds, randomWeights, tiny, weightFeeds } from "../tiny.ts";
 import { Cache } from "./Cache.ts";
-import { everyTarget, logProbabilities, randomIds, randomWeights, tiny, weightFeeds } from "./tiny.ts";
 
 const weights = weightFeeds(randomWeights());
 const models: Record<"prefill" | "extend" | "step" | "score", Model> = Object.create(null);

@@ -13,7 +13,7 @@ import { Graph } from "../../../src/tensor/Graph.ts";
 import { reduceSum } from "../../../src/tensor/Layout.ts";
 import reference from "../../fixtures/qwen2-tiny/reference.json" with { type: "json" };
 import { float32, int64, runOnce, scalar } from "../../tensor/session.ts";
-import { everyTarget, weightFeeds } from "./tiny.ts";
+import { everyTarget, weightFeeds } from "../tiny.ts";
 
 const folder = join(import.meta.dirname, "../../fixtures/qwen2-tiny");
 const [batch, time] = [reference.ids.length, reference.ids[0]!.length];

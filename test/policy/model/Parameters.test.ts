@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { criticParameters, parameterCount, parameters } from "../../../src/policy/model/Architecture.ts";
 import { adopt, copyOf, initialise, parametersOf, tensorOf } from "../../../src/policy/model/Parameters.ts";
-import { draws, tiny } from "./tiny.ts";
+import { draws, tiny } from "../tiny.ts";
 
 const actor = parameters(tiny);
 const critic = criticParameters(tiny);

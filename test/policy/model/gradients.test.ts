@@ -9,8 +9,8 @@ import { gradients } from "../../../src/tensor/Gradients.ts";
 import { Graph, type Tensor } from "../../../src/tensor/Graph.ts";
 import { reduceSum } from "../../../src/tensor/Layout.ts";
 import { type Feeds, float32, int64, type Results, runOnce, scalar } from "../../tensor/session.ts";
+import { draws, randomIds, randomWeights, tiny, weightFeeds } from "../tiny.ts";
 import { oracleScores, oracleTrunk } from "./oracle.ts";
-import { draws, randomIds, randomWeights, tiny, weightFeeds } from "./tiny.ts";
 
 const [batch, time] = [2, 7];
 const rows = [randomIds(time, 21), randomIds(time, 22)];

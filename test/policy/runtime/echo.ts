@@ -3,6 +3,7 @@ export interface EchoProtocol {
   readonly calls: {
     readonly echo: { readonly request: string; readonly response: string };
     readonly refuse: { readonly request: string; readonly response: never };
+    readonly throwInside: { readonly request: null; readonly response: never };
     readonly never: { readonly request: string; readonly response: never };
     readonly cancelled: { readonly request: null; readonly response: readonly string[] };
     readonly move: { readonly request: Float32Array<ArrayBuffer>; readonly response: Float32Array<ArrayBuffer> };

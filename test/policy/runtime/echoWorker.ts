@@ -1,8 +1,14 @@
-/** A thread for the tests of Thread: echoes, refuses, remembers cancellations, dies. */
+/** A thread for the tests of Thread: it echoes, refuses calls, records cancellations, throws and exits. */
 import { CallError, serve } from "../../../src/policy/runtime/serve.ts";
 import type { EchoProtocol } from "./echo.ts";
 
 const cancelled: string[] = [];
+
+/** A function to be found in a stack. */
+const innermost = (message: string): never => {
+  throw new RangeError(message, { cause: new TypeError("the root of it") });
+};
+
 const { emit } = serve<EchoProtocol>(
   {
     echo: (text) => {
@@ -11,6 +17,13 @@ const { emit } = serve<EchoProtocol>(
     },
     refuse: (code) => {
       throw new CallError(code, `refused with ${code}`);
+    },
+    throwInside: () => {
+      try {
+        return innermost("too far");
+      } catch (cause) {
+        throw new CallError("wrapped", "a step failed", { cause });
+      }
     },
     never: (name, { onCancel }) => {
       onCancel(() => cancelled.push(name));
@@ -23,9 +36,7 @@ const { emit } = serve<EchoProtocol>(
       return doubled;
     },
     throwLater: () => {
-      setImmediate(() => {
-        throw new Error("lost its mind");
-      });
+      setImmediate(() => innermost("uncaught"));
       return new Promise(() => {});
     },
     exit: (code) => process.exit(code),

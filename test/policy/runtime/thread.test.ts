@@ -11,6 +11,8 @@ const open = (onEvent: (event: string) => void = () => {}) =>
     onEvent,
   });
 
+const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? "") : "");
+
 describe("Thread", () => {
   it.effect("answers each call with its own response, events first where they were sent first", () =>
     Effect.gen(function* () {
@@ -35,8 +37,31 @@ describe("Thread", () => {
     Effect.gen(function* () {
       const thread = yield* open();
       const refused = yield* Effect.flip(thread.call("refuse", "too_long"));
-      expect(refused).toEqual({ reason: "call_failed", code: "too_long", message: "refused with too_long" });
+      expect(refused).toMatchObject({ reason: "call_failed", code: "too_long", message: "refused with too_long" });
       expect(yield* thread.call("echo", "still here")).toBe("still here");
+    }),
+  );
+
+  it.effect("carries the error of a failed call with its code, stack and causes", () =>
+    Effect.gen(function* () {
+      const thread = yield* open();
+      const { cause } = yield* Effect.flip(thread.call("throwInside", null));
+      expect(cause).toMatchObject({ name: "CallError", code: "wrapped", message: "a step failed" });
+      expect(cause.cause).toMatchObject({ name: "RangeError", message: "too far" });
+      expect(stackOf(cause.cause)).toContain("innermost");
+      expect(stackOf(cause.cause)).toContain("echoWorker.ts");
+      expect(cause.cause).toHaveProperty("cause.name", "TypeError");
+    }),
+  );
+
+  it.effect("carries the error that ended the thread", () =>
+    Effect.gen(function* () {
+      const thread = yield* open();
+      const { cause, reason } = yield* Effect.flip(thread.call("throwLater", null));
+      expect(reason).toBe("thread_died");
+      expect(cause).toMatchObject({ name: "RangeError", message: "uncaught" });
+      expect(stackOf(cause)).toContain("innermost");
+      expect(cause).toHaveProperty("cause.message", "the root of it");
     }),
   );
 
@@ -50,7 +75,7 @@ describe("Thread", () => {
   );
 
   for (const [how, kill, message] of [
-    ["throws outside a call", { name: "throwLater", request: null }, "echo died: lost its mind"],
+    ["throws outside a call", { name: "throwLater", request: null }, "echo died: uncaught"],
     ["exits", { name: "exit", request: 3 }, "echo ended (exit code 3)"],
   ] as const)
     it.effect(`fails waiting and later calls when the thread ${how}`, () =>
@@ -61,11 +86,11 @@ describe("Thread", () => {
         const death = { reason: "thread_died", message };
         const killed =
           kill.name === "exit" ? thread.call(kill.name, kill.request) : thread.call(kill.name, kill.request);
-        expect(yield* Effect.flip(killed)).toEqual(death);
-        expect(yield* Fiber.join(waiting)).toEqual(death);
-        expect(yield* Fiber.join(died)).toEqual(death);
-        expect(yield* Effect.flip(thread.call("echo", "anyone?"))).toEqual(death);
-        expect(thread.death()).toEqual(death);
+        expect(yield* Effect.flip(killed)).toMatchObject(death);
+        expect(yield* Fiber.join(waiting)).toMatchObject(death);
+        expect(yield* Fiber.join(died)).toMatchObject(death);
+        expect(yield* Effect.flip(thread.call("echo", "anyone?"))).toMatchObject(death);
+        expect(thread.death()).toMatchObject(death);
       }),
     );
 
@@ -74,7 +99,7 @@ describe("Thread", () => {
       const before = liveThreads();
       const thread = yield* Effect.scoped(open());
       expect(liveThreads()).toBe(before);
-      expect(thread.death()).toEqual({ reason: "thread_died", message: "echo ended (exit code 0)" });
+      expect(thread.death()).toMatchObject({ reason: "thread_died", message: "echo ended (exit code 0)" });
     }),
   );
 });

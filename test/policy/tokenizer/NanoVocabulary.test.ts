@@ -1,10 +1,10 @@
 import { assert, describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import * as fc from "fast-check";
-import { make as makeTemplate } from "../../../src/policy/tokenizer/ChatTemplate.ts";
 import { nanoTokenizer } from "../../../src/policy/tokenizer/NanoVocabulary.ts";
 import { make } from "../../../src/policy/tokenizer/Tokenizer.ts";
 import golden from "../../fixtures/nano-tokenizer/golden.json" with { type: "json" };
+import { inPieces } from "./inPieces.ts";
 
 const tokenizer = Effect.runSync(make(nanoTokenizer()));
 const pieces = (text: string): readonly string[] => Array.from(tokenizer.encode(text), (id) => tokenizer.decode([id]));
@@ -89,20 +89,6 @@ describe("nano vocabulary", () => {
   });
 
   it("renders a chat piece by piece as its template renders it whole", () => {
-    const template = Effect.runSync(makeTemplate(tokenizer));
-    const reply = (text: string): readonly number[] => [...tokenizer.encode(text), template.endId];
-    const [system, first, firstReply, second, secondReply, third] = golden.chat.messages.map(
-      (message) => message.content,
-    );
-    assert.deepStrictEqual(
-      [
-        ...template.opening(system, first),
-        ...reply(firstReply),
-        ...template.bridge(second),
-        ...reply(secondReply),
-        ...template.bridge(third),
-      ],
-      golden.chat.ids,
-    );
+    expect(inPieces(tokenizer, golden.chat.messages)).toEqual(golden.chat.ids);
   });
 });

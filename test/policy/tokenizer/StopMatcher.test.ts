@@ -7,9 +7,9 @@ const utf8 = new TextEncoder();
 
 /** A matcher over a vocabulary given as texts, and how many tokens it takes until a stop (or undefined). */
 const stopsAfter = (stops: readonly string[], tokens: readonly Uint8Array[]): number | undefined => {
-  const matcher = StopMatcher.make(stops, (id) => tokens[id]);
+  const matcher = StopMatcher.make(stops, (id) => tokens[id] ?? new Uint8Array());
   let state = matcher.start;
-  for (let id = 0; id < tokens.length; id++) {
+  for (const id of tokens.keys()) {
     const advanced = matcher.advance(state, id);
     state = advanced.state;
     if (advanced.matched) return id + 1;

@@ -1,4 +1,4 @@
-/** JavaScript submissions: what they come to, and that the hostile ones harm nothing but themselves. */
+/** JavaScript submissions: their outcomes, and that hostile ones affect only themselves. */
 import { Worker } from "node:worker_threads";
 import { Effect, Fiber } from "effect";
 import { describe, expect, it, vi } from "vitest";
@@ -25,7 +25,7 @@ const outcomes = async (code: string, keys: Partial<Job> = {}): Promise<readonly
   return answered._tag === "Ran" ? answered.outcomes : expect.unreachable(answered.message);
 };
 
-/** What a function without arguments gives. */
+/** The result of a function without arguments. */
 const value = async (code: string, keys: Partial<Job> = {}): Promise<unknown> => {
   const [outcome] = await outcomes(code, keys);
   return outcome?._tag === "Answered" ? JSON.parse(outcome.text) : expect.unreachable(JSON.stringify(outcome));

@@ -1,6 +1,6 @@
 /**
  * A question about a room, answered by the letter of a choice. Invariant: one choice is right and every other is wrong, each for a reason
- * its maker checks; makers return null for rooms that do not lend themselves to their question.
+ * its maker checks; makers return null for rooms in which their question cannot be asked.
  */
 import type { Random } from "../../../domain/Random.ts";
 import type { Room } from "../Room.ts";

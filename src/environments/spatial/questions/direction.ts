@@ -1,4 +1,4 @@
-/** `dir`: which of the choices relates two objects rightly, seen from above. */
+/** `dir`: which choice states the relation of two objects correctly, seen from above. */
 import { cardinal, cardinals, distance, type Thing } from "../Space.ts";
 import { type Maker, withChoices } from "./Question.ts";
 import { nearMisses, relationText } from "./relations.ts";
@@ -11,7 +11,9 @@ const around = (name: (typeof cardinals)[number]): readonly string[] => {
 export const direction: Maker = ({ things }, random) => {
   const pairs = things.flatMap((one) => things.filter((other) => other !== one).map((other) => [one, other] as const));
   const choice = (one: Thing, relation: string, other: Thing): string => `${one.name} is ${relation} of ${other.name}`;
-  const [[one, other]] = random.shuffle(pairs);
+  const [asked] = random.shuffle(pairs);
+  if (asked === undefined) return null;
+  const [one, other] = asked;
   const right = choice(one, relationText(cardinal(other, one), distance(other, one)), other);
   const wrong = random.shuffle(pairs).map(([subject, anchor]) => {
     const towards = cardinal(anchor, subject);

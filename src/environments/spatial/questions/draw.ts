@@ -1,4 +1,4 @@
-/** A room with a question about it: the type is drawn first, then rooms until one lends itself to it. */
+/** Draws a room with a question about it: the type first, then rooms until the question can be asked in one. */
 import type { Random } from "../../../domain/Random.ts";
 import { NoInstance } from "../../../env/NoInstance.ts";
 import { drawRoom, type Room } from "../Room.ts";
@@ -26,7 +26,7 @@ const makers: Readonly<Record<QuestionType, Maker>> = {
 
 const mostDraws = 1_000;
 
-/** Throws NoInstance where no room lends itself to the question. */
+/** Throws NoInstance where the question can be asked in no room. */
 export const draw = (config: SpatialConfig, random: Random): { readonly room: Room; readonly question: Question } => {
   const type = random.pick(config.eval_tasks);
   for (let tries = 0; tries < mostDraws; tries++) {

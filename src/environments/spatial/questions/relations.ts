@@ -1,11 +1,11 @@
 /**
  * Wrong relations that are nearly right. A relation is a direction and a distance; beside the right one stand the next direction, the next
- * distance, and both. Each direction and each distance then occurs twice, so that the choices alone do not betray the right one.
+ * distance, and both. Each direction and each distance then occurs twice, so that the choices alone do not reveal the right one.
  */
 import type { Random } from "../../../domain/Random.ts";
 import { type Distance, distances } from "../Space.ts";
 
-/** As it stands in a choice. */
+/** Its text in a choice. */
 export const relationText = (direction: string, distance: Distance): string => `${direction}, ${distance}`;
 
 const distanceNames = distances.map(([name]) => name);

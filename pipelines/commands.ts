@@ -1,0 +1,83 @@
+/**
+ * The commands of `millrace` as data: what each is called and means, and what one invocation asks for. `arguments.ts` makes an
+ * `Invocation` from words, `cli.ts` runs it.
+ */
+
+export type PipelineName = "train" | "evaluate" | "sft";
+
+export type Command =
+  | {
+      readonly _tag: "Run";
+      readonly pipeline: PipelineName;
+      readonly configName: string | null;
+      readonly overrides: readonly string[];
+      readonly resume: string | null;
+    }
+  | { readonly _tag: "Envs"; readonly configName: string; readonly overrides: readonly string[] }
+  | {
+      readonly _tag: "Trace";
+      readonly configName: string;
+      readonly overrides: readonly string[];
+      readonly tag: string;
+      readonly seed: number;
+      readonly actions: string;
+    }
+  | {
+      readonly _tag: "ServeEnv";
+      readonly configName: string;
+      readonly overrides: readonly string[];
+      readonly tag: string;
+      readonly host: string;
+      readonly port: number;
+      readonly maxSessions: number;
+      readonly idleMs: number;
+      readonly maxSteps: number;
+      readonly maxMessageBytes: number;
+    }
+  | { readonly _tag: "Help"; readonly topic: readonly string[] }
+  | { readonly _tag: "Version" }
+  | { readonly _tag: "Completions"; readonly script: string };
+
+export interface Invocation {
+  readonly command: Command;
+  /** Print stack traces of failures. */
+  readonly debug: boolean;
+}
+
+export interface CommandInfo {
+  readonly usage: string;
+  readonly meaning: string;
+}
+
+/** The commands in the order in which help lists them. */
+export const commands = {
+  train: { usage: "train --config-name NAME [key.sub=value ...]", meaning: "Trains a policy." },
+  evaluate: {
+    usage: "evaluate --config-name NAME [key.sub=value ...]",
+    meaning: "Validates only; writes trajectories and a summary.",
+  },
+  sft: {
+    usage: "sft --config-name NAME [key.sub=value ...]",
+    meaning: "Clones the behaviour of the environments' solvers.",
+  },
+  envs: {
+    usage: "envs [--config-name NAME] [key.sub=value ...]",
+    meaning: "Lists environments and presets.",
+  },
+  trace: {
+    usage: 'trace TAG --seed N --actions "Up || Left || ..." [key.sub=value ...]',
+    meaning: "Plays fixed actions without a model; one JSON object per action.",
+  },
+  "serve-env": {
+    usage: "serve-env TAG --port N [--host ADDRESS] [key.sub=value ...]",
+    meaning: "Serves an environment to others by the OpenEnv protocol.",
+  },
+  help: {
+    usage: "help [COMMAND | config [SECTION]]",
+    meaning: "Explains a command, or lists every key of a run file.",
+  },
+} as const satisfies Readonly<Record<string, CommandInfo>>;
+
+export type CommandName = keyof typeof commands;
+
+export const isCommandName = (name: string): name is CommandName => Object.hasOwn(commands, name);

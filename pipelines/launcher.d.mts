@@ -1,0 +1,3 @@
+/** Types of launcher.mjs, which is plain JavaScript. */
+export declare const runsTypeScript: (version: string) => boolean;
+export declare const nodePackage: (platform: string, arch: string) => string;

@@ -1,0 +1,81 @@
+/**
+ * Checkpoints of a cloning run, `step-N/` in a folder: the learner's own state and how many steps it has taken. Each is written beside
+ * under a temporary name and renamed when whole; then those before it are removed.
+ */
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Effect, Schema } from "effect";
+import { replaceFolder, replaceText } from "../files/AtomicWrite.ts";
+import { type CheckpointError, checkpointError, fromUnknown, ofFile } from "../policy/checkpoint/CheckpointError.ts";
+import { readJsonObject } from "../policy/checkpoint/TokenizerFiles.ts";
+
+const STATE = "cloning.json";
+/** The layout that is written and read. */
+const SCHEMA = 1;
+
+const State = Schema.Struct({
+  schema: Schema.Literal(SCHEMA),
+  /** Optimiser steps taken. */
+  step: Schema.Int,
+});
+
+export interface CloningCheckpoint {
+  /** A Hugging Face folder with the learner's state beside it. */
+  readonly path: string;
+  readonly step: number;
+}
+
+const disk = <A>(path: string, work: () => Promise<A>): Effect.Effect<A, CheckpointError> =>
+  Effect.tryPromise({ try: work, catch: (cause) => fromUnknown(path, cause) });
+
+/** Names of whole checkpoints, the newest first. */
+const list = (folder: string): Effect.Effect<readonly string[], CheckpointError> =>
+  Effect.map(
+    disk(folder, () => readdir(folder)),
+    (names) =>
+      names
+        .filter((name) => /^step-\d+$/.test(name))
+        .sort((a, b) => Number(b.slice("step-".length)) - Number(a.slice("step-".length))),
+  );
+
+/** Writes the checkpoint of `step` through `write`, which fills an existing empty folder, and removes the others. Resolves to its path. */
+export const save = <E>(
+  folder: string,
+  step: number,
+  write: (into: string) => Effect.Effect<void, E>,
+): Effect.Effect<string, E | CheckpointError> =>
+  Effect.gen(function* () {
+    const path = join(folder, `step-${step}`);
+    const state: typeof State.Type = { schema: SCHEMA, step };
+    const filled = (partial: string) =>
+      Effect.andThen(
+        Effect.mapError(write(partial), (error) => ({ error })),
+        replaceText(join(partial, STATE), `${JSON.stringify(state, null, 2)}\n`),
+      );
+    yield* replaceFolder(path, filled).pipe(
+      Effect.mapError((failure) => ("error" in failure ? failure.error : ofFile(failure))),
+    );
+    for (const name of yield* disk(folder, () => readdir(folder))) {
+      if (name !== `step-${step}`) yield* disk(folder, () => rm(join(folder, name), { recursive: true, force: true }));
+    }
+    return path;
+  });
+
+/** The newest checkpoint of the folder. Fails where there is none, or none that cloning wrote. */
+export const latest = Effect.fnUntraced(function* (
+  folder: string,
+): Effect.fn.Return<CloningCheckpoint, CheckpointError> {
+  const [newest] = yield* list(folder);
+  if (newest === undefined)
+    return yield* checkpointError(folder, "missing_file", "it holds no checkpoint to resume from");
+  const path = join(folder, newest);
+  const file = join(path, STATE);
+  const { step } = yield* Effect.flatMap(readJsonObject(file), Schema.decodeUnknownEffect(State)).pipe(
+    Effect.catchTag("SchemaError", ({ message }) =>
+      Effect.fail(
+        checkpointError(file, "bad_config", `not the state of a cloning run that can be resumed: ${message}`),
+      ),
+    ),
+  );
+  return { path, step };
+});

@@ -1,0 +1,127 @@
+/**
+ * The state of a run as one value, changed only by `observe`. A checkpoint is the encoding of `cut(state)`; a step record is a function of
+ * two states and the gauges beside them. Invariant: the same events give the same state.
+ */
+import { HashMap, HashSet, Schema } from "effect";
+import type { Event } from "./Event.ts";
+import * as Ledger from "./Ledger.ts";
+import * as Position from "./Position.ts";
+import * as SeedSchedule from "./SeedSchedule.ts";
+
+/** Version of the encoding; a checkpoint of another one is refused. */
+export const SCHEMA = 2;
+
+/** Why a run admits no more groups; `complete` until told otherwise. */
+export const Reason = Schema.Literals(["complete", "interrupted", "empty_selections"]);
+
+export const RunState = Schema.Struct({
+  schema: Schema.Literal(SCHEMA),
+  /** Windows whose step is closed: recorded, and validated and saved where due. */
+  step: Schema.Int,
+  position: Position.Position,
+  seeds: SeedSchedule.SeedSchedule,
+  /** Groups admitted whose window's step is not closed, whatever has become of them: a window is made again from all of its groups. */
+  outstanding: Schema.HashSet(Schema.Int),
+  ledger: Ledger.Ledger,
+  /** Windows in a row whose selection was empty. */
+  emptyInARow: Schema.Int,
+  /** Tokens that took part in an update. */
+  trainedTokens: Schema.Int,
+  /** Validations played; each has its own sequence numbers. */
+  validations: Schema.Int,
+  /** A validation fell due on a window that trained nothing, and is played after the next update. */
+  validationDue: Schema.Boolean,
+  reason: Reason,
+  /** Newest checkpoint. */
+  checkpoint: Schema.NullOr(Schema.Struct({ step: Schema.Int, folder: Schema.String })),
+  /** Seconds of training at the last closed step. */
+  seconds: Schema.Finite,
+});
+export type RunState = typeof RunState.Type;
+
+export const initial: RunState = {
+  schema: SCHEMA,
+  step: 0,
+  position: Position.start(),
+  seeds: SeedSchedule.initial,
+  outstanding: HashSet.empty(),
+  ledger: Ledger.empty,
+  emptyInARow: 0,
+  trainedTokens: 0,
+  validations: 0,
+  validationDue: false,
+  reason: "complete",
+  checkpoint: null,
+  seconds: 0,
+};
+
+/** What an event changes beside the position and the ledger. */
+const change = (state: RunState, event: Event): Partial<RunState> => {
+  switch (event._tag) {
+    case "Admitted":
+      return {
+        seeds: SeedSchedule.issued(state.seeds, event.group),
+        outstanding: HashSet.add(state.outstanding, event.group),
+      };
+    case "Updated":
+      return { emptyInARow: 0, trainedTokens: state.trainedTokens + event.tokens };
+    case "UpdateSkipped":
+      return { emptyInARow: 0 };
+    case "EmptySelection":
+      return { emptyInARow: event.consecutive };
+    case "ValidationPostponed":
+      return { validationDue: true };
+    case "Validated":
+      return { validationDue: false, validations: state.validations + 1 };
+    case "StepClosed":
+      return {
+        step: event.step,
+        seconds: event.seconds,
+        outstanding: event.groups.reduce((left, group) => HashSet.remove(left, group), state.outstanding),
+      };
+    case "CheckpointWritten":
+      return { checkpoint: { step: event.step, folder: event.folder } };
+    case "Stopped":
+      return event.reason === "deadline" ? {} : { reason: event.reason };
+    default:
+      return {};
+  }
+};
+
+/** The state after one event. */
+export const observe = (state: RunState, event: Event): RunState => ({
+  ...state,
+  ...change(state, event),
+  position: Position.observe(state.position, event),
+  ledger: Ledger.observe(state.ledger, event),
+});
+
+/** The groups in flight as the event that drops them; null where there are none. */
+export const droppedBy = ({ ledger }: RunState): Extract<Event, { readonly _tag: "Dropped" }> | null => {
+  const groups = Array.from(HashMap.entries(ledger.inFlight), ([group, tokens]) => ({ group, tokens }));
+  return groups.length === 0 ? null : { _tag: "Dropped", groups, reason: "stopped" };
+};
+
+/**
+ * The state that a run goes on from after `state`, a step boundary: groups in flight are dropped, and the numbers of all groups without a
+ * closed step are given back.
+ */
+export const cut = (state: RunState, groupsPerWindow: number): RunState => {
+  const dropped = droppedBy(state);
+  return {
+    ...state,
+    position: Position.start({ consumed: state.step, groups: groupsPerWindow, version: state.position.version }),
+    seeds: SeedSchedule.giveBack(state.seeds, state.outstanding),
+    outstanding: HashSet.empty(),
+    ledger: dropped === null ? state.ledger : Ledger.observe(state.ledger, dropped),
+    reason: "complete",
+    checkpoint: null,
+  };
+};
+
+const json = Schema.fromJsonString(Schema.toCodecJson(RunState));
+
+/** As JSON text. */
+export const encode = Schema.encodeEffect(json);
+/** Fails with a SchemaError where the text is no state of this schema version. */
+export const decode = Schema.decodeUnknownEffect(json);

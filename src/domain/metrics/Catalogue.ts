@@ -1,0 +1,54 @@
+/**
+ * All metrics of a run, by where they come from. The console, the sinks and docs/metrics.md derive from it. Invariant: no two entries have
+ * one name.
+ */
+import { episodes, lengths, ofTag } from "./episodes.ts";
+import { filter } from "./filter.ts";
+import { learner } from "./learner.ts";
+import type { About, Family, Metric } from "./Metric.ts";
+import { generation, ledger, stage, staleness, timing, tokens, weights, windows } from "./run.ts";
+
+export type Entry = Metric | (About & Pick<Family, "template">);
+
+export interface Section {
+  readonly title: string;
+  /** Which part of the engine measures them. */
+  readonly source: string;
+  readonly entries: readonly Entry[];
+}
+
+const section = (title: string, source: string, ...groups: readonly Readonly<Record<string, Entry>>[]): Section => ({
+  title,
+  source,
+  entries: groups.flatMap((group) => Object.values(group)),
+});
+
+export const catalogue: readonly Section[] = [
+  section("Episodes", "src/rollout/statistics.ts, of a window (`train`) or a validation (`val-env`)", episodes, ofTag),
+  section("Lengths and staleness", "src/rollout/statistics.ts", lengths, staleness),
+  section("Filter", "src/filtering/FilterMetrics.ts", filter),
+  section("Learner", "src/learner/metrics.ts and src/learner/Trainer.ts", learner),
+  section("Windows", "src/engine/StepRecord.ts", windows, weights),
+  section("Stages", "src/stage/Gauge.ts", stage),
+  section("Generation", "src/policy/generation, by the gauges of the generator threads", tokens, generation),
+  section("Ledger", "src/domain/Ledger.ts", ledger.groups, ledger.tokens),
+  section("Time", "src/engine", timing),
+];
+
+/** The name of a metric, or the template of a family. */
+export const nameOf = (entry: Entry): string => ("name" in entry ? entry.name : entry.template);
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+const pattern = (template: string): RegExp => new RegExp(`^${escaped(template).replace(/\\\{\w+\\\}/g, "([^/]+)")}$`);
+
+const entries = catalogue.flatMap(({ entries }) => entries);
+const byName = new Map(entries.map((entry) => [nameOf(entry), entry]));
+const families = entries
+  .filter((entry) => !("name" in entry))
+  .map((entry) => ({ entry, pattern: pattern(nameOf(entry)), literal: nameOf(entry).replace(/\{\w+\}/g, "").length }))
+  // `stage/{stage}/busy` fits `{split}/{tag}/{info}` too: the one that says more of the name counts.
+  .sort((a, b) => b.literal - a.literal);
+
+/** The entry of a key of `metrics.jsonl`; undefined where the catalogue has none. */
+export const entryOf = (name: string): Entry | undefined =>
+  byName.get(name) ?? families.find(({ pattern }) => pattern.test(name))?.entry;

@@ -1,0 +1,104 @@
+/** Metrics of the engine: its stages, generators, weights, balance and time. */
+import { family, metric } from "./Metric.ts";
+
+export const stage = {
+  busy: family("stage/{stage}/busy", "share", "share", "Slot-time in which the stage worked."),
+  starved: family("stage/{stage}/starved", "share", "share", "Slot-time in which it had nothing to do."),
+  blocked: family(
+    "stage/{stage}/blocked",
+    "share",
+    "share",
+    "Slot-time in which it was done and waited for downstream.",
+  ),
+  queue: family("stage/{stage}/queue", "mean", "items", "Items waiting in front of the stage."),
+  concurrency: family("stage/{stage}/concurrency", "level", "slots", "Slots of the stage."),
+  items: family("stage/{stage}/items", "counter", "items", "Items the stage passed on."),
+} as const;
+
+const counts = <const Prefix extends string>(prefix: Prefix, unit: "groups" | "tokens") => ({
+  admitted: metric(`${prefix}/admitted`, "total", unit, `All ${unit} that were admitted.`),
+  trained: metric(`${prefix}/trained`, "total", unit, `Those of them that an update was made with.`),
+  filtered: metric(`${prefix}/filtered`, "total", unit, `Those the filter left out.`),
+  failed: metric(`${prefix}/failed`, "total", unit, `Those of groups with too few usable episodes.`),
+  dropped: metric(`${prefix}/dropped`, "total", unit, `Those cut by a stop, or kept for an update that was skipped.`),
+  inFlight: metric(`${prefix}/in_flight`, "level", unit, `Those whose end is still open.`),
+});
+
+/** admitted = trained + filtered + failed + dropped + in_flight, at every step. */
+export const ledger = { groups: counts("ledger", "groups"), tokens: counts("ledger/tokens", "tokens") } as const;
+
+export const tokens = {
+  generated: metric("tokens/generated_per_second", "mean", "tokens/s", "Tokens sampled, over the time of the step."),
+  prefilled: metric(
+    "tokens/prefilled_per_second",
+    "mean",
+    "tokens/s",
+    "Prompt tokens computed, over the time of the step.",
+  ),
+  trained: metric(
+    "tokens/trained_per_second",
+    "mean",
+    "tokens/s",
+    "Tokens that took part in an update, over the time of the step.",
+  ),
+} as const;
+
+export const generation = {
+  refilled: metric(
+    "generation/refilled_tokens",
+    "total",
+    "tokens",
+    "Tokens prefilled again because their slot was given away.",
+  ),
+  rowsPerStep: metric("generation/rows_per_step", "mean", "1", "Sequences that shared one decode step."),
+  active: metric("generation/active", "level", "slots", "Sequences being decoded at the end of the step."),
+  busy: metric("generation/busy", "share", "share", "Time in which the generator threads computed."),
+  adoptionMs: metric("generation/adoption_ms", "level", "ms", "Time the generators took to adopt the newest weights."),
+} as const;
+
+export const weights = {
+  version: metric("weights/version", "level", "versions", "Version of the weights after the step."),
+} as const;
+
+export const staleness = {
+  mean: metric(
+    "staleness/mean",
+    "mean",
+    "versions",
+    "Learner's version minus the version that sampled a token, over trained tokens.",
+  ),
+  max: metric("staleness/max", "max", "versions", "The same, of the stalest trained token."),
+} as const;
+
+export const timing = {
+  step: metric("timing_s/step", "mean", "s", "From the end of the step before to the end of this one."),
+  filter: metric("timing_s/filter", "mean", "s", "Scoring of the groups and the filter's verdict."),
+  values: metric("timing_s/values", "mean", "s", "The critic's values of the batch."),
+  advantages: metric("timing_s/adv", "mean", "s", "Advantages and returns."),
+  update: metric("timing_s/update", "mean", "s", "The update of actor and critic, as the pipeline waited for it."),
+  testing: metric("timing_s/testing", "mean", "s", "The validation of this step."),
+  saving: metric("timing_s/save_checkpoint", "mean", "s", "The checkpoint of the step before."),
+  total: metric("timing_s/total", "total", "s", "Training time since the run began, before a resume included."),
+} as const;
+
+export const windows = {
+  emptyInARow: metric(
+    "rollout/consecutive_empty_after_filter_steps",
+    "level",
+    "windows",
+    "Windows in a row of which the filter kept nothing.",
+  ),
+  batchSize: metric("train/batch_size", "counter", "episodes", "Episodes that took part in the update."),
+  heldOut: metric(
+    "train/groups/held_out",
+    "counter",
+    "groups",
+    "Groups that play an instance of validation, for want of others.",
+  ),
+  lengthDrift: metric(
+    "drift/trained_length_ratio",
+    "mean",
+    "1",
+    "Mean length of trained over generated episodes; 1 where the filter prefers no length.",
+  ),
+} as const;

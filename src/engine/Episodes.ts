@@ -1,0 +1,14 @@
+/** How the run's episodes are played, as a service: tasks and templates, and the mode of training's. */
+import { Context } from "effect";
+import type { Mode, Rollout } from "../rollout/Rollout.ts";
+import type { Barrier } from "../stage/Barrier.ts";
+
+export class Episodes extends Context.Service<
+  Episodes,
+  {
+    readonly rollout: Rollout;
+    readonly training: Mode;
+    /** Lockstep only: counts training's episodes in and out. */
+    readonly barrier: Barrier | null;
+  }
+>()("millrace/engine/Episodes") {}

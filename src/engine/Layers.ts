@@ -1,0 +1,52 @@
+/**
+ * The services of a run, wired: all that a training run needs over its policy, learner, environments and step pool. What a run goes on from
+ * is its state.
+ */
+import { Effect, Layer } from "effect";
+import type { RunConfig } from "../config/RunConfig.ts";
+import type { RunState } from "../domain/RunState.ts";
+import { RunFolder } from "../record/RunFolder.ts";
+import * as Rollout from "../rollout/Rollout.ts";
+import type { Rules } from "../stage/Admission.ts";
+import * as Barrier from "../stage/Barrier.ts";
+import * as Bus from "../stage/Bus.ts";
+import * as Dials from "../stage/Dials.ts";
+import * as Gate from "../stage/Gate.ts";
+import { Config } from "./Config.ts";
+import { Episodes } from "./Episodes.ts";
+import * as Moments from "./Moments.ts";
+import * as Services from "./Services.ts";
+import * as Validation from "./Validation.ts";
+
+export interface RunOptions {
+  readonly config: RunConfig;
+  readonly folder: typeof RunFolder.Service;
+  readonly state: RunState;
+  readonly rollout: Rollout.Rollout;
+}
+
+const rulesOf = (config: RunConfig): Rules => ({
+  mode: config.pipeline.mode,
+  groups: config.es_manager.train.env_groups,
+  maxStaleness: config.pipeline.max_staleness,
+  windows: config.trainer.total_training_steps,
+});
+
+/** Training leaves validation's instances out. In lockstep a barrier counts its episodes, else the slots bound them. */
+const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
+  Layer.effect(
+    Episodes,
+    Effect.gen(function* () {
+      const mode = Rollout.training(config, yield* Validation.contentKeys(config));
+      const barrier = config.pipeline.mode === "lockstep" ? yield* Barrier.make : null;
+      const around = barrier?.member ?? Services.inSlots(Services.slots(config));
+      return Episodes.of({ rollout, training: { ...mode, around }, barrier });
+    }),
+  );
+
+export const layer = ({ config, folder, rollout, state }: RunOptions) => {
+  const given = Layer.mergeAll(Layer.succeed(Config, config), Layer.succeed(RunFolder, folder));
+  const books = Layer.mergeAll(Bus.layer(state), Dials.layer, episodes(config, rollout));
+  const staged = Layer.mergeAll(Gate.layer(rulesOf(config)), Moments.layer, Services.layer);
+  return staged.pipe(Layer.provideMerge(books), Layer.provideMerge(given));
+};

@@ -1,0 +1,51 @@
+/** The line: the run's stages in the order they are connected, from admission to the closed step. */
+import { Effect } from "effect";
+import * as Seeds from "../rollout/seeds.ts";
+import { Gate } from "../stage/Gate.ts";
+import * as Pipeline from "../stage/Pipeline.ts";
+import { Config } from "./Config.ts";
+import { Episodes } from "./Episodes.ts";
+import * as Close from "./stages/close.ts";
+import * as Filter from "./stages/filter.ts";
+import * as Learn from "./stages/learn.ts";
+import * as Rollout from "./stages/rollout.ts";
+import * as Score from "./stages/score.ts";
+import * as Window from "./stages/window.ts";
+
+/** Suspends until the next group is admitted; ends with admission. In lockstep its episodes are announced to the barrier. */
+const prompts = Effect.gen(function* () {
+  const { es_manager } = yield* Config;
+  const gate = yield* Gate;
+  const { barrier } = yield* Episodes;
+  const { env_groups, group_size } = es_manager.train;
+  let admitted = 0;
+  const forgo = Effect.suspend(() => {
+    const missing = (env_groups - (admitted % env_groups)) % env_groups;
+    return barrier === null ? Effect.void : barrier.forgo(missing * group_size);
+  });
+  return Effect.gen(function* () {
+    const { group, number, version } = yield* Effect.tapError(gate.admit, () => forgo);
+    admitted = number + 1;
+    if (barrier !== null && number % env_groups === 0) yield* barrier.expect(env_groups * group_size);
+    return Seeds.promptOf(es_manager.train, group, version);
+  });
+});
+
+export const make = Effect.gen(function* () {
+  const stages = {
+    rollout: yield* Rollout.make,
+    window: yield* Window.make,
+    score: yield* Score.make,
+    filter: yield* Filter.make,
+    learn: yield* Learn.make,
+    close: yield* Close.make,
+  };
+  const line = Pipeline.from(yield* prompts)
+    .to(stages.rollout)
+    .to(stages.window)
+    .to(stages.score)
+    .to(stages.filter)
+    .to(stages.learn)
+    .to(stages.close);
+  return { run: line.run, stages };
+});

@@ -1,0 +1,49 @@
+/**
+ * A run as others see it while it goes on: its records, events and samples, and the results of each stage, as rxjs streams. They may drop,
+ * and nothing in the run waits for them.
+ */
+import { Effect, type Scope } from "effect";
+import { type Observable, Subject } from "rxjs";
+import { BadInput } from "../domain/Errors.ts";
+import type { RunState } from "../domain/RunState.ts";
+import { fromListeners, type Streams, streamsOf } from "../metrics/observable.ts";
+import { RunFolder } from "../record/RunFolder.ts";
+import { Bus } from "../stage/Bus.ts";
+import { Dials } from "../stage/Dials.ts";
+import type { Dial } from "../stage/Stage.ts";
+import { Stop } from "./Stop.ts";
+
+/** One stage: its gauge and concurrency, and what leaves it. */
+export interface StageView extends Omit<Dial, "onOut"> {
+  readonly out$: Observable<unknown>;
+}
+
+export interface Run extends Streams {
+  /** Path of the run's folder. */
+  readonly folder: string;
+  /** The state after all events so far. */
+  readonly state: () => RunState;
+  /** Names of the stages, in order; they are there once the run has begun. */
+  readonly stages: () => readonly string[];
+  /** Throws BadInput where there is no stage of this name. */
+  readonly stage: (name: string) => StageView;
+  /** Asks for an orderly stop. */
+  readonly stop: Effect.Effect<void>;
+}
+
+/** The run of the current services; its streams complete with the scope. */
+export const make: Effect.Effect<Run, never, Bus | Dials | RunFolder | Stop | Scope.Scope> = Effect.gen(function* () {
+  const bus = yield* Bus;
+  const dials = yield* Dials;
+  const { path } = yield* RunFolder;
+  const { request } = yield* Stop;
+  const ended = new Subject<void>();
+  yield* Effect.addFinalizer(() => Effect.sync(() => ended.next()));
+  const names = () => dials.all().map(({ name }) => name);
+  const stage = (name: string): StageView => {
+    const dial = dials.all().find((dial) => dial.name === name);
+    if (dial === undefined) throw new BadInput({ message: `no stage ${name}; there are ${names().join(", ")}` });
+    return { ...dial, out$: fromListeners(dial.onOut, ended) };
+  };
+  return { ...streamsOf(bus, ended), folder: path, state: bus.state, stages: names, stage, stop: request };
+});

@@ -1,0 +1,27 @@
+/** Writes the run's state and the learner's as a checkpoint. Invariant: only at a step boundary. */
+import { Effect } from "effect";
+import { measured } from "../domain/metrics/Metrics.ts";
+import { timing } from "../domain/metrics/run.ts";
+import * as RunState from "../domain/RunState.ts";
+import { Learner } from "../learner/Learner.ts";
+import * as Checkpoints from "../record/Checkpoints.ts";
+import { RunFolder } from "../record/RunFolder.ts";
+import { Bus } from "../stage/Bus.ts";
+import { Config } from "./Config.ts";
+import { Moments } from "./Moments.ts";
+
+/** Saves the closed step, unless it is saved already; the seconds it took, as a metric. */
+export const save = Effect.gen(function* () {
+  const { es_manager, trainer } = yield* Config;
+  const bus = yield* Bus;
+  const learner = yield* Learner;
+  const moments = yield* Moments;
+  const { checkpoints } = yield* RunFolder;
+  const state = bus.state();
+  if (state.checkpoint?.step === state.step) return measured();
+  const begun = moments.seconds();
+  const cut = { ...RunState.cut(state, es_manager.train.env_groups), seconds: begun };
+  const folder = yield* Checkpoints.save(checkpoints, cut, trainer.max_checkpoints, learner.save);
+  yield* bus.emit({ _tag: "CheckpointWritten", step: state.step, folder });
+  return measured([timing.saving, moments.seconds() - begun]);
+});

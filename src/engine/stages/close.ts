@@ -1,0 +1,63 @@
+/**
+ * The closing stage: records a step, validates and saves where due. `learn` waits for it, so that a checkpoint is a step boundary. Invariant:
+ * the ledger balances at every step; a checkpoint never stands before the record of its step.
+ */
+import { Clock, Effect, Result } from "effect";
+import * as Ledger from "../../domain/Ledger.ts";
+import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
+import { RunFolder } from "../../record/RunFolder.ts";
+import * as Trajectories from "../../record/Trajectories.ts";
+import { Bus } from "../../stage/Bus.ts";
+import { Dials } from "../../stage/Dials.ts";
+import { Gate } from "../../stage/Gate.ts";
+import * as Stage from "../../stage/Stage.ts";
+import { Config } from "../Config.ts";
+import { Moments } from "../Moments.ts";
+import * as StepRecord from "../StepRecord.ts";
+import { save } from "../save.ts";
+import * as Validation from "../Validation.ts";
+import { idsOf } from "./filter.ts";
+import type { Learned } from "./learn.ts";
+
+const due = (frequency: number, step: number): boolean => frequency > 0 && step % frequency === 0;
+
+export const make = Effect.gen(function* () {
+  const { trainer } = yield* Config;
+  const bus = yield* Bus;
+  const dials = yield* Dials;
+  const gate = yield* Gate;
+  const moments = yield* Moments;
+  const { trajectories } = yield* RunFolder;
+
+  /** A validation that is due where nothing was trained is played after the next update. */
+  const validate = Effect.fnUntraced(function* (step: number, trained: boolean) {
+    const wanted = due(trainer.test_freq, step) || bus.state().validationDue;
+    if ((wanted && trained) || (trainer.val_at_end && gate.isLast(step))) return yield* Validation.validate(step);
+    if (wanted) yield* bus.emit({ _tag: "ValidationPostponed", step });
+    return measured();
+  });
+
+  let saved: Metrics = measured();
+  const close = Effect.fnUntraced(function* (learned: Learned) {
+    const { failed, groups, index } = learned.window;
+    const step = index + 1;
+    const balanced = Ledger.assertBalanced(bus.state().ledger);
+    if (Result.isFailure(balanced)) return yield* Effect.die(balanced.failure);
+    const now = yield* moments.now;
+    const metrics = StepRecord.make(learned, now, moments.last() ?? now);
+    const validated = yield* validate(step, learned.report !== null);
+    const time = yield* Clock.currentTimeMillis;
+    yield* bus.record({ step, time, metrics: together(metrics, validated, saved) });
+    for (const part of [groups, failed]) {
+      yield* Trajectories.append(trajectories, { step, split: "train" }, part, trainer.trajectories_per_step);
+    }
+    const all = idsOf([...groups, ...failed]);
+    yield* bus.emit({ _tag: "StepClosed", step, groups: all, seconds: moments.seconds() });
+    // What a save took is in the record of the step after.
+    saved = due(trainer.save_freq, step) ? yield* save : measured();
+    // The next step's times start here: what closing this one took is no part of them.
+    yield* moments.mark;
+  });
+
+  return dials.add(yield* Stage.flow({ name: "close", inbox: 1, concurrency: 1, handover: "done", run: close }));
+});

@@ -1,0 +1,105 @@
+/**
+ * The learning stage: credit and update of one window at a time, so that values are always the current critic's. It waits for the step of
+ * the window before to be closed, and counts as blocked meanwhile. Invariant: every window is consumed exactly once, trained on or not.
+ */
+import { Effect } from "effect";
+import type { RunConfig } from "../../config/RunConfig.ts";
+import { type CreditedBatch, trainedTokens } from "../../domain/Batch.ts";
+import type { Version } from "../../domain/Episode.ts";
+import { collate } from "../../learner/collate.ts";
+import { credit } from "../../learner/credit.ts";
+import { Learner, type UpdateReport } from "../../learner/Learner.ts";
+import { Policy } from "../../policy/generation/Policy.ts";
+import * as Admission from "../../stage/Admission.ts";
+import { Bus } from "../../stage/Bus.ts";
+import { Dials } from "../../stage/Dials.ts";
+import { Gate } from "../../stage/Gate.ts";
+import * as Stage from "../../stage/Stage.ts";
+import { Config } from "../Config.ts";
+import { timed } from "../timed.ts";
+import { idsOf, type Judged } from "./filter.ts";
+
+/** What became of a window. */
+export interface Learned extends Pick<Judged, "window" | "filtered"> {
+  /** Version the window was trained from. */
+  readonly from: Version;
+  /** Null when there was nothing to train on. */
+  readonly report: UpdateReport | null;
+  /** Of its phases; those that did not take place are absent. */
+  readonly seconds: {
+    readonly filter: number;
+    readonly values?: number;
+    readonly advantages?: number;
+    readonly update?: number;
+  };
+}
+
+/** The kept groups as a batch with advantages; null where nothing was sampled. */
+const creditOf = Effect.fnUntraced(function* (config: RunConfig, { filtered, window }: Judged) {
+  const learner = yield* Learner;
+  const { temperature } = config.generation;
+  const tokens = collate(filtered.kept, { window: window.index, temperature, keptRatio: filtered.keptRatio });
+  if (trainedTokens(tokens) === 0) return null;
+  const critic = config.algorithm.adv_estimator === "gae";
+  const [values, valuesSeconds] = critic
+    ? yield* timed(learner.values(tokens))
+    : [new Float32Array(tokens.ids.length), undefined];
+  const options = { algorithm: config.algorithm, lossScaling: config.filter.loss_scaling };
+  const [batch, advantages] = yield* timed(Effect.sync(() => credit(tokens, values, options)));
+  return { batch, seconds: { ...(valuesSeconds === undefined ? {} : { values: valuesSeconds }), advantages } };
+});
+
+export const make = Effect.gen(function* () {
+  const config = yield* Config;
+  const bus = yield* Bus;
+  const dials = yield* Dials;
+  const { rules } = yield* Gate;
+
+  /** Consumes a window that holds nothing to train on. */
+  const pass = Effect.fnUntraced(function* ({ filtered, window }: Judged) {
+    const groups = idsOf(filtered.kept);
+    if (groups.length > 0) {
+      return yield* bus.emit({ _tag: "UpdateSkipped", window: window.index, groups, reason: "nothing was sampled" });
+    }
+    const consecutive = bus.state().emptyInARow + 1;
+    const limit = config.trainer.empty_stop_steps;
+    // First, because the end of a window opens admission at once.
+    if (limit > 0 && consecutive >= limit) yield* bus.emit({ _tag: "Stopped", reason: "empty_selections" });
+    yield* bus.emit({ _tag: "EmptySelection", window: window.index, consecutive });
+  });
+
+  const update = Effect.fnUntraced(function* ({ filtered, window }: Judged, batch: CreditedBatch) {
+    const learner = yield* Learner;
+    const report = yield* learner.update(batch);
+    const { applied, version } = report;
+    if (Admission.lead(rules) === 0) {
+      const policy = yield* Policy;
+      yield* policy.awaitVersion(version);
+      yield* bus.emit({ _tag: "WeightsAdopted", version });
+    }
+    const of = { window: window.index, groups: idsOf(filtered.kept) };
+    yield* bus.emit(
+      applied
+        ? { _tag: "Updated", ...of, version, tokens: trainedTokens(batch) }
+        : { _tag: "UpdateSkipped", ...of, reason: "no gradient was finite" },
+    );
+    return report;
+  });
+
+  const learn = Effect.fnUntraced(function* (judged: Judged) {
+    const { filtered, filterSeconds, window } = judged;
+    const from = bus.state().position.version;
+    const credited = yield* creditOf(config, judged);
+    const learned = { window, filtered, from, report: null, seconds: { filter: filterSeconds } } satisfies Learned;
+    if (credited === null) {
+      yield* pass(judged);
+      return learned as Learned;
+    }
+    const [report, seconds] = yield* timed(update(judged, credited.batch)).pipe(
+      Effect.withSpan("update", { attributes: { window: window.index, from } }),
+    );
+    return { ...learned, report, seconds: { ...learned.seconds, ...credited.seconds, update: seconds } };
+  });
+
+  return dials.add(yield* Stage.flow({ name: "learn", inbox: 1, concurrency: 1, run: learn }));
+});

@@ -1,0 +1,20 @@
+/** The score stage: rewards of a whole window, because normalisation is relative to it. Its concurrency is windows at once. */
+import { Effect } from "effect";
+import type { ScoredWindow } from "../../domain/Group.ts";
+import { score } from "../../scoring/score.ts";
+import { Dials } from "../../stage/Dials.ts";
+import * as Stage from "../../stage/Stage.ts";
+import type { Assembled } from "../../stage/WindowAssembler.ts";
+import { Config } from "../Config.ts";
+
+export interface Scored {
+  readonly window: Assembled;
+  readonly scored: ScoredWindow;
+}
+
+export const make = Effect.gen(function* () {
+  const { pipeline, reward } = yield* Config;
+  const dials = yield* Dials;
+  const run = (window: Assembled) => Effect.sync((): Scored => ({ window, scored: score(window, reward) }));
+  return dials.add(yield* Stage.flow({ name: "score", inbox: 1, concurrency: pipeline.score_concurrency, run }));
+});

@@ -1,0 +1,26 @@
+/** The window stage: gathers the groups of one update. Its concurrency is 1 by nature. */
+import { Effect } from "effect";
+import type { Group } from "../../domain/Group.ts";
+import { Bus } from "../../stage/Bus.ts";
+import { Dials } from "../../stage/Dials.ts";
+import { Gate } from "../../stage/Gate.ts";
+import * as Stage from "../../stage/Stage.ts";
+import * as WindowAssembler from "../../stage/WindowAssembler.ts";
+import { Config } from "../Config.ts";
+
+export const make = Effect.gen(function* () {
+  const { pipeline } = yield* Config;
+  const bus = yield* Bus;
+  const dials = yield* Dials;
+  const { rules } = yield* Gate;
+  let assembler = WindowAssembler.start(pipeline.window_order, rules.groups, bus.state().step);
+  const gather = (group: Group) =>
+    Effect.sync(() => {
+      const { state, windows } = WindowAssembler.observe(assembler, group);
+      assembler = state;
+      return windows;
+    });
+  // What is left when admission closed early is no whole window; the run drops it.
+  const rest = Effect.succeed([]);
+  return dials.add(yield* Stage.gather({ name: "window", inbox: pipeline.inbox, run: gather, rest }));
+});

@@ -1,0 +1,17 @@
+/** What answers to a task are judged by under a configuration: the tests that are run, and their limits. */
+import type { Exam } from "../../sandbox/Verdict.ts";
+import type { DeepCoderConfig } from "./DeepCoderConfig.ts";
+import type { Task } from "./Task.ts";
+
+export const examOf = (config: DeepCoderConfig, { entry, starter, tests }: Task): Exam => ({
+  entry,
+  preamble: starter !== "",
+  tests: config.max_tests === 0 ? tests : tests.slice(0, config.max_tests),
+  limits: {
+    testMs: config.test_timeout * 1000,
+    totalMs: config.total_timeout * 1000,
+    memoryBytes: config.memory_mb * 1024 * 1024,
+    outputBytes: config.output_kb * 1024,
+  },
+  timeoutFailsAll: config.timeout_fails_all,
+});

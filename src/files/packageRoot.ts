@@ -1,0 +1,31 @@
+/**
+ * Where this package lies, and its version. The root is the folder of the package.json named "millrace", looked up from this file upwards,
+ * because the sources lie one folder higher than the JavaScript built from them.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+interface Manifest {
+  readonly name?: string;
+  readonly version?: string;
+}
+
+const manifestOf = (folder: string): Manifest => {
+  const file = join(folder, "package.json");
+  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
+};
+
+const rootAbove = (folder: string): string => {
+  if (manifestOf(folder).name === "millrace") return folder;
+  const parent = dirname(folder);
+  if (parent === folder) throw new Error("no package.json of millrace above its own files");
+  return rootAbove(parent);
+};
+
+/** Absolute path of the package's folder. */
+export const packageRoot: string = rootAbove(dirname(fileURLToPath(import.meta.url)));
+
+const manifest = manifestOf(packageRoot);
+
+export const version: string = manifest.version ?? "unknown";

@@ -1,0 +1,151 @@
+/**
+ * Feeds one sink on a fiber of its own, out of a bounded queue. Invariants: a sink that hangs, fails or is slow holds up neither the run nor
+ * another sink (an essential one holds the run, and fails it); everything still queued at the end is written before the sink is closed, as
+ * far as its deadline allows.
+ */
+import { Cause, Deferred, Effect, Fiber, Queue, Schedule, type Scope } from "effect";
+import { map, merge, type Subscription } from "rxjs";
+import type { Event, StepRecord } from "../domain/Event.ts";
+import type { Bus, Sample } from "../stage/Bus.ts";
+import type { Streams } from "./observable.ts";
+import type { Feeding, Outcome, RunInfo, Sink, SinkError } from "./Sink.ts";
+
+type Message =
+  | { readonly _tag: "Step"; readonly record: StepRecord }
+  | { readonly _tag: "Event"; readonly event: Event }
+  | { readonly _tag: "Sample"; readonly sample: Sample };
+
+const usual: Feeding = {
+  capacity: 1024,
+  retry: Schedule.exponential("100 millis").pipe(Schedule.upTo({ times: 4 })),
+  closeMs: 5_000,
+};
+
+/** A second try could write a line twice, so an essential sink has none. */
+const feedingOf = ({ essential, feeding }: Sink): Feeding => ({
+  ...usual,
+  ...(essential ? { capacity: 64, retry: Schedule.recurs(0) } : {}),
+  ...feeding,
+});
+
+export interface FeedOptions {
+  readonly sink: Sink;
+  readonly run: RunInfo;
+  readonly bus: typeof Bus.Service;
+  readonly streams: Streams;
+  /** Fails when an essential sink does. */
+  readonly broken: Deferred.Deferred<never, SinkError>;
+}
+
+/** Opens the sink and starts to feed it. An essential sink is open when this returns, or `broken` has failed. */
+export const start = (options: FeedOptions): Effect.Effect<Feed, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { sink } = options;
+    const feeding = feedingOf(sink);
+    const queue = yield* Queue.make<Message, Cause.Done>({
+      capacity: feeding.capacity,
+      strategy: sink.essential ? "suspend" : "sliding",
+    });
+    const feed = new Feed(options, feeding, queue);
+    yield* feed.start;
+    return feed;
+  });
+
+export class Feed {
+  readonly #options: FeedOptions;
+  readonly #feeding: Feeding;
+  readonly #queue: Queue.Queue<Message, Cause.Done>;
+  #view: Subscription | undefined;
+  #fiber: Fiber.Fiber<boolean> | undefined;
+  #lost = 0;
+
+  constructor(options: FeedOptions, feeding: Feeding, queue: Queue.Queue<Message, Cause.Done>) {
+    this.#options = options;
+    this.#feeding = feeding;
+    this.#queue = queue;
+  }
+
+  readonly start: Effect.Effect<void, never, Scope.Scope> = Effect.gen({ self: this }, function* () {
+    const { bus, sink, streams } = this.#options;
+    this.#view = merge(
+      streams.events$.pipe(map((event): Message => ({ _tag: "Event", event }))),
+      streams.samples$.pipe(map((sample): Message => ({ _tag: "Sample", sample }))),
+      ...(sink.essential ? [] : [streams.steps$.pipe(map((record): Message => ({ _tag: "Step", record })))]),
+    ).subscribe((message) => this.#offer(message));
+    if (sink.essential) bus.keep((record) => Effect.asVoid(Queue.offer(this.#queue, { _tag: "Step", record })));
+    const opened = Deferred.makeUnsafe<void>();
+    this.#fiber = yield* Effect.forkScoped(this.#feed(opened), { startImmediately: true });
+    if (sink.essential) yield* Deferred.await(opened);
+  });
+
+  /** Writes what waits and closes the sink, within its deadline. */
+  close(outcome: Outcome): Effect.Effect<void> {
+    const { sink } = this.#options;
+    const { closeMs } = this.#feeding;
+    const fiber = this.#fiber;
+    if (fiber === undefined) return Effect.void;
+    return Effect.gen({ self: this }, function* () {
+      this.#view?.unsubscribe();
+      yield* Queue.end(this.#queue);
+      if (yield* Fiber.join(fiber)) yield* sink.close(outcome);
+      if (this.#lost > 0)
+        yield* Effect.logWarning(`${sink.name} was slower than the run and missed ${this.#lost} messages`);
+    }).pipe(
+      Effect.catchTag("SinkError", (error) => this.#failed(error)),
+      Effect.timeoutOrElse({
+        duration: closeMs,
+        orElse: () =>
+          Effect.logWarning(`${sink.name} did not end within ${closeMs} ms; ${this.#waiting()} messages are lost`),
+      }),
+      Effect.ensuring(Fiber.interrupt(fiber)),
+    );
+  }
+
+  /** Opens the sink, then writes one message after the other until the queue ends; false where the sink has failed. */
+  #feed(opened: Deferred.Deferred<void>): Effect.Effect<boolean> {
+    const { run, sink } = this.#options;
+    const tried = (call: Effect.Effect<void, SinkError>) => Effect.retry(call, this.#feeding.retry);
+    return tried(sink.open(run)).pipe(
+      Effect.andThen(Deferred.succeed(opened, undefined)),
+      Effect.andThen(
+        Effect.forever(
+          Effect.flatMap(Queue.take(this.#queue), (message) => tried(write(sink, message))),
+          { disableYield: true },
+        ),
+      ),
+      Effect.catchIf(Cause.isDone, () => Effect.succeed(true)),
+      Effect.catchTag("SinkError", (error) => Effect.as(this.#failed(error), false)),
+      Effect.ensuring(Deferred.succeed(opened, undefined)),
+    );
+  }
+
+  #failed(error: SinkError): Effect.Effect<void> {
+    const { broken, sink } = this.#options;
+    this.#view?.unsubscribe();
+    return sink.essential
+      ? Effect.asVoid(Deferred.fail(broken, error))
+      : Effect.logWarning(`${sink.name} is switched off: ${error.message}`);
+  }
+
+  #offer(message: Message): void {
+    // A sample is worth nothing once there is a newer one: a sink that is busy misses it.
+    if (message._tag === "Sample" && this.#waiting() > 0) return;
+    if (this.#waiting() >= this.#feeding.capacity) this.#lost++;
+    Queue.offerUnsafe(this.#queue, message);
+  }
+
+  #waiting(): number {
+    return Queue.sizeUnsafe(this.#queue);
+  }
+}
+
+const write = (sink: Sink, message: Message): Effect.Effect<void, SinkError> => {
+  switch (message._tag) {
+    case "Step":
+      return sink.step(message.record);
+    case "Event":
+      return sink.event(message.event);
+    case "Sample":
+      return sink.gauges(message.sample);
+  }
+};

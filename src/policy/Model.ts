@@ -1,0 +1,105 @@
+/**
+ * The model a run starts from: its folder's weights, tokenizer and chat template, read once and checked together. Enters: a Hugging Face
+ * folder, or sizes for a fresh model with the nano tokenizer; leaves: everything threads and templates are made from.
+ */
+import { readdir } from "node:fs/promises";
+import { Effect } from "effect";
+import type { RunConfig } from "../config/RunConfig.ts";
+import { BadInput } from "../domain/Errors.ts";
+import type { Random } from "../domain/Random.ts";
+import type { CheckpointError } from "./checkpoint/CheckpointError.ts";
+import { type Checkpoint, modelFiles, readCheckpoint } from "./checkpoint/HuggingFaceFolder.ts";
+import { parameters, type Qwen2Config } from "./model/Architecture.ts";
+import { initialise } from "./model/Parameters.ts";
+import { bucket } from "./model/padding.ts";
+import * as ChatTemplate from "./tokenizer/ChatTemplate.ts";
+import { nanoTokenizer } from "./tokenizer/NanoVocabulary.ts";
+import * as Tokenizer from "./tokenizer/Tokenizer.ts";
+
+export interface Model {
+  readonly checkpoint: Checkpoint;
+  readonly tokenizer: Tokenizer.Tokenizer;
+  readonly chat: ChatTemplate.ChatTemplate;
+  /** Ids that end a reply. */
+  readonly stopIds: readonly number[];
+}
+
+const unusable = ({ message }: CheckpointError): BadInput => new BadInput({ message });
+
+const assemble = (checkpoint: Checkpoint, path: string): Effect.Effect<Model, CheckpointError> =>
+  Effect.gen(function* () {
+    const tokenizer = yield* Tokenizer.make(checkpoint.tokenizer, {
+      path,
+      embeddingRows: checkpoint.config.vocabSize,
+    });
+    const chat = yield* ChatTemplate.make(tokenizer);
+    return { checkpoint, tokenizer, chat, stopIds: [...new Set([chat.endId, ...checkpoint.tokens.eos])] };
+  });
+
+/** Fails with BadInput naming the file, tensor or key that cannot be used. */
+export const load = (folder: string): Effect.Effect<Model, BadInput> =>
+  Effect.flatMap(readCheckpoint(folder), (checkpoint) => assemble(checkpoint, folder)).pipe(Effect.mapError(unusable));
+
+/** A model at random with the nano tokenizer. Fails with BadInput where the sizes do not fit each other. */
+export const fresh = (sizes: RunConfig["sft"]["architecture"], random: Random): Effect.Effect<Model, BadInput> =>
+  Effect.gen(function* () {
+    const headDim = sizes.hidden_size / sizes.heads;
+    if (!Number.isInteger(headDim / 2) || sizes.heads % sizes.kv_heads !== 0) {
+      return yield* new BadInput({
+        message:
+          `sft.architecture: hidden_size ${sizes.hidden_size} must divide into ${sizes.heads} heads of even width, ` +
+          `and kv_heads ${sizes.kv_heads} must divide heads`,
+      });
+    }
+    const files = nanoTokenizer();
+    const tokenizer = yield* Effect.mapError(Tokenizer.make(files), unusable);
+    const config: Qwen2Config = {
+      vocabSize: tokenizer.vocabSize,
+      hiddenSize: sizes.hidden_size,
+      intermediateSize: sizes.intermediate_size,
+      layers: sizes.layers,
+      heads: sizes.heads,
+      kvHeads: sizes.kv_heads,
+      headDim,
+      rmsNormEps: 1e-6,
+      ropeTheta: 10_000,
+      maxPositions: sizes.max_positions,
+      tieEmbedding: true,
+    };
+    const checkpoint: Checkpoint = {
+      config,
+      tokens: { bos: undefined, eos: [tokenizer.eosId], pad: tokenizer.specials.get("<pad>") },
+      parameters: initialise(parameters(config), random),
+      format: "F32",
+      tokenizer: files,
+    };
+    return yield* Effect.mapError(assemble(checkpoint, "the nano tokenizer"), unusable);
+  });
+
+/** Fails with BadInput where an episode, padded as the learner pads it, may outgrow the model's positions. */
+export const checkContext = ({ rollout }: RunConfig, { checkpoint }: Model): Effect.Effect<void, BadInput> => {
+  const { max_model_len: wanted } = rollout;
+  const { maxPositions: positions } = checkpoint.config;
+  if (bucket(wanted) <= positions) return Effect.void;
+  const step = positions <= 256 ? 16 : 64;
+  const message = `rollout.max_model_len: ${wanted}: the model has ${positions} positions; nearest: ${Math.floor(positions / step) * step}`;
+  return Effect.fail(new BadInput({ message }));
+};
+
+/** Fails with BadInput where `folder` is a file, or holds anything but a model's files: a model written there replaces it whole. */
+export const checkReplaceable = (key: string, folder: string): Effect.Effect<void, BadInput> =>
+  Effect.gen(function* () {
+    const bad = (problem: string) =>
+      new BadInput({ message: `${key}: ${JSON.stringify(folder)}: ${problem}; name a folder of its own` });
+    const names = yield* Effect.tryPromise({ try: () => readdir(folder), catch: (cause) => cause }).pipe(
+      Effect.catch((cause) =>
+        cause instanceof Error && "code" in cause && cause.code === "ENOENT"
+          ? Effect.succeed([])
+          : Effect.fail(bad(`it is no folder that can be replaced (${String(cause)})`)),
+      ),
+    );
+    const other = names.find((name) => !modelFiles.includes(name));
+    if (other !== undefined) {
+      return yield* bad(`a model replaces the whole folder, and this one holds ${JSON.stringify(other)}`);
+    }
+  });

@@ -1,0 +1,74 @@
+/**
+ * Which sequences get a cache row: requests wait in the order they came, and a sequence between requests loses its row to one that waits, the
+ * least recently used first. Invariant: a sequence with an open request never loses its row.
+ */
+import type { Move, Sequence } from "./Plan.ts";
+import { Rows } from "./Rows.ts";
+
+export class RowQueue {
+  readonly #rows: Rows<Sequence>;
+  #waiting: Sequence[] = [];
+
+  constructor(slots: number) {
+    this.#rows = new Rows(slots);
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** The sequence in each row, free rows left out. */
+  get occupied(): readonly Sequence[] {
+    return this.#rows.occupied;
+  }
+
+  /** Opens a request: its sequence keeps the row it has, or waits for one. */
+  join(sequence: Sequence): void {
+    if (sequence.row >= 0) sequence.phase = "active";
+    else {
+      sequence.phase = "waiting";
+      this.#waiting.push(sequence);
+    }
+  }
+
+  /** Ends a request; its sequence keeps its row, if it has one. */
+  leave(sequence: Sequence): void {
+    if (sequence.phase === "waiting") this.#waiting = this.#waiting.filter((other) => other !== sequence);
+    sequence.phase = "idle";
+  }
+
+  /** Takes a sequence's row, if it has one, and with it what is cached. */
+  vacate(sequence: Sequence): void {
+    if (sequence.row < 0) return;
+    this.#rows.free(sequence);
+    sequence.cached = 0;
+  }
+
+  /** Gives rows to as many waiting sequences as there are free or idle rows. */
+  admit(): void {
+    let admitted = 0;
+    for (const sequence of this.#waiting) {
+      if (!this.#rows.hasFree) {
+        const evicted = this.#leastRecentlyUsed();
+        if (evicted === undefined) break;
+        this.vacate(evicted);
+      }
+      this.#rows.give(sequence);
+      sequence.phase = "active";
+      admitted++;
+    }
+    if (admitted > 0) this.#waiting = this.#waiting.slice(admitted);
+  }
+
+  /** See `Rows.gather`. */
+  gather(batch: readonly Sequence[], other: (sequence: Sequence) => boolean): readonly Move[] {
+    return this.#rows.gather(batch, other);
+  }
+
+  #leastRecentlyUsed(): Sequence | undefined {
+    let found: Sequence | undefined;
+    for (const sequence of this.#rows.occupied)
+      if (sequence.phase === "idle" && (found === undefined || sequence.used < found.used)) found = sequence;
+    return found;
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * Carries out one step of a plan: runs it on the model, keeps what it made, samples the next token of each row and ends replies.
+ * Invariant: a sequence that was cancelled or released while the step ran keeps nothing of it.
+ */
+import type { Finish, Version } from "../../domain/Episode.ts";
+import type { StopMatcher } from "../tokenizer/StopMatcher.ts";
+import { CachedModel, type HistoryOf } from "./CachedModel.ts";
+import type { LanguageModel } from "./LanguageModel.ts";
+import type { DecodeStep, Plan, PrefillStep, PrefixStep, Sequence } from "./Plan.ts";
+import type { History, Reply } from "./Reply.ts";
+import { Sampler } from "./Sampler.ts";
+import type { Scheduler } from "./Scheduler.ts";
+import type { WeightSets } from "./WeightSets.ts";
+
+/** A sequence that was opened and not released; `reply` is its open request's. */
+export interface Entry {
+  readonly sequence: Sequence;
+  readonly history: History;
+  reply: Reply | undefined;
+}
+
+export interface StepRunnerOptions {
+  readonly slots: number;
+  /** Ids that end a reply. */
+  readonly stopIds: readonly number[];
+  /** Finds stop sequences; null without any. */
+  readonly stops: StopMatcher | null;
+}
+
+export class StepRunner<W> {
+  readonly #model: LanguageModel<W>;
+  readonly #cached: CachedModel<W>;
+  readonly #scheduler: Scheduler;
+  readonly #entries: ReadonlyMap<number, Entry>;
+  readonly #sampler: Sampler;
+  readonly #stopIds: ReadonlySet<number>;
+  readonly #stops: StopMatcher | null;
+  readonly #historyOf: HistoryOf;
+  #sampledTokens = 0;
+  #prefilledTokens = 0;
+  #decodeSteps = 0;
+  #replies = 0;
+
+  /** `entries` is the engine's table; it changes between steps and while one runs. */
+  constructor(
+    model: LanguageModel<W>,
+    scheduler: Scheduler,
+    entries: ReadonlyMap<number, Entry>,
+    { slots, stopIds, stops }: StepRunnerOptions,
+  ) {
+    this.#model = model;
+    this.#cached = new CachedModel(model, slots);
+    this.#scheduler = scheduler;
+    this.#entries = entries;
+    this.#sampler = new Sampler(model.shape.vocabSize);
+    this.#stopIds = new Set(stopIds);
+    this.#stops = stops;
+    this.#historyOf = ({ id }) => {
+      const entry = entries.get(id);
+      if (entry === undefined) throw new RangeError(`sequence ${id} is in a step and not open`);
+      return entry.history.ids;
+    };
+  }
+
+  get sampledTokens(): number {
+    return this.#sampledTokens;
+  }
+
+  get prefilledTokens(): number {
+    return this.#prefilledTokens;
+  }
+
+  get decodeSteps(): number {
+    return this.#decodeSteps;
+  }
+
+  /** Replies ended. */
+  get replies(): number {
+    return this.#replies;
+  }
+
+  /** Moves rows as the plan says and runs its step. Rejects where the model does. */
+  async run(plan: Plan, sets: WeightSets<W>): Promise<void> {
+    const { step } = plan;
+    if (step.kind === "none") return;
+    this.#cached.arrange(plan, this.#scheduler.occupied);
+    const weights = sets.get(step.version);
+    if (step.kind === "decode") await this.#decode(step, weights);
+    else if (step.kind === "prefill") await this.#prefill(step, weights);
+    else await this.#feedPrefixes(step, weights);
+  }
+
+  async #decode(step: DecodeStep, weights: W): Promise<void> {
+    const { sequences, version } = step;
+    const replies = sequences.map(({ id }) => this.#entries.get(id)?.reply);
+    const made = await this.#cached.decode(weights, step, this.#historyOf);
+    this.#decodeSteps++;
+    for (const [index, sequence] of sequences.entries()) {
+      const entry = this.#stillOpen(sequence, replies[index]);
+      if (entry === undefined) continue;
+      const row = sequence.row - made.from;
+      this.#cached.keep(sequence, made, row, 1, version);
+      this.#scheduler.decoded(sequence);
+      this.#sample(entry, made.extended.logits, row, version);
+    }
+  }
+
+  async #prefill({ chunks, version }: PrefillStep, weights: W): Promise<void> {
+    const replies = chunks.map(({ sequence }) => this.#entries.get(sequence.id)?.reply);
+    const made = await this.#cached.feed(weights, chunks, this.#historyOf);
+    for (const [index, chunk] of chunks.entries()) {
+      this.#prefilledTokens += chunk.count;
+      const entry = this.#stillOpen(chunk.sequence, replies[index]);
+      if (entry === undefined) continue;
+      this.#cached.keep(chunk.sequence, made, index, chunk.count, version);
+      this.#scheduler.fed(chunk);
+      if (chunk.last) this.#sample(entry, made.extended.logits, index, version);
+    }
+  }
+
+  async #feedPrefixes({ chunks, version }: PrefixStep, weights: W): Promise<void> {
+    await this.#cached.feedPrefixes(weights, chunks, version, this.#historyOf);
+    for (const chunk of chunks) {
+      this.#prefilledTokens += chunk.count;
+      this.#scheduler.prefixFed(chunk);
+    }
+  }
+
+  /** The entry, if the request that a step was run for is still open. */
+  #stillOpen({ id }: Sequence, reply: Reply | undefined): Entry | undefined {
+    const entry = this.#entries.get(id);
+    return reply !== undefined && entry?.reply === reply ? entry : undefined;
+  }
+
+  #sample(entry: Entry, logits: Float32Array, row: number, version: Version): void {
+    const { history, reply, sequence } = entry;
+    if (reply === undefined) return;
+    const sampler = this.#sampler;
+    sampler.draw(logits, row * this.#model.shape.vocabSize, reply.request.sampling, reply.uniform());
+    reply.push(sampler, version);
+    history.writeOne(sampler.id, sequence.length);
+    this.#scheduler.grown(sequence);
+    this.#sampledTokens++;
+    const finish = this.#finish(reply, sequence, sampler.id);
+    if (finish === undefined) return;
+    entry.reply = undefined;
+    this.#replies++;
+    this.#scheduler.finish(sequence);
+    reply.callbacks.done(reply.sampled(finish));
+  }
+
+  #finish(reply: Reply, sequence: Sequence, id: number): Finish | undefined {
+    if (this.#stopIds.has(id)) return "stop";
+    if (this.#stops !== null) {
+      const { matched, state } = this.#stops.advance(reply.stop, id);
+      reply.stop = state;
+      if (matched) return "stop";
+    }
+    return reply.full || sequence.length >= this.#model.shape.maxPositions ? "length" : undefined;
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * An error as plain data, so that it crosses a thread's port with its name, code, message, stack and chain of causes, and the error made of it
+ * on the other side. The structured clone of an Error drops own properties and the names of classes.
+ * Invariant: the stacks are those of where the errors were made, not of where they are read.
+ */
+
+export interface PortableError {
+  readonly name: string;
+  readonly code?: string;
+  readonly message: string;
+  readonly stack?: string;
+  readonly cause?: PortableError;
+}
+
+/** Causes kept below the first error; a chain may be a circle. */
+const DEEPEST = 8;
+
+const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
+
+/** What was thrown, as data. */
+export const toPortable = (thrown: unknown, depth = 0): PortableError => {
+  const error = asError(thrown);
+  const { cause, message, name, stack } = error;
+  return {
+    name,
+    message,
+    ...("code" in error && typeof error.code === "string" && { code: error.code }),
+    ...(stack !== undefined && { stack }),
+    ...(cause !== undefined && depth < DEEPEST && { cause: toPortable(cause, depth + 1) }),
+  };
+};
+
+/** An error that reads as the one it was made of. */
+export const fromPortable = ({ cause, code, message, name, stack }: PortableError): Error => {
+  const error = new Error(message, cause === undefined ? {} : { cause: fromPortable(cause) });
+  const described = { name, stack, ...(code !== undefined && { code }) };
+  for (const [key, value] of Object.entries(described))
+    Object.defineProperty(error, key, { value, configurable: true, writable: true });
+  return error;
+};

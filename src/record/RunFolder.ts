@@ -1,0 +1,118 @@
+/**
+ * A run's folder, `runs/<name>/<yyyymmdd-hhmmss>/`: made once at start, holds the resolved config, the metrics, sampled trajectories
+ * and checkpoints. A folder that cannot be written is bad input, reported before anything else starts.
+ */
+import { existsSync } from "node:fs";
+import { access, appendFile, constants, mkdir, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { Context, DateTime, Effect } from "effect";
+import { BadInput } from "../domain/Errors.ts";
+import { replaceText } from "../files/AtomicWrite.ts";
+import * as JsonLines from "../files/JsonLines.ts";
+
+export class RunFolder extends Context.Service<
+  RunFolder,
+  {
+    readonly path: string;
+    readonly checkpoints: string;
+    readonly metrics: string;
+    readonly trajectories: string;
+    readonly validations: string;
+  }
+>()("millrace/engine/RunFolder") {}
+
+type Paths = typeof RunFolder.Service;
+
+const attempt = <A>(what: string, path: string, run: () => Promise<A>): Effect.Effect<A, BadInput> =>
+  Effect.tryPromise({
+    try: run,
+    catch: (cause) =>
+      new BadInput({ message: `cannot ${what} ${path}: ${cause instanceof Error ? cause.message : String(cause)}` }),
+  });
+
+const layout = (path: string): Paths => ({
+  path,
+  checkpoints: join(path, "checkpoints"),
+  metrics: join(path, "metrics.jsonl"),
+  trajectories: join(path, "trajectories.jsonl"),
+  validations: join(path, "validations.jsonl"),
+});
+
+/** `20261121-143005` in UTC. */
+export const stamp = (millis: number): string => {
+  const iso = DateTime.formatIso(DateTime.makeUnsafe(millis));
+  return `${iso.slice(0, 4)}${iso.slice(5, 7)}${iso.slice(8, 10)}-${iso.slice(11, 13)}${iso.slice(14, 16)}${iso.slice(17, 19)}`;
+};
+
+/** Makes a folder and those above it, one by one: Node's own way of doing so does not end where a file system takes no folders (/proc). */
+const makeFolders = async (path: string): Promise<void> => {
+  if (existsSync(path)) return;
+  await makeFolders(dirname(path));
+  await mkdir(path).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== "EEXIST") throw cause;
+  });
+};
+
+/** Makes a new folder; a second run of the same second gets the suffix `-2`, `-3`, … Fails with BadInput when it cannot be made. */
+export const create = Effect.fnUntraced(function* (dir: string, name: string, resolvedConfig: string) {
+  const parent = join(dir, name);
+  yield* attempt("make the run folder", parent, () => makeFolders(resolve(parent)));
+  const base = join(parent, stamp((yield* DateTime.now).epochMilliseconds));
+  let path = base;
+  for (let n = 2; ; n++) {
+    const candidate = path;
+    const made = yield* attempt("make the run folder", candidate, () =>
+      mkdir(candidate).then(
+        () => true,
+        (cause: NodeJS.ErrnoException) => {
+          if (cause.code === "EEXIST") return false;
+          throw cause;
+        },
+      ),
+    );
+    if (made) break;
+    path = `${base}-${n}`;
+  }
+  const folder = layout(path);
+  yield* attempt("write", join(path, "config.yaml"), () => writeFile(join(path, "config.yaml"), resolvedConfig));
+  yield* attempt("make", folder.checkpoints, () => mkdir(folder.checkpoints));
+  return folder;
+});
+
+/** An existing folder to go on in. Fails with BadInput when it is not a run's folder or cannot be written. */
+export const open = Effect.fnUntraced(function* (path: string) {
+  const folder = layout(path);
+  const written = join(path, "config.yaml");
+  yield* attempt("resume from", written, () => access(written, constants.R_OK));
+  yield* attempt("write to", path, () => access(path, constants.W_OK));
+  return folder;
+});
+
+/** Replaces the folder's configuration by the one a resumed run goes on under. */
+export const reconfigure = ({ path }: Paths, resolvedConfig: string): Effect.Effect<void, BadInput> =>
+  replaceText(join(path, "config.yaml"), resolvedConfig).pipe(
+    Effect.mapError(
+      ({ message }) => new BadInput({ message: `cannot write ${join(path, "config.yaml")}: ${message}` }),
+    ),
+  );
+
+/** Makes the folder that is to hold `path`. Fails with BadInput when it cannot be made or written. */
+export const makeParent = Effect.fnUntraced(function* (path: string) {
+  const parent = dirname(path);
+  yield* attempt("make", parent, () => mkdir(parent, { recursive: true }));
+  yield* attempt("write to", parent, () => access(parent, constants.W_OK));
+});
+
+/** Cuts trajectories and validations of the steps after `step` off, which a resumed run makes again; the metrics' sink does so itself. */
+export const keepThrough = ({ trajectories, validations }: Paths, step: number): Effect.Effect<void, BadInput> =>
+  Effect.forEach(
+    [trajectories, validations],
+    (path) => attempt("trim", path, () => JsonLines.keepThrough(path, step)),
+    {
+      discard: true,
+    },
+  );
+
+/** Appends one JSON object as a line. */
+export const appendLine = (path: string, value: unknown): Effect.Effect<void, BadInput> =>
+  attempt("write", path, () => appendFile(path, `${JSON.stringify(value)}\n`));

@@ -1,0 +1,30 @@
+/**
+ * The sandbox of a language, opened once and shared. Rejects with a sentence for the user where this machine has no sandbox for the
+ * language; a failed opening is tried again at the next call. There is no way to run code without a sandbox.
+ */
+import { Effect } from "effect";
+import type { Job, Report, SandboxError } from "./Job.ts";
+import * as Threads from "./javascript/Threads.ts";
+import * as Sandbox from "./python/Sandbox.ts";
+
+export type Runner = (job: Job) => Effect.Effect<Report, SandboxError>;
+
+export interface RunnerOptions extends Sandbox.Programs {
+  readonly language: "python" | "javascript";
+}
+
+const sandboxes = new Map<string, Promise<Sandbox.Sandbox>>();
+
+const opened = (programs: Sandbox.Programs): Promise<Sandbox.Sandbox> => {
+  const name = JSON.stringify([programs.python, programs.bubblewrap]);
+  const known = sandboxes.get(name);
+  if (known !== undefined) return known;
+  const opening = Effect.runPromise(Sandbox.open(programs));
+  sandboxes.set(name, opening);
+  opening.catch(() => sandboxes.delete(name));
+  return opening;
+};
+
+/** `python` and `bubblewrap` are used for Python only. */
+export const runnerOf = async ({ bubblewrap, language, python }: RunnerOptions): Promise<Runner> =>
+  language === "javascript" ? Threads.run : (await opened({ bubblewrap, python })).run;

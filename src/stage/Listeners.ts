@@ -1,0 +1,31 @@
+/**
+ * Who is called back with each value of one kind, in the order they came. Invariant: a listener that throws keeps no value from the others.
+ */
+
+export type Unsubscribe = () => void;
+export type Subscribe<out A> = (listener: (value: A) => void) => Unsubscribe;
+
+export class Listeners<in out A> {
+  readonly #listeners = new Set<(value: A) => void>();
+
+  readonly subscribe: Subscribe<A> = (listener) => {
+    // Listening twice with one function makes two entries.
+    const entry = (value: A): void => listener(value);
+    this.#listeners.add(entry);
+    return () => void this.#listeners.delete(entry);
+  };
+
+  /** Calls every listener; then throws what the first of them threw, if one did. */
+  tell(value: A): void {
+    if (this.#listeners.size === 0) return;
+    const errors: unknown[] = [];
+    for (const listener of this.#listeners) {
+      try {
+        listener(value);
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
+  }
+}

@@ -1,0 +1,24 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { catalogue, entryOf, nameOf } from "../../src/domain/metrics/Catalogue.ts";
+import { metricsPage } from "../generators/metricsPage.ts";
+
+const names = catalogue.flatMap(({ entries }) => entries.map(nameOf));
+
+describe("the catalogue of metrics", () => {
+  it("has every name once", () => {
+    expect(names.length).toBeGreaterThan(120);
+    expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
+  });
+
+  it("finds an entry by a metric's name, those of families too", () => {
+    expect(entryOf("actor/pg_loss")).toMatchObject({ unit: "1", kind: "mean" });
+    expect(entryOf("stage/rollout/busy")).toMatchObject({ template: "stage/{stage}/busy", kind: "share" });
+    expect(entryOf("train/CoordSokoban/pass@16")).toMatchObject({ template: "{split}/{tag}/pass@{size}" });
+    expect(entryOf("actor/nothing")).toBeUndefined();
+  });
+
+  it("is what docs/metrics.md says", () => {
+    expect(readFileSync(new URL("../../docs/metrics.md", import.meta.url), "utf8")).toBe(metricsPage());
+  });
+});

@@ -1,0 +1,94 @@
+import { Effect, HashMap, HashSet } from "effect";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Event } from "../../src/domain/Event.ts";
+import * as Ledger from "../../src/domain/Ledger.ts";
+import * as RunState from "../../src/domain/RunState.ts";
+
+const stateAfter = (events: readonly Event[], start = RunState.initial): RunState.RunState =>
+  events.reduce(RunState.observe, start);
+const admitted = (...groups: readonly number[]): Event[] =>
+  groups.map((group) => ({ _tag: "Admitted", group, window: Math.floor(group / 2) }));
+const finished = (group: number): Event => ({ _tag: "Finished", group, tokens: 5, failed: false });
+const updated = (window: number, groups: readonly number[]): Event[] => [
+  { _tag: "Verdict", window, kept: groups, filtered: [] },
+  { _tag: "Updated", window, groups, version: window + 1, tokens: 10 },
+];
+const closed = (step: number, groups: readonly number[]): Event => ({
+  _tag: "StepClosed",
+  step,
+  groups,
+  seconds: step,
+});
+/** One whole window of two groups. */
+const window = (index: number): Event[] => {
+  const groups = [2 * index, 2 * index + 1];
+  return [...admitted(...groups), ...groups.map(finished), ...updated(index, groups), closed(index + 1, groups)];
+};
+
+describe("a run's state", () => {
+  it("follows from its events", () => {
+    const state = stateAfter([...window(0), ...admitted(2, 3), finished(2)]);
+    expect(state).toMatchObject({ step: 1, trainedTokens: 10, seconds: 1, seeds: { next: 4, returned: [] } });
+    expect(state.position).toEqual({ admitted: 4, consumed: 1, version: 1, adopted: 0, stopped: false });
+    expect(HashSet.size(state.outstanding)).toBe(2);
+    expect(HashMap.toEntries(state.ledger.inFlight)).toEqual([
+      [2, 5],
+      [3, 0],
+    ]);
+  });
+
+  it("counts empty selections in a row, and any update ends the row", () => {
+    const empty = (consecutive: number): Event => ({ _tag: "EmptySelection", window: consecutive, consecutive });
+    expect(stateAfter([empty(1), empty(2)]).emptyInARow).toBe(2);
+    expect(stateAfter([empty(1), empty(2), ...updated(3, [])]).emptyInARow).toBe(0);
+    expect(stateAfter([empty(1), { _tag: "UpdateSkipped", window: 2, groups: [], reason: "" }]).emptyInARow).toBe(0);
+  });
+
+  it("remembers a postponed validation until it is played", () => {
+    const due = stateAfter([{ _tag: "ValidationPostponed", step: 4 }]);
+    expect(due.validationDue).toBe(true);
+    expect(stateAfter([{ _tag: "Validated", step: 5, success: 1 }], due)).toMatchObject({
+      validationDue: false,
+      validations: 1,
+    });
+  });
+
+  it("keeps the first reason to stop through its deadline", () => {
+    const stopped = stateAfter([
+      { _tag: "Stopped", reason: "interrupted" },
+      { _tag: "Stopped", reason: "deadline" },
+    ]);
+    expect([stopped.reason, stopped.position.stopped]).toEqual(["interrupted", true]);
+  });
+
+  it("cut at a step boundary drops what is in flight and gives back the seeds of open windows", () => {
+    const state = stateAfter([
+      ...window(0),
+      ...admitted(2, 3, 4),
+      finished(2),
+      { _tag: "Stopped", reason: "interrupted" },
+    ]);
+    const cut = RunState.cut(state, 2);
+    expect(cut.seeds).toEqual({ next: 5, returned: [2, 3, 4] });
+    expect(cut.position).toEqual({ admitted: 2, consumed: 1, version: 1, adopted: 1, stopped: false });
+    expect(cut.ledger.groups).toEqual({ admitted: 5, trained: 2, filtered: 0, failed: 0, dropped: 3 });
+    expect([cut.reason, HashSet.size(cut.outstanding), HashMap.size(cut.ledger.inFlight)]).toEqual(["complete", 0, 0]);
+    expect(Ledger.assertBalanced(cut.ledger)._tag).toBe("Success");
+  });
+
+  it("comes back from its encoding as it was, whatever happened before", () => {
+    fc.assert(
+      fc.property(fc.nat(6), fc.nat(5), (windows, ahead) => {
+        const groups = Array.from({ length: ahead }, (_, i) => 2 * windows + i);
+        const state = stateAfter([
+          ...Array.from({ length: windows }, (_, i) => window(i)).flat(),
+          ...admitted(...groups),
+        ]);
+        const text = Effect.runSync(RunState.encode(state));
+        expect(Effect.runSync(RunState.encode(Effect.runSync(RunState.decode(text))))).toBe(text);
+        expect(Effect.runSync(RunState.decode(text))).toEqual(state);
+      }),
+    );
+  });
+});

@@ -1,0 +1,98 @@
+/**
+ * The published package from outside: packed, installed in an empty folder, and used there as the README and docs/environments.md say.
+ * Prints a line for each check; the last one is "N passed, N failed".
+ */
+import assert from "node:assert/strict";
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { packageRoot } from "../../src/files/packageRoot.ts";
+import { Consumer } from "./Consumer.ts";
+
+using consumer = new Consumer();
+
+/** The step of the last record that the only run of that name wrote. */
+const lastStepOf = (run: string): unknown => {
+  const [folder] = readdirSync(join(consumer.folder, "runs", run));
+  assert.ok(folder !== undefined, `runs/${run} has a run`);
+  const lines = readFileSync(join(consumer.folder, "runs", run, folder, "metrics.jsonl"), "utf8")
+    .trimEnd()
+    .split("\n");
+  return JSON.parse(lines.at(-1) ?? "{}").step;
+};
+
+const copyTutorial = () => {
+  for (const file of ["lights.ts", "lights.yaml"]) {
+    copyFileSync(join(packageRoot, "docs/tutorial", file), join(consumer.folder, file));
+  }
+};
+
+const compilerOptions = {
+  module: "nodenext",
+  target: "es2024",
+  lib: ["es2024"],
+  types: [],
+  noEmit: true,
+  strict: true,
+};
+
+const checks: Readonly<Record<string, () => void>> = {
+  "npx millrace train runs the quickstart": () => {
+    consumer.must("npx", "millrace", "train", "--config-name", "quickstart", "trainer.total_training_steps=2");
+    assert.equal(lastStepOf("quickstart"), 2);
+  },
+  "bad input ends with 2 and one message": () => {
+    const { status, stderr } = consumer.run("npx", "millrace", "trian");
+    assert.equal(status, 2);
+    // npm may print warnings of its own.
+    const said = stderr.split("\n").filter((line) => line !== "" && !line.startsWith("npm "));
+    assert.equal(said.length, 1);
+    assert.match(said.join(), /^unknown command "trian"; nearest: train; all: /);
+  },
+  "the public modules load": () => {
+    const names = ["millrace", "millrace/env", "millrace/metrics"];
+    const program = `for (const name of ${JSON.stringify(names)}) await import(name);`;
+    consumer.must("npx", "node", "--input-type=module", "-e", program);
+  },
+  "the tutorial's environment imports millrace/env only, and trains": () => {
+    copyTutorial();
+    const imported = [...readFileSync(join(consumer.folder, "lights.ts"), "utf8").matchAll(/from "(millrace[^"]*)"/g)];
+    assert.deepEqual([...new Set(imported.map(([, name]) => name))], ["millrace/env"]);
+    const first = consumer.must(
+      ...(["npx", "millrace", "trace", "Lights", "--config-name", "./lights.yaml"] as const),
+      ...["--seed", "1", "--actions", "2"],
+    );
+    assert.match(first, /^{"t":0,"observation":"Lamps 1 to 6: /);
+    consumer.must("npx", "millrace", "train", "--config-name", "./lights.yaml", "trainer.total_training_steps=2");
+    assert.equal(lastStepOf("lights"), 2);
+  },
+  "the tutorial's environment passes the type checker": () => {
+    writeFileSync(
+      join(consumer.folder, "tsconfig.json"),
+      JSON.stringify({ compilerOptions: { ...compilerOptions, skipLibCheck: true }, files: ["lights.ts"] }),
+    );
+    const manifest = createRequire(import.meta.url).resolve("typescript/package.json");
+    consumer.must(process.execPath, join(dirname(manifest), "bin/tsc"), "-p", ".");
+  },
+};
+
+let passed = 0;
+const failures: string[] = [];
+
+const check = (name: string, body: () => void) => {
+  const start = performance.now();
+  try {
+    body();
+    passed += 1;
+    console.log(`ok    ${name} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
+  } catch (error) {
+    failures.push(name);
+    console.log(`FAIL  ${name}\n${error instanceof Error ? error.message : String(error)}`);
+  }
+};
+
+check("the package installs in an empty folder", () => consumer.installPackage());
+if (failures.length === 0) for (const [name, body] of Object.entries(checks)) check(name, body);
+
+console.log(`${passed} passed, ${failures.length} failed`);
+process.exitCode = failures.length === 0 ? 0 : 1;
