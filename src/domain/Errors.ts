@@ -1,6 +1,6 @@
 /**
  * Failures that end a run, one class per boundary. A failed episode is data (`Outcome`), never one of these.
- * `BadInput` is the user's to mend (exit code 2); the others are a failed engine (exit code 1).
+ * `BadInput` is a mistake of the user (exit code 2); the others are a failed engine (exit code 1).
  */
 import { Schema } from "effect";
 

@@ -1,6 +1,6 @@
 /**
  * The run as rxjs streams. rxjs has no backpressure: subscribers are called back while the run goes on, and nothing waits for them.
- * Invariant: a subscriber that throws is told of in a warning, and neither the run nor another subscriber notices.
+ * Invariant: a subscriber that throws is reported by a warning, and neither the run nor another subscriber notices.
  */
 import { config, Observable, type Subject, takeUntil } from "rxjs";
 import type { Event, StepRecord } from "../domain/Event.ts";

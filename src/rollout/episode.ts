@@ -107,7 +107,8 @@ export const play: (
   const loop = Effect.gen(function* () {
     for (;;) {
       if (tooLong(game, position)) return ended(truncated("context", position.success));
-      const taken = yield* takeTurn(game, position);
+      const attributes = { member, turn: position.turn };
+      const taken = yield* Effect.withSpan(takeTurn(game, position), "turn", { attributes });
       turns.push(taken.record);
       state = taken.view.state;
       if (taken.outcome !== null) return ended(taken.outcome);

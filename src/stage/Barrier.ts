@@ -1,14 +1,13 @@
 /**
- * Lockstep's barrier in front of a service: no call is served before every live episode of the window has asked. In: how many
- * episodes a window will have, and each one's arrivals and end; out: calls let through turn by turn. Invariant: a turn opens
- * exactly when all live episodes wait, and an episode's end (also its interruption) shrinks the live set at once.
+ * Lockstep's barrier in front of a service: calls are let through turn by turn, none before every live episode of the window has made its
+ * own. Invariant: a turn opens exactly when all live episodes wait; when an episode ends, also by interruption, the others wait for one less.
  *
  * All episodes of a window must be in flight together: the rollout's concurrency is at least the groups of a window.
  */
 import { Effect } from "effect";
 
 export interface Barrier {
-  /** So many more episodes will take part; told before the first of them starts. */
+  /** So many more episodes will take part; to be called before the first of them starts. */
   readonly expect: (episodes: number) => Effect.Effect<void>;
   /** So many of the expected episodes will never start. */
   readonly forgo: (episodes: number) => Effect.Effect<void>;

@@ -4,9 +4,8 @@
  * the concurrency, so shares always sum to 1. Wait and service times follow from the integrals (Little's law, L = λW), so that
  * no item carries a time stamp.
  */
+// A type only: generator threads load this file, and should not load Effect.
 import type { Clock } from "effect";
-// Not through the index: generator threads load this file, and nothing else of Effect.
-import * as Effect from "effect/Effect";
 import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
 import { stage } from "../domain/metrics/run.ts";
 
@@ -33,6 +32,9 @@ export interface StageSample {
   readonly queueMs: number;
 }
 
+/** What a gauge reads of a clock. */
+export type GaugeClock = Pick<Clock.Clock, "monotonicTimeNanosUnsafe">;
+
 export interface GaugeOptions {
   readonly name: string;
   readonly kind: StageSample["kind"];
@@ -43,7 +45,7 @@ export interface GaugeOptions {
 /** A stage's levels and their integrals over time. */
 export class Gauge {
   readonly #options: GaugeOptions;
-  readonly #clock: Clock.Clock;
+  readonly #clock: GaugeClock;
   readonly #start: bigint;
   #slots: number;
   #running = 0;
@@ -56,7 +58,7 @@ export class Gauge {
   #starvedMs = 0;
   #queueMs = 0;
 
-  constructor(options: GaugeOptions, clock: Clock.Clock) {
+  constructor(options: GaugeOptions, clock: GaugeClock) {
     this.#options = options;
     this.#clock = clock;
     this.#start = clock.monotonicTimeNanosUnsafe();
@@ -133,9 +135,22 @@ export class Gauge {
   }
 }
 
-/** A gauge on the clock of the current fiber, started now. */
-export const make = (options: GaugeOptions): Effect.Effect<Gauge> =>
-  Effect.clockWith((clock) => Effect.sync(() => new Gauge(options, clock)));
+/** Samples of the parts of one stage as one: slots, levels, items and slot-time add up. */
+export const sum = (a: StageSample, b: StageSample): StageSample => ({
+  name: a.name,
+  kind: a.kind,
+  elapsedMs: Math.max(a.elapsedMs, b.elapsedMs),
+  concurrency: a.concurrency + b.concurrency,
+  capacity: a.capacity + b.capacity,
+  running: a.running + b.running,
+  blocked: a.blocked + b.blocked,
+  queue: a.queue + b.queue,
+  items: a.items + b.items,
+  busyMs: a.busyMs + b.busyMs,
+  blockedMs: a.blockedMs + b.blockedMs,
+  starvedMs: a.starvedMs + b.starvedMs,
+  queueMs: a.queueMs + b.queueMs,
+});
 
 /** How a stage's slot-time divides; sums to 1 over any interval of positive length. */
 export interface Shares {

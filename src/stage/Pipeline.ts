@@ -1,6 +1,6 @@
 /**
- * Flow stages connected in a line. In: a pull that suspends until there is a next item and fails with `Cause.Done` at the end of input;
- * out: an effect that runs all stages at once. Invariants: the end of input drains every stage in order; the first failure of any
+ * Flow stages connected in a line, fed by a pull that suspends until there is a next item and fails with `Cause.Done` at the end of input.
+ * All stages run at once. Invariants: the end of input drains every stage in order; the first failure of any
  * stage ends all of them; interruption releases everything they hold.
  */
 import { Cause, Effect } from "effect";

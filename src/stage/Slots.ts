@@ -1,7 +1,6 @@
 /**
- * Resizable permits for work that runs on its caller's fiber. In: callers that acquire; out: at most `limit` of them at a time, in the
- * order they asked. Invariant: a freed or added slot goes to the longest waiter at once (no polling, O(1) whatever the number of
- * waiters); shrinking takes nothing from who holds a slot.
+ * Resizable permits for work that runs on its caller's fiber: at most `limit` callers hold one, and they get it in the order they asked.
+ * Invariant: a freed or added slot goes to the longest waiter at once; shrinking takes no slot from its holder.
  */
 import { Effect } from "effect";
 

@@ -5,7 +5,8 @@
  * for room downstream keeps its slot; growing starts waiting work at once, shrinking lets running work finish.
  */
 import { Deferred, Effect, Exit, type Scope } from "effect";
-import * as Gauge from "./Gauge.ts";
+import { clockedGauge } from "./clockedGauge.ts";
+import type * as Gauge from "./Gauge.ts";
 import * as Inbox from "./Inbox.ts";
 import { Listeners, type Subscribe } from "./Listeners.ts";
 import * as Slots from "./Slots.ts";
@@ -75,7 +76,7 @@ const make = <In, Result, Out, E, R>(options: Options<In, Result, Out, E, R>): E
   Effect.gen(function* () {
     const { handover = "queued", inbox: capacity, name } = options;
     const concurrency = atLeastOne(options.concurrency);
-    const gauge = yield* Gauge.make({ name, kind: "flow", concurrency, capacity });
+    const gauge = yield* clockedGauge({ name, kind: "flow", concurrency, capacity });
     return new FlowStage(options, { capacity, limit: concurrency, handover, gauge });
   });
 
@@ -185,7 +186,7 @@ export const service = <Request, Response, E, R>({
 }: ServiceOptions<Request, Response, E, R>): Effect.Effect<Service<Request, Response, E, R>> =>
   Effect.gen(function* () {
     const initial = atLeastOne(concurrency);
-    const gauge = yield* Gauge.make({ name, kind: "service", concurrency: initial, capacity: 0 });
+    const gauge = yield* clockedGauge({ name, kind: "service", concurrency: initial, capacity: 0 });
     const slots = Slots.makeUnsafe(initial);
     const leave = Effect.sync(() => {
       gauge.finished();

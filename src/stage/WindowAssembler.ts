@@ -1,6 +1,6 @@
 /**
- * Gathers the groups of one update, as a pure state machine. In: finished groups in any order; out: windows, in order of their
- * index, each sorted by group id. Two named orders:
+ * Gathers finished groups, in any order, into the windows of the updates, as a pure state machine. Windows come in order of their index, each
+ * sorted by group id. Two named orders:
  *
  *   admission    window w holds groups wN .. wN + N-1 (the oldest admitted); a straggler holds its window back
  *   completion   a window is the next N groups to finish; biased to short episodes, and stragglers are overtaken

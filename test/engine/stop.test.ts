@@ -6,6 +6,7 @@ import { expect } from "vitest";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
 import * as Stop from "../../src/engine/Stop.ts";
 import {
+  alike,
   configOf,
   eventsOf,
   type Fates,
@@ -198,6 +199,17 @@ describe("records and validation", () => {
         [0, 2, 4, 6],
         [0, 1, 2, 3, 4, 5, 6],
       ]);
+    }),
+  );
+
+  it.live("plays a validation that falls due on an empty window after the next update", () =>
+    Effect.gen(function* () {
+      const { events } = yield* observed({
+        config: configOf({ filter: { include_zero: false }, trainer: { test_freq: 2, total_training_steps: 5 } }),
+        fates: (group, member) => (group === 2 || group === 3 ? alike : mixed)(group, member),
+      });
+      expect(eventsOf(events, "ValidationPostponed").map(({ step }) => step)).toEqual([2]);
+      expect(eventsOf(events, "Validated").map(({ step }) => step)).toEqual([3, 4]);
     }),
   );
 

@@ -2,10 +2,11 @@
  * What a metric is: a name with its unit, kind and meaning, and families of metrics that differ in a part of their name. Names are
  * branded, so that emitters and readers can only use entries of the catalogue.
  */
-import * as Brand from "effect/Brand";
+import type { Brand } from "effect";
 
 export type MetricName = string & Brand.Brand<"MetricName">;
-const nameOf = Brand.nominal<MetricName>();
+/** The only place where a text becomes the name of a metric. */
+const nameOf = (text: string): MetricName => text as MetricName;
 
 /**
  * How values of one metric combine over steps: `mean`, `max` and `min` are statistics within a step; a `share` is a mean between 0 and 1; a

@@ -4,7 +4,8 @@
  * is free; a caller that gives up leaves the queue.
  */
 import { Effect, Exit, FiberSet, type Scope } from "effect";
-import * as Gauge from "../../stage/Gauge.ts";
+import { clockedGauge } from "../../stage/clockedGauge.ts";
+import type * as Gauge from "../../stage/Gauge.ts";
 
 export interface Batcher<in Request, out Answer> {
   readonly call: (request: Request) => Effect.Effect<Answer>;
@@ -128,6 +129,6 @@ export const make = <Request, Answer>(
   Effect.gen(function* () {
     const fork = yield* FiberSet.makeRuntime<never, void, never>();
     const concurrency = Math.max(1, options.concurrency);
-    const gauge = yield* Gauge.make({ name: options.name, kind: "service", concurrency, capacity: 0 });
+    const gauge = yield* clockedGauge({ name: options.name, kind: "service", concurrency, capacity: 0 });
     return new Batches({ ...options, concurrency }, gauge, fork);
   });

@@ -6,7 +6,8 @@
  */
 import { Context, Effect, Layer } from "effect";
 import { EnvironmentError } from "../../domain/Errors.ts";
-import * as Gauge from "../../stage/Gauge.ts";
+import { clockedGauge } from "../../stage/clockedGauge.ts";
+import type * as Gauge from "../../stage/Gauge.ts";
 import { Listeners } from "../../stage/Listeners.ts";
 import type { Dial } from "../../stage/Stage.ts";
 import {
@@ -75,7 +76,7 @@ const inThreads = Effect.fnUntraced(function* (options: StepPoolOptions) {
 
 const inline = Effect.fnUntraced(function* (environments: ReadonlyMap<string, BoundEnvironment>) {
   yield* prepareAll(environments);
-  const gauge = yield* Gauge.make({ name: "step", kind: "service", concurrency: 1, capacity: 0 });
+  const gauge = yield* clockedGauge({ name: "step", kind: "service", concurrency: 1, capacity: 0 });
   const players: Players = {
     knows: (tag) => environments.has(tag),
     call: (request) =>

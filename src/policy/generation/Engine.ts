@@ -4,9 +4,8 @@
  * Invariants: a reply depends on (weights, history, stream key) alone, not on which others shared its batches (barring evictions, whose
  * re-fed tokens may differ in the last bit); a failed step fails every open request and every later one.
  */
-import * as Effect from "effect/Effect";
 import type { Version } from "../../domain/Episode.ts";
-import * as Gauge from "../../stage/Gauge.ts";
+import { Gauge, type GaugeClock } from "../../stage/Gauge.ts";
 import { AdoptionTimes } from "./AdoptionTimes.ts";
 import type { LanguageModel } from "./LanguageModel.ts";
 import type { GenerateRequest, GeneratorGauges } from "./Policy.ts";
@@ -21,6 +20,9 @@ export interface EngineOptions extends SchedulerOptions, StepRunnerOptions {
   readonly onAdopted: (version: Version) => void;
 }
 
+/** Real time: a thread of its own has no fiber to take a clock from. */
+const threadClock: GaugeClock = { monotonicTimeNanosUnsafe: () => process.hrtime.bigint() };
+
 export class Engine<W> {
   readonly #model: LanguageModel<W>;
   readonly #options: EngineOptions;
@@ -30,7 +32,7 @@ export class Engine<W> {
   readonly #steps: StepRunner<W>;
   readonly #adoptions = new AdoptionTimes();
   /** The thread is the one slot, the queue is requests without a cache row. */
-  readonly #gauge: Gauge.Gauge;
+  readonly #gauge: Gauge;
   #running: Promise<void> | undefined;
   #failure: EngineFailure | undefined;
   #closing = false;
@@ -45,7 +47,7 @@ export class Engine<W> {
     this.#scheduler = new Scheduler(options, initial.version);
     this.#sets = new WeightSets(initial.version, model.weights(initial.version, initial.buffer));
     this.#steps = new StepRunner(model, this.#scheduler, this.#entries, options);
-    this.#gauge = Effect.runSync(Gauge.make({ name: "generator", kind: "service", concurrency: 1, capacity: 0 }));
+    this.#gauge = new Gauge({ name: "generator", kind: "service", concurrency: 1, capacity: 0 }, threadClock);
   }
 
   /** Opens a request; one of the callbacks is called once, unless it is cancelled. */

@@ -8,7 +8,7 @@ import * as Position from "../../src/domain/Position.ts";
 import * as RunState from "../../src/domain/RunState.ts";
 import * as Checkpoints from "../../src/record/Checkpoints.ts";
 import * as RunFolder from "../../src/record/RunFolder.ts";
-import { temporaryFolder } from "./fakes.ts";
+import { temporaryFolder } from "../engine/fakes.ts";
 
 const counts = { admitted: 4, trained: 2, filtered: 1, failed: 0, dropped: 1 };
 const stateAt = (step: number): RunState.RunState => ({
