@@ -3,8 +3,8 @@
  * Invariants: at most `capacity` items wait and at most `limit` are held by workers, exactly, also while the limit changes; whoever waits
  * is woken by the event it waits for; after `end` every item is still taken, and `drained` fires once the last one is done.
  *
- * Made by hand because an item must be counted with its slot in one step: over `Queue` and `Semaphore` of Effect the same line of four
- * stages costs 3 to 4 times as much an item (`npm run bench -- stage-overhead` measures this one).
+ * Made by hand so that an item and its slot are counted in one step, which keeps the gauges exact. Over Effect's `Queue` and `Semaphore` the
+ * same line of four stages also costs 1.1 to 2.4 times as much an item (`npm run bench -- stage-overhead`).
  */
 import { Effect } from "effect";
 import type { Gauge } from "./Gauge.ts";
