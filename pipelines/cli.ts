@@ -4,7 +4,7 @@
  * readable message on standard error, 1 for a failed engine, 130 when interrupted; stack traces only with `--debug`.
  */
 import { join } from "node:path";
-import { Cause, Console, Effect, Exit } from "effect";
+import { Cause, Console, Effect, Exit, Logger } from "effect";
 import { runs } from "../src/config/compose.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { load } from "../src/config/resolve.ts";
@@ -122,6 +122,13 @@ const interruption = (invocation: Invocation): AbortSignal => {
   return controller.signal;
 };
 
+/** Warnings on standard error, one line each. */
+const warnings = Logger.layer([
+  Logger.make(({ message }) =>
+    process.stderr.write(`warning: ${Array.isArray(message) ? message.join(" ") : message}\n`),
+  ),
+]);
+
 const finish = (exit: Exit.Exit<unknown, unknown>, debug: boolean) => {
   if (Exit.isSuccess(exit)) return end(0);
   const { code, text } = verdict(exit.cause, debug);
@@ -132,5 +139,6 @@ const finish = (exit: Exit.Exit<unknown, unknown>, debug: boolean) => {
 const parsed = await Effect.runPromiseExit(parse(process.argv.slice(2)));
 if (Exit.isSuccess(parsed)) {
   const invocation = parsed.value;
-  finish(await Effect.runPromiseExit(runCommand(invocation), { signal: interruption(invocation) }), invocation.debug);
+  const running = Effect.provide(runCommand(invocation), warnings);
+  finish(await Effect.runPromiseExit(running, { signal: interruption(invocation) }), invocation.debug);
 } else finish(parsed, process.argv.includes("--debug"));

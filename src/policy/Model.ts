@@ -1,6 +1,6 @@
 /**
- * The model a run starts from: its folder's weights, tokenizer and chat template, read once and checked together. Enters: a Hugging Face
- * folder, or sizes for a fresh model with the nano tokenizer; leaves: everything threads and templates are made from.
+ * The model a run starts from: weights, tokenizer and chat template of a Hugging Face folder, or a fresh model with the nano tokenizer; read
+ * once and checked together.
  */
 import { readdir } from "node:fs/promises";
 import { Effect } from "effect";
