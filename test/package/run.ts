@@ -23,7 +23,7 @@ const lastStepOf = (run: string): unknown => {
 
 const copyTutorial = () => {
   for (const file of ["lights.ts", "lights.yaml"]) {
-    copyFileSync(join(packageRoot, "docs/tutorial", file), join(consumer.folder, file));
+    copyFileSync(join(packageRoot, "docs/examples/environment", file), join(consumer.folder, file));
   }
 };
 
