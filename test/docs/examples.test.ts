@@ -39,8 +39,11 @@ const jsonLines = (path: string): readonly Readonly<Record<string, unknown>>[] =
     .split("\n")
     .map((line) => JSON.parse(line));
 
+/** Milliseconds on a machine that others use too; five seconds on a quiet one. */
+const patience = 240_000;
+
 describe("docs/examples", () => {
-  it("filter.ts trains on the half of each window in which fewer episodes succeed", async () => {
+  it("filter.ts trains on the half of each window in which fewer episodes succeed", { timeout: patience }, async () => {
     const { folder, lines } = await example(
       "filter",
       "trainer.total_training_steps=3",
@@ -64,25 +67,25 @@ describe("docs/examples", () => {
     });
   });
 
-  it("sink.ts writes a row a step with what metrics.jsonl has, and an empty cell for what was not measured", async () => {
-    // The filter keeps nothing, so no token is trained and none is stale.
-    const unkept = ["filter.strategy=top_k_abs", "filter.value=0", "trainer.empty_stop_steps=0"];
-    for (const [overrides, measured] of [[[], true] as const, [unkept, false] as const]) {
-      rmSync(join(runs, "sink"), { recursive: true, force: true });
-      const { folder, lines } = await example("sink", "trainer.total_training_steps=2", ...overrides);
-      expect(lines).toEqual([join(folder, "steps.csv")]);
-      const cell = (value: unknown) => (value === undefined ? "" : String(value));
-      const rows = jsonLines(join(folder, "metrics.jsonl")).map((record) =>
-        ["step", "train/success", "staleness/mean", "weights/version", "timing_s/step"].map((key) => cell(record[key])),
-      );
-      expect(rows.map(([step]) => step)).toEqual(["1", "2"]);
-      expect(rows.every((row) => row[2] !== "")).toBe(measured);
-      const csv = readFileSync(join(folder, "steps.csv"), "utf8").trimEnd().split("\n");
-      expect(csv).toEqual(["step,success,staleness,version,seconds", ...rows.map((row) => row.join(","))]);
-    }
+  it("sink.ts writes a row a step with what metrics.jsonl has, and an empty cell for what was not measured", {
+    timeout: patience,
+  }, async () => {
+    const validated = ["trainer.val_before_train=true", "es_manager.val.env_groups=2", "es_manager.val.n_groups=[2]"];
+    const { folder, lines } = await example("sink", "trainer.total_training_steps=2", ...validated);
+    expect(lines).toEqual([join(folder, "steps.csv")]);
+    const records = jsonLines(join(folder, "metrics.jsonl"));
+    const keys = ["step", "train/success", "staleness/mean", "weights/version", "timing_s/step"];
+    const rows = records.map((record) => keys.map((key) => record[key] ?? "").join(","));
+    // Only the validation of the starting weights is in the first record.
+    expect(rows[0]).toBe("0,,,,");
+    expect(rows.map((row) => row.split(",")[0])).toEqual(["0", "1", "2"]);
+    const csv = readFileSync(join(folder, "steps.csv"), "utf8").trimEnd().split("\n");
+    expect(csv).toEqual(["step,success,staleness,version,seconds", ...rows]);
   });
 
-  it("engine.ts sees every window and step, changes a stage and stops with a checkpoint", async () => {
+  it("engine.ts sees every window and step, changes a stage and stops with a checkpoint", {
+    timeout: patience,
+  }, async () => {
     const { folder, lines } = await example("engine", "trainer.total_training_steps=1000");
     expect(lines[0]).toBe("stages: rollout, window, score, filter, learn, close, generate, step");
     const records = jsonLines(join(folder, "metrics.jsonl"));
