@@ -1,6 +1,6 @@
 /**
- * What a bench is: one question, measured in one or more parts, and the figures that follow beside the machine's GEMM unit at that time. The
- * runner owns processes, the unit, tables and files; a bench knows none of them.
+ * A bench asks one question. It is measured in one or more parts, and its figures are computed from the measurements and the machine's GEMM
+ * unit at that time. The runner takes care of processes, the unit, tables and files.
  */
 import type { GemmUnit } from "./gemmUnit.ts";
 import type { Samples } from "./samples.ts";

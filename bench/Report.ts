@@ -1,4 +1,4 @@
-/** What a run of benches leaves: rows in, tables for people and one JSON file per day and commit out; rows measured again replace their old ones. */
+/** The report of a run of benches: tables to read, and one JSON file per day and commit. A row that is measured again replaces the old one. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Figure, met, type Target } from "./Bench.ts";

@@ -1,4 +1,4 @@
-/** The benches by name, in the order they are run: each file under its own name, loaded only in the process that measures it. */
+/** The benches by name, in the order they run. Each file is loaded only in the process that measures it. */
 import type { Bench } from "./Bench.ts";
 
 export const benches = {

@@ -1,4 +1,4 @@
-/** Whether the slowest stage sets the pace: it has half the capacity of its neighbours, and its own pace is measured on it alone. */
+/** Whether the slowest stage sets the pace: one stage has half the capacity of its neighbours, and its pace is also measured alone. */
 import { mean } from "../src/domain/Statistics.ts";
 import { type Bench, type Figure, figureOf } from "./Bench.ts";
 import { kinds } from "./latency.ts";

@@ -1,4 +1,4 @@
-/** What each environment costs that needs nobody else, through the service that rollouts call: what is shown of a state is included. */
+/** What each environment that needs no server costs, through the service that rollouts call. Rendering the state is included. */
 import { join } from "node:path";
 import { Context, Effect, Layer, Result } from "effect";
 import { resolve } from "../src/config/resolve.ts";

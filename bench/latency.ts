@@ -1,4 +1,7 @@
-/** Service times of a bench: a distribution's name and its mean in, milliseconds out of a counter-based stream, so that engine and simulator draw alike. */
+/**
+ * Service times of a bench, in milliseconds, drawn from a named distribution with a given mean. The stream is counter-based, so that engine and
+ * simulator draw the same times.
+ */
 import type { Random } from "../src/domain/Random.ts";
 
 export const kinds = ["deterministic", "exponential", "lognormal(1)", "Pareto(1.5)"] as const;

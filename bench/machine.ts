@@ -1,4 +1,4 @@
-/** Where and of what a report was made. */
+/** The machine and the commit that a report was made on. */
 import { execFileSync } from "node:child_process";
 import { availableParallelism, cpus, totalmem } from "node:os";
 

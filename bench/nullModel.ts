@@ -1,6 +1,6 @@
 /**
  * A run without models: a policy that answers with a fixed reply, an environment that only counts, a learner that makes versions, and texts of
- * one id per character. What a call takes is the bench's to say; the engine around them is the real one.
+ * one id per character. The bench says how long each call takes; the engine around them is the real one.
  */
 import { Effect, identity } from "effect";
 import type { Sampled } from "../src/domain/Episode.ts";

@@ -1,7 +1,6 @@
 /**
- * Requests as rollouts make them, without a model: an environment and a number of episodes enter; the resets of those episodes, and one step
- * for every action played in them, leave. Played is the solver's plan, else the adviser's action, else a legal one at random, else
- * `words`.
+ * Requests as rollouts make them, without a model: for an environment and a number of episodes, the resets, and one step for every action
+ * played. The actions are the solver's plan, or the adviser's, or else legal ones at random, or else `words`.
  */
 import { type StreamKey, stream } from "../src/domain/Random.ts";
 import type { AnyEnvironment } from "../src/env/BoundEnvironment.ts";

@@ -1,4 +1,4 @@
-/** Repeated measurements: values in, their median and quartile distance out; timing itself is tinybench's. */
+/** Summaries of repeated measurements: median and interquartile range. tinybench does the timing. */
 import { Bench } from "tinybench";
 
 export interface Samples {

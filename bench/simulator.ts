@@ -1,7 +1,7 @@
 /**
- * The pipeline in virtual time: an event heap and nothing of the engine, so that what it gives is what an engine without any cost of
- * its own would reach. Two systems: a line of flow stages, and a run (admission, episodes that call two services, windows, update).
- * Semantics are the engine's: a finished item holds its slot until there is room downstream, whoever waits is served in order.
+ * The pipeline in virtual time: an event heap, and nothing of the engine. Its results are what an engine without any overhead would reach. It
+ * has two systems: a line of flow stages, and a run (admission, episodes that call two services, windows, update). The rules are the engine's:
+ * a finished item keeps its slot until there is room downstream, and waiting items are served in order.
  */
 import { Heap } from "./Heap.ts";
 

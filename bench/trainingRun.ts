@@ -1,6 +1,6 @@
 /**
- * A real training run for benches that ask about the whole: the quickstart with overrides, in a temporary folder, and what its metrics say
- * of each step. Without the embedded model it starts from random weights of the same shape, with short replies.
+ * A real training run for benches of the whole engine: the quickstart with overrides, in a temporary folder, and the metrics of each step.
+ * Without the embedded model it starts from random weights of the same shape, with short replies.
  */
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";

@@ -5,9 +5,14 @@
 import { Cause, Effect, Exit } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { load } from "../src/config/resolve.ts";
+import type { Group } from "../src/domain/Group.ts";
 import type * as Run from "../src/engine/Run.ts";
+import type { Judged } from "../src/engine/stages/filter.ts";
+import type { Learned } from "../src/engine/stages/learn.ts";
+import type { Scored } from "../src/engine/stages/score.ts";
 import type * as Training from "../src/engine/Training.ts";
-import { configDir } from "./paths.ts";
+import type { Assembled } from "../src/stage/WindowAssembler.ts";
+import { configDir, existingFolder } from "./paths.ts";
 import { checkPresets } from "./presets.ts";
 import { type Parts, train } from "./train.ts";
 
@@ -15,19 +20,42 @@ export type { RunConfig } from "../src/config/RunConfig.ts";
 export type { Episode, Outcome, Sequence, Turn } from "../src/domain/Episode.ts";
 export { BadInput, EnvironmentError, LearnerError, PolicyError } from "../src/domain/Errors.ts";
 export type { Event, StepRecord } from "../src/domain/Event.ts";
-export type { Group, ScoredGroup, ScoredWindow } from "../src/domain/Group.ts";
+export type { Group, ScoredEpisode, ScoredGroup, ScoredWindow } from "../src/domain/Group.ts";
 export type { RunState } from "../src/domain/RunState.ts";
-export type { StageView } from "../src/engine/Run.ts";
+export type { Judged } from "../src/engine/stages/filter.ts";
+export type { Learned } from "../src/engine/stages/learn.ts";
+export type { Scored } from "../src/engine/stages/score.ts";
 export type { Ended } from "../src/engine/Training.ts";
 export type { Selection } from "../src/filtering/filter.ts";
 export type { Sink } from "../src/metrics/Sink.ts";
 export * as Admission from "../src/stage/Admission.ts";
 export * as Pipeline from "../src/stage/Pipeline.ts";
 export * as Stage from "../src/stage/Stage.ts";
+export type { Assembled } from "../src/stage/WindowAssembler.ts";
 export type { Parts } from "./train.ts";
 
+/** What leaves each stage. Nothing leaves `close`; `generate` and `step` are services, and their answers are not part of this contract. */
+export interface StageOutputs {
+  readonly rollout: Group;
+  readonly window: Assembled;
+  readonly score: Scored;
+  readonly filter: Judged;
+  readonly learn: Learned;
+  readonly close: unknown;
+  readonly generate: unknown;
+  readonly step: unknown;
+}
+export type StageName = keyof StageOutputs;
+
+/** One stage: its gauge, its concurrency and what leaves it. */
+export interface StageView<out Out = unknown> extends Omit<Run.StageView<Out>, "setConcurrency"> {
+  /** At least 1; a fraction is rounded down. Running work is finished first where it shrinks. */
+  readonly setConcurrency: (concurrency: number) => void;
+}
+
 /** A training that has begun. */
-export interface Running extends Omit<Run.Run, "stop"> {
+export interface Running extends Omit<Run.Run, "stage" | "stop"> {
+  readonly stage: <Name extends StageName>(name: Name) => StageView<StageOutputs[Name]>;
   /** Resolves when the run has ended, by itself or by a stop; rejects when it failed. */
   readonly ended: Promise<Training.Ended>;
   /** Asks for an orderly stop: what is in flight is finished, and a checkpoint written. */
@@ -37,9 +65,30 @@ export interface Running extends Omit<Run.Run, "stop"> {
 /** What a failed effect threw, for promises. */
 const thrown = (cause: Cause.Cause<unknown>): unknown => Cause.squash(cause);
 
+/** A stage of the run, its concurrency set without Effect. */
+const stageOf = (run: Run.Run) => {
+  return <Name extends StageName>(name: Name): StageView<StageOutputs[Name]> => {
+    const { out$, setConcurrency, ...view } = run.stage(name);
+    return {
+      ...view,
+      // A stage is connected under its name once, with the results that StageOutputs lists.
+      out$: out$ as Run.StageView<StageOutputs[Name]>["out$"],
+      setConcurrency: (concurrency) => Effect.runSync(setConcurrency(concurrency)),
+    };
+  };
+};
+
 /** A run file by name (of those in the package) or path, with overrides `key.sub=value`. Rejects with BadInput. */
 export const compose = (name: string, overrides: readonly string[] = []): Promise<RunConfig> =>
   Effect.runPromise(load(name, overrides, configDir));
+
+/** Trains after the checks that the command line makes, too: presets, and a model that is looked up in the package. */
+const checkedTrain = Effect.fnUntraced(function* (config: RunConfig, resume: string | null, parts: Parts) {
+  const { train: training, val } = config.es_manager;
+  yield* checkPresets(config, [...training.tags, ...val.tags]);
+  const path = yield* existingFolder("model.path", config.model.path);
+  return yield* train({ config: { ...config, model: { ...config.model, path } }, resume, parts });
+});
 
 /**
  * Starts a training and resolves once its first group may start. `resume` is the folder of a run to go on with. Rejects with BadInput,
@@ -50,16 +99,13 @@ export const start = (
   { resume = null, ...parts }: Omit<Parts, "onStart"> & { readonly resume?: string | null } = {},
 ): Promise<Running> =>
   new Promise((resolve, reject) => {
-    const { train: training, val } = config.es_manager;
     let ended: Promise<Training.Ended>;
-    const onStart = ({ stop, ...run }: Run.Run) =>
+    const onStart = (run: Run.Run) =>
       // A microtask later: `ended` is assigned by then, also where the run begins at once.
-      queueMicrotask(() => resolve({ ...run, ended, stop: () => void Effect.runPromise(stop) }));
-    const program = Effect.andThen(
-      checkPresets(config, [...training.tags, ...val.tags]),
-      train({ config, resume, parts: { ...parts, onStart } }),
-    );
-    ended = Effect.runPromiseExit(program).then((exit) => {
+      queueMicrotask(() =>
+        resolve({ ...run, stage: stageOf(run), ended, stop: () => void Effect.runPromise(run.stop) }),
+      );
+    ended = Effect.runPromiseExit(checkedTrain(config, resume, { ...parts, onStart })).then((exit) => {
       if (Exit.isSuccess(exit)) return exit.value;
       throw thrown(exit.cause);
     });

@@ -1,8 +1,8 @@
 /**
- * `node bench/learning/ablation.ts CHECKPOINT [--only NAME,…] [key.sub=value …]`: what holds a trained Sokoban policy where it is. Goes on
- * from the checkpoint for 50 updates at the run file's full learning rate: with nothing changed, with each safeguard removed alone, with
- * all removed, and with each of two that such a start leaves out (the schedule's late, smaller rates; a critic that knows the policy).
- * Keeps each run's record (`record.ts`), whose validations tell who drifts.
+ * `node bench/learning/ablation.ts CHECKPOINT [--only NAME,…] [key.sub=value …]`: which safeguard keeps a trained Sokoban policy from losing
+ * its success. Continues from the checkpoint for 50 updates at the run file's full learning rate: unchanged, with each safeguard removed
+ * alone, with all removed, and with each of two things that such a start lacks (the schedule's late, smaller rates; a critic that is trained
+ * already). Writes each run's record (`record.ts`); their validations show the change.
  */
 import { parseArgs } from "node:util";
 import { train } from "./training.ts";

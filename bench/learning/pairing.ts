@@ -1,6 +1,6 @@
 /**
- * Success before and after training on the same instances, over several seeds. The instance is what is drawn again: a bootstrap
- * resamples instances, keeping all seeds of one together, so that the interval speaks of other instances of the same kind.
+ * Success before and after training on the same instances, over several seeds. A bootstrap resamples the instances and keeps all seeds of one
+ * together, so that the interval holds for other instances of the same kind.
  */
 import { stream } from "../../src/domain/Random.ts";
 

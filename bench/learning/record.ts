@@ -1,6 +1,6 @@
 /**
- * `node bench/learning/record.ts RUN_FOLDER…`: what is kept of finished runs, one file each in `bench/results/learning/`: commit, machine,
- * outcome of every validation instance, a line per step. `report.ts` reads them.
+ * `node bench/learning/record.ts RUN_FOLDER…`: writes a record of each finished run to `bench/results/learning/`: commit, machine, the outcome
+ * of every validation instance, and a line per step. `report.ts` reads the records.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";

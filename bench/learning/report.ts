@@ -1,6 +1,6 @@
 /**
- * `node bench/learning/report.ts`: what the records in `bench/results/learning/` say, as a Markdown table: success before and after on
- * the same instances, the paired difference with its interval, seconds.
+ * `node bench/learning/report.ts`: the records in `bench/results/learning/` as a Markdown table: success before and after on the same
+ * instances, the paired difference with its interval, and the seconds.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

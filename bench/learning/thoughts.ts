@@ -1,7 +1,7 @@
 /**
- * `node bench/learning/thoughts.ts TRAJECTORIES…`: how true the thoughts of FrozenLake episodes are (`trajectories.jsonl`, of `millrace
- * evaluate` for instance): in what share of turns they name the player's and the goal's place as the grid shows it, and what became of
- * the episodes. Success can rise while thoughts come to say nothing.
+ * `node bench/learning/thoughts.ts TRAJECTORIES…`: how true the thoughts of FrozenLake episodes are. Reads `trajectories.jsonl` (of `millrace
+ * evaluate`, for instance) and prints the share of turns whose thought names the player's and the goal's cell as the grid shows them, and how
+ * the episodes ended. Success can rise while thoughts lose their content.
  */
 import { readFileSync } from "node:fs";
 

@@ -1,4 +1,4 @@
-/** One training by the command line, in a folder of its own, and its record. */
+/** Runs one training by the command line, in its own folder, and writes its record. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";

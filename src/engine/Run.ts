@@ -14,8 +14,8 @@ import type { Dial } from "../stage/Stage.ts";
 import { Stop } from "./Stop.ts";
 
 /** One stage: its gauge and concurrency, and what leaves it. */
-export interface StageView extends Omit<Dial, "onOut"> {
-  readonly out$: Observable<unknown>;
+export interface StageView<out Out = unknown> extends Omit<Dial, "onOut"> {
+  readonly out$: Observable<Out>;
 }
 
 export interface Run extends Streams {

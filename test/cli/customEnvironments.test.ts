@@ -9,7 +9,8 @@ const root = new URL("../..", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "own-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-for (const file of ["lights.ts", "lights.yaml"]) copyFileSync(join(root, "docs/tutorial", file), join(folder, file));
+for (const file of ["lights.ts", "lights.yaml"])
+  copyFileSync(join(root, "docs/examples/environment", file), join(folder, file));
 
 const millrace = (...words: readonly string[]) => {
   const { status, stderr, stdout } = spawnSync(process.execPath, [`${root}pipelines/millrace.mjs`, ...words], {

@@ -104,9 +104,9 @@ describe("the tutorial", () => {
   const [code, run] = ["ts", "yaml"].map(
     (language) => section("An environment of your own").split(`\`\`\`${language}\n`)[1]!.split("```")[0]!,
   );
-  it("shows the files of docs/tutorial as they are, the environment in less than 60 lines", () => {
-    expect(code).toBe(textOf("tutorial/lights.ts"));
-    expect(run).toBe(textOf("tutorial/lights.yaml"));
+  it("shows the files of docs/examples/environment as they are, the environment in less than 60 lines", () => {
+    expect(code).toBe(textOf("examples/environment/lights.ts"));
+    expect(run).toBe(textOf("examples/environment/lights.yaml"));
     expect(code!.trimEnd().split("\n").length).toBeLessThan(60);
   });
 
@@ -116,7 +116,7 @@ describe("the tutorial", () => {
   });
 });
 
-const lights = new URL("../../docs/tutorial/lights.ts", import.meta.url).pathname;
+const lights = new URL("../../docs/examples/environment/lights.ts", import.meta.url).pathname;
 const environment = Result.getOrThrow(
   decodePreset("Lights", { env_type: lights, env_config: { lamps: 6 } }, await loadRegistry([lights])),
 );

@@ -21,17 +21,26 @@ const lastStepOf = (run: string): unknown => {
   return JSON.parse(lines.at(-1) ?? "{}").step;
 };
 
+/** Those that train by themselves. */
+const examples = ["filter", "sink", "engine"];
+
 const copyTutorial = () => {
   for (const file of ["lights.ts", "lights.yaml"]) {
-    copyFileSync(join(packageRoot, "docs/tutorial", file), join(consumer.folder, file));
+    copyFileSync(join(packageRoot, "docs/examples/environment", file), join(consumer.folder, file));
   }
 };
+
+/** Overrides that make a run of the quickstart small. */
+const small = [
+  ...["es_manager.train.env_groups=2", "es_manager.train.group_size=4", "es_manager.train.n_groups=[2]"],
+  ...["actor.ppo_mini_batch_size=8", "trainer.total_training_steps=2", "trainer.val_before_train=false"],
+  ...["trainer.val_at_end=false", "metrics.console=off"],
+];
 
 const compilerOptions = {
   module: "nodenext",
   target: "es2024",
   lib: ["es2024"],
-  types: [],
   noEmit: true,
   strict: true,
 };
@@ -66,10 +75,26 @@ const checks: Readonly<Record<string, () => void>> = {
     consumer.must("npx", "millrace", "train", "--config-name", "./lights.yaml", "trainer.total_training_steps=2");
     assert.equal(lastStepOf("lights"), 2);
   },
-  "the tutorial's environment passes the type checker": () => {
+  ...Object.fromEntries(
+    examples.map((name) => [
+      `the example ${name}.ts runs`,
+      () => {
+        copyFileSync(join(packageRoot, `docs/examples/${name}.ts`), join(consumer.folder, `${name}.ts`));
+        consumer.must("npx", "node", `${name}.ts`, `run.name=${name}`, ...small);
+        assert.equal(lastStepOf(name), 2);
+      },
+    ]),
+  ),
+  "the tutorial's environment and the examples pass the type checker": () => {
+    const files = ["lights.ts", ...examples.map((name) => `${name}.ts`)];
+    // The examples name what Node has: its types are those of this checkout.
+    const typeRoots = [join(packageRoot, "node_modules/@types")];
     writeFileSync(
       join(consumer.folder, "tsconfig.json"),
-      JSON.stringify({ compilerOptions: { ...compilerOptions, skipLibCheck: true }, files: ["lights.ts"] }),
+      JSON.stringify({
+        compilerOptions: { ...compilerOptions, typeRoots, types: ["node"], skipLibCheck: true },
+        files,
+      }),
     );
     const manifest = createRequire(import.meta.url).resolve("typescript/package.json");
     consumer.must(process.execPath, join(dirname(manifest), "bin/tsc"), "-p", ".");

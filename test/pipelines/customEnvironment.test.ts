@@ -10,7 +10,7 @@ import type { Tree } from "../../src/config/Tree.ts";
 import { temporaryFolder } from "../engine/fakes.ts";
 import { configOf, writeModel } from "./tiny.ts";
 
-const env_type = new URL("../../docs/tutorial/lights.ts", import.meta.url).pathname;
+const env_type = new URL("../../docs/examples/environment/lights.ts", import.meta.url).pathname;
 const groups = { env_groups: 2, tags: ["Lights"], n_groups: [2] };
 const mine: Tree = {
   trainer: { total_training_steps: 1 },

@@ -1,7 +1,7 @@
 /** What a user's module must export, and the messages for one that exports something else. */
 import { Result } from "effect";
 import { describe, expect, it } from "vitest";
-import lights from "../../../docs/tutorial/lights.ts";
+import lights from "../../../docs/examples/environment/lights.ts";
 import { environmentOf, load } from "../../../src/env/custom/EnvironmentModule.ts";
 import patientLights from "./fixtures/patientLights.ts";
 
@@ -51,7 +51,7 @@ describe("the default export of a module", () => {
 
 describe("a module that is not there", () => {
   it("is answered with its nearest neighbour", async () => {
-    const path = new URL("../../../docs/tutorial/light.ts", import.meta.url).pathname;
+    const path = new URL("../../../docs/examples/environment/light.ts", import.meta.url).pathname;
     const nearest = path.replace("light.ts", "lights.ts");
     expect(await load(path)).toEqual(Result.fail(`no such file; nearest: ${nearest}`));
     expect(await load("/nowhere/at/all.ts")).toEqual(Result.fail("no such file"));

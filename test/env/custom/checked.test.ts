@@ -1,6 +1,6 @@
 /** The messages for a user's environment that throws, or returns what its contract does not allow. */
 import { describe, expect, it } from "vitest";
-import lights from "../../../docs/tutorial/lights.ts";
+import lights from "../../../docs/examples/environment/lights.ts";
 import type { AsyncEnvironment } from "../../../src/env/AsyncEnvironment.ts";
 import { bind, bindAsync } from "../../../src/env/BoundEnvironment.ts";
 import { checked, checkedAsync } from "../../../src/env/custom/checked.ts";

@@ -9,7 +9,7 @@ import { fromPreset } from "../../../src/rollout/Task.ts";
 import { instanceOf, play } from "../players.ts";
 
 const pathOf = (file: string): string => new URL(file, import.meta.url).pathname;
-const lights = pathOf("../../../docs/tutorial/lights.ts");
+const lights = pathOf("../../../docs/examples/environment/lights.ts");
 const patientLights = pathOf("./fixtures/patientLights.ts");
 const unknownEntry = pathOf("./fixtures/unknownEntry.ts");
 

@@ -1,0 +1,34 @@
+/**
+ * The engine called from code: compose a run file, start it, watch its streams, change a stage while it runs, stop it.
+ *
+ * `steps$`, `events$`, `samples$` and `stage(name).out$` are rxjs streams. They report what happens and hold nothing up: a slow subscriber
+ * is its own concern. `stop()` closes admission, lets the groups in flight finish within `pipeline.stop_deadline_ms` and writes a checkpoint,
+ * which `start(config, { resume: run.folder })` goes on from.
+ *
+ * In a checkout: `npm run example -- docs/examples/engine.ts metrics.console=off`. Where the package is installed:
+ * `npx node engine.ts metrics.console=off`. Arguments are overrides of the run file.
+ */
+import { compose, start } from "millrace";
+
+const config = await compose("quickstart", process.argv.slice(2));
+const run = await start(config);
+console.log(`stages: ${run.stages().join(", ")}`);
+
+// Every window that was learned from, before its step is recorded.
+run.stage("learn").out$.subscribe(({ report, window }) => {
+  console.log(
+    `window ${window.index}: ${report === null ? "nothing to train on" : `weights version ${report.version}`}`,
+  );
+});
+
+// One record a step: the same numbers as in metrics.jsonl.
+run.steps$.subscribe(({ metrics, step }) => {
+  console.log(`step ${step}: ${metrics.size} metrics`);
+  // Half as many groups at a time from here on. Those that run are finished first.
+  const rollout = run.stage("rollout");
+  if (step === 1) rollout.setConcurrency(rollout.concurrency() / 2);
+  if (step === 3) run.stop();
+});
+
+const { checkpoint, reason, step } = await run.ended;
+console.log(`${reason} after step ${step}: ${checkpoint}`);

@@ -1,0 +1,106 @@
+/** The examples of docs/examples, run as their heads say, over a run of a few windows of two groups: each does what it claims. */
+import { execFile } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, describe, expect, it } from "vitest";
+import { packageRoot } from "../../src/files/packageRoot.ts";
+
+const runs = mkdtempSync(join(tmpdir(), "millrace-examples-"));
+afterAll(() => rmSync(runs, { recursive: true, force: true }));
+
+const small = [
+  "es_manager.train.env_groups=2",
+  "es_manager.train.group_size=4",
+  "es_manager.train.n_groups=[2]",
+  "actor.ppo_mini_batch_size=8",
+  "rollout.max_turn=2",
+  "trainer.val_before_train=false",
+  "trainer.val_at_end=false",
+  "metrics.console=off",
+];
+
+/** What an example prints, by lines, and the folder of its run. */
+const example = async (name: string, ...overrides: readonly string[]) => {
+  const arguments_ = ["--import", "./docs/examples/checkout.ts", `docs/examples/${name}.ts`, `run.name=${name}`];
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [...arguments_, `run.dir=${runs}`, ...small, ...overrides],
+    { cwd: packageRoot },
+  );
+  const [folder = ""] = readdirSync(join(runs, name));
+  return { lines: stdout.trimEnd().split("\n"), folder: join(runs, name, folder) };
+};
+
+const jsonLines = (path: string): readonly Readonly<Record<string, unknown>>[] =>
+  readFileSync(path, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+
+/** Milliseconds on a machine that others use too; five seconds on a quiet one. */
+const patience = 240_000;
+
+describe("docs/examples", () => {
+  it("filter.ts trains on the half of each window in which fewer episodes succeed", { timeout: patience }, async () => {
+    const { folder, lines } = await example(
+      "filter",
+      "trainer.total_training_steps=3",
+      "trainer.trajectories_per_step=8",
+    );
+    const success = new Map<number, number>();
+    for (const { group, success: succeeded } of jsonLines(join(folder, "trajectories.jsonl"))) {
+      success.set(Number(group), (success.get(Number(group)) ?? 0) + Number(succeeded));
+    }
+    const verdicts = lines.flatMap((line) => {
+      const said = /^window \d+: train on groups (\d+); leave out (\d+)$/.exec(line);
+      return said === null ? [] : [said.slice(1).map(Number)];
+    });
+    expect(verdicts.flat().sort()).toEqual([0, 1, 2, 3, 4, 5]);
+    for (const [kept = -1, left = -1] of verdicts) {
+      expect(success.get(kept)).toBeLessThanOrEqual(success.get(left) ?? -1);
+    }
+    expect(jsonLines(join(folder, "metrics.jsonl")).at(-1)).toMatchObject({
+      "ledger/trained": 3,
+      "ledger/filtered": 3,
+    });
+  });
+
+  it("sink.ts writes a row a step with what metrics.jsonl has, and an empty cell for what was not measured", {
+    timeout: patience,
+  }, async () => {
+    const validated = ["trainer.val_before_train=true", "es_manager.val.env_groups=2", "es_manager.val.n_groups=[2]"];
+    const { folder, lines } = await example("sink", "trainer.total_training_steps=2", ...validated);
+    expect(lines).toEqual([join(folder, "steps.csv")]);
+    const records = jsonLines(join(folder, "metrics.jsonl"));
+    const keys = ["step", "train/success", "staleness/mean", "weights/version", "timing_s/step"];
+    const rows = records.map((record) => keys.map((key) => record[key] ?? "").join(","));
+    // Only the validation of the starting weights is in the first record.
+    expect(rows[0]).toBe("0,,,,");
+    expect(rows.map((row) => row.split(",")[0])).toEqual(["0", "1", "2"]);
+    const csv = readFileSync(join(folder, "steps.csv"), "utf8").trimEnd().split("\n");
+    expect(csv).toEqual(["step,success,staleness,version,seconds", ...rows]);
+  });
+
+  it("engine.ts sees every window and step, changes a stage and stops with a checkpoint", {
+    timeout: patience,
+  }, async () => {
+    const { folder, lines } = await example("engine", "trainer.total_training_steps=1000");
+    expect(lines[0]).toBe("stages: rollout, window, score, filter, learn, close, generate, step");
+    const records = jsonLines(join(folder, "metrics.jsonl"));
+    const last = records.length;
+    expect(last).toBeGreaterThanOrEqual(3);
+    expect(last).toBeLessThan(1000);
+    const told = records.map((record, index) => [
+      `window ${index}: weights version ${record["weights/version"]}`,
+      `step ${index + 1}: ${Object.keys(record).length - 2} metrics`,
+    ]);
+    expect(lines.slice(1, -1)).toEqual(told.flat());
+    const of = records.map((record) => Number(record["stage/rollout/concurrency"]));
+    expect(of.slice(1)).toEqual(of.slice(1).map(() => (of[0] ?? 0) / 2));
+    const checkpoint = join(folder, "checkpoints", `step-${last}`);
+    expect(lines.at(-1)).toBe(`interrupted after step ${last}: ${checkpoint}`);
+    expect(existsSync(join(checkpoint, "run.json"))).toBe(true);
+  });
+});
