@@ -17,7 +17,16 @@ import { checkPresets } from "./presets.ts";
 import { type Parts, train } from "./train.ts";
 
 export type { RunConfig } from "../src/config/RunConfig.ts";
-export type { Episode, Outcome, Sequence, Turn } from "../src/domain/Episode.ts";
+export {
+  type Episode,
+  type Outcome,
+  penaltyOf,
+  rewardOf,
+  type Sequence,
+  succeeded,
+  type Turn,
+  turnsOf,
+} from "../src/domain/Episode.ts";
 export { BadInput, EnvironmentError, LearnerError, PolicyError } from "../src/domain/Errors.ts";
 export type { Event, StepRecord } from "../src/domain/Event.ts";
 export type { Group, ScoredEpisode, ScoredGroup, ScoredWindow } from "../src/domain/Group.ts";

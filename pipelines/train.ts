@@ -27,6 +27,8 @@ export interface Parts {
   readonly filter?: Filtering.Selection;
   /** Sinks beside metrics.jsonl and the console. */
   readonly sinks?: readonly Sink[];
+  /** False leaves SIGINT and SIGTERM to the caller; by default the first one stops the run in order, the second ends the process. */
+  readonly signals?: boolean;
   /** Called once, when the run is about to begin. */
   readonly onStart?: (run: Run.Run) => void;
 }
@@ -77,7 +79,7 @@ export const train = ({
     const threads = Layer.mergeAll(
       Backend.modelsLayer({ config, start, current, version, restore }),
       Backend.environmentsLayer(config, environments),
-      Stop.layer,
+      parts.signals === false ? Stop.onRequest : Stop.layer,
     );
     const rollout = Backend.rollout(config, current, environments);
     const services = Layers.layer({ config, folder, state, rollout }).pipe(Layer.provideMerge(threads));

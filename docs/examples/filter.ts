@@ -7,12 +7,11 @@
  * In a checkout: `npm run example -- docs/examples/filter.ts trainer.total_training_steps=10`. Where the package is installed:
  * `npx node filter.ts trainer.total_training_steps=10`. Arguments are overrides of the run file.
  */
-import { compose, type ScoredEpisode, type ScoredGroup, type Selection, start } from "millrace";
-
-const succeeded = ({ episode: { outcome } }: ScoredEpisode): boolean => outcome._tag !== "Failed" && outcome.success;
+import { compose, type ScoredGroup, type Selection, start, succeeded } from "millrace";
 
 /** Share of the group's episodes that succeed. */
-const success = ({ episodes }: ScoredGroup): number => episodes.filter(succeeded).length / episodes.length;
+const success = ({ episodes }: ScoredGroup): number =>
+  episodes.filter(({ episode }) => succeeded(episode)).length / episodes.length;
 
 const harderHalf: Selection = (groups) =>
   groups.toSorted((a, b) => success(a) - success(b)).slice(0, Math.ceil(groups.length / 2));

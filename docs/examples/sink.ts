@@ -10,9 +10,8 @@
  */
 import { appendFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Effect } from "effect";
 import { compose, start } from "millrace";
-import { episodes, type Metric, type Sink, SinkError, staleness, timing, valueIn, weights } from "millrace/metrics";
+import { episodes, type Metric, type Sink, sinkOf, staleness, timing, valueIn, weights } from "millrace/metrics";
 
 const columns: Readonly<Record<string, Metric>> = {
   success: episodes.success.of({ split: "train" }),
@@ -26,25 +25,19 @@ const line = (cells: readonly (string | number)[]): string => `${cells.join(",")
 
 const csv = (): Sink => {
   let path = "";
-  const write = (run: () => Promise<void>) =>
-    Effect.tryPromise({ try: run, catch: (cause) => new SinkError({ sink: "csv", message: String(cause) }) });
-  return {
+  return sinkOf({
     name: "csv",
-    essential: false,
-    open: ({ folder, from }) => {
+    open: async ({ folder, from }) => {
       path = join(folder, "steps.csv");
       // A resumed run goes on in the file it has.
-      return from > 0 ? Effect.void : write(() => writeFile(path, line(["step", ...Object.keys(columns)])));
+      if (from === 0) await writeFile(path, line(["step", ...Object.keys(columns)]));
     },
     // A metric that was not measured in this step is an empty cell, not a 0.
     step: ({ metrics, step }) => {
       const values = Object.values(columns).map((metric) => valueIn(metrics, metric) ?? "");
-      return write(() => appendFile(path, line([step, ...values])));
+      return appendFile(path, line([step, ...values]));
     },
-    gauges: () => Effect.void,
-    event: () => Effect.void,
-    close: () => Effect.void,
-  };
+  });
 };
 
 const config = await compose("quickstart", process.argv.slice(2));

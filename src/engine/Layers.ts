@@ -46,7 +46,7 @@ const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
 
 export const layer = ({ config, folder, rollout, state }: RunOptions) => {
   const given = Layer.mergeAll(Layer.succeed(Config, config), Layer.succeed(RunFolder, folder));
-  const books = Layer.mergeAll(Bus.layer(state), Dials.layer, episodes(config, rollout));
+  const base = Layer.mergeAll(Bus.layer(state), Dials.layer, episodes(config, rollout));
   const staged = Layer.mergeAll(Gate.layer(rulesOf(config)), Moments.layer, Services.layer);
-  return staged.pipe(Layer.provideMerge(books), Layer.provideMerge(given));
+  return staged.pipe(Layer.provideMerge(base), Layer.provideMerge(given));
 };

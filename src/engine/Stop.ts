@@ -49,4 +49,14 @@ export const signals: Effect.Effect<typeof Stop.Service, never, Scope.Scope> = E
   return Stop.of({ requested: Deferred.await(asked), request });
 });
 
+/** Stopped by signals, or from the program. */
 export const layer: Layer.Layer<Stop> = Layer.effect(Stop, signals);
+
+/** Stopped from the program only. */
+export const onRequest: Layer.Layer<Stop> = Layer.sync(Stop, () => {
+  const asked = Deferred.makeUnsafe<void>();
+  return Stop.of({
+    requested: Deferred.await(asked),
+    request: Effect.asVoid(Deferred.succeed(asked, undefined)),
+  });
+});

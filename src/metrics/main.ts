@@ -12,3 +12,4 @@ export { generation, ledger, stage, staleness, timing, tokens, weights, windows 
 export type { Sample } from "../stage/Bus.ts";
 export type { StageSample } from "../stage/Gauge.ts";
 export { type Feeding, type Outcome, type RunInfo, type Sink, SinkError } from "./Sink.ts";
+export { type PlainSink, sinkOf } from "./sinkOf.ts";

@@ -5,6 +5,7 @@ import { Subject } from "rxjs";
 import { expect } from "vitest";
 import { streamsOf } from "../../src/metrics/observable.ts";
 import { type Sink, SinkError } from "../../src/metrics/Sink.ts";
+import { sinkOf } from "../../src/metrics/sinkOf.ts";
 import * as Telemetry from "../../src/metrics/Telemetry.ts";
 import * as Bus from "../../src/stage/Bus.ts";
 import { notebook, record, run, sample } from "./fixtures.ts";
@@ -196,5 +197,27 @@ describe("telemetry", () => {
       );
       expect(recorded).toBe(3);
     }).pipe(quietly),
+  );
+});
+
+describe("a sink of plain functions", () => {
+  it.live("is called with what it has functions for, and what one throws is its failure", () =>
+    Effect.gen(function* () {
+      const told: string[] = [];
+      const sink = sinkOf({
+        name: "plain",
+        open: ({ name }) => void told.push(name),
+        step: async ({ step }) => {
+          if (step === 2) throw new Error("no more room");
+          told.push(`step ${step}`);
+        },
+      });
+      yield* sink.open(run);
+      yield* sink.step(record(1));
+      yield* sink.gauges(sample(1));
+      const failure = yield* Effect.flip(sink.step(record(2)));
+      expect(told).toEqual(["quickstart", "step 1"]);
+      expect(failure).toEqual(new SinkError({ sink: "plain", message: "no more room" }));
+    }),
   );
 });

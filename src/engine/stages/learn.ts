@@ -90,15 +90,20 @@ export const make = Effect.gen(function* () {
     const { filtered, filterSeconds, window } = judged;
     const from = bus.state().position.version;
     const credited = yield* creditOf(config, judged);
-    const learned = { window, filtered, from, report: null, seconds: { filter: filterSeconds } } satisfies Learned;
+    const passed: Learned = { window, filtered, from, report: null, seconds: { filter: filterSeconds } };
     if (credited === null) {
       yield* pass(judged);
-      return learned as Learned;
+      return passed;
     }
     const [report, seconds] = yield* timed(update(judged, credited.batch)).pipe(
       Effect.withSpan("update", { attributes: { window: window.index, from } }),
     );
-    return { ...learned, report, seconds: { ...learned.seconds, ...credited.seconds, update: seconds } };
+    const learned: Learned = {
+      ...passed,
+      report,
+      seconds: { ...passed.seconds, ...credited.seconds, update: seconds },
+    };
+    return learned;
   });
 
   return dials.add(yield* Stage.flow({ name: "learn", inbox: 1, concurrency: 1, run: learn }));
