@@ -16,7 +16,6 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     pool: "forks",
     maxWorkers: 2,
-    setupFiles: ["test/setup.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: ["default"],

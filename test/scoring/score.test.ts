@@ -5,6 +5,7 @@ import type { Episode, Outcome, Turn } from "../../src/domain/Episode.ts";
 import type { Group, ScoredWindow, Window } from "../../src/domain/Group.ts";
 import { normalise } from "../../src/scoring/normalise.ts";
 import { score } from "../../src/scoring/score.ts";
+import { assertProperty } from "../property.ts";
 
 type Config = RunConfig["reward"];
 const config: Config = { use_turn_scores: false, grouping: "state", method: "identity" };
@@ -104,7 +105,7 @@ describe("score", () => {
 
   it("keeps the window's index and groups, and turn scores that sum to the score", () => {
     const reward = fc.oneof(fc.float({ noNaN: true, min: -20, max: 20 }), fc.constant(Number.NaN));
-    fc.assert(
+    assertProperty(
       fc.property(
         fc.array(fc.array(reward, { minLength: 1, maxLength: 5 }), { maxLength: 5 }),
         fc.constantFrom<Config["method"]>("identity", "mean", "mean_std", "asym_clip"),

@@ -4,6 +4,7 @@ import type { Group } from "../../src/domain/Group.ts";
 import * as Position from "../../src/domain/Position.ts";
 import * as Admission from "../../src/stage/Admission.ts";
 import * as WindowAssembler from "../../src/stage/WindowAssembler.ts";
+import { assertProperty } from "../property.ts";
 
 const rules = (mode: Admission.Rules["mode"], maxStaleness = 2, groups = 3, windows = 10): Admission.Rules => ({
   mode,
@@ -156,7 +157,7 @@ const runs = fc.record({
 
 describe("admission with windows in any order of completion", () => {
   it("consumes every window of the run: no deadlock, nothing left over", () => {
-    fc.assert(
+    assertProperty(
       fc.property(runs, fc.constantFrom("admission" as const, "completion" as const), ({ choices, ...spec }, order) => {
         const { consumed, held, ended, admitted } = play(spec, order, choices);
         expect({ consumed, held, ended }).toEqual({ consumed: spec.windows, held: 0, ended: admitted });
@@ -165,7 +166,7 @@ describe("admission with windows in any order of completion", () => {
   });
 
   it("bounds staleness in consumed windows under admission order", () => {
-    fc.assert(
+    assertProperty(
       fc.property(runs, ({ choices, ...spec }) => {
         const bound = Admission.lead(spec);
         for (const staleness of play(spec, "admission", choices).stale) {
@@ -177,7 +178,7 @@ describe("admission with windows in any order of completion", () => {
   });
 
   it("bounds the backlog, and by it the mean staleness, under completion order", () => {
-    fc.assert(
+    assertProperty(
       fc.property(runs, ({ choices, ...spec }) => {
         const lead = Admission.lead(spec);
         const { stale, worstBacklog } = play(spec, "completion", choices);

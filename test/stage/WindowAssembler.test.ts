@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Group, Window } from "../../src/domain/Group.ts";
 import * as WindowAssembler from "../../src/stage/WindowAssembler.ts";
+import { assertProperty } from "../property.ts";
 
 const group = (id: number, failures = 0): Group => ({
   prompt: { group: id, tag: "T", seed: id, size: 3, admittedAt: 0 },
@@ -62,7 +63,7 @@ describe("the window assembler", () => {
   });
 
   it("puts every usable group in exactly one window, whatever the order of completion", () => {
-    fc.assert(
+    assertProperty(
       fc.property(
         fc.integer({ min: 1, max: 5 }),
         fc.shuffledSubarray([...Array(20).keys()], { minLength: 20 }),
