@@ -4,6 +4,7 @@ import type { Group } from "../../src/domain/Group.ts";
 import * as Position from "../../src/domain/Position.ts";
 import * as Admission from "../../src/stage/Admission.ts";
 import * as WindowAssembler from "../../src/stage/WindowAssembler.ts";
+import { failed, groupOf, won } from "../domain/episodes.ts";
 import { assertProperty } from "../property.ts";
 
 const rules = (mode: Admission.Rules["mode"], maxStaleness = 2, groups = 3, windows = 10): Admission.Rules => ({
@@ -76,21 +77,7 @@ describe("admission", () => {
   });
 });
 
-const finished = (number: number, failed: boolean): Group => {
-  const outcome = failed
-    ? ({ _tag: "Failed", reason: "step_error", message: "" } as const)
-    : ({ _tag: "Done", success: true } as const);
-  return {
-    prompt: { group: number, tag: "T", seed: number, size: 2, admittedAt: 0 },
-    episodes: [0, 1].map((member) => ({
-      id: { group: number, member },
-      tag: "T",
-      seed: number,
-      sequences: [],
-      outcome,
-    })),
-  };
-};
+const finished = (number: number, broken: boolean): Group => groupOf(number, Array(2).fill(broken ? failed : won));
 
 /** Plays a run whose groups finish in an order drawn from `choices`; gives the staleness of every consumed group. */
 const play = (
