@@ -4,8 +4,9 @@ import { stream } from "../src/domain/Random.ts";
 import { mean } from "../src/domain/Statistics.ts";
 import * as Pipeline from "../src/stage/Pipeline.ts";
 import * as Stage from "../src/stage/Stage.ts";
+import type { Figure } from "./Bench.ts";
 import { exactClock } from "./exactClock.ts";
-import { draw, type Kind } from "./latency.ts";
+import { draw, type Kind, kinds } from "./latency.ts";
 import * as Simulator from "./simulator.ts";
 
 export interface TimedStage {
@@ -96,3 +97,29 @@ export const idealLine = (
 /** Time over the middle of the items left, between the shares `from` and `to`: neither filling nor draining counts. */
 export const middle = (left: readonly number[], from = 0.1, to = 0.9): number =>
   left[Math.floor(to * (left.length - 1))]! - left[Math.floor(from * (left.length - 1))]!;
+
+/** What one line of drawn service times showed: whatever the bench reports on, and the lateness of the timers. */
+export interface LineMeasure {
+  readonly late: readonly number[];
+}
+
+/**
+ * Measures a line under every kind of latency, with service times drawn from three seeds. `report` makes the figures of one kind from the
+ * three measures; the last figure is how late the timers were.
+ */
+export const overKinds = async <M extends LineMeasure>(
+  stages: readonly TimedStage[],
+  items: number,
+  measure: (times: readonly (readonly number[])[]) => Promise<M>,
+  report: (kind: Kind, measures: readonly M[]) => readonly Figure[],
+): Promise<readonly Figure[]> => {
+  const figures: Figure[] = [];
+  const late: number[] = [];
+  for (const kind of kinds) {
+    const measures: M[] = [];
+    for (const seed of [1, 2, 3]) measures.push(await measure(serviceTimes(kind, stages, items, seed)));
+    figures.push(...report(kind, measures));
+    late.push(...measures.flatMap((one) => one.late));
+  }
+  return [...figures, { name: "lateness of a timer, mean", value: mean(late), unit: "ms" }];
+};

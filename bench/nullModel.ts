@@ -11,6 +11,7 @@ import type { ChatTemplate } from "../src/policy/tokenizer/ChatTemplate.ts";
 import type { Mode, Rollout } from "../src/rollout/Rollout.ts";
 import type { Task } from "../src/rollout/Task.ts";
 import { templates } from "../src/rollout/templates.ts";
+import { emptySample } from "../src/stage/Gauge.ts";
 
 const END = 1;
 const encode = (text: string): Int32Array => Int32Array.from(text, (c) => c.codePointAt(0)!);
@@ -75,7 +76,8 @@ export type Wait = (group: number, member: number, turn: number) => Effect.Effec
 const at = (wait: Wait, [group = 0, member = 0, turn = 0]: readonly number[]): Effect.Effect<void> =>
   wait(group, member, turn);
 
-const gauges: GeneratorGauges = {
+/** A generator that has done nothing. */
+export const idleGenerator: GeneratorGauges = {
   version: 0,
   slots: 0,
   active: 0,
@@ -86,21 +88,7 @@ const gauges: GeneratorGauges = {
   decodeSteps: 0,
   adoptions: 0,
   adoptionMs: { last: 0, max: 0 },
-  threads: {
-    name: "generator",
-    kind: "service",
-    elapsedMs: 0,
-    concurrency: 1,
-    capacity: 0,
-    running: 0,
-    blocked: 0,
-    queue: 0,
-    items: 0,
-    busyMs: 0,
-    blockedMs: 0,
-    starvedMs: 0,
-    queueMs: 0,
-  },
+  threads: { ...emptySample("generator"), kind: "service" },
 };
 
 /** `wait` comes before every reply. */
@@ -111,7 +99,7 @@ export const policy = (wait: Wait): Policy["Service"] =>
     version: Effect.succeed(0),
     awaitVersion: () => Effect.void,
     hold: Effect.succeed(0),
-    gauges: Effect.succeed(gauges),
+    gauges: Effect.succeed(idleGenerator),
   });
 
 const view = (steps: number, score: number): View => ({

@@ -1,5 +1,6 @@
-/** The import directions of the house as data, executed on every file of src/ and pipelines/. */
+/** The import directions of the house as data, and the sizes it keeps to, executed on every file of src/ and pipelines/. */
 import { describe, expect, it } from "vitest";
+import { functionsOf } from "./functions.ts";
 import { betweenFolders, cycles, type Imports, importsOf, readSources, specifiers } from "./imports.ts";
 
 /** What each folder of src may import from src beside itself: folders, or single files and folders inside them. */
@@ -151,6 +152,30 @@ describe("every file of src/ and pipelines/", () => {
   it("opens by saying what it is", () => {
     const silent = sources.filter(({ text }) => !/^(#![^\n]*\n)?(\/\*\*|\/\/)/.test(text));
     expect(silent.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+/** Lines of src/engine in all: where the parts of a run meet, and nothing else. */
+const ENGINE_LINES = 1200;
+/** Lines of a function in src. */
+const FUNCTION_LINES = 60;
+
+describe("the size of src/", () => {
+  it("leaves the engine fewer than 1 200 lines", () => {
+    const lines = sources
+      .filter(({ path }) => path.startsWith("src/engine/"))
+      .map(({ text }) => text.split("\n").length - 1);
+    expect(lines.length).toBeGreaterThan(10);
+    expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThan(ENGINE_LINES);
+  });
+
+  it("has no function longer than 60 lines", () => {
+    const functions = sources
+      .filter(({ path }) => path.startsWith("src/"))
+      .flatMap((file) => functionsOf(file).map((span) => ({ ...span, path: file.path })));
+    expect(functions.length).toBeGreaterThan(1000);
+    const long = functions.filter(({ lines }) => lines > FUNCTION_LINES);
+    expect(long.map(({ line, lines, path }) => `${path}:${line} has ${lines} lines`)).toEqual([]);
   });
 });
 

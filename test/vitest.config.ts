@@ -15,8 +15,10 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     pool: "forks",
+    // Files share the modules of their worker, which takes half the time of the whole suite: a file must leave no state, thread or
+    // listener behind.
+    isolate: false,
     maxWorkers: 2,
-    setupFiles: ["test/setup.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: ["default"],

@@ -32,7 +32,7 @@ const unknown = values.only.split(",").filter((name) => !(name in variants));
 if (checkpoint === undefined || unknown.length > 0) {
   console.error(
     checkpoint === undefined
-      ? "name the checkpoint's folder, e.g. runs/sokoban/…/checkpoints/step-400"
+      ? "name the checkpoint's folder: runs/sokoban/…/checkpoints/step-400, or one that run.ts --keep wrote"
       : `no variant ${unknown.join(", ")}; there are ${Object.keys(variants).join(", ")}`,
   );
   process.exit(2);
@@ -43,5 +43,5 @@ const start = [
   ...["actor.lr_decay=constant", "actor.lr_warmup_steps=0"],
 ];
 for (const name of values.only.split(",")) {
-  train("_2_sokoban", [...start, ...variants[name]!, `run.name=sokoban-${name}`, ...overrides]);
+  await train("_2_sokoban", [...start, ...variants[name]!, `run.name=sokoban-${name}`, ...overrides]);
 }

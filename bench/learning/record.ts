@@ -31,20 +31,36 @@ const kept = [
 
 const lines = (file: string) =>
   readFileSync(file, "utf8")
-    .trim()
     .split("\n")
+    .filter((line) => line !== "")
     .map((line) => JSON.parse(line));
+
+/** A line of metrics.jsonl: what was not measured is absent, what is no finite number null. */
+type Line = Readonly<Record<string, number | null>>;
+
+/** The kept metrics that the line has, to five digits. */
+const cut = (line: Line): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    kept.flatMap((key) => {
+      const value = line[key] ?? null;
+      return value === null ? [] : [[key, Number(value.toPrecision(5))]];
+    }),
+  );
 
 /** Seconds since the epoch of a folder named `yyyymmdd-hhmmss`. */
 const startOf = (folder: string): number => {
-  const [, y, mo, d, h, mi, s] = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)/.exec(basename(folder))!;
-  return Date.UTC(Number(y), Number(mo) - 1, Number(d), Number(h), Number(mi), Number(s)) / 1000;
+  const iso = basename(folder).replace(/^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d).*$/, "$1-$2-$3T$4:$5:$6Z");
+  const millis = Date.parse(iso);
+  if (Number.isNaN(millis)) throw new Error(`${folder} is not named as a run's folder`);
+  return millis / 1000;
 };
 
 /** Writes the record of a run's folder and gives its path. */
 export const record = (run: string): string => {
   const config = parse(readFileSync(join(run, "config.yaml"), "utf8"));
-  const metrics: readonly Record<string, number>[] = lines(join(run, "metrics.jsonl"));
+  const metrics: readonly Line[] = lines(join(run, "metrics.jsonl"));
+  const end = metrics.at(-1)?.time ?? null;
+  if (end === null) throw new Error(`${run} has no record of a step`);
   const { name, seed } = config.run;
   const { mode } = config.pipeline;
   const summary = {
@@ -54,15 +70,13 @@ export const record = (run: string): string => {
     steps: config.trainer.total_training_steps,
     machine: machine(),
     /** From the run's folder to its last record: training and both validations, without the start of the process. */
-    seconds: Math.round(metrics[metrics.length - 1]!.time! / 1000 - startOf(run)),
+    seconds: Math.round(end / 1000 - startOf(run)),
     validations: lines(join(run, "validations.jsonl")).map(({ step, version, success }) => ({
       step,
       version,
       success: success.join(""),
     })),
-    records: metrics.map((row) =>
-      Object.fromEntries(kept.flatMap((key) => (key in row ? [[key, Number(row[key]!.toPrecision(5))]] : []))),
-    ),
+    records: metrics.map(cut),
   };
   const folder = join(import.meta.dirname, "..", "results", "learning");
   mkdirSync(folder, { recursive: true });

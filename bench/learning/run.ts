@@ -1,13 +1,18 @@
 /**
- * `node bench/learning/run.ts RUN_FILE [--seeds 0,1,2] [--modes async,sync,lockstep] [key.sub=value …]`: trains a run file from scratch
- * once per mode and seed, one after the other, and keeps each run's record (`record.ts`).
+ * `node bench/learning/run.ts RUN_FILE [--seeds 0,1,2] [--modes async,sync,lockstep] [--keep FOLDER] [key.sub=value …]`:
+ * trains a run file from scratch once per mode and seed, one after the other, and keeps each run's record (`record.ts`). With `--keep` the
+ * last checkpoint of each is kept too, in FOLDER, for `ablation.ts` to start from.
  */
 import { parseArgs } from "node:util";
 import { train } from "./training.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { seeds: { type: "string", default: "0,1,2" }, modes: { type: "string", default: "async" } },
+  options: {
+    seeds: { type: "string", default: "0,1,2" },
+    modes: { type: "string", default: "async" },
+    keep: { type: "string" },
+  },
 });
 const [file, ...overrides] = positionals;
 if (file === undefined) {
@@ -16,5 +21,7 @@ if (file === undefined) {
 }
 
 for (const seed of values.seeds.split(",")) {
-  for (const mode of values.modes.split(",")) train(file, [...overrides, `run.seed=${seed}`, `pipeline.mode=${mode}`]);
+  for (const mode of values.modes.split(",")) {
+    await train(file, [...overrides, `run.seed=${seed}`, `pipeline.mode=${mode}`], values.keep);
+  }
 }

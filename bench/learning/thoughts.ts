@@ -4,9 +4,12 @@
  * the episodes ended. Success can rise while thoughts lose their content.
  */
 import { readFileSync } from "node:fs";
+import { SCHEMA } from "../../src/record/Trajectories.ts";
 
+/** A line of trajectories.jsonl: one sequence of an episode; the outcome is the whole episode's. */
 interface Line {
-  readonly tag: string;
+  readonly schema: number;
+  readonly sequence: number;
   readonly success: boolean;
   readonly messages: readonly { readonly role: string; readonly content: string }[];
 }
@@ -33,11 +36,17 @@ if (files.length === 0) {
   process.exit(2);
 }
 for (const file of files) {
-  const episodes: readonly Line[] = readFileSync(file, "utf8")
-    .trim()
+  const sequences: readonly Line[] = readFileSync(file, "utf8")
     .split("\n")
+    .filter((line) => line !== "")
     .map((line) => JSON.parse(line));
-  const turns = episodes.flatMap(({ messages }) =>
+  const other = sequences.find(({ schema }) => schema !== SCHEMA);
+  if (other !== undefined) {
+    console.error(`${file}: a line of schema ${other.schema ?? 1}; this reads ${SCHEMA}`);
+    process.exit(2);
+  }
+  const episodes = sequences.filter(({ sequence }) => sequence === 0);
+  const turns = sequences.flatMap(({ messages }) =>
     messages.flatMap(({ role, content }, i) =>
       role === "user" ? [{ grid: content, reply: messages[i + 1]?.content ?? "" }] : [],
     ),

@@ -86,6 +86,7 @@ interface Position {
   readonly view: View;
   /** Ids to append to the history before the reply. */
   readonly append: Int32Array;
+  /** Ids of the history before `append`. */
   readonly length: number;
   readonly actionsLeft: number;
 }
@@ -141,7 +142,7 @@ const following = ({ demonstrator, source }: Game, position: Position, { noisy, 
   const user = rollout.template.next(source.task, { view, turn, actionsLeft }, { reward, executed, invalid: false });
   const between = bridge(rollout, sampled, user);
   const append = noisy ? joined([position.append, sampled.ids, between]) : between;
-  const length = position.length + position.append.length + sampled.ids.length;
+  const length = noisy ? position.length : position.length + position.append.length + sampled.ids.length;
   return { turn, view, append, length, actionsLeft };
 };
 

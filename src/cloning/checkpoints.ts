@@ -2,11 +2,11 @@
  * Checkpoints of a cloning run, `step-N/` in a folder: the learner's own state and how many steps it has taken. Each is written beside
  * under a temporary name and renamed when whole; then those before it are removed.
  */
-import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Effect, Schema } from "effect";
 import { replaceFolder, replaceText } from "../files/AtomicWrite.ts";
-import { type CheckpointError, checkpointError, fromUnknown, ofFile } from "../policy/checkpoint/CheckpointError.ts";
+import * as StepFolders from "../files/StepFolders.ts";
+import { type CheckpointError, checkpointError, ofFile } from "../policy/checkpoint/CheckpointError.ts";
 import { readJsonObject } from "../policy/checkpoint/TokenizerFiles.ts";
 
 const STATE = "cloning.json";
@@ -25,27 +25,14 @@ export interface CloningCheckpoint {
   readonly step: number;
 }
 
-const disk = <A>(path: string, work: () => Promise<A>): Effect.Effect<A, CheckpointError> =>
-  Effect.tryPromise({ try: work, catch: (cause) => fromUnknown(path, cause) });
-
-/** Names of whole checkpoints, the newest first. */
-const list = (folder: string): Effect.Effect<readonly string[], CheckpointError> =>
-  Effect.map(
-    disk(folder, () => readdir(folder)),
-    (names) =>
-      names
-        .filter((name) => /^step-\d+$/.test(name))
-        .sort((a, b) => Number(b.slice("step-".length)) - Number(a.slice("step-".length))),
-  );
-
-/** Writes the checkpoint of `step` through `write`, which fills an existing empty folder, and removes the others. Resolves to its path. */
+/** Writes the checkpoint of `step` through `write`, which fills an existing empty folder, and removes those before it. Resolves to its path. */
 export const save = <E>(
   folder: string,
   step: number,
   write: (into: string) => Effect.Effect<void, E>,
 ): Effect.Effect<string, E | CheckpointError> =>
   Effect.gen(function* () {
-    const path = join(folder, `step-${step}`);
+    const path = StepFolders.path(folder, step);
     const state: typeof State.Type = { schema: SCHEMA, step };
     const filled = (partial: string) =>
       Effect.andThen(
@@ -55,9 +42,7 @@ export const save = <E>(
     yield* replaceFolder(path, filled).pipe(
       Effect.mapError((failure) => ("error" in failure ? failure.error : ofFile(failure))),
     );
-    for (const name of yield* disk(folder, () => readdir(folder))) {
-      if (name !== `step-${step}`) yield* disk(folder, () => rm(join(folder, name), { recursive: true, force: true }));
-    }
+    yield* Effect.mapError(StepFolders.keepLatest(folder, 1), ofFile);
     return path;
   });
 
@@ -65,10 +50,10 @@ export const save = <E>(
 export const latest = Effect.fnUntraced(function* (
   folder: string,
 ): Effect.fn.Return<CloningCheckpoint, CheckpointError> {
-  const [newest] = yield* list(folder);
+  const newest = (yield* Effect.mapError(StepFolders.list(folder), ofFile)).at(-1);
   if (newest === undefined)
     return yield* checkpointError(folder, "missing_file", "it holds no checkpoint to resume from");
-  const path = join(folder, newest);
+  const path = StepFolders.path(folder, newest);
   const file = join(path, STATE);
   const { step } = yield* Effect.flatMap(readJsonObject(file), Schema.decodeUnknownEffect(State)).pipe(
     Effect.catchTag("SchemaError", ({ message }) =>

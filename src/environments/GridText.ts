@@ -58,7 +58,7 @@ export const coordinateText = (rows: number, cols: number, located: readonly Loc
 };
 
 /** The observation in a format, from its two parts. */
-export const observationText = (format: ObservationFormat, grid: () => string, coordinates: () => string): string => {
+const observationText = (format: ObservationFormat, grid: () => string, coordinates: () => string): string => {
   switch (format) {
     case "grid":
       return grid();
@@ -69,7 +69,7 @@ export const observationText = (format: ObservationFormat, grid: () => string, c
   }
 };
 
-export interface LegendParts {
+interface LegendParts {
   readonly format: ObservationFormat;
   readonly rows: number;
   readonly cols: number;
@@ -80,7 +80,7 @@ export interface LegendParts {
 }
 
 /** Symbols where symbols are shown, coordinates where coordinates are shown. */
-export const legendText = ({ format, rows, cols, symbols, vocab }: LegendParts): string => {
+const legendText = ({ format, rows, cols, symbols, vocab }: LegendParts): string => {
   const lines: string[] = [];
   if (format !== "coord") {
     lines.push("The meaning of each symbol in the state is:");
@@ -93,6 +93,44 @@ export const legendText = ({ format, rows, cols, symbols, vocab }: LegendParts):
   }
   return lines.join("\n");
 };
+
+/** What the texts of an environment on a grid are made from. */
+export interface GridParts<Config, State, Code extends string> {
+  readonly size: (config: Config) => readonly [rows: number, cols: number];
+  readonly grid: (config: Config, state: State) => string;
+  readonly coordinates: (config: Config, state: State) => string;
+  /** The cell codes in the legend's order, and their standard meanings. */
+  readonly codes: readonly Code[];
+  readonly meanings: Readonly<Record<Code, string>>;
+}
+
+interface GridConfig<Code extends string> {
+  readonly observation_format: ObservationFormat;
+  readonly grid_lookup: Readonly<Record<Code, string>>;
+  readonly grid_vocab: Readonly<Record<string, string>>;
+}
+
+/** Observation, compact observation (the grid alone) and legend of an environment on a grid. */
+export const gridViews = <Config extends GridConfig<Code>, State, Code extends string>({
+  codes,
+  coordinates,
+  grid,
+  meanings,
+  size,
+}: GridParts<Config, State, Code>) => ({
+  render: (config: Config, state: State): string =>
+    observationText(
+      config.observation_format,
+      () => grid(config, state),
+      () => coordinates(config, state),
+    ),
+  compact: grid,
+  legend: (config: Config): string => {
+    const [rows, cols] = size(config);
+    const symbols = codes.map((code) => [config.grid_lookup[code], meanings[code]] as const);
+    return legendText({ format: config.observation_format, rows, cols, symbols, vocab: config.grid_vocab });
+  },
+});
 
 /** `name row col` of each cell, for thoughts; small models read single words best. */
 export const placeText = (cols: number, name: string, cells: readonly number[]): string =>

@@ -2,7 +2,7 @@
  * Checkpoints of a run, `checkpoints/step-N/`: a Hugging Face folder plus the learner's state and the run's (`run.json`). Each is written
  * beside under a temporary name and renamed when whole, so the last good one is never touched; the newest N are kept.
  */
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
@@ -10,6 +10,7 @@ import { BadInput } from "../domain/Errors.ts";
 import * as RunState from "../domain/RunState.ts";
 import { replaceFolder, replaceText } from "../files/AtomicWrite.ts";
 import { FileError } from "../files/FileError.ts";
+import * as StepFolders from "../files/StepFolders.ts";
 
 const isFileError = (error: unknown): error is FileError => error instanceof FileError;
 
@@ -19,23 +20,11 @@ const disk = <A>(what: string, run: () => Promise<A>): Effect.Effect<A, BadInput
     catch: (cause) => new BadInput({ message: `${what}: ${cause instanceof Error ? cause.message : String(cause)}` }),
   });
 
-const stepOf = (name: string): number | null => {
-  const match = /^step-(\d+)$/.exec(name);
-  return match === null ? null : Number(match[1]);
-};
+const unusable = ({ message }: FileError): BadInput => new BadInput({ message });
 
 /** Steps that have a whole checkpoint, ascending. */
 export const list = (folder: string): Effect.Effect<readonly number[], BadInput> =>
-  disk(`cannot read ${folder}`, () => readdir(folder)).pipe(
-    Effect.map((names) =>
-      names
-        .map(stepOf)
-        .filter((step) => step !== null)
-        .sort((a, b) => a - b),
-    ),
-  );
-
-export const path = (folder: string, step: number): string => join(folder, `step-${step}`);
+  Effect.mapError(StepFolders.list(folder), unusable);
 
 /**
  * Writes `step-N` through `write` (which fills an existing empty folder) and the run's state, renames it into place when whole and
@@ -48,21 +37,14 @@ export const save = <E, R>(
   write: (into: string) => Effect.Effect<void, E, R>,
 ): Effect.Effect<string, E | BadInput, R> =>
   Effect.gen(function* () {
-    const target = path(folder, state.step);
+    const target = StepFolders.path(folder, state.step);
     yield* replaceFolder(target, (partial) =>
       write(partial).pipe(
         Effect.andThen(Effect.orDie(RunState.encode(state))),
         Effect.andThen((json) => replaceText(join(partial, "run.json"), `${json}\n`)),
       ),
-    ).pipe(Effect.mapError((error) => (isFileError(error) ? new BadInput({ message: error.message }) : error)));
-    const names = yield* disk(`cannot read ${folder}`, () => readdir(folder));
-    for (const stray of names.filter((name) => name.endsWith(".partial"))) {
-      yield* disk(`cannot remove ${stray}`, () => rm(join(folder, stray), { recursive: true, force: true }));
-    }
-    const steps = yield* list(folder);
-    for (const old of steps.slice(0, Math.max(0, steps.length - keep))) {
-      yield* disk(`cannot remove ${path(folder, old)}`, () => rm(path(folder, old), { recursive: true, force: true }));
-    }
+    ).pipe(Effect.mapError((error) => (isFileError(error) ? unusable(error) : error)));
+    yield* Effect.mapError(StepFolders.keepLatest(folder, keep), unusable);
     return target;
   });
 
@@ -80,7 +62,7 @@ export const latest = Effect.fnUntraced(function* (folder: string) {
   const steps = yield* list(folder);
   const step = steps.at(-1);
   if (step === undefined) return yield* new BadInput({ message: `${folder} holds no checkpoint to resume from` });
-  const at = path(folder, step);
+  const at = StepFolders.path(folder, step);
   const file = join(at, "run.json");
   const text = yield* disk(`cannot read ${file}`, () => readFile(file, "utf8"));
   const schema = schemaOf(text);

@@ -32,6 +32,23 @@ export interface StageSample {
   readonly queueMs: number;
 }
 
+/** A stage of one slot and no inbox at the moment it is made. */
+export const emptySample = (name: string): StageSample => ({
+  name,
+  kind: "flow",
+  elapsedMs: 0,
+  concurrency: 1,
+  capacity: 0,
+  running: 0,
+  blocked: 0,
+  queue: 0,
+  items: 0,
+  busyMs: 0,
+  blockedMs: 0,
+  starvedMs: 0,
+  queueMs: 0,
+});
+
 /** What a gauge reads of a clock. */
 export type GaugeClock = Pick<Clock.Clock, "monotonicTimeNanosUnsafe">;
 

@@ -6,6 +6,7 @@ import { draw, kinds } from "../../bench/latency.ts";
 import { engineLine, idealLine, serviceTimes, type TimedStage } from "../../bench/line.ts";
 import { type LineStage, line, type RunShape, run } from "../../bench/simulator.ts";
 import { stream } from "../../src/domain/Random.ts";
+import { assertProperty } from "../property.ts";
 import { inVirtualTime } from "./virtualClock.ts";
 
 describe("a line of stages in virtual time", () => {
@@ -28,7 +29,7 @@ describe("a line of stages in virtual time", () => {
         maxLength: 4,
       },
     );
-    fc.assert(
+    assertProperty(
       fc.property(stages, (given) => {
         // departed(k, n) = max(begun(k, n) + time(k, n), begun(k + 1, n - inbox of k + 1))
         const begun = given.map(() => Array<number>(12).fill(0));

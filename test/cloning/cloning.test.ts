@@ -204,6 +204,26 @@ describe("a demonstration", () => {
     }),
   );
 
+  it.effect("counts the ids of noise once: it needs no more room than a rollout of the same length", () =>
+    Effect.gen(function* () {
+      const source = sourceOf("SimpleSokoban");
+      const open = yield* demonstratorOf(source, { template: "compact" }, 0.5);
+      let withNoise = 0;
+      for (let number = 0; number < 20; number++) {
+        const episode = demonstrate(open.demonstrator, source, number);
+        const turns = episode === null ? [] : turnsOf(episode);
+        if (turns.length === 0) continue;
+        const shown = turns.reduce((sum, { prompt }) => sum + prompt.length, 0);
+        const replied = turns.slice(0, -1).reduce((sum, { sampled }) => sum + sampled.ids.length, 0);
+        const exact = yield* demonstratorOf(source, { template: "compact", max_model_len: shown + replied + 200 }, 0.5);
+        const again = demonstrate(exact.demonstrator, source, number);
+        expect(again === null ? [] : turnsOf(again)).toEqual(turns);
+        if (turns.some(({ prompt }) => open.tokenizer.decode(prompt).includes("</answer>"))) withNoise++;
+      }
+      expect(withNoise).toBeGreaterThan(5);
+    }),
+  );
+
   it.effect("is the failure of an environment that throws, which costs no other", () =>
     Effect.gen(function* () {
       const source = sourceOf("FrozenLake");

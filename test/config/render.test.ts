@@ -2,6 +2,7 @@ import { Result } from "effect";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { render } from "../../src/config/render.ts";
+import { assertProperty } from "../property.ts";
 import { resolved, resolving } from "./configs.ts";
 
 const reread = (text: string) => Result.getOrThrow(resolving({ run: text }, "run", [])).config;
@@ -39,6 +40,6 @@ describe("a rendered configuration", () => {
         expect(reread(render(changed))).toEqual(changed);
       },
     );
-    fc.assert(property, { numRuns: 30 });
+    assertProperty(property, { numRuns: 30 });
   });
 });

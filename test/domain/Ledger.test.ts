@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Event } from "../../src/domain/Event.ts";
 import * as Ledger from "../../src/domain/Ledger.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
+import { assertProperty } from "../property.ts";
 
 const booked = (events: readonly Event[]): Ledger.Ledger => events.reduce(Ledger.observe, Ledger.empty);
 const admitted = (...groups: number[]): Event[] => groups.map((group) => ({ _tag: "Admitted", group, window: 0 }));
@@ -75,7 +76,7 @@ describe("the ledger", () => {
       tokens: fc.nat(100),
       end: fc.constantFrom("failed", "filtered", "trained", "skipped", "cut"),
     });
-    fc.assert(
+    assertProperty(
       fc.property(fc.array(life, { maxLength: 30 }), (lives) => {
         const events = lives.flatMap(({ tokens, end }, group): Event[] => {
           const done = finished(group, tokens, end === "failed");

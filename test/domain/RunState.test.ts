@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Event } from "../../src/domain/Event.ts";
 import * as Ledger from "../../src/domain/Ledger.ts";
 import * as RunState from "../../src/domain/RunState.ts";
+import { assertProperty } from "../property.ts";
 
 const stateAfter = (events: readonly Event[], start = RunState.initial): RunState.RunState =>
   events.reduce(RunState.observe, start);
@@ -78,7 +79,7 @@ describe("a run's state", () => {
   });
 
   it("comes back from its encoding as it was, whatever happened before", () => {
-    fc.assert(
+    assertProperty(
       fc.property(fc.nat(6), fc.nat(5), (windows, ahead) => {
         const groups = Array.from({ length: ahead }, (_, i) => 2 * windows + i);
         const state = stateAfter([

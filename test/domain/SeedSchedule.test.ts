@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { giveBack, head, initial, issued, type SeedSchedule } from "../../src/domain/SeedSchedule.ts";
+import { assertProperty } from "../property.ts";
 
 const issue = (start: SeedSchedule, count: number): readonly [number[], SeedSchedule] => {
   const groups: number[] = [];
@@ -20,7 +21,7 @@ describe("the seed schedule", () => {
   });
 
   it("issues every number exactly once until it is given back, through serialisation", () => {
-    fc.assert(
+    assertProperty(
       fc.property(fc.integer({ min: 1, max: 20 }), fc.infiniteStream(fc.boolean()), (count, coins) => {
         const [first, schedule] = issue(initial, count);
         const cut = first.filter(() => coins.next().value);

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Context, Effect, Fiber, Latch, Result, Semaphore } from "effect";
 import { TestClock } from "effect/testing";
+import { idleGenerator } from "../../bench/nullModel.ts";
 import { decode } from "../../src/config/decode.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
 import { merge, type Tree } from "../../src/config/Tree.ts";
@@ -22,7 +23,7 @@ import * as Training from "../../src/engine/Training.ts";
 import { Environments, type View } from "../../src/env/Environments.ts";
 import { StepPool } from "../../src/env/pool/StepPool.ts";
 import { Learner } from "../../src/learner/Learner.ts";
-import { type GenerateRequest, type GeneratorGauges, Policy } from "../../src/policy/generation/Policy.ts";
+import { type GenerateRequest, Policy } from "../../src/policy/generation/Policy.ts";
 import * as Checkpoints from "../../src/record/Checkpoints.ts";
 import * as RunFolder from "../../src/record/RunFolder.ts";
 import * as Bus from "../../src/stage/Bus.ts";
@@ -80,34 +81,6 @@ export interface Reply {
 }
 
 const validationHalf = 2 ** 31;
-const gauges = (version: Version): GeneratorGauges => ({
-  version,
-  slots: 8,
-  active: 0,
-  idle: 0,
-  sampledTokens: 0,
-  prefilledTokens: 0,
-  refilledTokens: 0,
-  decodeSteps: 0,
-  adoptions: 0,
-  adoptionMs: { last: 0, max: 0 },
-  threads: {
-    name: "generator",
-    kind: "service",
-    elapsedMs: 0,
-    concurrency: 1,
-    capacity: 0,
-    running: 0,
-    blocked: 0,
-    queue: 0,
-    items: 0,
-    busyMs: 0,
-    blockedMs: 0,
-    starvedMs: 0,
-    queueMs: 0,
-  },
-});
-
 export interface Options {
   readonly config: RunConfig;
   readonly fates?: Fates;
@@ -180,7 +153,7 @@ export const train = (options: Options) =>
       version: Effect.sync(() => adopted),
       awaitVersion,
       hold: Effect.sync(() => adopted),
-      gauges: Effect.sync(() => gauges(adopted)),
+      gauges: Effect.sync(() => ({ ...idleGenerator, version: adopted, slots: 8 })),
     });
 
     const environments = Environments.of({

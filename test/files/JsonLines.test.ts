@@ -5,6 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type ByteSource, CHUNK_BYTES, endOfStep, keepThrough } from "../../src/files/JsonLines.ts";
+import { assertProperty } from "../property.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -43,7 +44,7 @@ const torn = fc.constantFrom("", '{"step":0', '{"step":0}', '{"step":0,"text":"ç
 
 describe("where a file is cut", () => {
   it("is where reading all of it says, whatever the chunks, lines and characters", () =>
-    fc.assert(
+    assertProperty(
       fc.asyncProperty(
         fc.array(fc.oneof({ weight: 4, arbitrary: record }, damaged), { maxLength: 12 }),
         torn,

@@ -6,6 +6,7 @@ import { filter as catalogue } from "../../src/domain/metrics/filter.ts";
 import { toRecord, valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { filter } from "../../src/filtering/filter.ts";
 import { entropyOf, groupScore } from "../../src/filtering/groupScore.ts";
+import { episodeOf, promptOf, sampledOf, turnOf } from "../domain/episodes.ts";
 
 type Config = RunConfig["filter"];
 const config: Config = {
@@ -20,37 +21,13 @@ const config: Config = {
 };
 
 /** An episode whose turns are [tokens, mean entropy]. */
-const episode = (group: number, member: number, turns: readonly (readonly [number, number])[]): Episode => ({
-  id: { group, member },
-  tag: "T",
-  seed: group,
-  outcome: { _tag: "Done", success: true },
-  sequences: [
-    {
-      turns: turns.map(([tokens, entropy]) => ({
-        prompt: new Int32Array(0),
-        sampled: {
-          ids: new Int32Array(tokens),
-          mu: new Float32Array(tokens),
-          versions: new Int32Array(tokens),
-          entropy,
-          finish: "stop",
-        },
-        state: "",
-        reply: "",
-        parsed: true,
-        actions: [],
-        executed: 0,
-        reward: 0,
-        penalty: 0,
-        info: {},
-      })),
-    },
-  ],
-});
+const episode = (group: number, member: number, turns: readonly (readonly [number, number])[]): Episode =>
+  episodeOf(group, member, {
+    sequences: [{ turns: turns.map(([tokens, entropy]) => turnOf({ sampled: sampledOf(tokens, { entropy }) })) }],
+  });
 
 const group = (id: number, scores: readonly number[], failures = 0): ScoredGroup => ({
-  prompt: { group: id, tag: "T", seed: id, size: scores.length + failures, admittedAt: 0 },
+  prompt: promptOf(id, scores.length + failures),
   episodes: scores.map((score, member) => ({
     episode: episode(id, member, [[member + 1, 0.5]]),
     score,

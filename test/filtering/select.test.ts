@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Rule, select } from "../../src/filtering/select.ts";
+import { assertProperty } from "../property.ts";
 
 const rule = (changes: Partial<Rule>): Rule => ({
   strategy: "top_p",
@@ -62,7 +63,7 @@ describe("select", () => {
   const anyScores = fc.array(fc.double({ min: 0, max: 20, noNaN: true }), { maxLength: 12 });
 
   it("keeps distinct candidates, and none better is left out", () => {
-    fc.assert(
+    assertProperty(
       fc.property(anyScores, anyRule, (scores, any) => {
         const kept = select(scores, scores.length, any);
         expect(new Set(kept).size).toBe(kept.length);
@@ -77,7 +78,7 @@ describe("select", () => {
   });
 
   it("always keeps someone by softmax", () => {
-    fc.assert(
+    assertProperty(
       fc.property(fc.array(fc.double({ min: 0.1, max: 900, noNaN: true }), { minLength: 1 }), (scores) => {
         expect(select(scores, scores.length, rule(softmax)).length).toBeGreaterThan(0);
       }),

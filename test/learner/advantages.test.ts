@@ -9,6 +9,7 @@ import {
   returnsToGo,
   whiten,
 } from "../../src/learner/advantages.ts";
+import { assertProperty } from "../property.ts";
 
 const close = (actual: ArrayLike<number>, expected: readonly number[], digits = 5) => {
   expect(actual.length).toBe(expected.length);
@@ -35,7 +36,7 @@ describe("gae", () => {
   });
 
   it("gives reward-to-go minus value when gamma and lambda are 1", () => {
-    fc.assert(
+    assertProperty(
       fc.property(
         fc.array(fc.tuple(fc.integer({ min: -9, max: 9 }), fc.integer({ min: -9, max: 9 })), { minLength: 1 }),
         (pairs) => {

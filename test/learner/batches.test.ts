@@ -11,6 +11,7 @@ import {
   tokenWeights,
 } from "../../src/learner/batches.ts";
 import { bucket } from "../../src/policy/model/padding.ts";
+import { assertProperty } from "../property.ts";
 import { tokenBatch } from "./batch.ts";
 
 const batch = tokenBatch({ seed: 3, lengths: [20, 40, 7, 33, 18], vocabulary: 9 });
@@ -19,7 +20,7 @@ const order = { seed: 5, window: 2, epoch: 0 };
 
 describe("mini-batches", () => {
   it("hold every sequence once, at most `size` each, in nearly equal parts", () => {
-    fc.assert(
+    assertProperty(
       fc.property(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 1, max: 64 }), (count, size) => {
         const parts = miniBatches(count, size, order);
         expect(parts.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: count }, (_, i) => i));

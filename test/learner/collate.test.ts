@@ -2,33 +2,17 @@ import { describe, expect, it } from "vitest";
 import type { Episode, Turn } from "../../src/domain/Episode.ts";
 import type { ScoredGroup } from "../../src/domain/Group.ts";
 import { collate } from "../../src/learner/collate.ts";
+import { episodeOf, promptOf, sampledOf, turnOf } from "../domain/episodes.ts";
 
-const turn = (prompt: readonly number[], ids: readonly number[], version = 3): Turn => ({
-  prompt: Int32Array.from(prompt),
-  sampled: {
-    ids: Int32Array.from(ids),
-    mu: Float32Array.from(ids, (id) => -id),
-    versions: Int32Array.from(ids, () => version),
-    entropy: 1,
-    finish: "stop",
-  },
-  state: "",
-  reply: "",
-  parsed: true,
-  actions: [],
-  executed: 0,
-  reward: 0,
-  penalty: 0,
-  info: {},
-});
-
-const episode = (group: number, member: number, sequences: Episode["sequences"]): Episode => ({
-  id: { group, member },
-  tag: "Test",
-  seed: group,
-  sequences,
-  outcome: { _tag: "Done", success: true },
-});
+const turn = (prompt: readonly number[], ids: readonly number[], version = 3): Turn =>
+  turnOf({
+    prompt: Int32Array.from(prompt),
+    sampled: sampledOf(ids.length, {
+      ids: Int32Array.from(ids),
+      mu: Float32Array.from(ids, (id) => -id),
+      versions: Int32Array.from(ids, () => version),
+    }),
+  });
 
 interface Played {
   readonly sequences: Episode["sequences"];
@@ -36,9 +20,9 @@ interface Played {
 }
 
 const group = (id: number, episodes: readonly Played[]): ScoredGroup => ({
-  prompt: { group: id, tag: "Test", seed: id, size: episodes.length, admittedAt: 0 },
+  prompt: promptOf(id, episodes.length),
   episodes: episodes.map(({ sequences, turnScores }, member) => ({
-    episode: episode(id, member, sequences),
+    episode: episodeOf(id, member, { sequences }),
     score: turnScores.reduce((sum, s) => sum + s, 0),
     turnScores,
   })),

@@ -4,7 +4,7 @@ import type { StepRecord } from "../../src/domain/Event.ts";
 import type { RunInfo, Sink } from "../../src/metrics/Sink.ts";
 import type { Terminal } from "../../src/metrics/Terminal.ts";
 import type { Sample } from "../../src/stage/Bus.ts";
-import type { StageSample } from "../../src/stage/Gauge.ts";
+import { emptySample, type StageSample } from "../../src/stage/Gauge.ts";
 import { metricsOf } from "../domain/metricsOf.ts";
 
 export const run: RunInfo = {
@@ -23,19 +23,8 @@ export const record = (step: number, metrics: Readonly<Record<string, number>> =
 });
 
 export const stage = (name: string, over: Partial<StageSample> = {}): StageSample => ({
-  name,
-  kind: "flow",
-  elapsedMs: 0,
-  concurrency: 1,
+  ...emptySample(name),
   capacity: 8,
-  running: 0,
-  blocked: 0,
-  queue: 0,
-  items: 0,
-  busyMs: 0,
-  blockedMs: 0,
-  starvedMs: 0,
-  queueMs: 0,
   ...over,
 });
 

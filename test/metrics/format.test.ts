@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cells, count, decimal, duration, percent, sparkline } from "../../src/metrics/format.ts";
+import { assertProperty } from "../property.ts";
 
 describe("numbers as people read them", () => {
   it.each([
@@ -43,7 +44,7 @@ describe("numbers as people read them", () => {
 
   it("cells fill the whole bar, each part within one cell of its share", () => {
     const parts = fc.array(fc.double({ min: 0.001, max: 1, noNaN: true }), { minLength: 1, maxLength: 4 });
-    fc.assert(
+    assertProperty(
       fc.property(parts, fc.integer({ min: 1, max: 60 }), (raw, width) => {
         const whole = raw.reduce((sum, part) => sum + part, 0);
         const shares = raw.map((part) => part / whole);

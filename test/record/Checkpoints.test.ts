@@ -6,6 +6,7 @@ import { expect } from "vitest";
 import { BadInput } from "../../src/domain/Errors.ts";
 import * as Position from "../../src/domain/Position.ts";
 import * as RunState from "../../src/domain/RunState.ts";
+import * as StepFolders from "../../src/files/StepFolders.ts";
 import * as Checkpoints from "../../src/record/Checkpoints.ts";
 import * as RunFolder from "../../src/record/RunFolder.ts";
 import { temporaryFolder } from "../engine/fakes.ts";
@@ -23,7 +24,7 @@ const stateAt = (step: number): RunState.RunState => ({
 
 const writing = (text: string) => (into: string) => Effect.promise(() => writeFile(join(into, "weights"), text));
 const weights = (folder: string, step: number) =>
-  Effect.promise(() => readFile(join(Checkpoints.path(folder, step), "weights"), "utf8"));
+  Effect.promise(() => readFile(join(StepFolders.path(folder, step), "weights"), "utf8"));
 const names = (folder: string) => Effect.promise(async () => (await readdir(folder)).sort());
 
 describe("checkpoints", () => {
@@ -35,8 +36,8 @@ describe("checkpoints", () => {
         expect(yield* names(folder)).toEqual(["step-10", "step-9"]);
         expect(yield* Checkpoints.list(folder)).toEqual([9, 10]);
         expect(yield* Checkpoints.latest(folder)).toEqual({
-          path: Checkpoints.path(folder, 10),
-          state: { ...stateAt(10), checkpoint: { step: 10, folder: Checkpoints.path(folder, 10) } },
+          path: StepFolders.path(folder, 10),
+          state: { ...stateAt(10), checkpoint: { step: 10, folder: StepFolders.path(folder, 10) } },
         });
       }),
     ),
@@ -84,7 +85,7 @@ describe("checkpoints", () => {
         yield* Effect.promise(() => writeFile(join(folder, "step-2.partial", "weights"), "half"));
         expect((yield* Checkpoints.latest(folder)).state.step).toBe(1);
         yield* Checkpoints.save(folder, stateAt(2), 1, () => Effect.void);
-        expect(yield* Effect.promise(() => readdir(Checkpoints.path(folder, 2)))).toEqual(["run.json"]);
+        expect(yield* Effect.promise(() => readdir(StepFolders.path(folder, 2)))).toEqual(["run.json"]);
       }),
     ),
   );

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Grammar, parse } from "../../src/rollout/parse.ts";
+import { assertProperty } from "../property.ts";
 
 const think: Grammar = { think: true, separator: "||", maxActions: 2 };
 const noThink: Grammar = { ...think, think: false };
@@ -110,7 +111,7 @@ describe("parse", () => {
   const soup = fc.array(fc.oneof({ weight: 4, arbitrary: fragment }, fc.string({ maxLength: 4 })), { maxLength: 16 });
 
   it("finds what the lazy pattern finds, in any text", () => {
-    fc.assert(
+    assertProperty(
       fc.property(soup, fc.boolean(), (pieces, thinking) => {
         const reply = pieces.join("");
         const pattern = thinking
@@ -124,7 +125,7 @@ describe("parse", () => {
 
   it("reads its canonical reply back to the same reading", () => {
     const word = fc.stringMatching(/^[A-Za-z ().,0-9]{0,8}$/);
-    fc.assert(
+    assertProperty(
       fc.property(word, fc.array(word, { maxLength: 5 }), (thought, named) => {
         const first = parse(`<think>${thought}</think><answer>${named.join("||")}</answer>`, think);
         expect(parse(first.canonical, think)).toEqual(first);
@@ -133,7 +134,7 @@ describe("parse", () => {
   });
 
   it("never names more than the limit, nor an empty or untrimmed action", () => {
-    fc.assert(
+    assertProperty(
       fc.property(soup, fc.integer({ min: 1, max: 4 }), (pieces, maxActions) => {
         const { actions } = parse(pieces.join(""), { think: false, separator: "||", maxActions });
         expect(actions.length).toBeLessThanOrEqual(maxActions);

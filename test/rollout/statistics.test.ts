@@ -1,45 +1,25 @@
 import { describe, expect, it } from "vitest";
-import type { Episode, Outcome, Turn } from "../../src/domain/Episode.ts";
+import type { Outcome, Turn } from "../../src/domain/Episode.ts";
 import type { Group } from "../../src/domain/Group.ts";
 import type { Info } from "../../src/domain/Info.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
 import { environmentMetrics, lengthDrift, lengthMetrics, stalenessMetrics } from "../../src/rollout/statistics.ts";
+import { groupOf, lost, sampledOf, turnOf, won } from "../domain/episodes.ts";
 
-const turn = (info: Info): Turn => ({
-  prompt: new Int32Array(2),
-  sampled: {
-    ids: new Int32Array(3),
-    mu: new Float32Array(3),
-    versions: new Int32Array(3),
-    entropy: 1,
-    finish: "stop",
-  },
-  state: "",
-  reply: "",
-  parsed: true,
-  actions: ["Up"],
-  executed: 1,
-  reward: 1,
-  penalty: 0,
-  info,
-});
+const turn = (info: Info): Turn =>
+  turnOf({
+    prompt: new Int32Array(2),
+    sampled: sampledOf(3, { entropy: 1 }),
+    actions: ["Up"],
+    executed: 1,
+    reward: 1,
+    info,
+  });
 
-const won: Outcome = { _tag: "Done", success: true };
-const lost: Outcome = { _tag: "Done", success: false };
 const broken: Outcome = { _tag: "Failed", reason: "step_timeout", message: "no answer" };
 
-const group = (id: number, outcomes: readonly Outcome[], infos: readonly Info[] = [{}]): Group => ({
-  prompt: { group: id, tag: "Maze", seed: id, size: outcomes.length, admittedAt: 0 },
-  episodes: outcomes.map(
-    (outcome, member): Episode => ({
-      id: { group: id, member },
-      tag: "Maze",
-      seed: id,
-      sequences: [{ turns: infos.map(turn) }],
-      outcome,
-    }),
-  ),
-});
+const group = (id: number, outcomes: readonly Outcome[], infos: readonly Info[] = [{}]): Group =>
+  groupOf(id, outcomes, { tag: "Maze", sequences: [{ turns: infos.map(turn) }] });
 
 describe("metrics of a window", () => {
   it("leave failed episodes out of success and count them", () => {

@@ -1,10 +1,10 @@
 /** A sandbox of one mode, with short helpers to run code in it. */
 import { readdirSync, readFileSync } from "node:fs";
 import { Effect } from "effect";
-import { expect } from "vitest";
 import type { Job, Outcome, Report } from "../../src/sandbox/Job.ts";
 import type { Mode } from "../../src/sandbox/python/confinement.ts";
 import { open, type Sandbox } from "../../src/sandbox/python/Sandbox.ts";
+import { jobOf, outcomesOf, textOf } from "./jobs.ts";
 
 export const programs = { python: process.env.MILLRACE_TEST_PYTHON ?? "python3", bubblewrap: "bwrap" };
 
@@ -29,31 +29,17 @@ export interface Asked {
 export const asked = async (mode: Mode): Promise<Asked> => {
   const sandbox = await Effect.runPromise(open(programs, [mode]));
   const report = (code: string, keys: Partial<Job> = {}): Promise<Report> =>
-    Effect.runPromise(
-      sandbox.run({
-        code,
-        entry: "f",
-        preamble: false,
-        inputs: ["[]"],
-        limits: roomy,
-        stopAtTimeout: false,
-        ...keys,
-      }),
-    );
-  const outcomes = async (code: string, keys: Partial<Job> = {}): Promise<readonly Outcome[]> => {
-    const answer = await report(code, keys);
-    return answer._tag === "Ran" ? answer.outcomes : expect.unreachable(answer.message);
-  };
-  const text = ([outcome]: readonly Outcome[]): string =>
-    outcome?._tag === "Answered" ? outcome.text : expect.unreachable(JSON.stringify(outcome));
+    Effect.runPromise(sandbox.run(jobOf(code, roomy, keys)));
+  const outcomes = async (code: string, keys: Partial<Job> = {}): Promise<readonly Outcome[]> =>
+    outcomesOf(await report(code, keys));
   return {
     sandbox,
     report,
     outcomes,
-    value: async (code, keys) => JSON.parse(text(await outcomes(code, keys))),
+    value: async (code, keys) => JSON.parse(textOf(await outcomes(code, keys))),
     ends: async (code, keys) =>
       (await outcomes(code, keys)).map((outcome) => (outcome._tag === "Answered" ? outcome.text : outcome.reason)),
-    printed: async (code, stdin = "") => text(await outcomes(code, { entry: null, inputs: [stdin] })),
+    printed: async (code, stdin = "") => textOf(await outcomes(code, { entry: null, inputs: [stdin] })),
   };
 };
 

@@ -5,44 +5,22 @@ import type { Episode, Outcome, Turn } from "../../src/domain/Episode.ts";
 import type { Group, ScoredWindow, Window } from "../../src/domain/Group.ts";
 import { normalise } from "../../src/scoring/normalise.ts";
 import { score } from "../../src/scoring/score.ts";
+import { episodeOf, failed, promptOf, sampledOf, turnOf, won } from "../domain/episodes.ts";
+import { assertProperty } from "../property.ts";
 
 type Config = RunConfig["reward"];
 const config: Config = { use_turn_scores: false, grouping: "state", method: "identity" };
 
-const turn = (reward: number, penalty = 0): Turn => ({
-  prompt: new Int32Array(1),
-  sampled: {
-    ids: new Int32Array(2),
-    mu: new Float32Array(2),
-    versions: new Int32Array(2),
-    entropy: 0,
-    finish: "stop",
-  },
-  state: "",
-  reply: "",
-  parsed: true,
-  actions: [],
-  executed: 1,
-  reward,
-  penalty,
-  info: {},
-});
+const turn = (reward: number, penalty = 0): Turn =>
+  turnOf({ prompt: new Int32Array(1), sampled: sampledOf(2), executed: 1, reward, penalty });
 
-const done: Outcome = { _tag: "Done", success: true };
-const lost: Outcome = { _tag: "Failed", reason: "step_error", message: "" };
-
-const episode = (group: number, member: number, turns: readonly Turn[], outcome: Outcome = done): Episode => ({
-  id: { group, member },
-  tag: "T",
-  seed: group,
-  sequences: [{ turns }],
-  outcome,
-});
+const episode = (group: number, member: number, turns: readonly Turn[], outcome: Outcome = won): Episode =>
+  episodeOf(group, member, { sequences: [{ turns }], outcome });
 
 const group = (id: number, rewards: readonly number[], tag = "T"): Group => ({
-  prompt: { group: id, tag, seed: id, size: rewards.length, admittedAt: 0 },
+  prompt: promptOf(id, rewards.length, tag),
   episodes: rewards.map((reward, member) =>
-    episode(id, member, [turn(0), turn(reward)], Number.isNaN(reward) ? lost : done),
+    episode(id, member, [turn(0), turn(reward)], Number.isNaN(reward) ? failed : won),
   ),
 });
 
@@ -104,7 +82,7 @@ describe("score", () => {
 
   it("keeps the window's index and groups, and turn scores that sum to the score", () => {
     const reward = fc.oneof(fc.float({ noNaN: true, min: -20, max: 20 }), fc.constant(Number.NaN));
-    fc.assert(
+    assertProperty(
       fc.property(
         fc.array(fc.array(reward, { minLength: 1, maxLength: 5 }), { maxLength: 5 }),
         fc.constantFrom<Config["method"]>("identity", "mean", "mean_std", "asym_clip"),

@@ -4,6 +4,8 @@ import type { Group } from "../../src/domain/Group.ts";
 import * as Position from "../../src/domain/Position.ts";
 import * as Admission from "../../src/stage/Admission.ts";
 import * as WindowAssembler from "../../src/stage/WindowAssembler.ts";
+import { failed, groupOf, won } from "../domain/episodes.ts";
+import { assertProperty } from "../property.ts";
 
 const rules = (mode: Admission.Rules["mode"], maxStaleness = 2, groups = 3, windows = 10): Admission.Rules => ({
   mode,
@@ -75,21 +77,7 @@ describe("admission", () => {
   });
 });
 
-const finished = (number: number, failed: boolean): Group => {
-  const outcome = failed
-    ? ({ _tag: "Failed", reason: "step_error", message: "" } as const)
-    : ({ _tag: "Done", success: true } as const);
-  return {
-    prompt: { group: number, tag: "T", seed: number, size: 2, admittedAt: 0 },
-    episodes: [0, 1].map((member) => ({
-      id: { group: number, member },
-      tag: "T",
-      seed: number,
-      sequences: [],
-      outcome,
-    })),
-  };
-};
+const finished = (number: number, broken: boolean): Group => groupOf(number, Array(2).fill(broken ? failed : won));
 
 /** Plays a run whose groups finish in an order drawn from `choices`; gives the staleness of every consumed group. */
 const play = (
@@ -156,7 +144,7 @@ const runs = fc.record({
 
 describe("admission with windows in any order of completion", () => {
   it("consumes every window of the run: no deadlock, nothing left over", () => {
-    fc.assert(
+    assertProperty(
       fc.property(runs, fc.constantFrom("admission" as const, "completion" as const), ({ choices, ...spec }, order) => {
         const { consumed, held, ended, admitted } = play(spec, order, choices);
         expect({ consumed, held, ended }).toEqual({ consumed: spec.windows, held: 0, ended: admitted });
@@ -165,7 +153,7 @@ describe("admission with windows in any order of completion", () => {
   });
 
   it("bounds staleness in consumed windows under admission order", () => {
-    fc.assert(
+    assertProperty(
       fc.property(runs, ({ choices, ...spec }) => {
         const bound = Admission.lead(spec);
         for (const staleness of play(spec, "admission", choices).stale) {
@@ -177,7 +165,7 @@ describe("admission with windows in any order of completion", () => {
   });
 
   it("bounds the backlog, and by it the mean staleness, under completion order", () => {
-    fc.assert(
+    assertProperty(
       fc.property(runs, ({ choices, ...spec }) => {
         const lead = Admission.lead(spec);
         const { stale, worstBacklog } = play(spec, "completion", choices);

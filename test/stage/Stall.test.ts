@@ -6,25 +6,8 @@ import type { Event } from "../../src/domain/Event.ts";
 import * as Bus from "../../src/stage/Bus.ts";
 import * as Dials from "../../src/stage/Dials.ts";
 import * as Gate from "../../src/stage/Gate.ts";
-import type { StageSample } from "../../src/stage/Gauge.ts";
 import * as Stall from "../../src/stage/Stall.ts";
-
-const stage = (name: string, over: Partial<StageSample> = {}): StageSample => ({
-  name,
-  kind: "flow",
-  elapsedMs: 0,
-  concurrency: 1,
-  capacity: 8,
-  running: 0,
-  blocked: 0,
-  queue: 0,
-  items: 0,
-  busyMs: 0,
-  blockedMs: 0,
-  starvedMs: 0,
-  queueMs: 0,
-  ...over,
-});
+import { stage } from "../metrics/fixtures.ts";
 
 const services = Layer.mergeAll(Gate.layer({ mode: "sync", groups: 1, maxStaleness: 0, windows: 1 }), Dials.layer).pipe(
   Layer.provideMerge(Bus.layer()),

@@ -2,18 +2,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Group, Window } from "../../src/domain/Group.ts";
 import * as WindowAssembler from "../../src/stage/WindowAssembler.ts";
+import { failed, groupOf, won } from "../domain/episodes.ts";
+import { assertProperty } from "../property.ts";
 
-const group = (id: number, failures = 0): Group => ({
-  prompt: { group: id, tag: "T", seed: id, size: 3, admittedAt: 0 },
-  episodes: [0, 1, 2].map((member) => ({
-    id: { group: id, member },
-    tag: "T",
-    seed: id,
-    sequences: [],
-    outcome:
-      member < failures ? { _tag: "Failed", reason: "step_error", message: "" } : { _tag: "Done", success: true },
-  })),
-});
+const group = (id: number, failures = 0): Group =>
+  groupOf(
+    id,
+    [0, 1, 2].map((member) => (member < failures ? failed : won)),
+  );
 
 const gather = (order: WindowAssembler.Order, size: number, groups: readonly Group[]) => {
   let state = WindowAssembler.start(order, size);
@@ -62,7 +58,7 @@ describe("the window assembler", () => {
   });
 
   it("puts every usable group in exactly one window, whatever the order of completion", () => {
-    fc.assert(
+    assertProperty(
       fc.property(
         fc.integer({ min: 1, max: 5 }),
         fc.shuffledSubarray([...Array(20).keys()], { minLength: 20 }),

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as Pipeline from "../../src/stage/Pipeline.ts";
 import * as Stage from "../../src/stage/Stage.ts";
+import { assertProperty } from "../property.ts";
 
 const virtually = <A, E>(program: Effect.Effect<A, E>): Promise<A> =>
   Effect.runPromise(Effect.provide(program, TestClock.layer()));
@@ -17,7 +18,7 @@ const dials = fc.array(
 
 describe("a concurrency that changes at any moment", () => {
   it("never starts an item above the number of the moment, and every item passes once", () =>
-    fc.assert(
+    assertProperty(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 1, maxLength: 40 }),
         fc.integer({ min: 1, max: 4 }),
@@ -67,7 +68,7 @@ describe("a concurrency that changes at any moment", () => {
     ));
 
   it("loses no slot of a service to failures and interruptions", () =>
-    fc.assert(
+    assertProperty(
       fc.asyncProperty(
         fc.array(
           fc.record({ ms: fc.integer({ min: 0, max: 10 }), fate: fc.constantFrom("succeed", "fail", "interrupt") }),

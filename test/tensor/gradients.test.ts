@@ -8,6 +8,7 @@ import { concat, expand, pad, reduceSum, reshape, slice, sumTo, transpose } from
 import { gemm, matmul } from "../../src/tensor/Linear.ts";
 import { logSoftmax, reduceMax, reduceMean, softmax } from "../../src/tensor/Reduction.ts";
 import { causalAttention, rmsNorm, rotary, rotaryTables } from "../../src/tensor/Transformer.ts";
+import { assertProperty } from "../property.ts";
 import { type Check, checkGradients } from "./gradientCheck.ts";
 import { int64, runOnce } from "./session.ts";
 
@@ -170,7 +171,8 @@ const cases: Record<string, Case> = {
     build: (x) => takeAlong(x, input(x, "ids")),
     feeds: { ids: ids(a, b) },
   }),
-  rmsNorm: (a, b, c) => ({ shapes: [[a, b, c], [c]], build: (x, weight) => rmsNorm(x, weight, 1e-3) }),
+  // A small epsilon bends more around 0 than the step of the differences resolves.
+  rmsNorm: (a, b, c) => ({ shapes: [[a, b, c], [c]], build: (x, weight) => rmsNorm(x, weight, 0.1) }),
   rotary: (a, b) => ({
     shapes: [[a, b, 8]],
     build: (x) => rotary(x, x.graph.constant([3], "int64"), rotaryTables(x.graph, 16, 4, 100)),
@@ -196,9 +198,9 @@ const cases: Record<string, Case> = {
 describe("gradients against central differences", () => {
   const size = fc.integer({ min: 1, max: 4 });
   it.each(Object.entries(cases))("%s", (_, build) =>
-    fc.assert(
+    assertProperty(
       fc.asyncProperty(size, size, size, fc.nat(), (a, b, c, seed) => checkGradients(build(a, b, c), seed)),
-      { numRuns: 6, seed: 1 },
+      { numRuns: 6 },
     ),
   );
 });

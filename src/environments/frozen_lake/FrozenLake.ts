@@ -7,7 +7,7 @@
 import type { Random } from "../../domain/Random.ts";
 import type { BaseInfo, Environment, Transition } from "../../env/Environment.ts";
 import { IllegalAction } from "../../env/IllegalAction.ts";
-import { coordinateText, gridText, type Located, legendText, observationText, placeText } from "../GridText.ts";
+import { coordinateText, gridText, gridViews, type Located, placeText } from "../GridText.ts";
 import { FrozenLakeConfig, meanings } from "./FrozenLakeConfig.ts";
 import { directions, drawMap, neighbour, ragenMap, shortestWalk } from "./FrozenLakeMap.ts";
 
@@ -89,24 +89,14 @@ export const FrozenLake: Environment<FrozenLakeConfig, FrozenLakeState> = {
   config: FrozenLakeConfig,
   reset,
   step,
-  render: (config, state) =>
-    observationText(
-      config.observation_format,
-      () => grid(config, state),
-      () => coordinates(config, state),
-    ),
-  compact: grid,
+  ...gridViews<FrozenLakeConfig, FrozenLakeState, keyof typeof meanings>({
+    size: ({ size }) => [size, size],
+    grid,
+    coordinates,
+    codes: ["0", "1", "2", "3", "4", "5"],
+    meanings,
+  }),
   actions: () => directions,
-  legend: (config) =>
-    legendText({
-      format: config.observation_format,
-      rows: config.size,
-      cols: config.size,
-      symbols: (["0", "1", "2", "3", "4", "5"] as const).map(
-        (code) => [config.grid_lookup[code], meanings[code]] as const,
-      ),
-      vocab: config.grid_vocab,
-    }),
   /** Fewest steps past the holes, as if no step slipped. */
   solve: (config, state) => {
     if (ended(state)) return state.layout[state.player] === "G" ? [] : null;

@@ -6,7 +6,7 @@
 import type { Random } from "../../domain/Random.ts";
 import type { BaseInfo, Environment, Transition } from "../../env/Environment.ts";
 import { IllegalAction } from "../../env/IllegalAction.ts";
-import { coordinateText, gridText, type Located, legendText, observationText, placeText } from "../GridText.ts";
+import { coordinateText, gridText, gridViews, type Located, placeText } from "../GridText.ts";
 import { drawRoom, ragenRoom } from "./Room.ts";
 import { meanings, roomSize, SokobanConfig } from "./SokobanConfig.ts";
 import { shortestSolution } from "./Solver.ts";
@@ -112,26 +112,14 @@ export const Sokoban: Environment<SokobanConfig, SokobanState> = {
   config: SokobanConfig,
   reset,
   step,
-  render: (config, state) =>
-    observationText(
-      config.observation_format,
-      () => grid(config, state),
-      () => coordinates(config, state),
-    ),
-  compact: grid,
+  ...gridViews<SokobanConfig, SokobanState, Code>({
+    size: roomSize,
+    grid,
+    coordinates,
+    codes: ["0", "1", "2", "3", "4", "5", "6"],
+    meanings,
+  }),
   actions: () => directions,
-  legend: (config) => {
-    const [rows, cols] = roomSize(config);
-    return legendText({
-      format: config.observation_format,
-      rows,
-      cols,
-      symbols: (["0", "1", "2", "3", "4", "5", "6"] as const).map(
-        (code) => [config.grid_lookup[code], meanings[code]] as const,
-      ),
-      vocab: config.grid_vocab,
-    });
-  },
   /** Null where the steps left do not suffice, too. */
   solve: (config, { layout, player, boxes, steps }) => {
     const plan = shortestSolution({ cols: roomSize(config)[1], layout, player, boxes });

@@ -85,20 +85,21 @@ export class Sampler {
       }
     }
 
-    const target = uniform * sum;
-    let cumulative = 0;
-    let id = likeliest;
-    for (let i = 0; i < size; i++) {
-      cumulative += weights[i]!;
-      if (cumulative > target) {
-        id = i;
-        break;
-      }
-    }
+    const id = this.#idAt(uniform * sum) ?? likeliest;
     const logSum = Math.log(sum);
     this.id = id;
     this.mu = (logits[start + id]! - largest) * scale - logSum;
     this.entropy = logSum - moment / sum;
+  }
+
+  /** The first id at which the running sum of the weights passes `target`; undefined where rounding keeps it below. */
+  #idAt(target: number): number | undefined {
+    let cumulative = 0;
+    for (let i = 0; i < this.#size; i++) {
+      cumulative += this.#weights[i]!;
+      if (cumulative > target) return i;
+    }
+    return undefined;
   }
 
   /** Sets the weight of every id outside the top-k and top-p sets to 0. Of equals the lower id is kept. */

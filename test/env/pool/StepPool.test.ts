@@ -2,6 +2,7 @@ import { describe, expect, it, layer } from "@effect/vitest";
 import { Effect, Fiber } from "effect";
 import { Environments, type StepRequest } from "../../../src/env/Environments.ts";
 import { layerInline, layerThreads, StepPool, type StepPoolOptions } from "../../../src/env/pool/StepPool.ts";
+import { outcome } from "../stepping.ts";
 import { counter, loading } from "./fixtures/registry.ts";
 
 const options: StepPoolOptions = {
@@ -24,15 +25,6 @@ const request = (n: number, ...actions: readonly string[]): StepRequest => ({
   actions,
   noise: { seed: 1, purpose: "noise", counters: [n, 0, 1] },
 });
-
-const outcome = (step: StepRequest) =>
-  Effect.gen(function* () {
-    const environments = yield* Environments;
-    return yield* environments.step(step).pipe(
-      Effect.map((result) => result.view.observation),
-      Effect.catchTag("StepFailure", (failure) => Effect.succeed(failure.reason)),
-    );
-  });
 
 const together = (...steps: readonly StepRequest[]) => Effect.forEach(steps, outcome, { concurrency: "unbounded" });
 

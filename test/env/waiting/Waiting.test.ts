@@ -6,6 +6,7 @@ import type { AnyEnvironment } from "../../../src/env/BoundEnvironment.ts";
 import { Environments, type StepRequest } from "../../../src/env/Environments.ts";
 import { layerInline, layerThreads, StepPool } from "../../../src/env/pool/StepPool.ts";
 import { counter } from "../pool/fixtures/registry.ts";
+import { outcome } from "../stepping.ts";
 import { gate, type RemoteOptions, remote, untilAborted } from "./remote.ts";
 
 const instance = { seed: 5, purpose: "instance", counters: [] } as const;
@@ -29,16 +30,6 @@ const made = (options: RemoteOptions = {}) => {
   const start = { session: null, inner: { n: 1 } };
   return { layer, side, start };
 };
-
-/** The outcome of a step: the observation, or why it failed. */
-const outcome = (step: StepRequest) =>
-  Effect.gen(function* () {
-    const environments = yield* Environments;
-    return yield* environments.step(step).pipe(
-      Effect.map((result) => result.view.observation),
-      Effect.catchTag("StepFailure", (failure) => Effect.succeed(failure.reason)),
-    );
-  });
 
 /** Lets every promise that can settle do so, and the fibers that wait for it run. */
 const settle = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)));

@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Split } from "../../../src/env/Environment.ts";
 import * as Sessions from "../../../src/openenv/Sessions.ts";
-import { instanceOf, noiseOf } from "../../env/players.ts";
+import { instanceOf } from "../../env/players.ts";
 import { asyncPreset } from "../../env/presets.ts";
-import { patient, rejection } from "../../openenv/serving.ts";
-import { observe, standIn } from "../../openenv/standIn.ts";
+import { keyOfSeed, playSeven, resetOnForeignServer } from "../../openenv/playing.ts";
+import { patient } from "../../openenv/serving.ts";
 import { type House, house } from "./house.ts";
 
 let server: House;
@@ -20,19 +20,8 @@ afterEach(async () => {
 const alfworld = (keys: Readonly<Record<string, unknown>> = {}, tag = "Alfworld") =>
   asyncPreset(tag, { url: server.url, retries: 0, ...keys });
 
-const play = async (actions: readonly string[], keys: Readonly<Record<string, unknown>> = {}) => {
-  const environment = alfworld(keys);
-  let state = await environment.reset(instanceOf(7), "train", patient());
-  const start = state;
-  const transitions = [];
-  for (const [at, action] of actions.entries()) {
-    const transition = await environment.step(state, action, noiseOf(7, 0, at), patient());
-    transitions.push(transition);
-    state = transition.state;
-  }
-  await environment.release?.(state);
-  return { environment, start, state, transitions, last: transitions.at(-1)! };
-};
+const play = (actions: readonly string[], keys: Readonly<Record<string, unknown>> = {}) =>
+  playSeven(alfworld(keys), actions);
 
 const take = "take book 1 from desk 1";
 const put = "move book 1 to bed 1";
@@ -104,17 +93,13 @@ describe("the games", () => {
 
   it("are told apart by what they begin with", async () => {
     const environment = alfworld();
-    const key = async (seed: number) =>
-      environment.contentKey(await environment.reset(instanceOf(seed), "train", patient()));
+    const key = (seed: number) => keyOfSeed(environment, seed);
     expect(await key(2)).toBe(await key(7));
     expect(await key(2)).not.toBe(await key(3));
   });
 
   it("cannot be had from a server that is no house", async () => {
-    const other = await standIn({ hear: (socket) => observe(socket, { text: "hello" }) });
-    const environment = alfworld({ url: other.url });
-    expect(await rejection(environment.reset(instanceOf(7), "train", patient()))).toMatchObject({ reason: "nonsense" });
-    await other.close();
+    expect(await resetOnForeignServer((url) => alfworld({ url }))).toMatchObject({ reason: "nonsense" });
   });
 });
 

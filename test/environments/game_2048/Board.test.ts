@@ -2,6 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Cells, directions, empties, movable, slide, tile } from "../../../src/environments/game_2048/Board.ts";
+import { assertProperty } from "../../property.ts";
 
 const [up, right, down, left] = [0, 1, 2, 3] as const;
 
@@ -107,9 +108,9 @@ describe("any move of any board", () => {
     }),
   );
   const holds = (law: (size: number, cells: Cells, direction: number) => void): void =>
-    fc.assert(
+    assertProperty(
       fc.property(boards, fc.nat(3), ({ cells, size }, direction) => law(size, cells, direction)),
-      { seed: 1, numRuns: 300 },
+      { numRuns: 300 },
     );
 
   it("turns with the board", () => {

@@ -16,6 +16,7 @@ import {
   turns,
   turnTables,
 } from "../../../src/environments/rubikscube/Cube.ts";
+import { assertProperty } from "../../property.ts";
 
 const turned = (sequence: readonly Turn[], cube = solved, table: TurnTable = "true"): string =>
   sequence.reduce((before, turn) => apply(before, turnTables[table][turn]), cube);
@@ -46,12 +47,11 @@ const prime = (turn: Turn): Turn => (turn.length === 1 ? (`${turn}'` as Turn) : 
 
 describe.each(["true", "ragen"] as const)("the turns of the table %s", (table) => {
   it("are undone by their primes", () => {
-    fc.assert(
+    assertProperty(
       fc.property(someTurns, fc.constantFrom(...turns), (sequence, turn) => {
         const cube = turned(sequence, solved, table);
         expect(turned([turn, prime(turn)], cube, table)).toBe(cube);
       }),
-      { seed: 1 },
     );
   });
 
@@ -65,11 +65,10 @@ describe.each(["true", "ragen"] as const)("the turns of the table %s", (table) =
   });
 
   it("keep four stickers of each colour", () => {
-    fc.assert(
+    assertProperty(
       fc.property(someTurns, (sequence) => {
         expect([...turned(sequence, solved, table)].sort().join("")).toBe([...solved].sort().join(""));
       }),
-      { seed: 1 },
     );
   });
 });
@@ -109,11 +108,10 @@ describe("the group", () => {
   });
 
   it("keeps corner pieces whole", () => {
-    fc.assert(
+    assertProperty(
       fc.property(someTurns, (sequence) => {
         expect(corners(turned(sequence))).toEqual(corners(solved));
       }),
-      { seed: 1 },
     );
   });
 

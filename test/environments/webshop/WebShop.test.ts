@@ -1,10 +1,10 @@
 /** WebShop over the wire, in a shop of two shirts. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as Sessions from "../../../src/openenv/Sessions.ts";
-import { instanceOf, noiseOf } from "../../env/players.ts";
+import { instanceOf } from "../../env/players.ts";
 import { asyncPreset } from "../../env/presets.ts";
-import { patient, rejection } from "../../openenv/serving.ts";
-import { observe, standIn } from "../../openenv/standIn.ts";
+import { keyOfSeed, playSeven, resetOnForeignServer } from "../../openenv/playing.ts";
+import { patient } from "../../openenv/serving.ts";
 import { type Shop, shop } from "./shop.ts";
 
 let server: Shop;
@@ -19,19 +19,8 @@ afterEach(async () => {
 const webshop = (keys: Readonly<Record<string, unknown>> = {}, tag = "WebShop") =>
   asyncPreset(tag, { url: server.url, retries: 0, ...keys });
 
-/** Plays actions on the instance of seed 7; returns the last state's text and every transition. */
-const play = async (actions: readonly string[], keys: Readonly<Record<string, unknown>> = {}) => {
-  const environment = webshop(keys);
-  let state = await environment.reset(instanceOf(7), "train", patient());
-  const transitions = [];
-  for (const [at, action] of actions.entries()) {
-    const transition = await environment.step(state, action, noiseOf(7, 0, at), patient());
-    transitions.push(transition);
-    state = transition.state;
-  }
-  await environment.release?.(state);
-  return { environment, state, transitions, last: transitions.at(-1)! };
-};
+const play = (actions: readonly string[], keys: Readonly<Record<string, unknown>> = {}) =>
+  playSeven(webshop(keys), actions);
 
 const actionsIn = (text: string): string => text.split("\n You must choose from these actions:")[1] ?? "";
 const toItem = ["search[red shirt]", "click[B01]"];
@@ -191,18 +180,14 @@ describe("the shop is told", () => {
 describe("an instance", () => {
   it("is named by its goal", async () => {
     const environment = webshop();
-    const key = async (seed: number) =>
-      environment.contentKey(await environment.reset(instanceOf(seed), "train", patient()));
+    const key = (seed: number) => keyOfSeed(environment, seed);
     expect(await key(7)).toBe(await key(7));
     expect(await key(7)).not.toBe(await key(8));
     expect(await key(7)).toMatch(/^webshop:/);
   });
 
   it("cannot be had from a server that is no shop", async () => {
-    const other = await standIn({ hear: (socket) => observe(socket, { text: "hello" }) });
-    const environment = webshop({ url: other.url });
-    expect(await rejection(environment.reset(instanceOf(7), "train", patient()))).toMatchObject({ reason: "nonsense" });
-    await other.close();
+    expect(await resetOnForeignServer((url) => webshop({ url }))).toMatchObject({ reason: "nonsense" });
   });
 });
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { inOrder } from "../../../src/learner/lanes/inOrder.ts";
+import { assertProperty } from "../../property.ts";
 
 /** A worker whose items take as many turns of the event loop as `turns` says. */
 const slow =
@@ -18,7 +19,7 @@ const cases = fc.record({
 
 describe("items run in order", () => {
   it("have their results used once each, in the order of the items, whatever each takes", () =>
-    fc.assert(
+    assertProperty(
       fc.asyncProperty(cases, async ({ turns, workers, ahead }) => {
         const used: [number, number][] = [];
         await inOrder({
@@ -32,7 +33,7 @@ describe("items run in order", () => {
     ));
 
   it("never run further ahead of the next one to use than allowed", () =>
-    fc.assert(
+    assertProperty(
       fc.asyncProperty(cases, async ({ turns, workers, ahead }) => {
         let used = 0;
         let most = 0;

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type KeysAndValues, KeyValueCache } from "../../../src/policy/generation/Cache.ts";
+import { assertProperty } from "../../property.ts";
 
 const shape = { layers: 2, kvHeads: 2, headDim: 2 };
 
@@ -42,7 +43,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
 
 describe("KeyValueCache", () => {
   it("holds what plain lists of tokens and versions would hold", () => {
-    fc.assert(
+    assertProperty(
       fc.property(fc.array(operation, { maxLength: 25 }), (operations) => {
         const cache = new KeyValueCache(shape);
         cache.reserve(4, 1);

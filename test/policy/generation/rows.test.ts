@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Rows } from "../../../src/policy/generation/Rows.ts";
+import { assertProperty } from "../../property.ts";
 
 interface Owner {
   readonly name: number;
@@ -10,7 +11,7 @@ interface Owner {
 
 describe("Rows", () => {
   it("gathers a batch into neighbouring rows by exchanges that keep every owner's contents", () => {
-    fc.assert(
+    assertProperty(
       fc.property(fc.array(fc.option(fc.boolean()), { minLength: 1, maxLength: 40 }), (layout) => {
         const rows = new Rows<Owner>(layout.length);
         const owners = layout.map((kind, name): Owner => ({ name, inBatch: kind === true, row: -1 }));

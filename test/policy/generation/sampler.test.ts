@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { stream } from "../../../src/domain/Random.ts";
 import type { Sampling } from "../../../src/policy/generation/Policy.ts";
 import { Sampler } from "../../../src/policy/generation/Sampler.ts";
+import { assertProperty } from "../../property.ts";
 
 const all: Sampling = { temperature: 1, topK: -1, topP: 1 };
 
@@ -53,7 +54,7 @@ describe("Sampler", () => {
   });
 
   it("gives mu and entropy of the softmax at the temperature", () => {
-    fc.assert(
+    assertProperty(
       fc.property(
         fc.nat(1000),
         fc.double({ min: 0.1, max: 3, noNaN: true }),
@@ -71,7 +72,7 @@ describe("Sampler", () => {
   });
 
   it("draws only from the top-k and top-p set and renormalises mu over it", () => {
-    fc.assert(
+    assertProperty(
       fc.property(
         fc.nat(1000),
         fc.integer({ min: -1, max: 12 }).filter((k) => k !== 0),

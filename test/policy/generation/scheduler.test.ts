@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Plan, Sequence } from "../../../src/policy/generation/Plan.ts";
 import { Scheduler, type SchedulerOptions } from "../../../src/policy/generation/Scheduler.ts";
+import { assertProperty } from "../../property.ts";
 
 const options: SchedulerOptions = { slots: 3, prefillTokens: 128, prefillRows: 2, prefillPatience: 2 };
 
@@ -88,7 +89,7 @@ const event = fc.oneof(
 
 describe("Scheduler", () => {
   it("keeps rows exclusive and active, and completes every request, whatever happens in whatever order", () => {
-    fc.assert(
+    assertProperty(
       fc.property(fc.array(event, { maxLength: 60 }), (events) => {
         const driver = new Driver();
         const { scheduler } = driver;

@@ -9,6 +9,7 @@ import { make as makeTemplate } from "../../../src/policy/tokenizer/ChatTemplate
 import { nanoTokenizer } from "../../../src/policy/tokenizer/NanoVocabulary.ts";
 import { load, make, type Tokenizer } from "../../../src/policy/tokenizer/Tokenizer.ts";
 import golden from "../../fixtures/qwen2-tokenizer/golden.json" with { type: "json" };
+import { assertProperty } from "../../property.ts";
 import { inPieces } from "./inPieces.ts";
 
 const fixture = fileURLToPath(new URL("../../fixtures/qwen2-tokenizer", import.meta.url));
@@ -32,12 +33,12 @@ describe("a tokenizer of the Qwen2 form", () => {
   });
 
   it("spells a text's UTF-8 by its ids' bytes end to end", () => {
-    fc.assert(
+    assertProperty(
       fc.property(fc.string({ unit: "grapheme", maxLength: 40 }), (text) => {
         // This form composes characters (NFC) before it splits.
         expect(concatenated(tokenizer.encode(text))).toEqual(new TextEncoder().encode(text.normalize("NFC")));
       }),
-      { seed: 7, numRuns: 200 },
+      { numRuns: 200 },
     );
   });
 
@@ -72,13 +73,13 @@ describe("a chat template", () => {
     const hostile = fc.array(
       fc.constantFrom("<|im_end|>", "<|im_start|>", "<|", "|>", "\n", "system", "<|endoftext|>", "x"),
     );
-    fc.assert(
+    assertProperty(
       fc.property(hostile, (parts) => {
         const ids = template.bridge(parts.join(""));
         expect(countSpecials(ids)).toBe(plain);
         expect(tokenizer.decode(ids)).toContain(`user\n${parts.join("")}<|im_end|>`);
       }),
-      { seed: 8, numRuns: 200 },
+      { numRuns: 200 },
     );
   });
 

@@ -4,37 +4,24 @@ import { Effect, Fiber } from "effect";
 import { describe, expect, it, vi } from "vitest";
 import type { Job, Outcome, Report } from "../../../src/sandbox/Job.ts";
 import { run } from "../../../src/sandbox/javascript/Threads.ts";
+import { jobOf, outcomesOf, textOf } from "../jobs.ts";
 
 const roomy = { testMs: 30_000, totalMs: 120_000, memoryBytes: 16 * 1024 * 1024, outputBytes: 10_000 };
 const short = { ...roomy, testMs: 120 };
 
-const job = (code: string, keys: Partial<Job> = {}): Job => ({
-  code,
-  entry: "f",
-  preamble: false,
-  inputs: ["[]"],
-  limits: roomy,
-  stopAtTimeout: false,
-  ...keys,
-});
+const job = (code: string, keys: Partial<Job> = {}): Job => jobOf(code, roomy, keys);
 
 const report = (code: string, keys: Partial<Job> = {}): Promise<Report> => Effect.runPromise(run(job(code, keys)));
 
-const outcomes = async (code: string, keys: Partial<Job> = {}): Promise<readonly Outcome[]> => {
-  const answered = await report(code, keys);
-  return answered._tag === "Ran" ? answered.outcomes : expect.unreachable(answered.message);
-};
+const outcomes = async (code: string, keys: Partial<Job> = {}): Promise<readonly Outcome[]> =>
+  outcomesOf(await report(code, keys));
 
 /** The result of a function without arguments. */
-const value = async (code: string, keys: Partial<Job> = {}): Promise<unknown> => {
-  const [outcome] = await outcomes(code, keys);
-  return outcome?._tag === "Answered" ? JSON.parse(outcome.text) : expect.unreachable(JSON.stringify(outcome));
-};
+const value = async (code: string, keys: Partial<Job> = {}): Promise<unknown> =>
+  JSON.parse(textOf(await outcomes(code, keys)));
 
-const printed = async (code: string, stdin = ""): Promise<string> => {
-  const [outcome] = await outcomes(code, { entry: null, inputs: [stdin] });
-  return outcome?._tag === "Answered" ? outcome.text : expect.unreachable(JSON.stringify(outcome));
-};
+const printed = async (code: string, stdin = ""): Promise<string> =>
+  textOf(await outcomes(code, { entry: null, inputs: [stdin] }));
 
 const reasons = async (code: string, keys: Partial<Job> = {}): Promise<readonly string[]> =>
   (await outcomes(code, keys)).map((outcome) => (outcome._tag === "Failed" ? outcome.reason : outcome.text));

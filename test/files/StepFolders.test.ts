@@ -1,0 +1,41 @@
+import { mkdir, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "@effect/vitest";
+import { Effect } from "effect";
+import { expect } from "vitest";
+import * as StepFolders from "../../src/files/StepFolders.ts";
+import { temporaryFolder } from "../engine/fakes.ts";
+
+const folderOf = Effect.fnUntraced(function* (...names: readonly string[]) {
+  const folder = yield* temporaryFolder;
+  for (const name of names) yield* Effect.promise(() => mkdir(join(folder, name)));
+  return folder;
+});
+const namesIn = (folder: string) => Effect.promise(async () => (await readdir(folder)).sort());
+
+describe("folders of steps", () => {
+  it.effect("are listed by number, whole ones only", () =>
+    Effect.gen(function* () {
+      const folder = yield* folderOf("step-10", "step-9", "step-11.partial", "step-8.replaced", "step-", "other");
+      expect(yield* StepFolders.list(folder)).toEqual([9, 10]);
+      expect(StepFolders.path(folder, 9)).toBe(join(folder, "step-9"));
+    }),
+  );
+
+  it.effect("are removed but for the latest, with what is half-written; all else stays", () =>
+    Effect.gen(function* () {
+      const folder = yield* folderOf("step-2", "step-9", "step-10", "step-11.partial", "other");
+      yield* StepFolders.keepLatest(folder, 2);
+      expect(yield* namesIn(folder)).toEqual(["other", "step-10", "step-9"]);
+      yield* StepFolders.keepLatest(folder, 5);
+      expect(yield* namesIn(folder)).toEqual(["other", "step-10", "step-9"]);
+    }),
+  );
+
+  it.effect("are a missing file where there is no folder", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(StepFolders.list(join(yield* temporaryFolder, "none")));
+      expect(error.reason).toBe("missing");
+    }),
+  );
+});
