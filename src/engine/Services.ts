@@ -11,6 +11,7 @@ import type { Mode } from "../rollout/Rollout.ts";
 import { Dials } from "../stage/Dials.ts";
 import * as Slots from "../stage/Slots.ts";
 import * as Stage from "../stage/Stage.ts";
+import { spanned } from "../stage/spanned.ts";
 import { Config } from "./Config.ts";
 import { Episodes } from "./Episodes.ts";
 
@@ -41,8 +42,7 @@ const staged = Effect.gen(function* () {
       : Effect.andThen(barrier.arrive, generate.call(request));
   return Policy.of({
     ...policy,
-    generate: (request) =>
-      Effect.withSpan(ask(request), "generate", { attributes: { sequence: request.sequence, max: request.maxTokens } }),
+    generate: (request) => spanned(ask(request), "generate", { sequence: request.sequence, max: request.maxTokens }),
   });
 });
 
@@ -50,7 +50,7 @@ const staged = Effect.gen(function* () {
 const traced = Effect.map(Environments, (environments) =>
   Environments.of({
     ...environments,
-    step: (request) => Effect.withSpan(environments.step(request), "step", { attributes: { tag: request.tag } }),
+    step: (request) => spanned(environments.step(request), "step", { tag: request.tag }),
   }),
 );
 

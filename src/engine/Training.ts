@@ -9,6 +9,7 @@ import { keepThrough, RunFolder } from "../record/RunFolder.ts";
 import { Bus } from "../stage/Bus.ts";
 import * as Sampler from "../stage/Sampler.ts";
 import * as Stall from "../stage/Stall.ts";
+import { spanned } from "../stage/spanned.ts";
 import { Config } from "./Config.ts";
 import * as Line from "./Line.ts";
 import { Moments } from "./Moments.ts";
@@ -63,12 +64,15 @@ const train = Effect.gen(function* () {
   return ended;
 });
 
-/** Trains until the last window is consumed, a stop, or too many empty selections. */
-export const run = Effect.gen(function* () {
+/** Training with the gauges sampled and stalls reported beside it. */
+const watched = Effect.gen(function* () {
   const { metrics, pipeline } = yield* Config;
   const watching = Effect.all([Sampler.run(metrics.sample_ms), Stall.watch(pipeline.stall_ms)], {
     concurrency: "unbounded",
     discard: true,
   });
   return yield* Effect.raceFirst(train, Effect.andThen(watching, Effect.never));
-}).pipe(Effect.withSpan("train"));
+});
+
+/** Trains until the last window is consumed, a stop, or too many empty selections. */
+export const run = spanned(watched, "train");

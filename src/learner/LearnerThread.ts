@@ -3,14 +3,14 @@
  * weights over the generators' ports. The thread lives as long as its scope.
  */
 import type { MessagePort } from "node:worker_threads";
-import { type Context, Effect, Layer, type Scope } from "effect";
+import { type Context, Effect, type Scope } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { TokenBatch } from "../domain/Batch.ts";
 import { LearnerError } from "../domain/Errors.ts";
 import type { Checkpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
 import { make as makeThread, type ThreadFailure } from "../policy/runtime/Thread.ts";
 import type { CloningReport } from "./Cloner.ts";
-import { Learner } from "./Learner.ts";
+import type { Learner } from "./Learner.ts";
 import type { LearnerProtocol } from "./protocol.ts";
 import type { TrainerOptions } from "./Trainer.ts";
 
@@ -70,6 +70,3 @@ export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread
       died: thread.died,
     };
   });
-
-export const layer = (options: LearnerThreadOptions): Layer.Layer<Learner, LearnerError> =>
-  Layer.effect(Learner, make(options));

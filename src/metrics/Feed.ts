@@ -4,14 +4,14 @@
  * far as its deadline allows.
  */
 import { Cause, Deferred, Effect, Fiber, Queue, Schedule, type Scope } from "effect";
-import { map, merge, type Subscription } from "rxjs";
+import { map, merge, type Observable, type Subscription } from "rxjs";
 import type { Event, StepRecord } from "../domain/Event.ts";
 import type { Bus, Sample } from "../stage/Bus.ts";
 import type { Streams } from "./observable.ts";
 import type { Feeding, Outcome, RunInfo, Sink, SinkError } from "./Sink.ts";
 
 type Message =
-  | { readonly _tag: "Step"; readonly record: StepRecord }
+  | { readonly _tag: "Step"; readonly record: StepRecord; readonly written?: Deferred.Deferred<void> }
   | { readonly _tag: "Event"; readonly event: Event }
   | { readonly _tag: "Sample"; readonly sample: Sample };
 
@@ -66,13 +66,9 @@ export class Feed {
   }
 
   readonly start: Effect.Effect<void, never, Scope.Scope> = Effect.gen({ self: this }, function* () {
-    const { bus, sink, streams } = this.#options;
-    this.#view = merge(
-      streams.events$.pipe(map((event): Message => ({ _tag: "Event", event }))),
-      streams.samples$.pipe(map((sample): Message => ({ _tag: "Sample", sample }))),
-      ...(sink.essential ? [] : [streams.steps$.pipe(map((record): Message => ({ _tag: "Step", record })))]),
-    ).subscribe((message) => this.#offer(message));
-    if (sink.essential) bus.keep((record) => Effect.asVoid(Queue.offer(this.#queue, { _tag: "Step", record })));
+    const { bus, sink } = this.#options;
+    this.#view = this.#messages().subscribe((message) => this.#offer(message));
+    if (sink.essential) bus.keep((record) => this.#keep(record));
     const opened = Deferred.makeUnsafe<void>();
     this.#fiber = yield* Effect.forkScoped(this.#feed(opened), { startImmediately: true });
     if (sink.essential) yield* Deferred.await(opened);
@@ -109,7 +105,9 @@ export class Feed {
       Effect.andThen(Deferred.succeed(opened, undefined)),
       Effect.andThen(
         Effect.forever(
-          Effect.flatMap(Queue.take(this.#queue), (message) => tried(write(sink, message))),
+          Effect.flatMap(Queue.take(this.#queue), (message) =>
+            Effect.andThen(tried(write(sink, message)), acknowledge(message)),
+          ),
           { disableYield: true },
         ),
       ),
@@ -125,6 +123,22 @@ export class Feed {
     return sink.essential
       ? Effect.asVoid(Deferred.fail(broken, error))
       : Effect.logWarning(`${sink.name} is switched off: ${error.message}`);
+  }
+
+  /** What the sink has functions for. Records of an essential one go by `#keep`. */
+  #messages(): Observable<Message> {
+    const { sink, streams } = this.#options;
+    const views: Observable<Message>[] = [];
+    if (!sink.essential) views.push(streams.steps$.pipe(map((record) => ({ _tag: "Step", record }))));
+    if (sink.event !== undefined) views.push(streams.events$.pipe(map((event) => ({ _tag: "Event", event }))));
+    if (sink.gauges !== undefined) views.push(streams.samples$.pipe(map((sample) => ({ _tag: "Sample", sample }))));
+    return merge(...views);
+  }
+
+  /** Suspends until the sink has written the record. */
+  #keep(record: StepRecord): Effect.Effect<void> {
+    const written = Deferred.makeUnsafe<void>();
+    return Effect.andThen(Queue.offer(this.#queue, { _tag: "Step", record, written }), Deferred.await(written));
   }
 
   #offer(message: Message): void {
@@ -144,8 +158,11 @@ const write = (sink: Sink, message: Message): Effect.Effect<void, SinkError> => 
     case "Step":
       return sink.step(message.record);
     case "Event":
-      return sink.event(message.event);
+      return sink.event?.(message.event) ?? Effect.void;
     case "Sample":
-      return sink.gauges(message.sample);
+      return sink.gauges?.(message.sample) ?? Effect.void;
   }
 };
+
+const acknowledge = (message: Message): Effect.Effect<unknown> =>
+  message._tag === "Step" && message.written !== undefined ? Deferred.succeed(message.written, undefined) : Effect.void;

@@ -32,8 +32,6 @@ export const make = (path: string): Sink => {
         file = yield* attempt("open", () => open(path, "a"));
       }),
     step: (record) => attempt("write", async () => file?.appendFile(line(record))),
-    gauges: () => Effect.void,
-    event: () => Effect.void,
     close: () =>
       attempt("close", async () => {
         await file?.datasync();

@@ -44,7 +44,6 @@ export const make = (terminal: Pick<Terminal, "write">): Sink => {
       return print(`${info.name}: ${info.mode}, seed ${info.seed}, ${info.folder}`);
     },
     step: (record) => (run === null ? Effect.void : print(stepLine(run, record))),
-    gauges: () => Effect.void,
     event: (event) => {
       const notice = noticeOf(event);
       return notice === null ? Effect.void : print(notice);

@@ -44,15 +44,17 @@ export interface Feeding {
 export interface Sink {
   readonly name: string;
   /**
-   * An essential sink is given every record: it holds the run while its queue is full, and the run fails with it. Any other one loses the
-   * oldest messages when it falls behind, and is switched off with one warning when it fails.
+   * An essential sink is given every record: the run waits until it has written it, and fails with it. Any other one loses the oldest
+   * messages when it falls behind, and is switched off with one warning when it fails.
    */
   readonly essential: boolean;
   /** Where it differs from the usual. */
   readonly feeding?: Partial<Feeding>;
   readonly open: (run: RunInfo) => Effect.Effect<void, SinkError>;
   readonly step: (record: StepRecord) => Effect.Effect<void, SinkError>;
-  readonly gauges: (sample: Sample) => Effect.Effect<void, SinkError>;
-  readonly event: (event: Event) => Effect.Effect<void, SinkError>;
+  /** Left out by a sink that shows no gauges. */
+  readonly gauges?: (sample: Sample) => Effect.Effect<void, SinkError>;
+  /** Left out by a sink that shows no events. */
+  readonly event?: (event: Event) => Effect.Effect<void, SinkError>;
   readonly close: (outcome: Outcome) => Effect.Effect<void, SinkError>;
 }

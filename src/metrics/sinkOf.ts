@@ -32,8 +32,8 @@ export const sinkOf = ({ close, essential = false, event, gauges, open, step, ..
     essential,
     open: lifted(open),
     step: lifted(step),
-    gauges: lifted(gauges),
-    event: lifted(event),
+    ...(gauges === undefined ? {} : { gauges: lifted(gauges) }),
+    ...(event === undefined ? {} : { event: lifted(event) }),
     close: lifted(close),
   };
 };

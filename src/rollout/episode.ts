@@ -11,6 +11,7 @@ import type { EnvironmentError, PolicyError } from "../domain/Errors.ts";
 import type { Prompt } from "../domain/Group.ts";
 import { Environments, type View } from "../env/Environments.ts";
 import { Policy } from "../policy/generation/Policy.ts";
+import { tracing } from "../stage/spanned.ts";
 import { sequenceId } from "./keys.ts";
 import type { Mode, Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
@@ -91,7 +92,8 @@ export const play: (
   const policy = yield* Policy;
   const environments = yield* Environments;
   const sequence = sequenceId(mode.split, prompt, member);
-  const game: Game = { rollout, mode, prompt, member, task, sequence, sharedPrefix };
+  const game: Game = { policy, environments, rollout, mode, prompt, member, task, sequence, sharedPrefix };
+  const traced = yield* tracing;
   const turns: Turn[] = [];
   const ended = (outcome: Outcome): Episode => ({
     id: { group: prompt.group, member },
@@ -108,7 +110,9 @@ export const play: (
     for (;;) {
       if (tooLong(game, position)) return ended(truncated("context", position.success));
       const attributes = { member, turn: position.turn };
-      const taken = yield* Effect.withSpan(takeTurn(game, position), "turn", { attributes });
+      const taken = yield* traced
+        ? Effect.withSpan(takeTurn(game, position), "turn", { attributes })
+        : takeTurn(game, position);
       turns.push(taken.record);
       state = taken.view.state;
       if (taken.outcome !== null) return ended(taken.outcome);

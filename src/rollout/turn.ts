@@ -5,8 +5,8 @@
 import { Effect } from "effect";
 import type { Outcome, Sampled, TruncationReason, Turn } from "../domain/Episode.ts";
 import type { Prompt } from "../domain/Group.ts";
-import { Environments, type StepFailure, type StepResult, type View } from "../env/Environments.ts";
-import { Policy } from "../policy/generation/Policy.ts";
+import type { Environments, StepFailure, StepResult, View } from "../env/Environments.ts";
+import type { Policy } from "../policy/generation/Policy.ts";
 import { mapActions } from "./actions.ts";
 import { noiseKey, samplingKey } from "./keys.ts";
 import { type Grammar, parse } from "./parse.ts";
@@ -15,6 +15,8 @@ import type { Task } from "./Task.ts";
 
 /** What is the same in every turn of an episode. */
 export interface Game {
+  readonly policy: typeof Policy.Service;
+  readonly environments: typeof Environments.Service;
   readonly rollout: Rollout;
   readonly mode: Mode;
   readonly prompt: Prompt;
@@ -73,10 +75,9 @@ const outcomeOf = ({ success, terminated, truncated: cut }: StepResult, actionsL
   return actionsLeft <= 0 ? truncated("max_actions", success) : null;
 };
 
-const generate = Effect.fnUntraced(function* (game: Game, { append, turn }: Position) {
-  const { member, mode, prompt, rollout, sequence, sharedPrefix } = game;
-  const policy = yield* Policy;
-  return yield* policy.generate({
+const generate = (game: Game, { append, turn }: Position) => {
+  const { member, mode, policy, prompt, rollout, sequence, sharedPrefix } = game;
+  return policy.generate({
     sequence,
     append,
     sharedPrefix: turn === 1 ? sharedPrefix : 0,
@@ -85,16 +86,15 @@ const generate = Effect.fnUntraced(function* (game: Game, { append, turn }: Posi
     key: samplingKey(rollout.seed, mode.split, prompt, member, turn),
     pin: mode.pin,
   });
-});
+};
 
-const step = Effect.fnUntraced(function* (game: Game, { turn, view }: Position, actions: readonly string[]) {
-  const { member, mode, prompt, rollout } = game;
-  const environments = yield* Environments;
+const step = (game: Game, { turn, view }: Position, actions: readonly string[]) => {
+  const { environments, member, mode, prompt, rollout } = game;
   const noise = noiseKey(rollout.seed, mode.split, prompt, member, turn);
-  return yield* environments
+  return environments
     .step({ tag: prompt.tag, state: view.state, actions, noise })
     .pipe(Effect.catchTag("StepFailure", (failure: StepFailure) => Effect.succeed(failure)));
-});
+};
 
 /** Plays one turn from `position`. */
 export const takeTurn = Effect.fnUntraced(function* (game: Game, position: Position) {

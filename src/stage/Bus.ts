@@ -21,7 +21,7 @@ export interface Sample {
   readonly groupsInFlight: number;
 }
 
-/** Takes a step record where it cannot be lost; may suspend. */
+/** Writes a step record where it cannot be lost; suspends until it has. */
 export type Keeper = (record: StepRecord) => Effect.Effect<void>;
 
 export class Bus extends Context.Service<
@@ -32,7 +32,7 @@ export class Bus extends Context.Service<
     /** Dies when a listener throws, after all others were told. */
     readonly emit: (event: Event) => Effect.Effect<void>;
     readonly sampled: (sample: Sample) => Effect.Effect<void>;
-    /** Suspends until every keeper has the record. */
+    /** Suspends until every keeper has written the record. */
     readonly record: (record: StepRecord) => Effect.Effect<void>;
     readonly onEvent: Subscribe<Event>;
     readonly onSample: Subscribe<Sample>;

@@ -4,7 +4,7 @@
  * is woken by the event it waits for; after `end` every item is still taken, and `drained` fires once the last one is done.
  *
  * Made by hand so that an item and its slot are counted in one step, which keeps the gauges exact. Over Effect's `Queue` and `Semaphore` the
- * same line of four stages also costs 1.1 to 2.4 times as much an item (`npm run bench -- stage-overhead`).
+ * same line of four stages also costs up to 2.3 times as much an item (`npm run bench -- stage-overhead`).
  */
 import { Effect } from "effect";
 import type { Gauge } from "./Gauge.ts";

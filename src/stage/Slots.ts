@@ -2,7 +2,7 @@
  * Resizable permits for work that runs on its caller's fiber: at most `limit` callers hold one, and they get it in the order they asked.
  * Invariant: a freed or added slot goes to the longest waiter at once; shrinking takes no slot from its holder.
  *
- * Made by hand because Effect's `Semaphore` copies its waiters at every release: among 10 000 callers of 8 slots a call costs 50 times as
+ * Made by hand because Effect's `Semaphore` copies its waiters at every release: among 10 000 callers of 8 slots a call costs 40 times as
  * much there (`npm run bench -- stage-overhead`).
  */
 import { Effect } from "effect";

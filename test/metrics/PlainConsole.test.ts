@@ -8,6 +8,7 @@ describe("the plain console", () => {
   it("prints one line per step and per notice, without control characters", () => {
     const { terminal, written } = recorder();
     const sink = PlainConsole.make(terminal);
+    const event = sink.event ?? (() => Effect.void);
     const metrics = {
       "train/success": 0.742,
       "train/charts/avg_episode_return": 0.83,
@@ -21,8 +22,8 @@ describe("the plain console", () => {
       Effect.all([
         sink.open(run),
         sink.step(record(37, metrics)),
-        sink.event({ _tag: "Finished", group: 3, tokens: 10, failed: false }),
-        sink.event({ _tag: "CheckpointWritten", step: 37, folder: "c/step-37" }),
+        event({ _tag: "Finished", group: 3, tokens: 10, failed: false }),
+        event({ _tag: "CheckpointWritten", step: 37, folder: "c/step-37" }),
         sink.step(record(38)),
         sink.close({ _tag: "Stopped", reason: "interrupted" }),
       ]),

@@ -15,6 +15,7 @@ import { Bus } from "../../stage/Bus.ts";
 import { Dials } from "../../stage/Dials.ts";
 import { Gate } from "../../stage/Gate.ts";
 import * as Stage from "../../stage/Stage.ts";
+import { spanned } from "../../stage/spanned.ts";
 import { Config } from "../Config.ts";
 import { timed } from "../timed.ts";
 import { idsOf, type Judged } from "./filter.ts";
@@ -95,9 +96,8 @@ export const make = Effect.gen(function* () {
       yield* pass(judged);
       return passed;
     }
-    const [report, seconds] = yield* timed(update(judged, credited.batch)).pipe(
-      Effect.withSpan("update", { attributes: { window: window.index, from } }),
-    );
+    const updating = spanned(update(judged, credited.batch), "update", { window: window.index, from });
+    const [report, seconds] = yield* timed(updating);
     const learned: Learned = {
       ...passed,
       report,

@@ -8,6 +8,7 @@ import { Bus } from "../../stage/Bus.ts";
 import { Dials } from "../../stage/Dials.ts";
 import { Gate } from "../../stage/Gate.ts";
 import * as Stage from "../../stage/Stage.ts";
+import { spanned } from "../../stage/spanned.ts";
 import { Config } from "../Config.ts";
 import { Episodes } from "../Episodes.ts";
 
@@ -40,7 +41,7 @@ export const make = Effect.gen(function* () {
       }
       return group;
     },
-    (played, { group, seed, tag }) => Effect.withSpan(played, "group", { attributes: { group, tag, seed } }),
+    (played, { group, seed, tag }) => spanned(played, "group", { group, tag, seed }),
   );
   const concurrency = rolloutConcurrency(config, rules);
   return dials.add(yield* Stage.flow({ name: "rollout", inbox: 1, concurrency, run: play }));

@@ -3,7 +3,7 @@
  * gives to the learner. Invariant: when a thread dies every waiting and every later request fails at once.
  */
 import { MessageChannel, type MessagePort } from "node:worker_threads";
-import { type Context, Effect, Layer, type Scope } from "effect";
+import { type Context, Effect, type Scope } from "effect";
 import type { GenerationSection, ModelSection } from "../../config/RunConfig.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { PolicyError } from "../../domain/Errors.ts";
@@ -13,7 +13,7 @@ import type { BytesOf } from "../tokenizer/ByteDecoder.ts";
 import { CommonVersion } from "./CommonVersion.ts";
 import { type GeneratorThread, GeneratorThreads } from "./GeneratorThreads.ts";
 import type { GeneratorProtocol, StartRequest } from "./Messages.ts";
-import { Policy } from "./Policy.ts";
+import type { Policy } from "./Policy.ts";
 import { type TokenBytes, tokenBytes } from "./TokenBytes.ts";
 
 export interface GeneratorOptions {
@@ -112,7 +112,3 @@ export const make = Effect.fnUntraced(function* (
     died: Effect.raceAllFirst(started.map(({ thread }) => thread.died)),
   };
 });
-
-/** The policy alone, for programs without a learner. */
-export const layer = (options: GeneratorOptions): Layer.Layer<Policy, PolicyError> =>
-  Layer.effect(Policy, make(options));
