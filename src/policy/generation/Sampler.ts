@@ -94,9 +94,11 @@ export class Sampler {
 
   /** The first id at which the running sum of the weights passes `target`; undefined where rounding keeps it below. */
   #idAt(target: number): number | undefined {
+    const size = this.#size;
+    const weights = this.#weights;
     let cumulative = 0;
-    for (let i = 0; i < this.#size; i++) {
-      cumulative += this.#weights[i]!;
+    for (let i = 0; i < size; i++) {
+      cumulative += weights[i]!;
       if (cumulative > target) return i;
     }
     return undefined;
