@@ -43,7 +43,8 @@ export const make: Effect.Effect<Run, never, Bus | Dials | RunFolder | Stop | Sc
   const stage = (name: string): StageView => {
     const dial = dials.all().find((dial) => dial.name === name);
     if (dial === undefined) throw new BadInput({ message: `no stage ${name}; there are ${names().join(", ")}` });
-    return { ...dial, out$: fromListeners(dial.onOut, ended) };
+    const { concurrency, sample, setConcurrency } = dial;
+    return { name, concurrency, sample, setConcurrency, out$: fromListeners(dial.onOut, ended) };
   };
   return { ...streamsOf(bus, ended), folder: path, state: bus.state, stages: names, stage, stop: request };
 });

@@ -45,7 +45,7 @@ const interrupted = Effect.fnUntraced(function* ({ stages }: Effect.Success<type
   yield* bus.emit({ _tag: "Stopped", reason: "interrupted" });
   yield* Effect.sleep(pipeline.stop_deadline_ms);
   yield* bus.emit({ _tag: "Stopped", reason: "deadline" });
-  // The cut falls on a step boundary: an update that has begun is not half forgotten.
+  // An update that has begun is finished and recorded, so that the run ends at a step boundary.
   yield* stages.learn.halt;
 });
 

@@ -8,7 +8,7 @@ import { map, merge, type Observable, type Subscription } from "rxjs";
 import type { Event, StepRecord } from "../domain/Event.ts";
 import type { Bus, Sample } from "../stage/Bus.ts";
 import type { Streams } from "./observable.ts";
-import type { Feeding, Outcome, RunInfo, Sink, SinkError } from "./Sink.ts";
+import { type Feeding, type Outcome, type RunInfo, type Sink, SinkError } from "./Sink.ts";
 
 type Message =
   | { readonly _tag: "Step"; readonly record: StepRecord; readonly written?: Deferred.Deferred<void> }
@@ -83,7 +83,7 @@ export class Feed {
     return Effect.gen({ self: this }, function* () {
       this.#view?.unsubscribe();
       yield* Queue.end(this.#queue);
-      if (yield* Fiber.join(fiber)) yield* sink.close(outcome);
+      if (yield* Fiber.join(fiber)) yield* this.#called(() => sink.close(outcome));
       if (this.#lost > 0)
         yield* Effect.logWarning(`${sink.name} was slower than the run and missed ${this.#lost} messages`);
     }).pipe(
@@ -100,13 +100,16 @@ export class Feed {
   /** Opens the sink, then writes one message after the other until the queue ends; false where the sink has failed. */
   #feed(opened: Deferred.Deferred<void>): Effect.Effect<boolean> {
     const { run, sink } = this.#options;
-    const tried = (call: Effect.Effect<void, SinkError>) => Effect.retry(call, this.#feeding.retry);
-    return tried(sink.open(run)).pipe(
+    const tried = (call: () => Effect.Effect<void, SinkError>) => Effect.retry(this.#called(call), this.#feeding.retry);
+    return tried(() => sink.open(run)).pipe(
       Effect.andThen(Deferred.succeed(opened, undefined)),
       Effect.andThen(
         Effect.forever(
           Effect.flatMap(Queue.take(this.#queue), (message) =>
-            Effect.andThen(tried(write(sink, message)), acknowledge(message)),
+            Effect.andThen(
+              tried(() => write(sink, message)),
+              acknowledge(message),
+            ),
           ),
           { disableYield: true },
         ),
@@ -115,6 +118,14 @@ export class Feed {
       Effect.catchTag("SinkError", (error) => Effect.as(this.#failed(error), false)),
       Effect.ensuring(Deferred.succeed(opened, undefined)),
     );
+  }
+
+  /** Calls the sink. What it throws, or dies of, is its failure like any other. */
+  #called(call: () => Effect.Effect<void, SinkError>): Effect.Effect<void, SinkError> {
+    return Effect.catchDefect(Effect.suspend(call), (defect) => {
+      const message = defect instanceof Error ? defect.message : String(defect);
+      return Effect.fail(new SinkError({ sink: this.#options.sink.name, message }));
+    });
   }
 
   #failed(error: SinkError): Effect.Effect<void> {

@@ -1,6 +1,6 @@
 /**
  * A span around an effect, where the program has a tracer. Under Effect's own tracer, which exports nothing, there is no span: one a turn
- * would make an episode in flight half as large again (`npm run bench -- episodes-in-flight`).
+ * would make an episode in flight a third larger (`npm run bench -- episodes-in-flight`).
  */
 import { Context, Effect, Tracer } from "effect";
 

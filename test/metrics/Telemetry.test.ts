@@ -75,6 +75,31 @@ describe("telemetry", () => {
     }).pipe(quietly),
   );
 
+  it.effect.each([
+    [
+      "throws",
+      () => ({
+        step: () => {
+          throw new Error("a faulty sink");
+        },
+      }),
+    ],
+    ["dies", () => ({ step: () => Effect.die(new Error("a faulty sink")) })],
+    ["dies at its end", () => ({ close: () => Effect.die(new Error("a faulty sink")) })],
+  ] as const)("ends the run as it ended when a sink %s", ([, faults]) =>
+    Effect.gen(function* () {
+      const bus = yield* Bus.make();
+      const faulty = notebook(faults());
+      const good = notebook();
+      const running = yield* Effect.forkChild(
+        Effect.scoped(Effect.andThen(attach(bus, [faulty.sink, good.sink]), bus.record(record(1)))),
+        { startImmediately: true },
+      );
+      yield* ends(running);
+      expect(good.told).toEqual(["open quickstart", "step 1", "close Completed"]);
+    }).pipe(quietly),
+  );
+
   it.live("fails the run with a sink that is essential, and closes the others as failed", () =>
     Effect.gen(function* () {
       const bus = yield* Bus.make();

@@ -7,7 +7,7 @@
 import { Context, Effect, Layer } from "effect";
 import { EnvironmentError } from "../../domain/Errors.ts";
 import { clockedGauge } from "../../stage/clockedGauge.ts";
-import type * as Gauge from "../../stage/Gauge.ts";
+import * as Gauge from "../../stage/Gauge.ts";
 import { Listeners } from "../../stage/Listeners.ts";
 import type { Dial } from "../../stage/Stage.ts";
 import {
@@ -96,24 +96,6 @@ const inline = Effect.fnUntraced(function* (environments: ReadonlyMap<string, Bo
   return players;
 });
 
-/** Adds the samples of the parts of one stage: each part has its own gauge. */
-const together = (samples: readonly Gauge.StageSample[]): Gauge.StageSample =>
-  samples.reduce((a, b) => ({
-    name: a.name,
-    kind: a.kind,
-    elapsedMs: Math.max(a.elapsedMs, b.elapsedMs),
-    concurrency: a.concurrency + b.concurrency,
-    capacity: a.capacity + b.capacity,
-    running: a.running + b.running,
-    blocked: a.blocked + b.blocked,
-    queue: a.queue + b.queue,
-    items: a.items + b.items,
-    busyMs: a.busyMs + b.busyMs,
-    blockedMs: a.blockedMs + b.blockedMs,
-    starvedMs: a.starvedMs + b.starvedMs,
-    queueMs: a.queueMs + b.queueMs,
-  }));
-
 const notBound = (tag: string) => Effect.fail(new EnvironmentError({ tag, message: "no such preset" }));
 const mixedUp = Effect.die("an answer of the wrong kind");
 
@@ -135,7 +117,7 @@ const services = Effect.fnUntraced(function* (
   };
   const pool = StepPool.of({
     name: "step",
-    sample: () => together([...(players === null ? [] : [players.sample()]), ...waiting.samples()]),
+    sample: () => [...(players === null ? [] : [players.sample()]), ...waiting.samples()].reduce(Gauge.sum),
     concurrency: () => (players?.concurrency() ?? 0) + waiting.capacity,
     setConcurrency: (next) => Effect.sync(() => players?.setConcurrency(next - waiting.capacity)),
     lostThreads: () => players?.lost() ?? 0,
