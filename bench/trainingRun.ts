@@ -13,6 +13,7 @@ import { load } from "../src/config/resolve.ts";
 import { stream } from "../src/domain/Random.ts";
 import { writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
 import * as Model from "../src/policy/Model.ts";
+import * as Stop from "../src/process/Stop.ts";
 
 /** One line of `metrics.jsonl`. */
 export type Step = Readonly<Record<string, number>>;
@@ -93,7 +94,10 @@ export const trainingRun = ({ overrides, seconds, stepped }: TrainingRun): Promi
       yield* Effect.sleep(seconds * 1000);
       return yield* steps;
     });
-    return yield* Effect.raceFirst(enough, Effect.andThen(train({ config, resume: null }), Effect.never));
+    return yield* Effect.raceFirst(
+      enough,
+      Effect.andThen(Effect.provide(train({ config, resume: null }), Stop.onRequest), Effect.never),
+    );
   }).pipe(Effect.scoped, Effect.orDie, Effect.runPromise);
 
 /** Milliseconds a step takes, the first left out; NaN where there was but one. */

@@ -10,6 +10,9 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { load } from "../src/config/resolve.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { version } from "../src/files/packageRoot.ts";
+import { abandonedThreads } from "../src/policy/runtime/Thread.ts";
+import { leave } from "../src/process/leave.ts";
+import * as Stop from "../src/process/Stop.ts";
 import { parse } from "./arguments.ts";
 import type { Command, Invocation, PipelineName } from "./commands.ts";
 import { configDir, existingFolder, runFolder } from "./paths.ts";
@@ -40,7 +43,8 @@ const withFolders = Effect.fnUntraced(function* (pipeline: PipelineName, config:
   return { ...config, sft: { ...config.sft, init: yield* existingFolder("sft.init", config.sft.init) } };
 });
 
-const runPipeline = Effect.fnUntraced(function* (command: Run) {
+/** The checked configuration of a pipeline, and the folder of the run to resume or null. */
+const resolved = Effect.fnUntraced(function* (command: Run) {
   const { config: written, resume } = yield* configOf(command);
   const { pipeline } = command;
   const { checkPresets } = yield* Effect.promise(() => import("./presets.ts"));
@@ -49,8 +53,12 @@ const runPipeline = Effect.fnUntraced(function* (command: Run) {
     written,
     pipeline === "sft" ? written.sft.sources.map(({ tag }) => tag) : [...train.tags, ...val.tags],
   );
-  const config = yield* withFolders(pipeline, written);
-  switch (pipeline) {
+  return { config: yield* withFolders(pipeline, written), resume };
+});
+
+const runPipeline = Effect.fnUntraced(function* (command: Run) {
+  const { config, resume } = yield* Stop.unlessStopped(resolved(command), "anything was started");
+  switch (command.pipeline) {
     case "train": {
       const { train } = yield* Effect.promise(() => import("./train.ts"));
       return yield* train({ config, resume });
@@ -99,28 +107,40 @@ const runCommand = Effect.fnUntraced(function* ({ command }: Invocation) {
 const verdict = (cause: Cause.Cause<unknown>, debug: boolean): { readonly code: number; readonly text: string } => {
   if (Cause.hasInterruptsOnly(cause)) return { code: 130, text: "interrupted" };
   const error = Cause.squash(cause);
+  if (error instanceof Stop.StoppedEarly) return { code: 0, text: error.message };
   if (error instanceof BadInput) return { code: 2, text: error.message };
   const name = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return { code: 1, text: debug ? Cause.pretty(cause) : `${name}\n(--debug prints the stack trace)` };
 };
 
-/** Ends the process after its output is flushed. If the reader closes the pipe early (`| head`), the process ends without a message. */
-const end = (code: number) => process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));
-process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+/** Ends the process after its output is flushed. */
+const end = (code: number) =>
+  process.stdout.write("", () =>
+    process.stderr.write("", () => (abandonedThreads() > 0 ? leave(code) : process.exit(code))),
+  );
 
-/** Training and cloning save on the first signal by themselves, and a server closes its sessions; the others are interrupted. */
-const handlesSignals = ({ command }: Invocation): boolean =>
+/** Training and cloning save when a stop is asked for, and a server closes its sessions; the others have nothing to lose. */
+const stopsInOrder = ({ command }: Invocation): boolean =>
   command._tag === "ServeEnv" || (command._tag === "Run" && command.pipeline !== "evaluate");
 
-/** A signal that ends the command, its scopes closed, unless the command handles signals itself. */
-const interruption = (invocation: Invocation): AbortSignal => {
-  const controller = new AbortController();
-  if (!handlesSignals(invocation)) {
-    process.once("SIGINT", () => controller.abort());
-    process.once("SIGTERM", () => controller.abort());
-  }
-  return controller.signal;
+/**
+ * Where standard output or error can no longer be written (its reader has gone, the terminal is closed), a command that stops in order goes
+ * on without; another one, whose purpose is its output, ends without a message.
+ */
+const outliveOutput = (goesOn: boolean): void => {
+  const gone = ({ code }: NodeJS.ErrnoException): unknown => goesOn || process.exit(code === "EPIPE" ? 0 : 1);
+  process.stdout.on("error", gone);
+  process.stderr.on("error", gone);
 };
+
+/** The command under the signals: the first one ends it in order, or interrupts it where it has no order of its own. */
+const underSignals = Effect.fnUntraced(function* (invocation: Invocation) {
+  const stop = yield* Stop.signals;
+  const running = Effect.provideService(runCommand(invocation), Stop.Stop, stop);
+  return yield* stopsInOrder(invocation)
+    ? running
+    : Effect.raceFirst(running, Effect.andThen(stop.requested, Effect.interrupt));
+}, Effect.scoped);
 
 /** Warnings on standard error, one line each. */
 const warnings = Logger.layer([
@@ -139,6 +159,9 @@ const finish = (exit: Exit.Exit<unknown, unknown>, debug: boolean) => {
 const parsed = await Effect.runPromiseExit(parse(process.argv.slice(2)));
 if (Exit.isSuccess(parsed)) {
   const invocation = parsed.value;
-  const running = Effect.provide(runCommand(invocation), warnings);
-  finish(await Effect.runPromiseExit(running, { signal: interruption(invocation) }), invocation.debug);
-} else finish(parsed, process.argv.includes("--debug"));
+  outliveOutput(stopsInOrder(invocation));
+  finish(await Effect.runPromiseExit(Effect.provide(underSignals(invocation), warnings)), invocation.debug);
+} else {
+  outliveOutput(false);
+  finish(parsed, process.argv.includes("--debug"));
+}

@@ -11,6 +11,7 @@ import type { Judged } from "../src/engine/stages/filter.ts";
 import type { Learned } from "../src/engine/stages/learn.ts";
 import type { Scored } from "../src/engine/stages/score.ts";
 import type * as Training from "../src/engine/Training.ts";
+import * as Stop from "../src/process/Stop.ts";
 import type { Assembled } from "../src/stage/WindowAssembler.ts";
 import { configDir, existingFolder } from "./paths.ts";
 import { checkPresets } from "./presets.ts";
@@ -37,6 +38,7 @@ export type { Scored } from "../src/engine/stages/score.ts";
 export type { Ended } from "../src/engine/Training.ts";
 export type { Selection } from "../src/filtering/filter.ts";
 export type { Sink } from "../src/metrics/Sink.ts";
+export { StoppedEarly } from "../src/process/Stop.ts";
 export * as Admission from "../src/stage/Admission.ts";
 export * as Pipeline from "../src/stage/Pipeline.ts";
 export * as Stage from "../src/stage/Stage.ts";
@@ -99,13 +101,21 @@ const checkedTrain = Effect.fnUntraced(function* (config: RunConfig, resume: str
   return yield* train({ config: { ...config, model: { ...config.model, path } }, resume, parts });
 });
 
+export interface StartOptions extends Omit<Parts, "onStart"> {
+  /** Folder of a run to go on with. */
+  readonly resume?: string | null;
+  /** False leaves the signals to the caller; by default the first one stops the run in order, the second ends the process. */
+  readonly signals?: boolean;
+}
+
 /**
- * Starts a training and resolves once its first group may start. `resume` is the folder of a run to go on with. Rejects with BadInput,
- * PolicyError, LearnerError or EnvironmentError where it cannot begin.
+ * Starts a training and resolves once its first group may start. Rejects with BadInput,
+ * PolicyError, LearnerError or EnvironmentError where it cannot begin, with
+ * StoppedEarly where a signal came first.
  */
 export const start = (
   config: RunConfig,
-  { resume = null, ...parts }: Omit<Parts, "onStart"> & { readonly resume?: string | null } = {},
+  { resume = null, signals = true, ...parts }: StartOptions = {},
 ): Promise<Running> =>
   new Promise((resolve, reject) => {
     let ended: Promise<Training.Ended>;
@@ -114,7 +124,11 @@ export const start = (
       queueMicrotask(() =>
         resolve({ ...run, stage: stageOf(run), ended, stop: () => void Effect.runPromise(run.stop) }),
       );
-    ended = Effect.runPromiseExit(checkedTrain(config, resume, { ...parts, onStart })).then((exit) => {
+    const training = Effect.provide(
+      checkedTrain(config, resume, { ...parts, onStart }),
+      signals ? Stop.layer : Stop.onRequest,
+    );
+    ended = Effect.runPromiseExit(training).then((exit) => {
       if (Exit.isSuccess(exit)) return exit.value;
       throw thrown(exit.cause);
     });

@@ -4,6 +4,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import module, { createRequire } from "node:module";
+import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { nodePackage, runsTypeScript } from "./launcher.mjs";
@@ -31,6 +32,6 @@ if (runsTypeScript(process.versions.node)) {
   const child = spawn(installed(), [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
   // A terminal signals both processes: the child decides, this one waits for it. Without one the signal came here alone.
   process.on("SIGINT", () => process.stdin.isTTY || child.kill("SIGINT"));
-  process.on("SIGTERM", () => child.kill("SIGTERM"));
-  child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 1)));
+  for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 }

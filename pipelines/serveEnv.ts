@@ -6,10 +6,10 @@
 import { Console, Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { signals } from "../src/engine/Stop.ts";
 import { prepareAll } from "../src/env/prepare.ts";
 import { freePortAbove } from "../src/openenv/freePort.ts";
 import { type ListenFailed, type ServerOptions, serve } from "../src/openenv/Server.ts";
+import { Stop } from "../src/process/Stop.ts";
 import { boundEnvironments } from "./presets.ts";
 
 export interface ServeEnvOptions
@@ -48,7 +48,7 @@ const unusable = Effect.fnUntraced(function* ({ code, host, port }: ListenFailed
 const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || /^127\./.test(host);
 
 export const serveEnv = Effect.fn("pipelines.serveEnv")(function* ({ config, tag, ...options }: ServeEnvOptions) {
-  const stop = yield* signals;
+  const stop = yield* Stop;
   const { actions, environment } = yield* pureEnvironment(config, tag);
   yield* prepareAll(new Map([[tag, environment]]));
   const about = {

@@ -14,13 +14,13 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
 import { BadInput, type EnvironmentError, type LearnerError } from "../src/domain/Errors.ts";
 import { stream } from "../src/domain/Random.ts";
-import * as Stop from "../src/engine/Stop.ts";
 import { prepareAll } from "../src/env/prepare.ts";
 import { replaceFolder } from "../src/files/AtomicWrite.ts";
 import * as LearnerThread from "../src/learner/LearnerThread.ts";
 import { readCheckpoint, writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
 import * as Model from "../src/policy/Model.ts";
 import { parameterCount } from "../src/policy/model/Architecture.ts";
+import * as Stop from "../src/process/Stop.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
 import { fromPreset } from "../src/rollout/Task.ts";
@@ -78,7 +78,7 @@ const demonstrationsOf = Effect.fnUntraced(function* (config: RunConfig, sources
     seed: config.run.seed,
     excluded: (key: string) => excluded.has(key),
   };
-  const { episodes, failures } = Cloning.demonstrations(demonstrator, sources);
+  const { episodes, failures } = yield* Cloning.demonstrations(demonstrator, sources);
   const tags = sources.map(({ tag }) => tag).join(", ");
   const [first] = failures;
   const failed = first === undefined ? "" : `; ${failures.length} failed, the first: ${first.message}`;
@@ -124,7 +124,7 @@ const open = Effect.fnUntraced(function* (resume: string) {
 export const sft = ({
   config,
   resume = null,
-}: SftOptions): Effect.Effect<void, BadInput | LearnerError | EnvironmentError> =>
+}: SftOptions): Effect.Effect<void, BadInput | LearnerError | EnvironmentError | Stop.StoppedEarly, Stop.Stop> =>
   Effect.scoped(
     Effect.gen(function* () {
       const { steps } = config.sft;
@@ -135,7 +135,7 @@ export const sft = ({
       const model = yield* modelOf(config, resumed?.checkpoint ?? null);
       yield* Model.checkContext(config, model);
       const sources = yield* sourcesOf(config);
-      const stop = yield* Stop.signals;
+      const stop = yield* Stop.Stop;
       const { episodes, summary } = yield* demonstrationsOf(config, sources, model);
       const size = `${parameterCount(model.checkpoint.parameters.specs)} parameters, ${model.tokenizer.vocabSize} tokens`;
       yield* Console.log(`${size}; ${summary}`);

@@ -5,18 +5,17 @@
 import { Effect, Layer } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
-import type { BadInput, EnvironmentError, LearnerError, PolicyError } from "../src/domain/Errors.ts";
 import * as RunState from "../src/domain/RunState.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import * as Layers from "../src/engine/Layers.ts";
 import * as Run from "../src/engine/Run.ts";
-import * as Stop from "../src/engine/Stop.ts";
 import { Selection } from "../src/engine/stages/filter.ts";
 import * as Telemetry from "../src/engine/Telemetry.ts";
 import * as Training from "../src/engine/Training.ts";
 import type * as Filtering from "../src/filtering/filter.ts";
 import type { Sink } from "../src/metrics/Sink.ts";
 import * as Model from "../src/policy/Model.ts";
+import * as Stop from "../src/process/Stop.ts";
 import * as Checkpoints from "../src/record/Checkpoints.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
 import { boundEnvironments } from "./presets.ts";
@@ -27,8 +26,6 @@ export interface Parts {
   readonly filter?: Filtering.Selection;
   /** Sinks beside metrics.jsonl and the console. */
   readonly sinks?: readonly Sink[];
-  /** False leaves SIGINT and SIGTERM to the caller; by default the first one stops the run in order, the second ends the process. */
-  readonly signals?: boolean;
   /** Called once, when the run is about to begin. */
   readonly onStart?: (run: Run.Run) => void;
 }
@@ -63,25 +60,33 @@ const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts) 
   return yield* Effect.raceAllFirst([training, broken, died]);
 }, Effect.scoped);
 
-export const train = ({
-  config,
-  parts = {},
-  resume,
-}: TrainOptions): Effect.Effect<Training.Ended, BadInput | PolicyError | LearnerError | EnvironmentError> =>
-  Effect.gen(function* () {
-    const environments = yield* boundEnvironments(config, Backend.tagsOf(config));
-    const start = yield* Model.load(config.model.path);
-    yield* Model.checkContext(config, start);
-    const { folder, restore, state } = yield* open(config, resume);
-    const current = restore === null ? start : yield* Model.load(restore);
-    const { version } = state.position;
+/** The folder, and every part of the run over it: model, environments and threads, as services of the current scope. */
+const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | null) {
+  const environments = yield* boundEnvironments(config, Backend.tagsOf(config));
+  const start = yield* Model.load(config.model.path);
+  yield* Model.checkContext(config, start);
+  const { folder, restore, state } = yield* open(config, resume);
+  const current = restore === null ? start : yield* Model.load(restore);
+  const { version } = state.position;
 
-    const threads = Layer.mergeAll(
-      Backend.modelsLayer({ config, start, current, version, restore }),
-      Backend.environmentsLayer(config, environments),
-      parts.signals === false ? Stop.onRequest : Stop.layer,
-    );
-    const rollout = Backend.rollout(config, current, environments);
-    const services = Layers.layer({ config, folder, state, rollout }).pipe(Layer.provideMerge(threads));
-    return yield* Effect.provide(running(parts), services);
-  });
+  const threads = Layer.mergeAll(
+    Backend.modelsLayer({ config, start, current, version, restore }),
+    Backend.environmentsLayer(config, environments),
+  );
+  const rollout = Backend.rollout(config, current, environments);
+  return yield* Layer.build(
+    Layers.layer({ config, folder, state, rollout }).pipe(
+      Layer.provideMerge(threads),
+      Layer.provideMerge(Layer.effect(Stop.Stop, Stop.Stop)),
+    ),
+  );
+});
+
+/** A stop that is asked for while the run loads ends it with `StoppedEarly`. */
+export const train = ({ config, parts = {}, resume }: TrainOptions) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const services = yield* Stop.unlessStopped(loaded(config, resume), "the first step");
+      return yield* Effect.provideContext(running(parts), services);
+    }),
+  );

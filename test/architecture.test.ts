@@ -7,6 +7,8 @@ import { betweenFolders, cycles, type Imports, importsOf, readSources, specifier
 const allowed: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   files: [],
+  // What we know of our own process: signals, and how it ends.
+  process: [],
   config: ["domain"],
   tensor: [],
   stage: ["domain"],
@@ -48,6 +50,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "learner",
     "diagnostics",
     "metrics",
+    "process",
     "record",
   ],
 };

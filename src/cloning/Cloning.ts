@@ -28,23 +28,28 @@ export interface Demonstrations {
   readonly failures: readonly StepFailure[];
 }
 
-/** All demonstrations, `episodes` attempts of each source; instances that are excluded or cannot be solved give none. */
-export const demonstrations = (
+/**
+ * All demonstrations, `episodes` attempts of each source; instances that are excluded or cannot be solved give none. Solving is work of the
+ * calling thread: between two episodes others, such as a stop, have their turn.
+ */
+export const demonstrations = Effect.fnUntraced(function* (
   demonstrator: Demonstrator,
   sources: readonly (Source & { readonly episodes: number })[],
-): Demonstrations => {
+) {
   const episodes: Episode[] = [];
   const failures: StepFailure[] = [];
   for (const [index, source] of sources.entries()) {
     for (let n = 0; n < source.episodes; n++) {
+      yield* Effect.yieldNow;
       const shown = demonstrate(demonstrator, source, index * sourceStride + n);
       if (shown === null) continue;
       if ("_tag" in shown) failures.push(shown);
       else episodes.push(shown);
     }
   }
-  return { episodes, failures };
-};
+  const all: Demonstrations = { episodes, failures };
+  return all;
+});
 
 /** Warm-up, then linear decay to a tenth. */
 export const rate = ({ lr, lr_warmup_steps: warmup, steps }: RunConfig["sft"], step: number): number =>

@@ -7,11 +7,11 @@ import { type Observable, Subject } from "rxjs";
 import { BadInput } from "../domain/Errors.ts";
 import type { RunState } from "../domain/RunState.ts";
 import { fromListeners, type Streams, streamsOf } from "../metrics/observable.ts";
+import { Stop } from "../process/Stop.ts";
 import { RunFolder } from "../record/RunFolder.ts";
 import { Bus } from "../stage/Bus.ts";
 import { Dials } from "../stage/Dials.ts";
 import type { Dial } from "../stage/Stage.ts";
-import { Stop } from "./Stop.ts";
 
 /** One stage: its gauge and concurrency, and what leaves it. */
 export interface StageView<out Out = unknown> extends Omit<Dial, "onOut"> {

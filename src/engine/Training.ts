@@ -5,6 +5,7 @@
 import { Clock, Effect } from "effect";
 import type { Version } from "../domain/Episode.ts";
 import * as RunState from "../domain/RunState.ts";
+import { Stop } from "../process/Stop.ts";
 import { keepThrough, RunFolder } from "../record/RunFolder.ts";
 import { Bus } from "../stage/Bus.ts";
 import * as Sampler from "../stage/Sampler.ts";
@@ -13,7 +14,6 @@ import { spanned } from "../stage/spanned.ts";
 import { Config } from "./Config.ts";
 import * as Line from "./Line.ts";
 import { Moments } from "./Moments.ts";
-import { Stop } from "./Stop.ts";
 import { save } from "./save.ts";
 import * as Validation from "./Validation.ts";
 

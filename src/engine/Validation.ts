@@ -12,6 +12,7 @@ import { type Metrics, measured, together, valueIn } from "../domain/metrics/Met
 import { timing } from "../domain/metrics/run.ts";
 import { Environments, type StepFailure } from "../env/Environments.ts";
 import { Policy } from "../policy/generation/Policy.ts";
+import { Stop } from "../process/Stop.ts";
 import { appendLine, RunFolder } from "../record/RunFolder.ts";
 import * as Trajectories from "../record/Trajectories.ts";
 import * as GroupProgram from "../rollout/group.ts";
@@ -23,7 +24,6 @@ import { Bus } from "../stage/Bus.ts";
 import { Config } from "./Config.ts";
 import { Episodes } from "./Episodes.ts";
 import { slots } from "./Services.ts";
-import { Stop } from "./Stop.ts";
 import { timed } from "./timed.ts";
 
 export interface Validated {

@@ -8,7 +8,7 @@ import { map, merge, type Observable, type Subscription } from "rxjs";
 import type { Event, StepRecord } from "../domain/Event.ts";
 import type { Bus, Sample } from "../stage/Bus.ts";
 import type { Streams } from "./observable.ts";
-import { type Feeding, type Outcome, type RunInfo, type Sink, SinkError } from "./Sink.ts";
+import { type Feeding, type Outcome, once, type RunInfo, type Sink, SinkError } from "./Sink.ts";
 
 type Message =
   | { readonly _tag: "Step"; readonly record: StepRecord; readonly written?: Deferred.Deferred<void> }
@@ -24,7 +24,7 @@ const usual: Feeding = {
 /** A second try could write a line twice, so an essential sink has none. */
 const feedingOf = ({ essential, feeding }: Sink): Feeding => ({
   ...usual,
-  ...(essential ? { capacity: 64, retry: Schedule.recurs(0) } : {}),
+  ...(essential ? { capacity: 64, retry: once } : {}),
   ...feeding,
 });
 

@@ -6,8 +6,8 @@
 import { Effect } from "effect";
 import { asyncScheduler, type SchedulerLike, Subject, type Subscription, scan, tap, throttleTime } from "rxjs";
 import { type Line, lines, type Style, widthOf } from "./Block.ts";
-import type { Sink } from "./Sink.ts";
-import type { Terminal } from "./Terminal.ts";
+import { once, type Sink, type SinkError } from "./Sink.ts";
+import { type Terminal, usable } from "./Terminal.ts";
 import { start, type Update, update, type View } from "./View.ts";
 
 const codes: Readonly<Record<Style, string>> = {
@@ -52,10 +52,15 @@ export const make = ({ terminal, refreshMs, scheduler = asyncScheduler }: LiveOp
   const draw = painter(terminal);
   let subscription: Subscription | null = null;
   let latest: View | null = null;
-  const tell = (next: Update): Effect.Effect<void> => Effect.sync(() => updates.next(next));
+  const tell = (next: Update): Effect.Effect<void, SinkError> =>
+    Effect.andThen(
+      usable(terminal),
+      Effect.sync(() => updates.next(next)),
+    );
   return {
     name: "console",
     essential: false,
+    feeding: { retry: once },
     open: (run) =>
       Effect.sync(() => {
         terminal.hideCursor();

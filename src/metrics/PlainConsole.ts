@@ -8,8 +8,8 @@ import type { Metric } from "../domain/metrics/Metric.ts";
 import { valueIn } from "../domain/metrics/Metrics.ts";
 import { staleness, timing, tokens } from "../domain/metrics/run.ts";
 import { count, decimal, duration, percent } from "./format.ts";
-import type { RunInfo, Sink } from "./Sink.ts";
-import type { Terminal } from "./Terminal.ts";
+import { once, type RunInfo, type Sink, type SinkError } from "./Sink.ts";
+import { type Terminal, usable } from "./Terminal.ts";
 import { noticeOf, outcomeOf } from "./View.ts";
 
 /** `step  37/200  success 0.742  return 0.830  kept 63%  stale 1.2/3  14.2k tok/s  3.2s`; figures that a step lacks are left out. */
@@ -33,12 +33,17 @@ export const stepLine = ({ steps }: RunInfo, { step, metrics }: StepRecord): str
   ].join("  ");
 };
 
-export const make = (terminal: Pick<Terminal, "write">): Sink => {
+export const make = (terminal: Pick<Terminal, "write" | "broken">): Sink => {
   let run: RunInfo | null = null;
-  const print = (text: string): Effect.Effect<void> => Effect.sync(() => terminal.write(`${text}\n`));
+  const print = (text: string): Effect.Effect<void, SinkError> =>
+    Effect.andThen(
+      usable(terminal),
+      Effect.sync(() => terminal.write(`${text}\n`)),
+    );
   return {
     name: "console",
     essential: false,
+    feeding: { retry: once },
     open: (info) => {
       run = info;
       return print(`${info.name}: ${info.mode}, seed ${info.seed}, ${info.folder}`);

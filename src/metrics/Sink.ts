@@ -2,7 +2,7 @@
  * Where a run's metrics go. A sink is told what run it is for, then step records, samples and events in the order they came (some may be
  * missing where it is slower than the run), then the outcome. Invariant: `open` comes first and `close` last, once each.
  */
-import { type Effect, type Schedule, Schema } from "effect";
+import { type Effect, Schedule, Schema } from "effect";
 import type { Event, StepRecord } from "../domain/Event.ts";
 import type { Sample } from "../stage/Bus.ts";
 
@@ -40,6 +40,9 @@ export interface Feeding {
   /** Milliseconds that writing what waits, and closing, may take once the run has ended. */
   readonly closeMs: number;
 }
+
+/** The retry of a sink whose calls are made once only. */
+export const once: Feeding["retry"] = Schedule.recurs(0);
 
 export interface Sink {
   readonly name: string;

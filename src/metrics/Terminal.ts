@@ -1,8 +1,15 @@
-/** The terminal as the console sinks see it. Invariant: a hidden cursor is shown again however the process exits. */
+/**
+ * The terminal as the console sinks see it. Invariants: a hidden cursor is shown again however the process exits; once the output is broken,
+ * writing to it does nothing.
+ */
 import process from "node:process";
+import { Effect } from "effect";
+import { SinkError } from "./Sink.ts";
 
 export interface Terminal {
   readonly write: (text: string) => void;
+  /** Why nothing can be written any more, or null. */
+  readonly broken: () => string | null;
   readonly columns: () => number;
   readonly rows: () => number;
   /** Whether lines can be redrawn. */
@@ -23,13 +30,32 @@ export const isUnicode = (env: Environment, platform: string): boolean => {
   return platform === "darwin" && locale === "" ? true : /utf-?8/i.test(locale);
 };
 
+/** Streams that have failed, and how. Each is listened to once. */
+const failures = new WeakMap<NodeJS.WriteStream, { reason: string | null }>();
+
+const failureOf = (out: NodeJS.WriteStream): { readonly reason: string | null } => {
+  const known = failures.get(out);
+  if (known !== undefined) return known;
+  const failure: { reason: string | null } = { reason: null };
+  failures.set(out, failure);
+  out.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+    failure.reason ??= code === "EPIPE" ? "nobody reads standard output any more" : message;
+  });
+  return failure;
+};
+
 /** This process's standard output. */
 export const stdout = (): Terminal => {
   const { env, stdout: out } = process;
   const live = out.isTTY === true && env.TERM !== "dumb";
-  const show = (): void => void out.write("\x1b[?25h");
+  const failure = failureOf(out);
+  const write = (text: string): void => {
+    if (failure.reason === null) out.write(text);
+  };
+  const show = (): void => write("\x1b[?25h");
   return {
-    write: (text) => void out.write(text),
+    write,
+    broken: () => failure.reason,
     columns: () => out.columns ?? 100,
     rows: () => out.rows ?? 30,
     live,
@@ -37,7 +63,7 @@ export const stdout = (): Terminal => {
     unicode: isUnicode(env, process.platform),
     hideCursor: () => {
       process.once("exit", show);
-      out.write("\x1b[?25l");
+      write("\x1b[?25l");
     },
     showCursor: () => {
       process.off("exit", show);
@@ -45,3 +71,10 @@ export const stdout = (): Terminal => {
     },
   };
 };
+
+/** Fails once the terminal is broken, which switches its sink off. */
+export const usable = ({ broken }: Pick<Terminal, "broken">): Effect.Effect<void, SinkError> =>
+  Effect.suspend(() => {
+    const message = broken();
+    return message === null ? Effect.void : Effect.fail(new SinkError({ sink: "console", message }));
+  });

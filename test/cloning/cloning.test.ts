@@ -237,7 +237,10 @@ describe("a demonstration", () => {
         throw new Error("the ice is cracked");
       };
       for (const broken of [throwing({ reset: cracked }), throwing({ step: cracked })]) {
-        const { episodes, failures } = Cloning.demonstrations(demonstrator, [broken, { ...source, episodes: 3 }]);
+        const { episodes, failures } = yield* Cloning.demonstrations(demonstrator, [
+          broken,
+          { ...source, episodes: 3 },
+        ]);
         expect(failures.map(({ message }) => message)).toEqual(Array(3).fill("the ice is cracked"));
         expect(episodes.length).toBe(3);
       }
@@ -278,7 +281,9 @@ describe("held-out instances", () => {
       const without = { ...demonstrator, excluded: (key: string) => key === keyOf(2) };
       expect(demonstrate(demonstrator, source, 2)).not.toBeNull();
       expect(demonstrate(without, source, 2)).toBeNull();
-      const shown = Cloning.demonstrations(without, [{ ...source, episodes: 6 }]).episodes.map(({ seed }) => seed);
+      const shown = (yield* Cloning.demonstrations(without, [{ ...source, episodes: 6 }])).episodes.map(
+        ({ seed }) => seed,
+      );
       expect(shown).not.toContain(2);
     }),
   );
@@ -293,7 +298,7 @@ describe("batches", () => {
     Effect.gen(function* () {
       const source = sourceOf("FrozenLake");
       const { demonstrator } = yield* demonstratorOf(source, { template: "compact" });
-      const { episodes } = Cloning.demonstrations(demonstrator, [{ ...source, episodes: 30 }]);
+      const { episodes } = yield* Cloning.demonstrations(demonstrator, [{ ...source, episodes: 30 }]);
       const take = (seed: number) => {
         const batches = Cloning.batches(episodes, 4, seed);
         const epoch = Math.floor(episodes.length / 4);
@@ -315,7 +320,7 @@ describe("batches", () => {
     Effect.gen(function* () {
       const source = sourceOf("FrozenLake");
       const { demonstrator } = yield* demonstratorOf(source, { template: "compact" });
-      const { episodes } = Cloning.demonstrations(demonstrator, [{ ...source, episodes: 64 }]);
+      const { episodes } = yield* Cloning.demonstrations(demonstrator, [{ ...source, episodes: 64 }]);
       const batches = Cloning.batches(episodes, 8, 0);
       const spread = (group: readonly Episode[]) => {
         const lengths = group.map(totalTokens);
@@ -336,7 +341,7 @@ describe("batches", () => {
     Effect.gen(function* () {
       const source = sourceOf("FrozenLake");
       const { demonstrator } = yield* demonstratorOf(source, { template: "compact" });
-      const { episodes } = Cloning.demonstrations(demonstrator, [{ ...source, episodes: 16 }]);
+      const { episodes } = yield* Cloning.demonstrations(demonstrator, [{ ...source, episodes: 16 }]);
       const base = configOf();
       const config = { ...base, sft: { ...base.sft, steps: 5, batch_size: 4, save_freq: given.save_freq } };
       const [steps, saved, windows]: [number[], number[], number[]] = [[], [], []];

@@ -88,7 +88,7 @@ describe("every run file", () => {
 const cloned = ["_4_countdown", "_8_sudoku", "_9_2048", "_10_rubikscube"];
 
 describe.each(cloned)("%s", (name) => {
-  it("has room for whole demonstrations, of as many turns as it allows", () => {
+  it("has room for whole demonstrations, of as many turns as it allows", async () => {
     const config = configOf(name);
     const [source] = config.sft.sources;
     const { tag } = source!;
@@ -97,7 +97,8 @@ describe.each(cloned)("%s", (name) => {
     const task = fromPreset(tag, config.custom_envs[tag]!, environment);
     const rollout = Rollout.make(config, [task], nano.chat, nano.tokenizer);
     const demonstrator = { rollout, tokenizer: nano.tokenizer, noise: 0, seed: 1, excluded: () => false };
-    const { episodes } = demonstrations(demonstrator, [{ ...source!, environment, task, episodes: 3 }]);
+    const attempts = demonstrations(demonstrator, [{ ...source!, environment, task, episodes: 3 }]);
+    const { episodes } = await Effect.runPromise(attempts);
     expect(episodes).toHaveLength(3);
     for (const episode of episodes) {
       const { outcome } = episode;

@@ -2,7 +2,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect, Layer } from "effect";
 import { expect } from "vitest";
 import * as Run from "../../src/engine/Run.ts";
-import { Stop } from "../../src/engine/Stop.ts";
+import { Stop } from "../../src/process/Stop.ts";
 import { RunFolder } from "../../src/record/RunFolder.ts";
 import * as Bus from "../../src/stage/Bus.ts";
 import * as Dials from "../../src/stage/Dials.ts";

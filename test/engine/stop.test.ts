@@ -1,10 +1,8 @@
-import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
-import * as Stop from "../../src/engine/Stop.ts";
 import {
   alike,
   configOf,
@@ -279,49 +277,5 @@ describe("trajectories and validations", () => {
         }),
       ),
     ),
-  );
-});
-
-describe("signals", () => {
-  it.effect("ask for a stop once, and leave no listener behind", () =>
-    Effect.gen(function* () {
-      const before = process.listenerCount("SIGINT");
-      yield* Effect.scoped(
-        Effect.gen(function* () {
-          const stop = yield* Stop.signals;
-          expect(process.listenerCount("SIGINT")).toBe(before + 1);
-          yield* stop.request;
-          yield* stop.requested;
-        }),
-      );
-      expect(process.listenerCount("SIGINT")).toBe(before);
-    }),
-  );
-
-  it("count once where npm passes the terminal's signal on", () => {
-    expect([Stop.meaningOf(null, 7), Stop.meaningOf(7, 8), Stop.meaningOf(7, 1_000)]).toEqual([
-      "stop",
-      "echo",
-      "abort",
-    ]);
-  });
-
-  it.live("end the process with 130 the second time", () =>
-    Effect.gen(function* () {
-      const child = spawn(process.execPath, [new URL("./stopSignals.ts", import.meta.url).pathname]);
-      const seen: string[] = [];
-      const code = yield* Effect.callback<number | null>((resume) => {
-        child.stdout.setEncoding("utf8").on("data", (text: string) => {
-          for (const line of text.split("\n").filter((part) => part !== "")) {
-            seen.push(line);
-            child.kill("SIGINT");
-          }
-        });
-        child.on("exit", (code) => resume(Effect.succeed(code)));
-        return Effect.sync(() => void child.kill("SIGKILL"));
-      });
-      expect(seen).toEqual(["listening", "asked"]);
-      expect(code).toBe(130);
-    }),
   );
 });

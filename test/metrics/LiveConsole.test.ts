@@ -7,6 +7,12 @@ import { record, recorder, run } from "./fixtures.ts";
 const frames = (written: readonly string[]): string[] => written.filter((text) => text.includes("\x1b[?2026h"));
 
 describe("the live console", () => {
+  it("fails once its output is broken, which switches it off", () => {
+    const { terminal } = recorder({ broken: () => "nobody reads standard output any more" });
+    const sink = LiveConsole.make({ terminal, refreshMs: 250, scheduler: new VirtualTimeScheduler() });
+    expect(Effect.runSync(Effect.flip(sink.step(record(1)))).message).toBe("nobody reads standard output any more");
+  });
+
   it("draws the first update at once and then at most one frame per refresh, the newest state", () => {
     const { terminal, written } = recorder();
     const scheduler = new VirtualTimeScheduler();

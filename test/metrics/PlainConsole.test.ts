@@ -5,6 +5,12 @@ import { isUnicode } from "../../src/metrics/Terminal.ts";
 import { record, recorder, run } from "./fixtures.ts";
 
 describe("the plain console", () => {
+  it("fails once its output is broken, which switches it off", () => {
+    const { terminal, written } = recorder({ broken: () => "nobody reads standard output any more" });
+    const failed = Effect.runSync(Effect.flip(PlainConsole.make(terminal).step(record(1))));
+    expect([failed.message, written]).toEqual(["nobody reads standard output any more", []]);
+  });
+
   it("prints one line per step and per notice, without control characters", () => {
     const { terminal, written } = recorder();
     const sink = PlainConsole.make(terminal);

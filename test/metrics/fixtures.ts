@@ -40,6 +40,7 @@ export const recorder = (over: Partial<Terminal> = {}) => {
   const written: string[] = [];
   const terminal: Terminal = {
     write: (text) => void written.push(text),
+    broken: () => null,
     columns: () => 100,
     rows: () => 30,
     live: true,

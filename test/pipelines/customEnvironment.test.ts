@@ -7,6 +7,7 @@ import { describe, expect } from "vitest";
 import { sft } from "../../pipelines/sft.ts";
 import { train } from "../../pipelines/train.ts";
 import type { Tree } from "../../src/config/Tree.ts";
+import * as Stop from "../../src/process/Stop.ts";
 import { temporaryFolder } from "../engine/fakes.ts";
 import { configOf, writeModel } from "./tiny.ts";
 
@@ -22,7 +23,7 @@ const mine: Tree = {
 const played = Effect.fnUntraced(function* (dir: string, step_inline: boolean) {
   const name = step_inline ? "inline" : "threads";
   const changes = { ...mine, run: { name }, pipeline: { step_inline } };
-  yield* train({ config: configOf(dir, changes), resume: null });
+  yield* Effect.provide(train({ config: configOf(dir, changes), resume: null }), Stop.onRequest);
   const parent = join(dir, "runs", name);
   const [folder] = yield* Effect.promise(() => readdir(parent));
   return yield* Effect.promise(() => readFile(join(parent, folder!, "trajectories.jsonl"), "utf8"));
@@ -53,7 +54,7 @@ describe("an environment of one's own", () => {
           const lines: string[] = [];
           const quiet = { ...globalThis.console, log: (line: string) => void lines.push(line) };
           const config = configOf(dir, { ...mine, rollout: { response_length: 24, max_model_len: 250 } });
-          yield* Effect.provideService(sft({ config }), Console.Console, quiet);
+          yield* Effect.provideService(sft({ config }), Console.Console, quiet).pipe(Effect.provide(Stop.onRequest));
           expect(lines[0]).toMatch(
             /\d+ demonstrations of Lights \(\d+ instances are validation's or have no solution\)$/,
           );

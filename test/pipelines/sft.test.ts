@@ -7,6 +7,7 @@ import { sft } from "../../pipelines/sft.ts";
 import type { RunConfig } from "../../src/config/RunConfig.ts";
 import { merge, type Tree } from "../../src/config/Tree.ts";
 import * as Model from "../../src/policy/Model.ts";
+import * as Stop from "../../src/process/Stop.ts";
 import { temporaryFolder } from "../engine/fakes.ts";
 import { configOf, interrupt } from "./tiny.ts";
 
@@ -21,7 +22,10 @@ const clone = (config: RunConfig, resume: string | null = null, onLine: (line: s
     onLine(line);
   };
   const quiet = { ...globalThis.console, log };
-  return Effect.as(Effect.provideService(sft({ config, resume }), Console.Console, quiet), lines);
+  return Effect.as(
+    Effect.provideService(sft({ config, resume }), Console.Console, quiet).pipe(Effect.provide(Stop.layer)),
+    lines,
+  );
 };
 
 /** The only run's folder below `dir`. */

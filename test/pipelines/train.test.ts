@@ -6,6 +6,7 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import { train } from "../../pipelines/train.ts";
 import type { Tree } from "../../src/config/Tree.ts";
+import * as Stop from "../../src/process/Stop.ts";
 import { latest } from "../../src/record/Checkpoints.ts";
 import { temporaryFolder } from "../engine/fakes.ts";
 import { configOf, interrupt, onThread, parameterHash, writeModel } from "./tiny.ts";
@@ -20,7 +21,7 @@ const runsIn = (dir: string) =>
 
 /** Trains a new run of `dir` and gives its folder. */
 const trained = Effect.fnUntraced(function* (dir: string, changes: Tree = {}) {
-  yield* train({ config: configOf(dir, changes), resume: null });
+  yield* Effect.provide(train({ config: configOf(dir, changes), resume: null }), Stop.layer);
   return (yield* runsIn(dir)).at(-1)!;
 });
 
@@ -63,7 +64,7 @@ describe("a sync run with real threads", () => {
           expect(yield* parameterHash(checkpoint(stopped!, 1))).not.toBe(end);
 
           const wider = configOf(second, { model: { generator_threads: 2 } });
-          yield* train({ config: wider, resume: stopped! });
+          yield* Effect.provide(train({ config: wider, resume: stopped! }), Stop.layer);
           expect(yield* parameterHash(checkpoint(stopped!, 3))).toBe(end);
           const written = yield* Effect.promise(() => readFile(join(stopped!, "config.yaml"), "utf8"));
           expect(written).toContain("generator_threads: 2");
@@ -150,7 +151,7 @@ describe("a thread that dies", () => {
 
 describe("bad input", () => {
   const message = Effect.fnUntraced(function* (dir: string, resume: string | null = null, changes: Tree = {}) {
-    const error = yield* Effect.flip(train({ config: configOf(dir, changes), resume }));
+    const error = yield* Effect.flip(Effect.provide(train({ config: configOf(dir, changes), resume }), Stop.layer));
     expect(error._tag).toBe("BadInput");
     return error.message;
   });
@@ -205,10 +206,10 @@ describe("bad input", () => {
           yield* damaged("model.safetensors", (path) => truncate(path, 100));
           yield* damaged("optimiser.safetensors", (path) => truncate(path, 100));
           yield* damaged("critic.safetensors", (path) => rm(path));
-          yield* train({
-            config: configOf(dir, { trainer: { total_training_steps: 2 } }),
-            resume: folder,
-          });
+          yield* Effect.provide(
+            train({ config: configOf(dir, { trainer: { total_training_steps: 2 } }), resume: folder }),
+            Stop.layer,
+          );
           expect((yield* latest(join(folder, "checkpoints"))).state.step).toBe(2);
         }),
       ),

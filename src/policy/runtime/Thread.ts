@@ -45,12 +45,16 @@ let live = 0;
 /** Threads whose scope is still open. */
 export const liveThreads = (): number => live;
 
+let abandoned = 0;
+/** Threads that were closed and have not ended: they are inside native code. */
+export const abandonedThreads = (): number => abandoned;
+
 interface OpenCall<E> {
   readonly answer: (response: unknown) => void;
   readonly fail: (error: E) => void;
 }
 
-/** How long a closing thread may take to end by itself before it is terminated. */
+/** How long a closing thread is waited for. */
 const CLOSE_DEADLINE = "5 seconds";
 
 class WorkerThread<P extends Protocol, E> implements Thread<P, E> {
@@ -61,6 +65,7 @@ class WorkerThread<P extends Protocol, E> implements Thread<P, E> {
   readonly #exited: Promise<void>;
   #nextId = 0;
   #death: E | undefined;
+  #abandoned = false;
 
   constructor(options: ThreadOptions<P, E>) {
     const { name, url } = options;
@@ -76,6 +81,7 @@ class WorkerThread<P extends Protocol, E> implements Thread<P, E> {
     this.#exited = new Promise((resolve) =>
       this.#worker.on("exit", (code) => {
         const message = `${name} ended (exit code ${code})`;
+        if (this.#abandoned) abandoned--;
         this.#die(message, new Error(message));
         resolve();
       }),
@@ -113,15 +119,24 @@ class WorkerThread<P extends Protocol, E> implements Thread<P, E> {
 
   readonly death = (): E | undefined => this.#death;
 
-  /** Asks the thread to end and waits until it has; after the deadline it is terminated. */
+  /**
+   * Asks the thread to end and waits until it has, or until the deadline: then it ends when its native call returns, and no longer keeps the
+   * process alive. To terminate it inside that call would abort the process.
+   */
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
     live--;
     if (this.#death === undefined) this.#post({ _tag: "close" });
     return Effect.timeoutOrElse(
       Effect.promise(() => this.#exited),
-      { duration: CLOSE_DEADLINE, orElse: () => Effect.asVoid(Effect.promise(() => this.#worker.terminate())) },
+      { duration: CLOSE_DEADLINE, orElse: () => Effect.sync(() => this.#abandon()) },
     );
   });
+
+  #abandon(): void {
+    abandoned++;
+    this.#abandoned = true;
+    this.#worker.unref();
+  }
 
   #post(message: ToThread<P>, transfer: readonly Transferable[] = []): void {
     this.#worker.postMessage(message, transfer);

@@ -8,6 +8,8 @@ export interface EchoProtocol {
     readonly cancelled: { readonly request: null; readonly response: readonly string[] };
     readonly move: { readonly request: Float32Array<ArrayBuffer>; readonly response: Float32Array<ArrayBuffer> };
     readonly throwLater: { readonly request: null; readonly response: never };
+    /** Holds the thread until the cell is 1 and it is notified. */
+    readonly block: { readonly request: Int32Array<SharedArrayBuffer>; readonly response: null };
     readonly exit: { readonly request: number; readonly response: never };
   };
   readonly events: string;

@@ -39,6 +39,11 @@ const { emit } = serve<EchoProtocol>(
       setImmediate(() => innermost("uncaught"));
       return new Promise(() => {});
     },
+    block: (cell) => {
+      emit("blocked");
+      Atomics.wait(cell, 0, 0);
+      return null;
+    },
     exit: (code) => process.exit(code),
   },
   async () => {},

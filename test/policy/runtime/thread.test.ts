@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest";
-import { Effect, Fiber } from "effect";
-import { liveThreads, make, type ThreadFailure } from "../../../src/policy/runtime/Thread.ts";
+import { Deferred, Effect, Fiber } from "effect";
+import { TestClock } from "effect/testing";
+import { abandonedThreads, liveThreads, make, type ThreadFailure } from "../../../src/policy/runtime/Thread.ts";
 import type { EchoProtocol } from "./echo.ts";
 
 const open = (onEvent: (event: string) => void = () => {}) =>
@@ -100,6 +101,31 @@ describe("Thread", () => {
       const thread = yield* Effect.scoped(open());
       expect(liveThreads()).toBe(before);
       expect(thread.death()).toMatchObject({ reason: "thread_died", message: "echo ended (exit code 0)" });
+    }),
+  );
+
+  it.effect("is left to end by itself when it does not end within its deadline", () =>
+    Effect.gen(function* () {
+      const cell = new Int32Array(new SharedArrayBuffer(4));
+      const blocked = Deferred.makeUnsafe<void>();
+      const scope = yield* Effect.forkChild(
+        Effect.scoped(
+          Effect.gen(function* () {
+            const thread = yield* open(() => Deferred.doneUnsafe(blocked, Effect.void));
+            yield* Effect.forkChild(thread.call("block", cell), { startImmediately: true });
+            yield* Deferred.await(blocked);
+            return thread;
+          }),
+        ),
+      );
+      yield* Deferred.await(blocked);
+      yield* TestClock.adjust("5 seconds");
+      const thread = yield* Fiber.join(scope);
+      expect([abandonedThreads(), thread.death()]).toEqual([1, undefined]);
+      Atomics.store(cell, 0, 1);
+      Atomics.notify(cell, 0);
+      expect(yield* Effect.flip(thread.died)).toMatchObject({ message: "echo ended (exit code 0)" });
+      expect(abandonedThreads()).toBe(0);
     }),
   );
 });

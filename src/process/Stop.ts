@@ -1,8 +1,9 @@
 /**
- * How a run is stopped from outside. The first interrupt signal asks for an orderly stop (close admission, drain, checkpoint), the second
- * ends the process at once with exit code 130.
+ * How a run is stopped from outside. The first signal (INT, TERM or HUP) asks for an orderly stop: close admission, drain, checkpoint. The
+ * second ends the process at once with exit code 130.
  */
-import { Clock, Context, Deferred, Effect, Layer, type Scope } from "effect";
+import { Clock, Context, Deferred, Effect, Layer, Schema, type Scope } from "effect";
+import { leave } from "./leave.ts";
 
 export class Stop extends Context.Service<
   Stop,
@@ -11,9 +12,17 @@ export class Stop extends Context.Service<
     readonly requested: Effect.Effect<void>;
     readonly request: Effect.Effect<void>;
   }
->()("millrace/engine/Stop") {}
+>()("millrace/process/Stop") {}
 
-/** npm passes a terminal's Ctrl-C on to a process that the terminal has signalled already: so soon after the first it is the same one. */
+/** A stop was asked for before the work had begun. */
+export class StoppedEarly extends Schema.TaggedError<StoppedEarly>()("StoppedEarly", { message: Schema.String }) {}
+
+const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/**
+ * So soon after the first, a signal is the same one again: npm passes a terminal's Ctrl-C on to a process that the terminal has signalled
+ * already, and a closing terminal hangs up more than once.
+ */
 const echoMs = 250;
 
 /** What a signal means at `now`, after the first one of this process at `first`, milliseconds. */
@@ -22,7 +31,7 @@ export const meaningOf = (first: number | null, now: number): "stop" | "echo" | 
   return now - first < echoMs ? "echo" : "abort";
 };
 
-/** Listens to SIGINT and SIGTERM while the scope lives. */
+/** Listens to the signals while the scope lives. */
 export const signals: Effect.Effect<typeof Stop.Service, never, Scope.Scope> = Effect.gen(function* () {
   const clock = yield* Clock.Clock;
   const asked = Deferred.makeUnsafe<void>();
@@ -31,19 +40,17 @@ export const signals: Effect.Effect<typeof Stop.Service, never, Scope.Scope> = E
   const listener = (): void => {
     const now = Number(clock.monotonicTimeNanosUnsafe()) / 1e6;
     const meaning = meaningOf(first, now);
-    if (meaning === "abort") process.exit(130);
+    if (meaning === "abort") leave(130);
     first ??= now;
     Deferred.doneUnsafe(asked, Effect.void);
   };
   yield* Effect.acquireRelease(
     Effect.sync(() => {
-      process.on("SIGINT", listener);
-      process.on("SIGTERM", listener);
+      for (const name of names) process.on(name, listener);
     }),
     () =>
       Effect.sync(() => {
-        process.off("SIGINT", listener);
-        process.off("SIGTERM", listener);
+        for (const name of names) process.off(name, listener);
       }),
   );
   return Stop.of({ requested: Deferred.await(asked), request });
@@ -60,3 +67,15 @@ export const onRequest: Layer.Layer<Stop> = Layer.sync(Stop, () => {
     request: Effect.asVoid(Deferred.succeed(asked, undefined)),
   });
 });
+
+/** Does `work`, such as loading, unless a stop is asked for first: then it is interrupted, and `StoppedEarly` says `before` what. */
+export const unlessStopped = <A, E, R>(
+  work: Effect.Effect<A, E, R>,
+  before: string,
+): Effect.Effect<A, E | StoppedEarly, R | Stop> =>
+  Effect.flatMap(Stop, ({ requested }) =>
+    Effect.raceFirst(
+      work,
+      Effect.andThen(requested, Effect.fail(new StoppedEarly({ message: `stopped before ${before}` }))),
+    ),
+  );

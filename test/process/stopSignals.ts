@@ -3,7 +3,7 @@
  * clock is a second after the one before.
  */
 import { Clock, Effect } from "effect";
-import * as Stop from "../../src/engine/Stop.ts";
+import * as Stop from "../../src/process/Stop.ts";
 
 const live = Effect.runSync(Clock.Clock);
 let nanos = 0n;
