@@ -74,6 +74,8 @@ serve<LearnerProtocol>(
     version: () => inOrder(async () => running().trainer.state.version),
   },
   async () => {
+    // A start that is under way opens threads and sessions still: what it opens is closed.
+    if (started === undefined) await last.catch(() => undefined);
     for (const mailbox of started?.mailboxes ?? []) mailbox.close();
     await started?.trainer[Symbol.asyncDispose]();
   },

@@ -13,6 +13,7 @@ import { bytesOf } from "./TokenBytes.ts";
 
 let engine: Engine<OnnxWeights> | undefined;
 let port: MessagePort | undefined;
+let starting: Promise<unknown> = Promise.resolve();
 
 const started = (): Engine<OnnxWeights> => {
   if (engine === undefined) throw new CallError("bad_request", "the generator has not started");
@@ -44,7 +45,11 @@ const start = async (request: StartRequest): Promise<null> => {
 
 const { emit } = serve<GeneratorProtocol>(
   {
-    start,
+    start: (request) => {
+      const opened = start(request);
+      starting = opened;
+      return opened;
+    },
     generate: (request, { onCancel }) =>
       new Promise((resolve, reject) => {
         const running = started();
@@ -66,6 +71,8 @@ const { emit } = serve<GeneratorProtocol>(
     gauges: () => started().gauges(),
   },
   async () => {
+    // A start that is under way opens a session still: what it opens is closed.
+    await starting.catch(() => undefined);
     port?.close();
     await engine?.close();
   },
