@@ -1,0 +1,101 @@
+/**
+ * Runs that are killed (SIGKILL) again and again, a third of the times inside a save, and go on each time. They must end like runs that
+ * never were: every step once, books balanced, and in sync mode the same parameters to the bit.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "@effect/vitest";
+import { Effect } from "effect";
+import { expect } from "vitest";
+import { stream } from "../../src/domain/Random.ts";
+import { parameterHash } from "../pipelines/tiny.ts";
+import type { Fault } from "./faultyDisk.ts";
+import { survived } from "./survived.ts";
+import * as Trial from "./Trial.ts";
+
+const seed = Number(process.env.MILLRACE_CHAOS_SEED ?? 1);
+const kills = Number(process.env.MILLRACE_CHAOS_KILLS ?? 60);
+/** Where so many kills take longer, half of them do. */
+const patienceMs = 360_000;
+const steps = 12;
+
+/** When a process is killed: inside a save, or so many milliseconds after its start. */
+type Moment =
+  | { readonly _tag: "InSave"; readonly thread: "main" | "learner"; readonly at: number }
+  | { readonly _tag: "After"; readonly ms: number };
+
+const random = stream({ seed, purpose: "noise", counters: [] });
+
+const momentOf = (kill: number): Moment =>
+  kill % 3 === 0
+    ? { _tag: "InSave", thread: random.int(2) === 0 ? "main" : "learner", at: 1 + random.int(40) }
+    : { _tag: "After", ms: 300 + random.int(2_500) };
+
+/** Runs until it is killed or done. */
+const disturbed = (trial: Trial.Trial, words: readonly string[], moment: Moment) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const fault: Fault | undefined =
+        moment._tag === "InSave"
+          ? { under: join(trial.dir, "runs"), only: "/checkpoints/", kill: { thread: moment.thread, at: moment.at } }
+          : undefined;
+      const { child, ended } = yield* Trial.millrace(words, fault);
+      if (moment._tag === "After") setTimeout(() => child.kill("SIGKILL"), moment.ms);
+      return yield* Effect.promise(() => ended);
+    }),
+  );
+
+/** Disturbs one run to its end; kills used, those of them inside a save, and whether it came to its end. */
+const disturbedRun = Effect.fnUntraced(function* (trial: Trial.Trial, from: number, until: () => boolean) {
+  let [used, inSave] = [0, 0];
+  for (;;) {
+    const moment = momentOf(from + used);
+    const folder = trial.folder();
+    const goesOn = folder !== null && Trial.checkpointsOf(folder).length > 0;
+    const words = goesOn ? trial.resume() : trial.fresh;
+    if (until()) {
+      const { code, stderr } = yield* Trial.outcome(words);
+      expect([code, stderr]).toEqual([0, expect.anything()]);
+      return { used, inSave };
+    }
+    const { code, signal, stderr } = yield* disturbed(trial, words, moment);
+    if (signal === "SIGKILL") {
+      used++;
+      if (moment._tag === "InSave") inSave++;
+      continue;
+    }
+    expect([code, stderr]).toEqual([0, ""]);
+    return { used, inSave };
+  }
+});
+
+describe("kills", () => {
+  it.live(`${kills} of them leave no trace in the runs that go on`, () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const whole = yield* Trial.make({ trainer: { total_training_steps: steps } });
+        expect(yield* Trial.outcome(whole.fresh)).toMatchObject({ code: 0 });
+        const hash = yield* parameterHash(join(whole.folder() ?? "", "checkpoints", `step-${steps}`));
+        const begun = performance.now();
+        let [used, inSave, runs] = [0, 0, 0];
+        const enough = (): boolean => used >= kills || (used >= kills / 2 && performance.now() - begun > patienceMs);
+        while (!enough()) {
+          const mode = runs % 2 === 0 ? "sync" : "async";
+          const trial = yield* Trial.make({ trainer: { total_training_steps: steps }, pipeline: { mode } });
+          const done = yield* disturbedRun(trial, used, enough);
+          used += done.used;
+          inSave += done.inSave;
+          runs++;
+          const folder = trial.folder() ?? "";
+          expect(existsSync(folder)).toBe(true);
+          survived(folder, steps);
+          if (mode === "sync") expect(yield* parameterHash(join(folder, "checkpoints", `step-${steps}`))).toBe(hash);
+        }
+        console.log(
+          `${used} kills, ${inSave} inside a save, over ${runs} runs in ${Math.round((performance.now() - begun) / 1000)} s`,
+        );
+        expect(inSave * 4).toBeGreaterThanOrEqual(used);
+      }),
+    ),
+  );
+});

@@ -1,0 +1,134 @@
+/** Signals and broken outputs, as a terminal, a pipe or a process manager sends them, at every phase of a run. */
+import { join } from "node:path";
+import { describe, it } from "@effect/vitest";
+import { Effect } from "effect";
+import { expect } from "vitest";
+import { parameterHash } from "../pipelines/tiny.ts";
+import { survived } from "./survived.ts";
+import * as Trial from "./Trial.ts";
+
+const steps = 12;
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+/** Longer than the signal that npm passes on comes after the first. */
+const secondMs = 400;
+
+/** Resolves once the process has printed a line that holds `text`, or has ended. */
+const said = ({ child, ended }: Trial.Started, text: string) =>
+  Effect.promise(() => {
+    let all = "";
+    const heard = new Promise<void>((resolve) =>
+      child.stdout?.on("data", (part: string) => {
+        all += part;
+        if (all.includes(text)) resolve();
+      }),
+    );
+    return Promise.race([heard, ended]);
+  });
+
+const later = (ms: number) => Effect.promise(() => new Promise((resolve) => setTimeout(resolve, ms)));
+
+const trialOf = (mode: "sync" | "async" = "sync") =>
+  Trial.make({ trainer: { total_training_steps: steps, save_freq: 0 }, pipeline: { mode } });
+
+/** The parameters of a run that nothing disturbed. */
+const undisturbed = Effect.gen(function* () {
+  const trial = yield* trialOf();
+  expect(yield* Trial.outcome(trial.fresh)).toMatchObject({ code: 0 });
+  return yield* parameterHash(join(trial.folder() ?? "", "checkpoints", `step-${steps}`));
+});
+
+describe("the first signal", () => {
+  it.live.each(signals)("%s in the middle of a run: a checkpoint, 0, and the same bits once it went on", (signal) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const hash = yield* undisturbed;
+        const trial = yield* trialOf();
+        const run = yield* Trial.millrace(trial.fresh);
+        yield* said(run, "step  3/");
+        run.child.kill(signal);
+        expect(yield* Effect.promise(() => run.ended)).toMatchObject({ code: 0, stderr: "" });
+        const folder = trial.folder() ?? "";
+        expect(Trial.checkpointsOf(folder)).toHaveLength(1);
+        expect(yield* Trial.outcome(trial.resume())).toMatchObject({ code: 0, stderr: "" });
+        survived(folder, steps);
+        expect(yield* parameterHash(join(folder, "checkpoints", `step-${steps}`))).toBe(hash);
+      }),
+    ),
+  );
+
+  it.live("while the run resolves and loads: 0 within its deadline, and no run folder without a checkpoint", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        for (const ms of [500, 700, 900, 1_100, 1_300, 1_600]) {
+          const trial = yield* trialOf();
+          const run = yield* Trial.millrace(trial.fresh);
+          yield* later(ms);
+          run.child.kill("SIGTERM");
+          const signalled = performance.now();
+          const { code, signal, stderr } = yield* Effect.promise(() => run.ended);
+          // Before any of our code runs, the signal ends the process by itself.
+          if (signal === null) expect([code, stderr.split("\n").length]).toEqual([0, expect.any(Number)]);
+          expect(performance.now() - signalled).toBeLessThan(10_000);
+          const folder = trial.folder();
+          if (folder !== null) expect(Trial.checkpointsOf(folder)).toHaveLength(1);
+        }
+      }),
+    ),
+  );
+});
+
+describe("the second signal", () => {
+  it.live("ends the process with 130 whatever its threads are doing, ten times out of ten", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const trial = yield* trialOf("async");
+        const codes: (number | null)[] = [];
+        for (let time = 0; time < 10; time++) {
+          const run = yield* Trial.millrace([
+            ...trial.fresh,
+            "trainer.total_training_steps=100000",
+            "pipeline.stop_deadline_ms=60000",
+          ]);
+          yield* said(run, "step      3/");
+          run.child.kill("SIGINT");
+          // A run that has drained by then has ended with 0.
+          yield* later(secondMs);
+          run.child.kill("SIGINT");
+          codes.push((yield* Effect.promise(() => run.ended)).code);
+        }
+        expect(codes.filter((code) => code !== 0 && code !== 130)).toEqual([]);
+        expect(codes).toContain(130);
+      }),
+    ),
+  );
+});
+
+describe("a run whose output is gone", () => {
+  it.live("goes on without a console, to its end", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const trial = yield* trialOf();
+        const run = yield* Trial.millrace(trial.fresh);
+        yield* said(run, "seed");
+        run.child.stdout?.destroy();
+        const { code, stderr } = yield* Effect.promise(() => run.ended);
+        expect([code, stderr]).toEqual([0, expect.stringContaining("console is switched off")]);
+        survived(trial.folder() ?? "", steps);
+      }),
+    ),
+  );
+
+  it.live("goes on when standard error is gone, too", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const trial = yield* trialOf();
+        const run = yield* Trial.millrace(trial.fresh);
+        yield* said(run, "seed");
+        run.child.stdout?.destroy();
+        run.child.stderr?.destroy();
+        expect(yield* Effect.promise(() => run.ended)).toMatchObject({ code: 0 });
+        survived(trial.folder() ?? "", steps);
+      }),
+    ),
+  );
+});
