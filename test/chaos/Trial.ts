@@ -57,6 +57,19 @@ export const millrace = (words: readonly string[], fault?: Fault) =>
       }),
   );
 
+/** Resolves once the process has printed a line that holds `text`, or has ended. */
+export const said = ({ child, ended }: Started, text: string) =>
+  Effect.promise(() => {
+    let all = "";
+    const heard = new Promise<void>((resolve) =>
+      child.stdout?.on("data", (part: string) => {
+        all += part;
+        if (all.includes(text)) resolve();
+      }),
+    );
+    return Promise.race([heard, ended]);
+  });
+
 /** Runs the command line to its end. */
 export const outcome = (words: readonly string[], fault?: Fault): Effect.Effect<Ended> =>
   Effect.scoped(Effect.flatMap(millrace(words, fault), ({ ended }) => Effect.promise(() => ended)));

@@ -12,19 +12,6 @@ const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** Longer than the signal that npm passes on comes after the first. */
 const secondMs = 400;
 
-/** Resolves once the process has printed a line that holds `text`, or has ended. */
-const said = ({ child, ended }: Trial.Started, text: string) =>
-  Effect.promise(() => {
-    let all = "";
-    const heard = new Promise<void>((resolve) =>
-      child.stdout?.on("data", (part: string) => {
-        all += part;
-        if (all.includes(text)) resolve();
-      }),
-    );
-    return Promise.race([heard, ended]);
-  });
-
 const later = (ms: number) => Effect.promise(() => new Promise((resolve) => setTimeout(resolve, ms)));
 
 const trialOf = (mode: "sync" | "async" = "sync") =>
@@ -44,7 +31,7 @@ describe("the first signal", () => {
         const hash = yield* undisturbed;
         const trial = yield* trialOf();
         const run = yield* Trial.millrace(trial.fresh);
-        yield* said(run, "step  3/");
+        yield* Trial.said(run, "step  3/");
         run.child.kill(signal);
         expect(yield* Effect.promise(() => run.ended)).toMatchObject({ code: 0, stderr: "" });
         const folder = trial.folder() ?? "";
@@ -89,7 +76,7 @@ describe("the second signal", () => {
             "trainer.total_training_steps=100000",
             "pipeline.stop_deadline_ms=60000",
           ]);
-          yield* said(run, "step      3/");
+          yield* Trial.said(run, "step      3/");
           run.child.kill("SIGINT");
           // A run that has drained by then has ended with 0.
           yield* later(secondMs);
@@ -109,7 +96,7 @@ describe("a run whose output is gone", () => {
       Effect.gen(function* () {
         const trial = yield* trialOf();
         const run = yield* Trial.millrace(trial.fresh);
-        yield* said(run, "seed");
+        yield* Trial.said(run, "seed");
         run.child.stdout?.destroy();
         const { code, stderr } = yield* Effect.promise(() => run.ended);
         expect([code, stderr]).toEqual([0, expect.stringContaining("console is switched off")]);
@@ -123,7 +110,7 @@ describe("a run whose output is gone", () => {
       Effect.gen(function* () {
         const trial = yield* trialOf();
         const run = yield* Trial.millrace(trial.fresh);
-        yield* said(run, "seed");
+        yield* Trial.said(run, "seed");
         run.child.stdout?.destroy();
         run.child.stderr?.destroy();
         expect(yield* Effect.promise(() => run.ended)).toMatchObject({ code: 0 });
