@@ -344,14 +344,14 @@ describe("batches", () => {
         clone: (batch: TokenBatch) =>
           Effect.sync(() => {
             windows.push(batch.window);
-            return { loss: 1, gradNorm: 1, tokens: 1, applied: true };
+            return { loss: 1, gradNorm: 1, tokens: 1, applied: true, notFinite: null };
           }),
       };
       const taken = yield* Cloning.clone(learner, episodes, config, {
-        from: given.from,
+        from: { step: given.from, skipped: null },
         stopped: Effect.sync(() => steps.at(-1) === given.stopAfter),
         report: ({ step }) => Effect.sync(() => void steps.push(step)),
-        save: (step) => Effect.sync(() => void saved.push(step)),
+        save: ({ step }) => Effect.sync(() => void saved.push(step)),
       });
       expect(steps).toEqual(given.steps);
       expect(windows).toEqual(given.steps.map((step) => step - 1));

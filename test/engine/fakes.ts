@@ -188,7 +188,7 @@ export const train = (options: Options) =>
             yield* Effect.sleep(updateMs);
             if (options.failUpdate?.at === batches.length) return yield* options.failUpdate.error;
             if (options.notFinite === batches.length)
-              return { version: made, applied: false, metrics: new Map(), seconds: new Map() };
+              return { version: made, applied: false, untrained: null, metrics: new Map(), seconds: new Map() };
             const version = ++made;
             const adopt = Effect.sync(() => {
               adopted = version;
@@ -196,7 +196,7 @@ export const train = (options: Options) =>
             });
             if (adoptMs === 0) yield* adopt;
             else yield* Effect.forkIn(Effect.delay(adopt, adoptMs), scope);
-            return { version, applied: true, metrics: new Map(), seconds: new Map() };
+            return { version, applied: true, untrained: null, metrics: new Map(), seconds: new Map() };
           }),
         ),
       save: (into) => command(Effect.promise(() => writeFile(join(into, "learner.json"), `${made}`))),
