@@ -139,6 +139,7 @@ export const learner = (wait: Effect.Effect<void>): Learner["Service"] => {
       Effect.map(wait, () => ({
         version: ++version,
         applied: true,
+        untrained: null,
         metrics: new Map(),
         seconds: new Map(),
       })),

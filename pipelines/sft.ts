@@ -16,6 +16,7 @@ import { BadInput, type EnvironmentError, type LearnerError } from "../src/domai
 import { stream } from "../src/domain/Random.ts";
 import { prepareAll } from "../src/env/prepare.ts";
 import { replaceFolder } from "../src/files/AtomicWrite.ts";
+import * as Divergence from "../src/learner/Divergence.ts";
 import * as LearnerThread from "../src/learner/LearnerThread.ts";
 import { readCheckpoint, writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
 import * as Model from "../src/policy/Model.ts";
@@ -103,15 +104,17 @@ const publish = (learner: LearnerThread.LearnerThread, output: string) =>
     }),
   ).pipe(Effect.catchTag(["CheckpointError", "FileError"], unusable));
 
-/** Prints a twentieth of the steps, the first and the last. */
+/** Prints a twentieth of the steps, the first and the last, and each that was not applied. */
 const reporter = (steps: number) => {
   const every = Math.max(1, Math.floor(steps / 20));
-  return ({ step, loss, gradNorm, lr }: Cloning.CloningStep) =>
-    step % every === 0 || step === 1 || step === steps
+  return ({ step, loss, gradNorm, lr, notFinite }: Cloning.CloningStep) => {
+    if (notFinite !== null) return Console.log(`step ${step}/${steps}  skipped, not finite: the policy's ${notFinite}`);
+    return step % every === 0 || step === 1 || step === steps
       ? Console.log(
           `step ${step}/${steps}  loss ${loss.toFixed(4)}  grad_norm ${gradNorm.toFixed(2)}  lr ${lr.toExponential(2)}`,
         )
       : Effect.void;
+  };
 };
 
 /** The folder of the run to go on with, and its newest checkpoint. */
@@ -147,17 +150,17 @@ export const sft = ({
         trainer: LearnerThread.trainerOptions(config),
         ...(resumed === null ? {} : { restore: resumed.checkpoint.path }),
       }).pipe(Effect.catchIf(({ reason }) => reason === "bad_checkpoint", unusable));
+      let saved = resumed?.checkpoint.path ?? null;
       const asked = yield* Effect.forkScoped(stop.requested);
       const done = yield* Cloning.clone(learner, episodes, config, {
-        from: resumed?.checkpoint.step ?? 0,
+        from: resumed?.checkpoint.progress ?? { step: 0, skipped: null },
         stopped: Effect.sync(() => asked.pollUnsafe() !== undefined),
         report: reporter(steps),
-        save: (step) =>
-          Checkpoints.save(folder.checkpoints, step, learner.save).pipe(
-            Effect.catchTag("CheckpointError", unusable),
-            Effect.asVoid,
-          ),
-      });
+        save: Effect.fnUntraced(function* (progress) {
+          const written = Checkpoints.save(folder.checkpoints, progress, learner.save);
+          saved = yield* Effect.catchTag(written, "CheckpointError", unusable);
+        }),
+      }).pipe(Effect.catchTag("LearnerError", (error) => Effect.fail(Divergence.ofLearner(error, saved))));
       if (done < steps) {
         return yield* Console.log(`stopped after ${done} steps; millrace sft --resume ${folder.path} goes on`);
       }

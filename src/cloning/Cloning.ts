@@ -1,15 +1,17 @@
 /**
  * Behaviour cloning of demonstrations. Episodes of all sources are drawn together, in an order that is a pure function of the run's seed;
  * the learner's thread takes one optimiser step a batch.
- * Invariant: a run that was stopped and goes on takes the same steps as one that was not.
+ * Invariants: a run that was stopped and goes on takes the same steps as one that was not; one that can take no more steps fails.
  */
 import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { type Episode, totalTokens } from "../domain/Episode.ts";
 import { stream } from "../domain/Random.ts";
+import * as SkippedUpdates from "../domain/SkippedUpdates.ts";
 import type { StepFailure } from "../env/Environments.ts";
 import type { CloningReport } from "../learner/Cloner.ts";
 import { collate } from "../learner/collate.ts";
+import * as Divergence from "../learner/Divergence.ts";
 import type { LearnerThread } from "../learner/LearnerThread.ts";
 import { type Demonstrator, demonstrate, type Source } from "./Demonstration.ts";
 
@@ -94,18 +96,29 @@ export function* batches(
   }
 }
 
+/** How far a cloning run has come. */
+export interface Progress {
+  /** Batches trained on. */
+  readonly step: number;
+  /** Steps in a row that were not applied, the last one included; null where it was. */
+  readonly skipped: SkippedUpdates.SkippedUpdates | null;
+}
+
 /** What a cloning run asks of its surroundings. */
 export interface Surroundings<E> {
-  /** Steps that were taken before, by a run that this one goes on from. */
-  readonly from: number;
+  /** What a run had come to that this one goes on from. */
+  readonly from: Progress;
   /** Whether to end after the current step. */
   readonly stopped: Effect.Effect<boolean>;
   readonly report: (step: CloningStep) => Effect.Effect<void>;
-  /** Saves the learner after so many steps: every `sft.save_freq`, and last. */
-  readonly save: (steps: number) => Effect.Effect<void, E>;
+  /** Saves the learner, every `sft.save_freq` steps and last. */
+  readonly save: (progress: Progress) => Effect.Effect<void, E>;
 }
 
-/** Trains until `sft.steps` steps were taken in all, or a stop is asked for. Resolves to the steps taken. */
+/**
+ * Trains until `sft.steps` steps were taken in all, or a stop is asked for. Resolves to the steps taken. Fails with LearnerError, the weights
+ * saved, after `trainer.max_skipped_updates` steps in a row that were not applied.
+ */
 export const clone = Effect.fn("Cloning.clone")(function* <E>(
   learner: Pick<LearnerThread, "clone">,
   episodes: readonly Episode[],
@@ -114,16 +127,23 @@ export const clone = Effect.fn("Cloning.clone")(function* <E>(
 ) {
   const { batch_size, save_freq, steps } = config.sft;
   const source = batches(episodes, Math.min(batch_size, episodes.length), config.run.seed);
-  for (let skipped = 0; skipped < from; skipped++) source.next();
-  let step = from;
+  for (let taken = 0; taken < from.step; taken++) source.next();
+  let { skipped, step } = from;
   while (step < steps && !(yield* stopped)) {
     step++;
     const { value } = source.next();
     const lr = rate(config.sft, step);
     const result = yield* learner.clone(batchOf(value, step - 1), lr);
     yield* report({ ...result, step, lr });
-    if (save_freq > 0 && step % save_freq === 0 && step < steps) yield* save(step);
+    const { notFinite } = result;
+    skipped = notFinite === null ? null : SkippedUpdates.extended(skipped, step);
+    const failure = notFinite === null ? null : Divergence.ofCloning(config, skipped, notFinite);
+    if (failure !== null) {
+      yield* Effect.ignore(save({ step, skipped }));
+      return yield* failure;
+    }
+    if (save_freq > 0 && step % save_freq === 0 && step < steps) yield* save({ step, skipped });
   }
-  yield* save(step);
+  yield* save({ step, skipped });
   return step;
 });

@@ -4,10 +4,12 @@
  */
 import { join } from "node:path";
 import { Effect, Schema } from "effect";
+import { SkippedUpdates } from "../domain/SkippedUpdates.ts";
 import { replaceFolder, replaceText } from "../files/AtomicWrite.ts";
 import * as StepFolders from "../files/StepFolders.ts";
 import { type CheckpointError, checkpointError, ofFile } from "../policy/checkpoint/CheckpointError.ts";
 import { readJsonObject } from "../policy/checkpoint/TokenizerFiles.ts";
+import type { Progress } from "./Cloning.ts";
 
 const STATE = "cloning.json";
 /** The layout that is written and read. */
@@ -17,23 +19,25 @@ const State = Schema.Struct({
   schema: Schema.Literal(SCHEMA),
   /** Optimiser steps taken. */
   step: Schema.Int,
+  /** Those in a row, up to the last one, that were not applied. */
+  skipped: Schema.NullOr(SkippedUpdates).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
 });
 
 export interface CloningCheckpoint {
   /** A Hugging Face folder with the learner's state beside it. */
   readonly path: string;
-  readonly step: number;
+  readonly progress: Progress;
 }
 
-/** Writes the checkpoint of `step` through `write`, which fills an existing empty folder, and removes those before it. Resolves to its path. */
+/** Writes the checkpoint of `progress` through `write`, which fills an existing empty folder, and removes those before it. Resolves to its path. */
 export const save = <E>(
   folder: string,
-  step: number,
+  progress: Progress,
   write: (into: string) => Effect.Effect<void, E>,
 ): Effect.Effect<string, E | CheckpointError> =>
   Effect.gen(function* () {
-    const path = StepFolders.path(folder, step);
-    const state: typeof State.Type = { schema: SCHEMA, step };
+    const path = StepFolders.path(folder, progress.step);
+    const state: typeof State.Type = { schema: SCHEMA, ...progress };
     const filled = (partial: string) =>
       Effect.andThen(
         Effect.mapError(write(partial), (error) => ({ error })),
@@ -55,12 +59,15 @@ export const latest = Effect.fnUntraced(function* (
     return yield* checkpointError(folder, "missing_file", "it holds no checkpoint to resume from");
   const path = StepFolders.path(folder, newest);
   const file = join(path, STATE);
-  const { step } = yield* Effect.flatMap(readJsonObject(file), Schema.decodeUnknownEffect(State)).pipe(
+  const { schema: _, ...progress } = yield* Effect.flatMap(
+    readJsonObject(file),
+    Schema.decodeUnknownEffect(State),
+  ).pipe(
     Effect.catchTag("SchemaError", ({ message }) =>
       Effect.fail(
         checkpointError(file, "bad_config", `not the state of a cloning run that can be resumed: ${message}`),
       ),
     ),
   );
-  return { path, step };
+  return { path, progress };
 });

@@ -19,6 +19,11 @@ export const TrainerSection = Schema.Struct({
   save_freq: field(count, 100, "Checkpoint every so many steps; 0 only at the end."),
   max_checkpoints: field(positive, 1, "Newest checkpoints kept."),
   empty_stop_steps: field(count, 5, "Stop after so many consecutive empty selections; 0 never."),
+  max_skipped_updates: field(
+    count,
+    5,
+    "Fail after so many consecutive updates that train nothing, as numbers are not finite; 0 never.",
+  ),
   trajectories_per_step: field(count, 2, "Episodes of a step written to trajectories.jsonl."),
 });
 

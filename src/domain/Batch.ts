@@ -56,4 +56,26 @@ export const lengthOf = (batch: Pick<TokenBatch, "offsets">, sequence: number): 
   return to - from;
 };
 
+/** The shortest sequence of a batch as a batch of its own; undefined of an empty one. */
+export const shortest = (batch: TokenBatch): TokenBatch | undefined => {
+  const [first, ...others] = allSequences(batch);
+  if (first === undefined) return undefined;
+  const chosen = others.reduce((best, next) => (lengthOf(batch, next) < lengthOf(batch, best) ? next : best), first);
+  const [from, to] = boundsOf(batch, chosen);
+  return {
+    window: batch.window,
+    ids: batch.ids.slice(from, to),
+    offsets: Int32Array.of(0, to - from),
+    mask: batch.mask.slice(from, to),
+    mu: batch.mu.slice(from, to),
+    versions: batch.versions.slice(from, to),
+    rewards: batch.rewards.slice(from, to),
+    groups: batch.groups.slice(chosen, chosen + 1),
+    members: batch.members.slice(chosen, chosen + 1),
+    sequenceIndex: batch.sequenceIndex.slice(chosen, chosen + 1),
+    temperature: batch.temperature,
+    keptRatio: batch.keptRatio,
+  };
+};
+
 export const trainedTokens = (batch: TokenBatch): number => batch.mask.reduce((sum, m) => sum + m, 0);

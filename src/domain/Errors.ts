@@ -7,16 +7,19 @@ import { Schema } from "effect";
 /** Something the user wrote cannot be used. `message` is one readable sentence that names the thing and the nearest valid choice. */
 export class BadInput extends Schema.TaggedError<BadInput>()("BadInput", { message: Schema.String }) {}
 
-/** The model's threads failed: a session error, a dead thread, a shape the graphs refuse. */
+/** The model's threads failed: a session error, a dead thread, a shape the graphs refuse, weights whose logits are not finite. */
 export class PolicyError extends Schema.TaggedError<PolicyError>()("PolicyError", {
-  reason: Schema.Literals(["thread_died", "session_failed", "bad_request"]),
+  reason: Schema.Literals(["thread_died", "session_failed", "bad_request", "not_finite"]),
   message: Schema.String,
   cause: Schema.optionalKey(Schema.Defect()),
 }) {}
 
-/** The learner's thread failed; `bad_checkpoint` when the folder it is to go on from cannot be read. */
+/**
+ * The learner failed; `bad_checkpoint` when the folder it is to go on from cannot be read, `not_finite` when training has left the finite
+ * numbers.
+ */
 export class LearnerError extends Schema.TaggedError<LearnerError>()("LearnerError", {
-  reason: Schema.Literals(["thread_died", "session_failed", "bad_checkpoint"]),
+  reason: Schema.Literals(["thread_died", "session_failed", "bad_checkpoint", "not_finite"]),
   message: Schema.String,
   cause: Schema.optionalKey(Schema.Defect()),
 }) {}

@@ -47,6 +47,8 @@ export interface Updated {
   readonly version: Version;
   /** Tokens that took part. */
   readonly tokens: number;
+  /** What kept one of the two networks from being trained; absent where all were. */
+  readonly notFinite?: string;
 }
 
 /** The window held nothing to train on; it is consumed all the same. */
@@ -63,6 +65,8 @@ export interface UpdateSkipped {
   readonly window: number;
   readonly groups: readonly number[];
   readonly reason: string;
+  /** What was not finite, where that is the reason. */
+  readonly notFinite?: string;
 }
 
 /** Every generator samples with at least this version. */

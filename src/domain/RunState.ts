@@ -2,11 +2,12 @@
  * The state of a run as one value, changed only by `observe`. A checkpoint is the encoding of `cut(state)`; a step record is a function of
  * two states and the gauges beside them. Invariant: the same events give the same state.
  */
-import { HashMap, HashSet, Schema } from "effect";
+import { Effect, HashMap, HashSet, Schema } from "effect";
 import type { Event } from "./Event.ts";
 import * as Ledger from "./Ledger.ts";
 import * as Position from "./Position.ts";
 import * as SeedSchedule from "./SeedSchedule.ts";
+import * as SkippedUpdates from "./SkippedUpdates.ts";
 
 /** Version of the encoding; a checkpoint of another one is refused. */
 export const SCHEMA = 2;
@@ -25,6 +26,8 @@ export const RunState = Schema.Struct({
   ledger: Ledger.Ledger,
   /** Windows in a row whose selection was empty. */
   emptyInARow: Schema.Int,
+  /** Updates in a row that were skipped; null after one that was not. */
+  skipped: Schema.NullOr(SkippedUpdates.SkippedUpdates).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
   /** Tokens that took part in an update. */
   trainedTokens: Schema.Int,
   /** Validations played; each has its own sequence numbers. */
@@ -47,6 +50,7 @@ export const initial: RunState = {
   outstanding: HashSet.empty(),
   ledger: Ledger.empty,
   emptyInARow: 0,
+  skipped: null,
   trainedTokens: 0,
   validations: 0,
   validationDue: false,
@@ -64,9 +68,13 @@ const change = (state: RunState, event: Event): Partial<RunState> => {
         outstanding: HashSet.add(state.outstanding, event.group),
       };
     case "Updated":
-      return { emptyInARow: 0, trainedTokens: state.trainedTokens + event.tokens };
+      return {
+        emptyInARow: 0,
+        skipped: SkippedUpdates.observe(state.skipped, event),
+        trainedTokens: state.trainedTokens + event.tokens,
+      };
     case "UpdateSkipped":
-      return { emptyInARow: 0 };
+      return { emptyInARow: 0, skipped: SkippedUpdates.observe(state.skipped, event) };
     case "EmptySelection":
       return { emptyInARow: event.consecutive };
     case "ValidationPostponed":

@@ -54,11 +54,12 @@ const windowMetrics = ({ filtered, from, report, seconds, window }: Learned): Me
 /** Metrics of the step that `learned` closes, from the moment `before` to `now`. */
 export const make = (learned: Learned, now: Moment, before: Moment): Metrics => {
   const elapsed = now.seconds - before.seconds;
-  const { emptyInARow, ledger, position, trainedTokens } = now.state;
+  const { emptyInARow, ledger, position, skipped, trainedTokens } = now.state;
   return together(
     windowMetrics(learned),
     measured(
       [windows.emptyInARow, emptyInARow],
+      [windows.skippedInARow, skipped?.count ?? 0],
       [weights.version, position.version],
       [tokens.trained, ratio(trainedTokens - before.state.trainedTokens, elapsed)],
     ),

@@ -5,6 +5,7 @@
 import { Clock, Effect } from "effect";
 import type { Version } from "../domain/Episode.ts";
 import * as RunState from "../domain/RunState.ts";
+import * as Divergence from "../learner/Divergence.ts";
 import { Stop } from "../process/Stop.ts";
 import { keepThrough, RunFolder } from "../record/RunFolder.ts";
 import { Bus } from "../stage/Bus.ts";
@@ -53,12 +54,19 @@ const train = Effect.gen(function* () {
   const bus = yield* Bus;
   const moments = yield* Moments;
   const line = yield* Line.make;
-  yield* prepare;
-  yield* moments.mark;
-  yield* Effect.raceFirst(line.run, interrupted(line));
-  const cut = RunState.droppedBy(bus.state());
-  if (cut !== null) yield* bus.emit(cut);
-  yield* save;
+  const training = Effect.gen(function* () {
+    yield* prepare;
+    yield* moments.mark;
+    yield* Effect.raceFirst(line.run, interrupted(line));
+    const cut = RunState.droppedBy(bus.state());
+    if (cut !== null) yield* bus.emit(cut);
+    yield* save;
+  });
+  const saved = () => bus.state().checkpoint?.folder ?? null;
+  yield* Effect.catchTags(training, {
+    LearnerError: (error) => Effect.fail(Divergence.ofLearner(error, saved())),
+    PolicyError: (error) => Effect.fail(Divergence.ofPolicy(error, saved())),
+  });
   const { checkpoint, position, reason, step } = bus.state();
   const ended: Ended = { step, version: position.version, reason, checkpoint: checkpoint?.folder ?? null };
   return ended;

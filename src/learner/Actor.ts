@@ -12,7 +12,7 @@ import { tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalar, scalarOf } from "./inputs.ts";
 import type { Lanes, LaneWeights, Pass } from "./lanes/Lanes.ts";
 import { actorModel, policyLossOptions } from "./models.ts";
-import { type Moments, Network, type StepResult } from "./Network.ts";
+import { type Moments, Network, type StepResult, untaken } from "./Network.ts";
 
 /** What the policy's loss needs beside the ids, each [tokens]. */
 export interface PolicyTargets {
@@ -127,8 +127,10 @@ export class Actor implements AsyncDisposable {
     logp: Float32Array,
   ): Promise<ActorStep> {
     const made = await this.gradient(batch, mini, targets, logp);
-    if (made === null) return { surrogate: 0, entropy: 0, kl: undefined, norm: 0, applied: false };
+    if (made === null) return { surrogate: 0, entropy: 0, kl: undefined, ...untaken(null) };
     const { gradient, ...parts } = made;
+    if (![parts.surrogate, parts.entropy, parts.kl ?? 0].every(Number.isFinite))
+      return { ...parts, ...untaken("loss") };
     return { ...parts, ...(await this.network.step(gradient, lr)) };
   }
 

@@ -9,15 +9,17 @@ import { tokenWeights } from "./batches.ts";
 import { microInputs, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
 import { cloningModel } from "./models.ts";
-import type { Network } from "./Network.ts";
+import { type Network, untaken } from "./Network.ts";
+import type { NotFinite } from "./NotFinite.ts";
 
 export interface CloningReport {
   /** Nats per target token, before the step. */
   readonly loss: number;
   readonly gradNorm: number;
   readonly tokens: number;
-  /** False when the gradient was not finite and nothing changed. */
+  /** False when nothing changed: something was not finite, or there was nothing to train on. */
   readonly applied: boolean;
+  readonly notFinite: NotFinite | null;
 }
 
 export class Cloner {
@@ -47,8 +49,9 @@ export class Cloner {
     const { micros } = microInputs(batch, sequences, this.#microBatchTokens, { weights });
     const { sums } = await this.#pass.run(this.#network, micros);
     const tokens = trainedTokens(batch);
-    if (sums === null) return { loss: 0, gradNorm: 0, tokens, applied: false };
-    const { norm, applied } = await this.#network.step(sums.gradient, lr);
-    return { loss: scalarOf(sums.loss), gradNorm: norm, tokens, applied };
+    if (sums === null) return { loss: 0, gradNorm: 0, tokens, applied: false, notFinite: null };
+    const loss = scalarOf(sums.loss);
+    const { norm, ...taken } = Number.isFinite(loss) ? await this.#network.step(sums.gradient, lr) : untaken("loss");
+    return { loss, gradNorm: norm, tokens, ...taken };
   }
 }

@@ -9,7 +9,7 @@ import { type Aggregation, tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
 import { criticModel, valuesModel } from "./models.ts";
-import { type Moments, Network, type StepResult } from "./Network.ts";
+import { type Moments, Network, type StepResult, untaken } from "./Network.ts";
 
 export interface CriticOptions {
   readonly critic: RunConfig["critic"];
@@ -103,7 +103,8 @@ export class Critic implements AsyncDisposable {
   /** One optimiser step over the mini-batch `mini`; `predicted` [tokens] receives the values before it. */
   async step(batch: CreditedBatch, mini: readonly number[], lr: number, predicted: Float32Array): Promise<CriticStep> {
     const made = await this.gradient(batch, mini, predicted);
-    if (made === null) return { loss: 0, norm: 0, applied: false };
+    if (made === null) return { loss: 0, ...untaken(null) };
+    if (!Number.isFinite(made.loss)) return { loss: made.loss, ...untaken("loss") };
     return { loss: made.loss, ...(await this.network.step(made.gradient, lr)) };
   }
 

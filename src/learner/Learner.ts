@@ -7,12 +7,15 @@ import type { CreditedBatch, TokenBatch } from "../domain/Batch.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { LearnerError } from "../domain/Errors.ts";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
+import type { Untrained } from "./NotFinite.ts";
 
 export interface UpdateReport {
   /** Version of the weights after the update; unchanged when the update was skipped. */
   readonly version: Version;
-  /** Whether any optimiser step changed anything; false when no gradient was finite. */
+  /** Whether any optimiser step changed anything. */
   readonly applied: boolean;
+  /** A network that had something to train and applied no step, and why; the policy where it is both. */
+  readonly untrained: Untrained | null;
   /** Of the catalogue's `learner`, without its seconds. */
   readonly metrics: Metrics;
   /** Seconds by phase: `timing` of the catalogue's `learner`. */

@@ -44,7 +44,8 @@ export const trainerOptions = (config: RunConfig): TrainerOptions => ({
 
 const reasonOf = (failure: ThreadFailure): LearnerError["reason"] => {
   if (failure.reason === "thread_died") return "thread_died";
-  return failure.code === "bad_checkpoint" ? "bad_checkpoint" : "session_failed";
+  const { code } = failure;
+  return code === "bad_checkpoint" || code === "not_finite" ? code : "session_failed";
 };
 
 const learnerError = (failure: ThreadFailure): LearnerError =>

@@ -3,11 +3,19 @@
  * weights in place and returns a report. Invariant: the version grows by one exactly when the actor's weights changed.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
-import { allSequences, type CreditedBatch, sequences, type TokenBatch, trainedTokens } from "../domain/Batch.ts";
+import {
+  allSequences,
+  type CreditedBatch,
+  sequences,
+  shortest,
+  type TokenBatch,
+  trainedTokens,
+} from "../domain/Batch.ts";
 import { learner } from "../domain/metrics/learner.ts";
 import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
 import { mean } from "../domain/Statistics.ts";
 import type { Qwen2Config } from "../policy/model/Architecture.ts";
+import { allFinite } from "../policy/model/finite.ts";
 import { copyOf, type Parameters } from "../policy/model/Parameters.ts";
 import { Actor, type ActorStep, type PolicyTargets } from "./Actor.ts";
 import { miniBatches } from "./batches.ts";
@@ -19,7 +27,8 @@ import { weightFeeds } from "./lanes/Lane.ts";
 import { Lanes, type LaneWeights } from "./lanes/Lanes.ts";
 import { batchMetrics, mismatchMetrics, SurrogateMetrics, ValueMetrics } from "./metrics.ts";
 import { policyLossOptions } from "./models.ts";
-import type { Moments, StepResult } from "./Network.ts";
+import { type Moments, type StepResult, untaken } from "./Network.ts";
+import { among, type NotFinite, type Untrained } from "./NotFinite.ts";
 import { Phases } from "./Phases.ts";
 import { learningRate } from "./schedule.ts";
 
@@ -41,7 +50,7 @@ export interface TrainerState {
   readonly version: number;
   /** Windows given to `update`. */
   readonly windows: number;
-  /** Windows that trained the actor, and the critic: positions of their learning-rate schedules. */
+  /** Windows that trained the actor, and the critic, skipped ones not: positions of their learning-rate schedules. */
   readonly actorUpdates: number;
   readonly criticUpdates: number;
 }
@@ -62,6 +71,8 @@ export interface Restored {
 interface Trained {
   /** Whether any optimiser step changed it. */
   readonly applied: boolean;
+  /** Why none did; null where one did or there was nothing to do. */
+  readonly untrained: Untrained | null;
   readonly metrics: Metrics;
 }
 
@@ -76,12 +87,31 @@ const meanOf = <Step extends StepResult>(
 
 const skipped = (steps: readonly StepResult[]): number => steps.filter(({ applied }) => !applied).length;
 
+/** What the optimiser steps of a network came to. */
+const outcome = (network: Untrained["network"], steps: readonly StepResult[]): Omit<Trained, "metrics"> => {
+  const applied = steps.some((step) => step.applied);
+  const notFinite = steps.find((step) => step.notFinite !== null)?.notFinite ?? null;
+  return { applied, untrained: applied || notFinite === null ? null : { network, notFinite } };
+};
+
 /** The optimiser steps of the actor in one update, and what was seen on the way. */
 interface ActorSteps {
   readonly steps: readonly ActorStep[];
   readonly surrogate: Metrics;
   readonly mismatch: Metrics;
 }
+
+/** What the policy's loss would read that is not finite, in the order in which one comes of the other. */
+const inputFault = (batch: CreditedBatch, { old, importance, reference }: PolicyTargets): NotFinite | null =>
+  among(
+    ["rewards", batch.rewards],
+    ["sampled log-probabilities", batch.mu],
+    ["values", batch.values],
+    ["advantages", batch.advantages],
+    ["log-probabilities", old],
+    ["importance weights", importance],
+    ...(reference === undefined ? [] : ([["reference log-probabilities", reference]] as const)),
+  );
 
 export class Trainer implements AsyncDisposable {
   readonly #config: Qwen2Config;
@@ -92,6 +122,8 @@ export class Trainer implements AsyncDisposable {
   /** The starting weights, held where a KL loss needs them. */
   readonly #reference: LaneWeights | undefined;
   #cloner: Cloner | undefined;
+  /** One sequence of the last batch trained on. */
+  #probe: TokenBatch | undefined;
   #state: TrainerState;
 
   private constructor(
@@ -172,12 +204,14 @@ export class Trainer implements AsyncDisposable {
     const critic = this.#critic;
     const warming = critic !== undefined && this.#state.windows < this.#options.critic.warmup_windows;
     this.#state = { ...this.#state, windows: this.#state.windows + 1 };
+    this.#probe = shortest(batch);
     const trained: Trained[] = [];
     if (critic !== undefined) trained.push(await phases.time("update_critic", () => this.#trainCritic(critic, batch)));
     if (!warming) trained.push(await this.#trainActor(batch, phases));
     return {
       version: this.#state.version,
       applied: trained.some(({ applied }) => applied),
+      untrained: trained.findLast(({ untrained }) => untrained !== null)?.untrained ?? null,
       metrics: together(batchMetrics(batch, critic !== undefined), ...trained.map(({ metrics }) => metrics)),
       seconds: phases.seconds,
     };
@@ -187,9 +221,20 @@ export class Trainer implements AsyncDisposable {
   async clone(batch: TokenBatch, lr: number): Promise<CloningReport> {
     const { actor } = this.#options;
     this.#cloner ??= await Cloner.open(this.#config, this.#actor.network, { lanes: this.#lanes, actor });
+    this.#probe = shortest(batch);
     const report = await this.#cloner.step(batch, lr);
     if (report.applied) this.#state = { ...this.#state, version: this.#state.version + 1 };
     return report;
+  }
+
+  /**
+   * What of the networks' answers is not finite, though their numbers may be: then they are not worth saving. Null where all are, and before
+   * the first update. One sequence of the last batch tells.
+   */
+  async unfit(): Promise<string | null> {
+    if (this.#probe === undefined) return null;
+    if (!allFinite(await this.#actor.score(this.#probe))) return "the policy's log-probabilities";
+    return allFinite(await this.values(this.#probe)) ? null : "the critic's values";
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -217,11 +262,17 @@ export class Trainer implements AsyncDisposable {
     const statistics = new ValueMetrics(options.cliprange_value);
     const predicted = new Float32Array(batch.ids.length);
     const steps: CriticStep[] = [];
+    const notFinite = among(["rewards", batch.rewards], ["values", batch.values], ["returns", batch.returns]);
     for (const mini of this.#miniBatches(batch)) {
+      if (notFinite !== null) {
+        steps.push({ loss: Number.NaN, ...untaken(notFinite) });
+        continue;
+      }
       steps.push(await critic.step(batch, mini, lr, predicted));
       statistics.add(batch, mini, predicted);
     }
-    this.#state = { ...this.#state, criticUpdates: this.#state.criticUpdates + 1 };
+    const came = outcome("critic", steps);
+    if (came.untrained === null) this.#state = { ...this.#state, criticUpdates: this.#state.criticUpdates + 1 };
     const metrics = together(
       statistics.result(),
       measured(
@@ -231,7 +282,7 @@ export class Trainer implements AsyncDisposable {
         [learner.criticSkipped, skipped(steps)],
       ),
     );
-    return { applied: steps.some(({ applied }) => applied), metrics };
+    return { ...came, metrics };
   }
 
   async #trainActor(batch: CreditedBatch, phases: Phases): Promise<Trained> {
@@ -251,8 +302,12 @@ export class Trainer implements AsyncDisposable {
     const { steps, surrogate, mismatch } = await phases.time("update_actor", () =>
       this.#stepActor(batch, targets, lr, ofWhole),
     );
-    const changed = steps.some(({ applied }) => applied);
-    this.#state = { ...this.#state, version: version + (changed ? 1 : 0), actorUpdates: actorUpdates + 1 };
+    const came = outcome("policy", steps);
+    this.#state = {
+      ...this.#state,
+      version: version + (came.applied ? 1 : 0),
+      actorUpdates: actorUpdates + (came.untrained === null ? 1 : 0),
+    };
     const entropy = meanOf(steps, (step) => step.entropy);
     const tokens = trainedTokens(batch);
     const metrics = together(
@@ -271,7 +326,7 @@ export class Trainer implements AsyncDisposable {
         [learner.miniBatches, steps.length],
       ),
     );
-    return { applied: changed, metrics };
+    return { ...came, metrics };
   }
 
   /**
@@ -289,7 +344,12 @@ export class Trainer implements AsyncDisposable {
     const logp = new Float32Array(batch.ids.length);
     const steps: ActorStep[] = [];
     let mismatch = ofWhole;
+    const notFinite = inputFault(batch, targets);
     for (const mini of this.#miniBatches(batch)) {
+      if (notFinite !== null) {
+        steps.push({ surrogate: Number.NaN, entropy: Number.NaN, kl: undefined, ...untaken(notFinite) });
+        continue;
+      }
       steps.push(await this.#actor.step(batch, mini, targets, lr, logp));
       surrogate.add(batch, mini, logp, targets.old);
       // Before the first step the weights are those at consumption.

@@ -1,10 +1,12 @@
 /**
  * AdamW as one ONNX model over flat vectors. Inputs are parameters, gradient and moments; outputs the new parameters and moments and the
  * gradient's norm before clipping, which the model does. Decay applies to every parameter, as torch's AdamW does by default.
+ * Invariant: where a new number is not finite, `norm`, `parameter_squares` or `second_sum` is not.
  */
 import { add, div, minimum, mul, sqrt, square, sub } from "../tensor/Elementwise.ts";
 import { Graph } from "../tensor/Graph.ts";
 import { reduceSum } from "../tensor/Layout.ts";
+import { reduceSumSquare } from "../tensor/Reduction.ts";
 
 export interface AdamWOptions {
   readonly betas: readonly [number, number];
@@ -16,7 +18,8 @@ export interface AdamWOptions {
 
 /**
  * AdamW (Loshchilov and Hutter 2019) of `size` parameters. Inputs: parameters, gradient, first, second [size] and the
- * scalars of `scalars`; outputs: the same three under `new_…` and `norm`, the gradient's norm before clipping.
+ * scalars of `scalars`; outputs: the same three under `new_…`, `norm`, the gradient's norm before clipping, and two sums that tell
+ * whether the new numbers are finite.
  */
 export const adamWModel = (size: number, { betas: [beta1, beta2], eps }: AdamWOptions): Uint8Array => {
   const graph = new Graph("adamw");
@@ -30,10 +33,14 @@ export const adamWModel = (size: number, { betas: [beta1, beta2], eps }: AdamWOp
   const second = add(mul(vector("second"), beta2), mul(square(gradient), 1 - beta2));
   const denominator = add(mul(sqrt(second), scalar("root_correction")), eps);
   const step = mul(div(first, denominator), scalar("step_size"));
-  graph.output("new_parameters", sub(mul(parameters, scalar("keep")), step));
+  const next = sub(mul(parameters, scalar("keep")), step);
+  graph.output("new_parameters", next);
   graph.output("new_first", first);
   graph.output("new_second", second);
   graph.output("norm", norm);
+  // A sum is finite only if each of its terms is. The first moment needs none: it is a factor of each step, whatever the step size.
+  graph.output("parameter_squares", reduceSumSquare(next));
+  graph.output("second_sum", reduceSum(second));
   return graph.toOnnx();
 };
 

@@ -23,15 +23,17 @@ const STATE = "learner.json";
 /** The layout of the folder that is written and read. Raised whenever a reader of the earlier one would misread it. */
 const SCHEMA = 2;
 
+const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0));
+
 const Counters = Schema.Struct({
   schema: Schema.Literal(SCHEMA),
-  version: Schema.Int,
-  windows: Schema.Int,
-  actorUpdates: Schema.Int,
-  criticUpdates: Schema.Int,
+  version: Count,
+  windows: Count,
+  actorUpdates: Count,
+  criticUpdates: Count,
   /** Optimiser steps of the actor, and of the critic (null without one). */
-  actorSteps: Schema.Int,
-  criticSteps: Schema.NullOr(Schema.Int),
+  actorSteps: Count,
+  criticSteps: Schema.NullOr(Count),
 });
 
 type Role = "actor" | "critic";
@@ -68,6 +70,11 @@ export const saveTrainer = Effect.fnUntraced(function* (
   yield* replaceText(join(folder, STATE), `${JSON.stringify(counters, null, 2)}\n`).pipe(Effect.mapError(ofFile));
 });
 
+const firstNegative = (values: Float32Array): number => {
+  for (let i = 0; i < values.length; i++) if (values[i]! < 0) return i;
+  return -1;
+};
+
 const readMoments = (
   path: string,
   tensors: ReadonlyMap<string, Tensor>,
@@ -81,6 +88,11 @@ const readMoments = (
   if (first.length !== size || second.length !== size) {
     const detail = `the moments of the ${role} have ${first.length} values, its parameters ${size}`;
     return Effect.fail(checkpointError(path, "wrong_shape", detail));
+  }
+  const negative = firstNegative(second);
+  if (negative !== -1) {
+    const detail = `tensor "${role}.second" holds ${second[negative]} at index ${negative}; a mean of squares is never negative`;
+    return Effect.fail(checkpointError(path, "not_finite", detail));
   }
   return Effect.succeed({ first: Float32Array.from(first), second: Float32Array.from(second), steps });
 };

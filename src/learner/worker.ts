@@ -5,6 +5,7 @@
 import { Effect } from "effect";
 import type { Version } from "../domain/Episode.ts";
 import { CheckpointError } from "../policy/checkpoint/CheckpointError.ts";
+import type { Checkpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
 import type { Qwen2Config } from "../policy/model/Architecture.ts";
 import { CallError, serve } from "../policy/runtime/serve.ts";
 import { criticConfig } from "./Critic.ts";
@@ -35,6 +36,16 @@ const inOrder = <A>(work: () => Promise<A>): Promise<A> => {
 const restore = (folder: string, config: Qwen2Config, valued: Qwen2Config): Promise<Restored> =>
   Effect.runPromise(restoreTrainer(folder, config, valued)).catch((error) => {
     throw error instanceof CheckpointError ? new CallError("bad_checkpoint", error.message) : error;
+  });
+
+const refusal = (unfit: string): string =>
+  `the weights are not saved, because ${unfit} are not finite under them; lower the learning rate`;
+
+/** Refuses to write a number that is not finite. */
+const save = (folder: string, model: Checkpoint, { actor, critic, state }: Trainer): Promise<void> =>
+  Effect.runPromise(saveTrainer(folder, model, state, actor, critic)).catch((error) => {
+    const refused = error instanceof CheckpointError && error.reason === "not_finite";
+    throw refused ? new CallError("not_finite", error.message) : error;
   });
 
 const start = async (request: StartRequest): Promise<Version> => {
@@ -68,7 +79,9 @@ serve<LearnerProtocol>(
     save: (folder) =>
       inOrder(async () => {
         const { trainer, request } = running();
-        await Effect.runPromise(saveTrainer(folder, request.checkpoint, trainer.state, trainer.actor, trainer.critic));
+        const unfit = await trainer.unfit();
+        if (unfit !== null) throw new CallError("not_finite", refusal(unfit));
+        await save(folder, request.checkpoint, trainer);
         return null;
       }),
     version: () => inOrder(async () => running().trainer.state.version),

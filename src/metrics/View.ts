@@ -86,6 +86,10 @@ export const noticeOf = (event: Event): string | null => {
       return `step ${event.step}: checkpoint ${event.folder}`;
     case "EmptySelection":
       return `window ${event.window}: the filter kept nothing (${event.consecutive} in a row)`;
+    case "Updated":
+      return event.notFinite === undefined
+        ? null
+        : `window ${event.window}: trained in part only, not finite: ${event.notFinite}`;
     case "UpdateSkipped":
       return `window ${event.window}: update skipped, ${event.reason}`;
     case "Stopped":

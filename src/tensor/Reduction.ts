@@ -1,5 +1,5 @@
 /** Reductions over axes and the normalised exponentials built on them. */
-import { cast, div, equals, exp, mul, sub } from "./Elementwise.ts";
+import { cast, div, equals, exp, mul, square, sub } from "./Elementwise.ts";
 import type { Tensor } from "./Graph.ts";
 import { expand, reduceSum, reshape } from "./Layout.ts";
 import { axisOf, count, type Shape, ShapeError, sizeOf } from "./Shape.ts";
@@ -41,6 +41,10 @@ export const reduceMean = (x: Tensor, axes: readonly number[] = everyAxis(x), ke
     const divisor = typeof size === "number" ? size : reshape(cast(x.graph.size(size), x.dtype), []);
     return expand(div(g, divisor), x.shape);
   });
+
+/** Sum of squares over axes (all by default); `keep` leaves them with size 1. */
+export const reduceSumSquare = (x: Tensor, axes: readonly number[] = everyAxis(x), keep = false): Tensor =>
+  axes.length === 0 ? square(x) : reduction("ReduceSumSquare", x, axes, keep, (g) => mul(mul(x, 2), g));
 
 /** Maximum over axes (all by default); the gradient is shared by the elements that attain it. */
 export const reduceMax = (x: Tensor, axes: readonly number[] = everyAxis(x), keep = false): Tensor =>

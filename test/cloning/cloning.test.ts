@@ -10,6 +10,7 @@ import { stream } from "../../src/domain/Random.ts";
 import { Environments } from "../../src/env/Environments.ts";
 import { answer } from "../../src/env/pool/answer.ts";
 import type { Request } from "../../src/env/Request.ts";
+import type { CloningReport } from "../../src/learner/Cloner.ts";
 import { Policy } from "../../src/policy/generation/Policy.ts";
 import * as ChatTemplate from "../../src/policy/tokenizer/ChatTemplate.ts";
 import { nanoTokenizer } from "../../src/policy/tokenizer/NanoVocabulary.ts";
@@ -349,20 +350,59 @@ describe("batches", () => {
         clone: (batch: TokenBatch) =>
           Effect.sync(() => {
             windows.push(batch.window);
-            return { loss: 1, gradNorm: 1, tokens: 1, applied: true };
+            return { loss: 1, gradNorm: 1, tokens: 1, applied: true, notFinite: null };
           }),
       };
       const taken = yield* Cloning.clone(learner, episodes, config, {
-        from: given.from,
+        from: { step: given.from, skipped: null },
         stopped: Effect.sync(() => steps.at(-1) === given.stopAfter),
         report: ({ step }) => Effect.sync(() => void steps.push(step)),
-        save: (step) => Effect.sync(() => void saved.push(step)),
+        save: ({ step }) => Effect.sync(() => void saved.push(step)),
       });
       expect(steps).toEqual(given.steps);
       expect(windows).toEqual(given.steps.map((step) => step - 1));
       expect(saved).toEqual(given.saved);
       expect(taken).toBe(given.steps.at(-1));
     }),
+  );
+
+  it.effect(
+    "end with a failure and a checkpoint after trainer.max_skipped_updates that were not applied in a row",
+    () =>
+      Effect.gen(function* () {
+        const source = sourceOf("FrozenLake");
+        const { demonstrator } = yield* demonstratorOf(source, { template: "compact" });
+        const { episodes } = yield* Cloning.demonstrations(demonstrator, [{ ...source, episodes: 16 }]);
+        const base = configOf({ trainer: { max_skipped_updates: 3 } });
+        const config = { ...base, sft: { ...base.sft, steps: 9, batch_size: 4, save_freq: 0 } };
+        const learnerOf = (poisoned: (step: number) => boolean) => ({
+          clone: ({ window }: TokenBatch) =>
+            Effect.sync((): CloningReport => {
+              const notFinite = poisoned(window + 1) ? "gradient" : null;
+              return { loss: 1, gradNorm: 1, tokens: 1, applied: notFinite === null, notFinite };
+            }),
+        });
+        const saved: Cloning.Progress[] = [];
+        const surroundings = (from: Cloning.Progress) => ({
+          from,
+          stopped: Effect.succeed(false),
+          report: () => Effect.void,
+          save: (progress: Cloning.Progress) => Effect.sync(() => void saved.push(progress)),
+        });
+        const clone = (poisoned: (step: number) => boolean, from: Cloning.Progress) =>
+          Cloning.clone(learnerOf(poisoned), episodes, config, surroundings(from));
+
+        const failure = yield* Effect.flip(clone((step) => step === 1 || step > 2, { step: 0, skipped: null }));
+        expect([failure._tag, failure.reason]).toEqual(["LearnerError", "not_finite"]);
+        expect(failure.message).toContain("3 updates in a row, from step 3 on, could not be applied");
+        expect(saved).toEqual([{ step: 5, skipped: { since: 3, count: 3 } }]);
+
+        // The count of a run that was stopped in such a row goes on.
+        const again = yield* Effect.flip(clone(() => true, { step: 4, skipped: { since: 3, count: 2 } }));
+        expect(again.message).toContain("3 updates in a row, from step 3 on,");
+        expect(yield* clone(() => false, { step: 5, skipped: { since: 3, count: 3 } })).toBe(9);
+        expect(saved.at(-1)).toEqual({ step: 9, skipped: null });
+      }),
   );
 
   it("warm up, then decay to a tenth", () => {

@@ -46,6 +46,38 @@ describe("a run's state", () => {
     expect(stateAfter([empty(1), { _tag: "UpdateSkipped", window: 2, groups: [], reason: "" }]).emptyInARow).toBe(0);
   });
 
+  it("counts skipped updates in a row, over windows with nothing to train, and any other update ends the row", () => {
+    const skipped = (window: number): Event => ({
+      _tag: "UpdateSkipped",
+      window,
+      groups: [],
+      reason: "",
+      notFinite: "the policy's loss",
+    });
+    const half: Event = {
+      _tag: "Updated",
+      window: 4,
+      groups: [],
+      version: 1,
+      tokens: 1,
+      notFinite: "the critic's loss",
+    };
+    const untold: Event = { _tag: "UpdateSkipped", window: 3, groups: [], reason: "nothing was sampled" };
+    const row = [skipped(1), { _tag: "EmptySelection", window: 2, consecutive: 1 } as const, untold, half];
+    expect(stateAfter(row).skipped).toEqual({ since: 2, count: 2 });
+    expect(stateAfter([...row, ...updated(5, [])]).skipped).toBeNull();
+    const cut = RunState.cut(stateAfter(row), 2);
+    expect(Effect.runSync(Effect.flatMap(RunState.encode(cut), RunState.decode)).skipped).toEqual({
+      since: 2,
+      count: 2,
+    });
+  });
+
+  it("of a checkpoint that does not count skipped updates has none", () => {
+    const { skipped: _, ...written } = JSON.parse(Effect.runSync(RunState.encode(stateAfter(window(0)))));
+    expect(Effect.runSync(RunState.decode(JSON.stringify(written)))).toEqual(stateAfter(window(0)));
+  });
+
   it("remembers a postponed validation until it is played", () => {
     const due = stateAfter([{ _tag: "ValidationPostponed", step: 4 }]);
     expect(due.validationDue).toBe(true);

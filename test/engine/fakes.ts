@@ -13,7 +13,7 @@ import { RunConfig } from "../../src/config/RunConfig.ts";
 import { merge, type Tree } from "../../src/config/Tree.ts";
 import type { CreditedBatch } from "../../src/domain/Batch.ts";
 import type { Version } from "../../src/domain/Episode.ts";
-import type { LearnerError } from "../../src/domain/Errors.ts";
+import type { LearnerError, PolicyError } from "../../src/domain/Errors.ts";
 import type { Event, StepRecord } from "../../src/domain/Event.ts";
 import * as Ledger from "../../src/domain/Ledger.ts";
 import * as RunState from "../../src/domain/RunState.ts";
@@ -87,14 +87,19 @@ export interface Options {
   /** Milliseconds of an update, and from its end to the generators' adoption. */
   readonly updateMs?: number;
   readonly adoptMs?: number;
+  /** Updates, counted from 1 in this start of the run, of which no gradient is finite. */
+  readonly notFinite?: (update: number) => boolean;
   /** Fails the update of this number (from 1) of this start of the run. */
-  /** Update, counted from 1, of which no gradient is finite. */
-  readonly notFinite?: number;
   readonly failUpdate?: { readonly at: number; readonly error: LearnerError };
+  /** Why the reply to a request fails; null where it does not. */
+  readonly failReply?: (of: { readonly group: number }) => PolicyError | null;
+  /** Why the save of this number (from 1) fails; null where it does not. */
+  readonly failSave?: (save: number) => LearnerError | null;
   readonly folder: typeof RunFolder.RunFolder.Service;
   readonly resumed?: RunState.RunState | null;
   /** Told every event, with what the run may do in answer. */
   readonly onEvent?: (event: Event, stop: () => void) => void;
+  readonly onRecord?: (record: StepRecord) => void;
 }
 
 export interface Observed {
@@ -142,6 +147,8 @@ export const train = (options: Options) =>
       const asked = now();
       const version = pin ?? adopted;
       yield* Effect.sleep(fateOf(family, member).replyMs ?? 0);
+      const failed = options.failReply?.({ group: family }) ?? null;
+      if (failed !== null) return yield* failed;
       const validation = family >= validationHalf;
       replies.push({ group: family, member, turn, validation, asked, served: now(), version });
       const reply = sampled("<answer>Right</answer>");
@@ -174,6 +181,7 @@ export const train = (options: Options) =>
     });
     const step = yield* Stage.service({ name: "step", concurrency: 8, run: () => Effect.void });
 
+    let saves = 0;
     const batches: CreditedBatch[] = [];
     // Commands run to their end one after the other, also when nobody waits for them any more.
     const commands = yield* Semaphore.make(1);
@@ -187,8 +195,10 @@ export const train = (options: Options) =>
             batches.push(batch);
             yield* Effect.sleep(updateMs);
             if (options.failUpdate?.at === batches.length) return yield* options.failUpdate.error;
-            if (options.notFinite === batches.length)
-              return { version: made, applied: false, metrics: new Map(), seconds: new Map() };
+            if (options.notFinite?.(batches.length) === true) {
+              const untrained = { network: "policy", notFinite: "gradient" } as const;
+              return { version: made, applied: false, untrained, metrics: new Map(), seconds: new Map() };
+            }
             const version = ++made;
             const adopt = Effect.sync(() => {
               adopted = version;
@@ -196,10 +206,17 @@ export const train = (options: Options) =>
             });
             if (adoptMs === 0) yield* adopt;
             else yield* Effect.forkIn(Effect.delay(adopt, adoptMs), scope);
-            return { version, applied: true, metrics: new Map(), seconds: new Map() };
+            return { version, applied: true, untrained: null, metrics: new Map(), seconds: new Map() };
           }),
         ),
-      save: (into) => command(Effect.promise(() => writeFile(join(into, "learner.json"), `${made}`))),
+      save: (into) =>
+        command(
+          Effect.suspend(() => {
+            const failed = options.failSave?.(++saves) ?? null;
+            if (failed !== null) return Effect.fail(failed);
+            return Effect.promise(() => writeFile(join(into, "learner.json"), `${made}`));
+          }),
+        ),
       version: Effect.sync(() => made),
     });
 
@@ -230,7 +247,10 @@ export const train = (options: Options) =>
     const ended = yield* Effect.gen(function* () {
       const bus = yield* Bus.Bus;
       bus.onEvent(watch);
-      bus.onStep((record) => records.push(record));
+      bus.onStep((record) => {
+        records.push(record);
+        options.onRecord?.(record);
+      });
       return yield* Training.run;
     }).pipe(Effect.provide(services), Effect.provideContext(given));
     const observed: Observed = { ended, events, records, replies, batches, released, ledger };

@@ -2,10 +2,24 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import type { Tree } from "../../src/config/Tree.ts";
-import { LearnerError } from "../../src/domain/Errors.ts";
+import { LearnerError, PolicyError } from "../../src/domain/Errors.ts";
+import type { Event } from "../../src/domain/Event.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
 import { noticeOf } from "../../src/metrics/View.ts";
-import { alike, configOf, dropAlike, eventsOf, type Fates, mixed, observed } from "./fakes.ts";
+import {
+  alike,
+  configOf,
+  dropAlike,
+  eventsOf,
+  type Fates,
+  mixed,
+  newest,
+  observed,
+  resume,
+  runFolder,
+  train,
+  virtually,
+} from "./fakes.ts";
 
 const crash: Fates = () => ({ turns: 1, end: "crash", replyMs: 1 });
 /** The fates of the groups of some windows (of 2 groups), the others mixed. */
@@ -72,6 +86,78 @@ describe.each(modes)("an empty selection in %s", (mode) => {
   );
 });
 
+describe("weights that are no longer numbers", () => {
+  const last = /; the last good checkpoint is .*step-[12]$/;
+
+  it.live("fail the run by the generators with the last good checkpoint", () =>
+    Effect.gen(function* () {
+      const error = new PolicyError({ reason: "not_finite", message: "the policy's logits are not finite" });
+      const failure = yield* Effect.flip(
+        observed({ config: inMode("sync", { save_freq: 1 }), failReply: ({ group }) => (group > 3 ? error : null) }),
+      );
+      expect(failure).toMatchObject({ _tag: "PolicyError", reason: "not_finite" });
+      expect(failure.message).toMatch(/^the policy's logits are not finite; lower the learning rate \(actor.lr\); /);
+      expect(failure.message).toMatch(last);
+    }),
+  );
+
+  it.live("are not saved: the run fails and keeps the checkpoint before", () =>
+    Effect.gen(function* () {
+      const error = new LearnerError({ reason: "not_finite", message: "the weights are not saved" });
+      const failure = yield* Effect.flip(
+        observed({ config: inMode("sync", { save_freq: 1 }), failSave: (save) => (save === 2 ? error : null) }),
+      );
+      expect(failure).toMatchObject({ _tag: "LearnerError", reason: "not_finite" });
+      expect(failure.message).toMatch(last);
+    }),
+  );
+
+  it.live("leave the checkpoint before where the last skipped update cannot be saved either", () =>
+    Effect.gen(function* () {
+      const error = new LearnerError({ reason: "not_finite", message: "the weights are not saved" });
+      const failure = yield* Effect.flip(
+        observed({
+          config: inMode("sync", { save_freq: 1, max_skipped_updates: 1, total_training_steps: 9 }),
+          notFinite: (update) => update === 2,
+          failSave: (save) => (save === 2 ? error : null),
+        }),
+      );
+      expect(failure.message).toMatch(/^1 update in a row, from step 2 on, could not be applied/);
+      expect(failure.message).toMatch(last);
+    }),
+  );
+});
+
+describe("a run that failed of skipped updates", () => {
+  it.live("counts on when it is resumed, and goes on where the next update is applied", () =>
+    virtually(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const folder = yield* runFolder;
+          const config = inMode("sync", { max_skipped_updates: 3, total_training_steps: 9 });
+          const stopping = { config, folder, notFinite: () => true };
+          yield* train({
+            ...stopping,
+            onEvent: (event, stop) => {
+              if (event._tag === "StepClosed" && event.step === 1) stop();
+            },
+          });
+          const stopped = (yield* newest(folder)).state;
+          expect([stopped.step, stopped.skipped]).toEqual([2, { since: 1, count: 2 }]);
+
+          const failure = yield* Effect.flip(resume(stopping));
+          expect(failure.message).toContain("3 updates in a row, from step 1 on,");
+          expect((yield* newest(folder)).state.step).toBe(3);
+
+          const { ended } = yield* resume({ config, folder });
+          expect(ended).toMatchObject({ step: 9, version: 6, reason: "complete" });
+          expect((yield* newest(folder)).state.skipped).toBeNull();
+        }),
+      ),
+    ),
+  );
+});
+
 describe.each(modes)("failures in %s", (mode) => {
   it.live("leave a failed episode out of its group's statistics and loss", () =>
     Effect.gen(function* () {
@@ -113,10 +199,54 @@ describe.each(modes)("failures in %s", (mode) => {
 
   it.live("of every gradient of an update skip it, and the run goes on", () =>
     Effect.gen(function* () {
-      const { ended, events, ledger } = yield* observed({ config: inMode(mode), fates: mixed, notFinite: 2 });
+      const { ended, events, ledger } = yield* observed({
+        config: inMode(mode),
+        fates: mixed,
+        notFinite: (update) => update === 2,
+      });
       expect(ended).toMatchObject({ step: 4, version: 3, reason: "complete" });
       expect(eventsOf(events, "UpdateSkipped").map(({ window }) => window)).toEqual([1]);
       expect(ledger.groups).toMatchObject({ admitted: 8, trained: 6, dropped: 2 });
+    }),
+  );
+
+  it.live("of every gradient of trainer.max_skipped_updates in a row fail the run with a good checkpoint", () =>
+    Effect.gen(function* () {
+      const [events, skipped]: [Event[], (number | undefined)[]] = [[], []];
+      const failure = yield* Effect.flip(
+        observed({
+          config: inMode(mode, { max_skipped_updates: 2, total_training_steps: 20 }),
+          // Of the third and later: the second is alone.
+          notFinite: (update) => update === 2 || update > 3,
+          onEvent: (event) => void events.push(event),
+          onRecord: ({ metrics }) => void skipped.push(toRecord(metrics)["train/consecutive_skipped_updates"]),
+        }),
+      );
+      const [saved] = eventsOf(events, "CheckpointWritten");
+      expect(saved?.step).toBe(5);
+      expect(failure).toMatchObject({ _tag: "LearnerError", reason: "not_finite" });
+      expect(failure.message).toBe(
+        "2 updates in a row, from step 4 on, could not be applied (not finite: the policy's gradient); " +
+          `lower actor.lr (0.000001) or actor.grad_clip (1); the last good checkpoint is ${saved?.folder}`,
+      );
+      expect(skipped).toEqual([0, 1, 0, 1, 2]);
+      expect(events.map(noticeOf)).toContain("window 4: update skipped, not finite: the policy's gradient");
+    }),
+  );
+
+  it.live("of every gradient of all updates never fail the run whose trainer.max_skipped_updates is 0", () =>
+    Effect.gen(function* () {
+      const config = inMode(mode, { max_skipped_updates: 0, total_training_steps: 7 });
+      const { ended } = yield* observed({ config, notFinite: () => true });
+      expect(ended).toMatchObject({ step: 7, version: 0, reason: "complete" });
+    }),
+  );
+
+  it.live("of every gradient of a run of fewer windows fail it at its end", () =>
+    Effect.gen(function* () {
+      const config = inMode(mode, { total_training_steps: 2 });
+      const failure = yield* Effect.flip(observed({ config, notFinite: () => true }));
+      expect(failure.message).toContain("2 updates in a row, from step 1 on,");
     }),
   );
 

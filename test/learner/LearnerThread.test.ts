@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
@@ -13,6 +13,7 @@ import { parameters } from "../../src/policy/model/Architecture.ts";
 import type { AdoptedMessage, WeightsMessage } from "../../src/policy/Weights.ts";
 import { creditedBatch } from "./batch.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
+import { plant } from "./plant.ts";
 
 const checkpoint: Checkpoint = {
   config: tiny,
@@ -137,6 +138,43 @@ layer(Layer.empty)("the learner's thread", (it) => {
         const error = yield* Effect.flip(start({ restore: folder }));
         expect([error.reason, error.message]).toEqual(["bad_checkpoint", `${path}: ${sentence}`]);
       }
+    }),
+  );
+
+  const planted = [
+    { file: "model", tensor: "model.norm.weight", shown: "NaN", bits: 0x7fc00000 },
+    { file: "critic", tensor: "model.norm.weight", shown: "Infinity", bits: 0x7f800000 },
+    { file: "optimiser", tensor: "actor.first", shown: "-Infinity", bits: 0xff800000 },
+    { file: "optimiser", tensor: "actor.second", shown: "NaN", bits: 0xffc00000 },
+    { file: "optimiser", tensor: "critic.first", shown: "NaN", bits: 0x7f800001 },
+    { file: "optimiser", tensor: "critic.second", shown: "Infinity", bits: 0x7f800000 },
+    { file: "optimiser", tensor: "critic.second", shown: "-1", bits: 0xbf800000 },
+  ];
+  it.effect.each(planted)(
+    "goes on from no folder whose $file holds $shown in $tensor",
+    ({ bits, file, shown, tensor }) =>
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder;
+        yield* Effect.scoped(Effect.flatMap(start(), (learner) => learner.save(folder)));
+        const path = join(folder, `${file}.safetensors`);
+        yield* plant(path, tensor, 5, bits);
+        const error = yield* Effect.flip(start({ restore: folder }));
+        expect(error.reason).toBe("bad_checkpoint");
+        expect(error.message).toContain(`${path}: tensor "${tensor}" holds ${shown} at index 5; `);
+      }),
+  );
+
+  it.effect("saves no weights that nothing can be computed with", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder;
+      const learner = yield* start({ trainer: { ...trainerOptions, actor: { ...trainerOptions.actor, lr: 1e12 } } });
+      yield* learner.update(batch(0));
+      const error = yield* Effect.flip(learner.save(folder));
+      expect([error._tag, error.reason]).toEqual(["LearnerError", "not_finite"]);
+      expect(error.message).toBe(
+        "the weights are not saved, because the policy's log-probabilities are not finite under them; lower the learning rate",
+      );
+      expect(yield* Effect.promise(() => readdir(folder))).toEqual([]);
     }),
   );
 

@@ -13,6 +13,15 @@ const withActor = (actor: Partial<TrainerOptions["actor"]>): Partial<TrainerOpti
 });
 const bits = (trainer: Trainer) => Buffer.from(trainer.actor.parameters.flat.buffer).toString("base64");
 
+const criticBits = (trainer: Trainer) => {
+  const { moments, parameters } = trainer.critic ?? trainer.actor;
+  const arrays = [parameters.flat, moments.first, moments.second];
+  return arrays
+    .map((array) => Buffer.from(array.buffer).toString("base64"))
+    .concat(`${moments.steps}`)
+    .join();
+};
+
 /** mu is the policy's own log-probability, so the ratio starts at 1. */
 const onPolicy = async (trainer: Trainer, batch = creditedBatch(shape)) => ({
   ...batch,
@@ -86,6 +95,75 @@ describe("an update", () => {
     expect(valueIn(report.metrics, learner.vfLoss)).toBeGreaterThan(0);
   });
 
+  const arrays = ["rewards", "mu", "values", "advantages", "returns"] as const;
+  const words = { rewards: "rewards", mu: "sampled log-probabilities", values: "values", advantages: "advantages" };
+  const bad = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  it.each(arrays.flatMap((array) => bad.map((value) => ({ array, value }))))(
+    "trains no network on $value in the $array it reads, and says so",
+    async ({ array, value }) => {
+      await using trainer = await open();
+      const batch = creditedBatch(shape);
+      batch[array][batch.mask.lastIndexOf(1)] = value;
+      const [actor, critic] = [bits(trainer), criticBits(trainer)];
+      const report = await trainer.update(batch);
+      const [policyReads, criticReads] = [array !== "returns", ["rewards", "values", "returns"].includes(array)];
+      expect([bits(trainer) === actor, criticBits(trainer) === critic]).toEqual([policyReads, criticReads]);
+      expect(report.untrained).toEqual(
+        array === "returns"
+          ? { network: "critic", notFinite: "returns" }
+          : { network: "policy", notFinite: words[array] },
+      );
+      expect(report.applied).toBe(!(policyReads && criticReads));
+      expect(trainer.state).toEqual({
+        version: policyReads ? 0 : 1,
+        windows: 1,
+        actorUpdates: policyReads ? 0 : 1,
+        criticUpdates: criticReads ? 0 : 1,
+      });
+      expect([...report.metrics.values()].every(Number.isFinite)).toBe(true);
+      expect(valueIn(report.metrics, learner.skipped)).toBe(policyReads ? 2 : 0);
+      expect(valueIn(report.metrics, learner.criticSkipped)).toBe(criticReads ? 2 : 0);
+    },
+  );
+
+  it.each([
+    ["actor", { network: "policy", notFinite: "new parameters" }],
+    ["critic", { network: "critic", notFinite: "new parameters" }],
+  ] as const)("at an enormous %s.lr leaves that network as it was and trains the other", async (section, untrained) => {
+    await using trainer = await open({ [section]: { ...trainerOptions[section], lr: 1e308 } });
+    const [actor, critic] = [bits(trainer), criticBits(trainer)];
+    const report = await trainer.update(creditedBatch(shape));
+    expect(report).toMatchObject({ applied: true, untrained });
+    expect([bits(trainer) === actor, criticBits(trainer) === critic]).toEqual([
+      section === "actor",
+      section === "critic",
+    ]);
+    expect([...report.metrics.values()].every(Number.isFinite)).toBe(true);
+    expect(await trainer.unfit()).toBeNull();
+  });
+
+  it("applies no step of finite weights that nothing can be computed with, and does not call them fit", async () => {
+    // Parameters whose squares are finite, and whose products are not.
+    await using trainer = await open(withActor({ lr: 1e12, ppo_mini_batch_size: 64 }));
+    expect(await trainer.unfit()).toBeNull();
+    expect((await trainer.update(creditedBatch(shape))).untrained).toBeNull();
+    expect(await trainer.unfit()).toBe("the policy's log-probabilities");
+    const before = bits(trainer);
+    const report = await trainer.update(creditedBatch({ ...shape, window: 1 }));
+    expect(report.untrained).toEqual({ network: "policy", notFinite: "loss" });
+    expect(bits(trainer)).toBe(before);
+    expect([...report.metrics.values()].every(Number.isFinite)).toBe(true);
+  });
+
+  it("trains on after one it could not apply as if that one had not been", async () => {
+    await using poisoned = await open();
+    await using healthy = await open();
+    const batch = creditedBatch(shape);
+    await poisoned.update({ ...batch, rewards: batch.rewards.map(() => Number.NaN) });
+    for (const trainer of [poisoned, healthy]) await trainer.update(creditedBatch({ ...shape, window: 1 }));
+    expect([bits(poisoned), criticBits(poisoned)]).toEqual([bits(healthy), criticBits(healthy)]);
+  });
+
   it("of an empty batch reports counts and rates alone", async () => {
     await using trainer = await open();
     const { metrics, applied } = await trainer.update(creditedBatch({ ...shape, lengths: [] }));
@@ -128,6 +206,14 @@ describe("corrections and the reference", () => {
     expect(valueIn(first.metrics, learner.klLoss)).toBeCloseTo(0, 6);
     expect(valueIn(second.metrics, learner.klLoss)).toBeGreaterThan(1e-6);
   });
+});
+
+it.each([1e308, Number.NaN])("applies no step of cloning at the rate %d", async (lr) => {
+  await using trainer = await open();
+  const before = bits(trainer);
+  const report = await trainer.clone(creditedBatch(shape), lr);
+  expect(report).toMatchObject({ applied: false, notFinite: "new parameters" });
+  expect([bits(trainer), trainer.state.version]).toEqual([before, 0]);
 });
 
 it("overfits a small batch by cloning it", async () => {

@@ -5,11 +5,10 @@ import { it } from "@effect/vitest";
 import { Console, Effect } from "effect";
 import { describe, expect } from "vitest";
 import { sft } from "../../pipelines/sft.ts";
-import { train } from "../../pipelines/train.ts";
 import type { Tree } from "../../src/config/Tree.ts";
 import * as Stop from "../../src/process/Stop.ts";
 import { temporaryFolder } from "../engine/fakes.ts";
-import { configOf, writeModel } from "./tiny.ts";
+import { configOf, train, writeModel } from "./tiny.ts";
 
 const env_type = new URL("../../docs/examples/environment/lights.ts", import.meta.url).pathname;
 const groups = { env_groups: 2, tags: ["Lights"], n_groups: [2] };
@@ -23,7 +22,7 @@ const mine: Tree = {
 const played = Effect.fnUntraced(function* (dir: string, step_inline: boolean) {
   const name = step_inline ? "inline" : "threads";
   const changes = { ...mine, run: { name }, pipeline: { step_inline } };
-  yield* Effect.provide(train({ config: configOf(dir, changes), resume: null }), Stop.onRequest);
+  yield* train({ config: configOf(dir, changes), resume: null });
   const parent = join(dir, "runs", name);
   const [folder] = yield* Effect.promise(() => readdir(parent));
   return yield* Effect.promise(() => readFile(join(parent, folder!, "trajectories.jsonl"), "utf8"));

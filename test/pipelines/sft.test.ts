@@ -71,6 +71,32 @@ describe("sft", () => {
   );
 
   it.live(
+    "fails where no step can be applied, with a checkpoint of the weights as they were",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const dir = yield* temporaryFolder;
+          const changes = { trainer: { max_skipped_updates: 2 }, sft: { lr: 1e308, steps: 9 } };
+          const printed: string[] = [];
+          const keep = (line: string): void => void printed.push(line);
+          const failure = yield* Effect.flip(clone(sftConfig(dir, changes), null, keep));
+          const kept = join(yield* runFolder(dir), "checkpoints", "step-2");
+          expect(failure).toMatchObject({ _tag: "LearnerError", reason: "not_finite" });
+          expect(failure.message).toBe(
+            "2 updates in a row, from step 1 on, could not be applied (not finite: the policy's new parameters); " +
+              `lower sft.lr (1e+308) or actor.grad_clip (1); the last good checkpoint is ${kept}`,
+          );
+          expect(printed).toContain("step 2/9  skipped, not finite: the policy's new parameters");
+          expect(yield* names(dir)).toEqual(["runs"]);
+          yield* Model.load(kept);
+          yield* clone(sftConfig(dir, { sft: { steps: 3 } }), yield* runFolder(dir));
+          expect(yield* names(dir)).toEqual(["runs", "sft"]);
+        }),
+      ),
+    patience,
+  );
+
+  it.live(
     "stops at an interrupt with a checkpoint and goes on from it to the bits of a run that was never stopped",
     () =>
       Effect.scoped(

@@ -4,12 +4,14 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { Effect, Result, type Scope } from "effect";
+import * as pipeline from "../../pipelines/train.ts";
 import { decode } from "../../src/config/decode.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
 import { merge, type Tree } from "../../src/config/Tree.ts";
 import { stream } from "../../src/domain/Random.ts";
 import { writeCheckpoint } from "../../src/policy/checkpoint/HuggingFaceFolder.ts";
 import * as Model from "../../src/policy/Model.ts";
+import * as Stop from "../../src/process/Stop.ts";
 import { presets } from "../env/presets.ts";
 
 export const architecture = {
@@ -93,3 +95,6 @@ export const onThread = (
 export const interrupt = (before: readonly NodeJS.SignalsListener[]): void => {
   for (const listener of process.listeners("SIGINT")) if (!before.includes(listener)) listener("SIGINT");
 };
+
+/** Trains as the command line does, stopped by signals. */
+export const train = (options: pipeline.TrainOptions) => Effect.provide(pipeline.train(options), Stop.layer);

@@ -4,12 +4,12 @@ import type { Worker } from "node:worker_threads";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
-import { train } from "../../pipelines/train.ts";
 import type { Tree } from "../../src/config/Tree.ts";
-import * as Stop from "../../src/process/Stop.ts";
+import type { Outcome, Sink } from "../../src/metrics/Sink.ts";
 import { latest } from "../../src/record/Checkpoints.ts";
 import { temporaryFolder } from "../engine/fakes.ts";
-import { configOf, interrupt, onThread, parameterHash, writeModel } from "./tiny.ts";
+import { plant } from "../learner/plant.ts";
+import { configOf, interrupt, onThread, parameterHash, train, writeModel } from "./tiny.ts";
 
 const place = Effect.tap(temporaryFolder, writeModel);
 
@@ -21,7 +21,7 @@ const runsIn = (dir: string) =>
 
 /** Trains a new run of `dir` and gives its folder. */
 const trained = Effect.fnUntraced(function* (dir: string, changes: Tree = {}) {
-  yield* Effect.provide(train({ config: configOf(dir, changes), resume: null }), Stop.layer);
+  yield* train({ config: configOf(dir, changes), resume: null });
   return (yield* runsIn(dir)).at(-1)!;
 });
 
@@ -64,7 +64,7 @@ describe("a sync run with real threads", () => {
           expect(yield* parameterHash(checkpoint(stopped!, 1))).not.toBe(end);
 
           const wider = configOf(second, { model: { generator_threads: 2 } });
-          yield* Effect.provide(train({ config: wider, resume: stopped! }), Stop.layer);
+          yield* train({ config: wider, resume: stopped! });
           expect(yield* parameterHash(checkpoint(stopped!, 3))).toBe(end);
           const written = yield* Effect.promise(() => readFile(join(stopped!, "config.yaml"), "utf8"));
           expect(written).toContain("generator_threads: 2");
@@ -116,6 +116,97 @@ describe("an async run with real threads", () => {
   );
 });
 
+describe("a run whose numbers are not finite", () => {
+  it.live(
+    "fails with the last good checkpoint, from which a lower rate goes on",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const dir = yield* place;
+          const closed: Outcome[] = [];
+          const sink: Sink = {
+            name: "told",
+            essential: false,
+            open: () => Effect.void,
+            step: () => Effect.void,
+            close: (outcome) => Effect.sync(() => void closed.push(outcome)),
+          };
+          const config = configOf(dir, {
+            trainer: { total_training_steps: 9, max_skipped_updates: 2, max_checkpoints: 1 },
+            actor: { lr: 1e308 },
+          });
+          const failure = yield* Effect.flip(train({ config, resume: null, parts: { sinks: [sink] } }));
+          expect(failure).toMatchObject({ _tag: "LearnerError", reason: "not_finite" });
+          const [folder] = yield* runsIn(dir);
+          const { path, state } = yield* latest(join(folder!, "checkpoints"));
+          expect(failure.message).toBe(
+            "2 updates in a row, from step 1 on, could not be applied (not finite: the policy's new parameters); " +
+              `lower actor.lr (1e+308) or actor.grad_clip (1); the last good checkpoint is ${path}`,
+          );
+          expect(state).toMatchObject({ step: 2, position: { version: 0 }, skipped: { since: 1, count: 2 } });
+          expect(closed).toEqual([{ _tag: "Failed", message: failure.message }]);
+          const start = yield* Effect.promise(() => readFile(join(dir, "model", "model.safetensors")));
+          const kept = yield* Effect.promise(() => readFile(join(path, "model.safetensors")));
+          expect(kept.equals(start)).toBe(true);
+          const [first, second] = yield* steps(folder!);
+          expect([first, second].map((record) => record?.["train/consecutive_skipped_updates"])).toEqual([1, 2]);
+          expect(Object.values(second!).every(Number.isFinite)).toBe(true);
+
+          yield* train({ config: configOf(dir), resume: folder! });
+          expect((yield* latest(join(folder!, "checkpoints"))).state).toMatchObject({
+            step: 3,
+            position: { version: 1 },
+            skipped: null,
+          });
+        }),
+      ),
+    patience,
+  );
+
+  it.live(
+    "fails where the weights are finite and too large to compute with",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const dir = yield* place;
+          const failure = yield* Effect.flip(trained(dir, { actor: { lr: 1e12 }, trainer: { save_freq: 1 } }));
+          expect(failure).toMatchObject({ reason: "not_finite" });
+          const [folder] = yield* runsIn(dir);
+          // Such weights are never saved, whichever thread finds out first.
+          const names = yield* Effect.promise(() => readdir(join(folder!, "checkpoints")));
+          expect(names.filter((name) => !name.endsWith(".partial"))).toEqual([]);
+          expect(failure.message).toContain("; no checkpoint was written before");
+        }),
+      ),
+    patience,
+  );
+
+  it.live(
+    "does not begin from a file that holds one",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const dir = yield* place;
+          const folder = yield* trained(dir, { trainer: { total_training_steps: 1 } });
+          const nan = 0x7fc00000;
+          const optimiser = join(checkpoint(folder, 1), "optimiser.safetensors");
+          yield* plant(optimiser, "actor.second", 7, nan);
+          const resumed = yield* Effect.flip(train({ config: configOf(dir), resume: folder }));
+          expect(resumed).toMatchObject({ _tag: "BadInput" });
+          expect(resumed.message).toContain(`${optimiser}: tensor "actor.second" holds NaN at index 7`);
+
+          const model = join(dir, "model", "model.safetensors");
+          yield* plant(model, "model.norm.weight", 0, nan);
+          const started = yield* Effect.flip(trained(dir));
+          expect(started).toMatchObject({ _tag: "BadInput" });
+          expect(started.message).toContain(`${model}: tensor "model.norm.weight" holds NaN at index 0`);
+          expect(yield* runsIn(dir)).toHaveLength(1);
+        }),
+      ),
+    patience,
+  );
+});
+
 describe("a thread that dies", () => {
   const cases = [
     { name: "learner", error: "LearnerError" },
@@ -151,7 +242,7 @@ describe("a thread that dies", () => {
 
 describe("bad input", () => {
   const message = Effect.fnUntraced(function* (dir: string, resume: string | null = null, changes: Tree = {}) {
-    const error = yield* Effect.flip(Effect.provide(train({ config: configOf(dir, changes), resume }), Stop.layer));
+    const error = yield* Effect.flip(train({ config: configOf(dir, changes), resume }));
     expect(error._tag).toBe("BadInput");
     return error.message;
   });
@@ -206,10 +297,7 @@ describe("bad input", () => {
           yield* damaged("model.safetensors", (path) => truncate(path, 100));
           yield* damaged("optimiser.safetensors", (path) => truncate(path, 100));
           yield* damaged("critic.safetensors", (path) => rm(path));
-          yield* Effect.provide(
-            train({ config: configOf(dir, { trainer: { total_training_steps: 2 } }), resume: folder }),
-            Stop.layer,
-          );
+          yield* train({ config: configOf(dir, { trainer: { total_training_steps: 2 } }), resume: folder });
           expect((yield* latest(join(folder, "checkpoints"))).state.step).toBe(2);
         }),
       ),

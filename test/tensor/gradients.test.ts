@@ -6,7 +6,7 @@ import { Graph, type Tensor } from "../../src/tensor/Graph.ts";
 import { gather, takeAlong } from "../../src/tensor/Indexing.ts";
 import { concat, expand, pad, reduceSum, reshape, slice, sumTo, transpose } from "../../src/tensor/Layout.ts";
 import { gemm, matmul } from "../../src/tensor/Linear.ts";
-import { logSoftmax, reduceMax, reduceMean, softmax } from "../../src/tensor/Reduction.ts";
+import { logSoftmax, reduceMax, reduceMean, reduceSumSquare, softmax } from "../../src/tensor/Reduction.ts";
 import { causalAttention, rmsNorm, rotary, rotaryTables } from "../../src/tensor/Transformer.ts";
 import { assertProperty } from "../property.ts";
 import { type Check, checkGradients } from "./gradientCheck.ts";
@@ -106,6 +106,8 @@ const cases: Record<string, Case> = {
   "reduceSum keeping axes": (a, b, c) => ({ shapes: [[a, b, c]], build: (x) => reduceSum(x, [0, -1], true) }),
   reduceMean: (a, b, c) => ({ shapes: [[a, b, c]], build: (x) => reduceMean(x, [0, 2]) }),
   reduceMax: (a, b, c) => ({ shapes: [[a, b, c]], build: (x) => reduceMax(x, [1]) }),
+  "reduceSumSquare over all": unary((x) => reduceSumSquare(x)),
+  "reduceSumSquare over the middle": (a, b, c) => ({ shapes: [[a, b, c]], build: (x) => reduceSumSquare(x, [1]) }),
   softmax: unary(softmax),
   logSoftmax: unary(logSoftmax),
   gemm: (a, b, c) => ({

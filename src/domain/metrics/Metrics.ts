@@ -1,14 +1,17 @@
 /**
- * Values of one step, or of a part of it, by metrics of the catalogue. What was not measured is absent, never 0.
+ * Values of one step, or of a part of it, by metrics of the catalogue. What was not measured is absent, never 0, and so is
+ * what came to no finite number.
  */
 import type { Metric, MetricName } from "./Metric.ts";
 
 /** In the order they are shown in. Structured-cloneable. */
 export type Metrics = ReadonlyMap<MetricName, number>;
 
-/** The values that were measured: entries without one are left out. */
+/** The values that were measured: entries without a finite one are left out. */
 export const measured = (...entries: readonly (readonly [Metric, number | undefined])[]): Metrics =>
-  new Map(entries.flatMap(([{ name }, value]) => (value === undefined ? [] : [[name, value]])));
+  new Map(
+    entries.flatMap(([{ name }, value]) => (value === undefined || !Number.isFinite(value) ? [] : [[name, value]])),
+  );
 
 /** All values of the parts; of a metric that several have, the last one's. */
 export const together = (...parts: readonly Metrics[]): Metrics => new Map(parts.flatMap((part) => [...part]));

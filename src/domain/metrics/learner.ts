@@ -27,7 +27,7 @@ const policy = {
     "actor/skipped_not_finite",
     "counter",
     "1",
-    "Optimiser steps of the policy that were skipped because their gradient was not finite.",
+    "Optimiser steps of the policy that were skipped: a number of the loss, the gradient or the result was not finite.",
   ),
   miniBatches: metric("train/num_mini_batches", "counter", "1", "Mini-batches of the policy, over all epochs."),
   clipFraction: metric(
@@ -118,7 +118,7 @@ const critic = {
     "critic/skipped_not_finite",
     "counter",
     "1",
-    "Optimiser steps of the critic that were skipped because their gradient was not finite.",
+    "Optimiser steps of the critic that were skipped: a number of the loss, the gradient or the result was not finite.",
   ),
   explainedVariance: metric(
     "critic/vf_explained_var",

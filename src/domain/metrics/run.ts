@@ -88,6 +88,12 @@ export const windows = {
     "windows",
     "Windows in a row of which the filter kept nothing.",
   ),
+  skippedInARow: metric(
+    "train/consecutive_skipped_updates",
+    "level",
+    "windows",
+    "Updates in a row in which a network was not trained, because of numbers that are not finite.",
+  ),
   batchSize: metric("train/batch_size", "counter", "episodes", "Episodes that took part in the update."),
   heldOut: metric(
     "train/groups/held_out",

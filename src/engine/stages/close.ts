@@ -5,6 +5,7 @@
 import { Clock, Effect, Result } from "effect";
 import * as Ledger from "../../domain/Ledger.ts";
 import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
+import * as Divergence from "../../learner/Divergence.ts";
 import { RunFolder } from "../../record/RunFolder.ts";
 import * as Trajectories from "../../record/Trajectories.ts";
 import { Bus } from "../../stage/Bus.ts";
@@ -22,7 +23,8 @@ import type { Learned } from "./learn.ts";
 const due = (frequency: number, step: number): boolean => frequency > 0 && step % frequency === 0;
 
 export const make = Effect.gen(function* () {
-  const { trainer } = yield* Config;
+  const config = yield* Config;
+  const { trainer } = config;
   const bus = yield* Bus;
   const dials = yield* Dials;
   const gate = yield* Gate;
@@ -53,6 +55,12 @@ export const make = Effect.gen(function* () {
     }
     const all = idsOf([...groups, ...failed]);
     yield* bus.emit({ _tag: "StepClosed", step, groups: all, seconds: moments.seconds() });
+    const failure = Divergence.ofTraining(config, bus.state().skipped, learned.report?.untrained ?? null);
+    if (failure !== null) {
+      // Skipped updates change nothing, so that this step can be gone on from too, unless the learner refuses to save its weights.
+      yield* Effect.ignore(save);
+      return yield* failure;
+    }
     // What a save took is in the record of the step after.
     saved = due(trainer.save_freq, step) ? yield* save : measured();
     // The next step's times start here: what closing this one took is no part of them.

@@ -6,9 +6,11 @@ import { Effect } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { type CreditedBatch, trainedTokens } from "../../domain/Batch.ts";
 import type { Version } from "../../domain/Episode.ts";
+import type { Event } from "../../domain/Event.ts";
 import { collate } from "../../learner/collate.ts";
 import { credit } from "../../learner/credit.ts";
 import { Learner, type UpdateReport } from "../../learner/Learner.ts";
+import { describe } from "../../learner/NotFinite.ts";
 import { Policy } from "../../policy/generation/Policy.ts";
 import * as Admission from "../../stage/Admission.ts";
 import { Bus } from "../../stage/Bus.ts";
@@ -50,6 +52,23 @@ const creditOf = Effect.fnUntraced(function* (config: RunConfig, { filtered, win
   return { batch, seconds: { ...(valuesSeconds === undefined ? {} : { values: valuesSeconds }), advantages } };
 });
 
+/** The end of a window that was given to the learner. */
+const consumed = (
+  { applied, untrained, version }: UpdateReport,
+  window: number,
+  groups: readonly number[],
+  batch: CreditedBatch,
+): Event => {
+  const notFinite = untrained === null ? undefined : describe(untrained);
+  const of = { window, groups, ...(notFinite === undefined ? {} : { notFinite }) };
+  if (applied) return { _tag: "Updated", ...of, version, tokens: trainedTokens(batch) };
+  return {
+    _tag: "UpdateSkipped",
+    ...of,
+    reason: notFinite === undefined ? "no step was taken" : `not finite: ${notFinite}`,
+  };
+};
+
 export const make = Effect.gen(function* () {
   const config = yield* Config;
   const bus = yield* Bus;
@@ -72,18 +91,13 @@ export const make = Effect.gen(function* () {
   const update = Effect.fnUntraced(function* ({ filtered, window }: Judged, batch: CreditedBatch) {
     const learner = yield* Learner;
     const report = yield* learner.update(batch);
-    const { applied, version } = report;
+    const { version } = report;
     if (Admission.lead(rules) === 0) {
       const policy = yield* Policy;
       yield* policy.awaitVersion(version);
       yield* bus.emit({ _tag: "WeightsAdopted", version });
     }
-    const of = { window: window.index, groups: idsOf(filtered.kept) };
-    yield* bus.emit(
-      applied
-        ? { _tag: "Updated", ...of, version, tokens: trainedTokens(batch) }
-        : { _tag: "UpdateSkipped", ...of, reason: "no gradient was finite" },
-    );
+    yield* bus.emit(consumed(report, window.index, idsOf(filtered.kept), batch));
     return report;
   });
 

@@ -15,6 +15,7 @@ export const reasons = [
   "missing_tensor",
   "unexpected_tensor",
   "wrong_shape",
+  "not_finite", // a value is NaN or infinite, or negative where none can be
   "overflow", // a finite value does not fit the number format asked for
   "bad_config",
   "unsupported", // well-formed, but another architecture or layout than this program trains

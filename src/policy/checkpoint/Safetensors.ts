@@ -1,12 +1,14 @@
 /**
  * One-file safetensors: eight bytes of header length (little-endian), a JSON header padded with spaces to eight, then the tensors
  * end to end. Float32 arrays are read and written; F16 and BF16 are converted on the way, a block at a time, so that the file is never
- * in memory twice. Invariant: a file that reads without an error was complete and had no gap or overlap.
+ * in memory twice. Invariants: a file that reads without an error was complete and had no gap or overlap; no value that is read or written is
+ * NaN or infinite.
  */
 
 import { type FileHandle, open } from "node:fs/promises";
 import { Effect } from "effect";
 import { replaceFile } from "../../files/AtomicWrite.ts";
+import { firstNotFinite } from "../model/finite.ts";
 import { CheckpointError, checkpointError, fromUnknown, ofFile } from "./CheckpointError.ts";
 import { decodeInto, encode, type FloatFormat, firstOverflow } from "./FloatFormat.ts";
 import {
@@ -24,6 +26,13 @@ import {
 export type { Tensor } from "./SafetensorsHeader.ts";
 
 const valuesPerBlock = 1 << 21;
+
+const checkFinite = (path: string, name: string, values: Float32Array): void => {
+  const bad = firstNotFinite(values);
+  if (bad === -1) return;
+  const detail = `tensor "${name}" holds ${values[bad]} at index ${bad}; every value must be a finite number`;
+  throw checkpointError(path, "not_finite", detail);
+};
 
 const readFully = async (file: FileHandle, target: Uint8Array, position: number, path: string): Promise<void> => {
   let done = 0;
@@ -97,13 +106,14 @@ export const readInto = (
       const start = header.dataStart + entry.begin;
       if (entry.format === "F32") {
         await readFully(file, new Uint8Array(values.buffer, values.byteOffset, values.byteLength), start, path);
-        continue;
+      } else {
+        for (let at = 0; at < values.length; at += valuesPerBlock) {
+          const bytes = block.subarray(0, Math.min(valuesPerBlock, values.length - at) * 2);
+          await readFully(file, bytes, start + at * 2, path);
+          decodeInto(entry.format, bytes, values, at);
+        }
       }
-      for (let at = 0; at < values.length; at += valuesPerBlock) {
-        const bytes = block.subarray(0, Math.min(valuesPerBlock, values.length - at) * 2);
-        await readFully(file, bytes, start + at * 2, path);
-        decodeInto(entry.format, bytes, values, at);
-      }
+      checkFinite(path, entry.name, values);
     }
     return header;
   });
@@ -136,7 +146,7 @@ export interface WriteOptions {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** Writes `tensors` in their order, under another name first and renamed. Fails with `CheckpointError`: F16 refuses finite values beyond 65504. */
+/** Writes `tensors` in their order, under another name first and renamed. Fails with `CheckpointError`: on NaN and infinities, F16 also on values beyond 65504. */
 export const write = (
   path: string,
   tensors: ReadonlyMap<string, Tensor>,
@@ -154,6 +164,7 @@ export const write = (
     }
     await file.writeFile(headerOf(tensors, format, metadata));
     for (const [name, { data }] of tensors) {
+      checkFinite(path, name, data);
       const bad = firstOverflow(format, data);
       if (bad >= 0)
         throw checkpointError(path, "overflow", `tensor "${name}" holds ${data[bad]}, beyond the range of ${format}`);

@@ -10,6 +10,7 @@ import { AdoptionTimes } from "./AdoptionTimes.ts";
 import type { LanguageModel } from "./LanguageModel.ts";
 import type { GenerateRequest, GeneratorGauges } from "./Policy.ts";
 import { type EngineFailure, History, Reply, type ReplyCallbacks } from "./Reply.ts";
+import { NotFiniteLogits } from "./Sampler.ts";
 import { Scheduler, type SchedulerOptions } from "./Scheduler.ts";
 import { type Entry, StepRunner, type StepRunnerOptions } from "./StepRunner.ts";
 import { WeightSets } from "./WeightSets.ts";
@@ -211,7 +212,8 @@ export class Engine<W> {
 
   #fail(cause: unknown): void {
     const message = cause instanceof Error ? cause.message : String(cause);
-    const failure: EngineFailure = { code: "session_failed", message, cause };
+    const code = cause instanceof NotFiniteLogits ? "not_finite" : "session_failed";
+    const failure: EngineFailure = { code, message, cause };
     this.#failure = failure;
     for (const entry of this.#entries.values()) this.#withdraw(entry)?.callbacks.fail(failure);
   }

@@ -46,7 +46,8 @@ export const DEFAULT_PREFILL_PATIENCE = 4;
 
 const reasonOf = (failure: ThreadFailure): PolicyError["reason"] => {
   if (failure.reason === "thread_died") return "thread_died";
-  return failure.code === "bad_request" ? "bad_request" : "session_failed";
+  const { code } = failure;
+  return code === "bad_request" || code === "not_finite" ? code : "session_failed";
 };
 
 const policyError = (failure: ThreadFailure): PolicyError =>

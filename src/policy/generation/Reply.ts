@@ -8,7 +8,7 @@ import type { StopState } from "../tokenizer/StopMatcher.ts";
 import type { GenerateRequest } from "./Policy.ts";
 
 export interface EngineFailure {
-  readonly code: "session_failed" | "bad_request";
+  readonly code: "session_failed" | "bad_request" | "not_finite";
   readonly message: string;
   /** What was thrown, where a step failed. */
   readonly cause?: unknown;

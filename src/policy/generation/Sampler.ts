@@ -6,6 +6,14 @@
  */
 import type { Sampling } from "./Policy.ts";
 
+/** The model gave logits that nothing can be drawn from. */
+export class NotFiniteLogits extends RangeError {
+  constructor() {
+    super("the policy's logits are not finite: its weights are too large to compute with");
+    this.name = "NotFiniteLogits";
+  }
+}
+
 const whole = Float64Array.from({ length: 64 }, (_, k) => Math.exp(-k));
 const parts = Float64Array.from({ length: 256 }, (_, k) => Math.exp(-k / 256));
 
@@ -36,7 +44,7 @@ export class Sampler {
 
   /**
    * Draws from `logits[start .. start + size)` with `uniform` in [0, 1). Temperature 0 takes the likeliest id (the lowest of
-   * equals): mu and entropy are then 0. Throws a RangeError where the logits are not finite numbers.
+   * equals): mu and entropy are then 0. Throws NotFiniteLogits where a logit is NaN or +Infinity, or all are -Infinity.
    */
   draw(logits: Float32Array, start: number, sampling: Sampling, uniform: number): void {
     const size = this.#size;
@@ -51,7 +59,10 @@ export class Sampler {
       }
     }
     if (sampling.temperature === 0) {
-      if (!Number.isFinite(largest)) throw new RangeError("logits are not finite");
+      // No comparison sees a NaN; a sum does.
+      let total = 0;
+      for (let i = 0; i < size; i++) total += logits[start + i]!;
+      if (!Number.isFinite(largest) || Number.isNaN(total)) throw new NotFiniteLogits();
       this.id = likeliest;
       this.mu = 0;
       this.entropy = 0;
@@ -69,7 +80,7 @@ export class Sampler {
       sum += weight;
       if (weight > 0) moment += weight * z;
     }
-    if (!(sum > 0 && sum < Number.POSITIVE_INFINITY)) throw new RangeError("logits are not finite");
+    if (!(sum > 0 && sum < Number.POSITIVE_INFINITY)) throw new NotFiniteLogits();
 
     const truncated = (sampling.topK > 0 && sampling.topK < size) || sampling.topP < 1;
     if (truncated) {

@@ -89,6 +89,23 @@ describe("a written file", () => {
     }),
   );
 
+  it.effect.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
+    "never holds %d, in any format",
+    (bad) =>
+      Effect.gen(function* () {
+        const path = join(folder, "finite", "model.safetensors");
+        const tensors = new Map(example).set("b", { shape: [3], data: Float32Array.of(1, 2, bad) });
+        for (const format of ["F32", "F16", "BF16"] as const) {
+          const error = yield* Effect.flip(Safetensors.write(path, tensors, { format }));
+          expect([error.reason, error.message]).toEqual([
+            "not_finite",
+            `${path}: tensor "b" holds ${bad} at index 2; every value must be a finite number`,
+          ]);
+          expect(yield* Effect.promise(() => readdir(join(folder, "finite")))).toEqual([]);
+        }
+      }),
+  );
+
   it.effect("refuses values that do not fill the shape", () =>
     Effect.gen(function* () {
       const wrong = new Map([["w", { shape: [2, 2], data: new Float32Array(3) }]]);
@@ -107,6 +124,35 @@ describe("a written file", () => {
         yield* Effect.promise(() => writeFile(cut, bytes.subarray(0, length)));
         const error = yield* Effect.flip(Safetensors.read(cut));
         expect([length, error.reason, error.path]).toEqual([length, "truncated", cut]);
+      }
+    }),
+  );
+});
+
+describe("a file with a value that is not finite", () => {
+  const sevens = new Map<string, Safetensors.Tensor>(
+    ["a", "b", "c"].map((name) => [name, { shape: [2, 3], data: new Float32Array(6).fill(7) }]),
+  );
+  const nans = { F32: [0, 0, 0xc0, 0x7f], F16: [0, 0x7e], BF16: [0xc0, 0xff] } as const;
+  const infinities = { F32: [0, 0, 0x80, 0xff], F16: [0, 0xfc], BF16: [0x80, 0xff] } as const;
+
+  it.effect.each([
+    { shown: "NaN", bits: nans },
+    { shown: "-Infinity", bits: infinities },
+  ])("is refused with the tensor and the index: $shown", ({ bits, shown }) =>
+    Effect.gen(function* () {
+      for (const format of ["F32", "F16", "BF16"] as const) {
+        const path = join(folder, `poisoned-${format}.safetensors`);
+        yield* Safetensors.write(path, sevens, { format });
+        const { dataStart } = yield* Safetensors.readHeader(path);
+        const bytes = yield* Effect.promise(() => readFile(path));
+        bytes.set(bits[format], dataStart + 10 * bits[format].length);
+        yield* Effect.promise(() => writeFile(path, bytes));
+        const error = yield* Effect.flip(Safetensors.read(path));
+        expect([error.reason, error.message]).toEqual([
+          "not_finite",
+          `${path}: tensor "b" holds ${shown} at index 4; every value must be a finite number`,
+        ]);
       }
     }),
   );

@@ -59,4 +59,17 @@ describe("a step that fails", () => {
       );
       expect(failure).toEqual({ code: "session_failed", message: "no memory", cause: thrown });
     }));
+
+  it("says so where the weights give no logits to draw from", () =>
+    withModel(async (model) => {
+      const prefill: typeof model.prefill = async (...given) => {
+        const made = await model.prefill(...given);
+        return { ...made, logits: made.logits.fill(Number.NaN) };
+      };
+      const engine = engineOn({ ...model, prefill });
+      const failure = await new Promise((resolve) =>
+        engine.generate(requestOf(0, idsOf(9)), { done: resolve, fail: resolve }),
+      );
+      expect(failure).toMatchObject({ code: "not_finite", message: expect.stringContaining("logits are not finite") });
+    }));
 });

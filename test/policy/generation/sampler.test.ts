@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { stream } from "../../../src/domain/Random.ts";
 import type { Sampling } from "../../../src/policy/generation/Policy.ts";
-import { Sampler } from "../../../src/policy/generation/Sampler.ts";
+import { NotFiniteLogits, Sampler } from "../../../src/policy/generation/Sampler.ts";
 import { assertProperty } from "../../property.ts";
 
 const all: Sampling = { temperature: 1, topK: -1, topP: 1 };
@@ -122,5 +122,18 @@ describe("Sampler", () => {
     const sampler = new Sampler(2);
     expect(() => sampler.draw(Float32Array.of(0, Number.NaN), 0, all, 0.5)).toThrow(RangeError);
     expect(() => sampler.draw(Float32Array.of(0, Number.POSITIVE_INFINITY), 0, all, 0.5)).toThrow(RangeError);
+  });
+
+  it.each([
+    [Number.NaN, 0, 1],
+    [2, 1, Number.NaN],
+    [Number.POSITIVE_INFINITY, 0, 0],
+    [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY],
+  ])("refuses the logits %d, %d, %d at any temperature", (...logits) => {
+    const sampler = new Sampler(3);
+    for (const temperature of [0, 0.5, 1]) {
+      const draw = () => sampler.draw(Float32Array.from(logits), 0, { ...all, temperature }, 0.5);
+      expect(draw).toThrow(NotFiniteLogits);
+    }
   });
 });

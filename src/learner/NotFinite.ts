@@ -1,0 +1,39 @@
+/**
+ * What of an update is not finite: the first input of a window, or the part of an optimiser step, that no number can be trained from.
+ * Such a step is not applied; an update in which a network could apply none is a skipped one.
+ */
+import { allFinite } from "../policy/model/finite.ts";
+
+export type Network = "policy" | "critic";
+
+export type NotFinite =
+  /** A number of the window, or what a network makes of it. */
+  | "rewards"
+  | "sampled log-probabilities"
+  | "values"
+  | "advantages"
+  | "returns"
+  | "importance weights"
+  | "log-probabilities"
+  | "reference log-probabilities"
+  /** A part of an optimiser step. */
+  | "loss"
+  | "gradient"
+  | "new parameters"
+  | "new moments";
+
+/** Why a network was not trained. */
+export interface Untrained {
+  readonly network: Network;
+  readonly notFinite: NotFinite;
+}
+
+/** The first of some arrays with a number that is not finite; null where all are. */
+export const among = (...arrays: readonly (readonly [NotFinite, Float32Array])[]): NotFinite | null =>
+  arrays.find(([, values]) => !allFinite(values))?.[0] ?? null;
+
+const ofWindow: readonly NotFinite[] = ["rewards", "sampled log-probabilities", "advantages", "returns"];
+
+/** "the policy's gradient", "the window's rewards" */
+export const describe = ({ network, notFinite }: Untrained): string =>
+  `the ${ofWindow.includes(notFinite) ? "window" : notFinite === "values" ? "critic" : network}'s ${notFinite}`;

@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { LearnerError, PolicyError } from "../../src/domain/Errors.ts";
+import * as Divergence from "../../src/learner/Divergence.ts";
+import type { Untrained } from "../../src/learner/NotFinite.ts";
+import { configOf } from "../engine/fakes.ts";
+
+const config = configOf({
+  trainer: { max_skipped_updates: 3, total_training_steps: 10 },
+  actor: { lr: 0.5, grad_clip: 0 },
+  critic: { lr: 2, grad_clip: 4 },
+  sft: { lr: 7, steps: 2 },
+});
+const policy: Untrained = { network: "policy", notFinite: "new parameters" };
+
+describe("too many skipped updates in a row", () => {
+  it.each([
+    [policy, "the policy's new parameters", "lower actor.lr (0.5) or bound gradients by actor.grad_clip"],
+    [{ network: "critic", notFinite: "loss" }, "the critic's loss", "lower critic.lr (2) or critic.grad_clip (4)"],
+    [{ network: "policy", notFinite: "values" }, "the critic's values", "lower critic.lr (2) or critic.grad_clip (4)"],
+    [{ network: "policy", notFinite: "rewards" }, "the window's rewards", "look at the rewards of the environments"],
+  ] as const)("fail the run: %o", (untrained, what, toTry) => {
+    const failure = Divergence.ofTraining(config, { count: 3, since: 4 }, untrained);
+    expect([failure?.reason, failure?.message]).toEqual([
+      "not_finite",
+      `3 updates in a row, from step 4 on, could not be applied (not finite: ${what}); ${toTry}`,
+    ]);
+  });
+
+  it("are as many as the limit, all of a shorter run, or never", () => {
+    const of = (max_skipped_updates: number, total_training_steps: number, count: number) =>
+      Divergence.ofTraining(
+        { ...config, trainer: { ...config.trainer, max_skipped_updates, total_training_steps } },
+        { count, since: 1 },
+        policy,
+      ) !== null;
+    expect([of(3, 10, 2), of(3, 10, 3), of(3, 10, 4)]).toEqual([false, true, true]);
+    expect([of(3, 2, 1), of(3, 2, 2)]).toEqual([false, true]);
+    expect([of(0, 10, 9), of(0, 1, 1)]).toEqual([false, false]);
+  });
+
+  it("do not fail a step that had nothing to train, nor one that was trained", () => {
+    expect(Divergence.ofTraining(config, { count: 3, since: 1 }, null)).toBeNull();
+    expect(Divergence.ofTraining(config, null, policy)).toBeNull();
+  });
+
+  it("fail cloning at its own rate", () => {
+    expect(Divergence.ofCloning(config, { count: 1, since: 1 }, "loss")).toBeNull();
+    expect(Divergence.ofCloning(config, { count: 2, since: 1 }, "loss")?.message).toBe(
+      "2 updates in a row, from step 1 on, could not be applied (not finite: the policy's loss); " +
+        "lower sft.lr (7) or bound gradients by actor.grad_clip",
+    );
+  });
+});
+
+it("a failure of another kind stays as it is", () => {
+  const died = new LearnerError({ reason: "thread_died", message: "gone" });
+  const refused = new PolicyError({ reason: "bad_request", message: "no" });
+  expect(Divergence.ofLearner(died, "runs/a")).toBe(died);
+  expect(Divergence.ofPolicy(refused, null)).toBe(refused);
+});
