@@ -85,7 +85,10 @@ describe("checkpoints", () => {
         yield* Effect.promise(() => writeFile(join(folder, "step-2.partial", "weights"), "half"));
         expect((yield* Checkpoints.latest(folder)).state.step).toBe(1);
         yield* Checkpoints.save(folder, stateAt(2), 1, () => Effect.void);
-        expect(yield* Effect.promise(() => readdir(StepFolders.path(folder, 2)))).toEqual(["run.json"]);
+        expect(yield* Effect.promise(() => readdir(StepFolders.path(folder, 2)))).toEqual([
+          "manifest.json",
+          "run.json",
+        ]);
       }),
     ),
   );
