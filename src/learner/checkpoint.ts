@@ -119,7 +119,7 @@ const impossible = ({ actorUpdates, criticUpdates, windows }: TrainerState): str
 const otherSchema = (schema: unknown): string => {
   const readable = `this version reads schema ${SCHEMA}`;
   if (schema === undefined) return `it has no "schema", so an early millrace 0.1.0 wrote it; ${readable}`;
-  return `its schema is ${JSON.stringify(schema)}; ${readable}`;
+  return `its schema is ${JSON.stringify(schema).slice(0, 60)}; ${readable}`;
 };
 
 /** What `saveTrainer` wrote, its critic of the sizes `valued`. Fails with `CheckpointError` naming the file and what is wrong with it. */

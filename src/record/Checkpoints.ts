@@ -77,7 +77,7 @@ const readState = Effect.fnUntraced(function* (file: string, step: number) {
   const schema = schemaOf(text);
   if (schema !== undefined && schema !== RunState.SCHEMA) {
     return yield* wrong(
-      `has schema ${JSON.stringify(schema)}, this version of Millrace reads ${RunState.SCHEMA}; resume with the version that wrote it`,
+      `has schema ${JSON.stringify(schema).slice(0, 60)}, this version of Millrace reads ${RunState.SCHEMA}; resume with the version that wrote it`,
     );
   }
   const state = yield* RunState.decode(text).pipe(

@@ -30,6 +30,8 @@ const patience = 240_000;
 /** A model and a run of it over three steps, of which the last two have checkpoints; and the numbers that four steps end with. */
 let root: string;
 let end: string;
+/** Of the new run, when it began. */
+let named: readonly string[];
 const steps = (total: number): Tree => ({
   trainer: { save_freq: 1, max_checkpoints: 2, total_training_steps: total, trajectories_per_step: 1 },
 });
@@ -38,7 +40,10 @@ const runsIn = (dir: string): string => join(dir, "runs", "tiny");
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "millrace-resume-"));
   await Effect.runPromise(writeModel(root));
-  await Effect.runPromise(train({ config: configOf(root, steps(3)), resume: null }));
+  const onStart = ({ folder }: { readonly folder: string }): void => {
+    named = readdirSync(folder);
+  };
+  await Effect.runPromise(train({ config: configOf(root, steps(3)), resume: null, parts: { onStart } }));
   renameSync(join(runsIn(root), readdirSync(runsIn(root))[0]!), join(root, "run"));
   cpSync(join(root, "run"), join(root, "whole"), { recursive: true });
   await Effect.runPromise(train({ config: configOf(root, steps(4)), resume: join(root, "whole") }));
@@ -73,6 +78,13 @@ const relearn = async (folder: string, change: object): Promise<void> => {
   rmSync(join(folder, Manifest.MANIFEST));
   await Effect.runPromise(Manifest.seal(folder));
 };
+
+describe("a new run", () => {
+  it("holds its folder from the first, and gives it back at the end", () => {
+    expect(named).toContain("lock");
+    expect(readdirSync(join(root, "run"))).not.toContain("lock");
+  });
+});
 
 describe("a run that is gone on with", () => {
   it.live(

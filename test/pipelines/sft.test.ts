@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "@effect/vitest";
@@ -107,7 +108,12 @@ describe("sft", () => {
         Effect.gen(function* () {
           const dir = yield* temporaryFolder;
           const config = sftConfig(dir, { sft: { steps: 4, save_freq: 1 } });
-          yield* clone(config);
+          const locks: boolean[] = [];
+          const runs = join(dir, "runs", "tiny");
+          yield* clone(config, null, (line) => {
+            if (line.startsWith("step ")) locks.push(existsSync(join(runs, readdirSync(runs)[0]!, "lock")));
+          });
+          expect(locks).toEqual([true, true, true, true]);
           const run = yield* runFolder(dir);
           const whole = yield* weights(join(dir, "sft"));
           const checkpoints = join(run, "checkpoints");

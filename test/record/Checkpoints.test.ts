@@ -159,6 +159,7 @@ describe("checkpoints", () => {
           [{ step: -3 }, "step"],
           [{ step: 4 }, "it is of step 4"],
           [{ schema: "x" }, 'has schema "x"'],
+          [{ schema: "x".repeat(1e6) }, 'has schema "xxx'],
           [{ ledger: { ...json.ledger, groups: { ...json.ledger.groups, dropped: 9 } } }, "do not balance"],
           [{ outstanding: [7] }, "in flight"],
           [{ position: { ...json.position, consumed: 900 } }, "900 windows in 3 steps"],
@@ -171,6 +172,7 @@ describe("checkpoints", () => {
           expect(error.message).toContain(file);
           expect(error.message).toContain(message);
           expect(error.message).not.toContain("\n");
+          expect(error.message.length).toBeLessThan(400);
         }
       }),
     ),
