@@ -12,6 +12,15 @@ export interface Found<A> {
   readonly settle: Effect.Effect<void, FileError>;
 }
 
+/** What a system says that refuses for now, or to this user: it tells nothing of what is on disk. */
+const refusals: readonly unknown[] = ["EACCES", "EPERM", "EMFILE", "ENFILE", "ENOMEM"];
+
+const isDamage = (error: unknown): error is FileError => {
+  if (!(error instanceof FileError)) return false;
+  const { cause } = error;
+  return !(cause instanceof Error && "code" in cause && refusals.includes(cause.code));
+};
+
 /** What `load` has opened is closed where it fails. */
 const contained = <A, E, R>(load: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
@@ -24,7 +33,7 @@ const contained = <A, E, R>(load: Effect.Effect<A, E, R>) =>
 
 /**
  * Loads the newest folder of `folder` that `load` takes; null where there is none at all. A `FileError` of `load` means that the folder is
- * damaged, which one line tells; any other failure ends the search. Fails with the newest one's `FileError` where none loads.
+ * damaged, which one line tells, unless the system refused it for now; any other failure ends the search. Fails with the newest one's `FileError` where none loads.
  */
 export const newest = Effect.fnUntraced(function* <A, E, R>(
   folder: string,
@@ -35,10 +44,7 @@ export const newest = Effect.fnUntraced(function* <A, E, R>(
   for (const candidate of yield* StepFolders.candidates(folder)) {
     const loaded = yield* contained(load(candidate)).pipe(
       Effect.map((value) => ({ value })),
-      Effect.catchIf(
-        (error): error is FileError => error instanceof FileError,
-        (error) => Effect.sync(() => void reasons.push(error)),
-      ),
+      Effect.catchIf(isDamage, (error) => Effect.sync(() => void reasons.push(error))),
     );
     if (loaded !== undefined) {
       const told = reasons.map(({ message }) => message).join("; ");

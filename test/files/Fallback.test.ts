@@ -4,7 +4,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import * as Fallback from "../../src/files/Fallback.ts";
-import { damaged } from "../../src/files/FileError.ts";
+import { damaged, fileError } from "../../src/files/FileError.ts";
 import type { Candidate } from "../../src/files/StepFolders.ts";
 import { temporaryFolder } from "../engine/fakes.ts";
 import { collected } from "../warnings.ts";
@@ -133,6 +133,17 @@ describe("the newest folder that loads", () => {
         );
       expect(yield* Effect.flip(Fallback.newest(root, refusing))).toBe("no");
       expect(tried).toEqual([join(root, "step-3")]);
+    }),
+  );
+
+  it.effect.each(["EACCES", "EMFILE"])("is not another one where the system refuses to read it: %s", (code) =>
+    Effect.gen(function* () {
+      const root = yield* planted({ "step-2": "two", "step-3": "three" });
+      const cause = Object.assign(new Error(`${code}: refused`), { code });
+      const refusing = ({ path, step }: Candidate) =>
+        step === 3 ? Effect.fail(fileError(path, cause)) : Effect.succeed(step);
+      const error = yield* Effect.flip(Fallback.newest(root, refusing));
+      expect(error).toMatchObject({ path: join(root, "step-3"), reason: "refused" });
     }),
   );
 
