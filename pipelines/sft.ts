@@ -16,6 +16,7 @@ import { BadInput, type EnvironmentError, type LearnerError } from "../src/domai
 import { stream } from "../src/domain/Random.ts";
 import { prepareAll } from "../src/env/prepare.ts";
 import { replaceFolder } from "../src/files/AtomicWrite.ts";
+import { damaged } from "../src/files/FileError.ts";
 import * as Divergence from "../src/learner/Divergence.ts";
 import * as LearnerThread from "../src/learner/LearnerThread.ts";
 import { readCheckpoint, writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
@@ -23,6 +24,7 @@ import * as Model from "../src/policy/Model.ts";
 import { parameterCount } from "../src/policy/model/Architecture.ts";
 import * as Stop from "../src/process/Stop.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
+import * as RunLock from "../src/record/RunLock.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
 import { fromPreset } from "../src/rollout/Task.ts";
 import { boundEnvironments, withInstances } from "./presets.ts";
@@ -38,9 +40,8 @@ type Sources = readonly (Source & { readonly tag: string; readonly episodes: num
 
 const unusable = ({ message }: { readonly message: string }) => Effect.fail(new BadInput({ message }));
 
-/** The weights to start from: the checkpoint's of a resumed run, else a folder's or fresh ones. */
-const modelOf = ({ run, sft }: RunConfig, resumed: Checkpoints.CloningCheckpoint | null) => {
-  if (resumed !== null) return Model.load(resumed.path);
+/** The weights a new run starts from: a folder's, or fresh ones. */
+const modelOf = ({ run, sft }: RunConfig) => {
   if (sft.init !== "random") return Model.load(sft.init);
   return Model.fresh(sft.architecture, stream({ seed: run.seed, purpose: "initialisation", counters: [] }));
 };
@@ -117,12 +118,30 @@ const reporter = (steps: number) => {
   };
 };
 
-/** The folder of the run to go on with, and its newest checkpoint. */
-const open = Effect.fnUntraced(function* (resume: string) {
-  const folder = yield* RunFolder.open(resume);
-  const checkpoint = yield* Effect.catchTag(Checkpoints.latest(folder.checkpoints), "CheckpointError", unusable);
-  return { folder, checkpoint };
+/** The learner's thread over a model; `restore` is the checkpoint to go on from. A checkpoint that it cannot read is bad input. */
+const learnerOf = (config: RunConfig, { checkpoint }: Model.Model, restore?: string) =>
+  LearnerThread.make({
+    checkpoint,
+    trainer: LearnerThread.trainerOptions(config),
+    ...(restore === undefined ? {} : { restore }),
+  }).pipe(Effect.catchIf(({ reason }) => reason === "bad_checkpoint", unusable));
+
+/** The model and learner of a run's newest checkpoint, and how many steps they have taken; `settle` makes the folder ready to go on in. */
+const resumed = Effect.fnUntraced(function* (config: RunConfig, { checkpoints }: typeof RunFolder.RunFolder.Service) {
+  const load = ({ path, progress }: Checkpoints.CloningCheckpoint) =>
+    Effect.gen(function* () {
+      const model = yield* Model.load(path);
+      return { model, learner: yield* learnerOf(config, model, path), path, progress };
+    }).pipe(Effect.catchTag("BadInput", ({ message }) => Effect.fail(damaged(path, message))));
+  const { loaded, settle } = yield* Checkpoints.newest(checkpoints, load).pipe(
+    Effect.catchTag(["CheckpointError", "FileError"], unusable),
+  );
+  return { ...loaded, settle };
 });
+
+/** The run's folder, locked while the scope lives. */
+const locked = <E>(folder: Effect.Effect<typeof RunFolder.RunFolder.Service, E>) =>
+  Effect.tap(folder, ({ path }) => RunLock.hold(path));
 
 export const sft = ({
   config,
@@ -132,10 +151,11 @@ export const sft = ({
     Effect.gen(function* () {
       const { steps } = config.sft;
       const output = resolve(config.sft.output);
+      const existing = resume === null ? null : yield* locked(RunFolder.open(resume));
       yield* RunFolder.makeParent(output);
       yield* Model.checkReplaceable("sft.output", output);
-      const resumed = resume === null ? null : yield* open(resume);
-      const model = yield* modelOf(config, resumed?.checkpoint ?? null);
+      const past = existing === null ? null : yield* resumed(config, existing);
+      const model = past?.model ?? (yield* modelOf(config));
       yield* Model.checkContext(config, model);
       const sources = yield* sourcesOf(config);
       const stop = yield* Stop.Stop;
@@ -143,17 +163,16 @@ export const sft = ({
       const size = `${parameterCount(model.checkpoint.parameters.specs)} parameters, ${model.tokenizer.vocabSize} tokens`;
       yield* Console.log(`${size}; ${summary}`);
 
-      const folder = resumed?.folder ?? (yield* RunFolder.create(config.run.dir, config.run.name, render(config)));
-      if (resumed !== null) yield* RunFolder.reconfigure(folder, render(config));
-      const learner = yield* LearnerThread.make({
-        checkpoint: model.checkpoint,
-        trainer: LearnerThread.trainerOptions(config),
-        ...(resumed === null ? {} : { restore: resumed.checkpoint.path }),
-      }).pipe(Effect.catchIf(({ reason }) => reason === "bad_checkpoint", unusable));
-      let saved = resumed?.checkpoint.path ?? null;
+      const folder = existing ?? (yield* locked(RunFolder.create(config.run.dir, config.run.name, render(config))));
+      const learner = past?.learner ?? (yield* learnerOf(config, model));
+      if (past !== null) {
+        yield* Effect.catchTag(past.settle, "FileError", unusable);
+        yield* RunFolder.reconfigure(folder, render(config));
+      }
+      let saved = past?.path ?? null;
       const asked = yield* Effect.forkScoped(stop.requested);
       const done = yield* Cloning.clone(learner, episodes, config, {
-        from: resumed?.checkpoint.progress ?? { step: 0, skipped: null },
+        from: past?.progress ?? { step: 0, skipped: null },
         stopped: Effect.sync(() => asked.pollUnsafe() !== undefined),
         report: reporter(steps),
         save: Effect.fnUntraced(function* (progress) {

@@ -2,9 +2,10 @@
  * The train pipeline: trains a policy under a resolved configuration and fills a run's folder. Read from top to bottom it is the run: the
  * environments, the model, the folder, the threads and services over them, and training until the last window is consumed.
  */
-import { Effect, Layer } from "effect";
+import { Context, Effect, Layer, type Scope } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
+import { BadInput, type LearnerError, type PolicyError } from "../src/domain/Errors.ts";
 import * as RunState from "../src/domain/RunState.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import * as Layers from "../src/engine/Layers.ts";
@@ -12,12 +13,16 @@ import * as Run from "../src/engine/Run.ts";
 import { Selection } from "../src/engine/stages/filter.ts";
 import * as Telemetry from "../src/engine/Telemetry.ts";
 import * as Training from "../src/engine/Training.ts";
+import { damaged } from "../src/files/FileError.ts";
 import type * as Filtering from "../src/filtering/filter.ts";
+import { Learner } from "../src/learner/Learner.ts";
 import type { Sink } from "../src/metrics/Sink.ts";
+import type { Policy } from "../src/policy/generation/Policy.ts";
 import * as Model from "../src/policy/Model.ts";
 import * as Stop from "../src/process/Stop.ts";
 import * as Checkpoints from "../src/record/Checkpoints.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
+import * as RunLock from "../src/record/RunLock.ts";
 import { boundEnvironments } from "./presets.ts";
 
 /** Parts of one's own in place of the usual ones. */
@@ -37,17 +42,62 @@ export interface TrainOptions {
   readonly parts?: Parts;
 }
 
-/** The run's folder, new or that of the run to go on with, and what there is to go on from. */
-const open = Effect.fnUntraced(function* (config: RunConfig, resume: string | null) {
-  if (resume === null) {
-    const folder = yield* RunFolder.create(config.run.dir, config.run.name, render(config));
-    return { folder, state: RunState.initial, restore: null };
-  }
-  const folder = yield* RunFolder.open(resume);
-  const { path, state } = yield* Checkpoints.latest(folder.checkpoints);
+type Folder = typeof RunFolder.RunFolder.Service;
+
+/** What a run begins with. */
+interface Beginning {
+  readonly state: RunState.RunState;
+  /** The weights that the threads have. */
+  readonly current: Model.Model;
+  readonly models: Context.Context<Policy | Learner | Backend.Died>;
+  /** Changes the folder to go on in. Done when all else stands: a run that is refused leaves its folder as it was. */
+  readonly settle: Effect.Effect<void, BadInput>;
+}
+
+/** The run's folder, locked while the scope lives. */
+const locked = <E>(folder: Effect.Effect<Folder, E>) => Effect.tap(folder, ({ path }) => RunLock.hold(path));
+
+const fresh = Effect.fnUntraced(function* (
+  config: RunConfig,
+  start: Model.Model,
+): Effect.fn.Return<Beginning, BadInput | PolicyError | LearnerError, Scope.Scope> {
+  const models = Backend.modelsLayer({ config, start, current: start, version: 0, restore: null });
+  return { state: RunState.initial, current: start, models: yield* Layer.build(models), settle: Effect.void };
+});
+
+/** The weights, learner and state of one checkpoint. What it does not give is damage; what does not fit the configuration is bad input. */
+const restored = Effect.fnUntraced(function* (
+  config: RunConfig,
+  start: Model.Model,
+  { path, state }: Checkpoints.Checkpoint,
+) {
+  const orDamaged = <A, E, R>(load: Effect.Effect<A, E | BadInput, R>) =>
+    Effect.catchIf(
+      load,
+      (error): error is BadInput => error instanceof BadInput,
+      ({ message }) => Effect.fail(damaged(path, message)),
+    );
+  const { version } = state.position;
   yield* Checkpoints.checkResumable(config, state);
-  yield* RunFolder.reconfigure(folder, render(config));
-  return { folder, state, restore: path };
+  const current = yield* orDamaged(Model.load(path));
+  yield* Model.checkSameSizes("model.path", start, current);
+  const models = yield* orDamaged(Layer.build(Backend.modelsLayer({ config, start, current, version, restore: path })));
+  const learned = yield* Context.get(models, Learner).version;
+  if (learned !== version) {
+    return yield* damaged(path, `${path}: its learner is at version ${learned}, its run at ${version}`);
+  }
+  return { state, current, models };
+});
+
+const resumed = Effect.fnUntraced(function* (
+  config: RunConfig,
+  start: Model.Model,
+  folder: Folder,
+): Effect.fn.Return<Beginning, BadInput | PolicyError | LearnerError, Scope.Scope> {
+  const { loaded, settle } = yield* Checkpoints.newest(folder.checkpoints, (checkpoint) =>
+    restored(config, start, checkpoint),
+  );
+  return { ...loaded, settle: Effect.andThen(settle, RunFolder.reconfigure(folder, render(config))) };
 });
 
 /** Trains until the run has ended in any way; its sinks are told how. */
@@ -60,33 +110,45 @@ const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts) 
   return yield* Effect.raceAllFirst([training, broken, died]);
 }, Effect.scoped);
 
-/** The folder, and every part of the run over it: model, environments and threads, as services of the current scope. */
+/** Every part of a run over its folder, as services of the current scope. `settle` comes last, and right before the run. */
+const partsOf = Effect.fnUntraced(function* (
+  config: RunConfig,
+  environments: Backend.Environments,
+  folder: Folder,
+  beginning: Effect.Effect<Beginning, BadInput | PolicyError | LearnerError, Scope.Scope>,
+) {
+  const [{ current, models, settle, state }, stepping] = yield* Effect.all(
+    [beginning, Layer.build(Backend.environmentsLayer(config, environments))],
+    { concurrency: "unbounded" },
+  );
+  const rollout = Backend.rollout(config, current, environments);
+  const threads = Context.merge(models, stepping);
+  const around = Layer.succeedContext(Context.add(threads, Stop.Stop, yield* Stop.Stop));
+  const services = yield* Layer.build(
+    Layers.layer({ config, folder, state, rollout }).pipe(Layer.provideMerge(around)),
+  );
+  return { services, settle };
+});
+
+/** Loads a run, new or one to go on with. Where a new one does not come to begin, its folder is removed again. */
 const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | null) {
+  const existing = resume === null ? null : yield* locked(RunFolder.open(resume));
   const environments = yield* boundEnvironments(config, Backend.tagsOf(config));
   const start = yield* Model.load(config.model.path);
   yield* Model.checkContext(config, start);
-  const { folder, restore, state } = yield* open(config, resume);
-  const current = restore === null ? start : yield* Model.load(restore);
-  const { version } = state.position;
-
-  const threads = Layer.mergeAll(
-    Backend.modelsLayer({ config, start, current, version, restore }),
-    Backend.environmentsLayer(config, environments),
-  );
-  const rollout = Backend.rollout(config, current, environments);
-  return yield* Layer.build(
-    Layers.layer({ config, folder, state, rollout }).pipe(
-      Layer.provideMerge(threads),
-      Layer.provideMerge(Layer.effect(Stop.Stop, Stop.Stop)),
-    ),
-  );
+  if (existing !== null) return yield* partsOf(config, environments, existing, resumed(config, start, existing));
+  const folder = yield* RunFolder.create(config.run.dir, config.run.name, render(config));
+  return yield* Effect.andThen(
+    RunLock.hold(folder.path),
+    partsOf(config, environments, folder, fresh(config, start)),
+  ).pipe(Effect.onError(() => RunFolder.discard(folder)));
 });
 
 /** A stop that is asked for while the run loads ends it with `StoppedEarly`. */
 export const train = ({ config, parts = {}, resume }: TrainOptions) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const services = yield* Stop.unlessStopped(loaded(config, resume), "the first step");
-      return yield* Effect.provideContext(running(parts), services);
+      const { services, settle } = yield* Stop.unlessStopped(loaded(config, resume), "the first step");
+      return yield* Effect.provideContext(Effect.andThen(settle, running(parts)), services);
     }),
   );

@@ -17,7 +17,7 @@ export const TrainerSection = Schema.Struct({
   val_before_train: field(Schema.Boolean, true, "Validate the starting weights."),
   val_at_end: field(Schema.Boolean, true, "Validate the final weights."),
   save_freq: field(count, 100, "Checkpoint every so many steps; 0 only at the end."),
-  max_checkpoints: field(positive, 1, "Newest checkpoints kept."),
+  max_checkpoints: field(positive, 2, "Newest checkpoints kept; a damaged one falls back to the one before."),
   empty_stop_steps: field(count, 5, "Stop after so many consecutive empty selections; 0 never."),
   max_skipped_updates: field(
     count,

@@ -4,16 +4,17 @@
  * ends shows as a violation.
  */
 import { HashMap, Option, Result, Schema } from "effect";
+import { Count } from "./Count.ts";
 import type { Event } from "./Event.ts";
 import { type Metrics, measured } from "./metrics/Metrics.ts";
 import { ledger as books } from "./metrics/run.ts";
 
 export const Counts = Schema.Struct({
-  admitted: Schema.Int,
-  trained: Schema.Int,
-  filtered: Schema.Int,
-  failed: Schema.Int,
-  dropped: Schema.Int,
+  admitted: Count,
+  trained: Count,
+  filtered: Count,
+  failed: Count,
+  dropped: Count,
 });
 export type Counts = typeof Counts.Type;
 
@@ -22,7 +23,7 @@ export const Ledger = Schema.Struct({
   /** Tokens are counted when their group finishes (or is dropped): before that their number is not known. */
   tokens: Counts,
   /** Tokens of each group without an end; 0 while it is still rolling out. */
-  inFlight: Schema.HashMap(Schema.Int, Schema.Int),
+  inFlight: Schema.HashMap(Count, Count),
 });
 export type Ledger = typeof Ledger.Type;
 

@@ -3,17 +3,18 @@
  * skipped update consume their window like an update does.
  */
 import { Schema } from "effect";
+import { Count } from "./Count.ts";
 import type { Event } from "./Event.ts";
 
 export const Position = Schema.Struct({
   /** Groups admitted, those of consumed windows included. */
-  admitted: Schema.Int,
+  admitted: Count,
   /** Windows consumed. */
-  consumed: Schema.Int,
+  consumed: Count,
   /** Newest weights version made by an update. */
-  version: Schema.Int,
+  version: Count,
   /** Newest version that all generators sample with. */
-  adopted: Schema.Int,
+  adopted: Count,
   /** Admission is closed for good. */
   stopped: Schema.Boolean,
 });

@@ -2,7 +2,8 @@
  * The state of a run as one value, changed only by `observe`. A checkpoint is the encoding of `cut(state)`; a step record is a function of
  * two states and the gauges beside them. Invariant: the same events give the same state.
  */
-import { Effect, HashMap, HashSet, Schema } from "effect";
+import { Effect, HashMap, HashSet, Result, Schema } from "effect";
+import { Count } from "./Count.ts";
 import type { Event } from "./Event.ts";
 import * as Ledger from "./Ledger.ts";
 import * as Position from "./Position.ts";
@@ -18,27 +19,27 @@ export const Reason = Schema.Literals(["complete", "interrupted", "empty_selecti
 export const RunState = Schema.Struct({
   schema: Schema.Literal(SCHEMA),
   /** Windows whose step is closed: recorded, and validated and saved where due. */
-  step: Schema.Int,
+  step: Count,
   position: Position.Position,
   seeds: SeedSchedule.SeedSchedule,
   /** Groups admitted whose window's step is not closed, whatever has become of them: a window is made again from all of its groups. */
-  outstanding: Schema.HashSet(Schema.Int),
+  outstanding: Schema.HashSet(Count),
   ledger: Ledger.Ledger,
   /** Windows in a row whose selection was empty. */
-  emptyInARow: Schema.Int,
+  emptyInARow: Count,
   /** Updates in a row that were skipped; null after one that was not. */
   skipped: Schema.NullOr(SkippedUpdates.SkippedUpdates).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
   /** Tokens that took part in an update. */
-  trainedTokens: Schema.Int,
+  trainedTokens: Count,
   /** Validations played; each has its own sequence numbers. */
-  validations: Schema.Int,
+  validations: Count,
   /** A validation fell due on a window that trained nothing, and is played after the next update. */
   validationDue: Schema.Boolean,
   reason: Reason,
   /** Newest checkpoint. */
-  checkpoint: Schema.NullOr(Schema.Struct({ step: Schema.Int, folder: Schema.String })),
+  checkpoint: Schema.NullOr(Schema.Struct({ step: Count, folder: Schema.String })),
   /** Seconds of training at the last closed step. */
-  seconds: Schema.Finite,
+  seconds: Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)),
 });
 export type RunState = typeof RunState.Type;
 
@@ -127,9 +128,43 @@ export const cut = (state: RunState, groupsPerWindow: number): RunState => {
   };
 };
 
+const rising = (groups: readonly number[]): boolean => groups.every((group, i) => i === 0 || group > groups[i - 1]!);
+
+/** What no sequence of events gives, in words; undefined where nothing is wrong. */
+const impossible = ({ ledger, seeds }: RunState): string | undefined => {
+  const balance = Ledger.assertBalanced(ledger);
+  if (Result.isFailure(balance)) return balance.failure.message;
+  const last = seeds.returned.at(-1);
+  if (!rising(seeds.returned) || (last !== undefined && last >= seeds.next)) {
+    return `The seeds given back are not ascending numbers below ${seeds.next}.`;
+  }
+  return undefined;
+};
+
+/** What is wrong with a state that a checkpoint is to hold, which is one that `cut` gives; undefined where nothing is. */
+export const uncut = (state: RunState): string | undefined => {
+  const { emptyInARow, ledger, outstanding, position, seeds, step } = state;
+  const consumed = seeds.next - seeds.returned.length;
+  if (HashSet.size(outstanding) > 0 || HashMap.size(ledger.inFlight) > 0) return "it has groups in flight";
+  if (position.consumed !== step) return `it consumed ${position.consumed} windows in ${step} steps`;
+  if (position.version > step || emptyInARow > step) {
+    return `${position.version} updates and ${emptyInARow} empty selections in a row do not fit into ${step} steps`;
+  }
+  if (position.adopted !== position.version) {
+    return `the generators are at version ${position.adopted}, the learner at ${position.version}`;
+  }
+  if (ledger.groups.admitted < consumed) {
+    return `it consumed ${consumed} groups, and admitted ${ledger.groups.admitted}`;
+  }
+  return undefined;
+};
+
 const json = Schema.fromJsonString(Schema.toCodecJson(RunState));
+const possible = Schema.fromJsonString(
+  Schema.toCodecJson(RunState.check(Schema.makeFilter((state: RunState) => impossible(state)))),
+);
 
 /** As JSON text. */
 export const encode = Schema.encodeEffect(json);
-/** Fails with a SchemaError where the text is no state of this schema version. */
-export const decode = Schema.decodeUnknownEffect(json);
+/** Fails with a SchemaError where the text is no state of this schema version, or one that no run can come to. */
+export const decode = Schema.decodeUnknownEffect(possible);

@@ -3,12 +3,13 @@
  * remember. Invariant: a number is issued again until its group is consumed, so a stopped run loses no seed.
  */
 import { Schema } from "effect";
+import { Count } from "./Count.ts";
 
 export const SeedSchedule = Schema.Struct({
   /** The smallest number never issued. */
-  next: Schema.Int,
+  next: Count,
   /** Numbers that were issued and given back, ascending; they are issued first. */
-  returned: Schema.Array(Schema.Int),
+  returned: Schema.Array(Count),
 });
 export type SeedSchedule = typeof SeedSchedule.Type;
 

@@ -3,12 +3,13 @@
  * without anything to train neither adds to the row nor ends it. Part of the run's state, so that a resumed run goes on counting.
  */
 import { Schema } from "effect";
+import { Count } from "./Count.ts";
 import type { Updated, UpdateSkipped } from "./Event.ts";
 
 export const SkippedUpdates = Schema.Struct({
-  count: Schema.Int,
+  count: Count,
   /** Step of the first of them. */
-  since: Schema.Int,
+  since: Count,
 });
 export type SkippedUpdates = typeof SkippedUpdates.Type;
 

@@ -3,6 +3,7 @@
  * own, flushed, and renamed. An interrupted write leaves a `.partial` entry that the next write of that path replaces.
  */
 
+import { existsSync } from "node:fs";
 import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Effect } from "effect";
@@ -40,9 +41,22 @@ export const replaceText = (path: string, text: string): Effect.Effect<void, Fil
     await file.writeFile(text);
   });
 
+/** Flushes the names in a folder, where the system can: renames are in the order they were made after a loss of power, too. */
+const flushNames = async (folder: string): Promise<void> => {
+  const handle = await open(folder, "r").catch(() => null);
+  await handle?.sync().catch(() => undefined);
+  await handle?.close();
+};
+
 /**
  * Replaces the folder at `path` with the one `fill` writes under the name it is given. An existing folder is moved aside first and
- * removed last, so that at every moment one whole folder is there, under `path` or `path.replaced`.
+ * removed last. What a kill or a loss of power leaves, in the order of the steps:
+ *
+ * | `path` | `.partial` | `.replaced` | the good one |
+ * |---|---|---|---|
+ * | old or none | none, or a part | – | `path` |
+ * | – | whole | old | `.replaced` |
+ * | new | – | old or a part | `path` |
  */
 export const replaceFolder = <E, R>(
   path: string,
@@ -55,20 +69,23 @@ export const replaceFolder = <E, R>(
     remove(partial),
     attempt(partial, () => mkdir(partial, { recursive: true })),
   );
-  const publish = Effect.gen(function* () {
-    yield* remove(replaced);
-    yield* attempt(path, () => rename(path, replaced)).pipe(
-      Effect.catchIf(
-        (error) => error.reason === "missing",
-        () => Effect.void,
-      ),
-    );
-    yield* attempt(path, () => rename(partial, path));
-    yield* remove(replaced);
+  const publish = attempt(path, async () => {
+    await flushNames(partial);
+    const moved = existsSync(path);
+    if (moved) {
+      // Only now: without `path`, an earlier `.replaced` is the good one until this one has its name.
+      await rm(replaced, { recursive: true, force: true });
+      await rename(path, replaced);
+    }
+    await rename(partial, path).catch(async (cause: unknown) => {
+      if (moved) await rename(replaced, path);
+      throw cause;
+    });
+    await flushNames(dirname(path));
   });
   return prepare.pipe(
     Effect.andThen(fill(partial)),
-    Effect.andThen(Effect.uninterruptible(publish)),
+    Effect.andThen(Effect.uninterruptible(Effect.andThen(publish, remove(replaced)))),
     Effect.onError(() => Effect.ignore(remove(partial))),
   );
 };

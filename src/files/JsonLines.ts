@@ -1,7 +1,7 @@
 /**
  * JSON-lines files of a run's folder: one object a line, each with its `step`, steps ascending. A resumed run cuts a file back to the step
- * it goes on from. Invariant: the file is read backwards, a chunk at a time, and only as far as the line to keep, so that neither the
- * size of the file nor the number of its lines matters.
+ * it goes on from; of what it cuts off, lines that are no records are set aside in a file of their own. Invariant: the file is read
+ * backwards, a chunk at a time, and only as far as the line to keep, so that neither its size nor the number of its lines matters.
  */
 import { type FileHandle, open } from "node:fs/promises";
 
@@ -11,8 +11,25 @@ export interface ByteSource {
   readonly read: (at: number, length: number) => Promise<Buffer>;
 }
 
+/** Where a file is cut. */
+export interface Cut {
+  /** Offset just behind the last line to keep. */
+  readonly end: number;
+  /** Places behind it that hold no records, ascending. */
+  readonly garbage: readonly Span[];
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+  readonly lines: number;
+}
+
 export const CHUNK_BYTES = 64 * 1024;
+/** A longer line is no record. */
+const LONGEST_LINE = 64 * 2 ** 20;
 const NEWLINE = 0x0a;
+const BRACE = 0x7b;
 
 /** The line's step, or undefined where it is not a JSON object with a numeric `step`. */
 const stepOf = (line: string): number | undefined => {
@@ -25,37 +42,83 @@ const stepOf = (line: string): number | undefined => {
   }
 };
 
+/** One line, gathered from its end. */
+class Line {
+  /** Offset behind it, its newline included. */
+  readonly end: number;
+  /** The last line of a file, without a newline. */
+  readonly #torn: boolean;
+  #parts: Buffer[] = [];
+  #length = 0;
+  #first: number | undefined;
+
+  constructor(end: number, torn: boolean) {
+    this.end = end;
+    this.#torn = torn;
+  }
+
+  prepend(part: Buffer): void {
+    if (part.length === 0) return;
+    this.#first = part[0];
+    this.#length += part.length;
+    if (this.#torn || this.#length > LONGEST_LINE) this.#parts = [];
+    else this.#parts.push(part);
+  }
+
+  /** A torn record is cut like those of later steps: the run that wrote it was killed, and makes it again. */
+  kind(step: number): "kept" | "cut" | "garbage" {
+    if (this.#length === 0) return "cut";
+    if (this.#torn) return this.#first === BRACE ? "cut" : "garbage";
+    if (this.#length > LONGEST_LINE) return "garbage";
+    const at = stepOf(Buffer.concat(this.#parts.toReversed()).toString("utf8"));
+    if (at === undefined) return "garbage";
+    return at <= step ? "kept" : "cut";
+  }
+}
+
+/** Adds a span before the others; one that touches the first becomes part of it. */
+const withSpan = (spans: Span[], start: number, end: number): void => {
+  const next = spans.at(-1);
+  if (next?.start === end) spans[spans.length - 1] = { start, end: next.end, lines: next.lines + 1 };
+  else spans.push({ start, end, lines: 1 });
+};
+
 /**
- * Offset just behind the last whole line whose step is at most `step`; 0 where there is none. A line without its newline counts as torn.
- * Lines that cannot be parsed are skipped. Reads `chunkBytes` at a time and holds one line at most beside them.
+ * Cuts behind the last whole line whose step is at most `step`; at 0 where there is none. A line without its newline counts as torn. Lines
+ * that cannot be parsed are skipped. Reads `chunkBytes` at a time and holds one line at most beside them.
  */
-export const endOfStep = async (
+export const cutAfter = async (
   { size, read }: ByteSource,
   step: number,
   chunkBytes: number = CHUNK_BYTES,
-): Promise<number> => {
-  /** Offset behind the newline of the line being gathered; null until the torn last line is passed. */
-  let end: number | null = null;
-  /** What is read of that line, the last part first. */
-  let parts: Buffer[] = [];
-  const isKept = (first: Buffer): boolean => {
-    const at = stepOf(Buffer.concat([first, ...parts.toReversed()]).toString("utf8"));
-    return at !== undefined && at <= step;
+): Promise<Cut> => {
+  const spans: Span[] = [];
+  let line = new Line(size, true);
+  const isKept = (start: number): boolean => {
+    const kind = line.kind(step);
+    if (kind === "garbage") withSpan(spans, start, line.end);
+    return kind === "kept";
   };
   for (let chunkEnd = size; chunkEnd > 0; ) {
     const start = Math.max(0, chunkEnd - chunkBytes);
     let rest = await read(start, chunkEnd - start);
     for (let newline = rest.lastIndexOf(NEWLINE); newline >= 0; newline = rest.lastIndexOf(NEWLINE)) {
-      if (end !== null && isKept(rest.subarray(newline + 1))) return end;
-      end = start + newline + 1;
-      parts = [];
+      line.prepend(rest.subarray(newline + 1));
+      const lineStart = start + newline + 1;
+      if (isKept(lineStart)) return { end: line.end, garbage: spans.toReversed() };
+      line = new Line(lineStart, false);
       rest = rest.subarray(0, newline);
     }
-    if (end !== null) parts.push(rest);
+    line.prepend(rest);
     chunkEnd = start;
   }
-  return end !== null && isKept(Buffer.alloc(0)) ? end : 0;
+  const end = isKept(0) ? line.end : 0;
+  return { end, garbage: spans.toReversed() };
 };
+
+/** Where `cutAfter` cuts. */
+export const endOfStep = async (source: ByteSource, step: number, chunkBytes: number = CHUNK_BYTES): Promise<number> =>
+  (await cutAfter(source, step, chunkBytes)).end;
 
 const sourceOf = (file: FileHandle, size: number): ByteSource => ({
   size,
@@ -70,23 +133,53 @@ const sourceOf = (file: FileHandle, size: number): ByteSource => ({
   },
 });
 
-const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT";
-
-/**
- * Cuts the file behind its last whole line whose step is at most `step`, a torn last line included in what is cut. A file that is not
- * there stays so. Rejects with what the operating system says.
- */
-export const keepThrough = async (path: string, step: number): Promise<void> => {
-  const file = await open(path, "r+").catch((cause: unknown) => {
-    if (isMissing(cause)) return null;
-    throw cause;
-  });
-  if (file === null) return;
+/** Appends the spans to the file at `path`, each ended by a newline. */
+const setAside = async ({ read }: ByteSource, spans: readonly Span[], path: string): Promise<void> => {
+  const file = await open(path, "a");
   try {
-    const { size } = await file.stat();
-    const end = await endOfStep(sourceOf(file, size), step);
-    if (end < size) await file.truncate(end);
+    for (const { end, start } of spans) {
+      let last: number | undefined;
+      for (let at = start; at < end; at += CHUNK_BYTES) {
+        const bytes = await read(at, Math.min(CHUNK_BYTES, end - at));
+        await file.appendFile(bytes);
+        last = bytes.at(-1);
+      }
+      if (last !== NEWLINE) await file.appendFile("\n");
+    }
+    await file.datasync();
   } finally {
     await file.close();
   }
 };
+
+const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT";
+
+/** Where lines go that are no records. */
+export const garbageOf = (path: string): string => `${path}.garbage`;
+
+/**
+ * Cuts the file behind its last whole line whose step is at most `step`, a torn last line included in what is cut. Lines behind it that are
+ * no records are appended to `garbageOf(path)` before the file is cut, so that a kill between the two loses none; the result is their number.
+ * A file that is not there stays so. Rejects with what the operating system says.
+ */
+export const keepThrough = async (path: string, step: number): Promise<number> => {
+  const file = await open(path, "r+").catch((cause: unknown) => {
+    if (isMissing(cause)) return null;
+    throw cause;
+  });
+  if (file === null) return 0;
+  try {
+    const { size } = await file.stat();
+    const source = sourceOf(file, size);
+    const { end, garbage } = await cutAfter(source, step);
+    if (garbage.length > 0) await setAside(source, garbage, garbageOf(path));
+    if (end < size) await file.truncate(end);
+    return garbage.reduce((sum, { lines }) => sum + lines, 0);
+  } finally {
+    await file.close();
+  }
+};
+
+/** What a resumed run says of them. */
+export const setAsideMessage = (path: string, lines: number): string =>
+  `${path}: ${lines} ${lines === 1 ? "line that is no record is" : "lines that are no records are"} set aside in ${garbageOf(path)}`;

@@ -1,17 +1,27 @@
 /**
  * The learner's part of a checkpoint folder beside the Hugging Face model: critic.safetensors, the moments of both optimisers in
- * optimiser.safetensors and the counters in learner.json. Written into an existing folder, which the caller renames when whole.
+ * optimiser.safetensors and the counters in learner.json. Written into an existing folder with a manifest of what is there, by the thread that
+ * holds the numbers; the caller adds its own files to the manifest and renames the folder when whole.
  * Invariant: everything is float32, so a trainer restored from the folder goes on bit for bit.
  */
 import { join } from "node:path";
 import { Effect, Schema } from "effect";
+import { Count } from "../domain/Count.ts";
 import { replaceText } from "../files/AtomicWrite.ts";
+import * as Manifest from "../files/Manifest.ts";
 import { type CheckpointError, checkpointError, ofFile } from "../policy/checkpoint/CheckpointError.ts";
 import { type Checkpoint, writeCheckpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
 import { readParameters, writeParameters } from "../policy/checkpoint/ParameterFile.ts";
-import { read, type Tensor, write } from "../policy/checkpoint/Safetensors.ts";
+import { readInto, type Tensor, write } from "../policy/checkpoint/Safetensors.ts";
+import type { Entry, Header } from "../policy/checkpoint/SafetensorsHeader.ts";
 import { readJsonObject } from "../policy/checkpoint/TokenizerFiles.ts";
-import { criticParameters, type ParameterSpec, parameters, type Qwen2Config } from "../policy/model/Architecture.ts";
+import {
+  criticParameters,
+  type ParameterSpec,
+  parameterCount,
+  parameters,
+  type Qwen2Config,
+} from "../policy/model/Architecture.ts";
 import type { Moments } from "./Network.ts";
 import type { Restored, TrainedNetwork, TrainerState } from "./Trainer.ts";
 
@@ -22,8 +32,6 @@ const STATE = "learner.json";
 
 /** The layout of the folder that is written and read. Raised whenever a reader of the earlier one would misread it. */
 const SCHEMA = 2;
-
-const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0));
 
 const Counters = Schema.Struct({
   schema: Schema.Literal(SCHEMA),
@@ -67,7 +75,10 @@ export const saveTrainer = Effect.fnUntraced(function* (
     actorSteps: actor.moments.steps,
     criticSteps: critic?.moments.steps ?? null,
   };
-  yield* replaceText(join(folder, STATE), `${JSON.stringify(counters, null, 2)}\n`).pipe(Effect.mapError(ofFile));
+  yield* replaceText(join(folder, STATE), `${JSON.stringify(counters, null, 2)}\n`).pipe(
+    Effect.andThen(Manifest.seal(folder)),
+    Effect.mapError(ofFile),
+  );
 });
 
 const firstNegative = (values: Float32Array): number => {
@@ -75,33 +86,54 @@ const firstNegative = (values: Float32Array): number => {
   return -1;
 };
 
-const readMoments = (
-  path: string,
-  tensors: ReadonlyMap<string, Tensor>,
-  role: Role,
-  size: number,
-  steps: number,
-): Effect.Effect<Moments, CheckpointError> => {
-  const [first, second] = [tensors.get(`${role}.first`)?.data, tensors.get(`${role}.second`)?.data];
-  if (first === undefined || second === undefined)
-    return Effect.fail(checkpointError(path, "missing_tensor", `it lacks the moments of the ${role}`));
-  if (first.length !== size || second.length !== size) {
-    const detail = `the moments of the ${role} have ${first.length} values, its parameters ${size}`;
-    return Effect.fail(checkpointError(path, "wrong_shape", detail));
-  }
-  const negative = firstNegative(second);
-  if (negative !== -1) {
-    const detail = `tensor "${role}.second" holds ${second[negative]} at index ${negative}; a mean of squares is never negative`;
-    return Effect.fail(checkpointError(path, "not_finite", detail));
-  }
-  return Effect.succeed({ first: Float32Array.from(first), second: Float32Array.from(second), steps });
+const negativeMoment = (path: string, name: string, values: Float32Array): CheckpointError => {
+  const at = firstNegative(values);
+  const detail = `tensor "${name}" holds ${values[at]} at index ${at}; a mean of squares is never negative`;
+  return checkpointError(path, "not_finite", detail);
 };
+
+/** Both networks' moments, by role; `sizes` are the numbers of their parameters. */
+type MomentsOf = Readonly<Partial<Record<Role, Omit<Moments, "steps">>>>;
+
+/** Reads the moments of the roles in `sizes`. Their sizes are compared before memory is taken for any of them. */
+const readMoments = (path: string, sizes: ReadonlyMap<Role, number>): Effect.Effect<MomentsOf, CheckpointError> =>
+  Effect.suspend(() => {
+    const moments: Partial<Record<Role, Omit<Moments, "steps">>> = {};
+    const places = new Map<string, Float32Array>();
+    const place = ({ entries }: Header) => {
+      for (const [role, size] of sizes) {
+        const found = entries.filter(({ name }) => name === `${role}.first` || name === `${role}.second`);
+        if (found.length < 2) return checkpointError(path, "missing_tensor", `it lacks the moments of the ${role}`);
+        for (const { shape } of found) {
+          if (shape.length === 1 && shape[0] === size) continue;
+          const detail = `the moments of the ${role} have shape [${shape.join(", ")}], its parameters ${size} values`;
+          return checkpointError(path, "wrong_shape", detail);
+        }
+      }
+      for (const [role, size] of sizes) {
+        const made = { first: new Float32Array(size), second: new Float32Array(size) };
+        moments[role] = made;
+        places.set(`${role}.first`, made.first).set(`${role}.second`, made.second);
+      }
+      return ({ name }: Entry) => places.get(name);
+    };
+    return Effect.flatMap(readInto(path, place), () => {
+      const negative = [...places].find(([name, values]) => name.endsWith(".second") && firstNegative(values) !== -1);
+      return negative === undefined ? Effect.succeed(moments) : Effect.fail(negativeMoment(path, ...negative));
+    });
+  });
+
+/** What the counters cannot have come to; undefined where nothing is wrong. */
+const impossible = ({ actorUpdates, criticUpdates, windows }: TrainerState): string | undefined =>
+  actorUpdates > windows || criticUpdates > windows
+    ? `${windows} windows cannot have made ${actorUpdates} updates of the actor and ${criticUpdates} of the critic`
+    : undefined;
 
 /** What is wrong with a folder of another schema. */
 const otherSchema = (schema: unknown): string => {
   const readable = `this version reads schema ${SCHEMA}`;
   if (schema === undefined) return `it has no "schema", so an early millrace 0.1.0 wrote it; ${readable}`;
-  return `its schema is ${JSON.stringify(schema)}; ${readable}`;
+  return `its schema is ${JSON.stringify(schema).slice(0, 60)}; ${readable}`;
 };
 
 /** What `saveTrainer` wrote, its critic of the sizes `valued`. Fails with `CheckpointError` naming the file and what is wrong with it. */
@@ -119,9 +151,15 @@ export const restoreTrainer = Effect.fnUntraced(function* (
     schema: _,
     ...state
   } = yield* Schema.decodeUnknownEffect(Counters)(json).pipe(
-    Effect.mapError((error) => checkpointError(path, "bad_config", error.message)),
+    Effect.mapError((error) => checkpointError(path, "bad_config", error.message.replaceAll(/\s*\n\s*/g, " "))),
   );
-  const { tensors } = yield* read(join(folder, OPTIMISER));
+  const fault = impossible(state);
+  if (fault !== undefined) return yield* checkpointError(path, "bad_config", fault);
+  const [actorSpecs, criticSpecs] = [parameters(config), criticParameters(valued)];
+  const sizes = new Map<Role, number>([["actor", parameterCount(actorSpecs)]]);
+  if (criticSteps !== null) sizes.set("critic", parameterCount(criticSpecs));
+  const optimiser = join(folder, OPTIMISER);
+  const moments = yield* readMoments(optimiser, sizes);
   const network = Effect.fnUntraced(function* (
     role: Role,
     file: string,
@@ -129,12 +167,13 @@ export const restoreTrainer = Effect.fnUntraced(function* (
     steps: number,
   ): Effect.fn.Return<TrainedNetwork, CheckpointError> {
     const { parameters: read } = yield* readParameters(join(folder, file), specs);
-    const moments = yield* readMoments(join(folder, OPTIMISER), tensors, role, read.flat.length, steps);
-    return { parameters: read, moments };
+    const found = moments[role];
+    if (found === undefined) return yield* checkpointError(optimiser, "missing_tensor", `it lacks the ${role}`);
+    return { parameters: read, moments: { ...found, steps } };
   });
   return {
     state,
-    actor: yield* network("actor", MODEL, parameters(config), actorSteps),
-    critic: criticSteps === null ? undefined : yield* network("critic", CRITIC, criticParameters(valued), criticSteps),
+    actor: yield* network("actor", MODEL, actorSpecs, actorSteps),
+    critic: criticSteps === null ? undefined : yield* network("critic", CRITIC, criticSpecs, criticSteps),
   };
 });

@@ -76,6 +76,19 @@ export const fresh = (sizes: RunConfig["sft"]["architecture"], random: Random): 
     return yield* Effect.mapError(assemble(checkpoint, "the nano tokenizer"), unusable);
   });
 
+/** Fails with BadInput where a run that began with `start` cannot go on with `current`: the learner has the one's sizes, the generators the other's. */
+export const checkSameSizes = (key: string, start: Model, current: Model): Effect.Effect<void, BadInput> => {
+  const sizes = ({ checkpoint, tokenizer }: Model): Readonly<Record<string, unknown>> => ({
+    ...checkpoint.config,
+    vocabulary: tokenizer.vocabSize,
+  });
+  const [wanted, found] = [sizes(start), sizes(current)];
+  const other = Object.keys(wanted).find((name) => wanted[name] !== found[name]);
+  if (other === undefined) return Effect.void;
+  const message = `${key}: another model than the run began with: ${other} is ${String(wanted[other])}, in its checkpoint ${String(found[other])}`;
+  return Effect.fail(new BadInput({ message }));
+};
+
 /** Fails with BadInput where an episode, padded as the learner pads it, may outgrow the model's positions. */
 export const checkContext = ({ rollout }: RunConfig, { checkpoint }: Model): Effect.Effect<void, BadInput> => {
   const { max_model_len: wanted } = rollout;

@@ -3,7 +3,7 @@
  * and checkpoints. A folder that cannot be written is bad input, reported before anything else starts.
  */
 import { existsSync } from "node:fs";
-import { access, appendFile, constants, mkdir, writeFile } from "node:fs/promises";
+import { access, appendFile, constants, mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { Context, DateTime, Effect } from "effect";
 import { BadInput } from "../domain/Errors.ts";
@@ -79,14 +79,28 @@ export const create = Effect.fnUntraced(function* (dir: string, name: string, re
   return folder;
 });
 
-/** An existing folder to go on in. Fails with BadInput when it is not a run's folder or cannot be written. */
+/** Rejects where there is something at `path` that is no file or cannot be written. */
+const checkLog = async (path: string): Promise<void> => {
+  if (!existsSync(path)) return;
+  if (!(await stat(path)).isFile()) throw new Error("it is no regular file");
+  await access(path, constants.R_OK | constants.W_OK);
+};
+
+/** An existing folder to go on in, as it is. Fails with BadInput when it is not a run's folder or cannot be written. */
 export const open = Effect.fnUntraced(function* (path: string) {
   const folder = layout(path);
   const written = join(path, "config.yaml");
   yield* attempt("resume from", written, () => access(written, constants.R_OK));
   yield* attempt("write to", path, () => access(path, constants.W_OK));
+  for (const log of [folder.metrics, folder.trajectories, folder.validations]) {
+    yield* attempt("go on with", log, () => checkLog(log));
+  }
   return folder;
 });
+
+/** Removes a folder that was made for a run which did not begin. */
+export const discard = ({ path }: Paths): Effect.Effect<void> =>
+  Effect.promise(() => rm(path, { recursive: true, force: true }).catch(() => undefined));
 
 /** Replaces the folder's configuration by the one a resumed run goes on under. */
 export const reconfigure = ({ path }: Paths, resolvedConfig: string): Effect.Effect<void, BadInput> =>
@@ -107,10 +121,12 @@ export const makeParent = Effect.fnUntraced(function* (path: string) {
 export const keepThrough = ({ trajectories, validations }: Paths, step: number): Effect.Effect<void, BadInput> =>
   Effect.forEach(
     [trajectories, validations],
-    (path) => attempt("trim", path, () => JsonLines.keepThrough(path, step)),
-    {
-      discard: true,
-    },
+    (path) =>
+      Effect.flatMap(
+        attempt("trim", path, () => JsonLines.keepThrough(path, step)),
+        (lines) => (lines === 0 ? Effect.void : Effect.logWarning(JsonLines.setAsideMessage(path, lines))),
+      ),
+    { discard: true },
   );
 
 /** Appends one JSON object as a line. */

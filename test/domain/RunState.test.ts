@@ -110,6 +110,58 @@ describe("a run's state", () => {
     expect(Ledger.assertBalanced(cut.ledger)._tag).toBe("Success");
   });
 
+  const cutState = RunState.cut(stateAfter([...window(0), ...window(1), ...admitted(4)]), 2);
+  const encoded = (): Record<string, unknown> => JSON.parse(Effect.runSync(RunState.encode(cutState)));
+  const faultOf = (change: (json: Record<string, never>) => unknown): string => {
+    const json = structuredClone(encoded()) as Record<string, never>;
+    const text = JSON.stringify({ ...json, ...(change(json) as object) });
+    return Effect.runSync(Effect.flip(RunState.decode(text))).message;
+  };
+
+  const impossible: readonly (readonly [string, (json: Record<string, Record<string, object>>) => object, string])[] = [
+    ["a negative step", () => ({ step: -1 }), "step"],
+    ["half a step", () => ({ step: 1.5 }), "step"],
+    ["a step beyond all bounds", () => ({ step: 1e300 }), "step"],
+    ["negative seconds", () => ({ seconds: -1 }), "seconds"],
+    ["a negative version", ({ position }) => ({ position: { ...position, version: -2 } }), "version"],
+    ["negative tokens", () => ({ trainedTokens: -5 }), "trainedTokens"],
+    [
+      "an unbalanced ledger",
+      ({ ledger }) => ({ ledger: { ...ledger, groups: { ...ledger!.groups, trained: 9 } } }),
+      "groups do not balance: 5 admitted, 10 accounted",
+    ],
+    [
+      "tokens that are missing",
+      ({ ledger }) => ({ ledger: { ...ledger, tokens: { ...ledger!.tokens, admitted: 1_000 } } }),
+      "tokens do not balance",
+    ],
+    [
+      "seeds given back that were never issued",
+      () => ({ seeds: { next: 5, returned: [4, 5] } }),
+      "ascending numbers below 5",
+    ],
+    ["a seed given back twice", () => ({ seeds: { next: 5, returned: [4, 4] } }), "ascending numbers below 5"],
+    ["another schema", () => ({ schema: 7 }), "schema"],
+  ];
+  it.each(impossible)("is not decoded with %s", (_, change, message) => {
+    expect(faultOf(change as never)).toContain(message);
+  });
+
+  it("of a checkpoint is one that cut gives, with steps, windows and versions that fit each other", () => {
+    expect(RunState.uncut(cutState)).toBe(undefined);
+    expect(RunState.uncut(RunState.cut(RunState.initial, 2))).toBe(undefined);
+    expect(RunState.uncut(stateAfter([...window(0), ...admitted(2)]))).toContain("in flight");
+    const { position } = cutState;
+    const wrong: readonly (readonly [Partial<RunState.RunState>, string])[] = [
+      [{ position: { ...position, consumed: 1 } }, "1 windows in 2 steps"],
+      [{ position: { ...position, version: 3, adopted: 3 } }, "3 updates"],
+      [{ position: { ...position, adopted: 1 } }, "generators are at version 1"],
+      [{ emptyInARow: 3 }, "3 empty selections"],
+      [{ seeds: { next: 900, returned: [] } }, "consumed 900 groups, and admitted 5"],
+    ];
+    for (const [change, message] of wrong) expect(RunState.uncut({ ...cutState, ...change })).toContain(message);
+  });
+
   it("comes back from its encoding as it was, whatever happened before", () => {
     assertProperty(
       fc.property(fc.nat(6), fc.nat(5), (windows, ahead) => {

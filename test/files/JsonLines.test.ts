@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type ByteSource, CHUNK_BYTES, endOfStep, keepThrough } from "../../src/files/JsonLines.ts";
+import { type ByteSource, CHUNK_BYTES, cutAfter, endOfStep, keepThrough } from "../../src/files/JsonLines.ts";
 import { assertProperty } from "../property.ts";
 
 let folder: string;
@@ -136,6 +136,50 @@ describe("keepThrough", () => {
   it("empties a file with nothing but a torn line, and takes an empty one", async () => {
     expect(await keep('{"step":1', 5)).toBe("");
     expect(await keep("", 5)).toBe("");
+  });
+
+  const garbage = () => readFileSync(join(folder, "trajectories.jsonl.garbage"));
+  const keepCounted = async (text: string | Buffer, step: number): Promise<number> => {
+    const path = join(folder, "trajectories.jsonl");
+    writeFileSync(path, text);
+    return keepThrough(path, step);
+  };
+
+  it("sets aside what it cuts off and is no record, with a count, and cuts records silently", async () => {
+    const bad = ["half", "null", "12", '{"stop":1}', "[1,2]"];
+    const text = `{"step":1}\n${bad[0]}\n${bad[1]}\n{"step":2}\n\n${bad.slice(2).join("\n")}\n{"step":3}\n{"step":4`;
+    expect(await keepCounted(text, 1)).toBe(5);
+    expect(garbage().toString()).toBe(`${bad.join("\n")}\n`);
+    expect(readFileSync(join(folder, "trajectories.jsonl"), "utf8")).toBe('{"step":1}\n');
+  });
+
+  it("sets noise aside byte by byte, behind what was set aside before", async () => {
+    const noise = Buffer.from([0, 255, 10, 200, 13, 128, 10, 7]);
+    expect(await keepCounted(Buffer.concat([Buffer.from('{"step":1}\n'), noise]), 5)).toBe(3);
+    expect(garbage().equals(Buffer.concat([noise, Buffer.from("\n")]))).toBe(true);
+    expect(await keepCounted('{"step":1}\nmore\n', 5)).toBe(1);
+    expect(garbage().toString("latin1").endsWith("\n\x07\nmore\n")).toBe(true);
+  });
+
+  it("leaves no file of garbage where there is none", async () => {
+    expect(await keepCounted('{"step":1}\n{"step":2}\n{"step', 1)).toBe(0);
+    expect(existsSync(join(folder, "trajectories.jsonl.garbage"))).toBe(false);
+  });
+
+  it("takes a line beyond any record's length for garbage, without holding it", async () => {
+    const path = join(folder, "trajectories.jsonl");
+    const size = 160 * 2 ** 20;
+    writeFileSync(path, '{"step":1}\n');
+    truncateSync(path, size);
+    writeFileSync(path, "\n", { flag: "a" });
+    const file = await open(path, "r");
+    try {
+      const { source } = counted(file, size + 1);
+      const { end, garbage } = await cutAfter(source, 5, 2 ** 24);
+      expect([end, garbage]).toEqual([11, [{ start: 11, end: size + 1, lines: 1 }]]);
+    } finally {
+      await file.close();
+    }
   });
 
   it("does not make a file that is not there", async () => {

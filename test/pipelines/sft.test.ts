@@ -1,4 +1,5 @@
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { existsSync, readdirSync } from "node:fs";
+import { mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "@effect/vitest";
 import { Console, Effect } from "effect";
@@ -8,7 +9,10 @@ import type { RunConfig } from "../../src/config/RunConfig.ts";
 import { merge, type Tree } from "../../src/config/Tree.ts";
 import * as Model from "../../src/policy/Model.ts";
 import * as Stop from "../../src/process/Stop.ts";
+import * as RunLock from "../../src/record/RunLock.ts";
 import { temporaryFolder } from "../engine/fakes.ts";
+import { treeOf } from "../files/tree.ts";
+import { collected } from "../warnings.ts";
 import { configOf, interrupt } from "./tiny.ts";
 
 const sftConfig = (dir: string, changes: Tree = {}) =>
@@ -122,6 +126,54 @@ describe("sft", () => {
           expect(steps[0]).toBe(`step ${Number(taken) + 1}`);
           expect(steps.at(-1)).toBe("step 6");
           expect((yield* weights(join(halved, "sft"))).equals(yield* weights(join(whole, "sft")))).toBe(true);
+        }),
+      ),
+    patience,
+  );
+
+  it.live(
+    "goes on from the checkpoint before a damaged one to the same bits; one that is in use, or damaged all over, is left as it was",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const dir = yield* temporaryFolder;
+          const config = sftConfig(dir, { sft: { steps: 4, save_freq: 1 } });
+          const locks: boolean[] = [];
+          const runs = join(dir, "runs", "tiny");
+          yield* clone(config, null, (line) => {
+            if (line.startsWith("step ")) locks.push(existsSync(join(runs, readdirSync(runs)[0]!, "lock")));
+          });
+          expect(locks).toEqual([true, true, true, true]);
+          const run = yield* runFolder(dir);
+          const whole = yield* weights(join(dir, "sft"));
+          const checkpoints = join(run, "checkpoints");
+          expect(yield* names(checkpoints)).toEqual(["step-3", "step-4"]);
+          const damage = (step: number) =>
+            Effect.promise(() => truncate(join(checkpoints, `step-${step}`, "optimiser.safetensors"), 100));
+
+          yield* damage(4);
+          const held = treeOf(run);
+          const used = yield* Effect.flip(
+            Effect.scoped(Effect.andThen(RunLock.hold(run), Effect.scoped(clone(config, run)))),
+          );
+          expect(used).toMatchObject({
+            _tag: "BadInput",
+            message: expect.stringContaining("this process writes this run"),
+          });
+          expect(treeOf(run)).toEqual(held);
+
+          const { layer, lines } = collected();
+          yield* Effect.provide(clone(config, run), layer);
+          expect(lines).toEqual([expect.stringContaining(`going on from ${join(checkpoints, "step-3")} instead`)]);
+          expect((yield* weights(join(dir, "sft"))).equals(whole)).toBe(true);
+          expect(yield* names(checkpoints)).toEqual(["step-3", "step-4", "step-4.damaged"]);
+
+          yield* damage(3);
+          yield* damage(4);
+          const before = treeOf(run);
+          const refused = yield* Effect.flip(Effect.provide(clone(config, run), layer));
+          expect(refused.message).toContain(join(checkpoints, "step-4", "optimiser.safetensors"));
+          expect(treeOf(run)).toEqual(before);
         }),
       ),
     patience,

@@ -5,6 +5,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import type { Tree } from "../../src/config/Tree.ts";
+import * as Manifest from "../../src/files/Manifest.ts";
 import type { Outcome, Sink } from "../../src/metrics/Sink.ts";
 import { latest } from "../../src/record/Checkpoints.ts";
 import { temporaryFolder } from "../engine/fakes.ts";
@@ -191,6 +192,8 @@ describe("a run whose numbers are not finite", () => {
           const nan = 0x7fc00000;
           const optimiser = join(checkpoint(folder, 1), "optimiser.safetensors");
           yield* plant(optimiser, "actor.second", 7, nan);
+          yield* Effect.promise(() => rm(join(checkpoint(folder, 1), "manifest.json")));
+          yield* Manifest.seal(checkpoint(folder, 1));
           const resumed = yield* Effect.flip(train({ config: configOf(dir), resume: folder }));
           expect(resumed).toMatchObject({ _tag: "BadInput" });
           expect(resumed.message).toContain(`${optimiser}: tensor "actor.second" holds NaN at index 7`);

@@ -30,6 +30,17 @@ describe("a context longer than the model's positions", () => {
   );
 });
 
+describe("a run's checkpoint", () => {
+  it.effect("is of the model the run began with", () =>
+    Effect.gen(function* () {
+      const [start, other] = [yield* small(640), yield* small(205)];
+      yield* Model.checkSameSizes("model.path", start, start);
+      const message = "model.path: another model than the run began with: maxPositions is 640, in its checkpoint 205";
+      expect(yield* Effect.flip(Model.checkSameSizes("model.path", start, other))).toMatchObject({ message });
+    }),
+  );
+});
+
 describe("a folder that a model is to replace", () => {
   it.live("is absent, empty or a model's, and never one that holds something else", () =>
     Effect.scoped(

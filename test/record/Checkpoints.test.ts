@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Deferred, Effect, Fiber } from "effect";
@@ -6,10 +6,12 @@ import { expect } from "vitest";
 import { BadInput } from "../../src/domain/Errors.ts";
 import * as Position from "../../src/domain/Position.ts";
 import * as RunState from "../../src/domain/RunState.ts";
+import * as Manifest from "../../src/files/Manifest.ts";
 import * as StepFolders from "../../src/files/StepFolders.ts";
 import * as Checkpoints from "../../src/record/Checkpoints.ts";
 import * as RunFolder from "../../src/record/RunFolder.ts";
 import { temporaryFolder } from "../engine/fakes.ts";
+import { collected } from "../warnings.ts";
 
 const counts = { admitted: 4, trained: 2, filtered: 1, failed: 0, dropped: 1 };
 const stateAt = (step: number): RunState.RunState => ({
@@ -85,7 +87,10 @@ describe("checkpoints", () => {
         yield* Effect.promise(() => writeFile(join(folder, "step-2.partial", "weights"), "half"));
         expect((yield* Checkpoints.latest(folder)).state.step).toBe(1);
         yield* Checkpoints.save(folder, stateAt(2), 1, () => Effect.void);
-        expect(yield* Effect.promise(() => readdir(StepFolders.path(folder, 2)))).toEqual(["run.json"]);
+        expect(yield* Effect.promise(() => readdir(StepFolders.path(folder, 2)))).toEqual([
+          "manifest.json",
+          "run.json",
+        ]);
       }),
     ),
   );
@@ -103,6 +108,93 @@ describe("checkpoints", () => {
           expect(error).toBeInstanceOf(BadInput);
           expect(error.message).toContain(file);
         }
+      }),
+    ),
+  );
+
+  const damages: readonly (readonly [string, string, (path: string) => Promise<void>])[] = [
+    ["a file is missing", "weights", (path) => rm(join(path, "weights"))],
+    ["a file has other contents", "weights", (path) => writeFile(join(path, "weights"), "gold")],
+    ["the state is cut", "run.json", (path) => truncate(join(path, "run.json"), 40)],
+    ["the state is beyond its size", "run.json", (path) => truncate(join(path, "run.json"), 2 ** 40)],
+    [
+      "the state is a folder",
+      "run.json",
+      (path) => rm(join(path, "run.json")).then(() => mkdir(join(path, "run.json"))),
+    ],
+    [
+      "the state is of another step",
+      "run.json",
+      (path) => cp(join(path, "..", "step-1", "run.json"), join(path, "run.json")),
+    ],
+    ["there is no manifest", "manifest.json", (path) => rm(join(path, "manifest.json"))],
+    ["the manifest is noise", "manifest.json", (path) => writeFile(join(path, "manifest.json"), Buffer.from([0, 255]))],
+  ];
+  it.live.each(damages)("fall back to the one before, naming both, where %s", ([, file, damage]) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder;
+        for (const step of [1, 2]) yield* Checkpoints.save(folder, stateAt(step), 2, writing("good"));
+        const path = StepFolders.path(folder, 2);
+        yield* Effect.promise(() => damage(path));
+        const { layer, lines } = collected();
+        const found = yield* Effect.provide(Checkpoints.latest(folder), layer);
+        expect(found.state.step).toBe(1);
+        expect(lines).toHaveLength(1);
+        expect(lines[0]).toContain(join(path, file));
+        expect(lines[0]).toContain(`going on from ${StepFolders.path(folder, 1)} instead`);
+        expect(lines[0]).not.toContain("\n");
+      }),
+    ),
+  );
+
+  it.live("of impossible states are refused in one line that names the file, sealed or not", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder;
+        const path = yield* Checkpoints.save(folder, stateAt(3), 2, writing("good"));
+        const file = join(path, "run.json");
+        const json = JSON.parse(yield* Effect.promise(() => readFile(file, "utf8")));
+        const changes: readonly (readonly [object, string])[] = [
+          [{ step: -3 }, "step"],
+          [{ step: 4 }, "it is of step 4"],
+          [{ schema: "x" }, 'has schema "x"'],
+          [{ schema: "x".repeat(1e6) }, 'has schema "xxx'],
+          [{ ledger: { ...json.ledger, groups: { ...json.ledger.groups, dropped: 9 } } }, "do not balance"],
+          [{ outstanding: [7] }, "in flight"],
+          [{ position: { ...json.position, consumed: 900 } }, "900 windows in 3 steps"],
+        ];
+        for (const [change, message] of changes) {
+          yield* Effect.promise(() => writeFile(file, JSON.stringify({ ...json, ...change })));
+          yield* Effect.promise(() => rm(join(path, "manifest.json")));
+          yield* Manifest.seal(path);
+          const error = yield* Effect.flip(Checkpoints.latest(folder));
+          expect(error.message).toContain(file);
+          expect(error.message).toContain(message);
+          expect(error.message).not.toContain("\n");
+          expect(error.message.length).toBeLessThan(400);
+        }
+      }),
+    ),
+  );
+
+  it.live("are written anew over a step that was set aside as damaged, which is not counted", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder;
+        for (const step of [1, 2]) yield* Checkpoints.save(folder, stateAt(step), 2, writing("good"));
+        yield* Effect.promise(() => rm(join(StepFolders.path(folder, 2), "weights")));
+        const { layer } = collected();
+        const found = yield* Effect.provide(
+          Checkpoints.newest(folder, ({ state }) => Effect.succeed(state)),
+          layer,
+        );
+        expect(found.loaded.checkpoint).toEqual({ step: 1, folder: StepFolders.path(folder, 1) });
+        yield* found.settle;
+        expect(yield* names(folder)).toEqual(["step-1", "step-2.damaged"]);
+        yield* Checkpoints.save(folder, stateAt(2), 2, writing("again"));
+        expect(yield* names(folder)).toEqual(["step-1", "step-2", "step-2.damaged"]);
+        expect((yield* Checkpoints.latest(folder)).state.step).toBe(2);
       }),
     ),
   );

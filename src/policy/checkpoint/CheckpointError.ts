@@ -37,6 +37,9 @@ export const ofFile = (error: FileError): CheckpointError => fromUnknown(error.p
 /** What the operating system said, as a `CheckpointError`; one already made passes through. */
 export const fromUnknown = (path: string, cause: unknown): CheckpointError => {
   if (cause instanceof CheckpointError) return cause;
+  if (cause instanceof FileError && cause.reason === "damaged") {
+    return new CheckpointError({ path: cause.path, reason: "not_readable", message: cause.message });
+  }
   if (cause instanceof FileError) return fromUnknown(cause.path, cause.cause);
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
   if (code === "ENOENT") return checkpointError(path, "missing_file", "no such file or folder");

@@ -19,22 +19,25 @@ export interface ModelConfig {
   readonly tokens: TokenIds;
 }
 
-const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(1));
+/** A size, up to some eight times the largest model's: a mistaken one is refused before anything is made of it. */
+const upTo = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum }));
+const Width = upTo(2 ** 18);
+const Heads = upTo(2 ** 12);
 const Positive = Schema.Finite.check(Schema.isGreaterThan(0));
 const Id = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0));
 const TokenId = Schema.NullOr(Id);
 const EosIds = Schema.Union([TokenId, Schema.Array(Id)]);
 
 const ConfigJson = Schema.Struct({
-  hidden_size: Count,
-  intermediate_size: Count,
-  num_hidden_layers: Count,
-  num_attention_heads: Count,
-  num_key_value_heads: Count,
-  vocab_size: Count,
-  max_position_embeddings: Count,
+  hidden_size: Width,
+  intermediate_size: upTo(2 ** 20),
+  num_hidden_layers: upTo(2 ** 10),
+  num_attention_heads: Heads,
+  num_key_value_heads: Heads,
+  vocab_size: upTo(2 ** 22),
+  max_position_embeddings: upTo(2 ** 26),
   rms_norm_eps: Positive,
-  head_dim: Schema.optionalKey(Schema.NullOr(Count)),
+  head_dim: Schema.optionalKey(Schema.NullOr(upTo(2 ** 12))),
   hidden_act: Schema.optionalKey(Schema.String),
   tie_word_embeddings: Schema.optionalKey(Schema.Boolean),
   use_sliding_window: Schema.optionalKey(Schema.Boolean),

@@ -3,10 +3,10 @@
  * checkpoint it writes, so that a trained model is loaded with the same tokenizer.
  */
 
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Effect } from "effect";
 import { replaceText } from "../../files/AtomicWrite.ts";
+import { readText } from "../../files/readText.ts";
 import { CheckpointError, checkpointError, fromUnknown, ofFile } from "./CheckpointError.ts";
 
 export type JsonObject = { readonly [key: string]: unknown };
@@ -19,11 +19,14 @@ export interface TokenizerFiles {
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** Bytes; tokenizers of large vocabularies have a tenth. */
+const LONGEST_JSON = 2 ** 28;
+
 /** The JSON object in the file at `path`. Fails with `CheckpointError` naming the file. */
 export const readJsonObject = (path: string): Effect.Effect<JsonObject, CheckpointError> =>
   Effect.gen(function* () {
     const text = yield* Effect.tryPromise({
-      try: () => readFile(path, "utf8"),
+      try: () => readText(path, LONGEST_JSON),
       catch: (cause) => fromUnknown(path, cause),
     });
     const json: unknown = yield* Effect.try({

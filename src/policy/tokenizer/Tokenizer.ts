@@ -80,6 +80,14 @@ export interface TokenizerOptions {
   readonly embeddingRows?: number;
 }
 
+/** Whether the tokenizer's model has any token of its own. */
+const hasVocabulary = ({ model }: JsonObject): boolean => {
+  const vocabulary = isJsonObject(model) ? model.vocab : undefined;
+  if (Array.isArray(vocabulary)) return vocabulary.length > 0;
+  for (const _ in isJsonObject(vocabulary) ? vocabulary : {}) return true;
+  return false;
+};
+
 /** The library's tokenizer, where it can read the file and this program can tell the bytes of its ids. */
 const open = Effect.fnUntraced(function* (
   { tokenizerConfig, tokenizerJson }: TokenizerFiles,
@@ -91,6 +99,7 @@ const open = Effect.fnUntraced(function* (
     const detail = `its decoder is ${found}; byte-level BPE and byte fallback are supported`;
     return yield* checkpointError(path, "unsupported", detail);
   }
+  if (!hasVocabulary(tokenizerJson)) return yield* checkpointError(path, "bad_config", "its vocabulary is empty");
   const library = yield* Effect.try({
     // The library takes absent parts only when they are spelled as null.
     try: () =>

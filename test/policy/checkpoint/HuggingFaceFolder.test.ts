@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -144,6 +144,11 @@ describe("a folder this program cannot train", () => {
       "hidden_size 32",
     ],
     ["no rotary base", { rope_parameters: undefined }, "bad_config", "rope_theta"],
+    ["a million layers", { num_hidden_layers: 1_000_000 }, "bad_config", "num_hidden_layers"],
+    ["a width beyond any model's", { hidden_size: 2 ** 40 }, "bad_config", "hidden_size"],
+    ["an emptied vocabulary", { vocab_size: 0 }, "bad_config", "vocab_size"],
+    ["a vocabulary beyond any model's", { vocab_size: 1e15 }, "bad_config", "vocab_size"],
+    ["positions beyond any model's", { max_position_embeddings: 2 ** 50 }, "bad_config", "max_position_embeddings"],
     ["sizes that are not the file's", { intermediate_size: 25 }, "wrong_shape", "mlp.gate_proj.weight"],
     [
       "more layers than the file",
@@ -161,6 +166,15 @@ describe("a folder this program cannot train", () => {
       expect(error.message).toContain(folder);
       expect(error.message).toContain(words);
       expect(error.message).not.toContain("\n");
+    }),
+  );
+
+  it.effect("of a JSON file beyond any tokenizer's size is refused before it is read", () =>
+    Effect.gen(function* () {
+      const path = join(folder, "tokenizer.json");
+      yield* Effect.promise(() => truncate(path, 2 ** 40));
+      const { message } = yield* Effect.flip(readCheckpoint(folder));
+      expect(message).toBe(`${path}: it has ${2 ** 40} bytes, at most ${2 ** 28} are read`);
     }),
   );
 

@@ -127,6 +127,9 @@ describe("a tokenizer's files", () => {
       expect(style.message).toContain("chatml, compact");
       const large = yield* Effect.flip(make(nanoTokenizer(), { embeddingRows: 600 }));
       expect(large.message).toContain("only 600 rows");
+      const emptied = { ...tokenizerJson, model: { ...(tokenizerJson.model as object), vocab: {} } };
+      const empty = yield* Effect.flip(make({ tokenizerJson: emptied, tokenizerConfig }));
+      expect(empty.message).toContain("its vocabulary is empty");
       const hollow = yield* Effect.flip(make({ tokenizerJson: { decoder: { type: "ByteLevel" } }, tokenizerConfig }));
       expect(hollow.reason).toBe("bad_config");
     }),

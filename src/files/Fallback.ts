@@ -1,0 +1,62 @@
+/**
+ * The newest step folder that loads. One that is damaged falls back to the one before it. Invariant: nothing on disk is changed until one has
+ * loaded; `settle` then makes it the newest.
+ */
+import { Effect, Exit, Scope } from "effect";
+import { FileError } from "./FileError.ts";
+import * as StepFolders from "./StepFolders.ts";
+
+export interface Found<A> {
+  readonly loaded: A;
+  /** Sets the damaged ones aside and clears what killed processes left. */
+  readonly settle: Effect.Effect<void, FileError>;
+}
+
+/** What a system says that refuses for now, or to this user: it tells nothing of what is on disk. */
+const refusals: readonly unknown[] = ["EACCES", "EPERM", "EMFILE", "ENFILE", "ENOMEM"];
+
+const isDamage = (error: unknown): error is FileError => {
+  if (!(error instanceof FileError)) return false;
+  const { cause } = error;
+  return !(cause instanceof Error && "code" in cause && refusals.includes(cause.code));
+};
+
+/** What `load` has opened is closed where it fails. */
+const contained = <A, E, R>(load: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.fork(yield* Effect.scope);
+    return yield* load.pipe(
+      Scope.provide(scope),
+      Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause))),
+    );
+  });
+
+/**
+ * Loads the newest folder of `folder` that `load` takes; null where there is none at all. A `FileError` of `load` means that the folder is
+ * damaged, which one line tells, unless the system refused it for now; any other failure ends the search. Fails with the newest one's `FileError` where none loads.
+ */
+export const newest = Effect.fnUntraced(function* <A, E, R>(
+  folder: string,
+  load: (candidate: StepFolders.Candidate) => Effect.Effect<A, E | FileError, R>,
+) {
+  const damaged: StepFolders.Candidate[] = [];
+  const reasons: FileError[] = [];
+  for (const candidate of yield* StepFolders.candidates(folder)) {
+    const loaded = yield* contained(load(candidate)).pipe(
+      Effect.map((value) => ({ value })),
+      Effect.catchIf(isDamage, (error) => Effect.sync(() => void reasons.push(error))),
+    );
+    if (loaded !== undefined) {
+      const told = reasons.map(({ message }) => message).join("; ");
+      if (told !== "") yield* Effect.logWarning(`${told}; going on from ${candidate.path} instead`);
+      const found: Found<A> = {
+        loaded: loaded.value,
+        settle: StepFolders.settle(folder, candidate, damaged),
+      };
+      return found;
+    }
+    damaged.push(candidate);
+  }
+  const [first] = reasons;
+  return first === undefined ? null : yield* first;
+});

@@ -1,0 +1,119 @@
+/**
+ * manifest.json of a folder: every file in it with its size and SHA-256, so that the folder proves itself when it is read again. It is
+ * written last. Files are hashed in blocks: neither the size of a file nor their number costs memory, and the thread is free between two.
+ */
+import { createHash } from "node:crypto";
+import { open, readdir, stat } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { Effect, Schema } from "effect";
+import { replaceText } from "./AtomicWrite.ts";
+import { damaged, FileError, fileError } from "./FileError.ts";
+import { readText } from "./readText.ts";
+
+export const MANIFEST = "manifest.json";
+const SCHEMA = 1;
+const LONGEST = 2 ** 20;
+const BLOCK_BYTES = 2 ** 20;
+
+const Entry = Schema.Struct({
+  bytes: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
+  sha256: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/)),
+});
+type Entry = typeof Entry.Type;
+const Manifest = Schema.Struct({ schema: Schema.Literal(SCHEMA), files: Schema.Record(Schema.String, Entry) });
+const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Manifest));
+
+/** By the name inside the folder. */
+type Entries = ReadonlyMap<string, Entry>;
+
+const attempt = <A>(path: string, work: () => Promise<A>): Effect.Effect<A, FileError> =>
+  Effect.tryPromise({ try: work, catch: (cause) => fileError(path, cause) });
+
+const entryOf = async (path: string): Promise<Entry> => {
+  const file = await open(path, "r");
+  try {
+    const hash = createHash("sha256");
+    const block = Buffer.allocUnsafe(BLOCK_BYTES);
+    let bytes = 0;
+    for (;;) {
+      const { bytesRead } = await file.read(block, 0, block.length, bytes);
+      if (bytesRead === 0) return { bytes, sha256: hash.digest("hex") };
+      hash.update(block.subarray(0, bytesRead));
+      bytes += bytesRead;
+    }
+  } finally {
+    await file.close();
+  }
+};
+
+const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT";
+
+/** Undefined where the folder has no manifest. */
+const read = async (folder: string): Promise<Entries | undefined> => {
+  const path = join(folder, MANIFEST);
+  const text = await readText(path, LONGEST).catch((cause: unknown) => {
+    if (isMissing(cause)) return undefined;
+    throw fileError(path, cause);
+  });
+  if (text === undefined) return undefined;
+  try {
+    return new Map(Object.entries(decode(text).files));
+  } catch {
+    throw damaged(path, `${path}: not a list of files with their checksums`);
+  }
+};
+
+const namesIn = async (folder: string): Promise<readonly string[]> => {
+  const all = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = all
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
+  return files.filter((name) => name !== MANIFEST).sort();
+};
+
+/**
+ * Writes the folder's manifest. Files that are in one already are taken as they are there: a thread that has written gigabytes lists
+ * them by itself, and who adds a small file after it reads only that one.
+ */
+export const seal = (folder: string): Effect.Effect<void, FileError> =>
+  Effect.gen(function* () {
+    const files = yield* attempt(folder, async () => {
+      const known = await read(folder);
+      const entries: [string, Entry][] = [];
+      for (const name of await namesIn(folder))
+        entries.push([name, known?.get(name) ?? (await entryOf(join(folder, name)))]);
+      return Object.fromEntries(entries);
+    });
+    yield* replaceText(join(folder, MANIFEST), `${JSON.stringify({ schema: SCHEMA, files }, null, 2)}\n`);
+  });
+
+/** Sizes are compared before any file is read. */
+const compare = async (folder: string, entries: Entries): Promise<void> => {
+  for (const [name, { bytes }] of entries) {
+    const path = join(folder, name);
+    const found = await stat(path).catch((cause: unknown) => {
+      throw fileError(path, cause);
+    });
+    if (!found.isFile() || found.size !== bytes) {
+      throw damaged(path, `${path}: it has ${found.size} bytes, ${bytes} were written`);
+    }
+  }
+  for (const [name, { sha256 }] of entries) {
+    const path = join(folder, name);
+    if ((await entryOf(path)).sha256 !== sha256) {
+      throw damaged(path, `${path}: its contents do not have the checksum they were written with`);
+    }
+  }
+};
+
+/** Fails with a `FileError` naming the first file that is missing or not as it was written, or the manifest where there is none. */
+export const verify = (folder: string): Effect.Effect<void, FileError> =>
+  attempt(folder, async () => {
+    const entries = await read(folder);
+    if (entries === undefined) {
+      const path = join(folder, MANIFEST);
+      const message = `${path}: no such file; the folder is damaged, or an early version of Millrace wrote it (model.path=${folder} reads its weights alone)`;
+      throw new FileError({ path, reason: "missing", message, cause: undefined });
+    }
+    await compare(folder, entries);
+  });

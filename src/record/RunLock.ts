@@ -1,0 +1,198 @@
+/**
+ * One writer per run folder: `lock` in it names the process that writes there. Invariant: two processes never hold the lock of one folder.
+ * It is made whole under another name and linked to its own, which fails where there is one. One whose owner has ended is replaced by
+ * whoever holds the claim on that very text (a lock like this one, named after the text's hash) and finds the text there still:
+ * so of several that take over one wins, and a claim whose owner was killed is itself taken over.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { link, readdir, readFile, readlink, rename, rm, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { DateTime, Effect, Schema, type Scope } from "effect";
+import { BadInput } from "../domain/Errors.ts";
+
+export const LOCK = "lock";
+
+/** A process, told apart from a later one of the same number; null where the system does not say. */
+const Owner = Schema.Struct({
+  id: Schema.String,
+  pid: Schema.Int.check(Schema.isGreaterThan(0)),
+  host: Schema.String,
+  /** When it took the lock. */
+  since: Schema.String,
+  /** Start of the system. */
+  boot: Schema.NullOr(Schema.String),
+  /** The process namespace, in which `pid` counts. */
+  namespace: Schema.NullOr(Schema.String),
+  /** Start of the process, in ticks since the system's. */
+  started: Schema.NullOr(Schema.String),
+});
+export type Owner = typeof Owner.Type;
+const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Owner));
+
+const errorCode = (cause: unknown): unknown => (cause instanceof Error && "code" in cause ? cause.code : undefined);
+
+const orNull = <A>(read: Promise<A>): Promise<A | null> => read.catch(() => null);
+
+/** State and start of a process; null where there is no such process, or no /proc. */
+const statOf = async (pid: number): Promise<{ readonly state: string; readonly started: string } | null> => {
+  const text = await orNull(readFile(`/proc/${pid}/stat`, "utf8"));
+  // The name, in parentheses, may hold anything.
+  const fields = text?.slice(text.lastIndexOf(")") + 2).split(" ");
+  return fields === undefined ? null : { state: fields[0] ?? "", started: fields[19] ?? "" };
+};
+
+/** This process, as an owner from now on. */
+export const self = async (since: string): Promise<Owner> => ({
+  id: randomUUID(),
+  pid: process.pid,
+  host: hostname(),
+  since,
+  boot: (await orNull(readFile("/proc/sys/kernel/random/boot_id", "utf8")))?.trim() ?? null,
+  namespace: await orNull(readlink("/proc/self/ns/pid")),
+  started: (await statOf(process.pid))?.started ?? null,
+});
+
+const differ = (a: string | null, b: string | null): boolean => a !== null && b !== null && a !== b;
+
+const isThere = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (cause) {
+    return errorCode(cause) !== "ESRCH";
+  }
+};
+
+/** What `here` can tell of an owner; `unseen` on another host, or in another container of this one. */
+export const fateOf = async (owner: Owner, here: Owner): Promise<"running" | "ended" | "unseen"> => {
+  if (owner.host !== here.host) return "unseen";
+  if (differ(owner.boot, here.boot)) return "ended";
+  if (differ(owner.namespace, here.namespace)) return "unseen";
+  if (!isThere(owner.pid)) return "ended";
+  const now = await statOf(owner.pid);
+  if (now === null) return "running";
+  // A zombie has ended, only its parent does not know.
+  return differ(owner.started, now.started) || /[ZX]/.test(now.state) ? "ended" : "running";
+};
+
+const ownerIn = (text: string): Owner | null => {
+  try {
+    return decode(text);
+  } catch {
+    return null;
+  }
+};
+
+const readIfThere = (path: string): Promise<string | null> =>
+  readFile(path, "utf8").catch((cause: unknown) => {
+    if (errorCode(cause) === "ENOENT") return null;
+    throw cause;
+  });
+
+const partialOf = (path: string): string => `${path}.${randomUUID()}.partial`;
+
+/** Makes the file whole at once; false where there is one. */
+const madeAt = async (path: string, text: string): Promise<boolean> => {
+  const partial = partialOf(path);
+  await writeFile(partial, text);
+  try {
+    await link(partial, path);
+    return true;
+  } catch (cause) {
+    if (errorCode(cause) === "EEXIST") return false;
+    // The lock's new holder has cleared it away.
+    if (errorCode(cause) === "ENOENT") return madeAt(path, text);
+    // A file system without links.
+    if (!["EPERM", "ENOTSUP", "ENOSYS"].includes(String(errorCode(cause)))) throw cause;
+    return await writeFile(path, text, { flag: "wx" }).then(
+      () => true,
+      (refused: unknown) => {
+        if (errorCode(refused) === "EEXIST") return false;
+        throw refused;
+      },
+    );
+  } finally {
+    await rm(partial, { force: true });
+  }
+};
+
+type Taken =
+  | { readonly _tag: "Free" }
+  /** From an owner that has ended; null where the text was no lock's. */
+  | { readonly _tag: "TakenOver"; readonly from: Owner | null }
+  | { readonly _tag: "Held"; readonly by: Owner; readonly fate: "running" | "unseen" };
+
+const take = async (path: string, mine: Owner): Promise<Taken> => {
+  const text = `${JSON.stringify(mine)}\n`;
+  for (;;) {
+    if (await madeAt(path, text)) return { _tag: "Free" };
+    const found = await readIfThere(path);
+    if (found === null) continue;
+    const owner = ownerIn(found);
+    const fate = owner === null ? "ended" : await fateOf(owner, mine);
+    if (owner !== null && fate !== "ended") return { _tag: "Held", by: owner, fate };
+    const claim = `${path}.${createHash("sha256").update(found).digest("hex").slice(0, 16)}`;
+    const claimed = await take(claim, mine);
+    if (claimed._tag === "Held") return claimed;
+    try {
+      if ((await readIfThere(path)) !== found) continue;
+      const partial = partialOf(path);
+      await writeFile(partial, text);
+      await rename(partial, path);
+      return { _tag: "TakenOver", from: owner };
+    } finally {
+      await rm(claim, { force: true });
+    }
+  }
+};
+
+/** Removes what killed takers left; those that still run find the lock held. */
+const clear = async (path: string): Promise<void> => {
+  const left = (await readdir(dirname(path))).filter((name) => name.startsWith(`${basename(path)}.`));
+  for (const name of left) await rm(join(dirname(path), name), { force: true });
+};
+
+const release = async (path: string, mine: Owner): Promise<void> => {
+  const text = await readIfThere(path);
+  if (text !== null && ownerIn(text)?.id === mine.id) await rm(path, { force: true });
+};
+
+const refusal = (path: string, { host, pid, since }: Owner, fate: "running" | "unseen"): BadInput => {
+  const whose = pid === process.pid && fate === "running" ? "this process" : `process ${pid} on ${host}`;
+  const what = `${dirname(path)}: ${whose} writes this run since ${since}`;
+  const advice =
+    fate === "running"
+      ? "one run at a time: wait until it has ended, or stop it"
+      : `it cannot be seen from here: delete ${path} when it is sure to have ended`;
+  return new BadInput({ message: `${what}; ${advice}` });
+};
+
+const takenOver = (path: string, from: Owner | null): string =>
+  from === null
+    ? `${path} is no lock that can be read, and is replaced`
+    : `${path}: process ${from.pid} on ${from.host}, which wrote this run since ${from.since}, has ended; its lock is taken over`;
+
+/** Not interruptible, so that nothing of it is done any more once the lock is released. */
+const acquire = async (path: string, mine: Owner): Promise<Taken> => {
+  const taken = await take(path, mine);
+  if (taken._tag !== "Held") await clear(path).catch(() => undefined);
+  return taken;
+};
+
+/** Holds the lock of a run's folder while the scope lives. Fails with BadInput, naming the owner, where another run holds it. */
+export const hold = (folder: string): Effect.Effect<void, BadInput, Scope.Scope> =>
+  Effect.gen(function* () {
+    const path = join(folder, LOCK);
+    const mine = yield* Effect.promise(async () => self(DateTime.formatIso(DateTime.nowUnsafe())));
+    const taken = yield* Effect.acquireRelease(
+      Effect.tryPromise({
+        try: () => acquire(path, mine),
+        catch: (cause) =>
+          new BadInput({ message: `cannot lock ${path}: ${cause instanceof Error ? cause.message : String(cause)}` }),
+      }),
+      () => Effect.promise(() => release(path, mine).catch(() => undefined)),
+    );
+    if (taken._tag === "Held") return yield* refusal(path, taken.by, taken.fate);
+    if (taken._tag === "TakenOver") yield* Effect.logWarning(takenOver(path, taken.from));
+  });
