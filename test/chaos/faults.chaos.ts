@@ -105,7 +105,7 @@ describe("a damaged checkpoint", () => {
           random.pick(damages)(join(newest, file));
           const { code, stderr } = yield* Trial.outcome(goOn);
           expect([file, code, stderr]).toEqual([file, 0, expect.stringMatching(/step-5.*step-4/)]);
-          survived(folder, steps);
+          survived(folder, steps, ["step-5.damaged"]);
           expect(yield* parameterHash(join(folder, "checkpoints", `step-${steps}`))).toBe(hash);
         }
       }),

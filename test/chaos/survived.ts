@@ -15,8 +15,8 @@ const balanced = (record: Readonly<Record<string, unknown>>): void => {
   }
 };
 
-/** Expects the finished run in `folder` to be whole. */
-export const survived = (folder: string, steps: number): void => {
+/** Expects the finished run in `folder` to be whole, and nothing beside its checkpoints but `aside`. */
+export const survived = (folder: string, steps: number, aside: readonly string[] = []): void => {
   const records = linesOf(join(folder, "metrics.jsonl")).filter(({ step }) => step !== 0);
   expect(records.map(({ step }) => step)).toEqual(Array.from({ length: steps }, (_, index) => index + 1));
   for (const record of records) balanced(record);
@@ -29,5 +29,6 @@ export const survived = (folder: string, steps: number): void => {
   expect(names).toHaveLength(new Set(names).size);
 
   expect(checkpointsOf(folder).at(-1)).toBe(steps);
-  expect(readdirSync(join(folder, "checkpoints")).filter((name) => !/^step-\d+$/.test(name))).toEqual([]);
+  expect(readdirSync(join(folder, "checkpoints")).filter((name) => !/^step-\d+$/.test(name))).toEqual(aside);
+  expect(readdirSync(folder)).not.toContain("lock");
 };
