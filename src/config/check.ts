@@ -2,8 +2,9 @@
  * Checks the relations between keys of a decoded run file, which the schema of a single key cannot. Each problem is one line that names a
  * key, its value and the nearest valid one.
  */
-import { byNearest } from "./nearest.ts";
+import { byNearest, choices } from "./nearest.ts";
 import type { RunConfig } from "./RunConfig.ts";
+import { mostProblems, shown, shownText } from "./shown.ts";
 
 type Check = (config: RunConfig) => readonly string[];
 
@@ -17,13 +18,13 @@ const groups: Check = ({ es_manager }) =>
   (["train", "val"] as const).flatMap((side) => {
     const { env_groups, n_groups, tags } = es_manager[side];
     const key = `es_manager.${side}.n_groups`;
-    const value = JSON.stringify(n_groups);
+    const value = shown(n_groups);
     if (env_groups < tags.length) {
       return [
         `es_manager.${side}.env_groups: ${env_groups}: fewer than the ${tags.length} tags; nearest: ${tags.length}`,
       ];
     }
-    const nearest = JSON.stringify(evenly(env_groups, tags.length));
+    const nearest = shown(evenly(env_groups, tags.length));
     if (n_groups.length !== tags.length) {
       return [`${key}: ${value}: expected one number per tag (${tags.length}); nearest: ${nearest}`];
     }
@@ -41,15 +42,19 @@ const tags: Check = ({ custom_envs, es_manager, sft }) => {
     { key: "es_manager.val.tags", tags: es_manager.val.tags },
     { key: "sft.sources", tags: sft.sources.map(({ tag }) => tag) },
   ];
-  return named.flatMap(({ key, tags }) =>
-    tags
-      .filter((tag) => !Object.hasOwn(custom_envs, tag))
-      .map((tag) => {
-        const sorted = byNearest(tag, known);
-        const hint = sorted.length === 0 ? "custom_envs is empty" : `nearest: ${sorted[0]}; all: ${sorted.join(", ")}`;
-        return `${key}: ${JSON.stringify(tag)} is no preset of custom_envs; ${hint}`;
-      }),
-  );
+  return named.flatMap(({ key, tags }) => {
+    const unknown = new Set(tags.filter((tag) => !Object.hasOwn(custom_envs, tag)));
+    const lines = [...unknown].slice(0, mostProblems).map((tag) => {
+      const nearest = byNearest(tag, known)[0];
+      const hint =
+        nearest === undefined
+          ? "custom_envs is empty"
+          : `nearest: ${shownText(nearest)}; all: ${choices(tag, known, 30)}`;
+      return `${key}: ${shown(tag)} is no preset of custom_envs; ${hint}`;
+    });
+    const more = unknown.size - lines.length;
+    return more > 0 ? [...lines, `${key}: … and ${more} more`] : lines;
+  });
 };
 
 const sampling: Check = ({ generation }) => [
