@@ -111,6 +111,56 @@ const groupSize: Check = ({ algorithm, es_manager, filter }) => {
   ];
 };
 
+/** Most episodes of a window, or of a validation. */
+const mostEpisodes = 1_000_000;
+/** Most parameters of a model started at random: what one array of its gradients can hold. */
+const mostParameters = 2 ** 31;
+
+/** Decoder layers, without embeddings. */
+const parametersOf = ({ heads, hidden_size, intermediate_size, kv_heads, layers }: RunConfig["sft"]["architecture"]) =>
+  layers * (2 * hidden_size ** 2 + 2 * hidden_size ** 2 * (kv_heads / heads) + 3 * hidden_size * intermediate_size);
+
+/** Sizes that are fine one by one, and too much together. */
+const products: Check = ({ es_manager, sft }) => [
+  ...(["train", "val"] as const).flatMap((side) => {
+    const { env_groups, group_size } = es_manager[side];
+    return when(
+      env_groups * group_size > mostEpisodes,
+      () =>
+        `es_manager.${side}.group_size: ${group_size}: ${env_groups} groups have ${env_groups * group_size} episodes, more than ${mostEpisodes}; nearest: ${Math.max(1, Math.floor(mostEpisodes / env_groups))}`,
+    );
+  }),
+  ...when(
+    parametersOf(sft.architecture) > mostParameters,
+    () =>
+      `sft.architecture: its layers have ${parametersOf(sft.architecture).toExponential(1)} parameters, more than ${mostParameters.toExponential(1)}`,
+  ),
+];
+
+/** Sampling divides by the temperature; 0 is greedy, and what lies between only looks like it. */
+const leastTemperature = 0.01;
+
+const temperatures: Check = ({ es_manager, generation }) =>
+  [
+    { key: "generation.temperature", value: generation.temperature },
+    { key: "es_manager.val.temperature", value: es_manager.val.temperature },
+  ].flatMap(({ key, value }) =>
+    when(
+      value > 0 && value < leastTemperature,
+      () => `${key}: ${value}: expected at least ${leastTemperature}; nearest: ${leastTemperature}`,
+    ),
+  );
+
+/** Tags are names of metrics and columns of tables. */
+const tagNames: Check = ({ custom_envs }) => {
+  const unusable = Object.keys(custom_envs).filter(
+    (tag) => tag === "" || tag.length > 128 || /[\p{Cc}\p{Cf}]/u.test(tag),
+  );
+  return unusable
+    .slice(0, mostProblems)
+    .map((tag) => `custom_envs: ${shown(tag)}: a tag has 1 to 128 characters and no control characters`);
+};
+
 const turns: Check = ({ algorithm: { adv_estimator, bi_level_gae } }) =>
   when(
     bi_level_gae && adv_estimator !== "gae",
@@ -136,6 +186,17 @@ const capacity: Check = ({ actor, es_manager, generation, model }) => {
   ];
 };
 
-const checks: readonly Check[] = [groups, tags, sampling, lengths, groupSize, turns, capacity];
+const checks: readonly Check[] = [
+  groups,
+  tagNames,
+  tags,
+  temperatures,
+  products,
+  sampling,
+  lengths,
+  groupSize,
+  turns,
+  capacity,
+];
 
 export const check: Check = (config) => checks.flatMap((one) => one(config));
