@@ -50,6 +50,8 @@ const runPipeline = Effect.fnUntraced(function* (command: Run) {
     pipeline === "sft" ? written.sft.sources.map(({ tag }) => tag) : [...train.tags, ...val.tags],
   );
   const config = yield* withFolders(pipeline, written);
+  const { checkMemory } = yield* Effect.promise(() => import("./memory.ts"));
+  yield* checkMemory(pipeline, config);
   switch (pipeline) {
     case "train": {
       const { train } = yield* Effect.promise(() => import("./train.ts"));

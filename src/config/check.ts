@@ -116,8 +116,14 @@ const mostEpisodes = 1_000_000;
 /** Most parameters of a model started at random: what one array of its gradients can hold. */
 const mostParameters = 2 ** 31;
 
-/** Decoder layers, without embeddings. */
-const parametersOf = ({ heads, hidden_size, intermediate_size, kv_heads, layers }: RunConfig["sft"]["architecture"]) =>
+/** Parameters of the decoder layers, embeddings aside. */
+export const parametersOf = ({
+  heads,
+  hidden_size,
+  intermediate_size,
+  kv_heads,
+  layers,
+}: RunConfig["sft"]["architecture"]) =>
   layers * (2 * hidden_size ** 2 + 2 * hidden_size ** 2 * (kv_heads / heads) + 3 * hidden_size * intermediate_size);
 
 /** Sizes that are fine one by one, and too much together. */

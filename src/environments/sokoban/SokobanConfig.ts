@@ -32,7 +32,7 @@ const keys = Schema.Struct({
   dim_x: Schema.optionalKey(side.annotate({ description: "Rows; overrides dim_room." })),
   dim_y: Schema.optionalKey(side.annotate({ description: "Columns; overrides dim_room." })),
   max_steps: field(steps, 100, "Steps after which the environment itself cuts the episode."),
-  num_boxes: field(whole(1, 64), 3, "Boxes, and as many targets."),
+  num_boxes: field(whole(1, 1_000), 3, "Boxes, and as many targets."),
   search_depth: field(
     Schema.Int.check(Schema.isBetween({ minimum: 3, maximum: 100_000 })),
     300,
