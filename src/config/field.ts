@@ -34,9 +34,9 @@ export const tokens = whole(1, 1_048_576);
 export const threads = whole(1, 128);
 /** What is under way at once. */
 export const atOnce = whole(1, 65_536);
-/** A timer's milliseconds; the longest is a day. */
-export const milliseconds = whole(1, 86_400_000);
-export const millisecondsOrNone = whole(0, 86_400_000);
+/** A timer's milliseconds, 11 days at most: Node's timers end at 2 ** 31. */
+export const milliseconds = whole(1, 1_000_000_000);
+export const millisecondsOrNone = whole(0, 1_000_000_000);
 export const learningRate = aboveZero(1);
 /** AdamW's: as float32 it must not become 0, and a decay not 1. */
 export const epsilon = between(1e-30, 1);
