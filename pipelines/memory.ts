@@ -94,10 +94,14 @@ const reserved = import.meta.url.endsWith(".ts") ? 8.4 * GiB : 0.57 * GiB;
 /** And the learner's sessions beyond its threads. */
 const reservedByLearner = 0.6 * GiB;
 
-/** Bytes of the weights as they lie in a folder: in memory they are at least as many. */
+/** Bytes of the weights as they lie in a folder: in memory they are at least as many. A folder that cannot be read is refused later. */
 const weightBytes = (folder: string): number => {
-  const files = readdirSync(folder).filter((name) => name.endsWith(".safetensors"));
-  return files.reduce((sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0), 0);
+  try {
+    const files = readdirSync(folder).filter((name) => name.endsWith(".safetensors"));
+    return files.reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+  } catch {
+    return 0;
+  }
 };
 
 /** What a pipeline needs for weights of so many bytes, `mapped` bytes of address space being taken already. */

@@ -182,7 +182,7 @@ export const load = (
 ): Effect.Effect<RunConfig, BadInput> =>
   resolve(name, overrides, configDir).pipe(
     Effect.tap(({ warnings }) =>
-      Effect.forEach(warnings, (line) => Console.error(`warning: ${line}`), { discard: true }),
+      warnings.length === 0 ? Effect.void : Console.error(listed(warnings.map((line) => `warning: ${line}`))),
     ),
     Effect.map(({ config }) => config),
   );

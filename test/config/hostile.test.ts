@@ -2,10 +2,10 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Effect, Result } from "effect";
+import { Console, Effect, Result } from "effect";
 import { describe, expect, it } from "vitest";
 import { parseOverride } from "../../src/config/overrides.ts";
-import { resolve } from "../../src/config/resolve.ts";
+import { load, resolve } from "../../src/config/resolve.ts";
 import { refused, resolved, withConfigs } from "./configs.ts";
 
 /** The message of the run file `run` after `prepare` has changed its folder. */
@@ -240,5 +240,23 @@ describe("overrides", () => {
 
   it("have no negative zero", () => {
     expect(Result.getOrThrow(parseOverride("a=-0"))).toEqual({ _tag: "Set", path: ["a"], value: 0 });
+  });
+});
+
+describe("warnings", () => {
+  it("of many keys without a meaning are as few as problems", () => {
+    const printed: string[] = [];
+    const presets = lines(1_000, (index) => `  T${index}: { env_type: bandit, max_workers: 1 }`);
+    withConfigs({ run: `defaults: [base]\ncustom_envs:\n${presets}` }, (dir) =>
+      Effect.runSync(
+        load("run", [], dir).pipe(
+          Effect.provideService(Console.Console, {
+            ...globalThis.console,
+            error: (line: string) => printed.push(line),
+          }),
+        ),
+      ),
+    );
+    expect(printed.join("\n").split("\n").at(-1)).toBe("… and 990 more");
   });
 });
