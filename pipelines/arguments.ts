@@ -15,6 +15,7 @@ import * as Flag from "effect/cli/Flag";
 import * as GlobalFlag from "effect/cli/GlobalFlag";
 import type { FlagDoc, HelpDoc } from "effect/cli/HelpDoc";
 import { byNearest, choices } from "../src/config/nearest.ts";
+import { shown } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import {
   type Command,
@@ -224,7 +225,7 @@ const withDashedValues = (words: readonly string[]): readonly string[] => {
 };
 
 const unknown = (what: string, word: string, valid: readonly string[]) =>
-  `${what} ${JSON.stringify(word)}; nearest: ${byNearest(word, valid)[0]}; all: ${choices(word, valid, 20)}`;
+  `${what} ${shown(word)}; nearest: ${byNearest(word, valid)[0]}; all: ${choices(word, valid, 20)}`;
 
 /** Every flag of a command, the shared ones last. */
 const flagsOf = ({ flags, globalFlags = [], inheritedFlags = [] }: HelpDoc): readonly FlagDoc[] => [
@@ -254,7 +255,7 @@ const messageOf = (error: CliError.NonShowHelpErrors | undefined, name: string, 
       const times = /^(\d+) occurrences$/.exec(error.value)?.[1];
       if (times !== undefined) return `${name}: --${error.option}: given ${times} times, expected once`;
       if (error.value !== "") {
-        return `${name}: --${error.option}: ${JSON.stringify(error.value)}: expected ${error.expected}`;
+        return `${name}: --${error.option}: ${shown(error.value)}: expected ${error.expected}`;
       }
       const placeholder = flagsOf(doc).find((flag) => flag.name === error.option)?.type ?? "VALUE";
       return `${name}: --${error.option} needs a value: --${error.option} ${placeholder}`;
@@ -296,11 +297,16 @@ const read = (words: readonly string[]) => {
   );
 };
 
+/** Words of a command line; a run file takes what is more. */
+const mostWords = 10_000;
+
 /** Reads the words after `millrace`. */
 export const parse = (words: readonly string[]): Effect.Effect<Invocation, BadInput> =>
-  Effect.flatMap(read(words), ({ invocation }) =>
-    invocation === null ? Effect.die(new Error(`no command took ${words.join(" ")}`)) : Effect.succeed(invocation),
-  );
+  words.length > mostWords
+    ? bad(`${words.length} words: at most ${mostWords} are taken; write overrides to a run file`)
+    : Effect.flatMap(read(words), ({ invocation }) =>
+        invocation === null ? Effect.die(new Error(`no command took ${words.join(" ")}`)) : Effect.succeed(invocation),
+      );
 
 export interface FlagHelp {
   readonly name: string;

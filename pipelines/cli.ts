@@ -53,7 +53,10 @@ const resolved = Effect.fnUntraced(function* (command: Run) {
     written,
     pipeline === "sft" ? written.sft.sources.map(({ tag }) => tag) : [...train.tags, ...val.tags],
   );
-  return { config: yield* withFolders(pipeline, written), resume };
+  const config = yield* withFolders(pipeline, written);
+  const { checkMemory } = yield* Effect.promise(() => import("./memory.ts"));
+  yield* checkMemory(pipeline, config);
+  return { config, resume };
 });
 
 const runPipeline = Effect.fnUntraced(function* (command: Run) {

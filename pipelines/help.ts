@@ -6,6 +6,7 @@ import { Effect } from "effect";
 import { keys } from "../src/config/describe.ts";
 import { byNearest, choices } from "../src/config/nearest.ts";
 import { RunConfig } from "../src/config/RunConfig.ts";
+import { shown } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { flagsHelp } from "./arguments.ts";
 import { type CommandName, commands, isCommandName } from "./commands.ts";
@@ -31,7 +32,7 @@ const ofCommand = Effect.fnUntraced(function* (name: CommandName) {
 
 const unknown = (word: string, valid: readonly string[]) =>
   new BadInput({
-    message: `help: nothing about ${JSON.stringify(word)}; nearest: ${byNearest(word, valid)[0]}; all: ${choices(word, valid, 40)}`,
+    message: `help: nothing about ${shown(word)}; nearest: ${byNearest(word, valid)[0]}; all: ${choices(word, valid, 40)}`,
   });
 
 /** Sections of a run file. */

@@ -13,6 +13,7 @@ import type { Scored } from "../src/engine/stages/score.ts";
 import type * as Training from "../src/engine/Training.ts";
 import * as Stop from "../src/process/Stop.ts";
 import type { Assembled } from "../src/stage/WindowAssembler.ts";
+import { checkMemory } from "./memory.ts";
 import { configDir, existingFolder } from "./paths.ts";
 import { checkPresets } from "./presets.ts";
 import { type Parts, train } from "./train.ts";
@@ -98,7 +99,9 @@ const checkedTrain = Effect.fnUntraced(function* (config: RunConfig, resume: str
   const { train: training, val } = config.es_manager;
   yield* checkPresets(config, [...training.tags, ...val.tags]);
   const path = yield* existingFolder("model.path", config.model.path);
-  return yield* train({ config: { ...config, model: { ...config.model, path } }, resume, parts });
+  const found = { ...config, model: { ...config.model, path } };
+  yield* checkMemory("train", found);
+  return yield* train({ config: found, resume, parts });
 });
 
 export interface StartOptions extends Omit<Parts, "onStart"> {

@@ -6,6 +6,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { Effect } from "effect";
 import { byNearest } from "../src/config/nearest.ts";
+import { shown, shownText } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { packageRoot } from "../src/files/packageRoot.ts";
 
@@ -13,10 +14,19 @@ export const configDir = join(packageRoot, "config");
 
 const isFolder = (path: string): boolean => existsSync(path) && statSync(path).isDirectory();
 
+/** Names in a folder; none where it cannot be read. */
+const entries = (folder: string): readonly string[] => {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+};
+
 const neighbour = (path: string): string | undefined => {
   const parent = dirname(path);
   if (!isFolder(parent)) return undefined;
-  const siblings = readdirSync(parent).filter((name) => isFolder(join(parent, name)));
+  const siblings = entries(parent).filter((name) => isFolder(join(parent, name)));
   const [nearest] = byNearest(basename(path), siblings);
   return nearest === undefined ? undefined : join(dirname(path), nearest);
 };
@@ -27,15 +37,13 @@ export const existingFolder = (key: string, path: string): Effect.Effect<string,
   const found = places.find(isFolder);
   if (found !== undefined) return Effect.succeed(found);
   const nearest = places.map(neighbour).find((name) => name !== undefined);
-  const hint = nearest === undefined ? "" : `; nearest: ${nearest}`;
-  return Effect.fail(new BadInput({ message: `${key}: ${JSON.stringify(path)}: no such folder${hint}` }));
+  const hint = nearest === undefined ? "" : `; nearest: ${shownText(nearest, 200)}`;
+  return Effect.fail(new BadInput({ message: `${key}: ${shown(path)}: no such folder${hint}` }));
 };
 
 /** The absolute path of a run's folder that `key` names, or bad input. */
 export const runFolder = (key: string, path: string): Effect.Effect<string, BadInput> =>
   Effect.flatMap(existingFolder(key, path), (folder) => {
     if (existsSync(join(folder, "config.yaml"))) return Effect.succeed(folder);
-    return Effect.fail(
-      new BadInput({ message: `${key}: ${JSON.stringify(path)}: no run's folder, it has no config.yaml` }),
-    );
+    return Effect.fail(new BadInput({ message: `${key}: ${shown(path)}: no run's folder, it has no config.yaml` }));
   });

@@ -8,6 +8,7 @@ import { explain } from "../src/config/decode.ts";
 import { byNearest, choices } from "../src/config/nearest.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { resolve } from "../src/config/resolve.ts";
+import { listed, shown, shownKey, shownText } from "../src/config/shown.ts";
 import { BadInput, type EnvironmentError } from "../src/domain/Errors.ts";
 import type { AnyEnvironment } from "../src/env/BoundEnvironment.ts";
 import { NoInstance } from "../src/env/NoInstance.ts";
@@ -17,23 +18,25 @@ import { configDir } from "./paths.ts";
 
 /** How a user reads why a preset cannot be used. */
 const sentence = (error: PresetError): string => {
-  const key = error.path.join(".");
+  const key = shownKey(error.path);
   if (error._tag === "InvalidConfig") {
     return explain(error.schema, error.value, error.cause, { section: error.path });
   }
-  if (error._tag === "UnusableModule") return `${key}: ${JSON.stringify(error.value)}: ${error.reason}`;
+  if (error._tag === "UnusableModule") return `${key}: ${shown(error.value)}: ${shownText(error.reason, 300)}`;
   const what = error._tag === "UnknownEnvironment" ? "environment" : "wrapper";
   if (error.value === undefined) return `${key}: missing; expected one of ${error.choices.join(", ")}`;
   const written = String(error.value);
   const nearest = byNearest(written, error.choices)[0];
-  return `${key}: ${JSON.stringify(error.value)}: no such ${what}; nearest: ${nearest}; all: ${choices(written, error.choices)}`;
+  return `${key}: ${shown(error.value)}: no such ${what}; nearest: ${nearest}; all: ${choices(written, error.choices)}`;
 };
 
 /** The environments that the presets of `tags` name, loaded; tags that are not in the run file are left out. */
 const registryOf = ({ custom_envs }: RunConfig, tags: readonly string[]): Effect.Effect<Registry> =>
-  Effect.promise(() =>
-    loadRegistry(Object.entries(custom_envs).flatMap(([tag, { env_type }]) => (tags.includes(tag) ? [env_type] : []))),
-  );
+  Effect.promise(() => {
+    const asked = new Set(tags);
+    const types = Object.entries(custom_envs).flatMap(([tag, { env_type }]) => (asked.has(tag) ? [env_type] : []));
+    return loadRegistry([...new Set(types)]);
+  });
 
 /** The environment of one preset; a tag that is not in the run file is bad input. */
 const presetOf = (config: RunConfig, tag: string, registry: Registry): Effect.Effect<AnyEnvironment, BadInput> => {
@@ -41,7 +44,7 @@ const presetOf = (config: RunConfig, tag: string, registry: Registry): Effect.Ef
   if (preset === undefined) {
     const known = Object.keys(config.custom_envs);
     const nearest = byNearest(tag, known)[0] ?? "none";
-    const message = `${JSON.stringify(tag)} is no preset of custom_envs; nearest: ${nearest}; all: ${choices(tag, known, 40)}`;
+    const message = `${shown(tag)} is no preset of custom_envs; nearest: ${nearest}; all: ${choices(tag, known, 40)}`;
     return Effect.fail(new BadInput({ message }));
   }
   const decoded = decodePreset(tag, preset, registry);
@@ -74,7 +77,7 @@ export const checkPresets = (config: RunConfig, tags: readonly string[]): Effect
         Effect.catchTag("BadInput", ({ message }) => Effect.sync(() => problems.push(message))),
       );
     }
-    if (problems.length > 0) return yield* new BadInput({ message: problems.join("\n") });
+    if (problems.length > 0) return yield* new BadInput({ message: listed(problems) });
   });
 
 /** A failure before the run begins is bad input. */

@@ -7,7 +7,7 @@ import { betweenFolders, cycles, type Imports, importsOf, readSources, specifier
 const allowed: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   files: [],
-  // What we know of our own process: signals, and how it ends.
+  // What we know of our own process: signals, how it ends, its memory limits.
   process: [],
   config: ["domain"],
   tensor: [],

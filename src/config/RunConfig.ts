@@ -3,28 +3,55 @@
  * (`custom_envs`) it decodes all but `env_config` and `wrappers`, which their environment and wrappers decode.
  */
 import { Schema } from "effect";
-import { aboveZero, count, field, fraction, nonNegative, positive, section } from "./field.ts";
+import {
+  atOnce,
+  between,
+  coefficient,
+  count,
+  decay,
+  episodes,
+  epsilon,
+  field,
+  folderName,
+  fraction,
+  learningRate,
+  milliseconds,
+  millisecondsOrNone,
+  path,
+  reward,
+  section,
+  signedCoefficient,
+  steps,
+  stepsOrNone,
+  threads,
+  tokens,
+  whole,
+} from "./field.ts";
+
+/** Most tags, sources or stop sequences of a run. */
+const mostListed = 256;
+const temperature = between(0, 100);
 
 export const RunSection = Schema.Struct({
-  name: field(Schema.NonEmptyString, "millrace", "Name of the run's folder under run.dir."),
-  dir: field(Schema.NonEmptyString, "runs", "Where run folders are made."),
+  name: field(folderName, "millrace", "Name of the run's folder under run.dir."),
+  dir: field(path, "runs", "Where run folders are made."),
   seed: field(count, 0, "Seed of every random stream of the run except the instances."),
 });
 
 export const TrainerSection = Schema.Struct({
-  total_training_steps: field(positive, 200, "Windows consumed before the run ends."),
-  test_freq: field(count, 10, "Validate every so many steps; 0 only at the end."),
+  total_training_steps: field(steps, 200, "Windows consumed before the run ends."),
+  test_freq: field(stepsOrNone, 10, "Validate every so many steps; 0 only at the end."),
   val_before_train: field(Schema.Boolean, true, "Validate the starting weights."),
   val_at_end: field(Schema.Boolean, true, "Validate the final weights."),
-  save_freq: field(count, 100, "Checkpoint every so many steps; 0 only at the end."),
-  max_checkpoints: field(positive, 2, "Newest checkpoints kept; a damaged one falls back to the one before."),
-  empty_stop_steps: field(count, 5, "Stop after so many consecutive empty selections; 0 never."),
+  save_freq: field(stepsOrNone, 100, "Checkpoint every so many steps; 0 only at the end."),
+  max_checkpoints: field(whole(1, 100_000), 2, "Newest checkpoints kept; a damaged one falls back to the one before."),
+  empty_stop_steps: field(stepsOrNone, 5, "Stop after so many consecutive empty selections; 0 never."),
   max_skipped_updates: field(
-    count,
+    stepsOrNone,
     5,
     "Fail after so many consecutive updates that train nothing, as numbers are not finite; 0 never.",
   ),
-  trajectories_per_step: field(count, 2, "Episodes of a step written to trajectories.jsonl."),
+  trajectories_per_step: field(whole(0, 1_000_000), 2, "Episodes of a step written to trajectories.jsonl."),
 });
 
 export const PipelineSection = Schema.Struct({
@@ -33,53 +60,69 @@ export const PipelineSection = Schema.Struct({
     "async",
     "Admission: lockstep, sync or async (docs/pipeline.md).",
   ),
-  max_staleness: field(count, 2, "async: windows a group may be admitted ahead of the window being consumed (eta)."),
+  max_staleness: field(
+    whole(0, 1_000),
+    2,
+    "async: windows a group may be admitted ahead of the window being consumed (eta).",
+  ),
   window_order: field(
     Schema.Literals(["admission", "completion"]),
     "admission",
     "Which groups form a window: the oldest admitted, or as they finish (biased to short episodes).",
   ),
-  inbox: field(positive, 8, "Finished groups that may wait for their window; every other inbox holds one item."),
-  rollout_concurrency: field(count, 0, "Groups in flight; 0 means as many as admission allows."),
-  step_threads: field(positive, 1, "Threads that step environments."),
-  step_concurrency: field(positive, 2, "Step batches in flight."),
-  step_timeout_ms: field(positive, 5_000, "A step slower than this fails its episode."),
+  inbox: field(atOnce, 8, "Finished groups that may wait for their window; every other inbox holds one item."),
+  rollout_concurrency: field(whole(0, 65_536), 0, "Groups in flight; 0 means as many as admission allows."),
+  step_threads: field(threads, 1, "Threads that step environments."),
+  step_concurrency: field(whole(1, 4_096), 2, "Step batches in flight."),
+  step_timeout_ms: field(milliseconds, 5_000, "A step slower than this fails its episode."),
   step_inline: field(Schema.Boolean, false, "Step environments on the main thread, without a time limit."),
-  score_concurrency: field(positive, 1, "Windows scored at once."),
-  stop_deadline_ms: field(count, 30_000, "How long a stop waits for episodes in flight."),
-  stall_ms: field(positive, 60_000, "Time without an event after which the stall report is printed."),
+  score_concurrency: field(whole(1, 64), 1, "Windows scored at once."),
+  stop_deadline_ms: field(millisecondsOrNone, 30_000, "How long a stop waits for episodes in flight."),
+  stall_ms: field(milliseconds, 60_000, "Time without an event after which the stall report is printed."),
 });
 
 export const ModelSection = Schema.Struct({
-  path: field(Schema.NonEmptyString, "config/models/nano", "Hugging Face folder of the starting weights."),
-  generator_threads: field(positive, 1, "Generator threads, each with one intra-op thread."),
-  learner_lanes: field(
-    positive,
-    1,
-    "Threads that share the micro-batches of an update, each with sessions of its own.",
-  ),
-  learner_intra_op: field(positive, 1, "Intra-op threads of each of the learner's sessions."),
+  path: field(path, "config/models/nano", "Hugging Face folder of the starting weights."),
+  generator_threads: field(threads, 1, "Generator threads, each with one intra-op thread."),
+  learner_lanes: field(threads, 1, "Threads that share the micro-batches of an update, each with sessions of its own."),
+  learner_intra_op: field(threads, 1, "Intra-op threads of each of the learner's sessions."),
 });
 
 export const GroupsSection = Schema.Struct({
-  env_groups: field(positive, 8, "Groups per window (P)."),
-  group_size: field(positive, 16, "Episodes per group, all of one seed (G)."),
-  tags: field(Schema.NonEmptyArray(Schema.String), ["CoordSokoban"], "Environment presets."),
-  n_groups: field(Schema.NonEmptyArray(positive), [8], "Groups of each tag; sums to env_groups."),
+  env_groups: field(atOnce, 8, "Groups per window (P)."),
+  group_size: field(whole(1, 4_096), 16, "Episodes per group, all of one seed (G)."),
+  tags: field(
+    Schema.NonEmptyArray(Schema.String).check(Schema.isMaxLength(mostListed)),
+    ["CoordSokoban"],
+    "Environment presets.",
+  ),
+  n_groups: field(
+    Schema.NonEmptyArray(episodes).check(Schema.isMaxLength(mostListed)),
+    [8],
+    "Groups of each tag; sums to env_groups.",
+  ),
   seed: field(count, 10_000, "First instance seed."),
 });
 
 export const ValidationSection = Schema.Struct({
-  env_groups: field(positive, 512, "Validation instances."),
-  group_size: field(positive, 1, "Episodes per validation instance."),
-  tags: field(Schema.NonEmptyArray(Schema.String), ["CoordSokoban"], "Environment presets."),
-  n_groups: field(Schema.NonEmptyArray(positive), [512], "Instances of each tag; sums to env_groups."),
+  env_groups: field(episodes, 512, "Validation instances."),
+  group_size: field(whole(1, 4_096), 1, "Episodes per validation instance."),
+  tags: field(
+    Schema.NonEmptyArray(Schema.String).check(Schema.isMaxLength(mostListed)),
+    ["CoordSokoban"],
+    "Environment presets.",
+  ),
+  n_groups: field(
+    Schema.NonEmptyArray(episodes).check(Schema.isMaxLength(mostListed)),
+    [512],
+    "Instances of each tag; sums to env_groups.",
+  ),
   seed: field(count, 123, "First instance seed; the same instances every time."),
-  temperature: field(nonNegative, 0.5, "Sampling temperature of validation; 0 is greedy."),
+  temperature: field(temperature, 0.5, "Sampling temperature of validation; 0 is greedy."),
 });
 
 export const ManagerSection = Schema.Struct({
-  format_penalty: field(Schema.Finite, -0.1, "Added once per turn with an unreadable reply or an illegal action."),
+  format_penalty: field(reward, -0.1, "Added once per turn with an unreadable reply or an illegal action."),
   train: section(GroupsSection, "Training groups."),
   val: section(ValidationSection, "Validation groups."),
 });
@@ -91,17 +134,17 @@ export const RolloutSection = Schema.Struct({
     "Prompt texts: RAGEN's, or short ones for small models.",
   ),
   enable_think: field(Schema.Boolean, true, "Replies carry <think>…</think> before <answer>…</answer>."),
-  max_turn: field(positive, 5, "Turns per episode."),
-  max_actions_per_turn: field(positive, 2, "Actions taken of one reply."),
+  max_turn: field(whole(1, 10_000), 5, "Turns per episode."),
+  max_actions_per_turn: field(whole(1, 10_000), 2, "Actions taken of one reply."),
   action_sep: field(Schema.NonEmptyString, "||", "Separates the actions of one reply."),
-  max_model_len: field(positive, 3600, "Context, response tokens included."),
-  response_length: field(positive, 400, "Tokens reserved for, and allowed in, one reply."),
+  max_model_len: field(tokens, 3600, "Context, response tokens included."),
+  response_length: field(tokens, 400, "Tokens reserved for, and allowed in, one reply."),
 });
 
 export const GenerationSection = Schema.Struct({
-  slots: field(positive, 128, "Sequences with a key-value cache at once, per generator thread."),
-  temperature: field(nonNegative, 1, "Sampling temperature of training."),
-  top_k: field(Schema.Int, -1, "Keep the k likeliest tokens; -1 all."),
+  slots: field(atOnce, 128, "Sequences with a key-value cache at once, per generator thread."),
+  temperature: field(temperature, 1, "Sampling temperature of training."),
+  top_k: field(whole(-1, 10_000_000), -1, "Keep the k likeliest tokens; -1 all."),
   top_p: field(fraction, 1, "Keep the smallest set of tokens with this mass."),
   allow_truncated_sampling: field(
     Schema.Boolean,
@@ -118,7 +161,7 @@ export const GenerationSection = Schema.Struct({
     "keep",
     "What to do with key-value caches of older weights: keep or recompute.",
   ),
-  prefill_tokens: field(positive, 2048, "Most prompt tokens fed in one step."),
+  prefill_tokens: field(tokens, 2048, "Most prompt tokens fed in one step."),
 });
 
 export const RewardSection = Schema.Struct({
@@ -134,11 +177,11 @@ export const FilterSection = Schema.Struct({
     "Score of a group.",
   ),
   strategy: field(Schema.Literals(["top_p", "top_k", "top_k_abs", "min_p"]), "top_p", "Selection rule."),
-  value: field(nonNegative, 1, "Parameter of the rule."),
+  value: field(coefficient, 1, "Parameter of the rule."),
   type: field(Schema.Literals(["largest", "smallest"]), "largest", "Which end of the ranking is kept."),
   top_p_mode: field(Schema.Literals(["linear", "softmax"]), "linear", "How top_p accumulates mass."),
   include_zero: field(Schema.Boolean, true, "Keep groups whose score is zero."),
-  selection_eps: field(nonNegative, 0.01, "Slack of the linear rule's threshold, in units of the score."),
+  selection_eps: field(coefficient, 0.01, "Slack of the linear rule's threshold, in units of the score."),
   loss_scaling: field(Schema.Literals(["none", "linear", "sqrt"]), "none", "Scale advantages by the kept share."),
 });
 
@@ -163,48 +206,48 @@ export const AlgorithmSection = Schema.Struct({
     "none",
     "Off-policy correction: clipped PPO against mu, decoupled PPO against the re-scored policy, or truncated importance sampling.",
   ),
-  correction_cap: field(nonNegative, 2, "Cap of the importance weight pi_prox / mu."),
+  correction_cap: field(coefficient, 2, "Cap of the importance weight pi_prox / mu."),
 });
 
 export const ActorSection = Schema.Struct({
-  lr: field(aboveZero, 1e-6, "Learning rate."),
-  lr_warmup_steps: field(count, 0, "Updates of linear warm-up."),
+  lr: field(learningRate, 1e-6, "Learning rate."),
+  lr_warmup_steps: field(stepsOrNone, 0, "Updates of linear warm-up."),
   lr_decay: field(
     Schema.Literals(["constant", "linear", "cosine"]),
     "constant",
     "Schedule after warm-up, over total_training_steps.",
   ),
-  betas: field(Schema.Tuple([fraction, fraction]), [0.9, 0.999], "AdamW moment decays."),
-  eps: field(aboveZero, 1e-8, "AdamW epsilon."),
-  weight_decay: field(nonNegative, 0.01, "AdamW decoupled weight decay."),
-  grad_clip: field(nonNegative, 1, "Global gradient norm; 0 off."),
-  clip_ratio_low: field(nonNegative, 0.2, "PPO lower clip."),
-  clip_ratio_high: field(nonNegative, 0.28, "PPO upper clip."),
-  clip_ratio_c: field(nonNegative, 3, "Dual clip for negative advantages; 0 off."),
-  entropy_coeff: field(Schema.Finite, 0.001, "Weight of the entropy bonus."),
+  betas: field(Schema.Tuple([decay, decay]), [0.9, 0.999], "AdamW moment decays."),
+  eps: field(epsilon, 1e-8, "AdamW epsilon."),
+  weight_decay: field(between(0, 10), 0.01, "AdamW decoupled weight decay."),
+  grad_clip: field(coefficient, 1, "Global gradient norm; 0 off."),
+  clip_ratio_low: field(between(0, 1_000), 0.2, "PPO lower clip."),
+  clip_ratio_high: field(between(0, 1_000), 0.28, "PPO upper clip."),
+  clip_ratio_c: field(between(0, 1_000), 3, "Dual clip for negative advantages; 0 off."),
+  entropy_coeff: field(signedCoefficient, 0.001, "Weight of the entropy bonus."),
   use_kl_loss: field(Schema.Boolean, false, "Penalise divergence from the reference policy (the starting weights)."),
-  kl_loss_coef: field(nonNegative, 0, "Weight of that penalty."),
+  kl_loss_coef: field(coefficient, 0, "Weight of that penalty."),
   kl_loss_type: field(Schema.Literals(["k1", "abs", "k2", "k3"]), "k3", "Estimator of the divergence (Schulman 2020)."),
   loss_agg_mode: field(
     Schema.Literals(["token-mean", "seq-mean-token-mean", "seq-mean-token-sum", "seq-mean-token-sum-norm"]),
     "token-mean",
     "How token losses become one number, over the whole mini-batch.",
   ),
-  ppo_epochs: field(positive, 1, "Passes over a window."),
-  ppo_mini_batch_size: field(positive, 32, "Episodes per optimiser step."),
-  micro_batch_tokens: field(positive, 1024, "Padded tokens per forward and backward pass."),
+  ppo_epochs: field(whole(1, 1_000), 1, "Passes over a window."),
+  ppo_mini_batch_size: field(episodes, 32, "Episodes per optimiser step."),
+  micro_batch_tokens: field(tokens, 1024, "Padded tokens per forward and backward pass."),
 });
 
 export const CriticSection = Schema.Struct({
-  lr: field(aboveZero, 1e-5, "Learning rate."),
-  lr_warmup_steps: field(count, 0, "Updates of linear warm-up."),
-  betas: field(Schema.Tuple([fraction, fraction]), [0.9, 0.999], "AdamW moment decays."),
-  eps: field(aboveZero, 1e-8, "AdamW epsilon."),
-  weight_decay: field(nonNegative, 0.01, "AdamW decoupled weight decay."),
-  grad_clip: field(nonNegative, 1, "Global gradient norm; 0 off."),
-  cliprange_value: field(nonNegative, 0.5, "Value clip."),
-  warmup_windows: field(count, 0, "Windows that train only the critic."),
-  layers: field(count, 0, "Layers of the critic, the policy's first ones; 0 all of them."),
+  lr: field(learningRate, 1e-5, "Learning rate."),
+  lr_warmup_steps: field(stepsOrNone, 0, "Updates of linear warm-up."),
+  betas: field(Schema.Tuple([decay, decay]), [0.9, 0.999], "AdamW moment decays."),
+  eps: field(epsilon, 1e-8, "AdamW epsilon."),
+  weight_decay: field(between(0, 10), 0.01, "AdamW decoupled weight decay."),
+  grad_clip: field(coefficient, 1, "Global gradient norm; 0 off."),
+  cliprange_value: field(coefficient, 0.5, "Value clip."),
+  warmup_windows: field(stepsOrNone, 0, "Windows that train only the critic."),
+  layers: field(whole(0, 1_024), 0, "Layers of the critic, the policy's first ones; 0 all of them."),
 });
 
 /** A preset; `env_config` is decoded by the environment that `env_type` names, each of `wrappers` by the wrapper of its `type`. */
@@ -212,9 +255,9 @@ export const PresetSection = Schema.Struct({
   env_type: Schema.NonEmptyString.annotate({
     description: "An environment of the package, or the path of a module with your own, relative to the run file.",
   }),
-  max_actions_per_traj: field(positive, 10, "Environment actions per episode."),
+  max_actions_per_traj: field(episodes, 10, "Environment actions per episode."),
   env_instruction: field(Schema.String, "", "The description of the task in the system prompt."),
-  max_tokens: field(positive, 100, "Length that the prompt names; it is not enforced."),
+  max_tokens: field(tokens, 100, "Length that the prompt names; it is not enforced."),
   env_config: field(Schema.Record(Schema.String, Schema.Unknown), {}, "The environment's own keys."),
   wrappers: field(
     Schema.Array(Schema.Record(Schema.String, Schema.Unknown)),
@@ -234,7 +277,7 @@ export const SftSection = Schema.Struct({
           "solver",
           "Who plays: the solver (an adviser where there is none), or random legal actions.",
         ),
-        episodes: field(positive, 4096, "Episodes of this source."),
+        episodes: field(episodes, 4096, "Episodes of this source."),
         mistakes: field(
           fraction,
           0,
@@ -245,26 +288,26 @@ export const SftSection = Schema.Struct({
     [{ tag: "SimpleSokoban" }],
     "The demonstrations to clone, all mixed.",
   ),
-  steps: field(positive, 500, "Optimiser steps."),
-  batch_size: field(positive, 64, "Episodes per step."),
-  lr: field(aboveZero, 1e-3, "Peak learning rate."),
-  lr_warmup_steps: field(count, 20, "Updates of linear warm-up."),
+  steps: field(steps, 500, "Optimiser steps."),
+  batch_size: field(atOnce, 64, "Episodes per step."),
+  lr: field(learningRate, 1e-3, "Peak learning rate."),
+  lr_warmup_steps: field(stepsOrNone, 20, "Updates of linear warm-up."),
   noise: field(
     fraction,
     0,
     "Share of turns played at random and not cloned, so that the turns after them start from more states.",
   ),
-  save_freq: field(count, 100, "Checkpoint every so many steps; 0 only at the end, or when stopped."),
-  output: field(Schema.NonEmptyString, "runs/sft", "Folder of the resulting checkpoint."),
-  init: field(Schema.NonEmptyString, "random", "`random`, or a checkpoint folder to go on from."),
+  save_freq: field(stepsOrNone, 100, "Checkpoint every so many steps; 0 only at the end, or when stopped."),
+  output: field(path, "runs/sft", "Folder of the resulting checkpoint."),
+  init: field(path, "random", "`random`, or a checkpoint folder to go on from."),
   architecture: section(
     Schema.Struct({
-      hidden_size: field(positive, 128, "Width."),
-      intermediate_size: field(positive, 384, "MLP width."),
-      layers: field(positive, 4, "Decoder layers."),
-      heads: field(positive, 4, "Query heads."),
-      kv_heads: field(positive, 2, "Key-value heads."),
-      max_positions: field(positive, 1024, "Longest context."),
+      hidden_size: field(whole(1, 16_384), 128, "Width."),
+      intermediate_size: field(whole(1, 65_536), 384, "MLP width."),
+      layers: field(whole(1, 1_024), 4, "Decoder layers."),
+      heads: field(whole(1, 256), 4, "Query heads."),
+      kv_heads: field(whole(1, 256), 2, "Key-value heads."),
+      max_positions: field(tokens, 1024, "Longest context."),
     }),
     "Shape of a model started at random.",
   ),
@@ -276,8 +319,8 @@ export const MetricsSection = Schema.Struct({
     "auto",
     "Live block on a terminal, plain lines otherwise.",
   ),
-  refresh_ms: field(positive, 250, "Refresh of the live block."),
-  sample_ms: field(positive, 500, "Sampling of the gauges."),
+  refresh_ms: field(milliseconds, 250, "Refresh of the live block."),
+  sample_ms: field(milliseconds, 500, "Sampling of the gauges."),
 });
 
 export const RunConfig = Schema.Struct({

@@ -3,8 +3,9 @@
  * train something else than RAGEN does gives a problem.
  * Invariant: a key of ours is never in these tables, so translating twice changes nothing.
  */
-import type { Path, Tree } from "./Tree.ts";
-import { isTree, set } from "./Tree.ts";
+import { shown, shownKey } from "./shown.ts";
+import type { Change, Path, Tree } from "./Tree.ts";
+import { isTree, setAll } from "./Tree.ts";
 
 /** RAGEN's key, or section, to ours. */
 export const aliases: Readonly<Record<string, string>> = {
@@ -201,8 +202,17 @@ const wildcard = (key: string): string => key.replace(/^custom_envs\.[^.]+\./, "
 /** Every key of RAGEN that is understood, for "did you mean". */
 export const foreignKeys: readonly string[] = [...Object.keys(aliases), ...Object.keys(offOnly), ...ignored];
 
-/** Whether RAGEN's keys may occur in a section; not in an environment's own `env_config`. */
-const isShared = (key: string): boolean => foreignKeys.some((foreign) => foreign.startsWith(`${wildcard(`${key}.`)}`));
+const meaningless: ReadonlySet<string> = new Set(ignored);
+
+/** The sections in which keys of RAGEN may occur; no environment's own `env_config` is one. */
+const sharedSections: ReadonlySet<string> = new Set(
+  foreignKeys.flatMap((key) => {
+    const words = key.split(".");
+    return words.slice(1).map((_, index) => words.slice(0, index + 1).join("."));
+  }),
+);
+
+const isShared = (key: string): boolean => sharedSections.has(wildcard(`${key}.`).slice(0, -1));
 
 /** A translated layer. Warnings and problems name the key as it was written. */
 export interface Translation {
@@ -224,7 +234,7 @@ const respell = (key: string, value: unknown): unknown =>
 
 /** Renames a layer's keys; a key that is in no table is kept. */
 export const translate = (layer: Tree): Translation => {
-  let tree: Tree = {};
+  const changes: Change[] = [];
   const warnings: string[] = [];
   const problems: string[] = [];
   const visit = (node: Tree, section: Path): void => {
@@ -236,18 +246,18 @@ export const translate = (layer: Tree): Translation => {
       if (feature !== undefined) {
         const { because, off } = feature;
         const accepted = off.includes(value) || value === null || reference(value) !== null;
-        if (!accepted) problems.push(`${key}: ${JSON.stringify(value)} has no counterpart: ${because}`);
-      } else if (ignored.includes(wildcard(key))) {
-        warnings.push(`${key} has no meaning here and is ignored`);
+        if (!accepted) problems.push(`${shownKey(path)}: ${shown(value)} has no counterpart: ${because}`);
+      } else if (meaningless.has(wildcard(key))) {
+        warnings.push(`${shownKey(path)} has no meaning here and is ignored`);
       } else if (ours !== undefined) {
-        if (reference(value) !== ours) tree = set(tree, ours.split("."), respell(ours, value));
+        if (reference(value) !== ours) changes.push({ path: ours.split("."), value: respell(ours, value) });
       } else if (isShared(key) && (value === null || isTree(value))) {
         visit(value ?? {}, path);
       } else {
-        tree = set(tree, path, value);
+        changes.push({ path, value });
       }
     }
   };
   visit(layer, []);
-  return { tree, warnings, problems };
+  return { tree: setAll({}, changes), warnings, problems };
 };

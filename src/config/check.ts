@@ -2,8 +2,9 @@
  * Checks the relations between keys of a decoded run file, which the schema of a single key cannot. Each problem is one line that names a
  * key, its value and the nearest valid one.
  */
-import { byNearest } from "./nearest.ts";
+import { byNearest, choices } from "./nearest.ts";
 import type { RunConfig } from "./RunConfig.ts";
+import { mostProblems, shown, shownText } from "./shown.ts";
 
 type Check = (config: RunConfig) => readonly string[];
 
@@ -17,13 +18,13 @@ const groups: Check = ({ es_manager }) =>
   (["train", "val"] as const).flatMap((side) => {
     const { env_groups, n_groups, tags } = es_manager[side];
     const key = `es_manager.${side}.n_groups`;
-    const value = JSON.stringify(n_groups);
+    const value = shown(n_groups);
     if (env_groups < tags.length) {
       return [
         `es_manager.${side}.env_groups: ${env_groups}: fewer than the ${tags.length} tags; nearest: ${tags.length}`,
       ];
     }
-    const nearest = JSON.stringify(evenly(env_groups, tags.length));
+    const nearest = shown(evenly(env_groups, tags.length));
     if (n_groups.length !== tags.length) {
       return [`${key}: ${value}: expected one number per tag (${tags.length}); nearest: ${nearest}`];
     }
@@ -41,15 +42,19 @@ const tags: Check = ({ custom_envs, es_manager, sft }) => {
     { key: "es_manager.val.tags", tags: es_manager.val.tags },
     { key: "sft.sources", tags: sft.sources.map(({ tag }) => tag) },
   ];
-  return named.flatMap(({ key, tags }) =>
-    tags
-      .filter((tag) => !Object.hasOwn(custom_envs, tag))
-      .map((tag) => {
-        const sorted = byNearest(tag, known);
-        const hint = sorted.length === 0 ? "custom_envs is empty" : `nearest: ${sorted[0]}; all: ${sorted.join(", ")}`;
-        return `${key}: ${JSON.stringify(tag)} is no preset of custom_envs; ${hint}`;
-      }),
-  );
+  return named.flatMap(({ key, tags }) => {
+    const unknown = new Set(tags.filter((tag) => !Object.hasOwn(custom_envs, tag)));
+    const lines = [...unknown].slice(0, mostProblems).map((tag) => {
+      const nearest = byNearest(tag, known)[0];
+      const hint =
+        nearest === undefined
+          ? "custom_envs is empty"
+          : `nearest: ${shownText(nearest)}; all: ${choices(tag, known, 30)}`;
+      return `${key}: ${shown(tag)} is no preset of custom_envs; ${hint}`;
+    });
+    const more = unknown.size - lines.length;
+    return more > 0 ? [...lines, `${key}: … and ${more} more`] : lines;
+  });
 };
 
 const sampling: Check = ({ generation }) => [
@@ -106,6 +111,62 @@ const groupSize: Check = ({ algorithm, es_manager, filter }) => {
   ];
 };
 
+/** Most episodes of a window, or of a validation. */
+const mostEpisodes = 1_000_000;
+/** Most parameters of a model started at random: what one array of its gradients can hold. */
+const mostParameters = 2 ** 31;
+
+/** Parameters of the decoder layers, embeddings aside. */
+export const parametersOf = ({
+  heads,
+  hidden_size,
+  intermediate_size,
+  kv_heads,
+  layers,
+}: RunConfig["sft"]["architecture"]) =>
+  layers * (2 * hidden_size ** 2 + 2 * hidden_size ** 2 * (kv_heads / heads) + 3 * hidden_size * intermediate_size);
+
+/** Sizes that are fine one by one, and too much together. */
+const products: Check = ({ es_manager, sft }) => [
+  ...(["train", "val"] as const).flatMap((side) => {
+    const { env_groups, group_size } = es_manager[side];
+    return when(
+      env_groups * group_size > mostEpisodes,
+      () =>
+        `es_manager.${side}.group_size: ${group_size}: ${env_groups} groups have ${env_groups * group_size} episodes, more than ${mostEpisodes}; nearest: ${Math.max(1, Math.floor(mostEpisodes / env_groups))}`,
+    );
+  }),
+  ...when(
+    parametersOf(sft.architecture) > mostParameters,
+    () =>
+      `sft.architecture: its layers have ${parametersOf(sft.architecture).toExponential(1)} parameters, more than ${mostParameters.toExponential(1)}`,
+  ),
+];
+
+/** Sampling divides by the temperature; 0 is greedy, and what lies between only looks like it. */
+const leastTemperature = 0.01;
+
+const temperatures: Check = ({ es_manager, generation }) =>
+  [
+    { key: "generation.temperature", value: generation.temperature },
+    { key: "es_manager.val.temperature", value: es_manager.val.temperature },
+  ].flatMap(({ key, value }) =>
+    when(
+      value > 0 && value < leastTemperature,
+      () => `${key}: ${value}: expected at least ${leastTemperature}; nearest: ${leastTemperature}`,
+    ),
+  );
+
+/** Tags are names of metrics and columns of tables. */
+const tagNames: Check = ({ custom_envs }) => {
+  const unusable = Object.keys(custom_envs).filter(
+    (tag) => tag === "" || tag.length > 128 || /[\p{Cc}\p{Cf}]/u.test(tag),
+  );
+  return unusable
+    .slice(0, mostProblems)
+    .map((tag) => `custom_envs: ${shown(tag)}: a tag has 1 to 128 characters and no control characters`);
+};
+
 const turns: Check = ({ algorithm: { adv_estimator, bi_level_gae } }) =>
   when(
     bi_level_gae && adv_estimator !== "gae",
@@ -131,6 +192,17 @@ const capacity: Check = ({ actor, es_manager, generation, model }) => {
   ];
 };
 
-const checks: readonly Check[] = [groups, tags, sampling, lengths, groupSize, turns, capacity];
+const checks: readonly Check[] = [
+  groups,
+  tagNames,
+  tags,
+  temperatures,
+  products,
+  sampling,
+  lengths,
+  groupSize,
+  turns,
+  capacity,
+];
 
 export const check: Check = (config) => checks.flatMap((one) => one(config));

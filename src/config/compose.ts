@@ -2,15 +2,17 @@
  * Reads a run file and those it includes as layers: first the files of its `defaults:` list, then the file itself, unless the list has
  * `_self_` in another place. Later layers override earlier ones. Paths of modules are relative to the file that names them.
  */
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
-import { Effect } from "effect";
-import { LineCounter, parseDocument } from "yaml";
+import { Effect, Result } from "effect";
 import { BadInput } from "../domain/Errors.ts";
 import { anchored } from "./modulePath.ts";
 import { byNearest, choices } from "./nearest.ts";
+import { readText } from "./readText.ts";
+import { shown, shownText } from "./shown.ts";
 import type { Tree } from "./Tree.ts";
 import { isTree } from "./Tree.ts";
+import { limits, readYaml } from "./yamlText.ts";
 
 export interface Layer {
   /** The file, as a message names it. */
@@ -23,10 +25,13 @@ const builtIn: ReadonlySet<string> = new Set(["ppo_trainer", "ppo_megatron_train
 
 const fail = (message: string) => Effect.fail(new BadInput({ message }));
 
+const longestPath = 200;
+
 /** A path as messages show it: relative to the working directory if it lies there. */
 export const shownPath = (file: string): string => {
   const fromHere = relative(process.cwd(), file);
-  return fromHere.startsWith("..") || isAbsolute(fromHere) ? file : fromHere;
+  const path = fromHere.startsWith("..") || isAbsolute(fromHere) ? file : fromHere;
+  return shownText(path, longestPath);
 };
 
 /** Files that run files include: they can be loaded, but are no runs of their own. */
@@ -35,14 +40,23 @@ const included: ReadonlySet<string> = new Set(["base", "envs"]);
 /** Names of the runs of a folder, for a list of choices. */
 export const runs = (dir: string): readonly string[] => runFiles(dir).filter((name) => !included.has(name));
 
+/** Names in a folder; none where it is no folder or cannot be read. */
+const entries = (dir: string): readonly string[] => {
+  try {
+    return readdirSync(dir);
+  } catch {
+    return [];
+  }
+};
+
 /** Names of the run files of a folder. */
 export const runFiles = (dir: string): readonly string[] =>
-  existsSync(dir)
-    ? readdirSync(dir)
-        .filter((file) => file.endsWith(".yaml"))
-        .map((file) => basename(file, ".yaml"))
-        .sort()
-    : [];
+  entries(dir)
+    .filter((file) => file.endsWith(".yaml"))
+    .map((file) => basename(file, ".yaml"))
+    .sort();
+
+const shownName = (name: string): string => `"${shownText(name, longestPath)}"`;
 
 /** The message for a path without a file, with the nearest file beside it. */
 const noSuchPath = (path: string): string => {
@@ -51,7 +65,7 @@ const noSuchPath = (path: string): string => {
     basename(path),
     runFiles(folder).map((name) => `${name}.yaml`),
   )[0];
-  return `no run file ${JSON.stringify(path)}${nearest === undefined ? "" : `; nearest: ${join(folder, nearest)}`}`;
+  return `no run file ${shownName(path)}${nearest === undefined ? "" : `; nearest: ${shownText(join(folder, nearest), longestPath)}`}`;
 };
 
 /**
@@ -66,51 +80,79 @@ export const locate = (
   const file = join(configDir, name.endsWith(".yaml") ? name : `${name}.yaml`);
   if (existsSync(file)) return Effect.succeed(file);
   const asPath = /[/\\]|\.ya?ml$/.test(name);
-  if (asPath && statSync(name, { throwIfNoEntry: false })?.isFile()) return Effect.succeed(name);
+  // What is no file (a folder, a pipe) is refused by name when it is read.
+  if (asPath && existsSync(name)) return Effect.succeed(name);
   if (/[/\\]/.test(name)) return fail(noSuchPath(name));
   const wanted = basename(name).replace(/\.ya?ml$/, "");
   const nearest = byNearest(wanted, runFiles(configDir))[0];
   const hint = nearest === undefined ? "" : `; nearest: ${nearest}; all: ${choices(wanted, listed(configDir), 30)}`;
-  return fail(`no run file ${JSON.stringify(name)} in ${shownPath(configDir)}${hint}`);
+  return fail(`no run file ${shownName(name)} in ${shownPath(configDir)}${hint}`);
 };
+
+/** What the files of one run may still be long, in bytes and in number. */
+interface Allowance {
+  bytes: number;
+  files: number;
+}
+
+/** A run of the package has three files. */
+const mostFiles = 64;
 
 /** Reads one YAML file whose top level is a map. */
-export const readTree = (file: string): Effect.Effect<Tree, BadInput> =>
-  Effect.gen(function* () {
+const readTree = (file: string, allowance: Allowance): Effect.Effect<Tree, BadInput> =>
+  Effect.suspend(() => {
     const origin = shownPath(file);
-    const text = yield* Effect.try({
-      try: () => readFileSync(file, "utf8"),
-      catch: (error) => new BadInput({ message: `${origin}: cannot be read: ${String(error)}` }),
-    });
-    const lines = new LineCounter();
-    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-    const [error] = document.errors;
-    if (error !== undefined) {
-      const { col, line } = lines.linePos(error.pos[0]);
-      return yield* fail(`${origin}:${line}:${col}: not valid YAML: ${error.message}`);
+    if (allowance.files-- <= 0) return fail(`${origin}: defaults: more than ${mostFiles} files are included`);
+    const text = readText(file, allowance.bytes);
+    if (Result.isFailure(text)) return fail(`${origin}: ${text.failure}`);
+    allowance.bytes -= text.success.length;
+    const read = readYaml(text.success);
+    if (Result.isFailure(read)) {
+      const { at, problem } = read.failure;
+      return fail(`${origin}${at === null ? "" : position(text.success, at)}: not valid YAML: ${problem}`);
     }
-    const tree: unknown = document.toJS() ?? {};
-    return isTree(tree) ? tree : yield* fail(`${origin}: expected a map of sections at the top level`);
+    const tree = read.success ?? {};
+    return isTree(tree) ? Effect.succeed(tree) : fail(`${origin}: expected a map of sections at the top level`);
   });
 
-const includesOf = (origin: string, listed: unknown): Effect.Effect<readonly string[], BadInput> => {
-  const names = listed ?? [];
-  if (Array.isArray(names) && names.every((name) => typeof name === "string")) return Effect.succeed(names);
-  return fail(`${origin}: defaults: ${JSON.stringify(listed)}: expected a list of run file names`);
+/** `:line:column` of an offset. */
+const position = (text: string, at: number): string => {
+  const before = text.slice(0, at).split("\n");
+  return `:${before.length}:${(before.at(-1) ?? "").length + 1}`;
 };
 
-/** The layers of `file`, the most basic first. */
-export const layersOf = (
+/** Whether a file of the list can be named in a path. */
+const isName = (name: unknown): name is string => typeof name === "string" && name.length < 256 && !name.includes("\0");
+
+const includesOf = (origin: string, given: unknown): Effect.Effect<readonly string[], BadInput> => {
+  const names = given ?? [];
+  if (Array.isArray(names) && names.every(isName)) return Effect.succeed(names);
+  return fail(`${origin}: defaults: ${shown(given)}: expected a list of run file names`);
+};
+
+/** One file on disk, under whichever name. */
+const identity = (file: string): string => {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+};
+
+const including = (
   file: string,
   configDir: string,
-  including: readonly string[] = [],
+  includers: readonly string[],
+  allowance: Allowance,
 ): Effect.Effect<readonly Layer[], BadInput> =>
   Effect.gen(function* () {
     const origin = shownPath(file);
-    if (including.includes(file)) {
-      return yield* fail(`${origin}: defaults: includes itself: ${[...including, file].map(shownPath).join(" -> ")}`);
+    const here = identity(file);
+    if (includers.includes(here)) {
+      const chain = [...includers, here].map((path) => basename(path, ".yaml"));
+      return yield* fail(`${origin}: defaults: includes itself: ${shownText(chain.join(" -> "), 200)}`);
     }
-    const { defaults, ...tree } = yield* readTree(file);
+    const { defaults, ...tree } = yield* readTree(file, allowance);
     const names = yield* includesOf(origin, defaults);
     const order = names.includes("_self_") ? names : [...names, "_self_"];
     const layers: Layer[] = [];
@@ -119,8 +161,12 @@ export const layersOf = (
       else if (!builtIn.has(name)) {
         const beside = join(dirname(file), `${name}.yaml`);
         const included = existsSync(beside) ? beside : yield* locate(name, configDir, runFiles);
-        layers.push(...(yield* layersOf(included, configDir, [...including, file])));
+        layers.push(...(yield* including(included, configDir, [...includers, here], allowance)));
       }
     }
     return layers;
   });
+
+/** The layers of `file`, the most basic first. */
+export const layersOf = (file: string, configDir: string): Effect.Effect<readonly Layer[], BadInput> =>
+  Effect.suspend(() => including(file, configDir, [], { bytes: limits.characters, files: mostFiles }));

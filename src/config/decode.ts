@@ -6,6 +6,7 @@ import { Result, Schema, type SchemaAST, type SchemaIssue } from "effect";
 import { BadInput } from "../domain/Errors.ts";
 import { at, defaultsOf, expectation, keys, keysOf } from "./describe.ts";
 import { byNearest, choices, distance } from "./nearest.ts";
+import { listed, mostProblems, shown, shownKey } from "./shown.ts";
 import type { Path } from "./Tree.ts";
 import { get, isTree, leaves } from "./Tree.ts";
 
@@ -41,11 +42,6 @@ const innermost = (issue: SchemaIssue.Issue, path: Path): readonly Found[] => {
   }
 };
 
-const shown = (value: unknown): string => {
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
-};
-
 const item = (value: unknown, path: Path): unknown => {
   let found = value;
   for (const key of path) found = Array.isArray(found) ? found[Number(key)] : get(found, [key]);
@@ -69,25 +65,27 @@ const nearestKey = (key: string, known: readonly string[]): string | undefined =
   return ranked[0]?.candidate;
 };
 
-const unknownKey = (
-  schema: Schema.Codec<unknown, unknown>,
-  path: Path,
-  value: unknown,
-  options: DecodeOptions,
-): readonly string[] => {
+/** What the problems of one value have in common. */
+interface Context {
+  readonly schema: Schema.Codec<unknown, unknown>;
+  readonly value: unknown;
+  readonly options: DecodeOptions;
+  /** Every valid key, for hints. */
+  readonly known: () => readonly string[];
+}
+
+/** The problem of a value under an unknown key or section `path`. */
+const unknownKey = ({ known, options, schema }: Context, path: Path, leaf: Path): string => {
   const prefix = options.section ?? [];
   const siblings = keysOf(at(schema.ast, path.slice(0, -1)) ?? schema.ast);
-  const section = [...prefix, ...path.slice(0, -1)].join(".");
-  const known = [...keys(schema).map(({ key }) => [...prefix, key].join(".")), ...(options.synonyms ?? [])];
-  return leaves(value, path).map((leaf) => {
-    const key = [...prefix, ...leaf.path].join(".");
-    const nearest = nearestKey(key, known);
-    const place = options.origin?.(leaf.path) ?? null;
-    const where = place === null ? "" : ` (${place})`;
-    const hint = nearest === undefined ? "" : `; nearest: ${nearest}`;
-    const name = section === "" ? "top-level sections" : `keys of ${section}`;
-    return `${key}: unknown key${where}${hint}; ${name}: ${choices(path.at(-1) ?? "", siblings, 40)}`;
-  });
+  const section = [...prefix, ...path.slice(0, -1)];
+  const all = section.length === 0 ? "top-level sections" : `keys of ${shownKey(section)}`;
+  const key = [...prefix, ...leaf];
+  const nearest = nearestKey(key.join("."), known());
+  const place = options.origin?.(leaf) ?? null;
+  const where = place === null ? "" : ` (${place})`;
+  const hint = nearest === undefined ? "" : `; nearest: ${nearest}`;
+  return `${shownKey(key)}: unknown key${where}${hint}; ${all}: ${choices(path.at(-1) ?? "", siblings, 40)}`;
 };
 
 /** The valid values for a message, the nearest first. `fallback` is the key's default. */
@@ -108,16 +106,10 @@ const statement = (issue: SchemaIssue.Issue): string | null => {
   return typeof message === "string" ? message : null;
 };
 
-const problem = (
-  schema: Schema.Codec<unknown, unknown>,
-  value: unknown,
-  { issue, path }: Found,
-  options: DecodeOptions,
-): readonly string[] => {
+const problem = ({ options, schema, value }: Context, { issue, path }: Found): string => {
   const actual = item(value, path);
-  if (issue._tag === "UnexpectedKey") return unknownKey(schema, path, actual, options);
   const prefix = options.section ?? [];
-  const key = [...prefix, ...path].join(".");
+  const key = shownKey([...prefix, ...path]);
   const place = options.origin?.(path) ?? null;
   const where = place === null ? "" : ` (${place})`;
   const ast = at(schema.ast, path);
@@ -129,10 +121,10 @@ const problem = (
     // The list is too short: the message names the list, not the missing item.
     const ast = at(schema.ast, parent);
     const wanted = ast === null ? expected : invalid(ast, list, undefined);
-    return [`${[...prefix, ...parent].join(".")}: ${shown(list)}${where}: ${wanted}`];
+    return `${shownKey([...prefix, ...parent])}: ${shown(list)}${where}: ${wanted}`;
   }
-  if (issue._tag === "MissingKey") return [`${key}: missing${where}; ${expected}`];
-  return [`${key}: ${shown(actual)}${where}: ${expected}`];
+  if (issue._tag === "MissingKey") return `${key}: missing${where}; ${expected}`;
+  return `${key}: ${shown(actual)}${where}: ${expected}`;
 };
 
 /** Without sections that are null, as empty sections of a YAML file are read. */
@@ -145,15 +137,31 @@ const withoutEmptySections = (ast: SchemaAST.AST | null, value: unknown): unknow
   return Object.fromEntries(kept);
 };
 
-/** Every problem of a failed strict decoding of `value`, one line each. */
+/** The problems of a failed strict decoding of `value`, one line each: the first ones, and how many keys have others. */
 export const explain = (
   schema: Schema.Codec<unknown, unknown>,
   value: unknown,
   { issue }: Schema.SchemaError,
   options: DecodeOptions = {},
 ): string => {
-  const lines = innermost(issue, []).flatMap((found) => problem(schema, value, found, options));
-  return [...new Set(lines)].join("\n");
+  let names: readonly string[] | null = null;
+  const known = () => {
+    const prefix = options.section ?? [];
+    names ??= [...keys(schema).map(({ key }) => [...prefix, key].join(".")), ...(options.synonyms ?? [])];
+    return names;
+  };
+  const context: Context = { schema, value, options, known };
+  const found = innermost(issue, []);
+  const lines = new Set<string>();
+  let others = 0;
+  for (const one of found) {
+    const unknown = one.issue._tag === "UnexpectedKey" ? leaves(item(value, one.path), one.path) : null;
+    for (const leaf of unknown ?? [one]) {
+      if (lines.size >= mostProblems) others++;
+      else lines.add(unknown === null ? problem(context, one) : unknownKey(context, one.path, leaf.path));
+    }
+  }
+  return listed([...lines], others);
 };
 
 /** Decodes `value`, or names every problem. */

@@ -34,9 +34,6 @@ interface Range {
   readonly below: number;
 }
 
-/** `count` and `positive` are limited to a billion only to catch typos; messages do not name that limit. */
-const unbounded = 1_000_000_000;
-
 const payloadNumber = (payload: unknown, key: string, fallback: number): number => {
   const value = get(payload, [key]);
   return typeof value === "number" ? value : fallback;
@@ -63,13 +60,14 @@ const range = (checks: SchemaAST.Checks | undefined): Range => {
 
 const rangeText = ({ above, below, integer, maximum, minimum }: Range): string => {
   const noun = integer ? "an integer" : "a number";
-  const strict = [...(above > -Infinity ? [`above ${above}`] : []), ...(below < Infinity ? [`below ${below}`] : [])];
-  if (strict.length > 0) return `${noun} ${strict.join(" and ")}`;
-  const low = minimum > -Infinity;
-  const high = maximum < unbounded || (maximum < Infinity && !integer);
-  if (low && high) return `${noun} from ${minimum} to ${maximum}`;
-  if (low) return `${noun} of at least ${minimum}`;
-  return high ? `${noun} of at most ${maximum}` : noun;
+  if (minimum > -Infinity && maximum < Infinity) return `${noun} from ${minimum} to ${maximum}`;
+  const bounds = [
+    ...(above > -Infinity ? [`above ${above}`] : []),
+    ...(minimum > -Infinity ? [`at least ${minimum}`] : []),
+    ...(below < Infinity ? [`below ${below}`] : []),
+    ...(maximum < Infinity ? [`at most ${maximum}`] : []),
+  ];
+  return [noun, bounds.join(" and ")].join(" ").trimEnd();
 };
 
 /** "a text", or what its checks expect; "not empty" is left out where there are others. */

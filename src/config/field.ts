@@ -1,6 +1,7 @@
 /**
  * A configuration key: a schema, its default and one sentence. Every key of a run file is made by `field` or `section`, so that a missing
- * key has a value and every key can be listed with its meaning.
+ * key has a value and every key can be listed with its meaning. The kinds of numbers are here too: each has a range, so that no accepted
+ * value can ask for more than a machine could have.
  */
 import { Effect, Schema } from "effect";
 
@@ -11,9 +12,61 @@ export const field = <S extends Schema.Top>(schema: S, defaultValue: S["Encoded"
 export const section = <S extends Schema.Top>(schema: S, description: string) =>
   schema.pipe(Schema.withDecodingDefaultKey(Effect.succeed({} as S["Encoded"])), Schema.annotate({ description }));
 
-export const count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }));
-export const positive = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000_000 }));
-/** For learning rates and epsilons, which must not be 0. */
-export const aboveZero = Schema.Finite.check(Schema.isGreaterThan(0));
-export const nonNegative = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0));
-export const fraction = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }));
+/** An integer of a range, both ends included. */
+export const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }));
+/** A number of a range, both ends included. */
+export const between = (minimum: number, maximum: number) =>
+  Schema.Finite.check(Schema.isBetween({ minimum, maximum }));
+/** A number above 0, for what must not be 0. */
+export const aboveZero = (maximum: number) =>
+  Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(maximum));
+
+export const count = whole(0, 1_000_000_000);
+export const positive = whole(1, 1_000_000_000);
+export const fraction = between(0, 1);
+export const nonNegative = between(0, 1_000_000_000);
+
+/** Steps, windows, episodes and actions: what happens one by one and takes no memory of its own. */
+export const steps = whole(1, 10_000_000);
+export const stepsOrNone = whole(0, 10_000_000);
+export const episodes = whole(1, 1_000_000);
+export const tokens = whole(1, 1_048_576);
+export const threads = whole(1, 128);
+/** What is under way at once. */
+export const atOnce = whole(1, 65_536);
+/** A timer's milliseconds, 11 days at most: Node's timers end at 2 ** 31. */
+export const milliseconds = whole(1, 1_000_000_000);
+export const millisecondsOrNone = whole(0, 1_000_000_000);
+export const learningRate = aboveZero(1);
+/** AdamW's: as float32 it must not become 0, and a decay not 1. */
+export const epsilon = between(1e-30, 1);
+export const decay = between(0, 0.999_999);
+/** Weight of a term of a loss, cap of a ratio, norm: multiplied in float32. */
+export const coefficient = between(0, 1_000_000);
+export const signedCoefficient = between(-1_000_000, 1_000_000);
+export const reward = between(-1_000_000_000, 1_000_000_000);
+
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
+
+/** A path of the user's; any that the file system could have. */
+export const path = Schema.NonEmptyString.check(
+  Schema.makeFilter((text) => !/\p{Cc}/u.test(text) && bytesOf(text) <= 4_000, {
+    expected: "a path of at most 4000 bytes without control characters",
+  }),
+);
+
+/** Bytes of a folder's name; a run's may get a suffix, and file systems end at 255. */
+const longestName = 200;
+
+const nameProblem = (text: string): string | undefined => {
+  if (/^[^.-]/u.test(text) && !/[/\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text) && bytesOf(text) <= longestName)
+    return undefined;
+  const nearest = text
+    .replace(/[^\p{L}\p{N}._-]+/gu, "-")
+    .replace(/^[.-]+/, "")
+    .slice(0, 40);
+  return `expected the name of one folder: no slashes, no dot or dash in front, at most ${longestName} bytes; nearest: ${nearest || "run"}`;
+};
+
+/** The name of one folder. */
+export const folderName = Schema.NonEmptyString.check(Schema.makeFilter(nameProblem));

@@ -4,7 +4,7 @@
  */
 import { resolve } from "node:path";
 import type { Tree } from "./Tree.ts";
-import { get, isTree, set } from "./Tree.ts";
+import { get, isTree, setAll } from "./Tree.ts";
 
 /** Whether a name has a slash or the extension of a script; names of the package's environments have neither. */
 export const isModulePath = (envType: string): boolean => /[/\\]/.test(envType) || /\.[cm]?[jt]s$/.test(envType);
@@ -12,9 +12,10 @@ export const isModulePath = (envType: string): boolean => /[/\\]/.test(envType) 
 export const anchored = (layer: Tree, folder: string): Tree => {
   const presets = get(layer, ["custom_envs"]);
   if (!isTree(presets)) return layer;
-  return Object.keys(presets).reduce((tree, tag) => {
-    const path = ["custom_envs", tag, "env_type"];
-    const envType = get(layer, path);
-    return typeof envType === "string" && isModulePath(envType) ? set(tree, path, resolve(folder, envType)) : tree;
-  }, layer);
+  const changes = Object.entries(presets).flatMap(([tag, preset]) => {
+    const envType = get(preset, ["env_type"]);
+    if (typeof envType !== "string" || !isModulePath(envType)) return [];
+    return [{ path: ["custom_envs", tag, "env_type"], value: resolve(folder, envType) }];
+  });
+  return setAll(layer, changes);
 };

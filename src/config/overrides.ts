@@ -3,42 +3,44 @@
  * default). Values are YAML scalars, or YAML flow lists and maps; anything else is taken as text.
  */
 import { Result } from "effect";
-import { parse, YAMLParseError } from "yaml";
 import { BadInput } from "../domain/Errors.ts";
+import { shown, shownText } from "./shown.ts";
 import type { Path } from "./Tree.ts";
+import { limits, readYaml, type Unreadable } from "./yamlText.ts";
 
 export type Override =
   | { readonly _tag: "Set"; readonly path: Path; readonly value: unknown }
   | { readonly _tag: "Remove"; readonly path: Path };
 
 const bad = (text: string, problem: string) =>
-  Result.fail(new BadInput({ message: `override ${JSON.stringify(text)}: ${problem}` }));
+  Result.fail(new BadInput({ message: `override ${shown(text)}: ${problem}` }));
 
 /** Quotes, lists and maps must be well formed. Other text that YAML does not read as a scalar is kept as text. */
-const parseValue = (text: string): unknown => {
-  if (/^\s*[[{"']/.test(text)) return parse(text);
-  try {
-    const value: unknown = parse(text);
-    const scalar = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
-    return scalar || /^(null|~)$/i.test(text.trim()) ? value : text;
-  } catch (error) {
-    if (error instanceof YAMLParseError) return text;
-    throw error;
-  }
+const parseValue = (text: string): Result.Result<unknown, Unreadable> => {
+  const read = readYaml(text);
+  if (/^\s*[[{"']/.test(text)) return read;
+  const value = Result.getOrElse(read, () => text);
+  const kept = typeof value === "object" && !/^\s*(null|~)\s*$/i.test(text) ? text : value;
+  return Result.succeed(kept);
+};
+
+/** What is wrong with a full key. */
+const keyProblem = (path: Path): string | null => {
+  if (path.some((key) => key === "")) return "expected key.sub=value";
+  if (path.length > limits.depth) return `a key of more than ${limits.depth} names`;
+  return path.includes("__proto__") ? '"__proto__" cannot be a key' : null;
 };
 
 export const parseOverride = (text: string): Result.Result<Override, BadInput> => {
   const split = text.indexOf("=");
   const name = (split < 0 ? text : text.slice(0, split)).trim();
   const path = name.replace(/^(\+\+?|~)/, "").split(".");
-  if (path.some((key) => key === "")) return bad(text, "expected key.sub=value");
+  const problem = keyProblem(path);
+  if (problem !== null) return bad(text, problem);
   if (name.startsWith("~")) return Result.succeed({ _tag: "Remove", path });
-  if (split < 0) return bad(text, `expected ${name}=value`);
-  try {
-    return Result.succeed({ _tag: "Set", path, value: parseValue(text.slice(split + 1)) });
-  } catch (error) {
-    const reason =
-      error instanceof YAMLParseError ? error.message.replace(/\n.*/s, "").replace(/:$/, "") : String(error);
-    return bad(text, `the value is not readable as YAML: ${reason}`);
-  }
+  if (split < 0) return bad(text, `expected ${shownText(name)}=value`);
+  const value = parseValue(text.slice(split + 1));
+  return Result.isSuccess(value)
+    ? Result.succeed({ _tag: "Set", path, value: value.success })
+    : bad(text, `the value is not readable as YAML: ${value.failure.problem}`);
 };

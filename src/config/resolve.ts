@@ -15,8 +15,10 @@ import { byNearest } from "./nearest.ts";
 import type { Override } from "./overrides.ts";
 import { parseOverride } from "./overrides.ts";
 import { RunConfig } from "./RunConfig.ts";
+import { listed, mostProblems, shown, shownKey, shownText } from "./shown.ts";
 import type { Path, Tree } from "./Tree.ts";
-import { get, leaves, merge, remove, set } from "./Tree.ts";
+import { eachLeaf, get, leaves, merge, removeAll, set, setAll } from "./Tree.ts";
+import { limits } from "./yamlText.ts";
 
 export interface Resolved {
   readonly config: RunConfig;
@@ -29,7 +31,7 @@ const schemaDefaults: RunConfig = Result.getOrThrow(decode(RunConfig, {}));
 
 const overrideOrigin = "override";
 
-const fail = (lines: readonly string[]) => Effect.fail(new BadInput({ message: lines.join("\n") }));
+const fail = (lines: readonly string[], others = 0) => Effect.fail(new BadInput({ message: listed(lines, others) }));
 
 /** The values of all results, or the problems of all that failed. */
 const all = <A>(results: ReadonlyArray<Result.Result<A, BadInput>>): Effect.Effect<readonly A[], BadInput> => {
@@ -57,6 +59,16 @@ const withGroupCounts = (layers: readonly Layer[], tree: Tree): Tree => {
   return result;
 };
 
+/** References that lead to one another, at most. */
+const longestChain = 16;
+
+/** Whether a tree has more values than a run file may have; references can make it so. */
+const isTooLarge = (tree: Tree): boolean => {
+  let count = 0;
+  for (const _leaf of eachLeaf(tree)) if (++count > limits.values) return true;
+  return false;
+};
+
 /** Replaces whole-value references `${key}` by that key's value. */
 const withReferences = (tree: Tree): Effect.Effect<Tree, BadInput> => {
   const problems: string[] = [];
@@ -64,15 +76,25 @@ const withReferences = (tree: Tree): Effect.Effect<Tree, BadInput> => {
     const key = reference(value);
     if (key === null) return value;
     const target = get(tree, key.split(".")) ?? get(schemaDefaults, key.split("."));
-    if (target !== undefined && !seen.includes(key)) return follow(path, target, [...seen, key]);
-    const why = target === undefined ? "refers to a key that is not set" : "refers to itself";
-    problems.push(`${path.join(".")}: ${JSON.stringify(value)} ${why}`);
+    const circular = seen.includes(key);
+    if (target !== undefined && !circular && seen.length < longestChain) return follow(path, target, [...seen, key]);
+    const why =
+      target === undefined
+        ? "refers to a key that is not set"
+        : circular
+          ? "refers to itself"
+          : `refers to others through more than ${longestChain}`;
+    problems.push(`${shownKey(path)}: ${shown(value)} ${why}`);
     return value;
   };
-  const resolved = leaves(tree)
+  const changes = leaves(tree)
     .filter(({ value }) => reference(value) !== null)
-    .reduce((into, { path, value }) => set(into, path, follow(path, value, [])), tree);
-  return problems.length > 0 ? fail(problems) : Effect.succeed(resolved);
+    .map(({ path, value }) => ({ path, value: follow(path, value, []) }));
+  if (problems.length > 0) return fail(problems);
+  const resolved = setAll(tree, changes);
+  return isTooLarge(resolved)
+    ? fail([`more than ${limits.values} values, references resolved`])
+    : Effect.succeed(resolved);
 };
 
 /** The last layer that sets a key, or the list it is an item of. */
@@ -84,24 +106,35 @@ const originOf = (layers: readonly Layer[], path: Path): string | null => {
 };
 
 /** A preset without an `env_type` exists only in overrides: most likely its tag is misspelt. */
-const unknownPresets = (tree: Tree): readonly string[] => {
+const unknownPresets = (tree: Tree): Effect.Effect<void, BadInput> => {
   const presets = Object.entries(get(tree, ["custom_envs"]) ?? {});
-  const known = presets.filter(([, preset]) => get(preset, ["env_type"]) !== undefined).map(([tag]) => tag);
-  return presets
-    .filter(([tag]) => !known.includes(tag))
-    .map(([tag, preset]) => {
-      const [leaf] = leaves(preset, ["custom_envs", tag]);
-      const key = leaf?.path.join(".") ?? `custom_envs.${tag}`;
-      return `${key}: no preset ${JSON.stringify(tag)} (a new one needs env_type); nearest: ${byNearest(tag, known)[0] ?? "none"}`;
-    });
+  const isKnown = ([, preset]: readonly [string, unknown]) => get(preset, ["env_type"]) !== undefined;
+  const known = presets.filter(isKnown).map(([tag]) => tag);
+  const unknown = presets.filter((entry) => !isKnown(entry));
+  const lines = unknown.slice(0, mostProblems).map(([tag, preset]) => {
+    const [leaf] = leaves(preset, ["custom_envs", tag]);
+    const key = shownKey(leaf?.path ?? ["custom_envs", tag]);
+    const nearest = shownText(byNearest(tag, known)[0] ?? "none");
+    return `${key}: no preset ${shown(tag)} (a new one needs env_type); nearest: ${nearest}`;
+  });
+  return lines.length === 0 ? Effect.void : fail(lines, unknown.length - lines.length);
+};
+
+/** Overrides together may be as long as the files of a run together. */
+const checkLength = (texts: readonly string[]): Effect.Effect<void, BadInput> => {
+  const total = texts.reduce((sum, text) => sum + text.length, 0);
+  if (total <= limits.characters) return Effect.void;
+  const line = `${texts.length} overrides of ${total} characters: at most ${limits.characters} are taken; write them to a run file`;
+  return fail([line]);
 };
 
 const fromLayers = (files: readonly Layer[], texts: readonly string[]): Effect.Effect<Resolved, BadInput> =>
   Effect.gen(function* () {
+    yield* checkLength(texts);
     const overrides: readonly Override[] = yield* all(texts.map(parseOverride));
-    const written = overrides.reduce(
-      (tree: Tree, change) => (change._tag === "Set" ? set(tree, change.path, change.value) : tree),
+    const written = setAll(
       {},
+      overrides.flatMap((change) => (change._tag === "Set" ? [change] : [])),
     );
     const given = { origin: overrideOrigin, tree: anchored(written, process.cwd()) };
     const translated = [...files, given].map(({ origin, tree }) => ({
@@ -112,17 +145,16 @@ const fromLayers = (files: readonly Layer[], texts: readonly string[]): Effect.E
     if (foreign.length > 0) return yield* fail(foreign);
 
     const removals = overrides.flatMap((change) =>
-      change._tag === "Remove" ? [canonical(change.path.join("."))] : [],
+      change._tag === "Remove" ? [canonical(change.path.join(".")).split(".")] : [],
     );
     const layers = translated.map(({ origin, tree }) => ({
       origin,
-      tree: origin === overrideOrigin ? tree : removals.reduce((kept: Tree, key) => remove(kept, key.split(".")), tree),
+      tree: origin === overrideOrigin ? tree : removeAll(tree, removals),
     }));
     const merged = layers.reduce((under: Tree, { tree }) => merge(under, tree), {});
     const tree = withGroupCounts(layers, yield* withReferences(merged));
 
-    const presets = unknownPresets(tree);
-    if (presets.length > 0) return yield* fail(presets);
+    yield* unknownPresets(tree);
     const origin = (path: Path) => originOf(layers, path);
     const config = yield* Effect.fromResult(decode(RunConfig, tree, { origin, synonyms: Object.keys(aliases) }));
     const problems = check(config);
@@ -150,7 +182,7 @@ export const load = (
 ): Effect.Effect<RunConfig, BadInput> =>
   resolve(name, overrides, configDir).pipe(
     Effect.tap(({ warnings }) =>
-      Effect.forEach(warnings, (line) => Console.error(`warning: ${line}`), { discard: true }),
+      warnings.length === 0 ? Effect.void : Console.error(listed(warnings.map((line) => `warning: ${line}`))),
     ),
     Effect.map(({ config }) => config),
   );

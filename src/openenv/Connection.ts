@@ -3,7 +3,7 @@
  * default address differs.
  */
 import { Schema } from "effect";
-import { count, field, positive } from "../config/field.ts";
+import { field, positive, whole } from "../config/field.ts";
 import { type Backoff, waitMs } from "../env/http.ts";
 
 const Url = Schema.String.check(
@@ -13,7 +13,7 @@ const Url = Schema.String.check(
 );
 
 /** Limits of a timer. */
-const milliseconds = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 3_600_000 }));
+const milliseconds = whole(1, 3_600_000);
 
 export const connection = (url: string) =>
   ({
@@ -30,9 +30,13 @@ export const connection = (url: string) =>
       3,
       "Further tries to open a session; a step is never sent twice.",
     ),
-    retry_wait_ms: field(count, 200, "Wait before the first retry, doubled for each further one, half of it random."),
+    retry_wait_ms: field(
+      whole(0, 3_600_000),
+      200,
+      "Wait before the first retry, doubled for each further one, half of it random.",
+    ),
     capacity: field(
-      positive,
+      whole(1, 65_536),
       64,
       "Requests in flight at most. The server needs a session for each episode in flight besides.",
     ),

@@ -1,6 +1,6 @@
 /** `env_config` of a remote environment: where its server is, and the form of observations and actions of a server that is not ours. */
 import { Schema } from "effect";
-import { field } from "../config/field.ts";
+import { field, reward } from "../config/field.ts";
 import { connection } from "./Connection.ts";
 
 export const RemoteConfig = Schema.Struct({
@@ -28,7 +28,7 @@ export const RemoteConfig = Schema.Struct({
     "Field of the observation that lists the legal actions; empty: they are free text, unless a server of ours lists them.",
   ),
   success_reward: field(
-    Schema.Finite,
+    reward,
     1,
     "The least last reward of an episode that counts as success, where the server does not say.",
   ),

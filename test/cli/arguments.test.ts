@@ -121,4 +121,17 @@ describe("the command line", () => {
   ])("refuses %j", async (words, message) => {
     expect(await refused(...words)).toContain(message);
   });
+
+  it("refuses more words than a command line may have, before it reads them", async () => {
+    const words = Array.from({ length: 20_000 }, (_, index) => `key${index}=1`);
+    expect(await refused("train", ...words)).toBe(
+      "20001 words: at most 10000 are taken; write overrides to a run file",
+    );
+  });
+
+  it("cuts a long word, and shows what a terminal would obey as escapes", async () => {
+    const told = await refused(`\u001b[31m${"x".repeat(100_000)}`);
+    expect(told).toContain('unknown command "\\u001b[31mxxx');
+    expect(told.length).toBeLessThan(300);
+  });
 });

@@ -22,6 +22,11 @@ describe("bad input exits with 2, prints one message on standard error and nothi
       'filter.strategy: "top_q" (override): expected one of top_p, top_k, min_p, top_k_abs; nearest: top_p\n',
     ],
     [
+      ["train", "--config-name", "quickstart", "run.name=../../x"],
+      'run.name: "../../x" (override): expected the name of one folder: no slashes, no dot or dash in front, at most 200 bytes; nearest: x\n',
+    ],
+    [["train", "--config-name", "/dev/zero"], "/dev/zero: is a pipe or a device, not a file\n"],
+    [
       ["trace", "FrozenLake", "--seed", "1", "--actions", "Up || Lft"],
       '--actions: "Lft" is no action of FrozenLake; nearest: Left; all: Left, Down, Right, Up\n',
     ],

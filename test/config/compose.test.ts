@@ -44,9 +44,9 @@ describe("files", () => {
   });
 
   it("may be named by their path", () => {
-    const run = "defaults: [base]\nactor: { lr: 3 }";
+    const run = "defaults: [base]\nactor: { lr: 0.3 }";
     const lr = withConfigs({ run }, (dir) => Effect.runSync(load(`${dir}/run.yaml`, [], "/nowhere")).actor.lr);
-    expect(lr).toBe(3);
+    expect(lr).toBe(0.3);
   });
 });
 

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { refused } from "./configs.ts";
+import { keys } from "../../src/config/describe.ts";
+import { RunConfig } from "../../src/config/RunConfig.ts";
+import { environmentTypes, loadRegistry } from "../../src/env/registry.ts";
+import { wrappers } from "../../src/env/wrappers/registry.ts";
+import { refused, resolved } from "./configs.ts";
 
 describe("bad input names the key, the value and the nearest valid choice", () => {
   it("for an unknown key: the nearest key and the section's keys", () => {
@@ -35,20 +39,23 @@ describe("bad input names the key, the value and the nearest valid choice", () =
   });
 
   it("for a number at or below a bound that is not valid itself: the default", () => {
-    const line = (value: string) => `actor.lr: ${value} (override): expected a number above 0; nearest: 0.000001`;
+    const line = (value: string) =>
+      `actor.lr: ${value} (override): expected a number above 0 and at most 1; nearest: 0.000001`;
     expect(refused("", "actor.lr=-1")).toBe(line("-1"));
     expect(refused("", "actor.lr=0")).toBe(line("0"));
   });
 
   it("for a fraction where an integer stands: the nearest integer", () => {
     expect(refused("", "pipeline.inbox=1.5")).toBe(
-      "pipeline.inbox: 1.5 (override): expected an integer of at least 1; nearest: 2",
+      "pipeline.inbox: 1.5 (override): expected an integer from 1 to 65536; nearest: 2",
     );
   });
 
   it("for a wrong type: what was expected", () => {
-    expect(refused("", "actor.lr=fast")).toBe('actor.lr: "fast" (override): expected a number above 0');
-    expect(refused("", "actor.grad_clip=x")).toBe('actor.grad_clip: "x" (override): expected a number of at least 0');
+    expect(refused("", "actor.lr=fast")).toBe('actor.lr: "fast" (override): expected a number above 0 and at most 1');
+    expect(refused("", "actor.grad_clip=x")).toBe(
+      'actor.grad_clip: "x" (override): expected a number from 0 to 1000000',
+    );
     expect(refused("", "filter=3")).toMatch(/^filter: 3 \(override\): expected a section with the keys metric, /);
   });
 
@@ -75,5 +82,113 @@ describe("bad input names the key, the value and the nearest valid choice", () =
 
   it("and the file or override in which a value stands", () => {
     expect(refused("actor: { lr: -1 }")).toMatch(/^actor\.lr: -1 \(.*run\.yaml\): /);
+  });
+});
+
+describe("every number has a range", () => {
+  /** Whether a number's schema is bounded on both sides. */
+  const bounded = ({ expected }: { readonly expected: string }) =>
+    !/\ban? (integer|number)\b/.test(expected) || /from \S+ to \S+|above \S+ and at most \S+/.test(expected);
+
+  it("in the run file", () => {
+    expect(
+      keys(RunConfig)
+        .filter((key) => !bounded(key))
+        .map(({ key }) => key),
+    ).toEqual([]);
+  });
+
+  it("in every environment and wrapper", async () => {
+    const { environments } = await loadRegistry([...environmentTypes]);
+    const schemas = [...environments, ...wrappers].flatMap(([type, { config }]) =>
+      keys(config).map((info) => ({ ...info, key: `${type}.${info.key}` })),
+    );
+    expect(schemas.length).toBeGreaterThan(100);
+    expect(schemas.filter((key) => !bounded(key)).map(({ key, expected }) => `${key}: ${expected}`)).toEqual([]);
+  });
+
+  it.each([
+    ["generation.slots=1e9", "an integer from 1 to 65536; nearest: 65536"],
+    ["actor.lr=1e308", "a number above 0 and at most 1; nearest: 1"],
+    ["actor.clip_ratio_high=1e20", "a number from 0 to 1000; nearest: 1000"],
+    ["actor.grad_clip=1e20", "a number from 0 to 1000000; nearest: 1000000"],
+    ["critic.layers=1000000", "an integer from 0 to 1024; nearest: 1024"],
+    ["pipeline.step_threads=3000", "an integer from 1 to 128; nearest: 128"],
+    ["actor.betas=[0.9, 1]", "a number from 0 to 0.999999; nearest: 0.999999"],
+    ["pipeline.stall_ms=1e12", "an integer from 1 to 1000000000; nearest: 1000000000"],
+  ])("%s: %s", (override, expected) => {
+    expect(refused("", override)).toContain(`(override): expected ${expected}`);
+  });
+
+  it("RAGEN's values and the ends of the ranges are taken", () => {
+    const { config } = resolved(
+      "",
+      "actor.lr=1e-6",
+      "rollout.response_length=400",
+      "generation.slots=65536",
+      "actor.eps=1e-8",
+    );
+    expect(config.generation.slots).toBe(65_536);
+  });
+});
+
+describe("sizes that are too much together are refused", () => {
+  it.each([
+    [
+      ["es_manager.train.env_groups=65536", "es_manager.train.group_size=4096", "generation.slots=65536"],
+      "es_manager.train.group_size: 4096: 65536 groups",
+    ],
+    [
+      ["es_manager.val.env_groups=1000000", "es_manager.val.group_size=2"],
+      "es_manager.val.group_size: 2: 1000000 groups",
+    ],
+    [
+      ["sft.architecture={hidden_size: 16384, intermediate_size: 65536, layers: 1024, heads: 256}"],
+      "sft.architecture: its layers",
+    ],
+  ])("%j", (overrides, line) => {
+    expect(refused("", ...overrides)).toContain(line);
+  });
+});
+
+describe("names that become paths", () => {
+  it.each([
+    "../../x",
+    "/tmp/x",
+    "a/b",
+    "a\\b",
+    "..",
+    ".",
+    ".hidden",
+    "-rf",
+    "a\u0007b",
+    "x".repeat(201),
+    "é".repeat(101),
+    "a\u0000b",
+  ])("run.name may not be %j", (name) => {
+    expect(refused("", `run.name=${JSON.stringify(name)}`)).toMatch(
+      /^run\.name: .*expected the name of one folder: .*; nearest: /,
+    );
+  });
+
+  it.each(["quickstart", "a.b_c-1", "été", "x".repeat(200), "with space"])("run.name may be %j", (name) => {
+    expect(resolved("", `run.name=${name}`).config.run.name).toBe(name);
+  });
+
+  it("names a name that may be taken", () => {
+    expect(refused("", "run.name=../../x y")).toContain("nearest: x-y");
+  });
+
+  it.each(["run.dir", "model.path", "sft.output", "sft.init"])("%s may be any path, but no other text", (key) => {
+    expect(refused("", `${key}=../../elsewhere`)).toBe("accepted");
+    expect(refused("", `${key}="a\\0b"`)).toContain("expected a path of at most 4000 bytes without control characters");
+    expect(refused("", `${key}=${"x/".repeat(3_000)}`)).toContain("expected a path");
+  });
+
+  it("tags have no control characters and are not longer than a line", () => {
+    expect(refused(String.raw`custom_envs: { "a\eb": { env_type: bandit } }`)).toContain(
+      'custom_envs: "a\\u001bb": a tag has',
+    );
+    expect(refused("", "generation.temperature=1e-300")).toContain("expected at least 0.01");
   });
 });

@@ -31,11 +31,14 @@ describe("the value of an override", () => {
 
 describe("overrides", () => {
   it("win over files, the last one over the others", () => {
-    expect(resolved("actor: { lr: 1 }", "actor.lr=2", "actor.lr=3").config.actor.lr).toBe(3);
+    expect(resolved("actor: { lr: 1 }", "actor.lr=0.2", "actor.lr=0.3").config.actor.lr).toBe(0.3);
   });
 
   it("may carry hydra's plus signs", () => {
-    expect(resolved("", "+actor.lr=2", "++critic.lr=3").config).toMatchObject({ actor: { lr: 2 }, critic: { lr: 3 } });
+    expect(resolved("", "+actor.lr=0.2", "++critic.lr=0.3").config).toMatchObject({
+      actor: { lr: 0.2 },
+      critic: { lr: 0.3 },
+    });
   });
 
   it("take a key back to its default with ~", () => {

@@ -80,10 +80,10 @@ describe("sft", () => {
       Effect.scoped(
         Effect.gen(function* () {
           const dir = yield* temporaryFolder;
-          const changes = { trainer: { max_skipped_updates: 2 }, sft: { lr: 1e308, steps: 9 } };
+          const config = sftConfig(dir, { trainer: { max_skipped_updates: 2 }, sft: { steps: 9 } });
           const printed: string[] = [];
           const keep = (line: string): void => void printed.push(line);
-          const failure = yield* Effect.flip(clone(sftConfig(dir, changes), null, keep));
+          const failure = yield* Effect.flip(clone({ ...config, sft: { ...config.sft, lr: 1e308 } }, null, keep));
           const kept = join(yield* runFolder(dir), "checkpoints", "step-2");
           expect(failure).toMatchObject({ _tag: "LearnerError", reason: "not_finite" });
           expect(failure.message).toBe(

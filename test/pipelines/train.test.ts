@@ -4,6 +4,7 @@ import type { Worker } from "node:worker_threads";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
+import type { RunConfig } from "../../src/config/RunConfig.ts";
 import type { Tree } from "../../src/config/Tree.ts";
 import * as Manifest from "../../src/files/Manifest.ts";
 import type { Outcome, Sink } from "../../src/metrics/Sink.ts";
@@ -31,6 +32,9 @@ const steps = (folder: string) =>
     const lines = (await readFile(join(folder, "metrics.jsonl"), "utf8")).trimEnd().split("\n");
     return lines.map((line): Record<string, number> => JSON.parse(line));
   });
+
+/** At a learning rate that no run file may have. */
+const atRate = (config: RunConfig, lr: number): RunConfig => ({ ...config, actor: { ...config.actor, lr } });
 
 const checkpoint = (folder: string, step: number) => join(folder, "checkpoints", `step-${step}`);
 
@@ -132,10 +136,8 @@ describe("a run whose numbers are not finite", () => {
             step: () => Effect.void,
             close: (outcome) => Effect.sync(() => void closed.push(outcome)),
           };
-          const config = configOf(dir, {
-            trainer: { total_training_steps: 9, max_skipped_updates: 2, max_checkpoints: 1 },
-            actor: { lr: 1e308 },
-          });
+          const trainer = { total_training_steps: 9, max_skipped_updates: 2, max_checkpoints: 1 };
+          const config = atRate(configOf(dir, { trainer }), 1e308);
           const failure = yield* Effect.flip(train({ config, resume: null, parts: { sinks: [sink] } }));
           expect(failure).toMatchObject({ _tag: "LearnerError", reason: "not_finite" });
           const [folder] = yield* runsIn(dir);
@@ -170,7 +172,8 @@ describe("a run whose numbers are not finite", () => {
       Effect.scoped(
         Effect.gen(function* () {
           const dir = yield* place;
-          const failure = yield* Effect.flip(trained(dir, { actor: { lr: 1e12 }, trainer: { save_freq: 1 } }));
+          const config = atRate(configOf(dir, { trainer: { save_freq: 1 } }), 1e12);
+          const failure = yield* Effect.flip(train({ config, resume: null }));
           expect(failure).toMatchObject({ reason: "not_finite" });
           const [folder] = yield* runsIn(dir);
           // Such weights are never saved, whichever thread finds out first.

@@ -3,15 +3,15 @@
  * added after the clip, which would cut it off.
  */
 import { Schema } from "effect";
-import { field } from "../../config/field.ts";
+import { field, reward, signedCoefficient } from "../../config/field.ts";
 import type { Wrapper } from "./Wrapper.ts";
 
 export const RewardShapingConfig = Schema.Struct({
-  scale: field(Schema.Finite, 1, "Multiplies the reward of each action."),
-  offset: field(Schema.Finite, 0, "Added to each of them."),
-  clip_low: Schema.optionalKey(Schema.Finite.annotate({ description: "The least an action earns, the bonus aside." })),
-  clip_high: Schema.optionalKey(Schema.Finite.annotate({ description: "The most an action earns, the bonus aside." })),
-  success_bonus: field(Schema.Finite, 0, "Added where the action brings success."),
+  scale: field(signedCoefficient, 1, "Multiplies the reward of each action."),
+  offset: field(reward, 0, "Added to each of them."),
+  clip_low: Schema.optionalKey(reward.annotate({ description: "The least an action earns, the bonus aside." })),
+  clip_high: Schema.optionalKey(reward.annotate({ description: "The most an action earns, the bonus aside." })),
+  success_bonus: field(reward, 0, "Added where the action brings success."),
 }).check(
   Schema.makeFilter(({ clip_high: high = Number.POSITIVE_INFINITY, clip_low: low = Number.NEGATIVE_INFINITY }) =>
     low <= high ? undefined : { path: ["clip_low"], issue: `at most clip_high, which is ${high}` },

@@ -1,10 +1,10 @@
 /** Time limit: the episode is truncated after so many actions, unless the last of them ends it. */
 import { Schema } from "effect";
-import { positive } from "../../config/field.ts";
+import { steps as limitedSteps } from "../../config/field.ts";
 import type { Wrapper } from "./Wrapper.ts";
 
 export const TimeLimitConfig = Schema.Struct({
-  max_steps: positive.annotate({ description: "Actions after which the episode is truncated." }),
+  max_steps: limitedSteps.annotate({ description: "Actions after which the episode is truncated." }),
 });
 
 export const timeLimit = ({ max_steps: limit }: typeof TimeLimitConfig.Type): Wrapper<number> => ({

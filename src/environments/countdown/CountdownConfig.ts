@@ -1,6 +1,6 @@
 /** `env_config` of Countdown. RAGEN has only its data file; the rewards are its own. */
 import { Schema } from "effect";
-import { field } from "../../config/field.ts";
+import { field, reward } from "../../config/field.ts";
 import { type Operator, operators } from "./Rational.ts";
 
 const howMany = Schema.Int.check(Schema.isBetween({ minimum: 2, maximum: 6 }));
@@ -29,8 +29,8 @@ export const CountdownConfig = Schema.Struct({
     "+-",
     'Operators of the solution every instance is made from, and of the solver\'s; "+-" are the instances RAGEN keeps of its data. Answers may use all of + - * /.',
   ),
-  score: field(Schema.Finite, 1, "Reward of an expression of exactly the given numbers that equals the target."),
-  format_score: field(Schema.Finite, 0.1, "Reward of an answer of exactly the given numbers that does not equal it."),
+  score: field(reward, 1, "Reward of an expression of exactly the given numbers that equals the target."),
+  format_score: field(reward, 0.1, "Reward of an answer of exactly the given numbers that does not equal it."),
   accept_equation: field(
     Schema.Boolean,
     true,

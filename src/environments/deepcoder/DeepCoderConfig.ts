@@ -1,6 +1,6 @@
 /** `env_config` of DeepCoder. RAGEN's limits are fixed, its code runs unconfined, and it draws training and validation from one split. */
 import { Schema } from "effect";
-import { count, field, positive, section } from "../../config/field.ts";
+import { field, section, whole } from "../../config/field.ts";
 import { dataFiles } from "../dataset/DataFiles.ts";
 
 const seconds = Schema.Finite.check(Schema.isBetween({ minimum: 0.01, maximum: 3600 }));
@@ -20,7 +20,7 @@ export const DeepCoderConfig = Schema.Struct({
     "python",
     "Language of the answers: Python under bubblewrap (Linux), or JavaScript in QuickJS (anywhere).",
   ),
-  max_tests: field(count, 0, "Tests run of one task, from its first; 0 all."),
+  max_tests: field(whole(0, 1_000_000), 0, "Tests run of one task, from its first; 0 all."),
   test_timeout: field(seconds, 2, "Seconds of processor time one test may take."),
   total_timeout: field(seconds, 20, "Seconds all tests of an answer may take together."),
   timeout_fails_all: field(
@@ -38,7 +38,7 @@ export const DeepCoderConfig = Schema.Struct({
     64,
     "Output or result of one test, in KiB; a test that says more fails.",
   ),
-  in_flight: field(positive, 2, "Answers being tested at once; each keeps a core busy. RAGEN tests 32 at once."),
+  in_flight: field(whole(1, 256), 2, "Answers being tested at once; each keeps a core busy. RAGEN tests 32 at once."),
   python: field(Schema.NonEmptyString, "python3", "The Python interpreter: a name on the path, or a path."),
   bubblewrap: field(Schema.NonEmptyString, "bwrap", "The bubblewrap program: a name on the path, or a path."),
 });

@@ -1,6 +1,6 @@
 /** `env_config` of 2048; keys and defaults are RAGEN's, but for `goal_tile` and `stop_at_goal`, which it has as constants. */
 import { Schema } from "effect";
-import { field, fraction } from "../../config/field.ts";
+import { field, fraction, reward, whole } from "../../config/field.ts";
 import { renderMode } from "../GridText.ts";
 import { instances } from "../instances.ts";
 
@@ -13,15 +13,13 @@ export const Game2048Config = Schema.Struct({
     "Whether a move earns a tenth of log2(points + 1), and one that moves nothing 0; else the points themselves, or invalid_act_score.",
   ),
   invalid_act_score: field(
-    Schema.Finite,
+    reward,
     -0.1,
     "Raw reward of a move that moves nothing; what it earns only without use_log_reward.",
   ),
   goal_tile: field(
-    Schema.Int.check(
-      Schema.makeFilter(
-        (tile) => (tile >= 8 && Number.isInteger(Math.log2(tile)) && tile <= 2 ** 26) || "a power of two from 8 on",
-      ),
+    whole(8, 2 ** 26).check(
+      Schema.makeFilter((tile) => Number.isInteger(Math.log2(tile)) || "a power of two from 8 on"),
     ),
     2048,
     "A game with this tile or a higher one is a success when it ends.",

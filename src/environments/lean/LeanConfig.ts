@@ -1,6 +1,6 @@
 /** `env_config` of Lean; keys and defaults are RAGEN's where it has them. The data is ours, and any file with minif2f's columns will do. */
 import { Schema } from "effect";
-import { count, field, positive, section } from "../../config/field.ts";
+import { field, reward, section, steps, whole } from "../../config/field.ts";
 import { dataFiles } from "../dataset/DataFiles.ts";
 import { renderMode } from "../GridText.ts";
 import { instances } from "../instances.ts";
@@ -40,22 +40,22 @@ const keys = Schema.Struct({
   ),
   request_timeout: field(seconds, 30, "Seconds the server may check one proof; whole ones, rounded up."),
   http_timeout: field(seconds, 60, "Seconds one request may take, the wait for a free Lean process included."),
-  max_retries: field(positive, 3, "Attempts at a request before its episode fails."),
+  max_retries: field(whole(1, 100), 3, "Attempts at a request before its episode fails."),
   retry_wait: field(wait, 1, "Seconds before the second attempt, doubled for each further one."),
-  in_flight: field(positive, 32, "Proofs being checked at once."),
-  max_steps: field(positive, 100, "Tactics after which the environment itself cuts the episode."),
-  step_penalty: field(Schema.Finite, -0.1, "Reward of every tactic."),
-  valid_step_reward: field(Schema.Finite, 1, "Added for an accepted tactic."),
-  invalid_step_reward: field(Schema.Finite, -1, "Added for a rejected tactic."),
-  success_reward: field(Schema.Finite, 10, "Added when the proof is complete."),
-  timeout_penalty: field(Schema.Finite, -1, "Added when Lean takes longer than request_timeout."),
-  max_steps_penalty: field(Schema.Finite, -2, "Added when max_steps is reached without a proof."),
+  in_flight: field(whole(1, 4_096), 32, "Proofs being checked at once."),
+  max_steps: field(steps, 100, "Tactics after which the environment itself cuts the episode."),
+  step_penalty: field(reward, -0.1, "Reward of every tactic."),
+  valid_step_reward: field(reward, 1, "Added for an accepted tactic."),
+  invalid_step_reward: field(reward, -1, "Added for a rejected tactic."),
+  success_reward: field(reward, 10, "Added when the proof is complete."),
+  timeout_penalty: field(reward, -1, "Added when Lean takes longer than request_timeout."),
+  max_steps_penalty: field(reward, -2, "Added when max_steps is reached without a proof."),
   default_imports: field(
     Schema.String,
     "import Mathlib\nimport Aesop\nset_option maxHeartbeats 0\nopen BigOperators Real Nat Topology Rat",
     "What precedes a statement without imports of its own.",
   ),
-  message_truncate_limit: field(count, 0, "Characters shown of one message of Lean; 0 all."),
+  message_truncate_limit: field(whole(0, 1_000_000), 0, "Characters shown of one message of Lean; 0 all."),
   render_mode: renderMode,
 });
 

@@ -1,6 +1,6 @@
 /** `env_config` of the 2x2 cube; keys and defaults are RAGEN's, but for `back_turn` and `instances`, which mend its cube and its scrambles. */
 import { Schema } from "effect";
-import { count, field, positive } from "../../config/field.ts";
+import { field, steps, whole } from "../../config/field.ts";
 import { renderMode } from "../GridText.ts";
 import { instances } from "../instances.ts";
 
@@ -9,11 +9,11 @@ const mostTurns = 14;
 
 export const RubiksCubeConfig = Schema.Struct({
   scramble_depth: field(
-    count,
+    whole(0, 1_000),
     5,
     "Turns of the scramble. Our own instances are exactly as many turns from solved; in RAGEN's, turns may cancel.",
   ),
-  max_steps: field(positive, 20, "Turns after which the environment itself cuts the episode."),
+  max_steps: field(steps, 20, "Turns after which the environment itself cuts the episode."),
   instances,
   back_turn: field(
     Schema.Literals(["true", "ragen"]),

@@ -4,7 +4,19 @@
  * and win where they are given: `retrieverOf` and `questionFiles` resolve them.
  */
 import { Schema } from "effect";
-import { count, field, fraction, positive, section } from "../../config/field.ts";
+import {
+  aboveZero,
+  count,
+  field,
+  fraction,
+  milliseconds,
+  millisecondsOrNone,
+  positive,
+  reward,
+  section,
+  steps,
+  whole,
+} from "../../config/field.ts";
 import { type DataFiles, dataFiles } from "../dataset/DataFiles.ts";
 import { renderMode } from "../GridText.ts";
 
@@ -22,10 +34,14 @@ const RetrieverSection = Schema.Struct({
   ),
   top_k: field(topK, 5, "Documents a search shows."),
   url: field(Url, "http://127.0.0.1:8000", "server: where it listens; it answers POST /retrieve and GET /health."),
-  timeout_ms: field(positive, 30_000, "server: a search that takes longer, retries included, has failed."),
-  retries: field(count, 2, "server: further tries when it cannot be reached or answers with a status from 500."),
-  retry_wait_ms: field(count, 200, "server: wait before the first retry, doubled for each further one."),
-  in_flight: field(positive, 32, "Searches under way at once."),
+  timeout_ms: field(milliseconds, 30_000, "server: a search that takes longer, retries included, has failed."),
+  retries: field(
+    whole(0, 100),
+    2,
+    "server: further tries when it cannot be reached or answers with a status from 500.",
+  ),
+  retry_wait_ms: field(millisecondsOrNone, 200, "server: wait before the first retry, doubled for each further one."),
+  in_flight: field(whole(1, 4_096), 32, "Searches under way at once."),
   folder: field(
     Schema.NonEmptyString,
     "config/data/search/corpus",
@@ -41,11 +57,11 @@ export const SearchConfig = Schema.Struct({
   max_rows: field(count, 20_000, "Rows read from the start of path; 0 all."),
   question_key: field(Schema.NonEmptyString, "question", "Column of the question."),
   answer_key: field(Schema.NonEmptyString, "ground_truth", "Column of the answer, or of a list of accepted answers."),
-  max_steps: field(positive, 10, "Actions after which an episode ends without an answer."),
-  max_doc_chars: field(positive, 800, "Characters shown of one document."),
-  max_total_chars: field(positive, 4_000, "Characters shown of all documents of one search."),
-  correct_reward: field(Schema.Finite, 1, "Reward of an exact match; a partial match earns its F1 of it."),
-  incorrect_reward: field(Schema.Finite, 0, "Reward of an answer below the threshold."),
+  max_steps: field(steps, 10, "Actions after which an episode ends without an answer."),
+  max_doc_chars: field(whole(1, 1_000_000), 800, "Characters shown of one document."),
+  max_total_chars: field(whole(1, 1_000_000), 4_000, "Characters shown of all documents of one search."),
+  correct_reward: field(reward, 1, "Reward of an exact match; a partial match earns its F1 of it."),
+  incorrect_reward: field(reward, 0, "Reward of an answer below the threshold."),
   f1_threshold: field(fraction, 0.3, "The least F1 that counts as a partial match."),
   render_mode: renderMode,
   retriever: section(RetrieverSection, "Who answers searches, and how."),
@@ -54,7 +70,7 @@ export const SearchConfig = Schema.Struct({
   max_search_results: field(Schema.NullOr(topK), null, `${ragens} of retriever.top_k; null leaves it.`),
   retrieval_server_url: field(Schema.NullOr(Url), null, `${ragens} of retriever.url; null leaves it.`),
   retrieval_timeout: field(
-    Schema.NullOr(Schema.Finite.check(Schema.isGreaterThan(0))),
+    Schema.NullOr(aboveZero(86_400)),
     null,
     `${ragens} of retriever.timeout_ms, in seconds; null leaves it.`,
   ),

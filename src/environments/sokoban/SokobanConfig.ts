@@ -1,6 +1,6 @@
 /** `env_config` of Sokoban; keys and defaults are RAGEN's. `dim_x` (rows) and `dim_y` (columns) override `dim_room`. */
 import { Schema } from "effect";
-import { field, positive, section } from "../../config/field.ts";
+import { field, section, steps, whole } from "../../config/field.ts";
 import { distinctGlyphs, Glyph, gridVocab, observationFormat, renderMode } from "../GridText.ts";
 import { instances } from "../instances.ts";
 
@@ -31,8 +31,8 @@ const keys = Schema.Struct({
   dim_room: field(Schema.Tuple([side, side]), [6, 6], "Rows and columns, the outer wall included."),
   dim_x: Schema.optionalKey(side.annotate({ description: "Rows; overrides dim_room." })),
   dim_y: Schema.optionalKey(side.annotate({ description: "Columns; overrides dim_room." })),
-  max_steps: field(positive, 100, "Steps after which the environment itself cuts the episode."),
-  num_boxes: field(positive, 3, "Boxes, and as many targets."),
+  max_steps: field(steps, 100, "Steps after which the environment itself cuts the episode."),
+  num_boxes: field(whole(1, 1_000), 3, "Boxes, and as many targets."),
   search_depth: field(
     Schema.Int.check(Schema.isBetween({ minimum: 3, maximum: 100_000 })),
     300,

@@ -1,6 +1,6 @@
 /** `env_config` of the spatial room; `room_size`, `n_objects`, `max_exp_steps` and `eval_tasks` with their defaults are RAGEN's. */
 import { Schema } from "effect";
-import { field, positive } from "../../config/field.ts";
+import { field, whole } from "../../config/field.ts";
 import { renderMode } from "../GridText.ts";
 import { names } from "./names.ts";
 
@@ -28,7 +28,7 @@ export const SpatialConfig = Schema.Struct({
     3,
     "Objects in the room, each in a cell of its own.",
   ),
-  max_exp_steps: field(positive, 10, "Actions for exploring; one more is left for the answer."),
+  max_exp_steps: field(whole(1, 100_000), 10, "Actions for exploring; one more is left for the answer."),
   eval_tasks: field(
     Schema.NonEmptyArray(Schema.Literals(questionTypes)),
     [...questionTypes],

@@ -3,7 +3,7 @@
  * rules, which are the defaults, and RAGEN's. Under `instances: ragen` puzzles are RAGEN's, whatever `unique` says.
  */
 import { Schema } from "effect";
-import { field, positive } from "../../config/field.ts";
+import { field, reward, steps } from "../../config/field.ts";
 import { renderMode } from "../GridText.ts";
 import { instances } from "../instances.ts";
 
@@ -20,7 +20,7 @@ export const SudokuConfig = Schema.Struct({
     "Empty only cells that leave the puzzle a single solution; false empties any, as RAGEN does (about a quarter of its easy, 60 % of its medium and 93 % of its hard puzzles of 9x9 have several).",
   ),
   instances,
-  max_steps: field(positive, 81, "Actions after which the environment itself cuts the episode."),
+  max_steps: field(steps, 81, "Actions after which the environment itself cuts the episode."),
   limit_on_legal_only: field(
     Schema.Boolean,
     false,
@@ -32,12 +32,12 @@ export const SudokuConfig = Schema.Struct({
     "A number that its row, column or box holds already: refuse leaves the cell as it is; keep writes it and marks the conflict. Both score invalid_action_score.",
   ),
   correct_placement_score: field(
-    Schema.Finite,
+    reward,
     1,
     "Reward of the number the solution has there; half of it for another legal number.",
   ),
-  invalid_action_score: field(Schema.Finite, -0.1, "Reward of an action that is unreadable, out of range or illegal."),
-  completion_bonus: field(Schema.Finite, 10, "Added when the puzzle is solved."),
+  invalid_action_score: field(reward, -0.1, "Reward of an action that is unreadable, out of range or illegal."),
+  completion_bonus: field(reward, 10, "Added when the puzzle is solved."),
   render_format: field(
     Schema.Literals(["simple", "detailed", "with_feedback"]),
     "detailed",

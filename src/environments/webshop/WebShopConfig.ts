@@ -3,7 +3,7 @@
  * reset. Where the number of goals is known, the goal of a seed is chosen here, by RAGEN's rule.
  */
 import { Schema } from "effect";
-import { count, field, positive } from "../../config/field.ts";
+import { count, field, positive, whole } from "../../config/field.ts";
 import { connection } from "../../openenv/Connection.ts";
 import { heldOut } from "./goals.ts";
 
@@ -33,6 +33,6 @@ export const WebShopConfig = Schema.Struct({
     "val",
     "Which goals validation plays: RAGEN's thousand of val, or its five hundred of test.",
   ),
-  action_limit: field(positive, 10, "Actions the advice on each page speaks of."),
+  action_limit: field(whole(1, 1_000_000), 10, "Actions the advice on each page speaks of."),
 });
 export type WebShopConfig = typeof WebShopConfig.Type;

@@ -44,8 +44,8 @@ describe("the wrappers of a preset", () => {
       `${at}.0.type: "time_limits": no such wrapper; nearest: time_limit; all: time_limit, `,
     ],
     ["[{max_steps: 5}]", `${at}.0.type: missing; expected one of time_limit, `],
-    ["[{type: time_limit}]", `${at}.0.max_steps: missing; expected an integer of at least 1`],
-    ["[{type: time_limit, max_steps: 0}]", `${at}.0.max_steps: 0: expected an integer of at least 1; nearest: 1`],
+    ["[{type: time_limit}]", `${at}.0.max_steps: missing; expected an integer from 1 to 10000000`],
+    ["[{type: time_limit, max_steps: 0}]", `${at}.0.max_steps: 0: expected an integer from 1 to 10000000; nearest: 1`],
     [
       "[{type: time_limit, max_steps: 5}, {type: reward_shaping, scal: 2}]",
       `${at}.1.scal: unknown key; nearest: ${at}.1.scale;`,
