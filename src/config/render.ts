@@ -6,5 +6,9 @@ import { Schema } from "effect";
 import { stringify } from "yaml";
 import { RunConfig } from "./RunConfig.ts";
 
+/** Ranges are checked on reading: what runs is written as it is. */
 export const render = (config: RunConfig): string =>
-  stringify(Schema.encodeSync(RunConfig)(config), { lineWidth: 0, aliasDuplicateObjects: false });
+  stringify(Schema.encodeSync(RunConfig)(config, { disableChecks: true }), {
+    lineWidth: 0,
+    aliasDuplicateObjects: false,
+  });
