@@ -71,6 +71,18 @@ const required = (name: string, range: Range, description: string) => whole(text
 const limit = (name: string, range: Range, description: string) =>
   whole(text(name, "N", description).pipe(Flag.withDefault(String(range.fallback))), name, range);
 
+/** A flag that may be given more than once. */
+const several = (name: string, placeholder: string, description: string) =>
+  Flag.atLeast(text(name, placeholder, description), 0);
+
+/** Every value of a flag that `form` matches. */
+const formed = (flag: Flag.Flag<readonly string[]>, name: string, form: RegExp, expected: string) =>
+  Flag.mapEffect(flag, (values) => {
+    const wrong = values.find((value) => !form.test(value));
+    if (wrong === undefined) return Effect.succeed(values);
+    return new CliError.InvalidValue({ option: name, value: wrong, expected, kind: "flag" });
+  });
+
 const configName = text("config-name", "NAME", "Run file in config/, or a path to a YAML file.");
 /** Of the commands that need a run file only for its presets. */
 const presetsFile = configName.pipe(Flag.withDefault("base"));
@@ -170,10 +182,43 @@ const serveEnv = Cli.make(
       { min: 1_000, max: 2 ** 30, fallback: 2 ** 20 },
       "Longest message taken from a client, 1048576 by default.",
     ),
+    maxConnections: limit(
+      "max-connections",
+      { min: 1, max: 1_000_000, fallback: 1_024 },
+      "Connections at once at most, 1024 by default; further ones are closed as they come.",
+    ),
+    maxBufferedBytes: limit(
+      "max-buffered-bytes",
+      { min: 1_000, max: 2 ** 36, fallback: 2 ** 26 },
+      "Most bytes of unfinished messages and unread answers of all clients together, 67108864 by default.",
+    ),
+    requestSeconds: limit(
+      "request-seconds",
+      { min: 1, max: 3_600, fallback: 30 },
+      "A request that has not arrived after so long is given up, 30 by default.",
+    ),
+    allowedHosts: formed(
+      several("allow-host", "NAME", "A further name by which clients call this server; may be given again."),
+      "allow-host",
+      /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/,
+      "a name without port",
+    ),
+    allowedOrigins: formed(
+      several("allow-origin", "ORIGIN", "A web page's origin that may ask this server; may be given again."),
+      "allow-origin",
+      /^https?:\/\/[^\s/?#@,]+$/i,
+      "an origin, as http://name:port",
+    ),
+    tokenFile: orNull(
+      text("token-file", "FILE", "File with the token that clients must send; else MILLRACE_TOKEN, where it is set."),
+    ),
     configName: presetsFile,
   },
-  ({ idleSeconds, ...words }) =>
-    Effect.andThen(tagged("serve-env", words.tag), accept({ _tag: "ServeEnv", ...words, idleMs: 1_000 * idleSeconds })),
+  ({ idleSeconds, requestSeconds, ...words }) =>
+    Effect.andThen(
+      tagged("serve-env", words.tag),
+      accept({ _tag: "ServeEnv", ...words, idleMs: 1_000 * idleSeconds, requestMs: 1_000 * requestSeconds }),
+    ),
 );
 
 const help = Cli.make("help", { topic: Argument.variadic(Argument.String("topic")) }, ({ topic }) =>
