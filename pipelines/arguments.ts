@@ -71,6 +71,13 @@ const required = (name: string, range: Range, description: string) => whole(text
 const limit = (name: string, range: Range, description: string) =>
   whole(text(name, "N", description).pipe(Flag.withDefault(String(range.fallback))), name, range);
 
+const optional = (name: string, range: Range, description: string) =>
+  orNull(whole(text(name, "N", description), name, range));
+
+/** Of a server, unless it is told of more sessions or longer messages. */
+const leastConnections = 1_024;
+const leastBufferedBytes = 2 ** 26;
+
 /** A flag that may be given more than once. */
 const several = (name: string, placeholder: string, description: string) =>
   Flag.atLeast(text(name, placeholder, description), 0);
@@ -182,15 +189,15 @@ const serveEnv = Cli.make(
       { min: 1_000, max: 2 ** 30, fallback: 2 ** 20 },
       "Longest message taken from a client, 1048576 by default.",
     ),
-    maxConnections: limit(
+    maxConnections: optional(
       "max-connections",
-      { min: 1, max: 1_000_000, fallback: 1_024 },
-      "Connections at once at most, 1024 by default; further ones are closed as they come.",
+      { min: 1, max: 2_000_000, fallback: leastConnections },
+      "Connections at once at most; further ones are closed as they come. 256 more than sessions, and 1024 at least, by default.",
     ),
-    maxBufferedBytes: limit(
+    maxBufferedBytes: optional(
       "max-buffered-bytes",
-      { min: 1_000, max: 2 ** 36, fallback: 2 ** 26 },
-      "Most bytes of unfinished messages and unread answers of all clients together, 67108864 by default.",
+      { min: 1_000, max: 2 ** 36, fallback: leastBufferedBytes },
+      "Most bytes of unfinished messages and unread answers of all clients together. Four messages, and 67108864 at least, by default.",
     ),
     requestSeconds: limit(
       "request-seconds",
@@ -214,11 +221,18 @@ const serveEnv = Cli.make(
     ),
     configName: presetsFile,
   },
-  ({ idleSeconds, requestSeconds, ...words }) =>
-    Effect.andThen(
-      tagged("serve-env", words.tag),
-      accept({ _tag: "ServeEnv", ...words, idleMs: 1_000 * idleSeconds, requestMs: 1_000 * requestSeconds }),
-    ),
+  Effect.fnUntraced(function* ({ idleSeconds, requestSeconds, ...words }) {
+    yield* tagged("serve-env", words.tag);
+    const { maxMessageBytes, maxSessions } = words;
+    const maxConnections = words.maxConnections ?? Math.max(leastConnections, maxSessions + 256);
+    const maxBufferedBytes = words.maxBufferedBytes ?? Math.max(leastBufferedBytes, 4 * maxMessageBytes);
+    if (maxBufferedBytes < maxMessageBytes) {
+      const why = `less than one message (--max-message-bytes ${maxMessageBytes}); nearest: ${maxMessageBytes}`;
+      return yield* bad(`serve-env: --max-buffered-bytes: ${maxBufferedBytes}: ${why}`);
+    }
+    const [idleMs, requestMs] = [1_000 * idleSeconds, 1_000 * requestSeconds];
+    yield* accept({ _tag: "ServeEnv", ...words, maxConnections, maxBufferedBytes, idleMs, requestMs });
+  }),
 );
 
 const help = Cli.make("help", { topic: Argument.variadic(Argument.String("topic")) }, ({ topic }) =>

@@ -41,6 +41,8 @@ export const lacking = async (to: Connection, start: string): Promise<readonly s
     return [];
   } catch (error) {
     if (!(error instanceof RemoteError)) throw error;
+    // The server is there and says itself what is wrong.
+    if (error.reason === "refused") return [error.message];
     return [`${error.message}; start ${start}, or say in env_config.url where one listens`];
   }
 };

@@ -79,6 +79,14 @@ describe("the command line", () => {
     });
   });
 
+  it("gives a server as many connections as its sessions need, and room for its messages", async () => {
+    const large = ["--max-sessions", "5000", "--max-message-bytes", "100000000"];
+    expect((await parsed("serve-env", "FrozenLake", "--port", "1", ...large)).command).toMatchObject({
+      maxConnections: 5_256,
+      maxBufferedBytes: 400_000_000,
+    });
+  });
+
   it("takes names and origins of a server as often as they are given, and a file with its token", async () => {
     const words = ["--allow-host", "box", "--allow-host=lab.local", "--allow-origin", "http://localhost:3000"];
     const command = await parsed("serve-env", "FrozenLake", "--port", "1", ...words, "--token-file", "secret");
@@ -134,6 +142,11 @@ describe("the command line", () => {
       '--port: "http": expected an integer from 0 to 65535; nearest: 8000',
     ],
     [["serve-env", "FrozenLake", "--port", "1", "--max-sessions", "0"], "from 1 to 1000000; nearest: 1"],
+    [
+      ["serve-env", "FrozenLake", "--port", "1", "--max-buffered-bytes", "5000"],
+      "--max-buffered-bytes: 5000: less than one message (--max-message-bytes 1048576); nearest: 1048576",
+    ],
+    [["serve-env", "FrozenLake", "--port", "1", "--max-connections", "x"], "from 1 to 2000000; nearest: 1024"],
     [["serve-env", "FrozenLake", "--port", "1", "--allow-host", "box:80"], '--allow-host: "box:80": expected a name'],
     [
       ["serve-env", "FrozenLake", "--port", "1", "--allow-origin", "null"],

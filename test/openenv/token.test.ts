@@ -38,8 +38,9 @@ describe.for(["ws", "http"] as const)("over %s, a client", (transport) => {
 
 describe("what a client lacks", () => {
   it("is the key that names the token, where the server asks for one", async () => {
-    const [sentence] = (await remote(server.url).lacks?.()) ?? [];
-    expect(sentence).toContain("asks for a token: env_config.token_variable");
+    expect(await remote(server.url).lacks?.()).toEqual([
+      `${server.url}/health asks for a token: env_config.token_variable names the environment variable that has it`,
+    ]);
   });
 
   it("is the variable that the key names, and no server is asked", async () => {
