@@ -6,7 +6,7 @@ import { attacks, codeOf, peaceful } from "./python/attacks.ts";
 import { type Asked, asked, modes, processes, roomy } from "./sandbox.ts";
 
 /** An attack that only waits is over after three times this. Processor time is measured, so a slow machine has room as well. */
-const most = { ...roomy, testMs: 400 };
+const most = { ...roomy, testMs: 500 };
 
 describe.each(modes)("in a sandbox confined by %s, an attack", (mode) => {
   let is: Asked;

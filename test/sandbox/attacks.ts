@@ -24,7 +24,7 @@ const secret = "secret-5f0c1e";
 const honest = "honest";
 
 /** The exam whose first test nothing can pass that does not know the secret. */
-const examOf = ({ limits = {}, program }: Attack, most: Limits): Exam => ({
+const examOf = ({ ends, limits = {}, program }: Attack, most: Limits): Exam => ({
   entry: program ? null : "f",
   preamble: false,
   tests: program
@@ -36,7 +36,7 @@ const examOf = ({ limits = {}, program }: Attack, most: Limits): Exam => ({
         { input: "[1]", outputs: [JSON.stringify(secret)] },
         { input: "[2]", outputs: [JSON.stringify(honest)] },
       ],
-  limits: { ...most, ...limits },
+  limits: { ...most, testMs: ends.includes("timeout") ? most.testMs : roomyMs, ...limits },
   timeoutFailsAll: false,
 });
 
@@ -46,10 +46,10 @@ const endOf = (report: Report): string => {
   return outcome?._tag === "Answered" ? outcome.text : (outcome?.reason ?? "no outcome");
 };
 
-/** No machine is too slow for an honest submission in this. */
-const roomy: Limits = { testMs: 20_000, totalMs: 100_000, memoryBytes: 256 * 1024 * 1024, outputBytes: 10_000 };
+/** No machine is too slow for what is not to run out of time. */
+const roomyMs = 20_000;
 
-/** Runs an attack and then `peaceful`, a submission that answers its first test. */
+/** Runs an attack and then `peaceful`, an honest submission. An attack that may run out of time has `most.testMs`. */
 export const judge = async (
   attack: Attack,
   code: string,
@@ -65,6 +65,11 @@ export const judge = async (
     passed: 1,
     note: expect.stringContaining("test 1 "),
   });
-  const next: Exam = { ...exam, entry: "f", tests: [{ input: "[]", outputs: ['"peaceful"'] }], limits: roomy };
+  const next: Exam = {
+    ...exam,
+    entry: "f",
+    tests: [{ input: "[]", outputs: ['"peaceful"'] }],
+    limits: { ...most, testMs: roomyMs },
+  };
   expect(verdictOf(next, await run(jobOf(next, peaceful)))).toMatchObject({ passed: 1, total: 1 });
 };

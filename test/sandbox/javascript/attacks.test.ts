@@ -5,7 +5,7 @@ import { run } from "../../../src/sandbox/javascript/Threads.ts";
 import { judge } from "../attacks.ts";
 import { attacks, codeOf, peaceful } from "./attacks.ts";
 
-const most = { testMs: 150, totalMs: 120_000, memoryBytes: 16 * 1024 * 1024, outputBytes: 10_000 };
+const most = { testMs: 200, totalMs: 120_000, memoryBytes: 16 * 1024 * 1024, outputBytes: 10_000 };
 
 describe("an attack", () => {
   let before: readonly string[] = [];
