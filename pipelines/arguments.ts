@@ -72,6 +72,25 @@ const required = (name: string, range: Range, description: string) => whole(text
 const limit = (name: string, range: Range, description: string) =>
   whole(text(name, "N", description).pipe(Flag.withDefault(String(range.fallback))), name, range);
 
+const optional = (name: string, range: Range, description: string) =>
+  orNull(whole(text(name, "N", description), name, range));
+
+/** Of a server, unless it is told of more sessions or longer messages. */
+const leastConnections = 1_024;
+const leastBufferedBytes = 2 ** 26;
+
+/** A flag that may be given more than once. */
+const several = (name: string, placeholder: string, description: string) =>
+  Flag.atLeast(text(name, placeholder, description), 0);
+
+/** Every value of a flag that `form` matches. */
+const formed = (flag: Flag.Flag<readonly string[]>, name: string, form: RegExp, expected: string) =>
+  Flag.mapEffect(flag, (values) => {
+    const wrong = values.find((value) => !form.test(value));
+    if (wrong === undefined) return Effect.succeed(values);
+    return new CliError.InvalidValue({ option: name, value: wrong, expected, kind: "flag" });
+  });
+
 const configName = text("config-name", "NAME", "Run file in config/, or a path to a YAML file.");
 /** Of the commands that need a run file only for its presets. */
 const presetsFile = configName.pipe(Flag.withDefault("base"));
@@ -171,10 +190,50 @@ const serveEnv = Cli.make(
       { min: 1_000, max: 2 ** 30, fallback: 2 ** 20 },
       "Longest message taken from a client, 1048576 by default.",
     ),
+    maxConnections: optional(
+      "max-connections",
+      { min: 1, max: 2_000_000, fallback: leastConnections },
+      "Connections at once at most; further ones are closed as they come. 256 more than sessions, and 1024 at least, by default.",
+    ),
+    maxBufferedBytes: optional(
+      "max-buffered-bytes",
+      { min: 1_000, max: 2 ** 36, fallback: leastBufferedBytes },
+      "Most bytes of unfinished messages and unread answers of all clients together. Four messages, and 67108864 at least, by default.",
+    ),
+    requestSeconds: limit(
+      "request-seconds",
+      { min: 1, max: 3_600, fallback: 30 },
+      "A request that has not arrived after so long is given up, 30 by default.",
+    ),
+    allowedHosts: formed(
+      several("allow-host", "NAME", "A further name by which clients call this server; may be given again."),
+      "allow-host",
+      /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/,
+      "a name without port",
+    ),
+    allowedOrigins: formed(
+      several("allow-origin", "ORIGIN", "A web page's origin that may ask this server; may be given again."),
+      "allow-origin",
+      /^https?:\/\/[^\s/?#@,]+$/i,
+      "an origin, as http://name:port",
+    ),
+    tokenFile: orNull(
+      text("token-file", "FILE", "File with the token that clients must send; else MILLRACE_TOKEN, where it is set."),
+    ),
     configName: presetsFile,
   },
-  ({ idleSeconds, ...words }) =>
-    Effect.andThen(tagged("serve-env", words.tag), accept({ _tag: "ServeEnv", ...words, idleMs: 1_000 * idleSeconds })),
+  Effect.fnUntraced(function* ({ idleSeconds, requestSeconds, ...words }) {
+    yield* tagged("serve-env", words.tag);
+    const { maxMessageBytes, maxSessions } = words;
+    const maxConnections = words.maxConnections ?? Math.max(leastConnections, maxSessions + 256);
+    const maxBufferedBytes = words.maxBufferedBytes ?? Math.max(leastBufferedBytes, 4 * maxMessageBytes);
+    if (maxBufferedBytes < maxMessageBytes) {
+      const why = `less than one message (--max-message-bytes ${maxMessageBytes}); nearest: ${maxMessageBytes}`;
+      return yield* bad(`serve-env: --max-buffered-bytes: ${maxBufferedBytes}: ${why}`);
+    }
+    const [idleMs, requestMs] = [1_000 * idleSeconds, 1_000 * requestSeconds];
+    yield* accept({ _tag: "ServeEnv", ...words, maxConnections, maxBufferedBytes, idleMs, requestMs });
+  }),
 );
 
 const help = Cli.make("help", { topic: Argument.variadic(Argument.String("topic")) }, ({ topic }) =>

@@ -33,6 +33,13 @@ export type Command =
       readonly idleMs: number;
       readonly maxSteps: number;
       readonly maxMessageBytes: number;
+      readonly maxConnections: number;
+      readonly maxBufferedBytes: number;
+      readonly requestMs: number;
+      readonly allowedHosts: readonly string[];
+      readonly allowedOrigins: readonly string[];
+      /** A file that holds the server's token; null takes it from the environment. */
+      readonly tokenFile: string | null;
     }
   | { readonly _tag: "Help"; readonly topic: readonly string[] }
   | { readonly _tag: "Version" }

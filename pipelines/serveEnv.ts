@@ -1,21 +1,26 @@
 /**
  * `millrace serve-env`: serves one pure environment of a run file by the OpenEnv protocol until a signal ends it, and prints one line that
- * says where. A tag that cannot be served and a port that is taken are bad input. There is no authentication, so it listens on loopback
- * unless another host is named.
+ * says where. A tag that cannot be served and a port that is taken are bad input, and so is an address beyond loopback without a token for
+ * clients to send. The token comes from a file or the environment: every user of a machine sees its command lines.
  */
+import { readFile } from "node:fs/promises";
 import { Console, Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { prepareAll } from "../src/env/prepare.ts";
 import { freePortAbove } from "../src/openenv/freePort.ts";
+import { isLoopback } from "../src/openenv/Guard.ts";
 import { type ListenFailed, type ServerOptions, serve } from "../src/openenv/Server.ts";
 import { Stop } from "../src/process/Stop.ts";
 import { boundEnvironments } from "./presets.ts";
 
-export interface ServeEnvOptions
-  extends Pick<ServerOptions, "host" | "port" | "maxSessions" | "idleMs" | "maxSteps" | "maxMessageBytes"> {
+export interface ServeEnvOptions extends Omit<ServerOptions, "environment" | "about" | "guard"> {
   readonly config: RunConfig;
   readonly tag: string;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+  /** Null takes the token from the environment. */
+  readonly tokenFile: string | null;
 }
 
 const loopback = "127.0.0.1";
@@ -45,9 +50,44 @@ const unusable = Effect.fnUntraced(function* ({ code, host, port }: ListenFailed
   return yield* new BadInput({ message: `--port: ${port}: ${why}; nearest: ${nearest ?? "none"}` });
 });
 
-const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || /^127\./.test(host);
+const tokenVariable = "MILLRACE_TOKEN";
+/** Guessing one of this length is hopeless; a shorter one may be a word. */
+const shortestToken = 16;
 
-export const serveEnv = Effect.fn("pipelines.serveEnv")(function* ({ config, tag, ...options }: ServeEnvOptions) {
+const howToMake = "openssl rand -hex 32 makes one";
+
+/** The token of a file or of the environment; null where neither is given. */
+const tokenFrom = Effect.fnUntraced(function* (file: string | null) {
+  const source = file === null ? tokenVariable : "--token-file";
+  const text = yield* file === null
+    ? Effect.succeed(process.env[tokenVariable])
+    : Effect.tryPromise({
+        try: () => readFile(file, "utf8"),
+        catch: () => new BadInput({ message: `--token-file: ${JSON.stringify(file)} cannot be read; ${howToMake}` }),
+      });
+  if (text === undefined || (file === null && text === "")) return null;
+  const token = text.trim();
+  if (new RegExp(`^[\\x21-\\x7e]{${shortestToken},}$`).test(token)) return token;
+  const expected = `a token has ${shortestToken} characters at least, and no blanks`;
+  return yield* new BadInput({ message: `${source}: ${expected}; ${howToMake}` });
+});
+
+const guardOf = Effect.fnUntraced(function* (options: ServeEnvOptions) {
+  const { allowedHosts, allowedOrigins, host, tokenFile } = options;
+  const token = yield* tokenFrom(tokenFile);
+  const wide = !isLoopback(host);
+  if (wide && token === null) {
+    const message =
+      `--host: ${JSON.stringify(host)} is open to other machines, so clients must send a token: set ${tokenVariable} or ` +
+      `--token-file (${howToMake}); nearest without one: ${loopback}`;
+    return yield* new BadInput({ message });
+  }
+  return { wide, hosts: wide ? [...allowedHosts, host] : allowedHosts, origins: allowedOrigins, token };
+});
+
+export const serveEnv = Effect.fn("pipelines.serveEnv")(function* (options: ServeEnvOptions) {
+  const { config, tag } = options;
+  const guard = yield* guardOf(options);
   const stop = yield* Stop;
   const { actions, environment } = yield* pureEnvironment(config, tag);
   yield* prepareAll(new Map([[tag, environment]]));
@@ -56,14 +96,16 @@ export const serveEnv = Effect.fn("pipelines.serveEnv")(function* ({ config, tag
     description: `Millrace's ${environment.type}, ${actions} actions an episode`,
     version: "1",
   };
-  const { sessions, url } = yield* Effect.catchTag(serve({ ...options, environment, about }), "ListenFailed", unusable);
+  const serving = serve({ ...options, environment, about, guard });
+  const { sessions, url } = yield* Effect.catchTag(serving, "ListenFailed", unusable);
   const socket = `${url.replace(/^http/, "ws")}/ws`;
+  const asks = guard.token === null ? "" : ", for clients with the token";
   yield* Console.log(
-    `serving ${tag} (${environment.type}) at ${url} and ${socket}, ${options.maxSessions} sessions at most; Ctrl-C ends it`,
+    `serving ${tag} (${environment.type}) at ${url} and ${socket}, ${options.maxSessions} sessions at most${asks}; Ctrl-C ends it`,
   );
-  if (!isLoopback(options.host)) {
+  if (guard.wide) {
     yield* Console.error(
-      `${options.host} is not this machine alone: whoever reaches it may play, there is no password`,
+      `${options.host} is not this machine alone, and HTTP is not encrypted: whoever sees the token in it may play`,
     );
   }
   yield* stop.requested;

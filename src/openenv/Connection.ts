@@ -23,6 +23,11 @@ export const connection = (url: string) =>
       "ws",
       "ws: a session per connection, as every OpenEnv server has it. http: for a server that keeps episodes by episode_id.",
     ),
+    token_variable: field(
+      Schema.String.check(Schema.isPattern(/^([A-Za-z_][A-Za-z0-9_]*)?$/)),
+      "",
+      "Name of the environment variable that holds the server's token; empty: none is sent.",
+    ),
     connect_timeout_ms: field(milliseconds, 5_000, "A connection that takes longer has failed."),
     request_timeout_ms: field(milliseconds, 30_000, "A reset or step that takes longer has failed."),
     retries: field(
@@ -47,6 +52,12 @@ export const connection = (url: string) =>
 
 const Connection = Schema.Struct(connection(""));
 export type Connection = typeof Connection.Type;
+
+/** The headers that name us to a server: its token, read from the environment at every request and kept nowhere. */
+export const credentials = ({ token_variable: name }: Pick<Connection, "token_variable">): Record<string, string> => {
+  const token = name === "" ? undefined : process.env[name];
+  return token === undefined ? {} : { authorization: `Bearer ${token.trim()}` };
+};
 
 /** The waits between two attempts to open a session; none is longer than half a minute. */
 export const backoffOf = ({ retry_wait_ms }: Pick<Connection, "retry_wait_ms">): Backoff => ({

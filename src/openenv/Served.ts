@@ -1,4 +1,5 @@
 /** What the HTTP routes and the sockets of one server share: the environment, its table of sessions and its limits. */
+import type { ByteBudget } from "./ByteBudget.ts";
 import type { Host } from "./Dialogue.ts";
 import type { SessionTable } from "./SessionTable.ts";
 
@@ -8,6 +9,8 @@ export interface Served {
   /** Seed of the next reset that names none. */
   readonly nextSeed: () => number;
   readonly maxMessageBytes: number;
+  /** What all clients together may have this process hold for them. */
+  readonly budget: ByteBudget;
 }
 
 export const fullMessage = ({ active, max }: SessionTable): string =>

@@ -1,12 +1,17 @@
 /**
  * Serves a pure environment by the OpenEnv protocol, over WebSocket and HTTP on one port, for as long as the scope lives. Steps run on this
- * thread, so one that hangs holds up every session. When the scope closes, every session is told and the port is free.
+ * thread, so one that hangs holds up every session. What clients may take of this process is bounded: connections, sessions, the time and
+ * the bytes of a request, and the bytes of all unfinished ones together. When the scope closes, every session is told and the port is free.
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Effect, Schema, type Scope } from "effect";
 import { WebSocketServer } from "ws";
 import type { BoundEnvironment } from "../env/BoundEnvironment.ts";
+import { failed } from "./Answer.ts";
+import { makeByteBudget } from "./ByteBudget.ts";
+import { gated, socketRefusal, turnAway } from "./Gate.ts";
+import type { Guard } from "./Guard.ts";
 import { type About, routesOf } from "./HttpRoute.ts";
 import { httpListener, targetOf } from "./httpListener.ts";
 import type { Served } from "./Served.ts";
@@ -25,6 +30,13 @@ export interface ServerOptions {
   /** Steps of one episode at most. */
   readonly maxSteps: number;
   readonly maxMessageBytes: number;
+  /** Connections at once; further ones are closed as they come. */
+  readonly maxConnections: number;
+  /** Bytes of all messages that are not whole yet, and of all answers that are not read yet. */
+  readonly maxBufferedBytes: number;
+  /** A request that has not arrived after so long is given up. */
+  readonly requestMs: number;
+  readonly guard: Guard;
 }
 
 export interface Serving {
@@ -32,6 +44,8 @@ export interface Serving {
   readonly url: string;
   readonly port: number;
   readonly sessions: () => number;
+  /** Bytes held for clients at the moment. */
+  readonly buffered: () => number;
 }
 
 /** The port cannot be had. `code` is the system's: EADDRINUSE, EACCES, ... */
@@ -43,6 +57,22 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
 
 /** How long clients may take to close their end. */
 const goodbyeMs = 1_000;
+/** The longest that the headers of a request may take. */
+const longestHeadersMs = 10_000;
+/** How long a connection may stay open between two requests. */
+const keepAliveMs = 5_000;
+const maxHeaderBytes = 16 * 1_024;
+/** Limits of `ws`: pieces of one message as frames and as reads of the stream, and how long a client may take to close its end. */
+const socketLimits = { maxFragments: 256, maxBufferedChunks: 4_096, closeTimeout: goodbyeMs } as const;
+
+/** Limits of Node's server. It looks for slow requests every so often, and answers them with 408. */
+const limitsOf = ({ requestMs }: ServerOptions) => ({
+  requestTimeout: requestMs,
+  headersTimeout: Math.min(longestHeadersMs, requestMs),
+  connectionsCheckingInterval: Math.max(20, Math.min(1_000, Math.ceil(requestMs / 4))),
+  keepAliveTimeout: keepAliveMs,
+  maxHeaderSize: maxHeaderBytes,
+});
 
 const listen = (server: Server, host: string, port: number): Effect.Effect<number, ListenFailed> =>
   Effect.callback<number, ListenFailed>((resume) => {
@@ -67,34 +97,45 @@ const closeAll = (server: Server, sockets: WebSocketServer): Effect.Effect<void>
     server.closeIdleConnections();
   });
 
-/** Hands sockets for `/ws` over to sessions, and answers every other upgrade with 404. */
-const acceptSockets = (server: Server, served: Served): WebSocketServer => {
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: served.maxMessageBytes, perMessageDeflate: false });
+/** Hands sockets for `/ws` over to sessions, and answers every other upgrade with a status. */
+const acceptSockets = (server: Server, served: Served, guard: Guard): WebSocketServer => {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: served.maxMessageBytes,
+    perMessageDeflate: false,
+    ...socketLimits,
+  });
   server.on("upgrade", (request, socket, head) => {
-    if (targetOf(request.url).path !== "/ws") {
-      // Without a listener a client that hangs up now would end the process.
-      socket.on("error", () => socket.destroy());
-      return socket.end("HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n");
-    }
-    sockets.handleUpgrade(request, socket, head, (accepted) => serveSocket(accepted, served));
+    const refusal = socketRefusal(guard, request);
+    if (refusal !== null) return turnAway(socket, "Refused", refusal);
+    if (targetOf(request.url).path !== "/ws") return turnAway(socket, "Not Found", failed(404, "Not Found"));
+    sockets.handleUpgrade(request, socket, head, (accepted) => serveSocket(accepted, socket, served));
   });
   return sockets;
 };
 
 export const serve = (options: ServerOptions): Effect.Effect<Serving, ListenFailed, Scope.Scope> =>
   Effect.gen(function* () {
-    const { about, environment, host, idleMs, maxMessageBytes, maxSessions, maxSteps } = options;
+    const { about, environment, guard, host, idleMs, maxMessageBytes, maxSessions, maxSteps } = options;
     const sessions = makeSessionTable({ idleMs, max: maxSessions });
+    const budget = makeByteBudget(options.maxBufferedBytes);
     let unseeded = 0;
     const served: Served = {
       host: { environment, maxSteps },
       sessions,
       nextSeed: () => unseeded++,
       maxMessageBytes,
+      budget,
     };
-    const server = createServer(yield* httpListener(routesOf(served, about), maxMessageBytes));
-    const sockets = acceptSockets(server, served);
+    const listener = yield* httpListener(routesOf(served, about), { most: maxMessageBytes, budget });
+    const server = createServer(limitsOf(options), gated(guard, listener));
+    server.maxConnections = options.maxConnections;
+    // Bounded by their bytes: a header beyond a number would be dropped unseen, and with it perhaps one that the guard reads.
+    server.maxHeadersCount = 0;
+    // A client that reads no answer is silent as well.
+    server.timeout = options.requestMs + keepAliveMs;
+    const sockets = acceptSockets(server, served, guard);
     const port = yield* Effect.acquireRelease(listen(server, host, options.port), () => closeAll(server, sockets));
     const name = host.includes(":") ? `[${host}]` : host;
-    return { url: `http://${name}:${port}`, port, sessions: sessions.active };
+    return { url: `http://${name}:${port}`, port, sessions: sessions.active, buffered: budget.held };
   });

@@ -3,10 +3,13 @@
  * the socket closes, whichever side closes it.
  *
  * The sockets are `ws`'s own and not Effect's `Socket`, which has neither `bufferedAmount` nor `terminate`: without the first a client that
- * sends and never reads would fill the server's memory, and without the second one that does not say goodbye would hold the port.
+ * sends and never reads would fill the server's memory, and without the second one that does not say goodbye would hold the port. What a
+ * message has so far, and what a client has not read, is held within the server's budget; a socket beyond it is cut off.
  */
+import type { Duplex } from "node:stream";
 import { Result, Schema } from "effect";
 import type { RawData, WebSocket } from "ws";
+import type { Share } from "./ByteBudget.ts";
 import * as Dialogue from "./Dialogue.ts";
 import { type ErrorCode, type JsonObject, SocketRequest, socketTypes } from "./Protocol.ts";
 import { fullMessage, type Served } from "./Served.ts";
@@ -49,12 +52,15 @@ class SocketSession {
   readonly #socket: WebSocket;
   readonly #served: Served;
   readonly #place: Place;
+  readonly #unread: Share;
   #dialogue: Dialogue.Dialogue = null;
 
   constructor(socket: WebSocket, served: Served, place: Place) {
     this.#socket = socket;
     this.#served = served;
     this.#place = place;
+    this.#unread = served.budget.share();
+    socket.once("close", () => this.#unread.release());
   }
 
   receive(text: string): void {
@@ -82,9 +88,11 @@ class SocketSession {
   }
 
   #send(message: JsonObject): void {
-    this.#socket.send(JSON.stringify(message));
+    const socket = this.#socket;
+    socket.send(JSON.stringify(message), () => this.#unread.hold(socket.bufferedAmount));
     // A client that sends and does not read is cut off.
-    if (this.#socket.bufferedAmount > 16 * this.#served.maxMessageBytes) this.#socket.terminate();
+    const most = 16 * this.#served.maxMessageBytes;
+    if (socket.bufferedAmount > most || !this.#unread.hold(socket.bufferedAmount)) socket.terminate();
   }
 
   #turn({ dialogue, reply }: Dialogue.Turn): void {
@@ -108,9 +116,31 @@ class SocketSession {
   }
 }
 
+/** What a piece of a message costs beside its bytes. */
+const pieceOverhead = 256;
+
+/**
+ * Holds in the budget what has arrived since the last whole message. `ws` keeps its count to itself, so the bytes are counted on the
+ * stream below it, after `ws` has seen them: of a piece that completes a message, a part may belong to the next one.
+ */
+const countArrivals = (socket: WebSocket, stream: Duplex, { budget }: Served): void => {
+  const share = budget.share();
+  let held = 0;
+  const whole = (): void => {
+    held = 0;
+  };
+  for (const event of ["message", "ping", "pong"] as const) socket.on(event, whole);
+  stream.on("data", (piece: Buffer) => {
+    held += piece.byteLength + pieceOverhead;
+    if (!share.hold(held)) socket.terminate();
+  });
+  socket.once("close", share.release);
+};
+
 /** Serves a session on a socket that is open, or says that the server is full and closes it. */
-export const serveSocket = (socket: WebSocket, served: Served): void => {
+export const serveSocket = (socket: WebSocket, stream: Duplex, served: Served): void => {
   const { sessions } = served;
+  countArrivals(socket, stream, served);
   const end = (refusal: Dialogue.Refusal, more?: JsonObject): void => {
     socket.send(JSON.stringify(errorMessage(refusal, more)));
     socket.close(1000);

@@ -6,7 +6,7 @@
 import { Schema } from "effect";
 import { type RawData, WebSocket } from "ws";
 import { type Channel, decoded, makeMeter, parseJson, type Request, serverError } from "./Channel.ts";
-import type { Connection } from "./Connection.ts";
+import { type Connection, credentials } from "./Connection.ts";
 import { addressOf, type Payload, SocketAnswer } from "./Protocol.ts";
 import { RemoteError } from "./RemoteError.ts";
 
@@ -58,7 +58,11 @@ class WebSocketChannel implements Channel {
     this.#to = to;
     this.#from = addressOf(to.url, "ws", "/ws");
     this.#receive = makeMeter(to, this.#from);
-    const socket = new WebSocket(this.#from, { maxPayload: to.max_message_bytes, perMessageDeflate: false });
+    const socket = new WebSocket(this.#from, {
+      maxPayload: to.max_message_bytes,
+      perMessageDeflate: false,
+      headers: credentials(to),
+    });
     this.#socket = socket;
     this.#closed = new Promise((resolve) => socket.once("close", () => resolve()));
     socket.on("message", (data, binary) => {

@@ -16,6 +16,12 @@ const ask = async (to: Connection): Promise<void> => {
   const fail = (reason: RemoteError["reason"], message: string): never => {
     throw new RemoteError({ reason, message });
   };
+  if (status === 401) {
+    return fail(
+      "refused",
+      `${from} asks for a token: env_config.token_variable names the environment variable that has it`,
+    );
+  }
   if (status !== 200) return fail("nonsense", `${from} answers with status ${status}, so no OpenEnv server is there`);
   const health = decoded(decodeHealth(parseJson(text, from)), text, from);
   // Degraded servers still play.
@@ -24,6 +30,10 @@ const ask = async (to: Connection): Promise<void> => {
 
 /** Empty when the server is there; `start` completes the sentence "start ...". */
 export const lacking = async (to: Connection, start: string): Promise<readonly string[]> => {
+  const { token_variable: name } = to;
+  if (name !== "" && process.env[name] === undefined) {
+    return [`env_config.token_variable: the environment has no variable ${name}, so ${to.url} is not asked`];
+  }
   try {
     // One more attempt at most: this is asked before a run begins, and often there is no server yet.
     const limits = { ...to, retries: Math.min(1, to.retries) };
@@ -31,6 +41,8 @@ export const lacking = async (to: Connection, start: string): Promise<readonly s
     return [];
   } catch (error) {
     if (!(error instanceof RemoteError)) throw error;
+    // The server is there and says itself what is wrong.
+    if (error.reason === "refused") return [error.message];
     return [`${error.message}; start ${start}, or say in env_config.url where one listens`];
   }
 };

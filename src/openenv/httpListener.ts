@@ -1,7 +1,7 @@
 /**
  * A table of routes as a request listener for Node's HTTP server. Effect's HTTP server modules are marked unstable, so no other file
- * imports them. Effect's router carries the routes and not its `HttpApi`: OpenEnv reads a body as JSON whatever its content type, takes an
- * empty one for `{}`, and has error bodies of its own for 404, 405, 413 and 422, none of which an `HttpApi` endpoint can state.
+ * imports them. Effect's router carries the routes and not its `HttpApi`: OpenEnv takes an empty body for `{}`, and has error bodies of its
+ * own for 404, 405, 413 and 422, none of which an `HttpApi` endpoint can state.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer";
@@ -11,6 +11,8 @@ import * as HttpRouter from "effect/http/HttpRouter";
 import { HttpServerRequest } from "effect/http/HttpServerRequest";
 import * as HttpServerResponse from "effect/http/HttpServerResponse";
 import { type Answer, failed } from "./Answer.ts";
+import { Body, type Excess } from "./Body.ts";
+import type { ByteBudget } from "./ByteBudget.ts";
 import type { Route } from "./HttpRoute.ts";
 
 /** Path and query of a request target, whatever a client writes there. */
@@ -20,11 +22,25 @@ export const targetOf = (url = "/"): { readonly path: string; readonly query: UR
 };
 
 const responseOf = ({ body, status }: Answer): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.jsonUnsafe(body, {
-    status,
-    // What is left of a body that is too long is not read.
-    ...(status === 413 ? { headers: { connection: "close" } } : {}),
-  });
+  HttpServerResponse.jsonUnsafe(body, { status });
+
+/** The longest body of one request, and what all bodies that are not whole yet may hold. */
+export interface BodyLimits {
+  readonly most: number;
+  readonly budget: ByteBudget;
+}
+
+/** The answer to a body that is not taken; what is left of it is not read. */
+const notTaken = (excess: Excess, { budget, most }: BodyLimits): HttpServerResponse.HttpServerResponse => {
+  const { body, status } =
+    excess === "long"
+      ? failed(413, `a body may have ${most} bytes`)
+      : failed(
+          503,
+          `the server holds ${budget.held()} bytes of unfinished requests and takes no more; ask again later`,
+        );
+  return HttpServerResponse.jsonUnsafe(body, { status, headers: { connection: "close" } });
+};
 
 const notJson = failed(422, [{ type: "json_invalid", loc: ["body"], msg: "the body is no JSON" }], {
   code: "INVALID_JSON",
@@ -41,40 +57,44 @@ const answerTo = (text: string, answer: (body: unknown) => Answer): Answer => {
 };
 
 /**
- * The body of a request; null where it is longer than `mostBytes`, and the rest is not read. Read from Node's own request: Effect's
- * `request.text` costs a third of the requests per second. A client that hangs up interrupts the request's fiber.
+ * The body of a request, or why it is not read to its end. Read from Node's own request: Effect's `request.text` costs a third of the
+ * requests per second. A client that hangs up, or is too slow, interrupts the request's fiber.
  */
-const bodyOf = (request: HttpServerRequest, mostBytes: number): Effect.Effect<string | null> =>
-  Effect.callback((resume) => {
+const bodyOf = (request: HttpServerRequest, { budget, most }: BodyLimits): Effect.Effect<string, Excess> =>
+  Effect.callback<string, Excess>((resume) => {
     const incoming = toIncomingMessage(request);
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    incoming.on("data", (chunk: Buffer) => {
-      bytes += chunk.byteLength;
-      if (bytes <= mostBytes) {
-        chunks.push(chunk);
-        return;
-      }
+    const body = new Body(most, budget.share());
+    const end = (outcome: Effect.Effect<string, Excess>): void => {
+      body.release();
+      resume(outcome);
+    };
+    incoming.on("data", (piece: Buffer) => {
+      const excess = body.add(piece);
+      if (excess === null) return;
       incoming.pause();
-      resume(Effect.succeed(null));
+      incoming.removeAllListeners("data");
+      end(Effect.fail(excess));
     });
-    incoming.on("end", () => resume(Effect.succeed(Buffer.concat(chunks).toString())));
+    incoming.on("end", () => end(Effect.succeed(body.text())));
+    // A request that broke off has neither.
+    incoming.on("close", () => body.release());
+    return Effect.sync(() => body.release());
   });
-
-const handlerOf = (route: Route, maxBodyBytes: number) => (request: HttpServerRequest) => {
+const handlerOf = (route: Route, limits: BodyLimits) => (request: HttpServerRequest) => {
   if (route.method === "GET") return Effect.sync(() => responseOf(route.answer(targetOf(request.url).query)));
-  return Effect.map(bodyOf(request, maxBodyBytes), (text) =>
-    responseOf(text === null ? failed(413, `a body may have ${maxBodyBytes} bytes`) : answerTo(text, route.answer)),
-  );
+  return Effect.match(bodyOf(request, limits), {
+    onSuccess: (text) => responseOf(answerTo(text, route.answer)),
+    onFailure: (excess) => notTaken(excess, limits),
+  });
 };
 
 /** Requests under way are interrupted when the scope closes. */
 export const httpListener = Effect.fnUntraced(function* (
   routes: readonly Route[],
-  maxBodyBytes: number,
+  limits: BodyLimits,
 ): Effect.fn.Return<(request: IncomingMessage, response: ServerResponse) => void, never, Scope.Scope> {
   const router = yield* HttpRouter.make;
-  for (const route of routes) yield* router.add(route.method, route.path, handlerOf(route, maxBodyBytes));
+  for (const route of routes) yield* router.add(route.method, route.path, handlerOf(route, limits));
   const paths = new Set<string>(routes.map(({ path }) => path));
   // Handlers do not fail: a path of the table without a route has no such method.
   const routed = Effect.catch(router.asHttpEffect(), () =>

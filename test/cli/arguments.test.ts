@@ -61,6 +61,12 @@ describe("the command line", () => {
       idleMs: 900_000,
       maxSteps: 10_000,
       maxMessageBytes: 1_048_576,
+      maxConnections: 1_024,
+      maxBufferedBytes: 67_108_864,
+      requestMs: 30_000,
+      allowedHosts: [],
+      allowedOrigins: [],
+      tokenFile: null,
     };
     expect((await parsed("serve-env", "FrozenLake", "--port", "8000", "a=1")).command).toEqual(command);
     const limits = ["--max-sessions", "2", "--idle-seconds", "3", "--host", "::1", "--max-steps=4"];
@@ -70,6 +76,24 @@ describe("the command line", () => {
       maxSessions: 2,
       idleMs: 3_000,
       maxSteps: 4,
+    });
+  });
+
+  it("gives a server as many connections as its sessions need, and room for its messages", async () => {
+    const large = ["--max-sessions", "5000", "--max-message-bytes", "100000000"];
+    expect((await parsed("serve-env", "FrozenLake", "--port", "1", ...large)).command).toMatchObject({
+      maxConnections: 5_256,
+      maxBufferedBytes: 400_000_000,
+    });
+  });
+
+  it("takes names and origins of a server as often as they are given, and a file with its token", async () => {
+    const words = ["--allow-host", "box", "--allow-host=lab.local", "--allow-origin", "http://localhost:3000"];
+    const command = await parsed("serve-env", "FrozenLake", "--port", "1", ...words, "--token-file", "secret");
+    expect(command.command).toMatchObject({
+      allowedHosts: ["box", "lab.local"],
+      allowedOrigins: ["http://localhost:3000"],
+      tokenFile: "secret",
     });
   });
 
@@ -118,6 +142,17 @@ describe("the command line", () => {
       '--port: "http": expected an integer from 0 to 65535; nearest: 8000',
     ],
     [["serve-env", "FrozenLake", "--port", "1", "--max-sessions", "0"], "from 1 to 1000000; nearest: 1"],
+    [
+      ["serve-env", "FrozenLake", "--port", "1", "--max-buffered-bytes", "5000"],
+      "--max-buffered-bytes: 5000: less than one message (--max-message-bytes 1048576); nearest: 1048576",
+    ],
+    [["serve-env", "FrozenLake", "--port", "1", "--max-connections", "x"], "from 1 to 2000000; nearest: 1024"],
+    [["serve-env", "FrozenLake", "--port", "1", "--allow-host", "box:80"], '--allow-host: "box:80": expected a name'],
+    [
+      ["serve-env", "FrozenLake", "--port", "1", "--allow-origin", "null"],
+      '--allow-origin: "null": expected an origin',
+    ],
+    [["serve-env", "FrozenLake", "--port", "1", "--allow-origin", "*"], '--allow-origin: "*": expected an origin'],
   ])("refuses %j", async (words, message) => {
     expect(await refused(...words)).toContain(message);
   });

@@ -11,8 +11,9 @@ interface Ended {
   readonly stderr: string;
 }
 
-const start = (...words: readonly string[]) => {
-  const child: ChildProcess = spawn(process.execPath, [`${root}pipelines/cli.ts`, "serve-env", ...words]);
+const startWith = (variables: NodeJS.ProcessEnv, ...words: readonly string[]) => {
+  const env = { ...process.env, ...variables };
+  const child: ChildProcess = spawn(process.execPath, [`${root}pipelines/cli.ts`, "serve-env", ...words], { env });
   let stdout = "";
   let stderr = "";
   const spoken = new Promise<string>((resolve) =>
@@ -27,6 +28,10 @@ const start = (...words: readonly string[]) => {
   const ended = new Promise<Ended>((resolve) => child.on("exit", (code) => resolve({ code, stdout, stderr })));
   return { child, spoken, ended };
 };
+
+const start = (...words: readonly string[]) => startWith({ MILLRACE_TOKEN: "" }, ...words);
+
+const token = "0123456789abcdef";
 
 describe("millrace serve-env", () => {
   it("says where it serves, answers there, and ends with 0 on an interrupt", async () => {
@@ -46,5 +51,35 @@ describe("millrace serve-env", () => {
     taken.close();
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(new RegExp(`^--port: ${port}: in use on 127.0.0.1; nearest: \\d+\\n$`));
+  });
+
+  it("refuses with 2 to serve other machines without a token, and to take a weak one", async () => {
+    const wide = ["FrozenLake", "--port", "0", "--host", "0.0.0.0"];
+    const cases = [
+      [start(...wide), '--host: "0.0.0.0" is open to other machines, so clients must send a token: set MILLRACE_TOKEN'],
+      [startWith({ MILLRACE_TOKEN: "short" }, ...wide), "MILLRACE_TOKEN: a token has 16 characters at least"],
+      [start(...wide, "--token-file", "no-such-file"), '--token-file: "no-such-file" cannot be read'],
+    ] as const;
+    for (const [{ ended }, message] of cases) {
+      const { code, stderr, stdout } = await ended;
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain(message);
+      expect(stderr.trim().split("\n")).toHaveLength(1);
+    }
+  });
+
+  it("serves other machines where there is a token, and says it to nobody", async () => {
+    const words = ["FrozenLake", "--port", "0", "--host", "0.0.0.0"];
+    const { child, ended, spoken } = startWith({ MILLRACE_TOKEN: token }, ...words);
+    const port = /at http:\/\/0\.0\.0\.0:(\d+) /.exec(await spoken)?.[1];
+    const statusWith = async (headers: Record<string, string>) =>
+      (await fetch(`http://127.0.0.1:${port}/health`, { headers })).status;
+    expect(await statusWith({})).toBe(401);
+    expect(await statusWith({ authorization: `Bearer ${token}` })).toBe(200);
+    child.kill("SIGINT");
+    const { code, stderr, stdout } = await ended;
+    expect(code).toBe(0);
+    expect(stdout + stderr).not.toContain(token);
+    expect(stderr).toContain("not encrypted");
   });
 });

@@ -184,7 +184,7 @@ describe("over a socket, the server", () => {
       const { port } = server;
       await new Promise<void>((resolve) => {
         const socket = netConnect(port, "127.0.0.1", () => {
-          socket.write(`${line}\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n`);
+          socket.write(`${line}\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n`);
           socket.once("data", () => socket.destroy());
         });
         socket.once("close", () => resolve());
@@ -203,9 +203,10 @@ const get = async (path: string): Promise<{ readonly status: number; readonly bo
   const response = await fetch(server.url + path);
   return { status: response.status, body: await response.json() };
 };
+const json = { "content-type": "application/json" };
 const post = async (path: string, body: unknown): Promise<{ readonly status: number; readonly body: unknown }> => {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  const response = await fetch(server.url + path, { method: "POST", body: text });
+  const response = await fetch(server.url + path, { method: "POST", headers: json, body: text });
   return { status: response.status, body: await response.json() };
 };
 
@@ -278,7 +279,11 @@ describe("over HTTP, the server", () => {
 
   it("does not read a body that is too long, and closes its connection", async () => {
     await start({ maxMessageBytes: 1_000 });
-    const response = await fetch(`${server.url}/reset`, { method: "POST", body: "x".repeat(2_000_000) });
+    const response = await fetch(`${server.url}/reset`, {
+      method: "POST",
+      headers: json,
+      body: "x".repeat(2_000_000),
+    });
     expect(response.status).toBe(413);
     expect(response.headers.get("connection")).toBe("close");
     expect(await response.json()).toEqual({ detail: "a body may have 1000 bytes" });
@@ -289,12 +294,6 @@ describe("over HTTP, the server", () => {
     const body = JSON.stringify({ seed: 1 });
     expect(await post("/reset", body.padEnd(1_000))).toMatchObject({ status: 200 });
     expect(await post("/reset", body.padEnd(1_001))).toMatchObject({ status: 413 });
-  });
-
-  it("reads a body as JSON whatever its type", async () => {
-    const headers = { "content-type": "application/x-www-form-urlencoded" };
-    const response = await fetch(`${server.url}/reset`, { method: "POST", headers, body: '{"seed":3}' });
-    expect(await response.json()).toMatchObject({ metadata: { seed: 3 } });
   });
 
   it.for(["/health/", "//health", "/HEALTH", "/", "/health/more", "/%68ealth", "/%", "/health;a=1"])(
@@ -320,7 +319,10 @@ describe("over HTTP, the server", () => {
   it("goes on after a client that hangs up within its body", async () => {
     await new Promise<void>((resolve) => {
       const socket = netConnect(server.port, "127.0.0.1", () => {
-        socket.write('POST /reset HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{"seed"', () => socket.destroy());
+        socket.write(
+          'POST /reset HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"seed"',
+          () => socket.destroy(),
+        );
       });
       socket.once("close", () => resolve());
     });
@@ -333,7 +335,10 @@ describe("over HTTP, the server", () => {
     socket.on("error", () => undefined);
     socket.resume();
     await new Promise<void>((resolve) => {
-      socket.write('POST /reset HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{"seed"', () => resolve());
+      socket.write(
+        'POST /reset HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"seed"',
+        () => resolve(),
+      );
     });
     await server.close();
     await closed;

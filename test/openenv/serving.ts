@@ -1,6 +1,7 @@
 /** Servers of ours for tests: an ephemeral port on loopback, closed with the scope or by hand. */
 import { Effect, Exit, Result, Schema, Scope } from "effect";
 import { type BoundAsyncEnvironment, type BoundEnvironment, bindAsync } from "../../src/env/BoundEnvironment.ts";
+import type { Guard } from "../../src/openenv/Guard.ts";
 import { Remote } from "../../src/openenv/Remote.ts";
 import { RemoteConfig } from "../../src/openenv/RemoteConfig.ts";
 import { RemoteError } from "../../src/openenv/RemoteError.ts";
@@ -13,6 +14,9 @@ export interface Running extends Serving {
 
 export const about = { name: "Test", description: "a test", version: "1" };
 
+/** Lets everybody on this machine ask who is no page. */
+export const local: Guard = { wide: false, hosts: [], origins: [], token: null };
+
 export const running = async (environment: BoundEnvironment, limits: Partial<ServerOptions> = {}): Promise<Running> => {
   const scope = Scope.makeUnsafe();
   const options: ServerOptions = {
@@ -24,6 +28,10 @@ export const running = async (environment: BoundEnvironment, limits: Partial<Ser
     idleMs: 10_000,
     maxSteps: 1_000,
     maxMessageBytes: 100_000,
+    maxConnections: 256,
+    maxBufferedBytes: 10_000_000,
+    requestMs: 10_000,
+    guard: local,
     ...limits,
   };
   const serving = await Effect.runPromise(Scope.provide(serve(options), scope));

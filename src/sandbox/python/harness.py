@@ -143,8 +143,8 @@ STATUS, RESULT = 3, 4
 
 
 def become(job, text, streams, run):
-    """Seals the forked child and runs `run` in it. Never returns."""
-    right = False
+    """Seals the forked child and runs `run` in it. Never returns. What fails after the seal is the fault of what runs."""
+    right = sealed = False
     try:
         stdin = os.memfd_create("stdin")
         if job["entry"] is None:
@@ -161,10 +161,12 @@ def become(job, text, streams, run):
         limit(job)
         seal(bytes.fromhex(job["filter"]))
         write(STATUS, b"s")
+        sealed = True
         right = run(job, text, STATUS, RESULT)
     except BaseException as error:
         try:
-            write(STATUS, b"u" + told(error).encode("utf-8", "replace")[:NOTE_BYTES])
+            if not sealed:
+                write(STATUS, b"u" + told(error).encode("utf-8", "replace")[:NOTE_BYTES])
         except BaseException:
             pass
     finally:
@@ -240,8 +242,8 @@ def test(job, text, run=submission):
     why, code, (out, err, status, result) = watch(pid, streams, job)
     for end in streams:
         os.close(end)
-    if status[:1] != "s" or status[1:2] == "u":
-        raise Trouble("a child could not be sealed: %s" % (status.lstrip("su") or "wait status %d" % code))
+    if status[:1] != "s":
+        raise Trouble("a child could not be sealed: %s" % (status.lstrip("u") or "wait status %d" % code))
     if status[1:2] == "c":
         return {"end": "uncompilable", "note": status[2:]}
     if why is not None:
@@ -293,6 +295,9 @@ def breaches(job, text, status, result):
     refused("a program starts", lambda: os.execv(sys.executable, [sys.executable, "-c", ""]))
     refused("a namespace opens", lambda: checked(libc.unshare(0x10000000)))
     refused("signals reach others", lambda: os.kill(os.getppid(), 0))
+    refused("a descriptor signals its owner", lambda: fcntl.fcntl(result, fcntl.F_SETOWN, os.getpid()))
+    refused("a descriptor has a signal", lambda: fcntl.fcntl(result, fcntl.F_SETSIG, 0))
+    refused("a descriptor is asynchronous", lambda: fcntl.ioctl(result, 0x5452, bytes(4)))
     for folder in ("/", *("/" + name for name in os.listdir("/"))):
         # A read-only file system refuses root as well.
         expect("%s is writable" % folder, not os.access(folder, os.W_OK))

@@ -2,7 +2,7 @@
  * Seccomp programs, as the bytes that the kernel loads: they say which system calls it refuses. There are two. `sandbox` is for everything in
  * the sandbox: no sockets, no mounts, no new namespaces, no access to other processes, none of the kernel's wider interfaces. `submission`
  * adds, for model-written code: no new processes (threads may start), no other program, and no signals, limits or priorities for other
- * processes. Refused calls fail with EPERM. Namespaces and dropped privileges confine without them; the filters reduce the kernel's
+ * processes, also not by a descriptor that signals its owner. Refused calls fail with EPERM. Namespaces and dropped privileges confine without them; the filters reduce the kernel's
  * reachable surface.
  */
 
@@ -68,6 +68,7 @@ const always: Numbers = {
   delete_module: [176, 106],
   kexec_load: [246, 104],
   kexec_file_load: [320, 294],
+  quotactl_fd: [443, 443],
 };
 
 const ofSubmissions: Numbers = {
@@ -82,6 +83,8 @@ const ofSubmissions: Numbers = {
   rt_sigqueueinfo: [129, 138],
   rt_tgsigqueueinfo: [297, 240],
   pidfd_send_signal: [424, 424],
+  pidfd_open: [434, 434],
+  process_mrelease: [448, 448],
   setpriority: [141, 140],
   sched_setparam: [142, 118],
   sched_setscheduler: [144, 119],
@@ -91,12 +94,34 @@ const ofSubmissions: Numbers = {
   migrate_pages: [256, 238],
   move_pages: [279, 239],
   process_madvise: [440, 440],
+  // Locks and watches on files that the host's programs use as well.
+  flock: [73, 32],
+  inotify_init: [253, null],
+  inotify_init1: [294, 26],
+  inotify_add_watch: [254, 27],
 };
 
 /** Sets limits of the process that its first argument names; 0 is the caller. */
 const prlimit64 = { x64: 302, arm64: 261 } as const;
 const clone = { x64: 56, arm64: 220 } as const;
 const clone3 = 435;
+const fcntl = { x64: 72, arm64: 25 } as const;
+const ioctl = { x64: 16, arm64: 29 } as const;
+const socketpair = { x64: 53, arm64: 199 } as const;
+/** Calls from here on are newer than the tables above (set_mempolicy_home_node and later). */
+const firstUnknown = 450;
+
+/**
+ * What submissions may ask of a descriptor. Owners, their signals, leases and notices are not among it: the kernel signals the process that
+ * a descriptor names as its owner, whichever process that is.
+ */
+const F_SETFL = 4;
+const O_ASYNC = 0x2000;
+/** F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC and F_GETPIPE_SZ. */
+const fcntlCommands = [0, 1, 2, 3, 1030, 1032] as const;
+/** TCGETS and TIOCGWINSZ (whether it is a terminal), FIONREAD, FIONBIO, FIONCLEX and FIOCLEX. */
+const ioctlCommands = [0x5401, 0x5413, 0x541b, 0x5421, 0x5450, 0x5451] as const;
+const AF_UNIX = 1;
 
 /** CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
 const newNamespaces = 0x7e02_0080;
@@ -115,10 +140,13 @@ const allow = 0x7fff_0000;
 const killProcess = 0x8000_0000;
 const refuse = (errno: number): number => 0x0005_0000 | errno;
 
-// Offsets into struct seccomp_data; the low half of the first argument comes first, both machines being little-endian.
+// Offsets into struct seccomp_data; the low half of an argument comes first, both machines being little-endian. The kernel reads no more
+// than that of the arguments decided on here.
 const callNumber = 0;
 const architectureField = 4;
 const firstArgument = 16;
+const secondArgument = 24;
+const thirdArgument = 32;
 
 type Instruction = readonly [code: number, whenTrue: number, whenFalse: number, value: number];
 
@@ -143,12 +171,30 @@ const assemble = (instructions: readonly Instruction[]): Buffer => {
   return bytes;
 };
 
-/** For one call, what is decided on its first argument. */
-const byArgument = (number: number, instructions: readonly Instruction[]): readonly Instruction[] => [
+/** For one call, what is decided on one of its arguments; allowed where nothing is. */
+const byArgument = (
+  number: number,
+  instructions: readonly Instruction[],
+  argument = firstArgument,
+): readonly Instruction[] => [
   [jumpIfEqual, 0, instructions.length + 2, number],
-  [load, 0, 0, firstArgument],
+  [load, 0, 0, argument],
   ...instructions,
   [answer, 0, 0, allow],
+];
+
+const oneOf = (values: readonly number[]): readonly Instruction[] => [
+  ...values.flatMap((value) => when(jumpIfEqual, value, allow)),
+  [answer, 0, 0, refuse(EPERM)],
+];
+
+/** The flags of a descriptor may change, but for the one that makes it signal its owner. */
+const flagsOf = (otherwise: readonly Instruction[]): readonly Instruction[] => [
+  [jumpIfEqual, 0, 4, F_SETFL],
+  [load, 0, 0, thirdArgument],
+  ...when(jumpIfAnyBit, O_ASYNC, refuse(EPERM)),
+  [answer, 0, 0, allow],
+  ...otherwise,
 ];
 
 const program = (architecture: Architecture, refused: Numbers, byArguments: readonly Instruction[]): Buffer => {
@@ -161,6 +207,7 @@ const program = (architecture: Architecture, refused: Numbers, byArguments: read
     // The x32 interface of x64 has numbers of its own for the same calls.
     ...(architecture === "x64" ? when(jumpIfAtLeast, 0x4000_0000, refuse(ENOSYS)) : []),
     ...numbers.flatMap((number) => when(jumpIfEqual, number, refuse(EPERM))),
+    ...when(jumpIfAtLeast, firstUnknown, refuse(ENOSYS)),
     // Its flags lie in memory, where no filter can read them; without it the C library uses clone.
     ...when(jumpIfEqual, clone3, refuse(ENOSYS)),
     ...byArguments,
@@ -175,4 +222,8 @@ export const submissionFilter = (architecture: Architecture): Buffer =>
   program(architecture, { ...always, ...ofSubmissions }, [
     ...byArgument(clone[architecture], unless(jumpIfAnyBit, cloneThread, refuse(EPERM))),
     ...byArgument(prlimit64[architecture], unless(jumpIfEqual, 0, refuse(EPERM))),
+    // The kernel loads modules for other families.
+    ...byArgument(socketpair[architecture], when(jumpIfAtLeast, AF_UNIX + 1, refuse(EPERM))),
+    ...byArgument(fcntl[architecture], flagsOf(oneOf(fcntlCommands)), secondArgument),
+    ...byArgument(ioctl[architecture], oneOf(ioctlCommands), secondArgument),
   ]);

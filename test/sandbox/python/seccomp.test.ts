@@ -10,11 +10,13 @@ const enosys = 0x00050026;
 const archOf: Readonly<Record<Architecture, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
 
 /** What `program` answers to a system call. */
-const answer = (program: Buffer, arch: number, nr: number, flags = 0): number => {
+const answer = (program: Buffer, arch: number, nr: number, first = 0, second = 0, third = 0): number => {
   const data = new Map([
     [0, nr],
     [4, arch],
-    [16, flags],
+    [16, first],
+    [24, second],
+    [32, third],
   ]);
   let accumulator = 0;
   for (let at = 0; at < program.length / 8; at++) {
@@ -46,6 +48,8 @@ const calls = {
     bpf: 321,
     uring: 425,
     aio: 206,
+    fcntl: 72,
+    ioctl: 16,
   },
   arm64: {
     read: 63,
@@ -59,6 +63,8 @@ const calls = {
     bpf: 280,
     uring: 425,
     aio: 0,
+    fcntl: 25,
+    ioctl: 29,
   },
 } as const;
 const cloneOf = { x64: 56, arm64: 220 } as const;
@@ -68,7 +74,8 @@ const starts = { x64: [57, 58, 59, 62, 234, 322], arm64: [221, 129, 131, 281] } 
 
 describe.each(["x64", "arm64"] as const)("on %s", (architecture) => {
   const arch = archOf[architecture];
-  const { aio, bpf, mmap, mount, ptrace, read, socket, socketpair, unshare, uring, write } = calls[architecture];
+  const { aio, bpf, fcntl, ioctl, mmap, mount, ptrace, read, socket, socketpair, unshare, uring, write } =
+    calls[architecture];
   const clone = cloneOf[architecture];
   const sandbox = sandboxFilter(architecture);
   const submission = submissionFilter(architecture);
@@ -111,6 +118,37 @@ describe.each(["x64", "arm64"] as const)("on %s", (architecture) => {
     for (const nr of priorities[architecture]) {
       expect(answer(submission, arch, nr)).toBe(eperm);
       expect(answer(sandbox, arch, nr)).toBe(allow);
+    }
+  });
+
+  it("a submission gives no descriptor an owner, a signal, a lease or a notice", () => {
+    // F_GETLK to F_SETLKW, F_SETOWN to F_GETOWN_EX, the open file locks, F_SETLEASE to F_NOTIFY and F_SETPIPE_SZ.
+    for (const command of [5, 6, 7, 8, 9, 10, 11, 15, 16, 36, 37, 38, 1024, 1025, 1026, 1031]) {
+      expect(answer(submission, arch, fcntl, 3, command, 1)).toBe(eperm);
+      expect(answer(sandbox, arch, fcntl, 3, command, 1)).toBe(allow);
+    }
+    // FIOASYNC, FIOSETOWN, SIOCSPGRP, TIOCSTI and TIOCSPGRP.
+    for (const command of [0x5452, 0x8901, 0x8902, 0x5412, 0x5410]) {
+      expect(answer(submission, arch, ioctl, 3, command)).toBe(eperm);
+    }
+  });
+
+  it("a submission copies descriptors and sets their flags, but for the one that signals", () => {
+    for (const command of [0, 1, 2, 3, 1030]) expect(answer(submission, arch, fcntl, 3, command, 0x2000)).toBe(allow);
+    expect(answer(submission, arch, fcntl, 3, 4, 0x800)).toBe(allow);
+    expect(answer(submission, arch, fcntl, 3, 4, 0x2800)).toBe(eperm);
+    for (const command of [0x5401, 0x541b, 0x5421]) expect(answer(submission, arch, ioctl, 3, command)).toBe(allow);
+  });
+
+  it("a submission has pairs of local sockets and of no other family", () => {
+    expect(answer(submission, arch, socketpair, 1)).toBe(allow);
+    for (const family of [2, 10, 16, 30]) expect(answer(submission, arch, socketpair, family)).toBe(eperm);
+  });
+
+  it("both say that calls newer than their tables do not exist", () => {
+    for (const program of [sandbox, submission]) {
+      expect(answer(program, arch, 439)).toBe(allow);
+      for (const nr of [450, 460, 600]) expect(answer(program, arch, nr)).toBe(enosys);
     }
   });
 

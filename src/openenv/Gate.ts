@@ -1,0 +1,63 @@
+/**
+ * Stands before the routes and the sockets of a server: a request that the guard refuses reaches neither, and is answered here with its
+ * connection closed, so that nothing more of it is read. A connection has a few requests under way at most.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { type Answer, failed } from "./Answer.ts";
+import { type Asking, asksFirst, crossOrigin, type Guard, refusalOf } from "./Guard.ts";
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Requests of one connection that may wait for their answers. */
+const mostUnanswered = 16;
+
+const askingOf = ({ headers, headersDistinct, method = "" }: IncomingMessage): Asking => ({
+  method,
+  headers,
+  distinct: headersDistinct,
+});
+
+const headersOf = ({ status }: Answer, body: string): Readonly<Record<string, string | number>> => ({
+  connection: "close",
+  "content-type": "application/json",
+  "content-length": Buffer.byteLength(body),
+  ...(status === 401 ? { "www-authenticate": "Bearer" } : {}),
+});
+
+const refuse = (response: ServerResponse, answer: Answer): void => {
+  const body = JSON.stringify(answer.body);
+  response.writeHead(answer.status, headersOf(answer, body)).end(body);
+};
+
+/** `listen`, for the requests that the guard lets through. */
+export const gated = (guard: Guard, listen: Listener): Listener => {
+  const unanswered = new WeakMap<Duplex, number>();
+  return (request, response) => {
+    const { socket } = request;
+    const waiting = (unanswered.get(socket) ?? 0) + 1;
+    if (waiting > mostUnanswered) return void socket.destroy();
+    unanswered.set(socket, waiting);
+    response.once("close", () => unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1));
+    const asking = askingOf(request);
+    // A whole address as the target is what a proxy is asked for; it could name another host than the header does.
+    const refusal = request.url?.startsWith("/") ? refusalOf(guard, asking) : failed(404, "Not Found");
+    if (refusal !== null) return refuse(response, refusal);
+    response.setHeaders(new Map(Object.entries(crossOrigin(guard, asking))));
+    if (asksFirst(asking)) return void response.writeHead(204).end();
+    listen(request, response);
+  };
+};
+
+/** Answers a request for a socket that is not had, and hangs up. */
+export const turnAway = (socket: Duplex, reason: string, answer: Answer): void => {
+  // Without a listener a client that hangs up now would end the process.
+  socket.on("error", () => socket.destroy());
+  const body = JSON.stringify(answer.body);
+  const headers = Object.entries(headersOf(answer, body)).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${answer.status} ${reason}\r\n${headers.join("")}\r\n${body}`, () => socket.destroy());
+};
+
+/** Why a request for a socket is refused, or null. */
+export const socketRefusal = (guard: Guard, request: IncomingMessage): Answer | null =>
+  refusalOf(guard, askingOf(request));

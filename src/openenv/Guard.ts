@@ -1,0 +1,112 @@
+/**
+ * Who may ask a server. A web page reaches every port of the machine its browser runs on, so a request is refused whose Host is a name that
+ * is not the server's (a page may have its own name point here), or whose Origin is another page's, or whose body could come from a form.
+ * Where there is a token, it is asked for besides. Pure; the answers are in OpenEnv's form of an error.
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { isIP, isIPv4 } from "node:net";
+import { type Answer, failed } from "./Answer.ts";
+
+export interface Guard {
+  /** Listens beyond loopback: addresses are names of the server then, since no page can give itself one. */
+  readonly wide: boolean;
+  /** Names of the server beside those of loopback. */
+  readonly hosts: readonly string[];
+  /** Pages that may ask, as `http://name:port`. */
+  readonly origins: readonly string[];
+  /** What every request must bear; null asks for nothing. */
+  readonly token: string | null;
+}
+
+export interface Asking {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The values of each header, where it came more than once. */
+  readonly distinct: NodeJS.Dict<string[]>;
+}
+
+/** Whether a name or an address, without brackets, is this machine's own and no other's. */
+export const isLoopback = (host: string): boolean => {
+  const name = host.toLowerCase();
+  return name === "localhost" || name === "::1" || (isIPv4(name) && name.startsWith("127."));
+};
+
+/** The name in a Host header, without brackets, port and final dot; null where it is none. */
+export const nameOf = (host: string): string | null => {
+  const parts = /^(?:\[([0-9a-f:.]+)\]|([^\s:/?#@[\]\\,]+?)\.?)(?::\d{1,5})?$/i.exec(host);
+  return (parts?.[1] ?? parts?.[2])?.toLowerCase() ?? null;
+};
+
+const ours = ({ hosts, wide }: Guard, host: string): boolean => {
+  const name = nameOf(host);
+  if (name === null) return false;
+  return isLoopback(name) || (wide && isIP(name) !== 0) || hosts.some((each) => each.toLowerCase() === name);
+};
+
+const shown = (value: string | undefined): string => JSON.stringify((value ?? "").slice(0, 80));
+
+const hash = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+/** Takes as long for a wrong token as for a right one. */
+const bears = (authorization: string | undefined, token: string): boolean => {
+  const given = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? "";
+  return timingSafeEqual(hash(given), hash(token));
+};
+
+/** Headers that decide here and must not come twice. */
+const single = ["host", "origin", "authorization", "content-type"] as const;
+
+const fromPage = (guard: Guard, { headers }: Asking): Answer | null => {
+  const { host, origin } = headers;
+  if (origin === undefined) {
+    // What a page loads without an Origin (a picture, a link) names the relation instead.
+    const site = headers["sec-fetch-site"];
+    return site === undefined || site === "same-origin" || site === "none"
+      ? null
+      : failed(403, "a page of another origin may not ask this server");
+  }
+  const origins = [`http://${host}`, ...guard.origins];
+  if (origins.some((each) => each.toLowerCase() === origin.toLowerCase())) return null;
+  return failed(403, `the origin ${shown(origin)} may not ask this server; --allow-origin names one that may`);
+};
+
+/** A browser asks before a request that a form could not make; it sends no token with the question. */
+const isPreflight = ({ headers, method }: Asking): boolean =>
+  method === "OPTIONS" && headers.origin !== undefined && headers["access-control-request-method"] !== undefined;
+
+/** Why a request is refused, or null. */
+export const refusalOf = (guard: Guard, asking: Asking): Answer | null => {
+  const { distinct, headers, method } = asking;
+  const twice = single.find((name) => (distinct[name]?.length ?? 0) > 1);
+  if (twice !== undefined) return failed(400, `the header ${twice} came more than once`);
+  if (headers.host === undefined || !ours(guard, headers.host)) {
+    return failed(403, `the host ${shown(headers.host)} is no name of this server; --allow-host names one that is`);
+  }
+  const page = fromPage(guard, asking);
+  if (page !== null || isPreflight(asking)) return page;
+  if (guard.token !== null && !bears(headers.authorization, guard.token)) {
+    return failed(401, "this server asks for its token: Authorization: Bearer TOKEN");
+  }
+  if (method === "POST" && !/^application\/json[ \t]*(?:;|$)/i.test(headers["content-type"] ?? "")) {
+    return failed(415, `a body is application/json here, and not ${shown(headers["content-type"])}`);
+  }
+  return null;
+};
+
+/** What a browser is told of a page that is allowed; empty for everything else. */
+export const crossOrigin = (guard: Guard, asking: Asking): Readonly<Record<string, string>> => {
+  const { origin } = asking.headers;
+  if (origin === undefined || !guard.origins.some((each) => each.toLowerCase() === origin.toLowerCase())) return {};
+  const said = { "access-control-allow-origin": origin, vary: "origin" };
+  if (!isPreflight(asking)) return said;
+  return {
+    ...said,
+    "access-control-allow-methods": "GET, POST",
+    "access-control-allow-headers": "authorization, content-type",
+    "access-control-max-age": "600",
+  };
+};
+
+/** Whether an allowed request is a browser's question, which is answered by its headers alone. */
+export const asksFirst = isPreflight;
