@@ -1,0 +1,180 @@
+/** The commands as `effect/cli` declares them: flags and arguments of each, and the `Command` that they make. */
+import { Context, Effect } from "effect";
+import * as Argument from "effect/cli/Argument";
+import * as Cli from "effect/cli/Command";
+import * as Flag from "effect/cli/Flag";
+import { bad, missing } from "./argumentMessages.ts";
+import type { Command, CommandName, PipelineName } from "./commands.ts";
+import { formed, limit, optional, orNull, required, several, text } from "./flags.ts";
+
+/** Takes the command that the words stand for; `parse` provides it. */
+export class Accept extends Context.Service<Accept, (command: Command, debug: boolean) => void>()(
+  "millrace/cli/Accept",
+) {}
+
+const root = Cli.make("millrace").pipe(
+  Cli.withSharedFlags({
+    debug: Flag.Boolean("debug").pipe(
+      Flag.withoutNegation,
+      Flag.withDefault(false),
+      Flag.withDescription("Print stack traces."),
+    ),
+  }),
+  Cli.withDescription("Multi-turn agent reinforcement learning as an asynchronous pipeline."),
+);
+
+const accept = Effect.fnUntraced(function* (command: Command) {
+  const { debug } = yield* root;
+  (yield* Accept)(command, debug);
+});
+
+const configName = text("config-name", "NAME", "Run file in config/, or a path to a YAML file.");
+/** Of the commands that need a run file only for its presets. */
+const presetsFile = configName.pipe(Flag.withDefault("base"));
+const overrides = Argument.variadic(
+  Argument.String("key.sub=value").pipe(
+    Argument.withDescription("A key of the run file and its YAML value; RAGEN's key paths are accepted."),
+  ),
+);
+
+/** The preset's tag: an override in its place means that it was left out. */
+const tagged = (name: CommandName, tag: string) =>
+  tag.includes("=") ? bad(missing(name, "TAG")) : Effect.succeed(tag);
+
+const tagArgument = Argument.String("TAG").pipe(Argument.withDescription("A preset of the run file."));
+
+const resumable = (description: string) => ({
+  configName: orNull(configName),
+  resume: orNull(text("resume", "RUN_DIR", description)),
+  overrides,
+});
+
+interface RunWords {
+  readonly configName: string | null;
+  readonly resume: string | null;
+  readonly overrides: readonly string[];
+}
+
+const acceptRun = (pipeline: PipelineName, words: RunWords) =>
+  words.configName !== null && words.resume !== null
+    ? bad(`${pipeline}: --config-name and --resume exclude each other: a resumed run has its own config.yaml`)
+    : accept({ _tag: "Run", pipeline, ...words });
+
+const train = Cli.make(
+  "train",
+  resumable(
+    "Go on from the newest checkpoint of a run's folder, under its configuration and the overrides, which become part of it.",
+  ),
+  (words) => acceptRun("train", words),
+);
+
+const evaluate = Cli.make("evaluate", { configName: orNull(configName), overrides }, (words) =>
+  acceptRun("evaluate", { ...words, resume: null }),
+);
+
+const sft = Cli.make(
+  "sft",
+  resumable("Go on from the newest checkpoint of a cloning run's folder, under its configuration and the overrides."),
+  (words) => acceptRun("sft", words),
+);
+
+const envs = Cli.make("envs", { configName: presetsFile, overrides }, (words) => accept({ _tag: "Envs", ...words }));
+
+const trace = Cli.make(
+  "trace",
+  {
+    tag: tagArgument,
+    overrides,
+    seed: required("seed", { min: 0, max: 999_999_999, fallback: 0 }, "Seed of the instance."),
+    actions: text("actions", "LIST", "Actions separated by ||."),
+    configName: presetsFile,
+  },
+  (words) => Effect.andThen(tagged("trace", words.tag), accept({ _tag: "Trace", ...words })),
+);
+
+/** Of a server, unless it is told of more sessions or longer messages. */
+const leastConnections = 1_024;
+const leastBufferedBytes = 2 ** 26;
+
+const serveEnv = Cli.make(
+  "serve-env",
+  {
+    tag: tagArgument,
+    overrides,
+    port: required(
+      "port",
+      { min: 0, max: 65_535, fallback: 8_000 },
+      "Port for HTTP and WebSocket; 0 takes any free one.",
+    ),
+    host: text("host", "ADDRESS", "Address to listen on, 127.0.0.1 by default.").pipe(Flag.withDefault("127.0.0.1")),
+    maxSessions: limit(
+      "max-sessions",
+      { min: 1, max: 1_000_000, fallback: 256 },
+      "Episodes played at once at most, 256 by default.",
+    ),
+    idleSeconds: limit(
+      "idle-seconds",
+      { min: 1, max: 1_000_000, fallback: 900 },
+      "A session without a message for so long is ended, 900 by default.",
+    ),
+    maxSteps: limit(
+      "max-steps",
+      { min: 1, max: 1_000_000_000, fallback: 10_000 },
+      "Steps of one episode at most, 10000 by default.",
+    ),
+    maxMessageBytes: limit(
+      "max-message-bytes",
+      { min: 1_000, max: 2 ** 30, fallback: 2 ** 20 },
+      "Longest message taken from a client, 1048576 by default.",
+    ),
+    maxConnections: optional(
+      "max-connections",
+      { min: 1, max: 2_000_000, fallback: leastConnections },
+      "Connections at once at most; further ones are closed as they come. 256 more than sessions, and 1024 at least, by default.",
+    ),
+    maxBufferedBytes: optional(
+      "max-buffered-bytes",
+      { min: 1_000, max: 2 ** 36, fallback: leastBufferedBytes },
+      "Most bytes of unfinished messages and unread answers of all clients together. Four messages, and 67108864 at least, by default.",
+    ),
+    requestSeconds: limit(
+      "request-seconds",
+      { min: 1, max: 3_600, fallback: 30 },
+      "A request that has not arrived after so long is given up, 30 by default.",
+    ),
+    allowedHosts: formed(
+      several("allow-host", "NAME", "A further name by which clients call this server; may be given again."),
+      "allow-host",
+      /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/,
+      "a name without port",
+    ),
+    allowedOrigins: formed(
+      several("allow-origin", "ORIGIN", "A web page's origin that may ask this server; may be given again."),
+      "allow-origin",
+      /^https?:\/\/[^\s/?#@,]+$/i,
+      "an origin, as http://name:port",
+    ),
+    tokenFile: orNull(
+      text("token-file", "FILE", "File with the token that clients must send; else MILLRACE_TOKEN, where it is set."),
+    ),
+    configName: presetsFile,
+  },
+  Effect.fnUntraced(function* ({ idleSeconds, requestSeconds, ...words }) {
+    yield* tagged("serve-env", words.tag);
+    const { maxMessageBytes, maxSessions } = words;
+    const maxConnections = words.maxConnections ?? Math.max(leastConnections, maxSessions + 256);
+    const maxBufferedBytes = words.maxBufferedBytes ?? Math.max(leastBufferedBytes, 4 * maxMessageBytes);
+    if (maxBufferedBytes < maxMessageBytes) {
+      const why = `less than one message (--max-message-bytes ${maxMessageBytes}); nearest: ${maxMessageBytes}`;
+      return yield* bad(`serve-env: --max-buffered-bytes: ${maxBufferedBytes}: ${why}`);
+    }
+    const [idleMs, requestMs] = [1_000 * idleSeconds, 1_000 * requestSeconds];
+    yield* accept({ _tag: "ServeEnv", ...words, maxConnections, maxBufferedBytes, idleMs, requestMs });
+  }),
+);
+
+const help = Cli.make("help", { topic: Argument.variadic(Argument.String("topic")) }, ({ topic }) =>
+  accept({ _tag: "Help", topic }),
+);
+
+export const tree = root.pipe(Cli.withSubcommands([train, evaluate, sft, envs, trace, serveEnv, help]));
