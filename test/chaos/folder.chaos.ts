@@ -1,4 +1,4 @@
-/** Faults from outside, one each: what a run's folder, its files, its environments and its neighbours may do to it. */
+/** What may happen to a run's folder between two of its processes, or beside one: a second writer, damage, poisoned numbers, garbage. */
 import { createHash } from "node:crypto";
 import {
   appendFileSync,
@@ -15,7 +15,9 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import { stream } from "../../src/domain/Random.ts";
+import * as Manifest from "../../src/files/Manifest.ts";
 import { temporaryFolder } from "../engine/fakes.ts";
+import { plant } from "../learner/plant.ts";
 import { parameterHash } from "../pipelines/tiny.ts";
 import { survived } from "./survived.ts";
 import * as Trial from "./Trial.ts";
@@ -122,6 +124,34 @@ describe("a damaged checkpoint", () => {
         const { code, stderr } = yield* Trial.outcome([...goOn, "actor.lr=1e-4"]);
         expect([code, stderr]).toEqual([2, expect.stringContaining("step-5")]);
         expect(contentOf(folder)).toEqual(before);
+      }),
+    ),
+  );
+});
+
+describe("a poisoned checkpoint", () => {
+  /** Plants a NaN and seals the checkpoint again, so that only its numbers tell. */
+  const poison = Effect.fnUntraced(function* (folder: string, step: number) {
+    const checkpoint = join(folder, "checkpoints", `step-${step}`);
+    yield* plant(join(checkpoint, "optimiser.safetensors"), "actor.first", 3, 0x7fc00000);
+    rmSync(join(checkpoint, "manifest.json"));
+    yield* Manifest.seal(checkpoint);
+  });
+
+  it.live("is passed over for the one before; where both are poisoned, the run is refused with the tensor's name", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { folder, goOn, hash, restore } = yield* halfway;
+        restore();
+        yield* poison(folder, 5);
+        const fallen = yield* Trial.outcome(goOn);
+        expect([fallen.code, fallen.stderr]).toEqual([0, expect.stringMatching(/actor\.first.*NaN.*step-4/)]);
+        expect(yield* parameterHash(join(folder, "checkpoints", `step-${steps}`))).toBe(hash);
+        restore();
+        yield* poison(folder, 4);
+        yield* poison(folder, 5);
+        const refused = yield* Trial.outcome(goOn);
+        expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/actor\.first.*NaN/)]);
       }),
     ),
   );
