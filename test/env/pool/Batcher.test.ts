@@ -11,7 +11,7 @@ const make = (concurrency: number, cap = 100) =>
     const batcher = yield* Batcher.make<number, string>({
       name: "step",
       concurrency,
-      cap,
+      cap: () => cap,
       run: (batch) =>
         Effect.suspend(() => {
           batches.push(batch);
@@ -19,7 +19,7 @@ const make = (concurrency: number, cap = 100) =>
           gates.push(gate);
           return Effect.as(
             Deferred.await(gate),
-            batch.map((n) => `${n}!`),
+            batch.map((n) => Effect.succeed(`${n}!`)),
           );
         }),
     });

@@ -76,7 +76,7 @@ for (const [name, service] of [
           "step_error",
           "n=4",
         ]);
-        expect((yield* StepPool).lostThreads()).toBe(0);
+        expect((yield* StepPool).losses().threads).toBe(0);
       }),
     );
 
@@ -117,7 +117,7 @@ layer(threads, hooks)("threads that are lost", (it) => {
       yield* Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow, { discard: true });
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
       expect(yield* Fiber.join(fiber)).toEqual(["n=1"]);
-      expect((yield* StepPool).lostThreads()).toBe(0);
+      expect((yield* StepPool).losses().threads).toBe(0);
     }),
   );
 
@@ -128,7 +128,7 @@ layer(threads, hooks)("threads that are lost", (it) => {
         "step_timeout",
         "n=4",
       ]);
-      expect((yield* StepPool).lostThreads()).toBe(2);
+      expect((yield* StepPool).losses().threads).toBe(1);
     }),
   );
 

@@ -1,0 +1,154 @@
+/**
+ * The environment threads of a run: those that are free, and those that are started when someone waits for one. Invariants: no more than
+ * `most` are alive at once; a thread that is taken is given back or discarded once; all are ended with the scope. After the first loss one
+ * more than are in use is kept ready, so that the next loss costs no start.
+ */
+import { Deferred, Effect, type Scope } from "effect";
+import { Thread, ThreadLost } from "./Thread.ts";
+import type { Setup } from "./worker.ts";
+
+export interface CrewOptions {
+  readonly setup: Omit<Setup, "cells">;
+  /** Threads started at first. */
+  readonly threads: number;
+  readonly most: number;
+}
+
+/** Starts that may fail one after the other before those who wait are told. */
+const attempts = 3;
+
+export class Crew {
+  readonly #options: CrewOptions;
+  readonly #fork: (effect: Effect.Effect<void>) => void;
+  readonly #alive = new Set<Thread>();
+  readonly #free: Thread[] = [];
+  readonly #waiting: Deferred.Deferred<Thread, ThreadLost>[] = [];
+  #starting = 0;
+  #failed = 0;
+  #lost = 0;
+  #strays = 0;
+
+  constructor(options: CrewOptions, fork: (effect: Effect.Effect<void>) => void) {
+    this.#options = options;
+    this.#fork = fork;
+  }
+
+  /** Threads lost to hangs and crashes so far. */
+  lost(): number {
+    return this.#lost;
+  }
+
+  /** Errors outside of any step so far. */
+  strays(): number {
+    return [...this.#alive].reduce((sum, thread) => sum + thread.strays(), this.#strays);
+  }
+
+  /** A thread for one batch at a time; fails where none can be started. */
+  readonly take: Effect.Effect<Thread, ThreadLost> = Effect.suspend(() => {
+    for (let thread = this.#free.pop(); thread !== undefined; thread = this.#free.pop()) {
+      if (!thread.lost()) return Effect.succeed(thread);
+      this.discard(thread);
+    }
+    const mine = Deferred.makeUnsafe<Thread, ThreadLost>();
+    this.#waiting.push(mine);
+    this.#startWanted();
+    return Effect.onInterrupt(Deferred.await(mine), () => this.#giveUp(mine));
+  });
+
+  #giveUp(mine: Deferred.Deferred<Thread, ThreadLost>): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const at = this.#waiting.indexOf(mine);
+      if (at >= 0) this.#waiting.splice(at, 1);
+      // It may have been given a thread already.
+      return at >= 0 ? Effect.void : Effect.ignore(Effect.map(Deferred.await(mine), (thread) => this.give(thread)));
+    });
+  }
+
+  give(thread: Thread): void {
+    if (thread.lost()) return this.discard(thread);
+    // It could not keep up with the others.
+    if (thread.yields()) return this.#end(thread);
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free.push(thread);
+    else Deferred.doneUnsafe(next, Effect.succeed(thread));
+  }
+
+  /** Ends a thread that is lost. */
+  discard(thread: Thread): void {
+    this.#lost++;
+    this.#end(thread);
+  }
+
+  #end(thread: Thread): void {
+    this.#alive.delete(thread);
+    this.#strays += thread.strays();
+    this.#fork(thread.end);
+    this.#startWanted();
+  }
+
+  #startWanted(): void {
+    const spare = this.#lost > 0 ? 1 : 0;
+    let wanted = this.#waiting.length + spare - this.#free.length - this.#starting;
+    for (; wanted > 0 && this.#alive.size < this.#options.most; wanted--) {
+      this.#starting++;
+      this.#fork(Effect.matchEffect(this.#open(), { onSuccess: this.#opened, onFailure: this.#unopened }));
+    }
+  }
+
+  #open(): Effect.Effect<Thread, ThreadLost> {
+    return Effect.suspend(() => {
+      const thread = new Thread(this.#options.setup);
+      this.#alive.add(thread);
+      return Effect.flatMap(
+        Effect.promise(() => thread.post([], false)),
+        (loaded) => {
+          if (!(loaded instanceof ThreadLost)) return Effect.succeed(thread);
+          this.#alive.delete(thread);
+          return Effect.andThen(thread.end, Effect.fail(loaded));
+        },
+      );
+    });
+  }
+
+  readonly #opened = (thread: Thread): Effect.Effect<void> =>
+    Effect.sync(() => {
+      this.#starting--;
+      this.#failed = 0;
+      this.give(thread);
+    });
+
+  readonly #unopened = (why: ThreadLost): Effect.Effect<void> =>
+    Effect.sync(() => {
+      this.#starting--;
+      if (++this.#failed < attempts) return this.#startWanted();
+      this.#failed = 0;
+      for (const waiting of this.#waiting.splice(0)) Deferred.doneUnsafe(waiting, Effect.fail(why));
+    });
+
+  /** Starts the first threads; fails with why one of them cannot load. */
+  readonly start: Effect.Effect<void, ThreadLost> = Effect.suspend(() =>
+    Effect.forEach(
+      Array.from({ length: this.#options.threads }),
+      () => Effect.map(this.#open(), (thread) => this.give(thread)),
+      { concurrency: "unbounded", discard: true },
+    ),
+  );
+
+  readonly endAll: Effect.Effect<void> = Effect.suspend(() =>
+    Effect.forEach([...this.#alive], (thread) => thread.end, { concurrency: "unbounded", discard: true }),
+  );
+}
+
+/** A crew whose first threads have loaded. */
+export const make = (
+  options: CrewOptions,
+  fork: (effect: Effect.Effect<void>) => void,
+): Effect.Effect<Crew, ThreadLost, Scope.Scope> =>
+  Effect.gen(function* () {
+    const crew = yield* Effect.acquireRelease(
+      Effect.sync(() => new Crew(options, fork)),
+      ({ endAll }) => endAll,
+    );
+    yield* crew.start;
+    return crew;
+  });

@@ -1,0 +1,75 @@
+/**
+ * How long the requests of each preset take, learned from those that were answered: how many make a batch, when one that is still going is
+ * taken for stuck, and when its thread gives way to all others. A pure fold over measured times.
+ */
+import { type Request, tagOf } from "../Request.ts";
+
+/** Most requests of one batch: enough to make a message cheap, few enough to share out. */
+const batchCap = 64;
+/** Time a batch should take, milliseconds: what is lost with it, and what its last request waits. */
+const batchMs = 10;
+/** A request is taken for stuck after this many times the mean, and not before `stuckMs`. */
+const stuckTimes = 20;
+const stuckMs = 100;
+/** The same while nothing is known of its kind. */
+const unknownMs = 500;
+/** A stuck request's thread gives way after this many times the slowest request so far, and not before `yieldMs`. */
+const yieldTimes = 10;
+const yieldMs = 500;
+/** Weight of the newest time in the mean. */
+const weight = 1 / 16;
+
+interface Kind {
+  meanMs: number;
+  slowestMs: number;
+}
+
+export class Pace {
+  readonly #kinds = new Map<Request["_tag"], Map<string, Kind>>();
+  #meanMs: number | null = null;
+
+  #kind(request: Request): Kind | undefined {
+    return this.#kinds.get(request._tag)?.get(tagOf(request));
+  }
+
+  #observe(request: Request, ms: number): void {
+    const tags = this.#kinds.get(request._tag) ?? new Map<string, Kind>();
+    this.#kinds.set(request._tag, tags);
+    const kind = tags.get(tagOf(request));
+    if (kind === undefined) tags.set(tagOf(request), { meanMs: ms, slowestMs: ms });
+    else {
+      kind.meanMs += (ms - kind.meanMs) * weight;
+      kind.slowestMs = Math.max(kind.slowestMs, ms);
+    }
+    this.#meanMs = this.#meanMs === null ? ms : this.#meanMs + (ms - this.#meanMs) * weight;
+  }
+
+  /** Takes in the times of the first requests of a batch. */
+  observe(requests: readonly Request[], times: readonly number[]): void {
+    for (const [at, ms] of times.entries()) {
+      const request = requests[at];
+      if (request !== undefined) this.#observe(request, ms);
+    }
+  }
+
+  /** Requests of one batch at most. */
+  cap(): number {
+    if (this.#meanMs === null || this.#meanMs === 0) return batchCap;
+    return Math.min(batchCap, Math.max(1, Math.floor(batchMs / this.#meanMs)));
+  }
+
+  /** How long one of the requests may go before its thread counts as stuck; it then still has all of its time limit. */
+  stuckAfterMs(requests: readonly Request[], timeoutMs: number): number {
+    let longest = stuckMs;
+    for (const request of requests) {
+      const kind = this.#kind(request);
+      longest = Math.max(longest, kind === undefined ? unknownMs : kind.meanMs * stuckTimes);
+    }
+    return Math.min(timeoutMs, longest);
+  }
+
+  /** How long the request may go before its thread gives way. */
+  yieldAfterMs(request: Request): number {
+    return Math.max(yieldMs, (this.#kind(request)?.slowestMs ?? 0) * yieldTimes);
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * Tries requests that are suspected of hanging or of ending their thread, apart from all others and no more than `spares` at once. Invariants:
+ * a request is found guilty only when it exceeded the time limit by its own clock, or ended a thread that it had to itself; every trial ends
+ * with an answer and one verdict.
+ */
+import { Effect, Fiber } from "effect";
+import * as Slots from "../../stage/Slots.ts";
+import { type Answer, type Request, stepFailure } from "../Request.ts";
+import type { Crew } from "./Crew.ts";
+import type { Docket } from "./Docket.ts";
+import { type Out, Silent, send, watch } from "./Out.ts";
+import type { Pace } from "./Pace.ts";
+import { ThreadLost } from "./Thread.ts";
+
+export interface TrialOptions {
+  readonly crew: Crew;
+  readonly docket: Docket;
+  readonly pace: Pace;
+  readonly spares: number;
+  readonly timeoutMs: number;
+  readonly giveWay: boolean;
+  /** Starts a fiber that outlives its caller. */
+  readonly fork: <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>;
+}
+
+/** Not known: the thread was lost in company. */
+const unknown = "unknown";
+
+const crashed = (message: string): Answer => stepFailure("step_crashed", message);
+
+export const quarantined = (offences: number): Answer =>
+  stepFailure(
+    "step_quarantined",
+    `its instance hung or ended its thread ${offences} times before; such an instance is not stepped any more (pipeline.step_quarantine)`,
+  );
+
+export class Trials {
+  readonly #options: TrialOptions;
+  readonly #lane: Slots.Slots;
+  #suspects = 0;
+  #hungMs = 0;
+
+  constructor(options: TrialOptions) {
+    this.#options = options;
+    this.#lane = Slots.makeUnsafe(options.spares);
+  }
+
+  /** Requests on trial, or waiting for it. */
+  suspects(): number {
+    return this.#suspects;
+  }
+
+  /** Milliseconds of threads that were ended in a request that hung. */
+  hungMs(): number {
+    return this.#hungMs;
+  }
+
+  /**
+   * The answer to request `at` of a batch that is at it for too long. It goes on in its thread; where as many are on trial as may be, the
+   * thread is ended and the request tried later.
+   */
+  stuck(out: Out, at: number): Effect.Effect<Answer> {
+    out.thread.cut();
+    const request = out.requests[at]!;
+    if (this.#lane.tryAcquire()) {
+      return this.#begin(request, Effect.ensuring(this.#here(request, out, at), Effect.sync(this.#lane.release)));
+    }
+    this.#options.crew.discard(out.thread);
+    return this.alone(request);
+  }
+
+  /** The answer to a request that may have ended its thread: it is made again, with a thread to itself. */
+  alone(request: Request): Effect.Effect<Answer> {
+    return this.#begin(
+      request,
+      Effect.andThen(
+        this.#lane.acquire,
+        Effect.ensuring(
+          Effect.suspend(() => this.#alone(request)),
+          Effect.sync(this.#lane.release),
+        ),
+      ),
+    );
+  }
+
+  /** A trial goes on whether its caller waits or not, because others wait for its verdict. */
+  #begin(request: Request, trial: Effect.Effect<Answer>): Effect.Effect<Answer> {
+    this.#suspects++;
+    this.#options.docket.suspect(request);
+    const fiber = this.#options.fork(
+      Effect.ensuring(
+        trial,
+        Effect.sync(() => this.#suspects--),
+      ),
+    );
+    return Fiber.join(fiber);
+  }
+
+  #here(request: Request, out: Out, at: number): Effect.Effect<Answer> {
+    return Effect.flatMap(this.#judged(request, out, at), (answer) =>
+      answer === unknown ? this.#alone(request) : Effect.succeed(answer),
+    );
+  }
+
+  readonly #alone = (request: Request): Effect.Effect<Answer> => {
+    const { crew, docket } = this.#options;
+    const status = docket.status(request);
+    if (status._tag === "Quarantined") {
+      docket.judge(request, "innocent");
+      return Effect.succeed(quarantined(status.offences));
+    }
+    return Effect.orDie(crew.take).pipe(
+      Effect.flatMap((thread) => this.#judged(request, send(thread, [request], true), 0)),
+      Effect.map((answer) => {
+        if (answer !== unknown) return answer;
+        docket.judge(request, "guilty");
+        return crashed("the thread gave no answer");
+      }),
+    );
+  };
+
+  /** Gives way once the request is late, and then waits for the rest of its time. */
+  #patiently(request: Request, out: Out, at: number) {
+    const { giveWay, pace, timeoutMs } = this.#options;
+    const yieldAfterMs = pace.yieldAfterMs(request);
+    const last = watch(out, { requestMs: timeoutMs, silenceMs: timeoutMs });
+    if (!giveWay || yieldAfterMs >= timeoutMs) return last;
+    return Effect.flatMap(watch(out, { requestMs: yieldAfterMs, silenceMs: timeoutMs }), (seen) => {
+      if (!(seen instanceof Silent) || seen.at !== at) return Effect.succeed(seen);
+      out.thread.giveWay();
+      return last;
+    });
+  }
+
+  /** The answer with its verdict, or `unknown` without one. */
+  #judged(request: Request, out: Out, at: number): Effect.Effect<Answer | typeof unknown> {
+    const { crew, docket, pace, timeoutMs } = this.#options;
+    return Effect.map(this.#patiently(request, out, at), (seen) => {
+      if (seen instanceof Silent) {
+        crew.discard(out.thread);
+        if (seen.at !== at) return unknown;
+        this.#hungMs += seen.spentMs;
+        docket.judge(request, "guilty");
+        return stepFailure("step_timeout", `no answer after ${timeoutMs} ms`);
+      }
+      if (seen instanceof ThreadLost) {
+        crew.discard(out.thread);
+        if (out.requests.length > 1) return unknown;
+        docket.judge(request, "guilty");
+        return crashed(seen.message);
+      }
+      crew.give(out.thread);
+      pace.observe(out.requests, seen.times);
+      const answer = seen.answers[at];
+      if (answer === undefined) return unknown;
+      docket.judge(request, "innocent");
+      return answer;
+    });
+  }
+}
