@@ -26,8 +26,23 @@ const endsUs = (pid: unknown, signal: unknown): boolean => {
 const { abort, exit, kill } = process;
 const reallyExit: unknown = Reflect.get(process, "reallyExit");
 
+/** Guards that are in force. */
+let guards = 0;
+
+const restore = (): void => {
+  Object.assign(process, { abort, exit, kill, reallyExit });
+  syncBuiltinESMExports();
+};
+
+/** Takes all guards away, for Node to end the thread. */
+export const unguardProcess = (): void => {
+  guards = 0;
+  restore();
+};
+
 /** Guards this thread until the returned function is called. */
 export const guardProcess = (): (() => void) => {
+  guards++;
   process.exit = (code) => refuse(`process.exit(${code ?? ""})`);
   process.abort = () => refuse("process.abort()");
   process.kill = (pid, signal) =>
@@ -35,7 +50,6 @@ export const guardProcess = (): (() => void) => {
   Reflect.set(process, "reallyExit", () => refuse("process.reallyExit()"));
   syncBuiltinESMExports();
   return () => {
-    Object.assign(process, { abort, exit, kill, reallyExit });
-    syncBuiltinESMExports();
+    if (guards > 0 && --guards === 0) restore();
   };
 };

@@ -1,14 +1,14 @@
 /**
  * The environment threads of a run: those that are free, and those that are started when someone waits for one. Invariants: no more than
- * `most` are alive at once; a thread that is taken is given back or discarded once; all are ended with the scope. After the first loss one
- * more than are in use is kept ready, so that the next loss costs no start.
+ * `most` are alive at once; a thread that is taken is given back or discarded once; all are ended with the scope. Once there is
+ * trouble, one more than are in use is kept ready, so that the next loss costs no start.
  */
 import { Deferred, Effect, type Scope } from "effect";
 import { Thread, ThreadLost } from "./Thread.ts";
 import type { Setup } from "./worker.ts";
 
 export interface CrewOptions {
-  readonly setup: Omit<Setup, "cells">;
+  readonly setup: Pick<Setup, "registry" | "presets">;
   /** Threads started at first. */
   readonly threads: number;
   readonly most: number;
@@ -22,7 +22,10 @@ export class Crew {
   readonly #fork: (effect: Effect.Effect<void>) => void;
   readonly #alive = new Set<Thread>();
   readonly #free: Thread[] = [];
+  /** Those that gave way to all others. */
+  readonly #slow: Thread[] = [];
   readonly #waiting: Deferred.Deferred<Thread, ThreadLost>[] = [];
+  #troubled = false;
   #starting = 0;
   #failed = 0;
   #lost = 0;
@@ -43,12 +46,24 @@ export class Crew {
     return [...this.#alive].reduce((sum, thread) => sum + thread.strays(), this.#strays);
   }
 
-  /** A thread for one batch at a time; fails where none can be started. */
-  readonly take: Effect.Effect<Thread, ThreadLost> = Effect.suspend(() => {
-    for (let thread = this.#free.pop(); thread !== undefined; thread = this.#free.pop()) {
-      if (!thread.lost()) return Effect.succeed(thread);
+  #from(idle: Thread[]): Thread | undefined {
+    for (let thread = idle.pop(); thread !== undefined; thread = idle.pop()) {
+      if (!thread.lost()) return thread;
       this.discard(thread);
     }
+    return undefined;
+  }
+
+  /** A thread that gave way to all others, or another where there is none. */
+  readonly takeSlow: Effect.Effect<Thread, ThreadLost> = Effect.suspend(() => {
+    const thread = this.#from(this.#slow);
+    return thread === undefined ? this.take : Effect.succeed(thread);
+  });
+
+  /** A thread for one batch at a time; fails where none can be started. */
+  readonly take: Effect.Effect<Thread, ThreadLost> = Effect.suspend(() => {
+    const free = this.#from(this.#free);
+    if (free !== undefined) return Effect.succeed(free);
     const mine = Deferred.makeUnsafe<Thread, ThreadLost>();
     this.#waiting.push(mine);
     this.#startWanted();
@@ -65,17 +80,27 @@ export class Crew {
   }
 
   give(thread: Thread): void {
-    if (thread.lost()) return this.discard(thread);
-    // It could not keep up with the others.
-    if (thread.yields()) return this.#end(thread);
+    if (thread.lost()) this.discard(thread);
+    else if (thread.yields()) this.#slow.push(thread);
+    else this.#serve(thread);
+  }
+
+  #serve(thread: Thread): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#free.push(thread);
     else Deferred.doneUnsafe(next, Effect.succeed(thread));
   }
 
+  /** One more is kept ready from here on. */
+  troubled(): void {
+    this.#troubled = true;
+    this.#startWanted();
+  }
+
   /** Ends a thread that is lost. */
   discard(thread: Thread): void {
     this.#lost++;
+    this.#troubled = true;
     this.#end(thread);
   }
 
@@ -87,7 +112,7 @@ export class Crew {
   }
 
   #startWanted(): void {
-    const spare = this.#lost > 0 ? 1 : 0;
+    const spare = this.#troubled ? 1 : 0;
     let wanted = this.#waiting.length + spare - this.#free.length - this.#starting;
     for (; wanted > 0 && this.#alive.size < this.#options.most; wanted--) {
       this.#starting++;
@@ -100,7 +125,7 @@ export class Crew {
       const thread = new Thread(this.#options.setup);
       this.#alive.add(thread);
       return Effect.flatMap(
-        Effect.promise(() => thread.post([], false)),
+        Effect.promise(() => thread.post([], { careful: false, limitMs: null })),
         (loaded) => {
           if (!(loaded instanceof ThreadLost)) return Effect.succeed(thread);
           this.#alive.delete(thread);

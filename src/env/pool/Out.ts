@@ -6,11 +6,13 @@ import { Effect, Option } from "effect";
 import type { Request } from "../Request.ts";
 import type { Standing } from "./cells.ts";
 import type { Thread, ThreadLost } from "./Thread.ts";
-import type { Reply } from "./worker.ts";
+import type { Batch, Reply } from "./worker.ts";
 
 export interface Out {
   readonly thread: Thread;
   readonly requests: readonly Request[];
+  /** A request is interrupted in its thread after so many milliseconds; null where none is. */
+  readonly limitMs: number | null;
   readonly reply: Promise<Reply | ThreadLost>;
 }
 
@@ -31,10 +33,11 @@ export interface Patience {
   readonly silenceMs: number;
 }
 
-export const send = (thread: Thread, requests: readonly Request[], careful: boolean): Out => ({
+export const send = (thread: Thread, requests: readonly Request[], how: Pick<Batch, "careful" | "limitMs">): Out => ({
   thread,
   requests,
-  reply: thread.post(requests, careful),
+  limitMs: how.limitMs,
+  reply: thread.post(requests, how),
 });
 
 const sameIdle = (a: Standing | null, b: Standing): boolean => a !== null && a.at === null && a.done === b.done;

@@ -8,8 +8,9 @@ import { type Request, tagOf } from "../Request.ts";
 const batchCap = 64;
 /** Time a batch should take, milliseconds: what is lost with it, and what its last request waits. */
 const batchMs = 10;
-/** A request is taken for stuck after this many times the mean, and not before `stuckMs`. */
+/** A request is taken for stuck after so many times the mean and the slowest so far, and not before `stuckMs`. */
 const stuckTimes = 20;
+const slowestTimes = 2;
 const stuckMs = 100;
 /** The same while nothing is known of its kind. */
 const unknownMs = 500;
@@ -44,11 +45,11 @@ export class Pace {
     this.#meanMs = this.#meanMs === null ? ms : this.#meanMs + (ms - this.#meanMs) * weight;
   }
 
-  /** Takes in the times of the first requests of a batch. */
-  observe(requests: readonly Request[], times: readonly number[]): void {
+  /** Takes in the times of the first requests of a batch; null for one that was not answered. */
+  observe(requests: readonly Request[], times: readonly (number | null)[]): void {
     for (const [at, ms] of times.entries()) {
       const request = requests[at];
-      if (request !== undefined) this.#observe(request, ms);
+      if (request !== undefined && ms !== null) this.#observe(request, ms);
     }
   }
 
@@ -63,7 +64,10 @@ export class Pace {
     let longest = stuckMs;
     for (const request of requests) {
       const kind = this.#kind(request);
-      longest = Math.max(longest, kind === undefined ? unknownMs : kind.meanMs * stuckTimes);
+      longest = Math.max(
+        longest,
+        kind === undefined ? unknownMs : Math.max(kind.meanMs * stuckTimes, kind.slowestMs * slowestTimes),
+      );
     }
     return Math.min(timeoutMs, longest);
   }

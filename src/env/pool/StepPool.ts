@@ -28,7 +28,7 @@ import * as Threads from "./Threads.ts";
 
 /** What is done about steps that misbehave, where nothing else is said; pipeline.step_* has the same. */
 const defaults: Pick<Threads.ThreadsOptions, "spares" | "quarantine" | "giveWay"> = {
-  spares: 8,
+  spares: 16,
   quarantine: 2,
   giveWay: true,
 };

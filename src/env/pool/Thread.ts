@@ -2,7 +2,9 @@
  * One environment thread: a piscina pool of a single worker, so that it can be watched, given up and ended by itself. It answers one batch at
  * a time. Who stops waiting for an answer does not end it.
  */
+import module from "node:module";
 import { setPriority } from "node:os";
+import { dirname } from "node:path";
 import { Effect, Schema } from "effect";
 import { Piscina } from "piscina";
 import type { Request } from "../Request.ts";
@@ -15,6 +17,12 @@ export class ThreadLost extends Schema.TaggedError<ThreadLost>()("ThreadLost", {
 const messageOf = (cause: unknown): string =>
   cause instanceof Error && cause.message !== "" ? cause.message : "the thread ended without a reason";
 
+/** Node makes a folder for its version within the one it is given. */
+const compileCache = (): string | null => {
+  const folder = module.getCompileCacheDir();
+  return folder === undefined ? null : dirname(folder);
+};
+
 /** The nicest there is. */
 const lowest = 19;
 
@@ -24,16 +32,16 @@ export class Thread {
   #lost = false;
   #yields = false;
 
-  constructor(setup: Omit<Setup, "cells">) {
+  constructor(setup: Pick<Setup, "registry" | "presets">) {
     this.#pool = new Piscina<Batch, Reply>({
-      filename: new URL("./worker.ts", import.meta.url).href,
+      filename: new URL("./entry.ts", import.meta.url).href,
       minThreads: 1,
       maxThreads: 1,
       maxQueue: Number.POSITIVE_INFINITY,
       // Otherwise a thread stops its event loop between tasks.
       atomics: "disabled",
       recordTiming: false,
-      workerData: { ...setup, cells: this.#cells.memory } satisfies Setup,
+      workerData: { ...setup, cells: this.#cells.memory, compileCache: compileCache() } satisfies Setup,
     });
     // It failed outside of any batch.
     this.#pool.on("error", () => {
@@ -57,8 +65,8 @@ export class Thread {
   readonly cut = (): void => this.#cells.cut();
 
   /** An empty batch is answered when the thread has loaded its environments. Never rejects. */
-  post(requests: readonly Request[], careful: boolean): Promise<Reply | ThreadLost> {
-    return this.#pool.run({ requests, careful, epoch: this.#cells.clear() }).catch((cause: unknown) => {
+  post(requests: readonly Request[], how: Pick<Batch, "careful" | "limitMs">): Promise<Reply | ThreadLost> {
+    return this.#pool.run({ requests, ...how, epoch: this.#cells.clear() }).catch((cause: unknown) => {
       this.#lost = true;
       return new ThreadLost({ message: messageOf(cause) });
     });

@@ -94,24 +94,29 @@ class Runner implements Threads {
     const timeoutMs = this.#timeoutMs;
     const careful = requests.some((request) => this.#lost.has(request));
     return Effect.flatMap(Effect.orDie(this.#crew.take), (thread) => {
-      const out = send(thread, requests, careful);
-      const requestMs = this.#pace.stuckAfterMs(requests, timeoutMs);
+      const stuckMs = this.#pace.stuckAfterMs(requests, timeoutMs);
+      const limitMs = this.#trials.wary() ? stuckMs : null;
+      const out = send(thread, requests, { careful, limitMs });
+      const requestMs = limitMs === null ? stuckMs : 2 * limitMs;
       return Effect.map(watch(out, { requestMs, silenceMs: timeoutMs }), (seen) => {
         if (seen instanceof ThreadLost) return this.#lostIn(out, thread.standing().at);
         if (!(seen instanceof Silent)) return this.#answered(out, seen);
-        return seen.at === null
-          ? this.#lostIn(out, null)
-          : this.#without(out, seen.at, this.#trials.stuck(out, seen.at));
+        if (seen.at === null) return this.#lostIn(out, null);
+        return this.#without(out, seen.at, this.#trials.stuck(out, seen.at));
       });
     });
   }
 
   #answered({ requests, thread }: Out, { answers, times }: Reply): readonly Batcher.Reply<Answer>[] {
     this.#crew.give(thread);
-    this.#pace.observe(requests, times);
-    return requests.map((_, at) => {
+    this.#pace.observe(
+      requests,
+      times.map((ms, at) => (answers[at] === "interrupted" ? null : ms)),
+    );
+    return requests.map((request, at) => {
       const answer = answers[at];
-      return answer === undefined ? new Batcher.PutBack() : Effect.succeed(answer);
+      if (answer === undefined) return new Batcher.PutBack();
+      return answer === "interrupted" ? this.#trials.alone(request) : Effect.succeed(answer);
     });
   }
 

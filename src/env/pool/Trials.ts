@@ -23,6 +23,9 @@ export interface TrialOptions {
   readonly fork: <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>;
 }
 
+/** Time in which a thread that interrupts requests itself should have done so, before it is ended. */
+const graceMs = 500;
+
 /** Not known: the thread was lost in company. */
 const unknown = "unknown";
 
@@ -37,6 +40,7 @@ export const quarantined = (offences: number): Answer =>
 export class Trials {
   readonly #options: TrialOptions;
   readonly #lane: Slots.Slots;
+  #wary = false;
   #suspects = 0;
   #hungMs = 0;
 
@@ -45,12 +49,17 @@ export class Trials {
     this.#lane = Slots.makeUnsafe(options.spares);
   }
 
+  /** A request has been at it for so long that others are better interrupted in their threads than waited for. */
+  wary(): boolean {
+    return this.#wary;
+  }
+
   /** Requests on trial, or waiting for it. */
   suspects(): number {
     return this.#suspects;
   }
 
-  /** Milliseconds of threads that were ended in a request that hung. */
+  /** Milliseconds of threads in requests that hung. */
   hungMs(): number {
     return this.#hungMs;
   }
@@ -61,6 +70,7 @@ export class Trials {
    */
   stuck(out: Out, at: number): Effect.Effect<Answer> {
     out.thread.cut();
+    this.#options.crew.troubled();
     const request = out.requests[at]!;
     if (this.#lane.tryAcquire()) {
       return this.#begin(request, Effect.ensuring(this.#here(request, out, at), Effect.sync(this.#lane.release)));
@@ -109,8 +119,10 @@ export class Trials {
       docket.judge(request, "innocent");
       return Effect.succeed(quarantined(status.offences));
     }
-    return Effect.orDie(crew.take).pipe(
-      Effect.flatMap((thread) => this.#judged(request, send(thread, [request], true), 0)),
+    return Effect.orDie(crew.takeSlow).pipe(
+      Effect.flatMap((thread) =>
+        this.#judged(request, send(thread, [request], { careful: true, limitMs: this.#options.timeoutMs }), 0),
+      ),
       Effect.map((answer) => {
         if (answer !== unknown) return answer;
         docket.judge(request, "guilty");
@@ -119,17 +131,26 @@ export class Trials {
     );
   };
 
-  /** Gives way once the request is late, and then waits for the rest of its time. */
+  /** Once the request is far too late, its thread gives way, and has the rest of its time. */
   #patiently(request: Request, out: Out, at: number) {
     const { giveWay, pace, timeoutMs } = this.#options;
     const yieldAfterMs = pace.yieldAfterMs(request);
-    const last = watch(out, { requestMs: timeoutMs, silenceMs: timeoutMs });
-    if (!giveWay || yieldAfterMs >= timeoutMs) return last;
+    const requestMs = out.limitMs === timeoutMs ? timeoutMs + graceMs : timeoutMs;
+    const last = watch(out, { requestMs, silenceMs: timeoutMs });
+    if (yieldAfterMs >= timeoutMs) return last;
     return Effect.flatMap(watch(out, { requestMs: yieldAfterMs, silenceMs: timeoutMs }), (seen) => {
       if (!(seen instanceof Silent) || seen.at !== at) return Effect.succeed(seen);
-      out.thread.giveWay();
+      this.#wary = true;
+      if (giveWay) out.thread.giveWay();
       return last;
     });
+  }
+
+  #hung(request: Request, spentMs: number): Answer {
+    this.#wary = true;
+    this.#hungMs += spentMs;
+    this.#options.docket.judge(request, "guilty");
+    return stepFailure("step_timeout", `no answer after ${this.#options.timeoutMs} ms`);
   }
 
   /** The answer with its verdict, or `unknown` without one. */
@@ -139,9 +160,7 @@ export class Trials {
       if (seen instanceof Silent) {
         crew.discard(out.thread);
         if (seen.at !== at) return unknown;
-        this.#hungMs += seen.spentMs;
-        docket.judge(request, "guilty");
-        return stepFailure("step_timeout", `no answer after ${timeoutMs} ms`);
+        return this.#hung(request, seen.spentMs);
       }
       if (seen instanceof ThreadLost) {
         crew.discard(out.thread);
@@ -150,9 +169,10 @@ export class Trials {
         return crashed(seen.message);
       }
       crew.give(out.thread);
-      pace.observe(out.requests, seen.times);
       const answer = seen.answers[at];
       if (answer === undefined) return unknown;
+      if (answer === "interrupted") return this.#hung(request, timeoutMs);
+      pace.observe(out.requests, seen.times);
       docket.judge(request, "innocent");
       return answer;
     });

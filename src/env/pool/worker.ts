@@ -1,5 +1,5 @@
 /**
- * Entry of an environment thread: loads, binds and prepares its presets once, then answers batches, one answer per request. It holds no
+ * The work of an environment thread: loads, binds and prepares its presets once, then answers batches, one answer per request. It holds no
  * state between batches. Before each request it notes where it is and the time, by which the main thread finds the one that hangs or ends
  * the thread. Invariant: no call of an environment ends the process, and only a fault of the thread itself ends the thread.
  */
@@ -7,12 +7,13 @@ import { readlinkSync } from "node:fs";
 import { workerData } from "node:worker_threads";
 import type { BoundEnvironment } from "../BoundEnvironment.ts";
 import { intrinsics } from "../custom/intrinsics.ts";
-import { guardProcess } from "../custom/processGuard.ts";
+import { guardProcess, unguardProcess } from "../custom/processGuard.ts";
 import { prepare } from "../prepare.ts";
 import { type Answer, type Request, stepFailure } from "../Request.ts";
 import type { decodePreset, loadRegistry, PresetFrame } from "../registry.ts";
 import { answer } from "./answer.ts";
 import { Cells } from "./cells.ts";
+import { finishes } from "./interruptible.ts";
 
 export interface Setup {
   /** URL of a module that exports `loadRegistry` and `decodePreset`. */
@@ -20,6 +21,8 @@ export interface Setup {
   readonly presets: Readonly<Record<string, PresetFrame>>;
   /** Memory of the thread's cells. */
   readonly cells: Int32Array;
+  /** Folder of compiled code; null where the process keeps none. */
+  readonly compileCache: string | null;
 }
 
 export interface Batch {
@@ -28,11 +31,16 @@ export interface Batch {
   readonly careful: boolean;
   /** When it was sent. */
   readonly epoch: number;
+  /** A request is interrupted after so many milliseconds; null lets it go on. */
+  readonly limitMs: number | null;
 }
+
+/** In place of the answer of a request that was interrupted. */
+export type Interrupted = "interrupted";
 
 /** The answers to the first requests, to all unless the batch was cut, and the milliseconds that each took. */
 export interface Reply {
-  readonly answers: readonly Answer[];
+  readonly answers: readonly (Answer | Interrupted)[];
   readonly times: readonly number[];
 }
 
@@ -73,13 +81,13 @@ const outlive = (error: unknown): void => {
   // The answer of a batch: the main thread learns of it by the end of this one.
   if (error instanceof Error && error.name === "DataCloneError") throw error;
   cells.strayed();
-  release = guardProcess();
+  guardProcess();
 };
 
 nameThread();
-let release = guardProcess();
+guardProcess();
 // Node itself ends a thread by `process.exit` where nobody handles an error.
-process.on("uncaughtExceptionMonitor", () => release());
+process.on("uncaughtExceptionMonitor", unguardProcess);
 const environments = await bindAll();
 process.on("uncaughtException", outlive);
 process.on("unhandledRejection", outlive);
@@ -105,20 +113,50 @@ const answered = (request: Request, careful: boolean): Answer => {
   return careful ? sendable(given) : given;
 };
 
-export default ({ careful, epoch, requests }: Batch): Reply => {
+/** A batch as far as it has been answered, so that it can go on after an interruption. */
+class Progress implements Reply {
+  readonly answers: (Answer | Interrupted)[] = [];
+  readonly times: number[] = [];
+  readonly #requests: readonly Request[];
+  readonly #careful: boolean;
+  #at = 0;
+  #began = now.call(performance);
+
+  constructor(requests: readonly Request[], careful: boolean) {
+    this.#requests = requests;
+    this.#careful = careful;
+  }
+
+  #next(answer: Answer | Interrupted): void {
+    const time = now.call(performance);
+    this.answers[this.#at] = answer;
+    this.times[this.#at] = time - this.#began;
+    this.#began = time;
+    this.#at++;
+  }
+
+  /** No method of a global's prototype is called in the loop: an environment may have changed it. */
+  readonly play = (): void => {
+    while (this.#at < this.#requests.length && !cells.isCut()) {
+      cells.begin(this.#at);
+      this.#next(answered(this.#requests[this.#at]!, this.#careful));
+    }
+  };
+
+  /** The request at hand had all of its time, unless those before it had most of it: then it begins again. */
+  interrupted(limitMs: number): void {
+    const spent = now.call(performance) - this.#began;
+    if (spent >= limitMs * 0.9) this.#next("interrupted");
+    else this.#began = now.call(performance);
+  }
+}
+
+export default ({ careful, epoch, limitMs, requests }: Batch): Reply => {
   cells.received(epoch);
   if (++batches % lookEvery === 0) globals.restore();
-  const answers: Answer[] = [];
-  const times: number[] = [];
-  let before = now.call(performance);
-  // No method of a global's prototype in the loop: an environment may have changed it.
-  for (let at = 0; at < requests.length && !cells.isCut(); at++) {
-    cells.begin(at);
-    answers[at] = answered(requests[at]!, careful);
-    const after = now.call(performance);
-    times[at] = after - before;
-    before = after;
-  }
+  const progress = new Progress(requests, careful);
+  if (limitMs === null) progress.play();
+  else while (!finishes(progress.play, limitMs)) progress.interrupted(limitMs);
   cells.end();
-  return { answers, times };
+  return { answers: progress.answers, times: progress.times };
 };
