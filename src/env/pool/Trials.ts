@@ -79,8 +79,16 @@ export class Trials {
     return this.alone(request);
   }
 
-  /** The answer to a request that may have ended its thread: it is made again, with a thread to itself. */
+  /** The answer to a request that may hang, or have ended its thread: it is made again, with a thread to itself. */
   alone(request: Request): Effect.Effect<Answer> {
+    const status = this.#options.docket.status(request);
+    if (status._tag === "Quarantined") return Effect.succeed(quarantined(status.offences));
+    if (status._tag === "Held") {
+      return Effect.andThen(
+        status.judged.await,
+        Effect.suspend(() => this.alone(request)),
+      );
+    }
     return this.#begin(
       request,
       Effect.andThen(

@@ -126,4 +126,26 @@ describe("the batcher", () => {
       });
     }),
   );
+
+  it.effect("queues again what a batch puts back, counts it once, and lets later answers wait on their own", () =>
+    Effect.gen(function* () {
+      const late = Deferred.makeUnsafe<string>();
+      let batches = 0;
+      const batcher = yield* Batcher.make<number, string>({
+        name: "step",
+        concurrency: 1,
+        cap: () => 2,
+        run: (batch) =>
+          Effect.sync(() =>
+            batches++ === 0 ? [Deferred.await(late), new Batcher.PutBack()] : batch.map((n) => Effect.succeed(`${n}!`)),
+          ),
+      });
+      const first = yield* Effect.forkChild(batcher.call(1));
+      const second = yield* Effect.forkChild(batcher.call(2));
+      expect(yield* Fiber.join(second)).toBe("2!");
+      expect(batcher.sample()).toMatchObject({ running: 0, queue: 0, items: 2 });
+      yield* Deferred.succeed(late, "1!");
+      expect(yield* Fiber.join(first)).toBe("1!");
+    }),
+  );
 });
