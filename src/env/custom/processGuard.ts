@@ -23,33 +23,43 @@ const endsUs = (pid: unknown, signal: unknown): boolean => {
   return signal !== 0 && (whom === process.pid || whom === 0 || Number(pid) === -1);
 };
 
-const { abort, exit, kill } = process;
-const reallyExit: unknown = Reflect.get(process, "reallyExit");
+interface Calls {
+  readonly abort: typeof process.abort;
+  readonly exit: typeof process.exit;
+  readonly kill: typeof process.kill;
+  readonly reallyExit: unknown;
+}
 
-/** Guards that are in force. */
+/** The calls as they were before the first guard, and the guards in force. */
+let before: Calls | null = null;
 let guards = 0;
 
-const restore = (): void => {
-  Object.assign(process, { abort, exit, kill, reallyExit });
-  syncBuiltinESMExports();
-};
-
-/** Takes all guards away, for Node to end the thread. */
-export const unguardProcess = (): void => {
-  guards = 0;
-  restore();
-};
-
-/** Guards this thread until the returned function is called. */
-export const guardProcess = (): (() => void) => {
-  guards++;
+const install = (): void => {
+  const { abort, exit, kill } = process;
+  before = { abort, exit, kill, reallyExit: Reflect.get(process, "reallyExit") };
   process.exit = (code) => refuse(`process.exit(${code ?? ""})`);
   process.abort = () => refuse("process.abort()");
   process.kill = (pid, signal) =>
     endsUs(pid, signal) ? refuse(`process.kill(${pid}, ${signal ?? "SIGTERM"})`) : kill.call(process, pid, signal);
   Reflect.set(process, "reallyExit", () => refuse("process.reallyExit()"));
   syncBuiltinESMExports();
+};
+
+/** Takes all guards away, for Node to end the thread. */
+export const unguardProcess = (): void => {
+  Object.assign(process, before);
+  before = null;
+  guards = 0;
+  syncBuiltinESMExports();
+};
+
+/** Guards this thread until the returned function is called. */
+export const guardProcess = (): (() => void) => {
+  if (guards++ === 0) install();
+  let held = true;
   return () => {
-    if (guards > 0 && --guards === 0) restore();
+    if (!held) return;
+    held = false;
+    if (guards > 0 && --guards === 0) unguardProcess();
   };
 };
