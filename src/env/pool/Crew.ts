@@ -125,7 +125,7 @@ export class Crew {
       const thread = new Thread(this.#options.setup);
       this.#alive.add(thread);
       return Effect.flatMap(
-        Effect.promise(() => thread.post([], { careful: false, limitMs: null })),
+        Effect.promise(() => thread.post([], { careful: false, limitMs: null, again: false })),
         (loaded) => {
           if (!(loaded instanceof ThreadLost)) return Effect.succeed(thread);
           this.#alive.delete(thread);

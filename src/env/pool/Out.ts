@@ -6,7 +6,7 @@ import { Effect, Option } from "effect";
 import type { Request } from "../Request.ts";
 import type { Standing } from "./cells.ts";
 import type { Thread, ThreadLost } from "./Thread.ts";
-import type { Batch, Reply } from "./worker.ts";
+import type { How, Reply } from "./worker.ts";
 
 export interface Out {
   readonly thread: Thread;
@@ -33,7 +33,7 @@ export interface Patience {
   readonly silenceMs: number;
 }
 
-export const send = (thread: Thread, requests: readonly Request[], how: Pick<Batch, "careful" | "limitMs">): Out => ({
+export const send = (thread: Thread, requests: readonly Request[], how: How): Out => ({
   thread,
   requests,
   limitMs: how.limitMs,

@@ -17,6 +17,7 @@ const unknownMs = 500;
 /** A stuck request's thread gives way after this many times the slowest request so far, and not before `yieldMs`. */
 const yieldTimes = 10;
 const yieldMs = 500;
+const amplyTimes = 10;
 /** Weight of the newest time in the mean. */
 const weight = 1 / 16;
 
@@ -70,6 +71,12 @@ export class Pace {
       );
     }
     return Math.min(timeoutMs, longest);
+  }
+
+  /** What of a processor is more than any such request has needed: ten times the mean, and the slowest. */
+  amplyMs(request: Request): number {
+    const kind = this.#kind(request);
+    return kind === undefined ? Number.POSITIVE_INFINITY : Math.max(kind.meanMs * amplyTimes, kind.slowestMs);
   }
 
   /** How long the request may go before its thread gives way. */

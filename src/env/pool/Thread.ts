@@ -9,7 +9,7 @@ import { Effect, Schema } from "effect";
 import { Piscina } from "piscina";
 import type { Request } from "../Request.ts";
 import { Cells, type Standing } from "./cells.ts";
-import type { Batch, Reply, Setup } from "./worker.ts";
+import type { Batch, How, Reply, Setup } from "./worker.ts";
 
 /** The thread exited, ran out of memory, or returned a value that cannot be cloned. */
 export class ThreadLost extends Schema.TaggedError<ThreadLost>()("ThreadLost", { message: Schema.String }) {}
@@ -65,7 +65,7 @@ export class Thread {
   readonly cut = (): void => this.#cells.cut();
 
   /** An empty batch is answered when the thread has loaded its environments. Never rejects. */
-  post(requests: readonly Request[], how: Pick<Batch, "careful" | "limitMs">): Promise<Reply | ThreadLost> {
+  post(requests: readonly Request[], how: How): Promise<Reply | ThreadLost> {
     return this.#pool.run({ requests, ...how, epoch: this.#cells.clear() }).catch((cause: unknown) => {
       this.#lost = true;
       return new ThreadLost({ message: messageOf(cause) });

@@ -44,6 +44,9 @@ export interface Threads {
   readonly losses: () => Losses;
 }
 
+/** Limits of a request after which a thread that interrupts requests itself should have done so. */
+const interruptedAfter = 8;
+
 class Runner implements Threads {
   readonly #crew: Crew.Crew;
   readonly #timeoutMs: number;
@@ -96,8 +99,8 @@ class Runner implements Threads {
     return Effect.flatMap(Effect.orDie(this.#crew.take), (thread) => {
       const stuckMs = this.#pace.stuckAfterMs(requests, timeoutMs);
       const limitMs = this.#trials.wary() ? stuckMs : null;
-      const out = send(thread, requests, { careful, limitMs });
-      const requestMs = limitMs === null ? stuckMs : 2 * limitMs;
+      const out = send(thread, requests, { careful, limitMs, again: true });
+      const requestMs = limitMs === null ? stuckMs : limitMs * interruptedAfter;
       return Effect.map(watch(out, { requestMs, silenceMs: timeoutMs }), (seen) => {
         if (seen instanceof ThreadLost) return this.#lostIn(out, thread.standing().at);
         if (!(seen instanceof Silent)) return this.#answered(out, seen);
@@ -111,12 +114,12 @@ class Runner implements Threads {
     this.#crew.give(thread);
     this.#pace.observe(
       requests,
-      times.map((ms, at) => (answers[at] === "interrupted" ? null : ms)),
+      times.map((ms, at) => (answers[at]?._tag === "Interrupted" ? null : ms)),
     );
     return requests.map((request, at) => {
       const answer = answers[at];
       if (answer === undefined) return new Batcher.PutBack();
-      return answer === "interrupted" ? this.#trials.alone(request) : Effect.succeed(answer);
+      return answer._tag === "Interrupted" ? this.#trials.alone(request) : Effect.succeed(answer);
     });
   }
 

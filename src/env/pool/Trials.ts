@@ -1,6 +1,6 @@
 /**
  * Tries requests that are suspected of hanging or of ending their thread, apart from all others and no more than `spares` at once. Invariants:
- * a request is found guilty only when it exceeded the time limit by its own clock, or ended a thread that it had to itself; every trial ends
+ * a request is found guilty only when it exceeded the time limit by its own clock, and had more of a processor than its like need, or ended a thread that it had to itself; every trial ends
  * with an answer and one verdict.
  */
 import { Effect, Fiber } from "effect";
@@ -28,6 +28,8 @@ const graceMs = 500;
 
 /** Not known: the thread was lost in company. */
 const unknown = "unknown";
+/** Not known: the thread gave way to others all the time. */
+const deprived = "deprived";
 
 const crashed = (message: string): Answer => stepFailure("step_crashed", message);
 
@@ -116,31 +118,30 @@ export class Trials {
 
   #here(request: Request, out: Out, at: number): Effect.Effect<Answer> {
     return Effect.flatMap(this.#judged(request, out, at), (answer) =>
-      answer === unknown ? this.#alone(request) : Effect.succeed(answer),
+      answer === unknown || answer === deprived ? this.#alone(request) : Effect.succeed(answer),
     );
   }
 
-  readonly #alone = (request: Request): Effect.Effect<Answer> => {
-    const { crew, docket } = this.#options;
+  #alone(request: Request, fairly = false): Effect.Effect<Answer> {
+    const { crew, docket, timeoutMs } = this.#options;
     const status = docket.status(request);
     if (status._tag === "Quarantined") {
       docket.judge(request, "innocent");
       return Effect.succeed(quarantined(status.offences));
     }
-    return Effect.orDie(crew.takeSlow).pipe(
-      Effect.flatMap((thread) =>
-        this.#judged(request, send(thread, [request], { careful: true, limitMs: this.#options.timeoutMs }), 0),
-      ),
-      Effect.map((answer) => {
-        if (answer !== unknown) return answer;
+    const how = { careful: true, limitMs: timeoutMs, again: false };
+    return Effect.flatMap(Effect.orDie(fairly ? crew.take : crew.takeSlow), (thread) =>
+      Effect.flatMap(this.#judged(request, send(thread, [request], how), 0, fairly), (answer) => {
+        if (answer === deprived) return this.#alone(request, true);
+        if (answer !== unknown) return Effect.succeed(answer);
         docket.judge(request, "guilty");
-        return crashed("the thread gave no answer");
+        return Effect.succeed(crashed("the thread gave no answer"));
       }),
     );
-  };
+  }
 
   /** Once the request is far too late, its thread gives way, and has the rest of its time. */
-  #patiently(request: Request, out: Out, at: number) {
+  #patiently(request: Request, out: Out, at: number, fairly: boolean) {
     const { giveWay, pace, timeoutMs } = this.#options;
     const yieldAfterMs = pace.yieldAfterMs(request);
     const requestMs = out.limitMs === timeoutMs ? timeoutMs + graceMs : timeoutMs;
@@ -149,7 +150,7 @@ export class Trials {
     return Effect.flatMap(watch(out, { requestMs: yieldAfterMs, silenceMs: timeoutMs }), (seen) => {
       if (!(seen instanceof Silent) || seen.at !== at) return Effect.succeed(seen);
       this.#wary = true;
-      if (giveWay) out.thread.giveWay();
+      if (giveWay && !fairly) out.thread.giveWay();
       return last;
     });
   }
@@ -161,10 +162,16 @@ export class Trials {
     return stepFailure("step_timeout", `no answer after ${this.#options.timeoutMs} ms`);
   }
 
-  /** The answer with its verdict, or `unknown` without one. */
-  #judged(request: Request, out: Out, at: number): Effect.Effect<Answer | typeof unknown> {
+  /** The answer with its verdict, or why there is none. `fairly` lets the thread not give way. */
+  #judged(
+    request: Request,
+    out: Out,
+    at: number,
+    fairly = false,
+  ): Effect.Effect<Answer | typeof unknown | typeof deprived> {
     const { crew, docket, pace, timeoutMs } = this.#options;
-    return Effect.map(this.#patiently(request, out, at), (seen) => {
+    const gaveWay = out.thread.yields();
+    return Effect.map(this.#patiently(request, out, at, fairly), (seen) => {
       if (seen instanceof Silent) {
         crew.discard(out.thread);
         if (seen.at !== at) return unknown;
@@ -179,8 +186,11 @@ export class Trials {
       crew.give(out.thread);
       const answer = seen.answers[at];
       if (answer === undefined) return unknown;
-      if (answer === "interrupted") return this.#hung(request, timeoutMs);
-      pace.observe(out.requests, seen.times);
+      if (answer._tag === "Interrupted") {
+        const fair = !gaveWay || (answer.cpuMs ?? 0) >= pace.amplyMs(request);
+        return fair ? this.#hung(request, timeoutMs) : deprived;
+      }
+      if (!out.thread.yields()) pace.observe(out.requests, seen.times);
       docket.judge(request, "innocent");
       return answer;
     });

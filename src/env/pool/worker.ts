@@ -33,10 +33,19 @@ export interface Batch {
   readonly epoch: number;
   /** A request is interrupted after so many milliseconds; null lets it go on. */
   readonly limitMs: number | null;
+  /** One that was interrupted while the machine was busy with others begins again, with more time. */
+  readonly again: boolean;
 }
 
+/** How a batch is to be answered. */
+export type How = Pick<Batch, "careful" | "limitMs" | "again">;
+
 /** In place of the answer of a request that was interrupted. */
-export type Interrupted = "interrupted";
+export interface Interrupted {
+  readonly _tag: "Interrupted";
+  /** What it had of a processor; null where that is not known. */
+  readonly cpuMs: number | null;
+}
 
 /** The answers to the first requests, to all unless the batch was cut, and the milliseconds that each took. */
 export interface Reply {
@@ -48,8 +57,17 @@ const { cells: memory, presets, registry } = workerData as Setup;
 const cells = new Cells(memory);
 const { now } = performance;
 
+/** Milliseconds of a processor that this thread had; null where Node does not say (before 23.9). */
+const cpuMs = (): number | null => {
+  if (process.threadCpuUsage === undefined) return null;
+  const { system, user } = process.threadCpuUsage();
+  return (system + user) / 1000;
+};
+
 /** Where Linux shows the thread's own id. */
 const nameThread = (): void => {
+  // Without it, nobody could tell whether a thread that gave way had any time.
+  if (cpuMs() === null) return;
   try {
     cells.named(Number(readlinkSync("/proc/thread-self").split("/").at(-1)));
   } catch {
@@ -93,6 +111,9 @@ process.on("uncaughtException", outlive);
 process.on("unhandledRejection", outlive);
 const globals = intrinsics();
 
+/** What a request has when it begins again, in limits. */
+const patience = 4;
+
 /** Batches between two looks at the globals. */
 const lookEvery = 256;
 let batches = 0;
@@ -113,18 +134,22 @@ const answered = (request: Request, careful: boolean): Answer => {
   return careful ? sendable(given) : given;
 };
 
+const difference = (after: number | null, before: number | null): number | null =>
+  after === null || before === null ? null : after - before;
+
 /** A batch as far as it has been answered, so that it can go on after an interruption. */
 class Progress implements Reply {
   readonly answers: (Answer | Interrupted)[] = [];
   readonly times: number[] = [];
-  readonly #requests: readonly Request[];
-  readonly #careful: boolean;
+  readonly #batch: Batch;
   #at = 0;
   #began = now.call(performance);
+  #beganCpu: number | null = null;
+  /** The request at hand was interrupted before, and begins again. */
+  #repeated = false;
 
-  constructor(requests: readonly Request[], careful: boolean) {
-    this.#requests = requests;
-    this.#careful = careful;
+  constructor(batch: Batch) {
+    this.#batch = batch;
   }
 
   #next(answer: Answer | Interrupted): void {
@@ -132,31 +157,44 @@ class Progress implements Reply {
     this.answers[this.#at] = answer;
     this.times[this.#at] = time - this.#began;
     this.#began = time;
+    this.#repeated = false;
     this.#at++;
   }
 
   /** No method of a global's prototype is called in the loop: an environment may have changed it. */
   readonly play = (): void => {
-    while (this.#at < this.#requests.length && !cells.isCut()) {
+    const { careful, limitMs, requests } = this.#batch;
+    while (this.#at < requests.length && !cells.isCut()) {
       cells.begin(this.#at);
-      this.#next(answered(this.#requests[this.#at]!, this.#careful));
+      if (limitMs !== null) this.#beganCpu = cpuMs();
+      this.#next(answered(requests[this.#at]!, careful));
     }
   };
 
-  /** The request at hand had all of its time, unless those before it had most of it: then it begins again. */
-  interrupted(limitMs: number): void {
-    const spent = now.call(performance) - this.#began;
-    if (spent >= limitMs * 0.9) this.#next("interrupted");
-    else this.#began = now.call(performance);
+  /** Plays all, and interrupts each request that takes longer than the limit. */
+  playWithin(limitMs: number): void {
+    while (!finishes(this.play, this.#repeated ? limitMs * patience : limitMs)) this.#interrupted(limitMs);
+  }
+
+  /** The request at hand begins again where those before it had most of its time, or others most of the machine's. */
+  #interrupted(limitMs: number): void {
+    const time = now.call(performance);
+    const cpu = difference(cpuMs(), this.#beganCpu);
+    const inCompany = time - this.#began < limitMs * 0.9;
+    const deprived = cpu !== null && cpu < limitMs / 4;
+    if (inCompany || (this.#batch.again && deprived && !this.#repeated)) {
+      this.#repeated ||= !inCompany;
+      this.#began = time;
+    } else this.#next({ _tag: "Interrupted", cpuMs: cpu });
   }
 }
 
-export default ({ careful, epoch, limitMs, requests }: Batch): Reply => {
-  cells.received(epoch);
+export default (batch: Batch): Reply => {
+  cells.received(batch.epoch);
   if (++batches % lookEvery === 0) globals.restore();
-  const progress = new Progress(requests, careful);
-  if (limitMs === null) progress.play();
-  else while (!finishes(progress.play, limitMs)) progress.interrupted(limitMs);
+  const progress = new Progress(batch);
+  if (batch.limitMs === null) progress.play();
+  else progress.playWithin(batch.limitMs);
   cells.end();
   return { answers: progress.answers, times: progress.times };
 };
