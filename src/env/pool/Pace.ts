@@ -10,6 +10,7 @@ const batchCap = 64;
 const batchMs = 10;
 /** A request is taken for stuck after so many times the mean and the slowest so far, and not before `stuckMs`. */
 const stuckTimes = 20;
+const waryTimes = 10;
 const slowestTimes = 2;
 const stuckMs = 100;
 /** The same while nothing is known of its kind. */
@@ -60,17 +61,20 @@ export class Pace {
     return Math.min(batchCap, Math.max(1, Math.floor(batchMs / this.#meanMs)));
   }
 
-  /** How long one of the requests may go before its thread counts as stuck; it then still has all of its time limit. */
-  stuckAfterMs(requests: readonly Request[], timeoutMs: number): number {
+  /**
+   * How long one of the requests may go before its thread counts as stuck; it then still has all of its time limit. A wary caller, who
+   * knows that requests hang, is sooner done with one that is only slow.
+   */
+  stuckAfterMs(requests: readonly Request[], timeoutMs: number, wary: boolean): number {
     let longest = stuckMs;
-    for (const request of requests) {
-      const kind = this.#kind(request);
-      longest = Math.max(
-        longest,
-        kind === undefined ? unknownMs : Math.max(kind.meanMs * stuckTimes, kind.slowestMs * slowestTimes),
-      );
-    }
+    for (const request of requests) longest = Math.max(longest, this.#usuallyWithin(request, wary));
     return Math.min(timeoutMs, longest);
+  }
+
+  #usuallyWithin(request: Request, wary: boolean): number {
+    const kind = this.#kind(request);
+    if (kind === undefined) return unknownMs;
+    return wary ? kind.meanMs * waryTimes : Math.max(kind.meanMs * stuckTimes, kind.slowestMs * slowestTimes);
   }
 
   /** What of a processor is more than any such request has needed: ten times the mean, and the slowest. */

@@ -97,8 +97,9 @@ class Runner implements Threads {
     const timeoutMs = this.#timeoutMs;
     const careful = requests.some((request) => this.#lost.has(request));
     return Effect.flatMap(Effect.orDie(this.#crew.take), (thread) => {
-      const stuckMs = this.#pace.stuckAfterMs(requests, timeoutMs);
-      const limitMs = this.#trials.wary() ? stuckMs : null;
+      const wary = this.#trials.wary();
+      const stuckMs = this.#pace.stuckAfterMs(requests, timeoutMs, wary);
+      const limitMs = wary ? stuckMs : null;
       const out = send(thread, requests, { careful, limitMs, again: true });
       const requestMs = limitMs === null ? stuckMs : limitMs * interruptedAfter;
       return Effect.map(watch(out, { requestMs, silenceMs: timeoutMs }), (seen) => {

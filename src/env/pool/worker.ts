@@ -181,7 +181,7 @@ class Progress implements Reply {
     const time = now.call(performance);
     const cpu = difference(cpuMs(), this.#beganCpu);
     const inCompany = time - this.#began < limitMs * 0.9;
-    const deprived = cpu !== null && cpu < limitMs / 4;
+    const deprived = cpu !== null && cpu < limitMs / 10;
     if (inCompany || (this.#batch.again && deprived && !this.#repeated)) {
       this.#repeated ||= !inCompany;
       this.#began = time;

@@ -24,13 +24,18 @@ describe("the pace", () => {
   });
 
   it("suspects a request after 20 times the mean, 100 ms at least, the time limit at most", () => {
-    const afterMs = (pace: Pace) => pace.stuckAfterMs([step], 5_000);
+    const afterMs = (pace: Pace) => pace.stuckAfterMs([step], 5_000, false);
     expect([taking(1), taking(10), taking(1_000)].map(afterMs)).toEqual([100, 200, 5_000]);
   });
 
   it("is patient with a kind it does not know, and with one that was that slow before", () => {
-    expect(taking(1).stuckAfterMs([step, reset], 5_000)).toBe(500);
-    expect(taking(1, 1, 1, 400, 1, 1).stuckAfterMs([step], 5_000)).toBe(800);
+    expect(taking(1).stuckAfterMs([step, reset], 5_000, false)).toBe(500);
+    expect(taking(1, 1, 1, 400, 1, 1).stuckAfterMs([step], 5_000, false)).toBe(800);
+  });
+
+  it("is less patient once requests are known to hang", () => {
+    expect(taking(20).stuckAfterMs([step], 5_000, true)).toBe(200);
+    expect(taking(1, 1, 1, 400, 1, 1).stuckAfterMs([step], 5_000, true)).toBeLessThan(400);
   });
 
   it("lets a thread give way after 10 times the slowest, 500 ms at least", () => {
@@ -48,6 +53,6 @@ describe("the pace", () => {
   it("learns nothing of a request that was not answered", () => {
     const pace = taking(1);
     pace.observe([step, step], [null, 1]);
-    expect([pace.cap(), pace.stuckAfterMs([step], 5_000)]).toEqual([10, 100]);
+    expect([pace.cap(), pace.stuckAfterMs([step], 5_000, false)]).toEqual([10, 100]);
   });
 });
