@@ -22,6 +22,9 @@ const amplyTimes = 10;
 /** Weight of the newest time in the mean. */
 const weight = 1 / 16;
 
+/** An outlier, a thread that had to wait for a processor say, moves the mean as twice the mean would. */
+const towards = (meanMs: number, ms: number): number => meanMs + (Math.min(ms, 2 * meanMs + 0.01) - meanMs) * weight;
+
 interface Kind {
   meanMs: number;
   slowestMs: number;
@@ -41,10 +44,10 @@ export class Pace {
     const kind = tags.get(tagOf(request));
     if (kind === undefined) tags.set(tagOf(request), { meanMs: ms, slowestMs: ms });
     else {
-      kind.meanMs += (ms - kind.meanMs) * weight;
+      kind.meanMs = towards(kind.meanMs, ms);
       kind.slowestMs = Math.max(kind.slowestMs, ms);
     }
-    this.#meanMs = this.#meanMs === null ? ms : this.#meanMs + (ms - this.#meanMs) * weight;
+    this.#meanMs = this.#meanMs === null ? ms : towards(this.#meanMs, ms);
   }
 
   /** Takes in the times of the first requests of a batch; null for one that was not answered. */

@@ -1,7 +1,7 @@
 /**
  * Tries requests that are suspected of hanging or of ending their thread, apart from all others and no more than `spares` at once. Invariants:
- * a request is found guilty only when it exceeded the time limit by its own clock, and had more of a processor than its like need, or ended a thread that it had to itself; every trial ends
- * with an answer and one verdict.
+ * a request is found guilty only when it exceeded the time limit by its own clock and had more of a processor than its like need, or when it
+ * ended a thread that it had to itself; every trial ends with an answer and one verdict.
  */
 import { Effect, Fiber } from "effect";
 import * as Slots from "../../stage/Slots.ts";

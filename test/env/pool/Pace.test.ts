@@ -23,6 +23,11 @@ describe("the pace", () => {
     expect([taking(), taking(0.01), taking(2.5), taking(40)].map((pace) => pace.cap())).toEqual([64, 64, 4, 1]);
   });
 
+  it("makes no smaller batches because of an outlier, and does once requests are slow", () => {
+    expect(taking(0.1, 50, 0.1).cap()).toBe(64);
+    expect(taking(0.1, ...Array<number>(100).fill(5)).cap()).toBe(2);
+  });
+
   it("suspects a request after 20 times the mean, 100 ms at least, the time limit at most", () => {
     const afterMs = (pace: Pace) => pace.stuckAfterMs([step], 5_000, false);
     expect([taking(1), taking(10), taking(1_000)].map(afterMs)).toEqual([100, 200, 5_000]);

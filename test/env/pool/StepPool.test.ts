@@ -1,5 +1,6 @@
 import { describe, expect, it, layer } from "@effect/vitest";
 import { Effect, Fiber } from "effect";
+import { toRecord } from "../../../src/domain/metrics/Metrics.ts";
 import { Environments, type StepRequest } from "../../../src/env/Environments.ts";
 import { layerInline, layerThreads, StepPool, type StepPoolOptions } from "../../../src/env/pool/StepPool.ts";
 import { outcome } from "../stepping.ts";
@@ -209,6 +210,20 @@ describe("a step that hangs", () => {
       Effect.gen(function* () {
         const steps = [1, 2, 3].map((n) => request(n, "hang"));
         expect(yield* together(...steps, request(4, "1"))).toEqual([...Array(3).fill("step_timeout"), "n=5"]);
+      }),
+    ),
+  );
+});
+
+describe("what steps cost their threads", () => {
+  it.live("is told as metrics", () =>
+    own(
+      { timeoutMs: 200 },
+      Effect.gen(function* () {
+        yield* together(request(1, "hang"));
+        const told = toRecord((yield* StepPool).metrics!());
+        expect(told).toMatchObject({ "step/lost_threads": 1, "step/suspects": 0, "step/quarantined_instances": 0 });
+        expect(told["step/hung_seconds"]).toBeGreaterThanOrEqual(0.2);
       }),
     ),
   );
