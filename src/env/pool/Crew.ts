@@ -81,8 +81,13 @@ export class Crew {
 
   give(thread: Thread): void {
     if (thread.lost()) this.discard(thread);
-    else if (thread.yields()) this.#slow.push(thread);
+    else if (thread.yields()) this.#retire(thread);
     else this.#serve(thread);
+  }
+
+  #retire(thread: Thread): void {
+    this.#slow.push(thread);
+    this.#startWanted();
   }
 
   #serve(thread: Thread): void {
@@ -105,15 +110,29 @@ export class Crew {
   }
 
   #end(thread: Thread): void {
+    this.#forget(thread);
+    this.#startWanted();
+  }
+
+  #forget(thread: Thread): void {
     this.#alive.delete(thread);
     this.#strays += thread.strays();
     this.#fork(thread.end);
-    this.#startWanted();
+  }
+
+  /** Those who wait need threads that keep up: idle ones that gave way make room for them. */
+  #makeRoom(threads: number): void {
+    for (let room = this.#options.most - this.#alive.size; room < threads; room++) {
+      const thread = this.#slow.pop();
+      if (thread === undefined) return;
+      this.#forget(thread);
+    }
   }
 
   #startWanted(): void {
     const spare = this.#troubled ? 1 : 0;
     let wanted = this.#waiting.length + spare - this.#free.length - this.#starting;
+    this.#makeRoom(this.#waiting.length - this.#starting);
     for (; wanted > 0 && this.#alive.size < this.#options.most; wanted--) {
       this.#starting++;
       this.#fork(Effect.matchEffect(this.#open(), { onSuccess: this.#opened, onFailure: this.#unopened }));

@@ -18,7 +18,8 @@ const unknownMs = 500;
 /** A stuck request's thread gives way after this many times the slowest request so far, and not before `yieldMs`. */
 const yieldTimes = 10;
 const yieldMs = 500;
-const amplyTimes = 10;
+/** A request that gave way had its chance with so many times the mean. */
+const amplyTimes = 3;
 /** Weight of the newest time in the mean. */
 const weight = 1 / 16;
 
@@ -80,10 +81,9 @@ export class Pace {
     return wary ? kind.meanMs * waryTimes : Math.max(kind.meanMs * stuckTimes, kind.slowestMs * slowestTimes);
   }
 
-  /** What of a processor is more than any such request has needed: ten times the mean, and the slowest. */
+  /** What of a processor is more than such a request usually needs. */
   amplyMs(request: Request): number {
-    const kind = this.#kind(request);
-    return kind === undefined ? Number.POSITIVE_INFINITY : Math.max(kind.meanMs * amplyTimes, kind.slowestMs);
+    return (this.#kind(request)?.meanMs ?? Number.POSITIVE_INFINITY) * amplyTimes;
   }
 
   /** How long the request may go before its thread gives way. */

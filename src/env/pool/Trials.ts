@@ -42,6 +42,7 @@ export const quarantined = (offences: number): Answer =>
 export class Trials {
   readonly #options: TrialOptions;
   readonly #lane: Slots.Slots;
+  readonly #fair = Slots.makeUnsafe(1);
   #wary = false;
   #suspects = 0;
   #hungMs = 0;
@@ -132,7 +133,7 @@ export class Trials {
     const how = { careful: true, limitMs: timeoutMs, again: false };
     return Effect.flatMap(Effect.orDie(fairly ? crew.take : crew.takeSlow), (thread) =>
       Effect.flatMap(this.#judged(request, send(thread, [request], how), 0, fairly), (answer) => {
-        if (answer === deprived) return this.#alone(request, true);
+        if (answer === deprived) return this.#fairly(request);
         if (answer !== unknown) return Effect.succeed(answer);
         docket.judge(request, "guilty");
         return Effect.succeed(crashed("the thread gave no answer"));
@@ -140,11 +141,24 @@ export class Trials {
     );
   }
 
+  /** One at a time, because it takes its time from all others. */
+  #fairly(request: Request): Effect.Effect<Answer> {
+    return Effect.andThen(
+      this.#fair.acquire,
+      Effect.ensuring(
+        Effect.suspend(() => this.#alone(request, true)),
+        Effect.sync(this.#fair.release),
+      ),
+    );
+  }
+
   /** Once the request is far too late, its thread gives way, and has the rest of its time. */
   #patiently(request: Request, out: Out, at: number, fairly: boolean) {
     const { giveWay, pace, timeoutMs } = this.#options;
     const yieldAfterMs = pace.yieldAfterMs(request);
-    const requestMs = out.limitMs === timeoutMs ? timeoutMs + graceMs : timeoutMs;
+    // A thread that gave way may be late in interrupting.
+    const grace = out.thread.yields() ? timeoutMs : graceMs;
+    const requestMs = out.limitMs === timeoutMs ? timeoutMs + grace : timeoutMs;
     const last = watch(out, { requestMs, silenceMs: timeoutMs });
     if (yieldAfterMs >= timeoutMs) return last;
     return Effect.flatMap(watch(out, { requestMs: yieldAfterMs, silenceMs: timeoutMs }), (seen) => {

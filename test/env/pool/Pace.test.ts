@@ -47,12 +47,8 @@ describe("the pace", () => {
     expect([taking(1), taking(1, 200, 1)].map((pace) => pace.yieldAfterMs(step))).toEqual([500, 2_000]);
   });
 
-  it("finds ten times the mean and the slowest ample, and nothing of a kind it does not know", () => {
-    expect([taking(), taking(1), taking(1, 200, 1)].map((pace) => pace.amplyMs(step))).toEqual([
-      Number.POSITIVE_INFINITY,
-      10,
-      200,
-    ]);
+  it("finds three times the mean ample, and nothing of a kind it does not know", () => {
+    expect([taking(), taking(1)].map((pace) => pace.amplyMs(step))).toEqual([Number.POSITIVE_INFINITY, 3]);
   });
 
   it("learns nothing of a request that was not answered", () => {
