@@ -12,6 +12,7 @@ export const benches = {
   "loop-lag": () => import("./loop-lag.ts"),
   "weight-adoption": () => import("./weight-adoption.ts"),
   "sokoban-rooms": () => import("./sokoban-rooms.ts"),
+  hang: () => import("./hang.ts"),
   environments: () => import("./environments.ts"),
   "episodes-in-flight": () => import("./episodes-in-flight.ts"),
 } as const satisfies Record<string, () => Promise<{ readonly bench: Bench }>>;

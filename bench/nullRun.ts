@@ -11,6 +11,7 @@ import * as RunState from "../src/domain/RunState.ts";
 import * as Layers from "../src/engine/Layers.ts";
 import * as Training from "../src/engine/Training.ts";
 import { Environments } from "../src/env/Environments.ts";
+import * as Losses from "../src/env/pool/Losses.ts";
 import { StepPool } from "../src/env/pool/StepPool.ts";
 import { Learner } from "../src/learner/Learner.ts";
 import { Policy } from "../src/policy/generation/Policy.ts";
@@ -102,7 +103,7 @@ export const engineRun = (run: NullRun): Effect.Effect<readonly number[]> =>
       });
       const given = Context.make(Policy, raw).pipe(
         Context.add(Environments, Environments.of({ ...environments, step: step.call })),
-        Context.add(StepPool, StepPool.of({ ...step, lostThreads: () => 0 })),
+        Context.add(StepPool, StepPool.of({ ...step, losses: () => Losses.none })),
         Context.add(Learner, NullModel.learner(Effect.sleep(run.update))),
         Context.add(Stop, Stop.of({ requested: Effect.never, request: Effect.void })),
       );

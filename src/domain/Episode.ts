@@ -47,7 +47,7 @@ export interface Turn {
 }
 
 export type TruncationReason = "environment" | "max_actions" | "max_turn" | "context";
-export type FailureReason = "step_timeout" | "step_crashed" | "step_error" | "stopped";
+export type FailureReason = "step_timeout" | "step_crashed" | "step_quarantined" | "step_error" | "stopped";
 
 /** How an episode ended. Invariant: `Done` only when the environment itself terminated. */
 export type Outcome =

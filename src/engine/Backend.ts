@@ -28,17 +28,20 @@ export const tagsOf = ({ es_manager: { train, val } }: RunConfig): readonly stri
 
 /** Step threads, or inline steps, over `environments`. */
 export const environmentsLayer = (config: RunConfig, environments: Environments) => {
-  const { step_inline, step_threads, step_concurrency, step_timeout_ms } = config.pipeline;
-  if (step_inline) return StepPool.layerInline(environments);
+  const { pipeline } = config;
+  if (pipeline.step_inline) return StepPool.layerInline(environments);
   const presets = [...pure(environments).keys()].flatMap((tag) => {
     const preset = config.custom_envs[tag];
     return preset === undefined ? [] : [[tag, preset] as const];
   });
   return StepPool.layerThreads({
     presets: Object.fromEntries(presets),
-    threads: step_threads,
-    concurrency: step_concurrency,
-    timeoutMs: step_timeout_ms,
+    threads: pipeline.step_threads,
+    concurrency: pipeline.step_concurrency,
+    timeoutMs: pipeline.step_timeout_ms,
+    spares: pipeline.step_spares,
+    quarantine: pipeline.step_quarantine,
+    giveWay: pipeline.step_give_way,
     waiting: waiting(environments),
   });
 };

@@ -4,6 +4,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect";
 import type { PolicyError } from "../domain/Errors.ts";
+import { type Metrics, together } from "../domain/metrics/Metrics.ts";
 import type { RunState } from "../domain/RunState.ts";
 import { type GeneratorGauges, Policy } from "../policy/generation/Policy.ts";
 import { Bus } from "../stage/Bus.ts";
@@ -15,6 +16,8 @@ export interface Moment {
   /** Of training, before a resume included. */
   readonly seconds: number;
   readonly stages: readonly StageSample[];
+  /** What stages measure beside their gauges. */
+  readonly metrics: Metrics;
   readonly generator: GeneratorGauges;
 }
 
@@ -48,6 +51,7 @@ export const layer: Layer.Layer<Moments, never, Bus | Dials | Policy> = Layer.ef
         state: bus.state(),
         seconds: seconds(),
         stages: dials.all().map((dial) => dial.sample()),
+        metrics: together(...dials.all().map((dial) => dial.metrics?.() ?? new Map())),
         generator,
       }),
     );

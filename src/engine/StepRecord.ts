@@ -65,6 +65,7 @@ export const make = (learned: Learned, now: Moment, before: Moment): Metrics => 
     ),
     generatorMetrics(now.generator, before.generator, elapsed),
     stageMetrics(now.stages, before.stages),
+    now.metrics,
     Ledger.metrics(ledger),
     measured([timing.step, elapsed], [timing.total, now.seconds]),
   );

@@ -35,6 +35,8 @@ export interface StepRequest {
   readonly actions: readonly string[];
   /** Noise stream of this episode's step; action i of the request draws from counters [..., i]. */
   readonly noise: StreamKey;
+  /** The content key of the instance that is played; what one of its steps does to a thread is held against the others. */
+  readonly instance?: string;
 }
 
 export interface StepResult {

@@ -92,7 +92,8 @@ export const play: (
   const policy = yield* Policy;
   const environments = yield* Environments;
   const sequence = sequenceId(mode.split, prompt, member);
-  const game: Game = { policy, environments, rollout, mode, prompt, member, task, sequence, sharedPrefix };
+  const instance = view.contentKey;
+  const game: Game = { policy, environments, rollout, mode, prompt, member, task, instance, sequence, sharedPrefix };
   const traced = yield* tracing;
   const turns: Turn[] = [];
   const ended = (outcome: Outcome): Episode => ({

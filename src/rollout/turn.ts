@@ -22,6 +22,8 @@ export interface Game {
   readonly prompt: Prompt;
   readonly member: number;
   readonly task: Task;
+  /** Content key of the instance. */
+  readonly instance: string;
   /** Key of the episode's caches in the generator. */
   readonly sequence: number;
   /** Ids of the opening that other episodes show too. */
@@ -89,10 +91,10 @@ const generate = (game: Game, { append, turn }: Position) => {
 };
 
 const step = (game: Game, { turn, view }: Position, actions: readonly string[]) => {
-  const { environments, member, mode, prompt, rollout } = game;
+  const { environments, instance, member, mode, prompt, rollout } = game;
   const noise = noiseKey(rollout.seed, mode.split, prompt, member, turn);
   return environments
-    .step({ tag: prompt.tag, state: view.state, actions, noise })
+    .step({ tag: prompt.tag, state: view.state, actions, noise, instance })
     .pipe(Effect.catchTag("StepFailure", (failure: StepFailure) => Effect.succeed(failure)));
 };
 

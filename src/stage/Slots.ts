@@ -10,6 +10,8 @@ import { Effect } from "effect";
 export interface Slots {
   /** Suspends until a slot is free; whoever got one must call `release`. */
   readonly acquire: Effect.Effect<void>;
+  /** Takes a slot that is free now; false where there is none. */
+  readonly tryAcquire: () => boolean;
   readonly release: () => void;
   readonly resize: (limit: number) => void;
   readonly limit: () => number;
@@ -38,9 +40,14 @@ export const makeUnsafe = (initial: number): Slots => {
     settling = false;
   };
 
+  const tryAcquire = (): boolean => {
+    const free = taken < limit && waiters.size === 0;
+    if (free) taken++;
+    return free;
+  };
+
   const acquire = Effect.callback<void>((resume) => {
-    if (taken < limit && waiters.size === 0) {
-      taken++;
+    if (tryAcquire()) {
       resume(Effect.void);
       return;
     }
@@ -51,6 +58,7 @@ export const makeUnsafe = (initial: number): Slots => {
 
   return {
     acquire,
+    tryAcquire,
     release: () => {
       taken--;
       settle();

@@ -5,6 +5,7 @@
  * for room downstream keeps its slot; growing starts waiting work at once, shrinking lets running work finish.
  */
 import { Deferred, Effect, Exit, type Scope } from "effect";
+import type { Metrics } from "../domain/metrics/Metrics.ts";
 import { clockedGauge } from "./clockedGauge.ts";
 import type * as Gauge from "./Gauge.ts";
 import * as Inbox from "./Inbox.ts";
@@ -20,6 +21,8 @@ export interface Dial {
   readonly setConcurrency: (concurrency: number) => Effect.Effect<void>;
   /** Calls back with every result, before it goes on; a listener holds nothing up. */
   readonly onOut: Subscribe<unknown>;
+  /** What it measures beside its gauge, at this moment. */
+  readonly metrics?: () => Metrics;
 }
 
 const atLeastOne = (concurrency: number): number => Math.max(1, Math.floor(concurrency));

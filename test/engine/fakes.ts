@@ -20,6 +20,7 @@ import * as RunState from "../../src/domain/RunState.ts";
 import * as Layers from "../../src/engine/Layers.ts";
 import * as Training from "../../src/engine/Training.ts";
 import { Environments, type View } from "../../src/env/Environments.ts";
+import * as Losses from "../../src/env/pool/Losses.ts";
 import { StepPool } from "../../src/env/pool/StepPool.ts";
 import { Learner } from "../../src/learner/Learner.ts";
 import { type GenerateRequest, Policy } from "../../src/policy/generation/Policy.ts";
@@ -239,7 +240,7 @@ export const train = (options: Options) =>
     const played = rollout({ ...config.rollout, enable_think: false });
     const given = Context.make(Policy, policy).pipe(
       Context.add(Environments, environments),
-      Context.add(StepPool, StepPool.of({ ...step, lostThreads: () => 0 })),
+      Context.add(StepPool, StepPool.of({ ...step, losses: () => Losses.none })),
       Context.add(Learner, learner),
       Context.add(Stop, stop),
     );

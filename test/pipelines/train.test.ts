@@ -106,6 +106,7 @@ describe("an async run with real threads", () => {
             expect(of("admitted")).toBe(ends);
           }
           expect(records.at(-1)).toMatchObject({ "ledger/admitted": 8, "ledger/in_flight": 0, "weights/version": 4 });
+          expect(records.at(-1)).toMatchObject({ "step/lost_threads": 0, "step/hung_seconds": 0 });
           const { state } = yield* latest(join(folder, "checkpoints"));
           expect(state).toMatchObject({
             step: 4,

@@ -162,6 +162,14 @@ describe("an episode", () => {
     }),
   );
 
+  it.effect("names its instance to the environment in every turn, as it was when it was reset", () =>
+    Effect.gen(function* () {
+      const environments = corridor(() => 2);
+      yield* playAlone(scripted(right), environments);
+      expect(environments.steps.map(({ instance }) => instance)).toEqual(["corridor 2", "corridor 2"]);
+    }),
+  );
+
   it.effect("draws every turn from streams of its own", () =>
     Effect.gen(function* () {
       const policy = scripted(right);

@@ -6,7 +6,7 @@ import { episodes, lengths, ofTag } from "./episodes.ts";
 import { filter } from "./filter.ts";
 import { learner } from "./learner.ts";
 import type { About, Family, Metric } from "./Metric.ts";
-import { generation, ledger, stage, staleness, timing, tokens, weights, windows } from "./run.ts";
+import { generation, ledger, stage, staleness, stepping, timing, tokens, weights, windows } from "./run.ts";
 
 export type Entry = Metric | (About & Pick<Family, "template">);
 
@@ -30,6 +30,7 @@ export const catalogue: readonly Section[] = [
   section("Learner", "src/learner/metrics.ts and src/learner/Trainer.ts", learner),
   section("Windows", "src/engine/StepRecord.ts", windows, weights),
   section("Stages", "src/stage/Gauge.ts", stage),
+  section("Step threads", "src/env/pool/Losses.ts, of this process", stepping),
   section("Generation", "src/policy/generation, by the gauges of the generator threads", tokens, generation),
   section("Ledger", "src/domain/Ledger.ts", ledger.groups, ledger.tokens),
   section("Time", "src/engine", timing),

@@ -28,6 +28,7 @@ export type Unit =
   | "windows"
   | "items"
   | "slots"
+  | "threads"
   | "versions"
   | "s"
   | "ms";

@@ -56,6 +56,35 @@ export const generation = {
   adoptionMs: metric("generation/adoption_ms", "level", "ms", "Time the generators took to adopt the newest weights."),
 } as const;
 
+/** Of this process. */
+export const stepping = {
+  lostThreads: metric("step/lost_threads", "total", "threads", "Step threads that steps hung, crashed or broke."),
+  hungSeconds: metric(
+    "step/hung_seconds",
+    "total",
+    "s",
+    "Time of step threads until they were ended in a step that hung.",
+  ),
+  suspects: metric(
+    "step/suspects",
+    "level",
+    "items",
+    "Steps tried apart because they may hang or crash, and those that wait for it.",
+  ),
+  quarantined: metric(
+    "step/quarantined_instances",
+    "total",
+    "items",
+    "Instances whose steps fail at once since they hung or crashed.",
+  ),
+  strays: metric(
+    "step/stray_errors",
+    "total",
+    "items",
+    "Errors that environments left behind in step threads, outside of any step.",
+  ),
+} as const;
+
 export const weights = {
   version: metric("weights/version", "level", "versions", "Version of the weights after the step."),
 } as const;

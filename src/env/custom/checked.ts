@@ -1,12 +1,13 @@
 /**
  * Wraps a user's environment in checks. Invariants: an error names the function, and the line of the module where that is known; every
- * returned value is what the contract says, so that no NaN and no missing field gets into a batch. Functions whose contract is to reject
+ * returned value is what the contract says, so that no NaN, no missing field and nothing huge gets into a batch. Functions whose contract is to reject
  * with a sentence for the user (`prepare`, `lacks`, `report`) are not wrapped.
  */
 import type { AsyncEnvironment } from "../AsyncEnvironment.ts";
 import type { Environment } from "../Environment.ts";
 import { IllegalAction } from "../IllegalAction.ts";
 import { NoInstance } from "../NoInstance.ts";
+import { sampledStates, textError } from "./limits.ts";
 import { ownMembers, transitionErrors } from "./members.ts";
 import { describeError } from "./moduleError.ts";
 
@@ -19,18 +20,26 @@ type Check = (value: unknown) => string | undefined;
 
 const promised = "returned a promise; an asynchronous environment has asynchronous: true, capacity and timeoutMs";
 
-const state: Check = (value) => {
-  if (value instanceof Promise) return promised;
-  return value === undefined ? "returned no state" : undefined;
+const stateCheck = (): Check => {
+  const wrong = sampledStates();
+  return (value) => {
+    if (value instanceof Promise) return promised;
+    return value === undefined ? "returned no state" : wrong(value);
+  };
 };
-const transition: Check = (value) => {
-  if (value instanceof Promise) return promised;
-  const found = transitionErrors(value);
-  return found.length === 0 ? undefined : `returned no transition: ${found.join("; ")}`;
+const transitionCheck = (): Check => {
+  const wrong = sampledStates();
+  return (value) => {
+    if (value instanceof Promise) return promised;
+    const found = transitionErrors(value);
+    return found.length === 0
+      ? wrong((value as { state: unknown }).state)
+      : `returned no transition: ${found.join("; ")}`;
+  };
 };
 const isText = (value: unknown): boolean => typeof value === "string";
 const isNames = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
-const text: Check = (value) => (isText(value) ? undefined : "returned no text");
+const text: Check = (value) => (typeof value === "string" ? textError(value) : "returned no text");
 const names: Check = (value) =>
   value === null || isNames(value) ? undefined : "returned neither null nor a list of names";
 const name: Check = (value) => (value === null || isText(value) ? undefined : "returned neither null nor a name");
@@ -83,6 +92,8 @@ export const checked = (path: string, environment: Pure): Pure => {
   const { advise, solve, thought } = made;
   const guard = guardOf(path);
   const { call } = guard;
+  const state = stateCheck();
+  const transition = transitionCheck();
   return {
     ...made,
     ...shown(guard, made),
@@ -99,6 +110,8 @@ export const checkedAsync = (path: string, environment: Waiting): Waiting => {
   const made = ownMembers(environment);
   const guard = guardOf(path);
   const { wait } = guard;
+  const state = stateCheck();
+  const transition = transitionCheck();
   return {
     ...made,
     ...shown(guard, made),

@@ -1,7 +1,7 @@
 /**
  * Collects requests of many fibers into batches. While fewer than `concurrency` batches are in flight, the waiting requests are shared out
  * among the free ones, at most `cap` to each. Invariants: requests made in one synchronous run go together; nothing waits while a batch
- * is free; a caller that gives up leaves the queue.
+ * is free; a caller that gives up leaves the queue. A batch may put requests back, and answer others later than it ends.
  */
 import { Effect, Exit, FiberSet, type Scope } from "effect";
 import { clockedGauge } from "../../stage/clockedGauge.ts";
@@ -19,23 +19,31 @@ export interface BatcherOptions<in Request, out Answer> {
   readonly name: string;
   readonly concurrency: number;
   /** Requests of one batch at most. */
-  readonly cap: number;
-  /** One answer per request, in order. */
-  readonly run: (batch: readonly Request[]) => Effect.Effect<readonly Answer[]>;
+  readonly cap: () => number;
+  /** One reply per request, in order. */
+  readonly run: (batch: readonly Request[]) => Effect.Effect<readonly Reply<Answer>[]>;
 }
+
+/** The request joins the queue again once `until` is done. */
+export class PutBack {
+  readonly until: Effect.Effect<void>;
+  constructor(until: Effect.Effect<void> = Effect.void) {
+    this.until = until;
+  }
+}
+
+/** What a batch says of a request: its answer, which the caller waits for, or that it was not answered. */
+export type Reply<Answer> = Effect.Effect<Answer> | PutBack;
 
 interface Entry<Request, Answer> {
   readonly request: Request;
   readonly resume: (effect: Effect.Effect<Answer>) => void;
 }
 
-const answerOf = <Answer>(exit: Exit.Exit<readonly Answer[]>, at: number): Effect.Effect<Answer> => {
-  if (Exit.isFailure(exit)) return Effect.failCause(exit.cause);
-  const answer = exit.value[at];
-  return answer === undefined
-    ? Effect.die(new Error(`a batch has no answer to its request ${at}`))
-    : Effect.succeed(answer);
-};
+const replyOf = <Answer>(exit: Exit.Exit<readonly Reply<Answer>[]>, at: number): Reply<Answer> =>
+  Exit.isFailure(exit)
+    ? Effect.failCause(exit.cause)
+    : (exit.value[at] ?? Effect.die(new Error(`a batch has no answer to its request ${at}`)));
 
 class Batches<Request, Answer> implements Batcher<Request, Answer> {
   readonly #options: BatcherOptions<Request, Answer>;
@@ -91,7 +99,7 @@ class Batches<Request, Answer> implements Batcher<Request, Answer> {
   #dispatch(): void {
     while (this.#waiting.size > 0 && this.#running < this.#slots) {
       const share = Math.ceil(this.#waiting.size / (this.#slots - this.#running));
-      this.#begin(this.#take(Math.min(this.#options.cap, share)));
+      this.#begin(this.#take(Math.min(this.#options.cap(), share)));
     }
   }
 
@@ -112,12 +120,16 @@ class Batches<Request, Answer> implements Batcher<Request, Answer> {
     );
   }
 
-  #end(batch: readonly Entry<Request, Answer>[], exit: Exit.Exit<readonly Answer[]>): void {
+  #end(batch: readonly Entry<Request, Answer>[], exit: Exit.Exit<readonly Reply<Answer>[]>): void {
     this.#running--;
     this.#gauge.finished();
-    this.#gauge.delivered(batch.length);
+    const replies = batch.map((_, at) => replyOf(exit, at));
+    this.#gauge.delivered(replies.filter((reply) => !(reply instanceof PutBack)).length);
     // Callers may make their next request while they are resumed; those requests join the dispatch below.
-    for (const [at, { resume }] of batch.entries()) resume(answerOf(exit, at));
+    for (const [at, { request, resume }] of batch.entries()) {
+      const reply = replies[at]!;
+      resume(reply instanceof PutBack ? Effect.andThen(reply.until, this.call(request)) : reply);
+    }
     this.#dispatch();
   }
 }

@@ -23,21 +23,28 @@ import { type Answer, type Request, tagOf } from "../Request.ts";
 import * as Waiting from "../waiting/Waiting.ts";
 import { answer } from "./answer.ts";
 import * as Batcher from "./Batcher.ts";
+import * as Losses from "./Losses.ts";
 import * as Threads from "./Threads.ts";
 
-/** Most requests of one batch: enough to make a message cheap, few enough to share out. */
-const batchCap = 64;
+/** What is done about steps that misbehave, where nothing else is said; pipeline.step_* has the same. */
+const defaults: Pick<Threads.ThreadsOptions, "spares" | "quarantine" | "giveWay"> = {
+  spares: 16,
+  quarantine: 2,
+  giveWay: true,
+};
 
 /** The `step` stage, to be watched and tuned. */
 export class StepPool extends Context.Service<
   StepPool,
   Dial & {
-    /** Threads lost to hangs and crashes. */
-    readonly lostThreads: () => number;
+    /** What misbehaving environments cost. */
+    readonly losses: () => Losses.Losses;
   }
 >()("millrace/env/StepPool") {}
 
-export interface StepPoolOptions extends Omit<Threads.ThreadsOptions, "registry"> {
+export interface StepPoolOptions
+  extends Omit<Threads.ThreadsOptions, "registry" | keyof typeof defaults>,
+    Partial<typeof defaults> {
   /** Batches in flight at first. */
   readonly concurrency: number;
   readonly registry?: URL;
@@ -52,24 +59,24 @@ interface Players {
   readonly sample: () => Gauge.StageSample;
   readonly concurrency: () => number;
   readonly setConcurrency: (concurrency: number) => void;
-  readonly lost: () => number;
+  readonly losses: () => Losses.Losses;
 }
 
 const inThreads = Effect.fnUntraced(function* (options: StepPoolOptions) {
   const registry = options.registry ?? new URL("../registry.ts", import.meta.url);
-  const threads = yield* Threads.make({ ...options, registry });
+  const threads = yield* Threads.make({ ...defaults, ...options, registry });
   const within = (concurrency: number): number => Math.min(options.threads, Math.max(1, Math.floor(concurrency)));
   const batcher = yield* Batcher.make({
     name: "step",
     concurrency: within(options.concurrency),
-    cap: batchCap,
+    cap: threads.cap,
     run: threads.run,
   });
   const players: Players = {
     ...batcher,
     knows: (tag) => Object.hasOwn(options.presets, tag),
     setConcurrency: (next) => batcher.setConcurrency(within(next)),
-    lost: threads.lost,
+    losses: threads.losses,
   };
   return players;
 });
@@ -91,7 +98,7 @@ const inline = Effect.fnUntraced(function* (environments: ReadonlyMap<string, Bo
     sample: () => gauge.sample(),
     concurrency: () => 1,
     setConcurrency: () => undefined,
-    lost: () => 0,
+    losses: () => Losses.none,
   };
   return players;
 });
@@ -115,12 +122,14 @@ const services = Effect.fnUntraced(function* (
       return answered._tag === "StepFailure" ? Effect.fail(answered) : Effect.succeed(answered);
     });
   };
+  const losses = (): Losses.Losses => players?.losses() ?? Losses.none;
   const pool = StepPool.of({
     name: "step",
     sample: () => [...(players === null ? [] : [players.sample()]), ...waiting.samples()].reduce(Gauge.sum),
     concurrency: () => (players?.concurrency() ?? 0) + waiting.capacity,
     setConcurrency: (next) => Effect.sync(() => players?.setConcurrency(next - waiting.capacity)),
-    lostThreads: () => players?.lost() ?? 0,
+    losses,
+    metrics: () => (players === null ? new Map() : Losses.metricsOf(losses())),
     onOut: listeners.subscribe,
   });
   const service = Environments.of({

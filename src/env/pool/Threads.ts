@@ -1,147 +1,169 @@
 /**
- * Runs batches of requests in piscina threads, with one answer for each request. A batch whose thread hangs or dies is run again one request
- * at a time from its pure states. Invariant: only a request that hangs or kills its thread when it runs alone fails.
+ * Runs batches of requests in threads, with one reply for each request. A request that keeps its thread much longer than usual is suspected:
+ * it goes on there, apart from the rest, which are put back, while another thread takes the place of its own. A batch whose thread dies is put
+ * back but for the request it was at, which is tried alone. Invariants: only a request that itself exceeds the time limit of a step, or ends
+ * its thread when it runs alone, fails; no more than `spares` suspects are tried at once; what an instance has done is held against it
+ * (`Docket`).
  *
  * The time limit is that of one step. A thread notes when it began each request of its batch, so that a long batch of quick steps, a
  * thread that is still starting and answers that are not read yet do not count as a hang.
  */
-import { Effect, Fiber, Option, Schema, type Scope } from "effect";
-import { Piscina } from "piscina";
+import { Effect, FiberSet, type Scope } from "effect";
 import { EnvironmentError } from "../../domain/Errors.ts";
-import { type Answer, type Request, stepFailure } from "../Request.ts";
+import type { Answer, Request } from "../Request.ts";
 import type { PresetFrame } from "../registry.ts";
-import type { Batch, Setup } from "./worker.ts";
+import * as Batcher from "./Batcher.ts";
+import * as Crew from "./Crew.ts";
+import { Docket } from "./Docket.ts";
+import type { Losses } from "./Losses.ts";
+import { type Out, Silent, send, watch } from "./Out.ts";
+import { Pace } from "./Pace.ts";
+import { ThreadLost } from "./Thread.ts";
+import { quarantined, Trials } from "./Trials.ts";
+import type { Reply } from "./worker.ts";
 
 export interface ThreadsOptions {
   readonly presets: Readonly<Record<string, PresetFrame>>;
   readonly threads: number;
   /** Longest time one step may take, milliseconds. */
   readonly timeoutMs: number;
+  /** Threads beside those, for steps under suspicion. */
+  readonly spares: number;
+  /** Offences after which the steps of an instance fail at once; 0 never. */
+  readonly quarantine: number;
+  /** Threads of suspects let all others go first. */
+  readonly giveWay: boolean;
   /** Module that exports `loadRegistry` and `decodePreset`. */
   readonly registry: URL;
 }
 
 export interface Threads {
-  readonly run: (batch: readonly Request[]) => Effect.Effect<readonly Answer[]>;
-  /** Threads lost to hangs and crashes so far. */
-  readonly lost: () => number;
+  readonly run: (batch: readonly Request[]) => Effect.Effect<readonly Batcher.Reply<Answer>[]>;
+  /** Requests of one batch at most. */
+  readonly cap: () => number;
+  readonly losses: () => Losses;
 }
 
-/** The thread of a batch is lost: it exited, ran out of memory, or returned a value that cannot be cloned. */
-class ThreadLost extends Schema.TaggedError<ThreadLost>()("ThreadLost", { message: Schema.String }) {}
-/** A step of the batch took longer than allowed, and its thread was ended. */
-class StepHung extends Schema.TaggedError<StepHung>()("StepHung", {}) {}
-
-const messageOf = (cause: unknown): string =>
-  cause instanceof Error && cause.message !== "" ? cause.message : "the thread ended without a reason";
-
-/** Milliseconds since the time origin, which all threads of the process share. */
-const now = (): number => performance.timeOrigin + performance.now();
-
-type Pool = Piscina<Batch, readonly Answer[]>;
-
-const startPool = (setup: Setup, threads: number): Pool => {
-  const pool = new Piscina<Batch, readonly Answer[]>({
-    filename: new URL("./worker.ts", import.meta.url).href,
-    minThreads: threads,
-    maxThreads: threads,
-    maxQueue: Number.POSITIVE_INFINITY,
-    // Otherwise a thread stops its event loop between tasks.
-    atomics: "disabled",
-    recordTiming: false,
-    workerData: setup,
-  });
-  // A thread that fails outside of any task is reported by its next task, which fails.
-  pool.on("error", () => undefined);
-  return pool;
-};
-
-const newClock = (): Int32Array => new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-
-/** Interrupting it aborts the task, which ends its thread. */
-const post = (pool: Pool, batch: Batch): Effect.Effect<readonly Answer[], ThreadLost> =>
-  Effect.tryPromise({
-    try: (signal) => pool.run(batch, { signal }),
-    catch: (cause) => new ThreadLost({ message: messageOf(cause) }),
-  });
-
-/** One attempt at a batch. */
-const attempt = Effect.fnUntraced(function* (pool: Pool, requests: readonly Request[], timeoutMs: number) {
-  const epoch = now();
-  const clock = newClock();
-  const running = yield* Effect.forkChild(post(pool, { requests, clock, epoch }), { startImmediately: true });
-  for (let wait = timeoutMs; ; ) {
-    const settled = yield* Effect.timeoutOption(Fiber.await(running), wait);
-    if (Option.isSome(settled)) return yield* settled.value;
-    const begun = Atomics.load(clock, 0);
-    const spent = begun === 0 ? 0 : now() - epoch - (begun - 1);
-    if (spent >= timeoutMs) {
-      yield* Fiber.interrupt(running);
-      return yield* new StepHung();
-    }
-    wait = Math.max(1, timeoutMs - spent);
-  }
-});
+/** Limits of a request after which a thread that interrupts requests itself should have done so. */
+const interruptedAfter = 8;
 
 class Runner implements Threads {
-  readonly #pool: Pool;
+  readonly #crew: Crew.Crew;
   readonly #timeoutMs: number;
-  #lost = 0;
+  readonly #pace: Pace;
+  readonly #docket: Docket;
+  readonly #trials: Trials;
+  /** Requests of batches that were lost, which are answered with care. */
+  readonly #lost = new WeakSet<Request>();
 
-  constructor(pool: Pool, timeoutMs: number) {
-    this.#pool = pool;
+  constructor(crew: Crew.Crew, pace: Pace, docket: Docket, trials: Trials, timeoutMs: number) {
+    this.#crew = crew;
+    this.#pace = pace;
+    this.#docket = docket;
+    this.#trials = trials;
     this.#timeoutMs = timeoutMs;
   }
 
-  readonly lost = (): number => this.#lost;
+  readonly cap = (): number => this.#pace.cap();
 
-  readonly run = (requests: readonly Request[]): Effect.Effect<readonly Answer[]> => {
-    const [first, ...others] = requests;
-    if (first === undefined) return Effect.succeed([]);
-    if (others.length === 0) return Effect.map(this.#alone(first), (answer) => [answer]);
-    return Effect.catch(this.#attempt(requests), () => Effect.forEach(requests, (request) => this.#alone(request)));
-  };
+  readonly losses = (): Losses => ({
+    threads: this.#crew.lost(),
+    hungSeconds: this.#trials.hungMs() / 1000,
+    suspects: this.#trials.suspects(),
+    quarantined: this.#docket.quarantined(),
+    strays: this.#crew.strays(),
+  });
 
-  /** An attempt; a failed one has cost a thread, which is counted. */
-  #attempt(requests: readonly Request[]) {
-    return Effect.tapError(attempt(this.#pool, requests, this.#timeoutMs), () => Effect.sync(() => this.#lost++));
+  readonly run = (requests: readonly Request[]): Effect.Effect<readonly Batcher.Reply<Answer>[]> =>
+    Effect.suspend(() => {
+      const barred = requests.map((request) => this.#barred(request));
+      const free = requests.filter((_, at) => barred[at] === undefined);
+      if (free.length === requests.length) return this.#attempt(requests);
+      return Effect.map(free.length === 0 ? Effect.succeed([]) : this.#attempt(free), (replies) => {
+        const rest = replies.values();
+        return barred.map((reply) => reply ?? rest.next().value ?? new Batcher.PutBack());
+      });
+    });
+
+  /** The reply to a request that is not run because of what its instance did. */
+  #barred(request: Request): Batcher.Reply<Answer> | undefined {
+    const status = this.#docket.status(request);
+    if (status._tag === "Quarantined") return Effect.succeed(quarantined(status.offences));
+    return status._tag === "Held" ? new Batcher.PutBack(status.judged.await) : undefined;
   }
 
-  #alone(request: Request): Effect.Effect<Answer> {
-    return this.#attempt([request]).pipe(
-      Effect.map(([answer]) => answer ?? stepFailure("step_crashed", "the thread gave no answer")),
-      Effect.catchTags({
-        StepHung: () => Effect.succeed(stepFailure("step_timeout", `no answer after ${this.#timeoutMs} ms`)),
-        ThreadLost: ({ message }) => Effect.succeed(stepFailure("step_crashed", message)),
-      }),
+  /** One attempt at a batch. */
+  #attempt(requests: readonly Request[]): Effect.Effect<readonly Batcher.Reply<Answer>[]> {
+    const timeoutMs = this.#timeoutMs;
+    const careful = requests.some((request) => this.#lost.has(request));
+    return Effect.flatMap(Effect.orDie(this.#crew.take), (thread) => {
+      const wary = this.#trials.wary();
+      const stuckMs = this.#pace.stuckAfterMs(requests, timeoutMs, wary);
+      const limitMs = wary ? stuckMs : null;
+      const out = send(thread, requests, { careful, limitMs, again: true });
+      const requestMs = limitMs === null ? stuckMs : limitMs * interruptedAfter;
+      return Effect.map(watch(out, { requestMs, silenceMs: timeoutMs }), (seen) => {
+        if (seen instanceof ThreadLost) return this.#lostIn(out, thread.standing().at);
+        if (!(seen instanceof Silent)) return this.#answered(out, seen);
+        if (seen.at === null) return this.#lostIn(out, null);
+        return this.#without(out, seen.at, this.#trials.stuck(out, seen.at));
+      });
+    });
+  }
+
+  #answered({ requests, thread }: Out, { answers, times }: Reply): readonly Batcher.Reply<Answer>[] {
+    this.#crew.give(thread);
+    this.#pace.observe(
+      requests,
+      times.map((ms, at) => (answers[at]?._tag === "Interrupted" ? null : ms)),
     );
+    return requests.map((request, at) => {
+      const answer = answers[at];
+      if (answer === undefined) return new Batcher.PutBack();
+      return answer._tag === "Interrupted" ? this.#trials.alone(request) : Effect.succeed(answer);
+    });
+  }
+
+  /** The replies of a batch whose thread is gone; `at` is the request it was at. */
+  #lostIn(out: Out, at: number | null): readonly Batcher.Reply<Answer>[] {
+    this.#crew.discard(out.thread);
+    if (at !== null) return this.#without(out, at, this.#trials.alone(out.requests[at]!));
+    return out.requests.map((request) => this.#again(request));
+  }
+
+  /** All but request `at`, which has its reply, are put back. */
+  #without({ requests }: Out, at: number, reply: Effect.Effect<Answer>): readonly Batcher.Reply<Answer>[] {
+    return requests.map((request, index) => {
+      if (index === at) return reply;
+      this.#lost.add(request);
+      return new Batcher.PutBack();
+    });
+  }
+
+  /** A request of a batch that was lost as a whole; the second time it is tried alone. */
+  #again(request: Request): Batcher.Reply<Answer> {
+    if (this.#lost.has(request)) return this.#trials.alone(request);
+    this.#lost.add(request);
+    return new Batcher.PutBack();
   }
 }
 
 /** Threads of the current scope. Fails with `EnvironmentError` when they cannot load the environments. */
-export const make = ({
-  presets,
-  registry,
-  threads,
-  timeoutMs,
-}: ThreadsOptions): Effect.Effect<Threads, EnvironmentError, Scope.Scope> =>
+export const make = (options: ThreadsOptions): Effect.Effect<Threads, EnvironmentError, Scope.Scope> =>
   Effect.gen(function* () {
-    const pool = yield* Effect.acquireRelease(
-      Effect.sync(() => startPool({ registry: registry.href, presets }, threads)),
-      (started) => Effect.promise(() => started.destroy()),
-    );
-    const loaded = Effect.forEach(
-      Array.from({ length: threads }),
-      () => post(pool, { requests: [], clock: newClock(), epoch: now() }),
-      { concurrency: "unbounded", discard: true },
-    );
-    yield* Effect.mapError(
-      loaded,
+    const { giveWay, presets, quarantine, registry, spares, threads, timeoutMs } = options;
+    const fork = yield* FiberSet.makeRuntime<never, unknown, never>();
+    const setup = { registry: registry.href, presets };
+    const crew = yield* Effect.mapError(
+      Crew.make({ setup, threads, most: threads + spares }, fork),
       ({ message }) =>
         new EnvironmentError({
           tag: Object.keys(presets).join(", "),
           message: `the environment threads do not start: ${message}`,
         }),
     );
-    return new Runner(pool, timeoutMs);
+    const pace = new Pace();
+    const docket = new Docket(quarantine);
+    const trials = new Trials({ crew, docket, pace, spares, timeoutMs, giveWay, fork });
+    return new Runner(crew, pace, docket, trials, timeoutMs);
   });

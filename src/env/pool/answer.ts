@@ -1,9 +1,10 @@
 /**
- * Answers one request by a pure environment, in a thread or inline. Invariant: an environment that throws is an answer (`step_error`)
- * and affects no other request.
+ * Answers one request by a pure environment, in a thread or inline. Invariant: an environment that throws is an answer (`step_error`, or
+ * `step_crashed` where it wanted to end the process) and affects no other request.
  */
 import { stream } from "../../domain/Random.ts";
 import type { BoundEnvironment } from "../BoundEnvironment.ts";
+import { isProcessEnd } from "../custom/processGuard.ts";
 import type { StepRequest, StepResult } from "../Environments.ts";
 import * as Progress from "../Progress.ts";
 import { sentenceOf } from "../prepare.ts";
@@ -28,6 +29,6 @@ export const answer = (environments: ReadonlyMap<string, BoundEnvironment>, requ
     const { instance, split } = request.reset;
     return { _tag: "View", view: Progress.viewOf(environment, environment.reset(stream(instance), split)) };
   } catch (error) {
-    return stepFailure("step_error", sentenceOf(error));
+    return stepFailure(isProcessEnd(error) ? "step_crashed" : "step_error", sentenceOf(error));
   }
 };

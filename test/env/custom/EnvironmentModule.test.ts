@@ -75,3 +75,34 @@ describe("a module whose top level does not finish", () => {
     );
   });
 });
+
+describe("a module that turns on the process", () => {
+  const pathOf = (file: string): string => new URL(`./fixtures/${file}`, import.meta.url).pathname;
+
+  it.each([
+    ["exits.ts", "exits.ts:4: ProcessEnd: process.exit(0)"],
+    ["kills.ts", `kills.ts:2: ProcessEnd: process.kill(${process.pid}, SIGKILL)`],
+  ])("is refused, and the process goes on: %s", async (file, what) => {
+    expect(await load(pathOf(file))).toEqual(
+      Result.fail(
+        `the module cannot be loaded: ${what} would end the whole run; an environment throws an error instead`,
+      ),
+    );
+  });
+
+  it("is refused where it changes globals, which are put back", async () => {
+    const { map } = Array.prototype;
+    const { stringify } = JSON;
+    expect(await load(pathOf("poisons.ts"))).toEqual(
+      Result.fail(
+        "the module cannot be loaded: Error: it changes JSON.stringify, Array.prototype.map, Promise.prototype.then and 1 more, on which all code of the run relies; a module may only add to globals",
+      ),
+    );
+    expect([Array.prototype.map === map, JSON.stringify === stringify, "lamp" in {}]).toEqual([true, true, false]);
+  });
+
+  it("may add to globals", async () => {
+    expect(Result.isSuccess(await load(pathOf("adds.ts")))).toBe(true);
+    Reflect.deleteProperty(Math, "lampsOf");
+  });
+});

@@ -139,6 +139,57 @@ describe("what an environment returns is refused:", () => {
   });
 });
 
+describe("a state that is not plain data is refused", () => {
+  class Lamp {
+    readonly lit = true;
+  }
+  const loop: Record<string, unknown> = {};
+  loop.inner = loop;
+
+  it.each([
+    ["a function", { press: () => 1 }, "state.press is a function"],
+    ["a number without a value", { rows: [1, Number.NaN] }, "state.rows[1] is NaN"],
+    ["a map", { lamps: new Map() }, "state.lamps is a Map"],
+    ["an instance", [new Lamp()], "state[0] is a Lamp"],
+    ["a loop", loop, "is nested deeper than 100 levels, or within itself"],
+  ])("%s", (_, state, message) => {
+    expect(said(() => returning({ reset: state }).reset(instanceOf(1), "train"))).toContain(
+      "reset of /mine/lights.ts returned a state that is not plain data: ",
+    );
+    expect(said(() => returning({ step: { ...good, state } }).step(start, "1", noise))).toContain(message);
+  });
+});
+
+describe("what is huge is refused with its size", () => {
+  it("a state", () => {
+    const huge = { lamps: "0".repeat(3 * 2 ** 20) };
+    expect(said(() => returning({ reset: huge }).reset(instanceOf(1), "train"))).toBe(
+      "reset of /mine/lights.ts returned a state of 3.0 Mi characters of JSON; at most 1.0 Mi travel with a step",
+    );
+  });
+
+  it("a state that grows", () => {
+    const environment = bind(
+      checked(path, {
+        ...made,
+        step: (_, at) => ({ ...good, state: `${at}`.repeat(2) }),
+      }),
+      config,
+    );
+    let state: unknown = "0".repeat(1024);
+    const play = () => {
+      for (let n = 0; n < 20; n++) ({ state } = environment.step(state, "1", noise));
+    };
+    expect(said(play)).toContain("characters of JSON");
+  });
+
+  it("an observation", () => {
+    expect(said(() => returning({ render: "0".repeat(2 ** 19) }).render(start))).toBe(
+      "render of /mine/lights.ts returned a text of 512 Ki characters; at most 256 Ki are taken",
+    );
+  });
+});
+
 describe("an environment that waits", () => {
   it("plays as it did", async () => {
     const environment = bindAsync(checkedAsync(path, patient), config);

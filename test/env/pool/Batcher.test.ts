@@ -11,7 +11,7 @@ const make = (concurrency: number, cap = 100) =>
     const batcher = yield* Batcher.make<number, string>({
       name: "step",
       concurrency,
-      cap,
+      cap: () => cap,
       run: (batch) =>
         Effect.suspend(() => {
           batches.push(batch);
@@ -19,7 +19,7 @@ const make = (concurrency: number, cap = 100) =>
           gates.push(gate);
           return Effect.as(
             Deferred.await(gate),
-            batch.map((n) => `${n}!`),
+            batch.map((n) => Effect.succeed(`${n}!`)),
           );
         }),
     });
@@ -124,6 +124,28 @@ describe("the batcher", () => {
         items: 1,
         concurrency: 2,
       });
+    }),
+  );
+
+  it.effect("queues again what a batch puts back, counts it once, and lets later answers wait on their own", () =>
+    Effect.gen(function* () {
+      const late = Deferred.makeUnsafe<string>();
+      let batches = 0;
+      const batcher = yield* Batcher.make<number, string>({
+        name: "step",
+        concurrency: 1,
+        cap: () => 2,
+        run: (batch) =>
+          Effect.sync(() =>
+            batches++ === 0 ? [Deferred.await(late), new Batcher.PutBack()] : batch.map((n) => Effect.succeed(`${n}!`)),
+          ),
+      });
+      const first = yield* Effect.forkChild(batcher.call(1));
+      const second = yield* Effect.forkChild(batcher.call(2));
+      expect(yield* Fiber.join(second)).toBe("2!");
+      expect(batcher.sample()).toMatchObject({ running: 0, queue: 0, items: 2 });
+      yield* Deferred.succeed(late, "1!");
+      expect(yield* Fiber.join(first)).toBe("1!");
     }),
   );
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it, layer } from "@effect/vitest";
 import { Effect, Fiber } from "effect";
+import { toRecord } from "../../../src/domain/metrics/Metrics.ts";
 import { Environments, type StepRequest } from "../../../src/env/Environments.ts";
 import { layerInline, layerThreads, StepPool, type StepPoolOptions } from "../../../src/env/pool/StepPool.ts";
 import { outcome } from "../stepping.ts";
@@ -76,7 +77,7 @@ for (const [name, service] of [
           "step_error",
           "n=4",
         ]);
-        expect((yield* StepPool).lostThreads()).toBe(0);
+        expect((yield* StepPool).losses().threads).toBe(0);
       }),
     );
 
@@ -117,7 +118,7 @@ layer(threads, hooks)("threads that are lost", (it) => {
       yield* Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow, { discard: true });
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
       expect(yield* Fiber.join(fiber)).toEqual(["n=1"]);
-      expect((yield* StepPool).lostThreads()).toBe(0);
+      expect((yield* StepPool).losses().threads).toBe(0);
     }),
   );
 
@@ -128,16 +129,140 @@ layer(threads, hooks)("threads that are lost", (it) => {
         "step_timeout",
         "n=4",
       ]);
-      expect((yield* StepPool).lostThreads()).toBe(2);
+      expect((yield* StepPool).losses().threads).toBe(1);
     }),
   );
 
   it.effect("cost only the requests that end their thread or cannot be sent back", () =>
     Effect.gen(function* () {
-      const answers = yield* together(request(1, "1"), request(2, "exit"), request(3, "uncloneable"), request(4, "1"));
+      const answers = yield* together(request(1, "1"), request(2, "spend"), request(3, "uncloneable"), request(4, "1"));
       expect(answers).toEqual(["n=2", "step_crashed", "step_crashed", "n=5"]);
       expect(yield* together(request(5, "1"))).toEqual(["n=6"]);
     }),
+  );
+});
+
+/** A pool of its own for one test, whose steps count from nothing. */
+const own = <A, E>(changes: Partial<StepPoolOptions>, test: Effect.Effect<A, E, Environments | StepPool>) =>
+  Effect.provide(test, layerThreads({ ...options, ...changes }));
+
+const of = (instance: string, step: StepRequest): StepRequest => ({ ...step, instance });
+const losses = Effect.map(StepPool, (pool) => pool.losses());
+
+describe("a step that hangs", () => {
+  it.live("holds up no other: they are answered while it is waited for", () =>
+    own(
+      { threads: 2, concurrency: 2, timeoutMs: 2_000 },
+      Effect.gen(function* () {
+        yield* together(...Array.from({ length: 8 }, () => request(1, "1")));
+        const ended: string[] = [];
+        const noted = (step: StepRequest) => Effect.map(outcome(step), (answer) => void ended.push(answer));
+        const steps = [request(1, "hang"), request(2, "1"), request(3, "1"), request(4, "1")];
+        yield* Effect.forEach(steps, noted, { concurrency: "unbounded" });
+        expect([ended.slice(0, 3).toSorted(), ended[3]]).toEqual([["n=3", "n=4", "n=5"], "step_timeout"]);
+      }),
+    ),
+  );
+
+  it.live("costs a thread once; after that it is interrupted within its thread", () =>
+    own(
+      { timeoutMs: 200 },
+      Effect.gen(function* () {
+        expect(yield* together(request(1, "hang"), request(1, "1"))).toEqual(["step_timeout", "n=2"]);
+        expect(yield* together(request(2, "hang"), request(2, "1"))).toEqual(["step_timeout", "n=3"]);
+        expect(yield* together(request(3, "1"), request(3, "hang"))).toEqual(["n=4", "step_timeout"]);
+        const { hungSeconds, suspects, threads } = yield* losses;
+        expect([threads, suspects]).toEqual([1, 0]);
+        expect(hungSeconds).toBeGreaterThanOrEqual(0.6);
+      }),
+    ),
+  );
+
+  it.live("fails its instance's further steps at once when it has done so twice, and those of no other", () =>
+    own(
+      { timeoutMs: 200 },
+      Effect.gen(function* () {
+        const bad = (...actions: readonly string[]) => of("bad", request(1, ...actions));
+        expect(yield* together(bad("hang"), bad("hang"), bad("hang"), bad("hang"))).toEqual(
+          expect.arrayContaining(["step_timeout", "step_timeout", "step_quarantined", "step_quarantined"]),
+        );
+        const answers = yield* together(bad("1"), of("good", request(1, "1")), request(1, "1"));
+        expect(answers).toEqual(["step_quarantined", "n=2", "n=2"]);
+        expect((yield* losses).quarantined).toBe(1);
+      }),
+    ),
+  );
+
+  it.live("is never held against its instance where step_quarantine is 0", () =>
+    own(
+      { timeoutMs: 200, quarantine: 0 },
+      Effect.gen(function* () {
+        const steps = [1, 2, 3].map((n) => of("bad", request(n, "hang")));
+        expect(yield* together(...steps)).toEqual(Array(3).fill("step_timeout"));
+        expect(yield* together(of("bad", request(1, "1")))).toEqual(["n=2"]);
+      }),
+    ),
+  );
+
+  it.live("waits for its trial where as many are tried as may be", () =>
+    own(
+      { timeoutMs: 200, spares: 1, threads: 2, concurrency: 2 },
+      Effect.gen(function* () {
+        const steps = [1, 2, 3].map((n) => request(n, "hang"));
+        expect(yield* together(...steps, request(4, "1"))).toEqual([...Array(3).fill("step_timeout"), "n=5"]);
+      }),
+    ),
+  );
+});
+
+describe("what steps cost their threads", () => {
+  it.live("is told as metrics", () =>
+    own(
+      { timeoutMs: 200 },
+      Effect.gen(function* () {
+        yield* together(request(1, "hang"));
+        const told = toRecord((yield* StepPool).metrics!());
+        expect(told).toMatchObject({ "step/lost_threads": 1, "step/suspects": 0, "step/quarantined_instances": 0 });
+        expect(told["step/hung_seconds"]).toBeGreaterThanOrEqual(0.2);
+      }),
+    ),
+  );
+});
+
+describe("a step that turns on its thread", () => {
+  it.live("fails, and no thread is lost, where it would end the process", () =>
+    own(
+      {},
+      Effect.gen(function* () {
+        const answers = yield* together(request(1, "exit"), request(1, "kill"), request(1, "abort"), request(1, "1"));
+        expect(answers).toEqual(["step_crashed", "step_crashed", "step_crashed", "n=2"]);
+        expect((yield* losses).threads).toBe(0);
+      }),
+    ),
+  );
+
+  it.live("harms no other where it changes globals", () =>
+    own(
+      {},
+      Effect.gen(function* () {
+        yield* together(request(1, "poison"));
+        expect(yield* together(request(1, "1"), request(2, "1"))).toEqual(["n=2", "n=3"]);
+        expect((yield* losses).threads).toBe(0);
+      }),
+    ),
+  );
+
+  it.live("harms no other where it leaves errors behind, which are counted", () =>
+    own(
+      {},
+      Effect.gen(function* () {
+        expect(yield* together(request(1, "stray"))).toEqual(["n=1"]);
+        // The errors come in a later turn of the thread's event loop.
+        while ((yield* losses).strays < 2) expect(yield* together(request(1, "1"))).toEqual(["n=2"]);
+        const { strays, threads } = yield* losses;
+        expect([strays, threads]).toEqual([2, 0]);
+      }),
+    ),
   );
 });
 

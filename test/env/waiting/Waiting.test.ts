@@ -298,7 +298,7 @@ describe("the step stage", () => {
       const view = yield* environments.reset({ tag: "Far", instance, split: "train" });
       expect(view.actions).toBeNull();
       yield* pool.setConcurrency(9);
-      expect([pool.concurrency(), pool.sample().items, pool.lostThreads()]).toEqual([4, 1, 0]);
+      expect([pool.concurrency(), pool.sample().items, pool.losses().threads]).toEqual([4, 1, 0]);
       const unknown = yield* Effect.flip(environments.reset({ tag: "Near", instance, split: "train" }));
       expect(unknown._tag).toBe("EnvironmentError");
     }).pipe(Effect.provide(layerInline(new Map([["Far", environment]]))));

@@ -1,0 +1,65 @@
+/**
+ * Keeps a user's module from ending the process: the calls that would end it throw instead, so that they are failures of the code that makes
+ * them. Children may be ended as usual.
+ */
+import { syncBuiltinESMExports } from "node:module";
+import process from "node:process";
+import { Schema } from "effect";
+
+/** An environment asked the process to end. */
+export class ProcessEnd extends Schema.TaggedError<ProcessEnd>()("ProcessEnd", { message: Schema.String }) {}
+
+/** Whether it, or what it was caused by, is the wish to end the process. */
+export const isProcessEnd = (error: unknown): boolean =>
+  error instanceof ProcessEnd || (error instanceof Error && error.cause instanceof ProcessEnd);
+
+const refuse = (call: string): never => {
+  throw new ProcessEnd({ message: `${call} would end the whole run; an environment throws an error instead` });
+};
+
+/** Signals to this process or to its group; signal 0 only asks. */
+const endsUs = (pid: unknown, signal: unknown): boolean => {
+  const whom = Math.abs(Number(pid));
+  return signal !== 0 && (whom === process.pid || whom === 0 || Number(pid) === -1);
+};
+
+interface Calls {
+  readonly abort: typeof process.abort;
+  readonly exit: typeof process.exit;
+  readonly kill: typeof process.kill;
+  readonly reallyExit: unknown;
+}
+
+/** The calls as they were before the first guard, and the guards in force. */
+let before: Calls | null = null;
+let guards = 0;
+
+const install = (): void => {
+  const { abort, exit, kill } = process;
+  before = { abort, exit, kill, reallyExit: Reflect.get(process, "reallyExit") };
+  process.exit = (code) => refuse(`process.exit(${code ?? ""})`);
+  process.abort = () => refuse("process.abort()");
+  process.kill = (pid, signal) =>
+    endsUs(pid, signal) ? refuse(`process.kill(${pid}, ${signal ?? "SIGTERM"})`) : kill.call(process, pid, signal);
+  Reflect.set(process, "reallyExit", () => refuse("process.reallyExit()"));
+  syncBuiltinESMExports();
+};
+
+/** Takes all guards away, for Node to end the thread. */
+export const unguardProcess = (): void => {
+  Object.assign(process, before);
+  before = null;
+  guards = 0;
+  syncBuiltinESMExports();
+};
+
+/** Guards this thread until the returned function is called. */
+export const guardProcess = (): (() => void) => {
+  if (guards++ === 0) install();
+  let held = true;
+  return () => {
+    if (!held) return;
+    held = false;
+    if (guards > 0 && --guards === 0) unguardProcess();
+  };
+};
