@@ -105,7 +105,6 @@ const measure = (workMs: number, fault: Fault, seconds: number): Promise<Tally> 
     yield* Effect.timeoutOption(Effect.provideContext(endless, context), seconds * 1000);
     const spent = (performance.now() - began) / 1000;
     const { threads: lost } = Context.get(context, StepPool).losses();
-    if (process.env.HANG_DEBUG) console.error(workMs, fault, Context.get(context, StepPool).losses(), answered, failed);
     return { stepsPerSecond: answered / spent, answered, failed, lost };
   });
   return Effect.runPromise(Effect.scoped(Effect.orDie(run)));

@@ -77,7 +77,7 @@ export const PipelineSection = Schema.Struct({
   step_timeout_ms: field(milliseconds, 5_000, "A step slower than this fails its episode."),
   step_spares: field(
     threads,
-    16,
+    24,
     "Threads that may be started beside those, for steps that take far longer than usual.",
   ),
   step_give_way: field(

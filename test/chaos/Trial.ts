@@ -99,6 +99,12 @@ const usual: Tree = {
   metrics: { console: "plain" },
 };
 
+/** The newest run folder of a name, or null. */
+export const newestIn = (parent: string): string | null => {
+  const newest = (existsSync(parent) ? readdirSync(parent) : []).sort().at(-1);
+  return newest === undefined ? null : join(parent, newest);
+};
+
 /** A run file under `changes`, with its model, in a folder of its own. */
 export const make = Effect.fnUntraced(function* (changes: Tree = {}) {
   const dir = yield* temporaryFolder;
@@ -106,11 +112,7 @@ export const make = Effect.fnUntraced(function* (changes: Tree = {}) {
   const file = join(dir, "run.yaml");
   yield* Effect.promise(() => writeFile(file, render(configOf(dir, merge(usual, changes)))));
   const parent = join(dir, "runs", "tiny");
-  const folder = (): string | null => {
-    const names = existsSync(parent) ? readdirSync(parent).sort() : [];
-    const newest = names.at(-1);
-    return newest === undefined ? null : join(parent, newest);
-  };
+  const folder = () => newestIn(parent);
   const trial: Trial = {
     dir,
     file,

@@ -201,8 +201,10 @@ export class Trials {
       const answer = seen.answers[at];
       if (answer === undefined) return unknown;
       if (answer._tag === "Interrupted") {
-        const fair = !gaveWay || (answer.cpuMs ?? 0) >= pace.amplyMs(request);
-        return fair ? this.#hung(request, timeoutMs) : deprived;
+        const ample = (answer.cpuMs ?? 0) >= pace.amplyMs(request);
+        // One that blocks has no processor because it asks for none.
+        const idle = answer.deprivedMs !== null && answer.deprivedMs < timeoutMs / 2;
+        return !gaveWay || ample || idle ? this.#hung(request, timeoutMs) : deprived;
       }
       if (!out.thread.yields()) pace.observe(out.requests, seen.times);
       docket.judge(request, "innocent");

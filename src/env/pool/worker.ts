@@ -3,7 +3,7 @@
  * state between batches. Before each request it notes where it is and the time, by which the main thread finds the one that hangs or ends
  * the thread. Invariant: no call of an environment ends the process, and only a fault of the thread itself ends the thread.
  */
-import { readlinkSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import { workerData } from "node:worker_threads";
 import type { BoundEnvironment } from "../BoundEnvironment.ts";
 import { intrinsics } from "../custom/intrinsics.ts";
@@ -45,6 +45,8 @@ export interface Interrupted {
   readonly _tag: "Interrupted";
   /** What it had of a processor; null where that is not known. */
   readonly cpuMs: number | null;
+  /** How long it could have run and others did instead; null where that is not known. A step that blocks waits for nobody. */
+  readonly deprivedMs: number | null;
 }
 
 /** The answers to the first requests, to all unless the batch was cut, and the milliseconds that each took. */
@@ -62,6 +64,16 @@ const cpuMs = (): number | null => {
   if (process.threadCpuUsage === undefined) return null;
   const { system, user } = process.threadCpuUsage();
   return (system + user) / 1000;
+};
+
+/** Milliseconds that this thread could run and had no processor; null where the system does not say (Linux does). */
+const deprivedMs = (): number | null => {
+  try {
+    const [, delay] = readFileSync("/proc/thread-self/schedstat", "utf8").split(" ");
+    return Number(delay) / 1e6;
+  } catch {
+    return null;
+  }
 };
 
 /** Where Linux shows the thread's own id. */
@@ -145,6 +157,8 @@ class Progress implements Reply {
   #at = 0;
   #began = now.call(performance);
   #beganCpu: number | null = null;
+  /** Since the batch, or the last interruption: a system call for each request would cost more than most of them. */
+  #beganDeprived: number | null = null;
   /** The request at hand was interrupted before, and begins again. */
   #repeated = false;
 
@@ -173,6 +187,7 @@ class Progress implements Reply {
 
   /** Plays all, and interrupts each request that takes longer than the limit. */
   playWithin(limitMs: number): void {
+    this.#beganDeprived = deprivedMs();
     while (!finishes(this.play, this.#repeated ? limitMs * patience : limitMs)) this.#interrupted(limitMs);
   }
 
@@ -180,12 +195,15 @@ class Progress implements Reply {
   #interrupted(limitMs: number): void {
     const time = now.call(performance);
     const cpu = difference(cpuMs(), this.#beganCpu);
+    const waitedMs = deprivedMs();
+    const waited = difference(waitedMs, this.#beganDeprived);
+    this.#beganDeprived = waitedMs;
     const inCompany = time - this.#began < limitMs * 0.9;
-    const deprived = cpu !== null && cpu < limitMs / 10;
+    const deprived = waited === null ? cpu !== null && cpu < limitMs / 10 : waited > limitMs / 2;
     if (inCompany || (this.#batch.again && deprived && !this.#repeated)) {
       this.#repeated ||= !inCompany;
       this.#began = time;
-    } else this.#next({ _tag: "Interrupted", cpuMs: cpu });
+    } else this.#next({ _tag: "Interrupted", cpuMs: cpu, deprivedMs: waited });
   }
 }
 

@@ -1,0 +1,67 @@
+/** Environments that do harm in one step of ten: every run ends in its time, with its books balanced and the harm named. */
+import { join } from "node:path";
+import { describe, it } from "@effect/vitest";
+import { Effect } from "effect";
+import { expect } from "vitest";
+import { temporaryFolder } from "../engine/fakes.ts";
+import { survived } from "./survived.ts";
+import * as Trial from "./Trial.ts";
+
+const steps = 3;
+const module = new URL("./mischief.ts", import.meta.url).pathname;
+
+/** What a faulty step comes to: the reason of its episode's end, as a pattern, or null where it does no harm at all. */
+const faults = [
+  ["hang", "step_timeout"],
+  ["wait", "step_timeout"],
+  ["exit", "step_crashed"],
+  ["abort", "step_crashed"],
+  ["kill", "step_crashed"],
+  ["memory", "step_(crashed|timeout)"],
+  ["throw", "step_error"],
+  ["poison", null],
+  ["reject", null],
+  ["huge", "step_error"],
+  ["nan", "step_error"],
+] as const;
+
+/** The embedded model, because only replies that are understood reach the environment. */
+const words = (dir: string, fault: string) => [
+  "train",
+  "--config-name",
+  "quickstart",
+  `run.dir=${dir}`,
+  "run.name=mischief",
+  `custom_envs.FrozenLake.env_type=${module}`,
+  `custom_envs.FrozenLake.env_config.fault=${fault}`,
+  "custom_envs.FrozenLake.env_config.one_in=10",
+  `trainer.total_training_steps=${steps}`,
+  "trainer.val_before_train=false",
+  "trainer.val_at_end=false",
+  "trainer.trajectories_per_step=1000",
+  "es_manager.train.env_groups=4",
+  "es_manager.train.group_size=4",
+  "actor.ppo_mini_batch_size=16",
+  "pipeline.step_timeout_ms=1000",
+  "metrics.console=plain",
+];
+
+describe("an environment that does harm", () => {
+  it.live.each(faults)("by %s costs its episodes, as %s, and no other", ([fault, reason]) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const dir = yield* temporaryFolder;
+        const { code, stderr } = yield* Trial.outcome(words(dir, fault));
+        expect([code, stderr]).toEqual([0, ""]);
+        const folder = Trial.newestIn(join(dir, "mischief")) ?? "";
+        survived(folder, steps);
+        const outcomes = Trial.linesOf(join(folder, "trajectories.jsonl")).map(({ outcome }) =>
+          JSON.stringify(outcome),
+        );
+        const failed = outcomes.filter((outcome) => outcome.includes("Failed"));
+        if (reason === null) expect(failed).toEqual([]);
+        else expect(failed.filter((outcome) => new RegExp(reason).test(outcome)).length).toBeGreaterThan(0);
+      }),
+    ),
+  );
+});
