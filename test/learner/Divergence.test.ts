@@ -7,16 +7,16 @@ import { configOf } from "../engine/fakes.ts";
 const config = configOf({
   trainer: { max_skipped_updates: 3, total_training_steps: 10 },
   actor: { lr: 0.5, grad_clip: 0 },
-  critic: { lr: 2, grad_clip: 4 },
-  sft: { lr: 7, steps: 2 },
+  critic: { lr: 0.2, grad_clip: 4 },
+  sft: { lr: 0.7, steps: 2 },
 });
 const policy: Untrained = { network: "policy", notFinite: "new parameters" };
 
 describe("too many skipped updates in a row", () => {
   it.each([
     [policy, "the policy's new parameters", "lower actor.lr (0.5) or bound gradients by actor.grad_clip"],
-    [{ network: "critic", notFinite: "loss" }, "the critic's loss", "lower critic.lr (2) or critic.grad_clip (4)"],
-    [{ network: "policy", notFinite: "values" }, "the critic's values", "lower critic.lr (2) or critic.grad_clip (4)"],
+    [{ network: "critic", notFinite: "loss" }, "the critic's loss", "lower critic.lr (0.2) or critic.grad_clip (4)"],
+    [{ network: "policy", notFinite: "values" }, "the critic's values", "lower critic.lr (0.2) or critic.grad_clip (4)"],
     [{ network: "policy", notFinite: "rewards" }, "the window's rewards", "look at the rewards of the environments"],
   ] as const)("fail the run: %o", (untrained, what, toTry) => {
     const failure = Divergence.ofTraining(config, { count: 3, since: 4 }, untrained);
@@ -47,7 +47,7 @@ describe("too many skipped updates in a row", () => {
     expect(Divergence.ofCloning(config, { count: 1, since: 1 }, "loss")).toBeNull();
     expect(Divergence.ofCloning(config, { count: 2, since: 1 }, "loss")?.message).toBe(
       "2 updates in a row, from step 1 on, could not be applied (not finite: the policy's loss); " +
-        "lower sft.lr (7) or bound gradients by actor.grad_clip",
+        "lower sft.lr (0.7) or bound gradients by actor.grad_clip",
     );
   });
 });
