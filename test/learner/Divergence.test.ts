@@ -16,7 +16,11 @@ describe("too many skipped updates in a row", () => {
   it.each([
     [policy, "the policy's new parameters", "lower actor.lr (0.5) or bound gradients by actor.grad_clip"],
     [{ network: "critic", notFinite: "loss" }, "the critic's loss", "lower critic.lr (0.2) or critic.grad_clip (4)"],
-    [{ network: "policy", notFinite: "values" }, "the critic's values", "lower critic.lr (0.2) or critic.grad_clip (4)"],
+    [
+      { network: "policy", notFinite: "values" },
+      "the critic's values",
+      "lower critic.lr (0.2) or critic.grad_clip (4)",
+    ],
     [{ network: "policy", notFinite: "rewards" }, "the window's rewards", "look at the rewards of the environments"],
   ] as const)("fail the run: %o", (untrained, what, toTry) => {
     const failure = Divergence.ofTraining(config, { count: 3, since: 4 }, untrained);
