@@ -132,8 +132,11 @@ const stopsInOrder = ({ command }: Invocation): boolean =>
  */
 const outliveOutput = (goesOn: boolean): void => {
   const gone = ({ code }: NodeJS.ErrnoException): unknown => goesOn || process.exit(code === "EPIPE" ? 0 : 1);
-  process.stdout.on("error", gone);
-  process.stderr.on("error", gone);
+  for (const output of [process.stdout, process.stderr]) {
+    // Every thread's output is piped to it, and listens.
+    output.setMaxListeners(0);
+    output.on("error", gone);
+  }
 };
 
 /** The command under the signals: the first one ends it in order, or interrupts it where it has no order of its own. */
