@@ -10,6 +10,7 @@ import {
   count,
   decay,
   episodes,
+  episodesOrNone,
   epsilon,
   field,
   folderName,
@@ -18,6 +19,7 @@ import {
   milliseconds,
   millisecondsOrNone,
   path,
+  port,
   reward,
   section,
   signedCoefficient,
@@ -25,6 +27,7 @@ import {
   stepsOrNone,
   threads,
   tokens,
+  url,
   whole,
 } from "./field.ts";
 
@@ -51,7 +54,9 @@ export const TrainerSection = Schema.Struct({
     5,
     "Fail after so many consecutive updates that train nothing, as numbers are not finite; 0 never.",
   ),
-  trajectories_per_step: field(whole(0, 1_000_000), 2, "Episodes of a step written to trajectories.jsonl."),
+  trajectory_freq: field(stepsOrNone, 4, "Write episodes to trajectories.jsonl every so many steps; 0 never."),
+  trajectory_groups: field(whole(0, 65_536), 1, "Groups of such a step that are written, whole."),
+  validation_episodes: field(episodesOrNone, 16, "Episodes of a validation that are written to trajectories.jsonl."),
 });
 
 export const PipelineSection = Schema.Struct({
@@ -72,6 +77,11 @@ export const PipelineSection = Schema.Struct({
   ),
   inbox: field(atOnce, 8, "Finished groups that may wait for their window; every other inbox holds one item."),
   rollout_concurrency: field(whole(0, 65_536), 0, "Groups in flight; 0 means as many as admission allows."),
+  autotune: field(
+    Schema.Boolean,
+    false,
+    "Change the concurrency of stages while the run goes on, where that raises throughput (docs/tuning.md).",
+  ),
   step_threads: field(threads, 2, "Threads that step environments."),
   step_concurrency: field(whole(1, 4_096), 2, "Step batches in flight."),
   step_timeout_ms: field(milliseconds, 5_000, "A step slower than this fails its episode."),
@@ -328,7 +338,48 @@ export const SftSection = Schema.Struct({
   ),
 });
 
+export const WandbSection = Schema.Struct({
+  mode: field(
+    Schema.Literals(["offline", "online"]),
+    "offline",
+    "offline writes a folder that `wandb sync` uploads; online also streams to the server, with WANDB_API_KEY.",
+  ),
+  project: field(folderName, "millrace", "Project of the run."),
+  entity: field(Schema.String, "", "User or team; empty for the key's own."),
+  group: field(Schema.String, "", "Group of the run; empty for none."),
+  tags: field(Schema.Array(Schema.NonEmptyString).check(Schema.isMaxLength(mostListed)), [], "Tags of the run."),
+  base_url: field(url, "https://api.wandb.ai", "The server of online mode."),
+  train_episodes: field(whole(0, 10_000), 128, "Rows of the table of training episodes at most, over the run."),
+});
+
+export const OtlpSection = Schema.Struct({
+  endpoint: field(url, "http://127.0.0.1:4318", "The collector, without /v1/traces."),
+  traces: field(Schema.Boolean, true, "Send a span for each group, turn, generate, step and update."),
+  metrics: field(Schema.Boolean, true, "Send the gauges and the metrics of each step."),
+});
+
+export const PrometheusSection = Schema.Struct({
+  port: field(port, 9464, "Port of /metrics; 0 takes any free one."),
+  host: field(Schema.NonEmptyString, "127.0.0.1", "Address to listen on."),
+});
+
+export const sinkNames = ["console", "jsonl", "wandb", "tensorboard", "otlp", "prometheus"] as const;
+
 export const MetricsSection = Schema.Struct({
+  sinks: field(
+    Schema.Array(Schema.Literals(sinkNames)),
+    ["console", "jsonl"],
+    "Where metrics go; metrics.jsonl is always written (docs/sinks.md).",
+  ),
+  wandb: section(WandbSection, "Weights & Biases."),
+  otlp: section(OtlpSection, "OpenTelemetry."),
+  prometheus: section(PrometheusSection, "Prometheus."),
+  trace: field(
+    Schema.Boolean,
+    false,
+    "Write trace.json, which Perfetto opens: stages, slots, threads, and weights to tokens.",
+  ),
+  events: field(Schema.Boolean, true, "Write events.jsonl, which the page's time travel reads."),
   console: field(
     Schema.Literals(["auto", "live", "plain", "off"]),
     "auto",

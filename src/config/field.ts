@@ -30,6 +30,7 @@ export const nonNegative = between(0, 1_000_000_000);
 export const steps = whole(1, 10_000_000);
 export const stepsOrNone = whole(0, 10_000_000);
 export const episodes = whole(1, 1_000_000);
+export const episodesOrNone = whole(0, 1_000_000);
 export const tokens = whole(1, 1_048_576);
 export const threads = whole(1, 128);
 /** What is under way at once. */
@@ -37,6 +38,8 @@ export const atOnce = whole(1, 65_536);
 /** A timer's milliseconds, 11 days at most: Node's timers end at 2 ** 31. */
 export const milliseconds = whole(1, 1_000_000_000);
 export const millisecondsOrNone = whole(0, 1_000_000_000);
+/** A TCP port; 0 is any free one. */
+export const port = whole(0, 65_535);
 export const learningRate = aboveZero(1);
 /** AdamW's: as float32 it must not become 0, and a decay not 1. */
 export const epsilon = between(1e-30, 1);
@@ -70,3 +73,10 @@ const nameProblem = (text: string): string | undefined => {
 
 /** The name of one folder. */
 export const folderName = Schema.NonEmptyString.check(Schema.makeFilter(nameProblem));
+
+/** An address of a server, without a query. */
+export const url = Schema.NonEmptyString.check(
+  Schema.makeFilter((text) => /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/.test(text), {
+    expected: "an address, as https://name:port",
+  }),
+);

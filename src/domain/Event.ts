@@ -3,8 +3,17 @@
  * Invariant: every admitted group meets exactly one end (trained, filtered, failed or dropped), and every window is consumed by
  * exactly one of Updated, EmptySelection and UpdateSkipped.
  */
+import type { Control, Controller } from "./Control.ts";
 import type { Version } from "./Episode.ts";
+import type { VerdictName } from "./EpisodeRecord.ts";
+import type { EpisodeSummary } from "./EpisodeSummary.ts";
 import type { Metrics } from "./metrics/Metrics.ts";
+
+/** The run goes on from the checkpoint of `step`: what was in flight then is admitted again. */
+export interface Resumed {
+  readonly _tag: "Resumed";
+  readonly step: number;
+}
 
 /** A group may start; it belongs to `window` where windows form in admission order. */
 export interface Admitted {
@@ -20,6 +29,9 @@ export interface Finished {
   /** Sampled tokens of the group. */
   readonly tokens: number;
   readonly failed: boolean;
+  readonly tag: string;
+  /** One for each member. */
+  readonly episodes: readonly EpisodeSummary[];
   /** Why its first failed episode failed; of a failed group only. */
   readonly reason?: string;
 }
@@ -31,12 +43,44 @@ export interface ValidationRepeated {
   readonly tag: string;
 }
 
+/** The groups of a window are gathered; they go on as one. */
+export interface Windowed {
+  readonly _tag: "Windowed";
+  readonly window: number;
+  readonly groups: readonly number[];
+}
+
+/** The rewards of the window's episodes are computed. */
+export interface Scored {
+  readonly _tag: "Scored";
+  readonly window: number;
+}
+
+/** The window's turn at the learner has come. */
+export interface Learning {
+  readonly _tag: "Learning";
+  readonly window: number;
+  /** Version of the weights that it trains. */
+  readonly from: Version;
+}
+
+export interface JudgedGroup {
+  readonly group: number;
+  readonly verdict: VerdictName;
+  /** What the filter ranked it by; absent for a failed group. */
+  readonly score?: number;
+  /** Mean reward of its episodes, penalties included. */
+  readonly reward: number;
+}
+
 /** The filter's verdict on a window; kept groups go on to the update. */
 export interface Verdict {
   readonly _tag: "Verdict";
   readonly window: number;
   readonly kept: readonly number[];
   readonly filtered: readonly number[];
+  /** One for each group of the window, in its order. */
+  readonly judged: readonly JudgedGroup[];
 }
 
 /** The window was trained on; `version` is that of the weights after it, a new one unless only the critic moved. */
@@ -119,6 +163,15 @@ export interface CheckpointWritten {
   readonly folder: string;
 }
 
+/** Someone, or the autotuner, changed how the run goes on. */
+export interface Controlled {
+  readonly _tag: "Controlled";
+  readonly control: Control;
+  readonly by: Controller;
+  /** Why, in words, where the one who asked gives a reason. */
+  readonly reason?: string;
+}
+
 /** Admission is closed for good; what is in flight drains. */
 export interface Stopped {
   readonly _tag: "Stopped";
@@ -133,8 +186,13 @@ export interface Stalled {
 }
 
 export type Event =
+  | Resumed
   | Admitted
   | Finished
+  | Windowed
+  | Scored
+  | Learning
+  | Controlled
   | ValidationRepeated
   | Verdict
   | Updated

@@ -3,7 +3,8 @@
  * the update consumes them; batch-relative rules (normalisation, filter) see a whole window, never less.
  */
 import type { Episode, Version } from "./Episode.ts";
-import { failed, sampledTokens } from "./Episode.ts";
+import { failed, penaltyOf, rewardOf, sampledTokens } from "./Episode.ts";
+import { mean } from "./Statistics.ts";
 
 /** What the seed schedule hands to the rollout stage. */
 export interface Prompt {
@@ -30,6 +31,9 @@ export interface Window {
   readonly groups: readonly Group[];
 }
 
+export const idsOf = (groups: readonly { readonly prompt: Prompt }[]): readonly number[] =>
+  groups.map(({ prompt }) => prompt.group);
+
 /** Episodes that take part in statistics and loss. */
 export const members = (group: Group): readonly Episode[] => group.episodes.filter((episode) => !failed(episode));
 /** A group with fewer than two usable episodes (or its only one failed) has no statistics. */
@@ -40,6 +44,10 @@ export const failureOf = (group: Group): string | undefined => {
   return outcome?._tag === "Failed" ? `${outcome.reason}: ${outcome.message}` : undefined;
 };
 export const groupTokens = (group: Group): number => group.episodes.reduce((sum, e) => sum + sampledTokens(e), 0);
+
+/** Mean of rewards and penalties over all episodes; 0 of a group without any. */
+export const meanReward = ({ episodes }: Group): number =>
+  episodes.length === 0 ? 0 : mean(episodes.map((episode) => rewardOf(episode) + penaltyOf(episode)));
 
 /** An episode of a window with its scalar score. */
 export interface ScoredEpisode {

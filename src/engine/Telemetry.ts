@@ -2,7 +2,7 @@
  * The sinks of a run, chosen by its configuration: metrics.jsonl always, and a console: the live block on a terminal, plain lines
  * elsewhere. Users' own sinks come beside them.
  */
-import { Context, Effect } from "effect";
+import { Clock, Context, Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
 import * as JsonLines from "../metrics/JsonLines.ts";
@@ -21,7 +21,7 @@ export const Sinks = Context.Reference<readonly Sink[]>("millrace/engine/Sinks",
 
 /** The console of a run, if it has one: `auto` is the live block where the terminal can redraw lines. */
 export const consoleSink = (
-  { console, refresh_ms: refreshMs }: RunConfig["metrics"],
+  { console, refresh_ms: refreshMs }: Pick<RunConfig["metrics"], "console" | "refresh_ms">,
   terminal: Terminal = stdout(),
 ): readonly Sink[] => {
   if (console === "off") return [];
@@ -48,6 +48,8 @@ export const attach = (streams: Streams) =>
       seed: config.run.seed,
       from: bus.state().step,
       steps: config.trainer.total_training_steps,
+      started: yield* Clock.currentTimeMillis,
+      config: JSON.parse(JSON.stringify(config)) as Readonly<Record<string, unknown>>,
     };
     return yield* attachSinks({ bus, streams, sinks, run });
   }).pipe(Effect.mapError(broken), Effect.map(Effect.mapError(broken)));

@@ -7,6 +7,7 @@ import type { Version } from "../domain/Episode.ts";
 import * as RunState from "../domain/RunState.ts";
 import * as Divergence from "../learner/Divergence.ts";
 import { Stop } from "../process/Stop.ts";
+import * as Usage from "../process/Usage.ts";
 import { keepThrough, RunFolder } from "../record/RunFolder.ts";
 import { Bus } from "../stage/Bus.ts";
 import * as Sampler from "../stage/Sampler.ts";
@@ -75,12 +76,15 @@ const train = Effect.gen(function* () {
 /** Training with the gauges sampled and stalls reported beside it. */
 const watched = Effect.gen(function* () {
   const { metrics, pipeline } = yield* Config;
-  const watching = Effect.all([Sampler.run(metrics.sample_ms), Stall.watch(pipeline.stall_ms)], {
+  const usage = yield* Effect.acquireRelease(Effect.sync(Usage.meter), (meter) =>
+    Effect.sync(() => meter[Symbol.dispose]()),
+  );
+  const watching = Effect.all([Sampler.run(metrics.sample_ms, usage.read), Stall.watch(pipeline.stall_ms)], {
     concurrency: "unbounded",
     discard: true,
   });
   return yield* Effect.raceFirst(train, Effect.andThen(watching, Effect.never));
-});
+}).pipe(Effect.scoped);
 
 /** Trains until the last window is consumed, a stop, or too many empty selections. */
 export const run = spanned(watched, "train");

@@ -89,7 +89,7 @@ const playAfter = Effect.fnUntraced(function* (step: number) {
     folder.trajectories,
     { step, split: "val" },
     validated.groups,
-    config.trainer.trajectories_per_step,
+    config.trainer.validation_episodes,
   );
   return validated.metrics;
 });

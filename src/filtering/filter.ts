@@ -4,6 +4,7 @@
  * selection is a value, not an error.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
+import type { VerdictName } from "../domain/EpisodeRecord.ts";
 import { isFailedScored, type ScoredGroup, type ScoredWindow } from "../domain/Group.ts";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
 import { filterMetrics } from "./FilterMetrics.ts";
@@ -15,6 +16,18 @@ export type Verdict =
   | { readonly _tag: "Kept"; readonly group: number; readonly score: number }
   | { readonly _tag: "Dropped"; readonly group: number; readonly reason: "zero" | "rule"; readonly score: number }
   | { readonly _tag: "Failed"; readonly group: number };
+
+/** The verdict as records name it. */
+export const verdictName = (verdict: Verdict): VerdictName => {
+  switch (verdict._tag) {
+    case "Kept":
+      return "kept";
+    case "Failed":
+      return "failed";
+    case "Dropped":
+      return verdict.reason;
+  }
+};
 
 export interface Filtered {
   readonly kept: readonly ScoredGroup[];

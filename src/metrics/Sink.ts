@@ -3,6 +3,7 @@
  * missing where it is slower than the run), then the outcome. Invariant: `open` comes first and `close` last, once each.
  */
 import { type Effect, Schedule, Schema } from "effect";
+import type { EpisodeRecord } from "../domain/EpisodeRecord.ts";
 import type { Event, StepRecord } from "../domain/Event.ts";
 import type { Sample } from "../stage/Bus.ts";
 
@@ -18,6 +19,10 @@ export interface RunInfo {
   readonly from: number;
   /** Steps of the whole run. */
   readonly steps: number;
+  /** Milliseconds since the Unix epoch at this start. */
+  readonly started: number;
+  /** The resolved run file, as plain data; it holds no secrets. */
+  readonly config: Readonly<Record<string, unknown>>;
 }
 
 export type Outcome =
@@ -59,5 +64,7 @@ export interface Sink {
   readonly gauges?: (sample: Sample) => Effect.Effect<void, SinkError>;
   /** Left out by a sink that shows no events. */
   readonly event?: (event: Event) => Effect.Effect<void, SinkError>;
+  /** The sampled episodes of one step, whole groups. Left out by a sink that shows none. */
+  readonly episodes?: (records: readonly EpisodeRecord[]) => Effect.Effect<void, SinkError>;
   readonly close: (outcome: Outcome) => Effect.Effect<void, SinkError>;
 }

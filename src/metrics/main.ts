@@ -1,6 +1,7 @@
 /**
  * What a sink or a reader of metrics imports, as `millrace/metrics`: the sink's contract, what it is given, and the catalogue of metrics.
  */
+export type { EpisodeRecord, Message, TurnRecord } from "../domain/EpisodeRecord.ts";
 export type { Event, StepRecord } from "../domain/Event.ts";
 export { catalogue, type Entry, entryOf, nameOf, type Section } from "../domain/metrics/Catalogue.ts";
 export { episodes, lengths, ofTag } from "../domain/metrics/episodes.ts";

@@ -1,5 +1,6 @@
 /** A sink from plain functions, for who does not write Effect: all but the name may be left out; what a function throws is its failure. */
 import { Effect } from "effect";
+import type { EpisodeRecord } from "../domain/EpisodeRecord.ts";
 import type { Event, StepRecord } from "../domain/Event.ts";
 import type { Sample } from "../stage/Bus.ts";
 import { type Outcome, type RunInfo, type Sink, SinkError } from "./Sink.ts";
@@ -13,10 +14,11 @@ export interface PlainSink extends Pick<Sink, "name" | "feeding"> {
   readonly step?: Call<StepRecord>;
   readonly gauges?: Call<Sample>;
   readonly event?: Call<Event>;
+  readonly episodes?: Call<readonly EpisodeRecord[]>;
   readonly close?: Call<Outcome>;
 }
 
-export const sinkOf = ({ close, essential = false, event, gauges, open, step, ...rest }: PlainSink): Sink => {
+export const sinkOf = ({ close, episodes, essential = false, event, gauges, open, step, ...rest }: PlainSink): Sink => {
   const lifted =
     <A>(call: Call<A> | undefined) =>
     (value: A): Effect.Effect<void, SinkError> =>
@@ -34,6 +36,7 @@ export const sinkOf = ({ close, essential = false, event, gauges, open, step, ..
     step: lifted(step),
     ...(gauges === undefined ? {} : { gauges: lifted(gauges) }),
     ...(event === undefined ? {} : { event: lifted(event) }),
+    ...(episodes === undefined ? {} : { episodes: lifted(episodes) }),
     close: lifted(close),
   };
 };

@@ -19,6 +19,18 @@ export interface Sample {
   readonly tokens: { readonly generated: number; readonly trained: number };
   /** Groups admitted and without an end yet. */
   readonly groupsInFlight: number;
+  readonly process: ProcessSample;
+}
+
+/** What the process takes of its machine. Totals since it started. */
+export interface ProcessSample {
+  /** Milliseconds of all its threads on a core. */
+  readonly cpuMs: number;
+  /** Resident memory, bytes. */
+  readonly rssBytes: number;
+  readonly heapBytes: number;
+  /** How late the main thread's event loop answered since the sample before, milliseconds: 99th percentile and worst. */
+  readonly loopLagMs: { readonly p99: number; readonly max: number };
 }
 
 /** Writes a step record where it cannot be lost; suspends until it has. */

@@ -1,11 +1,11 @@
 /** Reads all gauges at a steady pace and puts one `Sample` per period on the bus. Nothing waits for it. */
 import { Clock, Effect, Schedule } from "effect";
 import * as Ledger from "../domain/Ledger.ts";
-import { Bus } from "./Bus.ts";
+import { Bus, type ProcessSample } from "./Bus.ts";
 import { Dials } from "./Dials.ts";
 
 /** Samples now and then every period; runs until interrupted. */
-export const run = (periodMs: number): Effect.Effect<void, never, Bus | Dials> =>
+export const run = (periodMs: number, usage: () => ProcessSample): Effect.Effect<void, never, Bus | Dials> =>
   Effect.gen(function* () {
     const bus = yield* Bus;
     const dials = yield* Dials;
@@ -18,6 +18,7 @@ export const run = (periodMs: number): Effect.Effect<void, never, Bus | Dials> =
         stages: dials.all().map((dial) => dial.sample()),
         tokens: { generated: ledger.tokens.admitted, trained: trainedTokens },
         groupsInFlight: Ledger.inFlight(ledger).groups,
+        process: usage(),
       });
     });
     yield* Effect.repeat(sample, Schedule.spaced(periodMs));

@@ -13,6 +13,8 @@ const finished = (group: number, tokens: number, failed = false): Event => ({
   group,
   tokens,
   failed,
+  tag: "A",
+  episodes: [],
 });
 
 describe("the ledger", () => {
@@ -23,7 +25,7 @@ describe("the ledger", () => {
       finished(1, 20),
       finished(2, 7, true),
       finished(3, 40),
-      { _tag: "Verdict", window: 0, kept: [0], filtered: [1] },
+      { _tag: "Verdict", window: 0, kept: [0], filtered: [1], judged: [] },
       { _tag: "Updated", window: 0, groups: [0], version: 1, tokens: 0 },
       { _tag: "Dropped", groups: [{ group: 4, tokens: 3 }], reason: "stopped" },
     ]);
@@ -84,7 +86,11 @@ describe("the ledger", () => {
             case "failed":
               return [...admitted(group), done];
             case "filtered":
-              return [...admitted(group), done, { _tag: "Verdict", window: 0, kept: [], filtered: [group] }];
+              return [
+                ...admitted(group),
+                done,
+                { _tag: "Verdict", window: 0, kept: [], filtered: [group], judged: [] },
+              ];
             case "trained":
               return [...admitted(group), done, { _tag: "Updated", window: 0, groups: [group], version: 1, tokens: 0 }];
             case "skipped":

@@ -10,9 +10,16 @@ const stateAfter = (events: readonly Event[], start = RunState.initial): RunStat
   events.reduce(RunState.observe, start);
 const admitted = (...groups: readonly number[]): Event[] =>
   groups.map((group) => ({ _tag: "Admitted", group, window: Math.floor(group / 2) }));
-const finished = (group: number): Event => ({ _tag: "Finished", group, tokens: 5, failed: false });
+const finished = (group: number): Event => ({
+  _tag: "Finished",
+  group,
+  tokens: 5,
+  failed: false,
+  tag: "A",
+  episodes: [],
+});
 const updated = (window: number, groups: readonly number[]): Event[] => [
-  { _tag: "Verdict", window, kept: groups, filtered: [] },
+  { _tag: "Verdict", window, kept: groups, filtered: [], judged: [] },
   { _tag: "Updated", window, groups, version: window + 1, tokens: 10 },
 ];
 const closed = (step: number, groups: readonly number[]): Event => ({

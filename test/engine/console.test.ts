@@ -5,7 +5,7 @@ import { recorder, run } from "../metrics/fixtures.ts";
 
 const opened = (console: "auto" | "live" | "plain" | "off", live: boolean): string => {
   const { terminal, written } = recorder();
-  const sinks = consoleSink({ console, refresh_ms: 250, sample_ms: 500 }, { ...terminal, live });
+  const sinks = consoleSink({ console, refresh_ms: 250 }, { ...terminal, live });
   for (const sink of sinks) Effect.runSync(Effect.andThen(sink.open(run), sink.close({ _tag: "Completed" })));
   return written.join("");
 };

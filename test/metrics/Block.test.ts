@@ -82,7 +82,7 @@ describe("the live block", () => {
   it("adds notices and, at the end, the outcome", () => {
     const ended = view([
       { _tag: "Event", event: { _tag: "Validated", step: 10, success: 0.7 } },
-      { _tag: "Event", event: { _tag: "Finished", group: 1, tokens: 5, failed: false } },
+      { _tag: "Event", event: { _tag: "Finished", group: 1, tokens: 5, failed: false, tag: "A", episodes: [] } },
       { _tag: "Event", event: { _tag: "Stalled", silentMs: 60_000, lines: ["update waits for items from credit"] } },
       { _tag: "Close", outcome: { _tag: "Failed", message: "the learner died" } },
     ]);

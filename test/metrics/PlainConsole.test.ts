@@ -32,7 +32,7 @@ describe("the plain console", () => {
       Effect.all([
         sink.open(run),
         sink.step(record(37, metrics)),
-        event({ _tag: "Finished", group: 3, tokens: 10, failed: false }),
+        event({ _tag: "Finished", group: 3, tokens: 10, failed: false, tag: "A", episodes: [] }),
         event({ _tag: "CheckpointWritten", step: 37, folder: "c/step-37" }),
         sink.step(record(38)),
         sink.close({ _tag: "Stopped", reason: "interrupted" }),

@@ -14,6 +14,8 @@ export const run: RunInfo = {
   seed: 0,
   from: 0,
   steps: 200,
+  started: 1_000_000,
+  config: { run: { name: "quickstart", seed: 0 } },
 };
 
 export const record = (step: number, metrics: Readonly<Record<string, number>> = {}): StepRecord => ({
@@ -33,6 +35,7 @@ export const sample = (elapsedMs: number, stages: readonly StageSample[] = [], g
   stages,
   tokens: { generated, trained: 0 },
   groupsInFlight: 24,
+  process: { cpuMs: 2 * elapsedMs, rssBytes: 5e8, heapBytes: 1e8, loopLagMs: { p99: 4, max: 9 } },
 });
 
 /** A terminal that keeps what is written. */

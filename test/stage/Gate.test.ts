@@ -50,7 +50,7 @@ describe("the gate", () => {
       const tickets: Gate.Ticket[] = [];
       yield* Effect.forkChild(admitAll(gate, tickets));
       yield* TestClock.adjust(1);
-      yield* tell({ _tag: "Finished", group: 0, tokens: 5, failed: false });
+      yield* tell({ _tag: "Finished", group: 0, tokens: 5, failed: false, tag: "A", episodes: [] });
       yield* tell({ _tag: "Updated", window: 0, groups: [0, 1], version: 1, tokens: 0 });
       yield* TestClock.adjust(1);
       expect(tickets).toHaveLength(2);

@@ -3,6 +3,7 @@
  * the ledger balances at every step; a checkpoint never stands before the record of its step.
  */
 import { Clock, Effect, Result } from "effect";
+import { idsOf } from "../../domain/Group.ts";
 import * as Ledger from "../../domain/Ledger.ts";
 import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
 import * as Divergence from "../../learner/Divergence.ts";
@@ -17,7 +18,6 @@ import { Moments } from "../Moments.ts";
 import * as StepRecord from "../StepRecord.ts";
 import { save } from "../save.ts";
 import * as Validation from "../Validation.ts";
-import { idsOf } from "./filter.ts";
 import type { Learned } from "./learn.ts";
 
 const due = (frequency: number, step: number): boolean => frequency > 0 && step % frequency === 0;
@@ -51,7 +51,12 @@ export const make = Effect.gen(function* () {
     const time = yield* Clock.currentTimeMillis;
     yield* bus.record({ step, time, metrics: together(metrics, validated, saved) });
     for (const part of [groups, failed]) {
-      yield* Trajectories.append(trajectories, { step, split: "train" }, part, trainer.trajectories_per_step);
+      yield* Trajectories.append(
+        trajectories,
+        { step, split: "train" },
+        part,
+        due(trainer.trajectory_freq, step) ? trainer.trajectory_groups : 0,
+      );
     }
     const all = idsOf([...groups, ...failed]);
     yield* bus.emit({ _tag: "StepClosed", step, groups: all, seconds: moments.seconds() });

@@ -1,6 +1,7 @@
 /** The filter stage: a verdict on every group of a scored window. Its concurrency is 1 by nature. */
 import { Context, Effect } from "effect";
-import type { Prompt } from "../../domain/Group.ts";
+import type { JudgedGroup } from "../../domain/Event.ts";
+import { type Group, idsOf, meanReward } from "../../domain/Group.ts";
 import * as Filtering from "../../filtering/filter.ts";
 import { Bus } from "../../stage/Bus.ts";
 import { Dials } from "../../stage/Dials.ts";
@@ -22,8 +23,12 @@ export const Selection = Context.Reference<Filtering.Selection | null>("millrace
   defaultValue: () => null,
 });
 
-export const idsOf = (groups: readonly { readonly prompt: Prompt }[]): readonly number[] =>
-  groups.map(({ prompt }) => prompt.group);
+const judgedGroup = (verdict: Filtering.Verdict, group: Group): JudgedGroup => ({
+  group: group.prompt.group,
+  verdict: Filtering.verdictName(verdict),
+  ...(verdict._tag === "Failed" ? {} : { score: verdict.score }),
+  reward: meanReward(group),
+});
 
 export const make = Effect.gen(function* () {
   const config = yield* Config;
@@ -36,9 +41,17 @@ export const make = Effect.gen(function* () {
     );
     const kept = new Set(idsOf(filtered.kept));
     const left = idsOf(window.groups).filter((group) => !kept.has(group));
-    yield* bus.emit({ _tag: "Verdict", window: window.index, kept: [...kept], filtered: left });
-    const judged: Judged = { window, filtered, filterSeconds };
-    return judged;
+    const judged = filtered.verdicts.map((verdict, i) => judgedGroup(verdict, window.groups[i]!));
+    const without = window.failed.map((group) => judgedGroup({ _tag: "Failed", group: group.prompt.group }, group));
+    yield* bus.emit({
+      _tag: "Verdict",
+      window: window.index,
+      kept: [...kept],
+      filtered: left,
+      judged: [...judged, ...without],
+    });
+    const result: Judged = { window, filtered, filterSeconds };
+    return result;
   });
   return dials.add(yield* Stage.flow({ name: "filter", inbox: 1, concurrency: 1, run: judge }));
 });

@@ -7,6 +7,7 @@ import type { RunConfig } from "../../config/RunConfig.ts";
 import { type CreditedBatch, trainedTokens } from "../../domain/Batch.ts";
 import type { Version } from "../../domain/Episode.ts";
 import type { Event } from "../../domain/Event.ts";
+import { idsOf } from "../../domain/Group.ts";
 import { collate } from "../../learner/collate.ts";
 import { credit } from "../../learner/credit.ts";
 import { Learner, type UpdateReport } from "../../learner/Learner.ts";
@@ -20,7 +21,7 @@ import * as Stage from "../../stage/Stage.ts";
 import { spanned } from "../../stage/spanned.ts";
 import { Config } from "../Config.ts";
 import { timed } from "../timed.ts";
-import { idsOf, type Judged } from "./filter.ts";
+import type { Judged } from "./filter.ts";
 
 /** What became of a window. */
 export interface Learned extends Pick<Judged, "window" | "filtered"> {
@@ -104,6 +105,7 @@ export const make = Effect.gen(function* () {
   const learn = Effect.fnUntraced(function* (judged: Judged) {
     const { filtered, filterSeconds, window } = judged;
     const from = bus.state().position.version;
+    yield* bus.emit({ _tag: "Learning", window: window.index, from });
     const credited = yield* creditOf(config, judged);
     const passed: Learned = { window, filtered, from, report: null, seconds: { filter: filterSeconds } };
     if (credited === null) {

@@ -1,6 +1,7 @@
 /** The rollout stage: plays an admitted prompt's group. Its concurrency is groups in flight. */
 import { Effect } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
+import { summaryOf } from "../../domain/EpisodeSummary.ts";
 import { failureOf, groupTokens, isFailed, type Prompt } from "../../domain/Group.ts";
 import * as GroupProgram from "../../rollout/group.ts";
 import * as Admission from "../../stage/Admission.ts";
@@ -33,8 +34,15 @@ export const make = Effect.gen(function* () {
     function* (prompt: Prompt) {
       const group = yield* GroupProgram.play(rollout, training, prompt);
       const reason = failureOf(group);
-      const ended = { group: prompt.group, tokens: groupTokens(group), failed: isFailed(group) };
-      yield* bus.emit({ _tag: "Finished", ...ended, ...(reason === undefined ? {} : { reason }) });
+      yield* bus.emit({
+        _tag: "Finished",
+        group: prompt.group,
+        tokens: groupTokens(group),
+        failed: isFailed(group),
+        tag: prompt.tag,
+        episodes: group.episodes.map(summaryOf),
+        ...(reason === undefined ? {} : { reason }),
+      });
       if (group.heldOut && !repeating.has(prompt.tag)) {
         repeating.add(prompt.tag);
         yield* bus.emit({ _tag: "ValidationRepeated", group: prompt.group, tag: prompt.tag });

@@ -2,6 +2,7 @@
 import { Effect } from "effect";
 import type { ScoredWindow } from "../../domain/Group.ts";
 import { score } from "../../scoring/score.ts";
+import { Bus } from "../../stage/Bus.ts";
 import { Dials } from "../../stage/Dials.ts";
 import * as Stage from "../../stage/Stage.ts";
 import type { Assembled } from "../../stage/WindowAssembler.ts";
@@ -15,6 +16,11 @@ export interface Scored {
 export const make = Effect.gen(function* () {
   const { pipeline, reward } = yield* Config;
   const dials = yield* Dials;
-  const run = (window: Assembled) => Effect.sync((): Scored => ({ window, scored: score(window, reward) }));
+  const bus = yield* Bus;
+  const run = Effect.fnUntraced(function* (window: Assembled) {
+    const scored: Scored = { window, scored: score(window, reward) };
+    yield* bus.emit({ _tag: "Scored", window: window.index });
+    return scored;
+  });
   return dials.add(yield* Stage.flow({ name: "score", inbox: 1, concurrency: pipeline.score_concurrency, run }));
 });

@@ -1,6 +1,6 @@
 /** The window stage: gathers the groups of one update. Its concurrency is 1 by nature. */
 import { Effect } from "effect";
-import type { Group } from "../../domain/Group.ts";
+import { type Group, idsOf } from "../../domain/Group.ts";
 import { Bus } from "../../stage/Bus.ts";
 import { Dials } from "../../stage/Dials.ts";
 import { Gate } from "../../stage/Gate.ts";
@@ -14,12 +14,14 @@ export const make = Effect.gen(function* () {
   const dials = yield* Dials;
   const { rules } = yield* Gate;
   let assembler = WindowAssembler.start(pipeline.window_order, rules.groups, bus.state().step);
-  const gather = (group: Group) =>
-    Effect.sync(() => {
-      const { state, windows } = WindowAssembler.observe(assembler, group);
-      assembler = state;
-      return windows;
-    });
+  const gather = Effect.fnUntraced(function* (group: Group) {
+    const { state, windows } = WindowAssembler.observe(assembler, group);
+    assembler = state;
+    for (const { failed, groups, index } of windows) {
+      yield* bus.emit({ _tag: "Windowed", window: index, groups: idsOf([...groups, ...failed]) });
+    }
+    return windows;
+  });
   // What is left when admission closed early is no whole window; the run drops it.
   const rest = Effect.succeed([]);
   return dials.add(yield* Stage.gather({ name: "window", inbox: pipeline.inbox, run: gather, rest }));

@@ -1,0 +1,23 @@
+/** What can be asked of a run while it goes on, and who asks. Each one that is carried out is an event of the run (`Controlled`). */
+import { Schema } from "effect";
+
+export const Control = Schema.TaggedUnion({
+  /** Slots of a stage; not of those that work on one item at a time by nature. */
+  SetConcurrency: {
+    stage: Schema.String,
+    concurrency: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 65_536 })),
+  },
+  /** No further group is admitted until admission goes on; what is in flight goes on. */
+  PauseAdmission: {},
+  ResumeAdmission: {},
+  /** A validation after the step under way. */
+  Validate: {},
+  /** A checkpoint after the step under way. */
+  Checkpoint: {},
+  /** An orderly stop: groups in flight are finished, and a checkpoint is written. */
+  Stop: {},
+});
+export type Control = typeof Control.Type;
+
+export const Controller = Schema.Literals(["page", "shell", "code", "autotune"]);
+export type Controller = typeof Controller.Type;

@@ -1,0 +1,68 @@
+/**
+ * A sampled episode as it is recorded: a line of trajectories.jsonl for each token sequence, with what the filter and the credit made of it.
+ * What sinks, the page and reports show of an episode is this. Arrays over tokens have one entry for each sampled token of the turn.
+ */
+import type { Finish, Outcome, Version } from "./Episode.ts";
+import type { Info } from "./Info.ts";
+
+/** Version of the records' shape. */
+export const SCHEMA = 3;
+
+/** The filter's verdict on the group; `zero`: its score is zero, and such groups are left out; `rule`: the rule did not select it. */
+export type VerdictName = "kept" | "zero" | "rule" | "failed";
+
+export interface Message {
+  readonly role: "user" | "assistant";
+  readonly content: string;
+}
+
+export interface TurnRecord {
+  /** Ids shown before the reply: the opening prompt, or the bridge from the reply before. */
+  readonly prompt_ids: readonly number[];
+  readonly ids: readonly number[];
+  /** The text of each id; joined, the reply. A character of several tokens is the last one's. */
+  readonly pieces: readonly string[];
+  /** Log-probability under the distribution sampled from. */
+  readonly mu: readonly number[];
+  /** Entropy of that distribution, nats. */
+  readonly entropies: readonly number[];
+  readonly versions: readonly Version[];
+  /** Of the update; absent where the group was not trained on. */
+  readonly advantages?: readonly number[];
+  /** The critic's at consumption; absent without a critic, and where the group was not trained on. */
+  readonly values?: readonly number[];
+  readonly finish: Finish;
+  readonly parsed: boolean;
+  readonly actions: readonly string[];
+  /** How many of the actions were carried out. */
+  readonly executed: number;
+  readonly reward: number;
+  readonly penalty: number;
+  readonly info: Info;
+}
+
+export interface EpisodeRecord {
+  readonly schema: typeof SCHEMA;
+  readonly step: number;
+  readonly split: "train" | "val";
+  readonly group: number;
+  readonly member: number;
+  /** Index of this token sequence in its episode. */
+  readonly sequence: number;
+  readonly tag: string;
+  readonly seed: number;
+  /** Success, reward, penalty and outcome are the whole episode's. */
+  readonly success: boolean;
+  readonly reward: number;
+  readonly penalty: number;
+  readonly outcome: Outcome;
+  /** Absent for validation, which is not filtered. */
+  readonly verdict?: VerdictName;
+  /** The group's score that the filter ranked; absent for validation and failed groups. */
+  readonly groupScore?: number;
+  /** The episode's reward as the update sees it: with the penalty, normalised. Absent for validation and failed groups. */
+  readonly score?: number;
+  /** State and reply of each turn, in order. */
+  readonly messages: readonly Message[];
+  readonly turns: readonly TurnRecord[];
+}

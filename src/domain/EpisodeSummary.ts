@@ -1,0 +1,35 @@
+/** What became of an episode, in a few numbers: what the run's record of events keeps of every episode, sampled for trajectories or not. */
+import { type Episode, failed, penaltyOf, rewardOf, succeeded, turnsOf, type Version } from "./Episode.ts";
+
+export interface EpisodeSummary {
+  readonly success: boolean;
+  /** Rewards and penalties. */
+  readonly reward: number;
+  readonly turns: number;
+  /** The sampled tokens in order, as runs of one weights version: a run after the first is an adoption at that position. */
+  readonly versions: readonly VersionRun[];
+  readonly failed: boolean;
+}
+
+export type VersionRun = readonly [version: Version, tokens: number];
+
+const runsOf = (versions: Iterable<Version>): readonly VersionRun[] => {
+  const runs: [Version, number][] = [];
+  for (const version of versions) {
+    const last = runs.at(-1);
+    if (last !== undefined && last[0] === version) last[1]++;
+    else runs.push([version, 1]);
+  }
+  return runs;
+};
+
+export const summaryOf = (episode: Episode): EpisodeSummary => {
+  const turns = turnsOf(episode);
+  return {
+    success: succeeded(episode),
+    reward: rewardOf(episode) + penaltyOf(episode),
+    turns: turns.length,
+    versions: runsOf(turns.flatMap(({ sampled }) => [...sampled.versions])),
+    failed: failed(episode),
+  };
+};

@@ -1,0 +1,68 @@
+/**
+ * A line of events.jsonl: what happened, when, and in which step. The file begins with a `Run` line; then come the run's events as they were
+ * emitted, the gauges once a second, and now and then a `Keyframe`, from which a reader can go on without the lines before it.
+ */
+import type { Event } from "../../domain/Event.ts";
+import type { Sample } from "../../stage/Bus.ts";
+import type { Keyframe } from "./Replay.ts";
+
+/** Version of the lines' shape. */
+export const SCHEMA = 1;
+
+interface Stamp {
+  /** The step under way: one more than steps are closed, and of `StepClosed` its own. */
+  readonly step: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+}
+
+/** First line, and again after each resume. */
+export interface RunLine {
+  readonly _tag: "Run";
+  readonly schema: typeof SCHEMA;
+  readonly name: string;
+  readonly mode: "lockstep" | "sync" | "async";
+  readonly maxStaleness: number;
+  readonly seed: number;
+  readonly steps: number;
+  /** Groups of a window, and episodes of a group. */
+  readonly groups: number;
+  readonly groupSize: number;
+}
+
+export interface GaugesLine {
+  readonly _tag: "Gauges";
+  readonly sample: Sample;
+}
+
+/** How the run ended; the last line of a run that was not killed. */
+export interface EndLine {
+  readonly _tag: "End";
+  readonly outcome: "completed" | "stopped" | "failed";
+  readonly message: string;
+}
+
+export type Happening = Event | RunLine | GaugesLine | EndLine;
+export type EventLine = Stamp & (Happening | { readonly _tag: "Keyframe"; readonly frame: Keyframe });
+
+/** As a line of text without its newline. */
+export const encode = (line: EventLine): string => JSON.stringify(line);
+
+/** The line that `encode` made; null of any other text. */
+export const decode = (text: string): EventLine | null => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isLine(value) ? value : null;
+  } catch {
+    return null;
+  }
+};
+
+const isLine = (value: unknown): value is EventLine =>
+  typeof value === "object" &&
+  value !== null &&
+  "_tag" in value &&
+  "step" in value &&
+  typeof value.step === "number" &&
+  "at" in value &&
+  typeof value.at === "number";
