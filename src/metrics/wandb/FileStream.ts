@@ -58,12 +58,7 @@ const linesOf = (entries: readonly Entry[], { started }: StreamOptions) => {
 };
 
 /** The body that appends the entries behind `counts`, with the summary as it is after them. Empty where they have no lines. */
-export const bodyOf = (
-  entries: readonly Entry[],
-  counts: Counts,
-  summary: Latest,
-  options: StreamOptions,
-): Body => {
+export const bodyOf = (entries: readonly Entry[], counts: Counts, summary: Latest, options: StreamOptions): Body => {
   const lines = linesOf(entries, options);
   const part = (name: string, offset: number, content: readonly string[]) =>
     content.length === 0 ? {} : { [name]: { offset, content } };

@@ -27,7 +27,8 @@ const batch = async (folder: Folder, offset: number): Promise<Batch> => {
 };
 
 const sourceOf = (folder: Folder): Source => ({
-  read: (offset) => Effect.tryPromise({
+  read: (offset) =>
+    Effect.tryPromise({
       try: () => batch(folder, offset),
       catch: (cause) => new ServerError({ message: `cannot read the run's file: ${String(cause)}`, again: false }),
     }),
