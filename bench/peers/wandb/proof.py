@@ -135,6 +135,15 @@ def inspected(name, run, home):
     say(f"{name}: leet inspect says {about.get('state')}, step {about.get('step')}")
 
 
+def edges(folder, home):
+    subprocess.run([NODE, HERE / "edges.ts", folder], check=True, cwd=ROOT)
+    states = []
+    for run in sorted(folder.glob("offline-run-*")):
+        done = subprocess.run([BIN / "wandb", "leet", "inspect", "--json", run], env=environment(home), capture_output=True, text=True, timeout=60)
+        states.append("+".join(json.loads(line)["type"] for line in done.stdout.splitlines()))
+    say(f"ends of a block: {len(states)} files, each read as {' or '.join(sorted(set(states)))}")
+
+
 def screen(name, run, home):
     if shutil.which("tmux") is None:
         return
@@ -159,6 +168,7 @@ def main():
         home = pathlib.Path(temporary) / "home"
         home.mkdir()
         say(f"wandb {wandb.__version__}")
+        edges(pathlib.Path(temporary) / "edges", home)
         for name, hows in {"whole": ["whole"], "killed": ["killed"], "resumed": ["killed", "resumed"]}.items():
             for how in hows:
                 run = write(pathlib.Path(temporary) / name, how)

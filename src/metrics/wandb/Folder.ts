@@ -1,9 +1,10 @@
 /**
  * The folder of an offline run as W&B's SDK lays it out: `wandb/offline-run-<date>_<time>-<id>/` with `run-<id>.wandb`, `files/` and `logs/`.
- * A run that was stopped or killed goes on in its folder, under its id. Invariant: entries that are appended together are one write at a
- * known offset, so a write that failed is made again in its place.
+ * A run that was stopped or killed goes on in its folder, under its id. Invariant: entries that are appended together are one write, so
+ * that a kill leaves all of them or a torn tail, which the next start cuts off.
  */
 import { createHash } from "node:crypto";
+import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ByteSource } from "../../files/JsonLines.ts";
@@ -77,7 +78,7 @@ export class Folder {
     const path = Folder.pathOf(place);
     // What was uploaded is no longer the whole run.
     await rm(`${path}.synced`, { force: true });
-    const file = await open(path, "r+").catch(() => open(path, "w+"));
+    const file = await open(path, constants.O_RDWR | constants.O_CREAT);
     const folder = new Folder(place, file);
     const kept = await folder.#cut(step);
     await folder.writeFile("output.log", kept.output.map((line) => `${line}\n`).join(""));

@@ -112,7 +112,7 @@ export class OfflineRun {
       tables.flatMap(({ items }) => items),
     );
     const line = stepLine(this.#options.run, record);
-    await this.#appendStep([
+    await this.folder.append([
       ...this.definitions.missing(record.metrics.keys()),
       ...fileEntries(tables),
       history,
@@ -121,10 +121,6 @@ export class OfflineRun {
     ]);
     this.#step = record.step;
     await this.folder.writeFile("output.log", `${line}\n`, "a");
-  }
-
-  #appendStep(entries: readonly Entry[]): Promise<void> {
-    return this.folder.append(entries);
   }
 
   #summary(items: readonly Item[], time: number): Entry {

@@ -5,7 +5,7 @@
 import { availableParallelism, hostname, platform, release, totalmem } from "node:os";
 import { Clock, Effect, type Redacted } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
-import { type Outcome, type RunInfo, type Sink, SinkError } from "../Sink.ts";
+import { type Outcome, once, type RunInfo, type Sink, SinkError } from "../Sink.ts";
 import { noticeOf, outcomeOf } from "../View.ts";
 import { type Http, overFetch } from "./Http.ts";
 import { OfflineRun } from "./OfflineRun.ts";
@@ -50,7 +50,8 @@ const exitCodeOf = ({ _tag }: Outcome): number => (_tag === "Failed" ? 1 : 0);
 class WandbSink implements Sink {
   readonly name = name;
   readonly essential = false;
-  readonly feeding = { closeMs: FINISH_MS + FOLDER_MS };
+  /** A write that failed in its middle is not made again: what comes twice could not be told apart. */
+  readonly feeding = { closeMs: FINISH_MS + FOLDER_MS, retry: once };
   readonly #options: Options;
   #offline: OfflineRun | null = null;
   #stream: Stream | null = null;
