@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ByteSource } from "../../files/JsonLines.ts";
 import { framed, HEADER } from "./Blocks.ts";
@@ -47,39 +47,44 @@ export const placeOf = async (folder: string, started: number): Promise<Place> =
   return { path: join(parent, `offline-run-${stampOf(started)}-${made}`), id: made, fresh: true };
 };
 
-const sourceOf = (file: FileHandle, size: number): ByteSource => ({
+/** No handle outlives a call: a sink that fails is not closed. */
+const withFile = async <A>(path: string, work: (file: FileHandle) => Promise<A>): Promise<A> => {
+  const file = await open(path, "r+");
+  try {
+    return await work(file);
+  } finally {
+    await file.close();
+  }
+};
+
+const sourceOf = (path: string, size: number): ByteSource => ({
   size,
-  read: async (at, length) => {
-    const bytes = Buffer.alloc(length);
-    const { bytesRead } = await file.read(bytes, 0, length, at);
-    return bytes.subarray(0, bytesRead);
-  },
+  read: (at, length) =>
+    withFile(path, async (file) => {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, at);
+      return buffer.subarray(0, bytesRead);
+    }),
 });
 
 export class Folder {
   readonly place: Place;
-  readonly #file: FileHandle;
+  readonly #path: string;
   #end = 0;
   #number = 0;
 
-  private constructor(place: Place, file: FileHandle) {
+  private constructor(place: Place) {
     this.place = place;
-    this.#file = file;
-  }
-
-  static pathOf({ id, path }: Place): string {
-    return join(path, `run-${id}.wandb`);
+    this.#path = join(place.path, `run-${place.id}.wandb`);
   }
 
   /** Opens or makes it, and cuts off what comes after `step`. */
   static async open(place: Place, step: number): Promise<{ readonly folder: Folder; readonly kept: Kept }> {
     await mkdir(join(place.path, "files"), { recursive: true });
     await mkdir(join(place.path, "logs"), { recursive: true });
-    const path = Folder.pathOf(place);
+    const folder = new Folder(place);
     // What was uploaded is no longer the whole run.
-    await rm(`${path}.synced`, { force: true });
-    const file = await open(path, constants.O_RDWR | constants.O_CREAT);
-    const folder = new Folder(place, file);
+    await rm(folder.#syncedPath, { force: true });
+    await (await open(folder.#path, constants.O_RDWR | constants.O_CREAT)).close();
     const kept = await folder.#cut(step);
     await folder.writeFile("output.log", kept.output.map((line) => `${line}\n`).join(""));
     for (const name of kept.dropped) await rm(join(place.path, "files", name), { force: true });
@@ -91,12 +96,14 @@ export class Folder {
   }
 
   async #cut(step: number): Promise<Kept> {
-    const { size } = await this.#file.stat();
-    const source = sourceOf(this.#file, size);
+    const { size } = await stat(this.#path);
+    const source = sourceOf(this.#path, size);
     const whole = size >= HEADER.length && (await source.read(0, HEADER.length)).equals(HEADER);
     const kept = whole ? await keptThrough(source, step, await this.#sent()) : new Kept();
-    await this.#file.truncate(kept.end);
-    await this.#file.write(HEADER, 0, HEADER.length, 0);
+    await withFile(this.#path, async (file) => {
+      await file.truncate(kept.end);
+      await file.write(HEADER, 0, HEADER.length, 0);
+    });
     this.#end = kept.end;
     this.#number = kept.number;
     return kept;
@@ -116,10 +123,12 @@ export class Folder {
       end += bytes.length;
     });
     const bytes = Buffer.concat(parts);
-    for (let done = 0; done < bytes.length; ) {
-      const { bytesWritten } = await this.#file.write(bytes, done, bytes.length - done, this.#end + done);
-      done += bytesWritten;
-    }
+    await withFile(this.#path, async (file) => {
+      for (let done = 0; done < bytes.length; ) {
+        const { bytesWritten } = await file.write(bytes, done, bytes.length - done, this.#end + done);
+        done += bytesWritten;
+      }
+    });
     this.#end = end;
     this.#number += entries.length;
   }
@@ -137,7 +146,7 @@ export class Folder {
 
   /** The bytes that are written so far. */
   source(): ByteSource {
-    return sourceOf(this.#file, this.#end);
+    return sourceOf(this.#path, this.#end);
   }
 
   async #sent(): Promise<number> {
@@ -157,11 +166,15 @@ export class Folder {
 
   /** A server has all of it: `wandb sync` passes it over. */
   markSynced(): Promise<void> {
-    return writeFile(`${Folder.pathOf(this.place)}.synced`, "");
+    return writeFile(this.#syncedPath, "");
   }
 
-  async close(): Promise<void> {
-    await this.#file.datasync();
-    await this.#file.close();
+  get #syncedPath(): string {
+    return `${this.#path}.synced`;
+  }
+
+  /** The file is on the disk itself. */
+  flush(): Promise<void> {
+    return withFile(this.#path, (file) => file.datasync());
   }
 }

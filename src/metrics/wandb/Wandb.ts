@@ -108,9 +108,12 @@ class WandbSink implements Sink {
     const code = exitCodeOf(outcome);
     return Effect.gen({ self: this }, function* () {
       const now = yield* Clock.currentTimeMillis;
-      yield* this.#write((open) => open.end(outcomeOf(outcome), code, now));
+      yield* this.#write(async (open) => {
+        await open.end(outcomeOf(outcome), code, now);
+        await open.folder.flush();
+      });
       yield* this.#delivered(offline, code);
-    }).pipe(Effect.ensuring(Effect.ignore(attempt("close", () => offline.folder.close()))));
+    });
   }
 
   #delivered(offline: OfflineRun, code: number): Effect.Effect<void> {

@@ -12,8 +12,11 @@ const sourceOf = (bytes: Buffer): ByteSource => ({
 const fileOf = (payloads: readonly Uint8Array[]): Buffer =>
   payloads.reduce<Buffer>((file, payload) => Buffer.concat([file, framed(payload, file.length)]), Buffer.from(HEADER));
 
-const readAll = async (bytes: Buffer, from?: number): Promise<readonly Framed[]> =>
-  Array.fromAsync(records(sourceOf(bytes), from));
+const readAll = async (bytes: Buffer, from?: number): Promise<readonly Framed[]> => {
+  const read: Framed[] = [];
+  for await (const next of records(sourceOf(bytes), from)) read.push(next);
+  return read;
+};
 
 const filled = (length: number, value = 7): Uint8Array => new Uint8Array(length).fill(value);
 /** Leaves exactly `left` bytes of the first block. */
