@@ -84,6 +84,7 @@ const waitOf = (text: string | null): number | undefined => {
 const retried: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 const orNull = (text: string): string | null => (text === "" ? null : text);
 const DEADLINE_MS = 20_000;
+const LONGEST_MESSAGE = 200;
 
 export class Client {
   readonly #options: ClientOptions;
@@ -190,9 +191,8 @@ export class Client {
       Effect.flatMap((reply) => {
         const { retryAfter, status, text } = reply;
         if (status >= 200 && status < 300) return Effect.succeed(reply);
-        const said = text.replaceAll(/\s+/g, " ").slice(0, 200);
         return Effect.fail(
-          this.#error(`HTTP ${status} ${said}`.trim(), status >= 500 || retried.has(status), waitOf(retryAfter)),
+          this.#error(`HTTP ${status} ${text}`, status >= 500 || retried.has(status), waitOf(retryAfter)),
         );
       }),
     );
@@ -205,11 +205,16 @@ export class Client {
   #error(message: string, again: boolean, afterMs?: number): ServerError {
     const key = Redacted.value(this.#options.apiKey);
     const credentials = Buffer.from(`api:${key}`).toString("base64");
+    const plain = message.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
     const clean = [key, credentials].reduce(
       (text, secret) => (secret === "" ? text : text.replaceAll(secret, "***")),
-      message,
+      plain,
     );
-    return new ServerError({ message: clean, again, ...(afterMs === undefined ? {} : { afterMs }) });
+    return new ServerError({
+      message: clean.slice(0, LONGEST_MESSAGE),
+      again,
+      ...(afterMs === undefined ? {} : { afterMs }),
+    });
   }
 }
 

@@ -103,7 +103,8 @@ export class Stream {
 
   #withFiles(delivery: Delivery): Delivery {
     if (delivery._tag === "Part" || this.#filesLost === 0) return delivery;
-    return { _tag: "Part", reason: `${this.#filesLost} files could not be uploaded` };
+    const files = this.#filesLost === 1 ? "a file" : `${this.#filesLost} files`;
+    return { _tag: "Part", reason: `${files} could not be uploaded` };
   }
 
   readonly #work: Effect.Effect<void, ServerError> = Effect.gen({ self: this }, function* () {

@@ -32,17 +32,15 @@ afterEach(() => remove());
 
 const info = (over: Partial<RunInfo> = {}): RunInfo => ({ ...base, folder, ...over });
 
-/** Moves the clock by small steps, and lets real file reads go on between them, until the effect is done. */
-const driven = <A, E>(effect: Effect.Effect<A, E>, stepMs = 250) =>
+/** Moves the clock, and lets real file reads go on, until the effect is done: for what needs time to fail. */
+const driven = <A, E>(effect: Effect.Effect<A, E>) =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(effect, { startImmediately: true });
-    let ms = 0;
     while (fiber.pollUnsafe() === undefined) {
       yield* Effect.promise(() => new Promise((resume) => setTimeout(resume, 1)));
-      yield* TestClock.adjust(stepMs);
-      ms += stepMs;
+      yield* TestClock.adjust(250);
     }
-    return { value: yield* Fiber.join(fiber), ms };
+    return yield* Fiber.join(fiber);
   });
 
 /** Moves the clock as far as it takes. */
@@ -77,8 +75,8 @@ describe("a stream to W&B's server", () => {
       yield* advanceUntil(() => server.history.length === 3);
       yield* sink.episodes?.([episode("val", 4)]) ?? Effect.void;
       yield* steps(sink, 4, 4);
-      const { ms } = yield* driven(sink.close({ _tag: "Completed" }));
-      expect(ms).toBeLessThan(3000);
+      // The clock stands still: nothing at the end of a run waits for it.
+      yield* sink.close({ _tag: "Completed" });
       expect(server.wrong).toEqual([]);
       expect(server.history).toEqual([1, 2, 3, 4]);
       expect(server.exitCode).toBe(0);
@@ -109,7 +107,7 @@ describe("a stream to W&B's server", () => {
       yield* advanceUntil(() => server.configs.length === 2);
       expect(server.configs[0]).not.toContain("custom/mine");
       expect(server.configs[1]).toContain("custom/mine");
-      yield* driven(sink.close({ _tag: "Completed" }));
+      yield* sink.close({ _tag: "Completed" });
     }),
   );
 
@@ -121,7 +119,7 @@ describe("a stream to W&B's server", () => {
       yield* advanceUntil(() => server.lines["output.log"] !== undefined);
       expect(server.heartbeats).toBe(0);
       yield* advanceUntil(() => server.heartbeats === 3);
-      yield* driven(sink.close({ _tag: "Failed", message: "no engine" }));
+      yield* sink.close({ _tag: "Failed", message: "no engine" });
       expect(server.exitCode).toBe(1);
       expect(server.wrong).toEqual([]);
     }),
@@ -172,8 +170,8 @@ describe("a server that fails", () => {
               yield* steps(sink, step, step);
               yield* TestClock.adjust(5000);
             }
-            yield* advanceUntil(() => server.history.length === 6, 5000);
-            yield* driven(sink.close({ _tag: "Completed" }));
+            yield* advanceUntil(() => server.history.length === 6 && server.requests.length > script.length, 5000);
+            yield* sink.close({ _tag: "Completed" });
             expect(server.wrong).toEqual([]);
             expect(server.history).toEqual(upTo(6));
             expect(server.exitCode).toBe(0);
@@ -193,7 +191,7 @@ describe("a server that fails", () => {
       yield* TestClock.adjust(89_999);
       expect(server.requests.length).toBe(1);
       yield* advanceUntil(() => server.requests.length > 1, 1);
-      yield* driven(sink.close({ _tag: "Completed" }));
+      yield* sink.close({ _tag: "Completed" });
       expect(server.exitCode).toBe(0);
     }).pipe(Effect.provide(collected().layer)),
   );
@@ -255,8 +253,7 @@ describe("a server that fails", () => {
       yield* sink.open(info());
       // No time passes: a step that waited for the server would never be done.
       yield* steps(sink, 1, 20);
-      const { ms } = yield* driven(sink.close({ _tag: "Completed" }));
-      expect(ms).toBeLessThanOrEqual(4500);
+      yield* driven(sink.close({ _tag: "Completed" }));
       expect(lines.at(-1)).toContain("`wandb sync ");
       expect(yield* Effect.promise(() => stepsIn(wandbFile(folder)))).toEqual(upTo(20));
       const entries = yield* Effect.promise(() => entriesIn(wandbFile(folder)));
@@ -280,7 +277,7 @@ describe("a server that fails", () => {
       const second = online(server.http);
       yield* second.open(info({ from: 8 }));
       yield* steps(second, 9, 10);
-      yield* driven(second.close({ _tag: "Completed" }));
+      yield* second.close({ _tag: "Completed" });
       expect(server.history).toEqual(upTo(10));
       expect(server.wrong).toEqual([]);
     }).pipe(Effect.provide(collected().layer)),
@@ -298,7 +295,7 @@ describe("a server that fails", () => {
       yield* second.open(info({ from: 4 }));
       yield* second.step(record(5, { again: 1 }));
       yield* steps(second, 6, 7);
-      yield* driven(second.close({ _tag: "Completed" }));
+      yield* second.close({ _tag: "Completed" });
       expect(server.history).toEqual(upTo(7));
       expect(server.lines["wandb-history.jsonl"]?.[4]).toContain('"again":1');
     }),
