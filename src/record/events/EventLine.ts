@@ -4,7 +4,7 @@
  */
 import type { Event } from "../../domain/Event.ts";
 import type { Sample } from "../../stage/Bus.ts";
-import type { Keyframe } from "./Replay.ts";
+import type { Keyframe } from "./Keyframe.ts";
 
 /** Version of the lines' shape. */
 export const SCHEMA = 1;
