@@ -34,7 +34,9 @@ type Groups = Replay["groups"];
 /** Moves the groups of a window that are in it to `place`. */
 const moved = (groups: Groups, window: number, place: Place, since: number): Groups =>
   HashMap.map(groups, (group) =>
-    group.window === window && group.place !== "rollout" ? { ...group, place, since } : group,
+    group.window === window && group.place !== "rollout" && group.place !== "window"
+      ? { ...group, place, since }
+      : group,
   );
 
 /** Changes those of the groups that are there. */
