@@ -82,11 +82,7 @@ def server(fast):
         assert "Version of the weights" in about["description"], about
         points = lambda tag: get(f"/data/plugin/scalars/scalars?run=tensorboard&tag={urllib.parse.quote(tag, safe='')}")
         what = f"server, load_fast={fast}"
-        if fast == "true" and len(points("weights/version")) != 50:
-            # The Rust loader does not know restarts; it keeps what both starts wrote.
-            print(f"{what}: {len(points('weights/version'))} points, it keeps the steps that were done again")
-        else:
-            check_scalars(lambda tag: [(s, w, v) for w, s, v in points(tag)], what)
+        check_scalars(lambda tag: [(s, w, v) for w, s, v in points(tag)], what)
         histograms = get("/data/plugin/histograms/tags")["tensorboard"]
         assert len(histograms) == 7, histograms
         assert len(get("/data/plugin/histograms/histograms?run=tensorboard&tag=distribution%2Fstaleness%2Ftokens")) > 0
