@@ -68,9 +68,7 @@ export const make = ({ host, onListening, port }: PrometheusOptions): Sink => {
           catch: (cause) => refused({ host, port }, cause),
         });
         server = listening;
-        const url = urlOf(host, HttpServer.portOf(listening));
-        onListening?.(url);
-        yield* Effect.logInfo(`${name}: ${url}`);
+        onListening?.(urlOf(host, HttpServer.portOf(listening)));
       }),
     step: (record) => updated(() => registry.step(record)),
     gauges: (sample) => updated(() => registry.sample(sample)),
