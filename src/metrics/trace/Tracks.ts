@@ -15,7 +15,7 @@ interface Kind {
 }
 
 /** Processes of the trace, in the order they are shown. */
-export const PROCESSES = ["run", "stages", "rollout", "episodes", "generate", "step"] as const;
+export const PROCESSES = ["run", "stages", "rollout", "episodes", "generate", "step", "gauges"] as const;
 const pidOf = (process: (typeof PROCESSES)[number]): number => PROCESSES.indexOf(process) + 1;
 
 const kind = (process: (typeof PROCESSES)[number], row: string, many: boolean, order = 0): Kind => ({
@@ -47,7 +47,7 @@ const others = kind("run", "other", true, 1);
 /** Where an instant of the whole run is shown. */
 export const events: TraceEvent.Track = { pid: pidOf("run"), tid: 9 * STRIDE };
 /** Where counters are shown. */
-export const counters: number = pidOf("run");
+export const counters: number = pidOf("gauges");
 
 /** A span's place, for as long as it is open. */
 export interface Place {
