@@ -47,9 +47,10 @@ const run = (variant: string) =>
         path = started.folder;
       },
     };
-    const before = { cpu: process.cpuUsage(), at: performance.now(), loop: performance.eventLoopUtilization() };
+    const before = { cpu: process.cpuUsage(), at: performance.now(), main: process.threadCpuUsage() };
     yield* Chosen.traced(train({ config, resume: null, parts }), chosen).pipe(Effect.provide(Stop.onRequest));
     const { system, user } = process.cpuUsage(before.cpu);
+    const main = process.threadCpuUsage(before.main);
     const lines = readFileSync(join(path, "metrics.jsonl"), "utf8").trim().split("\n");
     const last = JSON.parse(lines.at(-1) ?? "{}");
     const tokens = Number(last["ledger/tokens/admitted"]);
@@ -59,7 +60,7 @@ const run = (variant: string) =>
         `${((performance.now() - before.at) / 1000).toFixed(1)} s`,
         `${tokens} tokens`,
         `${((user + system) / tokens).toFixed(2)} us of processor a token`,
-        `main loop ${(performance.eventLoopUtilization(before.loop).utilization * 100).toFixed(1)} %`,
+        `of it ${((main.user + main.system) / tokens).toFixed(2)} us in the main thread`,
       ].join("  "),
     );
     if (!metrics.trace) return;
