@@ -1,6 +1,6 @@
 /**
- * The newest series of a run in a registry of Effect's metrics, which its exporters read. Invariant: it holds what was told last and nothing
- * older, so that a metric which was not measured in the newest step is absent.
+ * The newest series of a run in a registry of Effect's metrics, which its exporters read. Invariants: it holds what was told last and nothing
+ * older, so that a metric which was not measured in the newest step is absent; what nobody reads costs nothing.
  */
 import { Context, Metric } from "effect";
 import type { StepRecord } from "../../domain/Event.ts";
@@ -14,6 +14,23 @@ export interface Registry {
   readonly run: (run: RunInfo) => void;
   readonly step: (record: StepRecord) => void;
   readonly sample: (sample: Sample) => void;
+}
+
+type Entry = ReturnType<(typeof Metric.MetricRegistry.Service)["values"]> extends Iterable<infer Value> ? Value : never;
+
+/** Effect's exporters read a registry by its values; it is filled then. */
+class Filled extends Map<string, Entry> {
+  readonly #fill: () => void;
+
+  constructor(fill: () => void) {
+    super();
+    this.#fill = fill;
+  }
+
+  override values(): MapIterator<Entry> {
+    this.#fill();
+    return super.values();
+  }
 }
 
 /** The unit is an attribute, because exporters look for it there. */
@@ -30,28 +47,35 @@ const put = (
 
 /** Series go by the name that `nameOf` gives them. */
 export const make = (nameOf: (series: Series.Series) => string): Registry => {
-  const metrics: typeof Metric.MetricRegistry.Service = new Map();
-  const context = Context.make(Metric.MetricRegistry, metrics);
-  let run: readonly Series.Series[] = [];
-  let step: readonly Series.Series[] = [];
-  let live: readonly Series.Series[] = [];
-  const refill = (): void => {
+  let run: RunInfo | null = null;
+  let step: StepRecord | null = null;
+  let live: Sample | null = null;
+  let changed = false;
+  const metrics = new Filled(() => {
+    if (!changed) return;
+    changed = false;
     metrics.clear();
-    for (const series of [...run, ...step, ...live]) put(context, nameOf(series), series);
-  };
+    const series = [
+      ...(run === null ? [] : Series.ofRun(run)),
+      ...(step === null ? [] : Series.ofStep(step)),
+      ...(live === null ? [] : Series.ofSample(live)),
+    ];
+    for (const one of series) put(context, nameOf(one), one);
+  });
+  const context = Context.make(Metric.MetricRegistry, metrics);
   return {
     context,
     run: (info) => {
-      run = Series.ofRun(info);
-      refill();
+      run = info;
+      changed = true;
     },
     step: (record) => {
-      step = Series.ofStep(record);
-      refill();
+      step = record;
+      changed = true;
     },
     sample: (sample) => {
-      live = Series.ofSample(sample);
-      refill();
+      live = sample;
+      changed = true;
     },
   };
 };
