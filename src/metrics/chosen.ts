@@ -2,7 +2,7 @@
  * The sinks beside the console that a run file asks for, and the tracer to provide around the run where it asks for traces. Invariant: without
  * one there is no tracer, so that a run which is not traced makes no spans.
  */
-import { Effect, type Scope, Tracer } from "effect";
+import { Effect, Redacted, type Scope, Tracer } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { version } from "../files/packageRoot.ts";
 import * as Otlp from "./otlp/Otlp.ts";
@@ -11,6 +11,7 @@ import * as Prometheus from "./prometheus/Prometheus.ts";
 import type { RunInfo, Sink } from "./Sink.ts";
 import * as TensorBoard from "./tensorboard/TensorBoard.ts";
 import * as Trace from "./trace/Trace.ts";
+import * as Wandb from "./wandb/Wandb.ts";
 
 export interface Chosen {
   readonly sinks: readonly Sink[];
@@ -19,23 +20,28 @@ export interface Chosen {
 }
 
 export interface ChosenOptions {
-  readonly metrics: Pick<RunConfig["metrics"], "sinks" | "otlp" | "prometheus" | "trace">;
+  readonly metrics: Pick<RunConfig["metrics"], "sinks" | "wandb" | "otlp" | "prometheus" | "trace">;
   readonly run: Pick<RunInfo, "name" | "folder">;
-  /** `OTEL_EXPORTER_OTLP_HEADERS`. */
-  readonly headers?: string | undefined;
+  /** The process's variables; `WANDB_API_KEY` and `OTEL_EXPORTER_OTLP_HEADERS` are read, and shown nowhere. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
   /** Told where Prometheus's sink listens. */
   readonly onListening?: (url: string) => void;
 }
 
-const collectorOf = ({ headers, metrics: { otlp }, run }: ChosenOptions): Otlp.Collector => ({
+const collectorOf = ({ metrics: { otlp }, run, variables }: ChosenOptions): Otlp.Collector => ({
   endpoint: otlp.endpoint,
-  headers: Otlp.headersOf(headers),
+  headers: Otlp.headersOf(variables.OTEL_EXPORTER_OTLP_HEADERS),
   resource: {
     serviceName: "millrace",
     serviceVersion: version,
     attributes: { "millrace.run.name": run.name, "millrace.run.folder": run.folder },
   },
 });
+
+const wandb = ({ metrics, variables }: ChosenOptions): Sink => {
+  const key = variables.WANDB_API_KEY?.trim() ?? "";
+  return Wandb.make({ config: metrics.wandb, apiKey: key === "" ? null : Redacted.make(key), version });
+};
 
 /** What the tracer still holds is sent when the scope closes. */
 export const make = (options: ChosenOptions): Effect.Effect<Chosen, never, Scope.Scope> =>
@@ -48,6 +54,7 @@ export const make = (options: ChosenOptions): Effect.Effect<Chosen, never, Scope
     const exported = asked.has("otlp") && otlp.traces ? yield* Otlp.tracer(collector) : null;
     return {
       sinks: [
+        ...(asked.has("wandb") ? [wandb(options)] : []),
         ...(asked.has("tensorboard") ? [TensorBoard.make()] : []),
         ...(asked.has("otlp") && otlp.metrics ? [OtlpSink.make(collector)] : []),
         ...(asked.has("prometheus")
@@ -60,5 +67,7 @@ export const make = (options: ChosenOptions): Effect.Effect<Chosen, never, Scope
   });
 
 /** The effect under the tracer, if there is one. */
-export const traced = <A, E, R>(effect: Effect.Effect<A, E, R>, { tracer }: Chosen): Effect.Effect<A, E, R> =>
-  tracer === null ? effect : Effect.provideService(effect, Tracer.Tracer, tracer);
+export const traced = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  { tracer }: Pick<Chosen, "tracer">,
+): Effect.Effect<A, E, R> => (tracer === null ? effect : Effect.provideService(effect, Tracer.Tracer, tracer));

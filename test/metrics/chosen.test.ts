@@ -14,10 +14,20 @@ const metrics: Chosen.ChosenOptions["metrics"] = {
   sinks: ["console", "jsonl"],
   otlp: { endpoint: "http://127.0.0.1:1", traces: true, metrics: true },
   prometheus: { host: "127.0.0.1", port: 0 },
+  wandb: {
+    mode: "offline",
+    project: "millrace",
+    entity: "",
+    group: "",
+    tags: [],
+    base_url: "http://127.0.0.1:1",
+    train_episodes: 0,
+  },
   trace: false,
 };
 
-const chosen = (over: Partial<typeof metrics>) => Effect.scoped(Chosen.make({ metrics: { ...metrics, ...over }, run }));
+const chosen = (over: Partial<typeof metrics>) =>
+  Effect.scoped(Chosen.make({ metrics: { ...metrics, ...over }, run, variables: {} }));
 const names = ({ sinks }: Chosen.Chosen) => sinks.map(({ name }) => name);
 
 describe("the sinks of a run file", () => {
@@ -26,8 +36,8 @@ describe("the sinks of a run file", () => {
       const none = yield* chosen({});
       expect([names(none), none.tracer]).toEqual([[], null]);
       expect(yield* Chosen.traced(tracing, none)).toBe(false);
-      const all = yield* chosen({ sinks: ["tensorboard", "otlp", "prometheus"], trace: true });
-      expect(names(all)).toEqual(["tensorboard", "otlp", "prometheus", "trace.json"]);
+      const all = yield* chosen({ sinks: ["wandb", "tensorboard", "otlp", "prometheus"], trace: true });
+      expect(names(all)).toEqual(["wandb", "tensorboard", "otlp", "prometheus", "trace.json"]);
       expect(yield* Chosen.traced(tracing, all)).toBe(true);
     }),
   );
@@ -49,7 +59,7 @@ describe("the sinks of a run file", () => {
       const both = yield* Chosen.make({
         metrics: { ...metrics, sinks: ["otlp"], otlp: { endpoint, traces: true, metrics: false }, trace: true },
         run: { ...run, folder },
-        headers: "x-key=secret",
+        variables: { OTEL_EXPORTER_OTLP_HEADERS: "x-key=secret" },
       }).pipe(Scope.provide(scope));
       for (const sink of both.sinks) yield* sink.open({ ...run, folder });
       yield* Chosen.traced(spanned(spanned(Effect.void, "turn"), "group"), both);

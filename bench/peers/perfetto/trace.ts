@@ -39,7 +39,7 @@ const run = (variant: string) =>
       prometheus: { host: "127.0.0.1", port: 0 },
       trace: asked.includes("trace"),
     };
-    const chosen = yield* Chosen.make({ metrics, run: { name: "run", folder } });
+    const chosen = yield* Chosen.make({ metrics, run: { name: "run", folder }, variables: {} });
     let path = "";
     const parts = {
       sinks: chosen.sinks,
