@@ -72,9 +72,6 @@ const consumed = (
   };
 };
 
-/** Of the span of an update. */
-const madeVersion = ({ applied, version }: UpdateReport) => (applied ? { version } : {});
-
 /** Tells when every generator samples with the version. */
 const adopted = Effect.fnUntraced(function* (version: Version) {
   const policy = yield* Policy;
@@ -97,6 +94,9 @@ const pass = Effect.fnUntraced(function* ({ filtered, window }: Judged) {
   if (limit > 0 && consecutive >= limit) yield* bus.emit({ _tag: "Stopped", reason: "empty_selections" });
   yield* bus.emit({ _tag: "EmptySelection", window: window.index, consecutive });
 });
+
+/** Of the span of an update. */
+const madeVersion = ({ applied, version }: UpdateReport) => (applied ? { version } : {});
 
 export const make = Effect.gen(function* () {
   const config = yield* Config;
