@@ -6,25 +6,9 @@ import { Effect, Exit, Scope } from "effect";
 import { describe, expect } from "vitest";
 import * as Chosen from "../../src/metrics/chosen.ts";
 import { spanned, tracing } from "../../src/stage/spanned.ts";
-import { run } from "./fixtures.ts";
+import { someSinks as metrics, run } from "./fixtures.ts";
 import { collector } from "./otlp/collector.ts";
 import { check } from "./trace/checker.ts";
-
-const metrics: Chosen.ChosenOptions["metrics"] = {
-  sinks: ["console", "jsonl"],
-  otlp: { endpoint: "http://127.0.0.1:1", traces: true, metrics: true },
-  prometheus: { host: "127.0.0.1", port: 0 },
-  wandb: {
-    mode: "offline",
-    project: "millrace",
-    entity: "",
-    group: "",
-    tags: [],
-    base_url: "http://127.0.0.1:1",
-    train_episodes: 0,
-  },
-  trace: false,
-};
 
 const chosen = (over: Partial<typeof metrics>) =>
   Effect.scoped(Chosen.make({ metrics: { ...metrics, ...over }, run, variables: {} }));

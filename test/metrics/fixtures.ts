@@ -1,6 +1,7 @@
 /** Values that the metrics tests share. */
 import { Effect } from "effect";
 import type { StepRecord } from "../../src/domain/Event.ts";
+import type { ChosenOptions } from "../../src/metrics/chosen.ts";
 import type { RunInfo, Sink } from "../../src/metrics/Sink.ts";
 import type { Terminal } from "../../src/metrics/Terminal.ts";
 import type { Sample } from "../../src/stage/Bus.ts";
@@ -37,6 +38,23 @@ export const sample = (elapsedMs: number, stages: readonly StageSample[] = [], g
   groupsInFlight: 24,
   process: { cpuMs: 2 * elapsedMs, rssBytes: 5e8, heapBytes: 1e8, loopLagMs: { p99: 4, max: 9 } },
 });
+
+/** A run file's sinks: the usual ones, and servers that are not there. */
+export const someSinks: ChosenOptions["metrics"] = {
+  sinks: ["console", "jsonl"],
+  otlp: { endpoint: "http://127.0.0.1:1", traces: true, metrics: true },
+  prometheus: { host: "127.0.0.1", port: 0 },
+  wandb: {
+    mode: "offline",
+    project: "millrace",
+    entity: "",
+    group: "",
+    tags: [],
+    base_url: "http://127.0.0.1:1",
+    train_episodes: 0,
+  },
+  trace: false,
+};
 
 /** A terminal that keeps what is written. */
 export const recorder = (over: Partial<Terminal> = {}) => {
