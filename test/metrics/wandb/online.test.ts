@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect, Fiber } from "effect";
@@ -298,6 +298,23 @@ describe("a server that fails", () => {
       yield* second.close({ _tag: "Completed" });
       expect(server.history).toEqual(upTo(7));
       expect(server.lines["wandb-history.jsonl"]?.[4]).toContain('"again":1');
+    }),
+  );
+});
+
+describe("a folder that is taken away", () => {
+  it.effect("ends the stream with the sink", () =>
+    Effect.gen(function* () {
+      const server = new StandIn();
+      const sink = online(server.http);
+      yield* sink.open(info());
+      yield* advanceUntil(() => server.lines["output.log"] !== undefined);
+      rmSync(join(folder, "wandb"), { recursive: true });
+      const error = yield* Effect.flip(sink.step(record(1)));
+      expect(error.message).toContain("ENOENT");
+      const requests = server.requests.length;
+      yield* TestClock.adjust(120_000);
+      expect(server.requests.length).toBe(requests);
     }),
   );
 });
