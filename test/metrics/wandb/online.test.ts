@@ -274,12 +274,17 @@ describe("a server that fails", () => {
       yield* driven(first.close({ _tag: "Stopped", reason: "interrupted" }));
       expect(server.history).toEqual([1, 2, 3]);
       server.fault = () => "ok";
+      const before = server.requests.length;
       const second = online(server.http);
       yield* second.open(info({ from: 8 }));
       yield* steps(second, 9, 10);
       yield* second.close({ _tag: "Completed" });
       expect(server.history).toEqual(upTo(10));
       expect(server.wrong).toEqual([]);
+      // What the server had is not sent again.
+      const bodies = server.requests.slice(before).map(({ body }) => JSON.parse(String(body)));
+      const offsets = bodies.flatMap(({ files }) => files?.["wandb-history.jsonl"]?.offset ?? []);
+      expect(offsets[0]).toBe(3);
     }).pipe(Effect.provide(collected().layer)),
   );
 
