@@ -17,6 +17,7 @@ import * as Training from "../src/engine/Training.ts";
 import { damaged } from "../src/files/FileError.ts";
 import type * as Filtering from "../src/filtering/filter.ts";
 import { Learner } from "../src/learner/Learner.ts";
+import * as Chosen from "../src/metrics/chosen.ts";
 import type { Sink } from "../src/metrics/Sink.ts";
 import type { Policy } from "../src/policy/generation/Policy.ts";
 import * as Model from "../src/policy/Model.ts";
@@ -106,10 +107,11 @@ const resumed = Effect.fnUntraced(function* (
 const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts) {
   const run = yield* Run.make;
   yield* Recorder.attach(yield* Config);
-  const broken = yield* Telemetry.attach(run).pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
+  const { broken, tracer } = yield* Telemetry.attach(run).pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
   const died = yield* Backend.Died;
   onStart?.(run);
-  const training = filter === undefined ? Training.run : Effect.provideService(Training.run, Selection, filter);
+  const selected = filter === undefined ? Training.run : Effect.provideService(Training.run, Selection, filter);
+  const training = Chosen.traced(selected, { tracer });
   return yield* Effect.raceAllFirst([training, broken, died]);
 }, Effect.scoped);
 

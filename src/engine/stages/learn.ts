@@ -6,12 +6,11 @@ import { Effect } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { type CreditedBatch, trainedTokens } from "../../domain/Batch.ts";
 import type { Version } from "../../domain/Episode.ts";
-import type { Event } from "../../domain/Event.ts";
 import { idsOf } from "../../domain/Group.ts";
 import { collate } from "../../learner/collate.ts";
 import { credit } from "../../learner/credit.ts";
 import { Learner, type UpdateReport } from "../../learner/Learner.ts";
-import { describe } from "../../learner/NotFinite.ts";
+import { madeVersion, windowEnd } from "../../learner/windowEnd.ts";
 import { Policy } from "../../policy/generation/Policy.ts";
 import * as Admission from "../../stage/Admission.ts";
 import { Bus } from "../../stage/Bus.ts";
@@ -55,23 +54,6 @@ const creditOf = Effect.fnUntraced(function* (config: RunConfig, { filtered, win
   return { batch, seconds: { ...(valuesSeconds === undefined ? {} : { values: valuesSeconds }), advantages } };
 });
 
-/** The end of a window that was given to the learner. */
-const consumed = (
-  { applied, untrained, version }: UpdateReport,
-  window: number,
-  groups: readonly number[],
-  batch: CreditedBatch,
-): Event => {
-  const notFinite = untrained === null ? undefined : describe(untrained);
-  const of = { window, groups, ...(notFinite === undefined ? {} : { notFinite }) };
-  if (applied) return { _tag: "Updated", ...of, version, tokens: trainedTokens(batch) };
-  return {
-    _tag: "UpdateSkipped",
-    ...of,
-    reason: notFinite === undefined ? "no step was taken" : `not finite: ${notFinite}`,
-  };
-};
-
 /** Tells when every generator samples with the version. */
 const adopted = Effect.fnUntraced(function* (version: Version) {
   const policy = yield* Policy;
@@ -107,7 +89,7 @@ export const make = Effect.gen(function* () {
     const report = yield* learner.update(batch);
     const { version } = report;
     if (Admission.lead(rules) === 0) yield* adopted(version);
-    yield* bus.emit(consumed(report, window.index, idsOf(filtered.kept), batch));
+    yield* bus.emit(windowEnd(report, window.index, idsOf(filtered.kept), batch));
     // Nobody waits for it, and a thread that is gone is told of elsewhere.
     if (report.applied && Admission.lead(rules) > 0) yield* Effect.forkIn(Effect.ignore(adopted(version)), scope);
     return report;
@@ -131,7 +113,7 @@ export const make = Effect.gen(function* () {
       yield* pass(judged);
       return passed;
     }
-    const updating = spanned(update(judged, credited.batch), "update", { window: window.index, from });
+    const updating = spanned(update(judged, credited.batch), "update", { window: window.index, from }, madeVersion);
     const [report, seconds] = yield* timed(updating);
     const learned: Learned = {
       ...passed,

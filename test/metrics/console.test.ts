@@ -1,11 +1,11 @@
 import { Effect } from "effect";
 import { describe, expect, it } from "vitest";
-import { consoleSink } from "../../src/engine/Telemetry.ts";
-import { recorder, run } from "../metrics/fixtures.ts";
+import { consoleSink } from "../../src/metrics/console.ts";
+import { recorder, run } from "./fixtures.ts";
 
 const opened = (console: "auto" | "live" | "plain" | "off", live: boolean): string => {
   const { terminal, written } = recorder();
-  const sinks = consoleSink({ console, refresh_ms: 250 }, { ...terminal, live });
+  const sinks = consoleSink({ console, refresh_ms: 250, sinks: ["console"] }, { ...terminal, live });
   for (const sink of sinks) Effect.runSync(Effect.andThen(sink.open(run), sink.close({ _tag: "Completed" })));
   return written.join("");
 };

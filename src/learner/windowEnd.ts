@@ -1,0 +1,26 @@
+/** What became of a window that was given to the learner. */
+import { type CreditedBatch, trainedTokens } from "../domain/Batch.ts";
+import type { Event } from "../domain/Event.ts";
+import type { UpdateReport } from "./Learner.ts";
+import { describe } from "./NotFinite.ts";
+
+/** As the event that consumes the window. */
+export const windowEnd = (
+  { applied, untrained, version }: UpdateReport,
+  window: number,
+  groups: readonly number[],
+  batch: CreditedBatch,
+): Event => {
+  const notFinite = untrained === null ? undefined : describe(untrained);
+  const of = { window, groups, ...(notFinite === undefined ? {} : { notFinite }) };
+  if (applied) return { _tag: "Updated", ...of, version, tokens: trainedTokens(batch) };
+  return {
+    _tag: "UpdateSkipped",
+    ...of,
+    reason: notFinite === undefined ? "no step was taken" : `not finite: ${notFinite}`,
+  };
+};
+
+/** As an attribute of the update's span. */
+export const madeVersion = ({ applied, version }: UpdateReport): { readonly version?: number } =>
+  applied ? { version } : {};
