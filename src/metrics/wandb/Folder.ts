@@ -136,7 +136,7 @@ export class Folder {
   /** A file of the run, by its path under `files`. */
   async writeFile(path: string, text: string, flag: "w" | "a" = "w"): Promise<void> {
     const at = join(this.place.path, "files", path);
-    await mkdir(dirname(at), { recursive: true });
+    if (flag === "w") await mkdir(dirname(at), { recursive: true });
     await writeFile(at, text, { flag });
   }
 

@@ -54,7 +54,8 @@ export class Latest {
   readonly #items = new Map<string, Item>();
 
   add(items: Iterable<Item>): void {
-    for (const next of items) this.#items.set(JSON.stringify(next.path), next);
+    for (const next of items)
+      this.#items.set(next.path.length === 1 ? (next.path[0] ?? "") : next.path.join("\0"), next);
   }
 
   copy(): Latest {

@@ -5,7 +5,6 @@
 import type { ByteSource } from "../../files/JsonLines.ts";
 import { HEADER, records } from "./Blocks.ts";
 import { type Decoded, decode } from "./decode.ts";
-import type { HistoryEntry } from "./Entry.ts";
 import { Counts } from "./FileStream.ts";
 import { Latest } from "./Json.ts";
 import { keys } from "./Tables.ts";
@@ -40,7 +39,6 @@ export class Kept {
     switch (entry?._tag) {
       case "History":
         this.step = entry.step;
-        this.runtime = runtimeOf(entry) ?? this.runtime;
         return;
       case "Metric":
         this.metrics.push(entry.name);
@@ -65,9 +63,10 @@ export class Kept {
   }
 }
 
-const runtimeOf = ({ items }: HistoryEntry): number | undefined => {
-  const found = items.find(({ path }) => path[0] === "_runtime");
-  return found === undefined ? undefined : Number(found.json);
+const runtimeIn = (history: Uint8Array | undefined): number => {
+  const entry = history === undefined ? null : decode(history);
+  const found = entry?._tag === "History" ? entry.items.find(({ path }) => path[0] === "_runtime") : undefined;
+  return found === undefined ? 0 : Number(found.json);
 };
 
 /** A table's file belongs to the step whose history comes behind it, so what precedes a cut history is cut with it. */
@@ -78,8 +77,9 @@ export const keptThrough = async (source: ByteSource, step: number, sent: number
   const kept = new Kept();
   let waiting: { readonly entry: Decoded | null; readonly end: number }[] = [];
   let cut = false;
+  let last: Uint8Array | undefined;
   for await (const { end, payload } of records(source)) {
-    const entry = decode(payload);
+    const entry = decode(payload, false);
     if (cut) {
       if (entry?._tag === "Files") kept.dropped.push(...entry.paths);
       continue;
@@ -96,6 +96,8 @@ export const keptThrough = async (source: ByteSource, step: number, sent: number
     for (const earlier of waiting) kept.take(earlier.entry, earlier.end, sent);
     waiting = [];
     kept.take(entry, end, sent);
+    if (entry?._tag === "History") last = payload;
   }
+  kept.runtime = runtimeIn(last);
   return kept;
 };

@@ -97,9 +97,14 @@ export class Stream {
         orElse: () => Effect.succeed<Delivery>({ _tag: "Part", reason: this.#trouble ?? "the server is slow" }),
       }),
       Effect.map((delivery) => this.#withFiles(delivery)),
-      Effect.ensuring(Effect.forkDetach(Fiber.interrupt(fiber))),
+      Effect.ensuring(this.stop),
     );
   }
+
+  /** Ends at once, whatever waits. */
+  readonly stop: Effect.Effect<void> = Effect.suspend(() =>
+    this.#fiber === undefined ? Effect.void : Effect.asVoid(Effect.forkDetach(Fiber.interrupt(this.#fiber))),
+  );
 
   #withFiles(delivery: Delivery): Delivery {
     if (delivery._tag === "Part" || this.#filesLost === 0) return delivery;

@@ -97,7 +97,11 @@ class WandbSink implements Sink {
     const offline = this.#offline;
     if (offline === null) return Effect.void;
     return Effect.andThen(
-      attempt(`write to ${offline.folder.place.path}`, () => work(offline)),
+      // Of a sink that failed nothing is asked any more, not even its end.
+      Effect.tapError(
+        attempt(`write to ${offline.folder.place.path}`, () => work(offline)),
+        () => this.#stop,
+      ),
       Effect.suspend(() => this.#stream?.notify ?? Effect.void),
     );
   }
@@ -113,7 +117,11 @@ class WandbSink implements Sink {
         await open.folder.flush();
       });
       yield* this.#delivered(offline, code);
-    });
+    }).pipe(Effect.ensuring(this.#stop));
+  }
+
+  get #stop(): Effect.Effect<void> {
+    return this.#stream?.stop ?? Effect.void;
   }
 
   #delivered(offline: OfflineRun, code: number): Effect.Effect<void> {

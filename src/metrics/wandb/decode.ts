@@ -4,7 +4,6 @@
  */
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import type {
-  Entry,
   ExitEntry,
   FilesEntry,
   HistoryEntry,
@@ -51,11 +50,11 @@ const timeOf = (bytes: Uint8Array): number => {
   return ms;
 };
 
-const historyOf = (bytes: Uint8Array): HistoryEntry => {
+const historyOf = (bytes: Uint8Array, withItems: boolean): HistoryEntry => {
   const items: Item[] = [];
   let step = 0;
   fields(bytes, (field, reader) => {
-    if (field === 1) items.push(itemOf(reader.bytes()));
+    if (field === 1 && withItems) items.push(itemOf(reader.bytes()));
     else if (field === 2)
       fields(reader.bytes(), (inner, number) => {
         if (inner !== 1) return false;
@@ -136,7 +135,7 @@ const exitOf = (bytes: Uint8Array): ExitEntry => {
   return { _tag: "Exit", code, seconds };
 };
 
-const bodies: Readonly<Record<number, (bytes: Uint8Array) => Decoded>> = {
+const bodies: Readonly<Record<number, (bytes: Uint8Array, history: boolean) => Decoded>> = {
   2: historyOf,
   3: (bytes) => ({ _tag: "Summary", items: itemsAt(bytes, 1) }),
   6: filesOf,
@@ -147,15 +146,15 @@ const bodies: Readonly<Record<number, (bytes: Uint8Array) => Decoded>> = {
     return { _tag: "Output", time, line: line.replace(/\n$/, "") };
   },
   18: exitOf,
-} satisfies Readonly<Record<number, (bytes: Uint8Array) => Entry>>;
+};
 
-/** Throws where the bytes are no protobuf message. */
-export const decode = (payload: Uint8Array): Decoded | null => {
+/** Throws where the bytes are no protobuf message. Without `history`, of a history line only its step is read. */
+export const decode = (payload: Uint8Array, history = true): Decoded | null => {
   let entry: Decoded | null = null;
   fields(payload, (field, reader) => {
     const read = bodies[field];
     if (read === undefined) return false;
-    entry = read(reader.bytes());
+    entry = read(reader.bytes(), history);
     return true;
   });
   return entry;

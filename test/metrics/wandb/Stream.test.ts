@@ -83,6 +83,23 @@ describe("the end of a stream", () => {
   );
 });
 
+describe("a stream", () => {
+  it.effect("asks at most once in 15 s, however much waits", () =>
+    Effect.gen(function* () {
+      const server = new StandIn();
+      const { stream } = started(
+        server,
+        [0, 1, 2, 3].map((step) => history(step)),
+      );
+      yield* stream;
+      yield* TestClock.adjust(14_999);
+      expect(server.history).toEqual([0, 1]);
+      yield* TestClock.adjust(1);
+      expect(server.history).toEqual([0, 1, 2, 3]);
+    }),
+  );
+});
+
 describe("a file of a run", () => {
   it.effect("that cannot be uploaded holds up no line, and is told of at the end", () =>
     Effect.gen(function* () {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect, Fiber } from "effect";
@@ -274,12 +274,17 @@ describe("a server that fails", () => {
       yield* driven(first.close({ _tag: "Stopped", reason: "interrupted" }));
       expect(server.history).toEqual([1, 2, 3]);
       server.fault = () => "ok";
+      const before = server.requests.length;
       const second = online(server.http);
       yield* second.open(info({ from: 8 }));
       yield* steps(second, 9, 10);
       yield* second.close({ _tag: "Completed" });
       expect(server.history).toEqual(upTo(10));
       expect(server.wrong).toEqual([]);
+      // What the server had is not sent again.
+      const bodies = server.requests.slice(before).map(({ body }) => JSON.parse(String(body)));
+      const offsets = bodies.flatMap(({ files }) => files?.["wandb-history.jsonl"]?.offset ?? []);
+      expect(offsets[0]).toBe(3);
     }).pipe(Effect.provide(collected().layer)),
   );
 
@@ -298,6 +303,23 @@ describe("a server that fails", () => {
       yield* second.close({ _tag: "Completed" });
       expect(server.history).toEqual(upTo(7));
       expect(server.lines["wandb-history.jsonl"]?.[4]).toContain('"again":1');
+    }),
+  );
+});
+
+describe("a folder that is taken away", () => {
+  it.effect("ends the stream with the sink", () =>
+    Effect.gen(function* () {
+      const server = new StandIn();
+      const sink = online(server.http);
+      yield* sink.open(info());
+      yield* advanceUntil(() => server.lines["output.log"] !== undefined);
+      rmSync(join(folder, "wandb"), { recursive: true });
+      const error = yield* Effect.flip(sink.step(record(1)));
+      expect(error.message).toContain("ENOENT");
+      const requests = server.requests.length;
+      yield* TestClock.adjust(120_000);
+      expect(server.requests.length).toBe(requests);
     }),
   );
 });
