@@ -47,12 +47,12 @@ export class Runs {
     return this.#shown.get(id)?.feed;
   }
 
-  /** The run as its folder is now; undefined where none has the id. */
+  /** The run as its folder is now, or as far as it is read; undefined where none has the id. */
   async store(id: string): Promise<RunStore | undefined> {
     const shown = this.#shown.get(id);
     if (shown === undefined) return undefined;
     const now = this.#now();
-    if (now - shown.looked >= FRESH_MS) {
+    if (shown.store.isRead && now - shown.looked >= FRESH_MS) {
       shown.looked = now;
       await shown.store.refresh();
     }

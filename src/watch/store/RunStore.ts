@@ -39,6 +39,7 @@ export class RunStore {
   #state: RunCard["state"] | null = null;
   #configFacts: Facts | null = null;
   #refreshing: Promise<Change>;
+  #whole = false;
   /** What answers wait for: each part of the folder is read once. */
   readonly #opened: Promise<void>;
   readonly #read: Readonly<Record<"events" | "metrics" | "episodes", Promise<unknown>>>;
@@ -56,12 +57,20 @@ export class RunStore {
       metrics: after(() => this.#metricsTail.advance()),
       events: after(() => this.#events.advance()),
     };
-    this.#refreshing = this.ready.then(() => unchanged);
+    this.#refreshing = this.ready.then(() => {
+      this.#whole = true;
+      return unchanged;
+    });
   }
 
   /** Settles when the whole folder is read. */
   get ready(): Promise<unknown> {
     return Promise.all(Object.values(this.#read));
+  }
+
+  /** Whether the whole folder is read. Until then a refresh takes as long as that does. */
+  get isRead(): boolean {
+    return this.#whole;
   }
 
   /** Reads what has come since. Calls are carried out one after the other. */
