@@ -1,0 +1,191 @@
+/**
+ * One run's folder as the page asks for it, finished or growing. Files are read from where the last reading ended, by one pass at first; no
+ * answer reads a whole file. Invariant: answers are those of one state of the folder, the one of the last `refresh`.
+ */
+import { basename, dirname, join } from "node:path";
+import type { Curves, EpisodePage, LineView, RunCard, Timeline, WindowView } from "../Api.ts";
+import { Episodes } from "./Episodes.ts";
+import type { EpisodeQuery } from "./EpisodesIndex.ts";
+import { Events } from "./Events.ts";
+import { MetricsTable } from "./MetricsTable.ts";
+import type { Attribute } from "./Moment.ts";
+import { configText, type Facts, factsOfConfig, factsOfLine, type Life, lifeOf, statusOf } from "./RunFacts.ts";
+import { Tail } from "./Tail.ts";
+
+/** What a refresh found. */
+export interface Change {
+  readonly line: boolean;
+  readonly metrics: boolean;
+  readonly episodes: boolean;
+  readonly state: boolean;
+}
+
+const unchanged: Change = { line: false, metrics: false, episodes: false, state: false };
+
+export interface RunStoreOptions {
+  readonly id: string;
+  readonly folder: string;
+  readonly attribute: Attribute;
+}
+
+export class RunStore {
+  readonly id: string;
+  readonly folder: string;
+  readonly #events: Events;
+  readonly #metrics = new MetricsTable();
+  readonly #metricsTail: Tail;
+  readonly #episodes: Episodes;
+  #life: Life = { runs: false, controllable: false };
+  #state: RunCard["state"] | null = null;
+  #configFacts: Facts | null = null;
+  #refreshing: Promise<Change>;
+  #whole = false;
+  /** What answers wait for: each part of the folder is read once. */
+  readonly #opened: Promise<void>;
+  readonly #read: Readonly<Record<"events" | "metrics" | "episodes", Promise<unknown>>>;
+
+  constructor({ attribute, folder, id }: RunStoreOptions) {
+    this.id = id;
+    this.folder = folder;
+    this.#events = new Events(folder, attribute);
+    this.#metricsTail = new Tail(join(folder, "metrics.jsonl"), this.#metrics);
+    this.#episodes = new Episodes(folder);
+    this.#opened = this.#open().catch(() => undefined);
+    const after = (read: () => Promise<unknown>) => this.#opened.then(read).catch(() => undefined);
+    this.#read = {
+      episodes: after(() => this.#episodes.advance()),
+      metrics: after(() => this.#metricsTail.advance()),
+      events: after(() => this.#events.advance()),
+    };
+    this.#refreshing = this.ready.then(() => {
+      this.#whole = true;
+      return unchanged;
+    });
+  }
+
+  /** Settles when the whole folder is read. */
+  get ready(): Promise<unknown> {
+    return Promise.all(Object.values(this.#read));
+  }
+
+  /** Whether the whole folder is read. Until then a refresh takes as long as that does. */
+  get isRead(): boolean {
+    return this.#whole;
+  }
+
+  /** Reads what has come since. Calls are carried out one after the other. */
+  refresh(): Promise<Change> {
+    this.#refreshing = this.#refreshing.then(() => this.#refresh());
+    return this.#refreshing;
+  }
+
+  async card(): Promise<RunCard> {
+    await this.#opened;
+    const run = this.#events.index.run();
+    const facts = run === null ? this.#configFacts : factsOfLine(run);
+    const live = this.#events.live;
+    const span = this.#metrics.span();
+    const started = this.#events.index.started() ?? span?.first ?? 0;
+    const step = live?.replay.step ?? this.#metrics.lastStep() ?? 0;
+    const name = basename(dirname(this.folder));
+    return {
+      id: this.id,
+      name: run?.name ?? name,
+      stamp: basename(this.folder),
+      state: this.#status(),
+      message: live?.replay.ended?.message || null,
+      mode: facts?.mode ?? "sync",
+      maxStaleness: facts?.maxStaleness ?? 0,
+      seed: facts?.seed ?? 0,
+      step,
+      steps: facts?.steps ?? 0,
+      started,
+      last: Math.max(live?.at ?? 0, span?.last ?? 0, started),
+      controllable: this.#life.controllable,
+    };
+  }
+
+  config(): Promise<string | null> {
+    return configText(this.folder);
+  }
+
+  async names(): Promise<readonly string[]> {
+    await this.#read.metrics;
+    return this.#metrics.names();
+  }
+
+  async curves(names: readonly string[], from: number, to: number, points: number): Promise<Curves> {
+    await this.#read.metrics;
+    return this.#metrics.curves(names, from, to, points);
+  }
+
+  async csv(names: readonly string[]): Promise<Generator<string>> {
+    await this.#read.metrics;
+    return this.#metrics.csv(names);
+  }
+
+  async timeline(points: number): Promise<Timeline> {
+    await this.#read.events;
+    return this.#events.timeline(points);
+  }
+
+  /** Null where the run has no events. */
+  async line(at: number | null): Promise<LineView | null> {
+    await this.#opened;
+    if (this.#events.live === null) await this.#read.events;
+    return this.#events.line(at);
+  }
+
+  async windows(from: number, to: number, limit: number): Promise<readonly WindowView[]> {
+    await this.#read.events;
+    return this.#events.windows(from, to, limit);
+  }
+
+  async episodes(query: EpisodeQuery): Promise<EpisodePage> {
+    await this.#read.episodes;
+    return this.#episodes.page(query);
+  }
+
+  async group(split: string, step: number, group: number): Promise<readonly string[]> {
+    await this.#read.episodes;
+    return this.#episodes.group(split, step, group);
+  }
+
+  lastEpisodesStep(): number | null {
+    return this.#episodes.lastStep();
+  }
+
+  lastStep(): number | null {
+    return this.#metrics.lastStep();
+  }
+
+  async #open(): Promise<void> {
+    this.#configFacts = factsOfConfig((await this.config()) ?? "");
+    await this.#events.open();
+    this.#life = await lifeOf(this.folder);
+    this.#state = this.#status();
+  }
+
+  /** What cannot be read now is tried again the next time. */
+  #refresh(): Promise<Change> {
+    return this.#advance().catch(() => unchanged);
+  }
+
+  async #advance(): Promise<Change> {
+    // Before the files: a run that ends in between is seen to have written its last line.
+    this.#life = await lifeOf(this.folder);
+    const metrics = await this.#metricsTail.advance();
+    const line = await this.#events.advance();
+    const episodes = await this.#episodes.advance();
+    const before = this.#state;
+    this.#state = this.#status();
+    return { line, metrics, episodes, state: before !== this.#state };
+  }
+
+  #status(): RunCard["state"] {
+    const ended = this.#events.live?.replay.ended ?? null;
+    const step = this.#metrics.lastStep() ?? 0;
+    const whole = this.#events.live === null && step > 0 && step >= (this.#configFacts?.steps ?? 0);
+    return statusOf(this.#life.runs, ended, whole);
+  }
+}

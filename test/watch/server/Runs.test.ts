@@ -1,0 +1,38 @@
+/** Which runs a server shows, and as of when. */
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { idsOf, Runs } from "../../../src/watch/server/Runs.ts";
+import { defaults } from "../../../src/watch/server/WatchServer.ts";
+import { nothingAttributed } from "../../../src/watch/store/Moment.ts";
+import { writeRun } from "../syntheticRun.ts";
+import { id, type Place, placed } from "./serving.ts";
+
+let place: Place;
+beforeEach(() => {
+  place = placed({ steps: 4 });
+});
+afterEach(() => place.remove());
+
+describe("the runs that a server shows", () => {
+  it("have ids that differ, and each folder is shown once", () => {
+    const other = join(place.root, "other", "made", "20261122-000000");
+    writeRun(other, { steps: 1 });
+    symlinkSync(place.folder, join(place.root, "link"));
+    const ids = idsOf([place.folder, join(place.root, "link"), other]);
+    expect([...ids.keys()]).toEqual([id, `${id}~2`]);
+  });
+
+  it("are had before they are read, and as they are once they have been", async () => {
+    let now = 0;
+    const runs = new Runs([place.folder], nothingAttributed, defaults, () => now);
+    now += 60_000;
+    const store = (await runs.store(id))!;
+    expect(store.isRead).toBe(false);
+    expect((await store.card()).step).toBe(4);
+    await store.ready;
+    writeRun(place.folder, { steps: 7 });
+    now += 60_000;
+    expect((await (await runs.store(id))!.card()).step).toBe(7);
+  });
+});
