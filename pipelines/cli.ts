@@ -64,7 +64,7 @@ const runPipeline = Effect.fnUntraced(function* (command: Run) {
   switch (command.pipeline) {
     case "train": {
       const { train } = yield* Effect.promise(() => import("./train.ts"));
-      return yield* train({ config, resume });
+      return yield* train({ config, resume, watch: command.watch });
     }
     case "evaluate": {
       const { evaluate } = yield* Effect.promise(() => import("./evaluate.ts"));

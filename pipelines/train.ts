@@ -2,7 +2,8 @@
  * The train pipeline: trains a policy under a resolved configuration and fills a run's folder. Read from top to bottom it is the run: the
  * environments, the model, the folder, the threads and services over them, and training until the last window is consumed.
  */
-import { Context, Effect, Layer, type Scope } from "effect";
+import process from "node:process";
+import { Console, Context, Effect, Layer, type Scope } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
 import { BadInput, type LearnerError, type PolicyError } from "../src/domain/Errors.ts";
@@ -26,7 +27,9 @@ import * as Checkpoints from "../src/record/Checkpoints.ts";
 import * as Recorder from "../src/record/events/Recorder.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
 import * as RunLock from "../src/record/RunLock.ts";
+import * as ControlServer from "../src/watch/control/ControlServer.ts";
 import { boundEnvironments } from "./presets.ts";
+import { type PageOptions, servePage } from "./watchChild.ts";
 
 /** Parts of one's own in place of the usual ones. */
 export interface Parts {
@@ -42,6 +45,8 @@ export interface TrainOptions {
   readonly config: RunConfig;
   /** Folder of the run to go on with; null starts a new one. */
   readonly resume: string | null;
+  /** The port of the run's page; null, the default, for none. */
+  readonly watch?: PageOptions["port"] | null;
   readonly parts?: Parts;
 }
 
@@ -103,10 +108,19 @@ const resumed = Effect.fnUntraced(function* (
   return { ...loaded, settle: Effect.andThen(settle, RunFolder.reconfigure(folder, render(config))) };
 });
 
-/** Trains until the run has ended in any way; its sinks are told how. */
-const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts) {
-  const run = yield* Run.make;
+/** Lets others see the run and change how it goes on: by its record, its control socket and, where asked for, its page. */
+const shown = Effect.fnUntraced(function* (run: Run.Run, watch: PageOptions["port"] | null) {
   yield* Recorder.attach(yield* Config);
+  yield* ControlServer.serve(run.folder, run.control);
+  if (watch === null) return;
+  const page = yield* servePage({ folder: run.folder, port: watch, terminal: process.stdout.isTTY === true });
+  yield* Console.log(page.line);
+});
+
+/** Trains until the run has ended in any way; its sinks are told how. */
+const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts, watch: PageOptions["port"] | null) {
+  const run = yield* Run.make;
+  yield* shown(run, watch);
   const { broken, tracer } = yield* Telemetry.attach(run).pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
   const died = yield* Backend.Died;
   onStart?.(run);
@@ -150,10 +164,10 @@ const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | 
 });
 
 /** A stop that is asked for while the run loads ends it with `StoppedEarly`. */
-export const train = ({ config, parts = {}, resume }: TrainOptions) =>
+export const train = ({ config, parts = {}, resume, watch = null }: TrainOptions) =>
   Effect.scoped(
     Effect.gen(function* () {
       const { services, settle } = yield* Stop.unlessStopped(loaded(config, resume), "the first step");
-      return yield* Effect.provideContext(Effect.andThen(settle, running(parts)), services);
+      return yield* Effect.provideContext(Effect.andThen(settle, running(parts, watch)), services);
     }),
   );
