@@ -17,10 +17,10 @@ import { Learner } from "../src/learner/Learner.ts";
 import { Policy } from "../src/policy/generation/Policy.ts";
 import { Stop } from "../src/process/Stop.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
+import type { RunShape } from "../src/simulation/RunShape.ts";
 import * as Bus from "../src/stage/Bus.ts";
 import * as Stage from "../src/stage/Stage.ts";
 import * as NullModel from "./nullModel.ts";
-import type { RunShape } from "./simulator.ts";
 
 export interface NullRun {
   readonly mode: RunShape["mode"];

@@ -35,8 +35,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   metrics: ["config", "domain", "files", "stage"],
   // What a run leaves on disk; read by whoever looks at runs, too.
   record: ["config", "domain", "files", "stage"],
-  // The line in virtual time.
-  simulation: ["domain"],
+  // The line in virtual time, measured by the same gauge.
+  simulation: ["domain", "stage/Gauge.ts"],
   // What bounds a run's throughput, and what to set so that it is higher.
   tuning: ["config", "domain", "stage", "simulation", "metrics"],
   // The page of a run, from its folder; its controls reach the run by a socket.
