@@ -1,0 +1,80 @@
+/**
+ * Which change of concurrency is worth a trial: growth of the stage that items wait for, or else less of the stage that holds most calls, because
+ * crowding may be what makes it slow. A pure function of the gauges of an interval and of what was tried before.
+ */
+
+import * as Memory from "./Memory.ts";
+import type { Pull } from "./Pull.ts";
+import type { StageLoad } from "./StageLoad.ts";
+
+/** A stage whose concurrency may be changed, and how far. */
+export interface Knob {
+  readonly stage: string;
+  readonly least: number;
+  readonly most: number;
+}
+
+export interface Proposal {
+  readonly stage: string;
+  readonly direction: Memory.Direction;
+  readonly from: number;
+  readonly to: number;
+  /** What the gauges show that speaks for it. */
+  readonly reason: string;
+}
+
+export interface Evidence {
+  readonly loads: readonly StageLoad[];
+  /** Strongest first. */
+  readonly pulls: readonly Pull[];
+  readonly memories: ReadonlyMap<string, Memory.Memory>;
+  readonly now: number;
+}
+
+const GROW = 2;
+const SHRINK = 1.6;
+/** A growth must promise this share of throughput. */
+const WORTH = 0.02;
+/** Share of all calls in service or waiting that a stage holds whose crowding is worth a trial. */
+const HOLDS = 0.4;
+
+const percent = (share: number): string => `${Math.round(100 * share)} %`;
+
+const growth = ({ loads, memories, now, pulls }: Evidence, knobs: ReadonlyMap<string, Knob>): Proposal | null => {
+  for (const { gain, pull, stage } of pulls) {
+    const knob = knobs.get(stage);
+    const load = loads.find(({ name }) => name === stage);
+    if (knob === undefined || load === undefined || gain === null) continue;
+    const { busy, concurrency, queue } = load;
+    if (pull * (GROW - 1) < WORTH || gain * concurrency < WORTH) continue;
+    const to = Memory.next(memories.get(stage) ?? Memory.empty, "up", concurrency, GROW, now);
+    if (to === null) continue;
+    const bounded = Math.min(knob.most, to);
+    if (bounded <= concurrency) continue;
+    const reason = `${percent(busy)} of its slots busy, ${queue.toFixed(1)} waiting`;
+    return { stage, direction: "up", from: concurrency, to: bounded, reason };
+  }
+  return null;
+};
+
+const less = ({ loads, memories, now }: Evidence, knobs: ReadonlyMap<string, Knob>): Proposal | null => {
+  const services = loads.filter(({ kind }) => kind === "service");
+  const held = ({ queue, running }: StageLoad): number => queue + running;
+  const total = services.reduce((sum, load) => sum + held(load), 0);
+  for (const load of [...services].sort((a, b) => held(b) - held(a))) {
+    const knob = knobs.get(load.name);
+    if (knob === undefined || held(load) < HOLDS * total) continue;
+    const { concurrency, name, running } = load;
+    // Slots that stay empty crowd nobody: what counts are those in use.
+    const used = Math.min(concurrency, Math.max(1, Math.ceil(running)));
+    const to = Memory.next(memories.get(name) ?? Memory.empty, "down", used, SHRINK, now);
+    if (to === null || to >= used || to < knob.least) continue;
+    const reason = `it holds ${percent(held(load) / total)} of the calls, ${running.toFixed(1)} in service`;
+    return { stage: name, direction: "down", from: concurrency, to, reason };
+  }
+  return null;
+};
+
+/** The change to try next; null where nothing is worth one. `bound`: the learner or admission sets the pace, so that crowding costs nothing. */
+export const propose = (evidence: Evidence, knobs: ReadonlyMap<string, Knob>, bound: boolean): Proposal | null =>
+  growth(evidence, knobs) ?? (bound ? null : less(evidence, knobs));
