@@ -35,12 +35,12 @@ export const machines: readonly Machine[] = [
   {
     name: "slow environment",
     generate: quick(40),
-    step: { kind: "exponential", mean: 300, room: 32, crowding: 2 },
+    step: { kind: "exponential", mean: 300, room: 32, crowding: 1.5 },
     update: 800,
   },
   {
     name: "slow generator",
-    generate: { kind: "lognormal(1)", mean: 250, room: 24, crowding: 2 },
+    generate: { kind: "lognormal(1)", mean: 250, room: 24, crowding: 1.5 },
     step: quick(20),
     update: 800,
   },
@@ -48,18 +48,18 @@ export const machines: readonly Machine[] = [
   {
     name: "heavy tails",
     generate: quick(50),
-    step: { kind: "Pareto(1.5)", mean: 300, room: 48, crowding: 2 },
+    step: { kind: "Pareto(1.5)", mean: 300, room: 48, crowding: 1.5 },
     update: 800,
   },
   {
     name: "a shift half way",
     generate: quick(40),
-    step: { kind: "exponential", mean: 200, room: 48, crowding: 2 },
+    step: { kind: "exponential", mean: 200, room: 48, crowding: 1.5 },
     update: 800,
     shift: {
       at: HALF,
-      generate: { kind: "exponential", mean: 200, room: 12, crowding: 2 },
-      step: { kind: "exponential", mean: 100, room: 16, crowding: 2 },
+      generate: { kind: "exponential", mean: 200, room: 12, crowding: 1.5 },
+      step: { kind: "exponential", mean: 100, room: 16, crowding: 1.5 },
     },
   },
 ];

@@ -5,7 +5,7 @@ const perSecond = (c: readonly number[], from: number, to: number) => { const w 
 const best = (m: M.Machine, from: number, to: number, shifted: boolean) => {
   let top = 0, set: any;
   const mm = shifted ? {...m, generate: m.shift!.generate, step: m.shift!.step} : {...m};
-  for (const rollout of [4,8,16,24]) for (const generate of [6,12,16,24,32,48,96]) for (const step of [6,12,16,24,32,40,48,64,96]) {
+  for (const rollout of [8,16,24]) for (const generate of [12,16,24,32,96]) for (const step of [12,16,24,32,40,48,64,96]) {
     const r = run({...M.shapeOf({name:mm.name,generate:mm.generate,step:mm.step,update:mm.update},{rollout,generate,step},7), until: 150_000}).consumedAt;
     const p = perSecond(r, 20_000, 150_000);
     if (p > top) { top = p; set = {rollout,generate,step}; }
@@ -13,9 +13,9 @@ const best = (m: M.Machine, from: number, to: number, shifted: boolean) => {
   return {top,set};
 };
 const verbose = process.argv[2] === "-v";
-for (const m of M.machines) {
+for (const m of M.machines.filter(m=>!process.argv[3]||m.name===process.argv[3])) {
   const t0 = performance.now();
-  const b1 = best(m, 0, 0, false), b2 = m.shift ? best(m,0,0,true) : undefined;
+  const b1: any = verbose ? {top: 1, set: {rollout:24,generate:96,step:32}} : best(m, 0, 0, false), b2: any = m.shift && !verbose ? best(m,0,0,true) : undefined;
   console.log(m.name, b1, b2, ((performance.now()-t0)/1000).toFixed(1)+"s");
   for (const [name, start] of Object.entries(M.starts)) for (const seed of [1,2,3]) {
     let state = Autotune.start({ knobs: M.knobs, setting: { mode: "async", groupSize: 8, most: new Map(M.knobs.map(k=>[k.stage,k.most])) } });

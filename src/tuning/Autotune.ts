@@ -1,18 +1,19 @@
 /**
  * The autotuner as a state machine without fibers, clocks or clients: it takes the gauges in, about once a second, and decides on changes of
- * concurrency. One change at a time is on trial against the pace before it; what does not pay is taken back and not tried again for a while.
- * Invariants: a change that stays has raised throughput by more than its noise; while nothing in the run changes, trials become rare and stay
- * within one change a minute; a run that shifts is explored afresh.
+ * concurrency. One change at a time is on trial against what was measured before it; what does not pay is taken back and not tried again for a
+ * while.
+ * Invariants: a change that stays has shown more than its noise; while nothing in the run changes, trials become rare and stay within one
+ * change a minute; a run that shifts is explored afresh.
  */
 import type { Control } from "../domain/Control.ts";
-import type { StageSample } from "../stage/Gauge.ts";
+import { type StageSample, times } from "../stage/Gauge.ts";
 import * as Attribution from "./Attribution.ts";
 import * as Memory from "./Memory.ts";
-import * as Paces from "./Paces.ts";
 import * as Progress from "./Progress.ts";
 import { type Knob, type Proposal, propose } from "./Proposal.ts";
 import { shifted } from "./Shift.ts";
-import { type Trial, type Verdict, verdict } from "./Trial.ts";
+import * as StageLoad from "./StageLoad.ts";
+import { type Block, blockOf, type Trial, type Verdict, verdict } from "./Trial.ts";
 
 export type { Observation } from "./Progress.ts";
 export type { Knob } from "./Proposal.ts";
@@ -28,13 +29,17 @@ export interface Decision {
   readonly reason: string;
 }
 
+/** The end of a block: all gauges, and the pace of the block. */
+interface Reading {
+  readonly stages: readonly StageSample[];
+  readonly pace: number;
+}
+
 export interface State {
   readonly options: Options;
   readonly progress: Progress.Progress;
-  /** Gauges at the ends of the newest blocks under the present settings. */
-  readonly readings: readonly (readonly StageSample[])[];
-  /** Paces under the present settings, newest last. */
-  readonly paces: readonly number[];
+  /** Ends of the newest blocks under the present settings; the first only begins the second. */
+  readonly readings: readonly Reading[];
   readonly trial: Trial | null;
   readonly memories: ReadonlyMap<string, Memory.Memory>;
   /** Blocks before this time still show the last change taking hold. */
@@ -49,14 +54,12 @@ export interface State {
 const EAGER_MS = 60_000;
 /** Time between the ends of two trials once it is explored: a trial is two changes at most. */
 const CALM_MS = 150_000;
-/** Blocks that a pace is taken from before a trial, eager and calm. */
-const BASELINE = 3;
-const CALM_BASELINE = 12;
-/** Blocks kept. */
-const KEPT = 60;
+/** Blocks before a trial that it is held against, while the run is explored and later. */
+const BASELINE = { eager: 3, calm: 12 };
+const KEPT = 61;
 /** A change takes hold within so many service times of its stage, but at least and at most so long. */
-const SETTLES = 3;
-const SETTLE_MS = { least: 2000, most: 8000 };
+const SETTLES = 2;
+const SETTLE_MS = { start: 3000, least: 1500, most: 15_000 };
 /** Share above which the learner or admission sets the pace. */
 const BOUND = 0.8;
 
@@ -64,10 +67,9 @@ export const start = (options: Options): State => ({
   options,
   progress: Progress.start(options.setting.mode),
   readings: [],
-  paces: [],
   trial: null,
   memories: new Map(),
-  settled: SETTLE_MS.least,
+  settled: SETTLE_MS.start,
   eagerUntil: EAGER_MS,
   nextTrial: 0,
 });
@@ -84,51 +86,55 @@ const set = (stage: string, concurrency: number, reason: string): Decision => ({
   reason,
 });
 
+const sampleOf = (reading: Reading | undefined, stage: string): StageSample | undefined =>
+  reading?.stages.find(({ name }) => name === stage);
+
+const loadBetween = (before: Reading, after: Reading, stage: string): StageLoad.StageLoad | undefined => {
+  const sample = sampleOf(after, stage);
+  return sample === undefined ? undefined : (StageLoad.of(sampleOf(before, stage) ?? null, sample) ?? undefined);
+};
+
 /** How long a change of the stage takes to show. */
-const settleMs = (readings: readonly (readonly StageSample[])[], stage: string): number => {
-  const sample = readings.at(-1)?.find(({ name }) => name === stage);
-  const serviceMs = sample === undefined || sample.items === 0 ? 0 : sample.busyMs / sample.items;
+const settleMs = (readings: readonly Reading[], stage: string): number => {
+  const after = sampleOf(readings.at(-1), stage);
+  const serviceMs = after === undefined ? 0 : times(sampleOf(readings.at(-2), stage) ?? null, after).serviceMs;
   return Math.min(SETTLE_MS.most, Math.max(SETTLE_MS.least, SETTLES * serviceMs));
 };
 
-const knobsOf = (options: Options): ReadonlyMap<string, Knob> =>
-  new Map(options.knobs.map((knob) => [knob.stage, knob]));
-
-const attributed = ({ options, readings }: State): Attribution.Attribution | null => {
-  const after = readings.at(-1);
-  return after === undefined || readings.length < 2
-    ? null
-    : Attribution.attribute(readings.at(-1 - BASELINE) ?? readings[0]!, after, options.setting);
-};
+const blocks = (readings: readonly Reading[], proposal: Proposal): readonly Block[] =>
+  readings.slice(1).map((reading, i) => blockOf(loadBetween(readings[i]!, reading, proposal.stage), reading.pace));
 
 const beginTrial = (state: State, proposal: Proposal, now: number): Outcome => {
-  const settled = now + settleMs(state.readings, proposal.stage);
-  const before = Paces.of(state.paces.slice(-CALM_BASELINE));
-  const trial: Trial = { proposal, before, settled, paces: [] };
+  const eager = now < state.eagerUntil;
+  const recent = state.readings.slice(-1 - (eager ? BASELINE.eager : BASELINE.calm));
+  const trial: Trial = { proposal, before: blocks(recent, proposal), after: [], eager };
   const { from, reason, stage, to } = proposal;
-  return { state: { ...state, trial, readings: [] }, decisions: [set(stage, to, `a trial of ${to} slots, from ${from}: ${reason}`)] };
+  return {
+    state: { ...state, trial, settled: now + settleMs(state.readings, stage) },
+    decisions: [set(stage, to, `a trial of ${to} slots, from ${from}: ${reason}`)],
+  };
 };
 
-/** Without a trial: notices a shift, or begins the next trial once the pace is known well enough. */
+/** Without a trial: notices a shift, or begins the next trial once enough is known. */
 const watch = (state: State, now: number): Outcome => {
-  if (shifted(state.paces)) {
-    const afresh = {
-      paces: state.paces.slice(-BASELINE),
-      memories: new Map(),
-      eagerUntil: now + EAGER_MS,
-      nextTrial: now,
-    };
-    return watch({ ...state, ...afresh }, now);
+  const { options, readings } = state;
+  if (shifted(readings.slice(1).map(({ pace }) => pace))) {
+    const afresh = { readings: readings.slice(-1 - BASELINE.eager), memories: new Map(), eagerUntil: now + EAGER_MS };
+    return watch({ ...state, ...afresh, nextTrial: now }, now);
   }
-  const calm = now >= state.eagerUntil;
-  if (now < state.nextTrial || state.paces.length < (calm ? CALM_BASELINE : BASELINE)) return nothing(state);
-  const found = attributed(state);
-  if (found === null) return nothing(state);
-  const { loads, pulls } = found;
+  const known = now < state.eagerUntil ? BASELINE.eager : BASELINE.calm;
+  const first = readings.at(-1 - known);
+  const last = readings.at(-1);
+  if (now < state.nextTrial || first === undefined || last === undefined) return nothing(state);
+  const { loads, pulls } = Attribution.attribute(first.stages, last.stages, options.setting);
   const bound = pulls.some(
     ({ limit, pull }) => (limit === "update" || limit === "admission" || limit === "validation") && pull > BOUND,
   );
-  const proposal = propose({ loads, pulls, memories: state.memories, now }, knobsOf(state.options), bound);
+  const knobs = new Map(options.knobs.map((knob) => [knob.stage, knob]));
+  const peaks = new Map(
+    options.knobs.map(({ stage }) => [stage, Math.max(...readings.map((one) => sampleOf(one, stage)?.running ?? 0))]),
+  );
+  const proposal = propose({ loads, pulls, peaks, memories: state.memories, now }, knobs, bound);
   return proposal === null ? nothing(state) : beginTrial(state, proposal, now);
 };
 
@@ -138,19 +144,27 @@ const endTrial = (state: State, trial: Trial, ended: Exclude<Verdict, { _tag: "U
   const { direction, from, stage, to } = trial.proposal;
   const memory = state.memories.get(stage) ?? Memory.empty;
   const nextTrial = now >= state.eagerUntil ? now + CALM_MS : now;
-  const remember = (next: Memory.Memory) => new Map(state.memories).set(stage, next);
   if (ended._tag === "Pays") {
-    const memories = remember(Memory.paid(memory, direction, from, now));
-    return nothing({ ...state, trial: null, paces: trial.paces, memories, nextTrial });
+    // What did not pay for the other stages may pay beside this change.
+    const memories = new Map([...(trial.eager ? [] : state.memories), [stage, Memory.paid(memory, direction, from, now)]]);
+    return nothing({ ...state, trial: null, memories, nextTrial });
   }
-  const settled = now + settleMs(state.readings, stage);
-  const memories = remember(Memory.failed(memory, direction, to, now));
-  const reason = `back from ${to} slots to ${from}: throughput ${percent(ended.gain)} (+-${(100 * ended.error).toFixed(1)}), which does not pay`;
+  const measured = `${percent(ended.gain)} (+-${(100 * ended.error).toFixed(1)})`;
   return {
-    state: { ...state, trial: null, memories, nextTrial, settled, readings: [] },
-    decisions: [set(stage, from, reason)],
+    state: {
+      ...state,
+      trial: null,
+      memories: new Map(state.memories).set(stage, Memory.failed(memory, direction, to, now)),
+      nextTrial,
+      settled: now + settleMs(state.readings, stage),
+    },
+    decisions: [set(stage, from, `back from ${to} slots to ${from}, which did not pay: ${measured}`)],
   };
 };
+
+/** Work that a smaller concurrency still lets finish. */
+const drains = (trial: Trial | null, stages: readonly StageSample[]): boolean =>
+  trial !== null && stages.some(({ name, running }) => name === trial.proposal.stage && running > trial.proposal.to);
 
 /** Takes one reading of the gauges in. */
 export const observe = (before: State, observation: Progress.Observation): Outcome => {
@@ -158,12 +172,13 @@ export const observe = (before: State, observation: Progress.Observation): Outco
   const { pace, progress } = Progress.observe(before.progress, observation);
   const state = { ...before, progress };
   if (pace === null) return nothing(state);
+  const reading: Reading = { stages: observation.stages, pace };
   const { trial } = state;
-  if (now < (trial?.settled ?? state.settled)) return nothing(state);
-  const readings = [...state.readings, observation.stages].slice(-KEPT);
-  if (trial === null) return watch({ ...state, readings, paces: [...state.paces, pace].slice(-KEPT) }, now);
-  const tried = { ...trial, paces: [...trial.paces, pace] };
+  if (now < state.settled || drains(trial, observation.stages)) return nothing({ ...state, readings: [reading] });
+  const readings = [...state.readings, reading].slice(-KEPT);
+  const next = { ...state, readings };
+  if (trial === null) return watch(next, now);
+  const tried = { ...trial, after: blocks(readings, trial.proposal) };
   const ended = verdict(tried);
-  const next = { ...state, readings, trial: tried };
-  return ended._tag === "Undecided" ? nothing(next) : endTrial(next, tried, ended, now);
+  return ended._tag === "Undecided" ? nothing({ ...next, trial: tried }) : endTrial(next, tried, ended, now);
 };

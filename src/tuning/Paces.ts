@@ -9,8 +9,8 @@ export interface Paces {
 }
 
 /** Blocks whose spread is not yet an estimate. */
-const FEW = 3;
-const UNKNOWN = 0.1;
+const FEW = 4;
+const UNKNOWN = 0.08;
 
 export const of = (paces: readonly number[]): Paces => {
   const count = paces.length;

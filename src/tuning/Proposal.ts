@@ -27,12 +27,15 @@ export interface Evidence {
   readonly loads: readonly StageLoad[];
   /** Strongest first. */
   readonly pulls: readonly Pull[];
+  /** The most slots of each stage that were in use at once. */
+  readonly peaks: ReadonlyMap<string, number>;
   readonly memories: ReadonlyMap<string, Memory.Memory>;
   readonly now: number;
 }
 
-const GROW = 2;
-const SHRINK = 1.6;
+/** Steps while little is known, and later. */
+const STRIDE = 3;
+const STEP = 1.6;
 /** A growth must promise this share of throughput. */
 const WORTH = 0.02;
 /** Share of all calls in service or waiting that a stage holds whose crowding is worth a trial. */
@@ -41,13 +44,15 @@ const HOLDS = 0.4;
 const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
 const growth = ({ loads, memories, now, pulls }: Evidence, knobs: ReadonlyMap<string, Knob>): Proposal | null => {
-  for (const { gain, pull, stage } of pulls) {
+  for (const { gain, stage } of pulls) {
     const knob = knobs.get(stage);
     const load = loads.find(({ name }) => name === stage);
     if (knob === undefined || load === undefined || gain === null) continue;
     const { busy, concurrency, queue } = load;
-    if (pull * (GROW - 1) < WORTH || gain * concurrency < WORTH) continue;
-    const to = Memory.next(memories.get(stage) ?? Memory.empty, "up", concurrency, GROW, now);
+    if (gain * concurrency < WORTH) continue;
+    const memory = memories.get(stage) ?? Memory.empty;
+    const factor = memory.up === null ? Math.min(STRIDE, Math.max(2, 1 + queue / concurrency)) : STEP;
+    const to = Memory.next(memory, "up", concurrency, factor, now);
     if (to === null) continue;
     const bounded = Math.min(knob.most, to);
     if (bounded <= concurrency) continue;
@@ -57,7 +62,7 @@ const growth = ({ loads, memories, now, pulls }: Evidence, knobs: ReadonlyMap<st
   return null;
 };
 
-const less = ({ loads, memories, now }: Evidence, knobs: ReadonlyMap<string, Knob>): Proposal | null => {
+const less = ({ loads, memories, now, peaks }: Evidence, knobs: ReadonlyMap<string, Knob>): Proposal | null => {
   const services = loads.filter(({ kind }) => kind === "service");
   const held = ({ queue, running }: StageLoad): number => queue + running;
   const total = services.reduce((sum, load) => sum + held(load), 0);
@@ -66,8 +71,9 @@ const less = ({ loads, memories, now }: Evidence, knobs: ReadonlyMap<string, Kno
     if (knob === undefined || held(load) < HOLDS * total) continue;
     const { concurrency, name, running } = load;
     // Slots that stay empty crowd nobody: what counts are those in use.
-    const used = Math.min(concurrency, Math.max(1, Math.ceil(running)));
-    const to = Memory.next(memories.get(name) ?? Memory.empty, "down", used, SHRINK, now);
+    const used = Math.min(concurrency, Math.max(1, peaks.get(name) ?? running));
+    const memory = memories.get(name) ?? Memory.empty;
+    const to = Memory.next(memory, "down", used, memory.down === null && memory.up === null ? STRIDE : STEP, now);
     if (to === null || to >= used || to < knob.least) continue;
     const reason = `it holds ${percent(held(load) / total)} of the calls, ${running.toFixed(1)} in service`;
     return { stage: name, direction: "down", from: concurrency, to, reason };

@@ -1,37 +1,70 @@
 /**
- * A trial of one change: the paces of some blocks under it, held against those before. It ends as soon as the noise allows, and a change that
- * has not shown that it pays does not stay.
+ * A trial of one change. What a service stage gives is the calls that its slots answer in the time they are busy: that shows a change's worth in
+ * a few blocks, also while windows pause or bunch. A stage without service times of its own is held to the run's pace. The trial ends as soon
+ * as the noise allows.
  */
 import * as Paces from "./Paces.ts";
 import type { Proposal } from "./Proposal.ts";
+import type { StageLoad } from "./StageLoad.ts";
+
+/** What a block shows of the stage on trial: its yield, and the pace of the run. */
+export interface Block {
+  /** Calls per millisecond of slot-time times slots; null where the stage had no work. */
+  readonly yields: number | null;
+  readonly pace: number;
+}
 
 export interface Trial {
   readonly proposal: Proposal;
-  readonly before: Paces.Paces;
-  /** Blocks before this time still show the change taking hold. */
-  readonly settled: number;
-  readonly paces: readonly number[];
+  readonly before: readonly Block[];
+  readonly after: readonly Block[];
+  /** While the run is explored, growth for which work waits stays unless it harms. */
+  readonly eager: boolean;
 }
 
 export type Verdict =
   | { readonly _tag: "Undecided" }
   | { readonly _tag: "Pays" | "DoesNotPay"; readonly gain: number; readonly error: number };
 
-/** Blocks of a trial, fewest and most. */
-const FEWEST = 3;
-const MOST = 10;
 /** A change must gain this share. */
-export const PAYS = 0.03;
-/** A loss that needs no further block. */
-const AWFUL = -0.3;
+const PAYS = 0.03;
+/** A loss of pace that makes a growth not pay, whatever the stage itself gives. */
+const HARM = -0.1;
+/** Blocks of a trial at most, while the run is explored and later. */
+const MOST = { eager: 5, calm: 10 };
+/** Blocks without work after which a trial is given up. */
+const IDLE = 8;
 
-export const verdict = ({ before, paces }: Trial): Verdict => {
-  const after = Paces.of(paces);
-  const { error, gain } = Paces.change(before, after);
-  if (paces.length >= 2 && gain < AWFUL && gain + 2 * error < 0) return { _tag: "DoesNotPay", gain, error };
-  if (paces.length < FEWEST) return { _tag: "Undecided" };
+/** Slots that have or could have work: those in use, and those that waiting calls would take. */
+const inUse = ({ concurrency, queue, running }: StageLoad): number => Math.min(concurrency, running + queue);
+
+/** What a block says of the stage. */
+export const blockOf = (load: StageLoad | undefined, pace: number): Block =>
+  load === undefined || load.kind === "flow" || load.items === 0
+    ? { yields: null, pace }
+    : { yields: inUse(load) / load.serviceMs, pace };
+
+const yieldsOf = (blocks: readonly Block[]): Paces.Paces =>
+  Paces.of(blocks.map(({ yields }) => yields).filter((one): one is number => one !== null));
+const pacesOf = (blocks: readonly Block[]): Paces.Paces => Paces.of(blocks.map(({ pace }) => pace));
+
+const judge = ({ error, gain }: Paces.Change, count: number, most: number, least: number): Verdict => {
+  if (count < 2) return { _tag: "Undecided" };
   if (gain - 2 * error > PAYS) return { _tag: "Pays", gain, error };
-  if (gain + error < PAYS) return { _tag: "DoesNotPay", gain, error };
-  if (paces.length < MOST) return { _tag: "Undecided" };
-  return { _tag: gain - error > 0 && gain > PAYS ? "Pays" : "DoesNotPay", gain, error };
+  if (gain + 2 * error < least) return { _tag: "DoesNotPay", gain, error };
+  if (count < most) return { _tag: "Undecided" };
+  return { _tag: gain > least ? "Pays" : "DoesNotPay", gain, error };
+};
+
+export const verdict = ({ after, before, eager, proposal }: Trial): Verdict => {
+  const most = eager ? MOST.eager : MOST.calm;
+  const pace = Paces.change(pacesOf(before), pacesOf(after));
+  const [worked, works] = [yieldsOf(before), yieldsOf(after)];
+  if (worked.count === 0) return judge(pace, after.length, most, eager ? HARM / 2 : PAYS);
+  if (works.count === 0) {
+    return after.length < IDLE ? { _tag: "Undecided" } : { _tag: "DoesNotPay", ...pace };
+  }
+  const own = judge(Paces.change(worked, works), works.count, most, PAYS);
+  const harms = proposal.direction === "up" && pace.gain + 2 * pace.error < HARM;
+  return own._tag === "Pays" && harms ? { _tag: "DoesNotPay", ...pace } : own;
 };
