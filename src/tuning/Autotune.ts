@@ -11,7 +11,7 @@ import * as Attribution from "./Attribution.ts";
 import * as Memory from "./Memory.ts";
 import * as Progress from "./Progress.ts";
 import { type Knob, type Proposal, propose } from "./Proposal.ts";
-import { shifted } from "./Shift.ts";
+import { rates, shifted } from "./Shift.ts";
 import * as StageLoad from "./StageLoad.ts";
 import { type Block, blockOf, type Trial, type Verdict, verdict } from "./Trial.ts";
 
@@ -115,10 +115,18 @@ const beginTrial = (state: State, proposal: Proposal, now: number): Outcome => {
   };
 };
 
+const hasShifted = (readings: readonly Reading[]): boolean =>
+  (readings.at(-1)?.stages ?? [])
+    .filter(({ kind }) => kind === "service")
+    .some(({ name }) => {
+      const loads = readings.slice(1).map((reading, i) => loadBetween(readings[i]!, reading, name));
+      return shifted(rates(loads.filter((load) => load !== undefined)));
+    });
+
 /** Without a trial: notices a shift, or begins the next trial once enough is known. */
 const watch = (state: State, now: number): Outcome => {
   const { options, readings } = state;
-  if (shifted(readings.slice(1).map(({ pace }) => pace))) {
+  if (hasShifted(readings)) {
     const afresh = { readings: readings.slice(-1 - BASELINE.eager), memories: new Map(), eagerUntil: now + EAGER_MS };
     return watch({ ...state, ...afresh, nextTrial: now }, now);
   }
@@ -146,7 +154,8 @@ const endTrial = (state: State, trial: Trial, ended: Exclude<Verdict, { _tag: "U
   const nextTrial = now >= state.eagerUntil ? now + CALM_MS : now;
   if (ended._tag === "Pays") {
     // What did not pay for the other stages may pay beside this change.
-    const memories = new Map([...(trial.eager ? [] : state.memories), [stage, Memory.paid(memory, direction, from, now)]]);
+    const others = [...state.memories].map(([name, other]) => [name, Memory.beside(other)] as const);
+    const memories = new Map([...others, [stage, Memory.paid(memory, direction, [from, to], ended.gain, now)]]);
     return nothing({ ...state, trial: null, memories, nextTrial });
   }
   const measured = `${percent(ended.gain)} (+-${(100 * ended.error).toFixed(1)})`;
@@ -154,7 +163,7 @@ const endTrial = (state: State, trial: Trial, ended: Exclude<Verdict, { _tag: "U
     state: {
       ...state,
       trial: null,
-      memories: new Map(state.memories).set(stage, Memory.failed(memory, direction, to, now)),
+      memories: new Map(state.memories).set(stage, Memory.failed(memory, direction, to, ended.gain, now)),
       nextTrial,
       settled: now + settleMs(state.readings, stage),
     },

@@ -3,14 +3,13 @@ import { mean } from "../domain/Statistics.ts";
 
 export interface Paces {
   readonly mean: number;
-  /** Standard error of the mean; of fewer than three blocks taken to be a tenth of it at least. */
+  /** Standard error of the mean. A few blocks may be alike by chance: one is taken to err by a tenth at least. */
   readonly error: number;
   readonly count: number;
 }
 
-/** Blocks whose spread is not yet an estimate. */
-const FEW = 4;
-const UNKNOWN = 0.08;
+/** Least spread of blocks, as a share of their mean. */
+const SPREAD = 0.1;
 
 export const of = (paces: readonly number[]): Paces => {
   const count = paces.length;
@@ -18,7 +17,7 @@ export const of = (paces: readonly number[]): Paces => {
   const centre = mean(paces);
   const squares = paces.reduce((sum, pace) => sum + (pace - centre) ** 2, 0);
   const error = Math.sqrt(squares / Math.max(1, count - 1) / count);
-  return { mean: centre, error: count < FEW ? Math.max(error, UNKNOWN * centre) : error, count };
+  return { mean: centre, error: Math.max(error, (SPREAD * centre) / Math.sqrt(count)), count };
 };
 
 export interface Change {

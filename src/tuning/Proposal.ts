@@ -38,6 +38,8 @@ const STRIDE = 3;
 const STEP = 1.6;
 /** A growth must promise this share of throughput. */
 const WORTH = 0.02;
+/** A service whose slots are less busy than this has what it needs. */
+const FULL = 0.8;
 /** Share of all calls in service or waiting that a stage holds whose crowding is worth a trial. */
 const HOLDS = 0.4;
 
@@ -48,7 +50,8 @@ const growth = ({ loads, memories, now, pulls }: Evidence, knobs: ReadonlyMap<st
     const knob = knobs.get(stage);
     const load = loads.find(({ name }) => name === stage);
     if (knob === undefined || load === undefined || gain === null) continue;
-    const { busy, concurrency, queue } = load;
+    const { busy, concurrency, kind, queue } = load;
+    if (kind === "service" && busy < FULL) continue;
     if (gain * concurrency < WORTH) continue;
     const memory = memories.get(stage) ?? Memory.empty;
     const factor = memory.up === null ? Math.min(STRIDE, Math.max(2, 1 + queue / concurrency)) : STEP;
@@ -82,5 +85,12 @@ const less = ({ loads, memories, now, peaks }: Evidence, knobs: ReadonlyMap<stri
 };
 
 /** The change to try next; null where nothing is worth one. `bound`: the learner or admission sets the pace, so that crowding costs nothing. */
-export const propose = (evidence: Evidence, knobs: ReadonlyMap<string, Knob>, bound: boolean): Proposal | null =>
-  growth(evidence, knobs) ?? (bound ? null : less(evidence, knobs));
+export const propose = (evidence: Evidence, knobs: ReadonlyMap<string, Knob>, bound: boolean): Proposal | null => {
+  const more = growth(evidence, knobs);
+  const fewer = bound ? null : less(evidence, knobs);
+  if (more === null || fewer === null) return more ?? fewer;
+  // A stage that was worse with more slots may be better with fewer; else the two take turns.
+  const { down, up } = evidence.memories.get(fewer.stage) ?? Memory.empty;
+  const first = more.stage === fewer.stage && up?.worse === true && (down === null || down.until < up.until);
+  return first ? fewer : more;
+};
