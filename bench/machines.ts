@@ -20,6 +20,8 @@ export interface Machine {
   readonly generate: ServiceTimes;
   readonly step: ServiceTimes;
   readonly update: number;
+  /** Where windows form as groups finish, stragglers do not set the pace of the others. */
+  readonly order?: "completion";
   /** From this time on, milliseconds, other services are in their place. */
   readonly shift?: { readonly at: number; readonly generate: ServiceTimes; readonly step: ServiceTimes };
 }
@@ -50,6 +52,7 @@ export const machines: readonly Machine[] = [
     generate: quick(50),
     step: { kind: "Pareto(1.5)", mean: 300, room: 48, crowding: 1.5 },
     update: 800,
+    order: "completion",
   },
   {
     name: "a shift half way",
@@ -106,7 +109,7 @@ export const shapeOf = (machine: Machine, { generate, rollout, step }: Concurren
   groupSize,
   windows: 10_000,
   maxStaleness,
-  order: "admission",
+  order: machine.order ?? "admission",
   rolloutConcurrency: rollout,
   episodes: groups * groupSize * (maxStaleness + 1),
   generateSlots: generate,

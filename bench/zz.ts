@@ -6,7 +6,7 @@ const best = (m: M.Machine, from: number, to: number, shifted: boolean) => {
   let top = 0, set: any;
   const mm = shifted ? {...m, generate: m.shift!.generate, step: m.shift!.step} : {...m};
   for (const rollout of [8,16,24]) for (const generate of [12,16,24,32,96]) for (const step of [12,16,24,32,40,48,64,96]) {
-    const r = run({...M.shapeOf({name:mm.name,generate:mm.generate,step:mm.step,update:mm.update},{rollout,generate,step},7), until: 150_000}).consumedAt;
+    const r = run({...M.shapeOf({name:mm.name,generate:mm.generate,step:mm.step,update:mm.update,order:mm.order} as any,{rollout,generate,step},7), until: 150_000}).consumedAt;
     const p = perSecond(r, 20_000, 150_000);
     if (p > top) { top = p; set = {rollout,generate,step}; }
   }

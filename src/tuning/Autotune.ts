@@ -41,6 +41,8 @@ export interface State {
   /** Ends of the newest blocks under the present settings; the first only begins the second. */
   readonly readings: readonly Reading[];
   readonly trial: Trial | null;
+  /** Slots of each stage that were in use at most, older times counting less. */
+  readonly peaks: ReadonlyMap<string, number>;
   readonly memories: ReadonlyMap<string, Memory.Memory>;
   /** Blocks before this time still show the last change taking hold. */
   readonly settled: number;
@@ -60,6 +62,8 @@ const KEPT = 61;
 /** A change takes hold within so many service times of its stage, but at least and at most so long. */
 const SETTLES = 2;
 const SETTLE_MS = { start: 3000, least: 1500, most: 15_000 };
+/** What is left of a peak after one reading. */
+const FADE = 0.98;
 /** Share above which the learner or admission sets the pace. */
 const BOUND = 0.8;
 
@@ -68,6 +72,7 @@ export const start = (options: Options): State => ({
   progress: Progress.start(options.setting.mode),
   readings: [],
   trial: null,
+  peaks: new Map(),
   memories: new Map(),
   settled: SETTLE_MS.start,
   eagerUntil: EAGER_MS,
@@ -102,7 +107,7 @@ const settleMs = (readings: readonly Reading[], stage: string): number => {
 };
 
 const blocks = (readings: readonly Reading[], proposal: Proposal): readonly Block[] =>
-  readings.slice(1).map((reading, i) => blockOf(loadBetween(readings[i]!, reading, proposal.stage), reading.pace));
+  readings.slice(1).map((reading, i) => blockOf(loadBetween(readings[i]!, reading, proposal.stage), reading.pace, proposal));
 
 const beginTrial = (state: State, proposal: Proposal, now: number): Outcome => {
   const eager = now < state.eagerUntil;
@@ -139,10 +144,7 @@ const watch = (state: State, now: number): Outcome => {
     ({ limit, pull }) => (limit === "update" || limit === "admission" || limit === "validation") && pull > BOUND,
   );
   const knobs = new Map(options.knobs.map((knob) => [knob.stage, knob]));
-  const peaks = new Map(
-    options.knobs.map(({ stage }) => [stage, Math.max(...readings.map((one) => sampleOf(one, stage)?.running ?? 0))]),
-  );
-  const proposal = propose({ loads, pulls, peaks, memories: state.memories, now }, knobs, bound);
+  const proposal = propose({ loads, pulls, peaks: state.peaks, memories: state.memories, now }, knobs, bound);
   return proposal === null ? nothing(state) : beginTrial(state, proposal, now);
 };
 
@@ -163,7 +165,7 @@ const endTrial = (state: State, trial: Trial, ended: Exclude<Verdict, { _tag: "U
     state: {
       ...state,
       trial: null,
-      memories: new Map(state.memories).set(stage, Memory.failed(memory, direction, to, ended.gain, now)),
+      memories: new Map(state.memories).set(stage, Memory.failed(memory, direction, to, ended.gain + ended.error, now)),
       nextTrial,
       settled: now + settleMs(state.readings, stage),
     },
@@ -175,11 +177,14 @@ const endTrial = (state: State, trial: Trial, ended: Exclude<Verdict, { _tag: "U
 const drains = (trial: Trial | null, stages: readonly StageSample[]): boolean =>
   trial !== null && stages.some(({ name, running }) => name === trial.proposal.stage && running > trial.proposal.to);
 
+const peaksOf = (before: ReadonlyMap<string, number>, stages: readonly StageSample[]): ReadonlyMap<string, number> =>
+  new Map(stages.map(({ name, running }) => [name, Math.max(running, FADE * (before.get(name) ?? 0))]));
+
 /** Takes one reading of the gauges in. */
 export const observe = (before: State, observation: Progress.Observation): Outcome => {
   const now = observation.elapsedMs;
   const { pace, progress } = Progress.observe(before.progress, observation);
-  const state = { ...before, progress };
+  const state = { ...before, progress, peaks: peaksOf(before.peaks, observation.stages) };
   if (pace === null) return nothing(state);
   const reading: Reading = { stages: observation.stages, pace };
   const { trial } = state;

@@ -19,6 +19,8 @@ export interface Proposal {
   readonly direction: Memory.Direction;
   readonly from: number;
   readonly to: number;
+  /** Slots that are in use at most, at present. */
+  readonly used: number;
   /** What the gauges show that speaks for it. */
   readonly reason: string;
 }
@@ -40,13 +42,17 @@ const STEP = 1.6;
 const WORTH = 0.02;
 /** A service whose slots are less busy than this has what it needs. */
 const FULL = 0.8;
+/** Less is tried while at least this share of the slots that are used at most is in use. */
+const IN_WORK = 0.5;
 /** Share of all calls in service or waiting that a stage holds whose crowding is worth a trial. */
 const HOLDS = 0.4;
 
 const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
 const growth = ({ loads, memories, now, pulls }: Evidence, knobs: ReadonlyMap<string, Knob>): Proposal | null => {
-  for (const { gain, stage } of pulls) {
+  // Until enough groups are in flight, no service shows what it lacks.
+  const groups = pulls.filter(({ stage }) => stage === "rollout");
+  for (const { gain, stage } of [...groups, ...pulls]) {
     const knob = knobs.get(stage);
     const load = loads.find(({ name }) => name === stage);
     if (knob === undefined || load === undefined || gain === null) continue;
@@ -60,7 +66,7 @@ const growth = ({ loads, memories, now, pulls }: Evidence, knobs: ReadonlyMap<st
     const bounded = Math.min(knob.most, to);
     if (bounded <= concurrency) continue;
     const reason = `${percent(busy)} of its slots busy, ${queue.toFixed(1)} waiting`;
-    return { stage, direction: "up", from: concurrency, to: bounded, reason };
+    return { stage, direction: "up", from: concurrency, to: bounded, used: concurrency, reason };
   }
   return null;
 };
@@ -74,12 +80,13 @@ const less = ({ loads, memories, now, peaks }: Evidence, knobs: ReadonlyMap<stri
     if (knob === undefined || held(load) < HOLDS * total) continue;
     const { concurrency, name, running } = load;
     // Slots that stay empty crowd nobody: what counts are those in use.
-    const used = Math.min(concurrency, Math.max(1, peaks.get(name) ?? running));
+    const used = Math.min(concurrency, Math.max(1, Math.round(peaks.get(name) ?? running)));
+    if (running < IN_WORK * used) continue;
     const memory = memories.get(name) ?? Memory.empty;
     const to = Memory.next(memory, "down", used, memory.down === null && memory.up === null ? STRIDE : STEP, now);
     if (to === null || to >= used || to < knob.least) continue;
     const reason = `it holds ${percent(held(load) / total)} of the calls, ${running.toFixed(1)} in service`;
-    return { stage: name, direction: "down", from: concurrency, to, reason };
+    return { stage: name, direction: "down", from: concurrency, to, used, reason };
   }
   return null;
 };

@@ -33,16 +33,23 @@ const HARM = -0.1;
 /** Blocks of a trial at most, while the run is explored and later. */
 const MOST = { eager: 5, calm: 10 };
 /** Blocks without work after which a trial is given up. */
-const IDLE = 8;
+const IDLE = 25;
+/** Share of slots in use that shows their service time under load. */
+const IN_WORK = 0.5;
 
 /** Slots that have or could have work: those in use, and those that waiting calls would take. */
 const inUse = ({ concurrency, queue, running }: StageLoad): number => Math.min(concurrency, running + queue);
 
-/** What a block says of the stage. */
-export const blockOf = (load: StageLoad | undefined, pace: number): Block =>
-  load === undefined || load.kind === "flow" || load.items === 0
-    ? { yields: null, pace }
-    : { yields: inUse(load) / load.serviceMs, pace };
+/**
+ * What a block says of the stage: growth must be used; less is judged by its service times, as if all its slots had work. Blocks that leave most
+ * of them idle tell nothing of that.
+ */
+export const blockOf = (load: StageLoad | undefined, pace: number, { direction, used }: Proposal): Block => {
+  if (load === undefined || load.kind === "flow" || load.items === 0) return { yields: null, pace };
+  if (direction === "up") return { yields: inUse(load) / load.serviceMs, pace };
+  const slots = Math.min(load.concurrency, used);
+  return { yields: load.running < IN_WORK * slots ? null : slots / load.serviceMs, pace };
+};
 
 const yieldsOf = (blocks: readonly Block[]): Paces.Paces =>
   Paces.of(blocks.map(({ yields }) => yields).filter((one): one is number => one !== null));
