@@ -91,8 +91,14 @@ export const groupSize = 8;
 export const turns = 5;
 export const maxStaleness = 2;
 
-const timeOf = ({ crowding, kind, mean, room }: ServiceTimes, seed: number, counters: readonly number[], inService: number): number =>
-  draw(kind, mean, stream({ seed, purpose: "play", counters: [...counters] })) * Math.max(1, inService / room) ** crowding;
+const timeOf = (
+  { crowding, kind, mean, room }: ServiceTimes,
+  seed: number,
+  counters: readonly number[],
+  inService: number,
+): number =>
+  draw(kind, mean, stream({ seed, purpose: "play", counters: [...counters] })) *
+  Math.max(1, inService / room) ** crowding;
 
 /** Times of the calls of one service of a machine; of two services, differently drawn. */
 export const callTime =

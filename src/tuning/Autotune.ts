@@ -99,20 +99,31 @@ const loadBetween = (before: Reading, after: Reading, stage: string): StageLoad.
   return sample === undefined ? undefined : (StageLoad.of(sampleOf(before, stage) ?? null, sample) ?? undefined);
 };
 
-/** How long a change of the stage takes to show. */
-const settleMs = (readings: readonly Reading[], stage: string): number => {
+const serviceMs = (readings: readonly Reading[], stage: string): number => {
   const after = sampleOf(readings.at(-1), stage);
-  const serviceMs = after === undefined ? 0 : times(sampleOf(readings.at(-2), stage) ?? null, after).serviceMs;
-  return Math.min(SETTLE_MS.most, Math.max(SETTLE_MS.least, SETTLES * serviceMs));
+  const before = readings.length < 2 ? undefined : sampleOf(readings[0], stage);
+  return after === undefined ? 0 : Math.min(SETTLE_MS.most, times(before ?? null, after).serviceMs);
 };
 
+/** How long a change of the stage takes to show. */
+const settleMs = (readings: readonly Reading[], stage: string): number =>
+  Math.min(SETTLE_MS.most, Math.max(SETTLE_MS.least, SETTLES * serviceMs(readings, stage)));
+
 const blocks = (readings: readonly Reading[], proposal: Proposal): readonly Block[] =>
-  readings.slice(1).map((reading, i) => blockOf(loadBetween(readings[i]!, reading, proposal.stage), reading.pace, proposal));
+  readings
+    .slice(1)
+    .map((reading, i) => blockOf(loadBetween(readings[i]!, reading, proposal.stage), reading.pace, proposal));
 
 const beginTrial = (state: State, proposal: Proposal, now: number): Outcome => {
   const eager = now < state.eagerUntil;
   const recent = state.readings.slice(-1 - (eager ? BASELINE.eager : BASELINE.calm));
-  const trial: Trial = { proposal, before: blocks(recent, proposal), after: [], eager };
+  const trial: Trial = {
+    proposal,
+    before: blocks(recent, proposal),
+    after: [],
+    eager,
+    turnMs: serviceMs(recent, proposal.stage),
+  };
   const { from, reason, stage, to } = proposal;
   return {
     state: { ...state, trial, settled: now + settleMs(state.readings, stage) },
@@ -174,8 +185,8 @@ const endTrial = (state: State, trial: Trial, ended: Exclude<Verdict, { _tag: "U
 };
 
 /** Work that a smaller concurrency still lets finish. */
-const drains = (trial: Trial | null, stages: readonly StageSample[]): boolean =>
-  trial !== null && stages.some(({ name, running }) => name === trial.proposal.stage && running > trial.proposal.to);
+const drains = (trial: Trial, stages: readonly StageSample[]): boolean =>
+  stages.some(({ name, running }) => name === trial.proposal.stage && running > trial.proposal.to);
 
 const peaksOf = (before: ReadonlyMap<string, number>, stages: readonly StageSample[]): ReadonlyMap<string, number> =>
   new Map(stages.map(({ name, running }) => [name, Math.max(running, FADE * (before.get(name) ?? 0))]));
@@ -188,7 +199,10 @@ export const observe = (before: State, observation: Progress.Observation): Outco
   if (pace === null) return nothing(state);
   const reading: Reading = { stages: observation.stages, pace };
   const { trial } = state;
-  if (now < state.settled || drains(trial, observation.stages)) return nothing({ ...state, readings: [reading] });
+  if (trial !== null && drains(trial, observation.stages)) {
+    return nothing({ ...state, readings: [reading], settled: now + trial.turnMs });
+  }
+  if (now < state.settled) return nothing({ ...state, readings: [reading] });
   const readings = [...state.readings, reading].slice(-KEPT);
   const next = { ...state, readings };
   if (trial === null) return watch(next, now);

@@ -59,7 +59,13 @@ export const failed = (memory: Memory, direction: Direction, value: number, gain
 };
 
 /** Remembers that the stage went from one value to another, which gained a share: what lies behind it is worse. */
-export const paid = (memory: Memory, direction: Direction, [from, to]: readonly [number, number], gain: number, now: number): Memory => {
+export const paid = (
+  memory: Memory,
+  direction: Direction,
+  [from, to]: readonly [number, number],
+  gain: number,
+  now: number,
+): Memory => {
   const back = direction === "up" ? "down" : "up";
   const uncrowded = direction === "up" && gain >= PROPORTIONAL * (to / from - 1);
   return { ...failed(memory, back, uncrowded ? to : from, WORSE - 1, now), [direction]: memory[direction] };

@@ -51,7 +51,7 @@ const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
 const growth = ({ loads, memories, now, pulls }: Evidence, knobs: ReadonlyMap<string, Knob>): Proposal | null => {
   // Until enough groups are in flight, no service shows what it lacks.
-  const groups = pulls.filter(({ stage }) => stage === "rollout");
+  const groups = pulls.filter(({ stage }) => stage === "rollout" && (memories.get(stage)?.up ?? null) === null);
   for (const { gain, stage } of [...groups, ...pulls]) {
     const knob = knobs.get(stage);
     const load = loads.find(({ name }) => name === stage);

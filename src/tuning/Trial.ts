@@ -20,6 +20,8 @@ export interface Trial {
   readonly after: readonly Block[];
   /** While the run is explored, growth for which work waits stays unless it harms. */
   readonly eager: boolean;
+  /** Service time of the stage before it: so long, calls that began before the change take to be gone. */
+  readonly turnMs: number;
 }
 
 export type Verdict =
@@ -67,7 +69,7 @@ export const verdict = ({ after, before, eager, proposal }: Trial): Verdict => {
   const most = eager ? MOST.eager : MOST.calm;
   const pace = Paces.change(pacesOf(before), pacesOf(after));
   const [worked, works] = [yieldsOf(before), yieldsOf(after)];
-  if (worked.count === 0) return judge(pace, after.length, most, eager ? HARM / 2 : PAYS);
+  if (worked.count === 0) return judge(pace, after.length, most, eager ? 2 * HARM : PAYS);
   if (works.count === 0) {
     return after.length < IDLE ? { _tag: "Undecided" } : { _tag: "DoesNotPay", ...pace };
   }
