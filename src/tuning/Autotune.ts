@@ -10,7 +10,7 @@ import { type StageSample, times } from "../stage/Gauge.ts";
 import * as Attribution from "./Attribution.ts";
 import * as Memory from "./Memory.ts";
 import * as Progress from "./Progress.ts";
-import { type Knob, type Proposal, propose } from "./Proposal.ts";
+import { type Knob, type Proposal, proposals } from "./Proposal.ts";
 import { rates, shifted } from "./Shift.ts";
 import * as StageLoad from "./StageLoad.ts";
 import { type Block, blockOf, type Trial, type Verdict, verdict } from "./Trial.ts";
@@ -50,6 +50,10 @@ export interface State {
   readonly eagerUntil: number;
   /** When a trial may begin next. */
   readonly nextTrial: number;
+  /** When the settings were changed last. */
+  readonly changed: number;
+  /** When each stage's concurrency was last tried in each direction. */
+  readonly tried: ReadonlyMap<string, number>;
 }
 
 /** How long a run that starts or shifts is explored. */
@@ -77,6 +81,8 @@ export const start = (options: Options): State => ({
   settled: SETTLE_MS.start,
   eagerUntil: EAGER_MS,
   nextTrial: 0,
+  changed: 0,
+  tried: new Map(),
 });
 
 export interface Outcome {
@@ -126,9 +132,24 @@ const beginTrial = (state: State, proposal: Proposal, now: number): Outcome => {
   };
   const { from, reason, stage, to } = proposal;
   return {
-    state: { ...state, trial, settled: now + settleMs(state.readings, stage) },
+    state: {
+      ...state,
+      trial,
+      settled: now + settleMs(state.readings, stage),
+      changed: now,
+      tried: new Map(state.tried).set(keyOf(proposal), now),
+    },
     decisions: [set(stage, to, `a trial of ${to} slots, from ${from}: ${reason}`)],
   };
+};
+
+const keyOf = ({ direction, stage }: Proposal): string => `${stage} ${direction}`;
+
+/** While the run is explored the most promising proposal, later the one that was not tried for longest. */
+const chosen = ({ eagerUntil, tried }: State, found: readonly Proposal[], now: number): Proposal | null => {
+  if (now < eagerUntil) return found[0] ?? null;
+  const age = (proposal: Proposal): number => tried.get(keyOf(proposal)) ?? -1;
+  return found.reduce<Proposal | null>((least, one) => (least === null || age(one) < age(least) ? one : least), null);
 };
 
 const hasShifted = (readings: readonly Reading[]): boolean =>
@@ -155,8 +176,11 @@ const watch = (state: State, now: number): Outcome => {
     ({ limit, pull }) => (limit === "update" || limit === "admission" || limit === "validation") && pull > BOUND,
   );
   const knobs = new Map(options.knobs.map((knob) => [knob.stage, knob]));
-  const proposal = propose({ loads, pulls, peaks: state.peaks, memories: state.memories, now }, knobs, bound);
-  return proposal === null ? nothing(state) : beginTrial(state, proposal, now);
+  const found = proposals({ loads, pulls, peaks: state.peaks, memories: state.memories, now }, knobs, bound);
+  const proposal = chosen(state, found, now);
+  // Before its calls have turned over, a stage shows the filling of its slots and not how it serves.
+  const filled = proposal === null ? 0 : state.changed + SETTLES * serviceMs(readings, proposal.stage);
+  return proposal === null || now < filled ? nothing(state) : beginTrial(state, proposal, now);
 };
 
 const percent = (share: number): string => `${share >= 0 ? "+" : "-"}${Math.abs(100 * share).toFixed(1)} %`;
@@ -178,6 +202,7 @@ const endTrial = (state: State, trial: Trial, ended: Exclude<Verdict, { _tag: "U
       trial: null,
       memories: new Map(state.memories).set(stage, Memory.failed(memory, direction, to, ended.gain + ended.error, now)),
       nextTrial,
+      changed: now,
       settled: now + settleMs(state.readings, stage),
     },
     decisions: [set(stage, from, `back from ${to} slots to ${from}, which did not pay: ${measured}`)],

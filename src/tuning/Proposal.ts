@@ -49,7 +49,8 @@ const HOLDS = 0.4;
 
 const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
-const growth = ({ loads, memories, now, pulls }: Evidence, knobs: ReadonlyMap<string, Knob>): Proposal | null => {
+const growths = ({ loads, memories, now, pulls }: Evidence, knobs: ReadonlyMap<string, Knob>): readonly Proposal[] => {
+  const found = new Map<string, Proposal>();
   // Until enough groups are in flight, no service shows what it lacks.
   const groups = pulls.filter(({ stage }) => stage === "rollout" && (memories.get(stage)?.up ?? null) === null);
   for (const { gain, stage } of [...groups, ...pulls]) {
@@ -66,9 +67,11 @@ const growth = ({ loads, memories, now, pulls }: Evidence, knobs: ReadonlyMap<st
     const bounded = Math.min(knob.most, to);
     if (bounded <= concurrency) continue;
     const reason = `${percent(busy)} of its slots busy, ${queue.toFixed(1)} waiting`;
-    return { stage, direction: "up", from: concurrency, to: bounded, used: concurrency, reason };
+    if (!found.has(stage)) {
+      found.set(stage, { stage, direction: "up", from: concurrency, to: bounded, used: concurrency, reason });
+    }
   }
-  return null;
+  return [...found.values()];
 };
 
 const less = ({ loads, memories, now, peaks }: Evidence, knobs: ReadonlyMap<string, Knob>): Proposal | null => {
@@ -91,13 +94,17 @@ const less = ({ loads, memories, now, peaks }: Evidence, knobs: ReadonlyMap<stri
   return null;
 };
 
-/** The change to try next; null where nothing is worth one. `bound`: the learner or admission sets the pace, so that crowding costs nothing. */
-export const propose = (evidence: Evidence, knobs: ReadonlyMap<string, Knob>, bound: boolean): Proposal | null => {
-  const more = growth(evidence, knobs);
+/** Changes worth a trial, the most promising first. `bound`: the learner or admission sets the pace, so that crowding costs nothing. */
+export const proposals = (
+  evidence: Evidence,
+  knobs: ReadonlyMap<string, Knob>,
+  bound: boolean,
+): readonly Proposal[] => {
+  const more = growths(evidence, knobs);
   const fewer = bound ? null : less(evidence, knobs);
-  if (more === null || fewer === null) return more ?? fewer;
+  if (fewer === null) return more;
   // A stage that was worse with more slots may be better with fewer; else the two take turns.
   const { down, up } = evidence.memories.get(fewer.stage) ?? Memory.empty;
-  const first = more.stage === fewer.stage && up?.worse === true && (down === null || down.until < up.until);
-  return first ? fewer : more;
+  const turn = up?.worse === true && (down === null || down.until < up.until);
+  return turn ? [fewer, ...more] : [...more, fewer];
 };
