@@ -65,8 +65,9 @@ export interface RunSample {
   readonly elapsedMs: number;
   readonly stages: readonly StageSample[];
   readonly groupsInFlight: number;
-  /** When each window so far was consumed. */
-  readonly consumedAt: readonly number[];
+  /** Windows consumed, and when the last of them was; 0 before the first. */
+  readonly consumed: number;
+  readonly lastConsumedMs: number;
 }
 
 /** Looks at the gauges at a steady pace, and may change settings. */

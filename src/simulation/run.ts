@@ -128,7 +128,13 @@ class Simulation {
       const consumed = this.#consumedAt.length;
       const stages = this.#world.samples();
       const groupsInFlight = this.#admitted - consumed * groups;
-      const sample = { elapsedMs: agenda.now, stages, groupsInFlight, consumedAt: [...this.#consumedAt] };
+      const sample = {
+        elapsedMs: agenda.now,
+        stages,
+        groupsInFlight,
+        consumed,
+        lastConsumedMs: this.#consumedAt.at(-1) ?? 0,
+      };
       observer.onSample(sample, (setting, value) => this.#set(setting, value));
       if (consumed < windows) agenda.after(observer.everyMs, look);
     };

@@ -9,8 +9,9 @@ export interface Observation {
   /** Milliseconds since the run started. */
   readonly elapsedMs: number;
   readonly stages: readonly StageSample[];
-  /** When each window so far was consumed, on the same clock. */
-  readonly consumedAt: readonly number[];
+  /** Windows consumed, and when the last of them was, on the same clock. */
+  readonly consumed: number;
+  readonly lastConsumedMs: number;
 }
 
 /** Shortest block, milliseconds. */
@@ -33,10 +34,10 @@ interface Mark {
 
 export const start = (mode: "lockstep" | "sync" | "async"): Progress => ({ phased: mode !== "async", start: null });
 
-const markOf = ({ consumedAt, elapsedMs, stages }: Observation, phased: boolean): Mark => ({
-  at: phased ? (consumedAt.at(-1) ?? 0) : elapsedMs,
+const markOf = ({ consumed, elapsedMs, lastConsumedMs, stages }: Observation, phased: boolean): Mark => ({
+  at: phased ? lastConsumedMs : elapsedMs,
   calls: stages.reduce((sum, { items, kind }) => sum + (kind === "service" ? items : 0), 0),
-  windows: consumedAt.length,
+  windows: consumed,
   closingMs: stages.find(({ name }) => name === "close")?.busyMs ?? 0,
 });
 
