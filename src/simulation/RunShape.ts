@@ -65,9 +65,8 @@ export interface RunSample {
   readonly elapsedMs: number;
   readonly stages: readonly StageSample[];
   readonly groupsInFlight: number;
-  /** Windows consumed, and when the last of them was; 0 before the first. */
+  /** Windows consumed. */
   readonly consumed: number;
-  readonly lastConsumedMs: number;
 }
 
 /** Looks at the gauges at a steady pace, and may change settings. */

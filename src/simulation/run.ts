@@ -133,7 +133,6 @@ class Simulation {
         stages,
         groupsInFlight,
         consumed,
-        lastConsumedMs: this.#consumedAt.at(-1) ?? 0,
       };
       observer.onSample(sample, (setting, value) => this.#set(setting, value));
       if (consumed < windows) agenda.after(observer.everyMs, look);

@@ -37,7 +37,7 @@ interface Reading {
 
 export interface State {
   readonly options: Options;
-  readonly progress: Progress.Progress;
+  readonly progress: Progress.Progress | null;
   /** Ends of the newest blocks under the present settings; the first only begins the second. */
   readonly readings: readonly Reading[];
   readonly trial: Trial | null;
@@ -73,7 +73,7 @@ const BOUND = 0.8;
 
 export const start = (options: Options): State => ({
   options,
-  progress: Progress.start(options.setting.mode),
+  progress: null,
   readings: [],
   trial: null,
   peaks: new Map(),
