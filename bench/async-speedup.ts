@@ -5,11 +5,11 @@
  */
 import { Clock, Effect } from "effect";
 import { stream } from "../src/domain/Random.ts";
+import * as Simulator from "../src/simulation/run.ts";
 import type { Bench, Figure, Measured } from "./Bench.ts";
 import { type ExactClock, exactClock } from "./exactClock.ts";
 import { draw } from "./latency.ts";
 import { engineRun, idealShape, type NullRun } from "./nullRun.ts";
-import * as Simulator from "./simulator.ts";
 
 /** Mean step latency, milliseconds. */
 const UNIT = 60;

@@ -9,6 +9,7 @@ export const benches = {
   "stage-overhead": () => import("./stage-overhead.ts"),
   "async-speedup": () => import("./async-speedup.ts"),
   "async-two-cores": () => import("./async-two-cores.ts"),
+  autotune: () => import("./autotune.ts"),
   "loop-lag": () => import("./loop-lag.ts"),
   "weight-adoption": () => import("./weight-adoption.ts"),
   "sokoban-rooms": () => import("./sokoban-rooms.ts"),

@@ -17,10 +17,11 @@ import { Learner } from "../src/learner/Learner.ts";
 import { Policy } from "../src/policy/generation/Policy.ts";
 import { Stop } from "../src/process/Stop.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
+import type { CallTime, RunShape } from "../src/simulation/RunShape.ts";
 import * as Bus from "../src/stage/Bus.ts";
+import type * as Dials from "../src/stage/Dials.ts";
 import * as Stage from "../src/stage/Stage.ts";
 import * as NullModel from "./nullModel.ts";
-import type { RunShape } from "./simulator.ts";
 
 export interface NullRun {
   readonly mode: RunShape["mode"];
@@ -32,7 +33,9 @@ export interface NullRun {
   readonly windows: number;
   readonly slots: number;
   /** Milliseconds of a step, and of an update. */
-  readonly step: (group: number, member: number, turn: number) => number;
+  readonly step: CallTime;
+  /** Milliseconds of a reply; none where it is absent. */
+  readonly generate?: CallTime;
   readonly update: number;
 }
 
@@ -81,8 +84,27 @@ export const idealShape = (run: NullRun): RunShape => ({
   update: () => run.update,
 });
 
-/** When each window was consumed, milliseconds of the clock after the start. */
-export const engineRun = (run: NullRun): Effect.Effect<readonly number[]> =>
+/** Waits as long as a call takes, which may depend on when it begins and on how many others are in service then. */
+const waitOf = (time: CallTime, now: () => number): NullModel.Wait => {
+  let inService = 0;
+  return (group, member, turn) =>
+    Effect.suspend(() => {
+      inService++;
+      const ms = time(group, member, turn, { at: now(), inService });
+      return Effect.ensuring(
+        Effect.sleep(ms),
+        Effect.sync(() => {
+          inService--;
+        }),
+      );
+    });
+};
+
+/** When each window was consumed, milliseconds of the clock after the start. `beside` runs beside it, and ends it when it ends. */
+export const engineRun = (
+  run: NullRun,
+  beside: Effect.Effect<void, never, Bus.Bus | Dials.Dials> = Effect.never,
+): Effect.Effect<readonly number[]> =>
   Effect.scoped(
     Effect.gen(function* () {
       const clock = yield* Clock.Clock;
@@ -95,8 +117,9 @@ export const engineRun = (run: NullRun): Effect.Effect<readonly number[]> =>
       const folder = yield* RunFolder.create(parent, "null", "");
       const consumedAt: number[] = [];
       let start = 0;
-      const raw = NullModel.policy(() => Effect.void);
-      const environments = NullModel.environments((group, member, turn) => Effect.sleep(run.step(group, member, turn)));
+      const sinceStart = (): number => now() - start;
+      const raw = NullModel.policy(run.generate === undefined ? () => Effect.void : waitOf(run.generate, sinceStart));
+      const environments = NullModel.environments(waitOf(run.step, sinceStart));
       const step = yield* Stage.service({
         name: "step",
         concurrency: run.groups * run.groupSize * (run.maxStaleness + 1),
@@ -115,7 +138,7 @@ export const engineRun = (run: NullRun): Effect.Effect<readonly number[]> =>
           if (_tag === "Updated") consumedAt.push(now() - start);
         });
         start = now();
-        yield* Training.run;
+        yield* Effect.raceFirst(Training.run, beside);
       }).pipe(
         Effect.provide(Layers.layer({ config, folder, state: RunState.initial, rollout })),
         Effect.provideContext(given),

@@ -39,8 +39,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   record: ["config", "domain", "files", "filtering", "stage"],
   // Changing how a run goes on, from outside of it.
   control: ["config", "domain", "process", "stage"],
-  // The line in virtual time.
-  simulation: ["domain"],
+  // The line in virtual time, measured by the same gauge.
+  simulation: ["domain", "stage/Gauge.ts"],
   // What bounds a run's throughput, and what to set so that it is higher.
   tuning: ["config", "domain", "stage", "simulation", "metrics"],
   // The page of a run, from its folder; its controls reach the run by a socket.

@@ -3,6 +3,7 @@
  * is its state.
  */
 import { Effect, Layer } from "effect";
+import { cacheRows } from "../config/mostSlots.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import * as Controls from "../control/Controls.ts";
 import type { RunState } from "../domain/RunState.ts";
@@ -40,7 +41,7 @@ const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
     Effect.gen(function* () {
       const mode = Rollout.training(config, yield* Validation.contentKeys(config));
       const barrier = config.pipeline.mode === "lockstep" ? yield* Barrier.make : null;
-      const around = barrier?.member ?? Services.inSlots(Services.slots(config));
+      const around = barrier?.member ?? Services.inSlots(cacheRows(config));
       return Episodes.of({ rollout, training: { ...mode, around }, barrier });
     }),
   );

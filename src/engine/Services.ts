@@ -3,7 +3,7 @@
  * limited in one place. In lockstep a barrier stands in front of training's generation; validation's requests are pinned and pass freely.
  */
 import { Context, Effect, Layer } from "effect";
-import type { RunConfig } from "../config/RunConfig.ts";
+import { cacheRows } from "../config/mostSlots.ts";
 import type { Sampled } from "../domain/Episode.ts";
 import { runsOf } from "../domain/EpisodeSummary.ts";
 import { Environments } from "../env/Environments.ts";
@@ -16,9 +16,6 @@ import * as Stage from "../stage/Stage.ts";
 import { spanned } from "../stage/spanned.ts";
 import { Config } from "./Config.ts";
 import { Episodes } from "./Episodes.ts";
-
-/** Sequences that may hold a cache at once, over all generator threads. */
-export const slots = (config: RunConfig): number => config.generation.slots * config.model.generator_threads;
 
 /** Wraps training's episodes so that at most `limit` are in flight, those of the oldest groups first. */
 export const inSlots = (limit: number): Mode["around"] => {
@@ -42,7 +39,12 @@ const staged = Effect.gen(function* () {
   const policy = yield* Policy;
   const { barrier } = yield* Episodes;
   const generate = dials.add(
-    yield* Stage.service({ name: "generate", concurrency: slots(config), most: slots(config), run: policy.generate }),
+    yield* Stage.service({
+      name: "generate",
+      concurrency: cacheRows(config),
+      most: cacheRows(config),
+      run: policy.generate,
+    }),
   );
   const ask = (request: GenerateRequest) =>
     barrier === null || request.pin !== null

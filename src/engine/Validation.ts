@@ -3,6 +3,7 @@
  * another version.
  */
 import { Effect } from "effect";
+import { cacheRows } from "../config/mostSlots.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { succeeded, type Version } from "../domain/Episode.ts";
 import { BadInput } from "../domain/Errors.ts";
@@ -25,7 +26,6 @@ import { Bus } from "../stage/Bus.ts";
 import { spanned } from "../stage/spanned.ts";
 import { Config } from "./Config.ts";
 import { Episodes } from "./Episodes.ts";
-import { slots } from "./Services.ts";
 import { timed } from "./timed.ts";
 
 export interface Validated {
@@ -50,7 +50,7 @@ export const play = (
       const policy = yield* Policy;
       const version = yield* policy.hold;
       const mode = Rollout.validating(config, version);
-      const atOnce = Math.max(1, Math.floor(slots(config) / val.group_size));
+      const atOnce = Math.max(1, Math.floor(cacheRows(config) / val.group_size));
       const prompts = Seeds.validation(val, round, version);
       let done = 0;
       const groups = yield* Effect.forEach(

@@ -2,9 +2,9 @@ import { expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { draw } from "../../bench/latency.ts";
 import { engineRun, idealShape, type NullRun } from "../../bench/nullRun.ts";
-import { run } from "../../bench/simulator.ts";
+import { inVirtualTime } from "../../bench/virtualClock.ts";
 import { stream } from "../../src/domain/Random.ts";
-import { inVirtualTime } from "./virtualClock.ts";
+import { run } from "../../src/simulation/run.ts";
 
 const shape: NullRun = {
   mode: "async",

@@ -5,9 +5,9 @@
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { type EpisodeRecord, SCHEMA } from "../../src/domain/EpisodeRecord.ts";
-import type { EventLine, Happening } from "../../src/record/events/EventLine.ts";
-import { SCHEMA as EVENTS_SCHEMA, encode } from "../../src/record/events/EventLine.ts";
+import { type EventLine, encode, type Happening } from "../../src/record/events/EventLine.ts";
 import * as Replay from "../../src/record/events/Replay.ts";
+import { SCHEMA as EVENTS_SCHEMA } from "../../src/record/events/RunLine.ts";
 import { indexLine } from "../../src/record/Trajectories.ts";
 import type { StageSample } from "../../src/stage/Gauge.ts";
 
@@ -241,8 +241,18 @@ const writeMetrics = (folder: string, { metrics, steps }: Synthetic): void => {
 const writeEvents = (folder: string, options: Synthetic): void => {
   const { ended, groupSize, groups, keyframeBytes, steps } = options;
   const log = new Log(folder, keyframeBytes);
-  const run = { name: "made", mode: "async", maxStaleness: 2, seed: 7, steps, groups, groupSize } as const;
-  log.add({ _tag: "Run", schema: EVENTS_SCHEMA, ...run }, 0, START);
+  const run = {
+    name: "made",
+    mode: "async",
+    maxStaleness: 2,
+    seed: 7,
+    steps,
+    groups,
+    groupSize,
+    episodes: 128,
+  } as const;
+  const most = { rollout: 48, score: 64, generate: 128, step: 2 };
+  log.add({ _tag: "Run", schema: EVENTS_SCHEMA, ...run, most }, 0, START);
   for (let n = 1; n <= steps; n++) step(log, n, options);
   if (ended) log.add({ _tag: "End", outcome: "completed", message: "" }, steps, START + steps * 1_000);
   log.close();

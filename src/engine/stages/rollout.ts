@@ -1,5 +1,6 @@
 /** The rollout stage: plays an admitted prompt's group. Its concurrency is groups in flight. */
 import { Effect } from "effect";
+import { mostSlots } from "../../config/mostSlots.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { summaryOf } from "../../domain/EpisodeSummary.ts";
 import { failureOf, groupTokens, isFailed, type Prompt } from "../../domain/Group.ts";
@@ -52,7 +53,6 @@ export const make = Effect.gen(function* () {
     (played, { group, seed, tag }) => spanned(played, "group", { group, tag, seed }),
   );
   const concurrency = rolloutConcurrency(config, rules);
-  // Lockstep waits for every episode of a window: all of its groups have to play.
-  const most = rules.mode === "lockstep" ? null : 65_536;
+  const most = mostSlots(config).rollout ?? null;
   return dials.add(yield* Stage.flow({ name: "rollout", inbox: 1, concurrency, most, run: play }));
 });

@@ -13,29 +13,13 @@ import {
   sampleOf,
 } from "./compact.ts";
 import type { Keyframe } from "./Keyframe.ts";
-
-/** Version of the lines' shape. */
-export const SCHEMA = 1;
+import type { RunLine } from "./RunLine.ts";
 
 interface Stamp {
   /** The step under way: one more than steps are closed, and of `StepClosed` its own. */
   readonly step: number;
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
-}
-
-/** First line, and again after each resume. */
-export interface RunLine {
-  readonly _tag: "Run";
-  readonly schema: typeof SCHEMA;
-  readonly name: string;
-  readonly mode: "lockstep" | "sync" | "async";
-  readonly maxStaleness: number;
-  readonly seed: number;
-  readonly steps: number;
-  /** Groups of a window, and episodes of a group. */
-  readonly groups: number;
-  readonly groupSize: number;
 }
 
 export interface GaugesLine {

@@ -2,6 +2,7 @@
 import type { Version } from "../../domain/Episode.ts";
 import type { JudgedGroup } from "../../domain/Event.ts";
 import type { Sample } from "../../stage/Bus.ts";
+import type { RunLine } from "./RunLine.ts";
 
 /** Where a group is. */
 export type Place = "rollout" | "window" | "score" | "filter" | "learn" | "close";
@@ -29,6 +30,8 @@ export interface Keyframe {
   readonly validating: { readonly step: number; readonly done: number; readonly of: number } | null;
   /** Those admitted whose window's step is not closed. */
   readonly groups: readonly GroupAt[];
+  /** The run as a whole; null before the first line. */
+  readonly run: RunLine | null;
   /** The newest gauges. */
   readonly sample: Sample | null;
   readonly ended: { readonly outcome: "completed" | "stopped" | "failed"; readonly message: string } | null;

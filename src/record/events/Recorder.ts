@@ -4,25 +4,13 @@ import type { RunConfig } from "../../config/RunConfig.ts";
 import type { Event } from "../../domain/Event.ts";
 import { Bus } from "../../stage/Bus.ts";
 import { keepThrough, RunFolder } from "../RunFolder.ts";
-import type { EndLine, RunLine } from "./EventLine.ts";
-import { SCHEMA } from "./EventLine.ts";
+import type { EndLine } from "./EventLine.ts";
 import * as EventLog from "./EventLog.ts";
 import * as Replay from "./Replay.ts";
+import { runLine } from "./RunLine.ts";
 
 /** Least milliseconds between two lines of gauges. */
 const GAUGES_MS = 950;
-
-const runLine = ({ es_manager, pipeline, run, trainer }: RunConfig): RunLine => ({
-  _tag: "Run",
-  schema: SCHEMA,
-  name: run.name,
-  mode: pipeline.mode,
-  maxStaleness: pipeline.max_staleness,
-  seed: run.seed,
-  steps: trainer.total_training_steps,
-  groups: es_manager.train.env_groups,
-  groupSize: es_manager.train.group_size,
-});
 
 /** How an effect ended, as the record's last line. */
 const endOf = (exit: Exit.Exit<unknown, unknown>, reason: string): EndLine => {

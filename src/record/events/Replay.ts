@@ -5,6 +5,7 @@
 import { HashMap } from "effect";
 import type { EventLine } from "./EventLine.ts";
 import type { GroupAt, Keyframe, Place } from "./Keyframe.ts";
+import type { RunLine } from "./RunLine.ts";
 
 export interface Replay extends Omit<Keyframe, "groups"> {
   readonly groups: HashMap.HashMap<number, GroupAt>;
@@ -18,6 +19,7 @@ export const initial: Replay = {
   paused: false,
   validating: null,
   groups: HashMap.empty(),
+  run: null,
   sample: null,
   ended: null,
 };
@@ -88,13 +90,15 @@ const placed = (groups: Groups, line: EventLine): Groups => {
   }
 };
 
+const runOf = ({ at: _at, step: _step, ...run }: EventLine & { readonly _tag: "Run" }): RunLine => run;
+
 /** What a line changes beside the time and the groups. */
 const change = (replay: Replay, line: EventLine): Partial<Replay> => {
   switch (line._tag) {
     case "Keyframe":
       return ofKeyframe(line.frame);
     case "Run":
-      return { ended: null };
+      return { run: runOf(line), ended: null };
     case "Resumed":
       return { step: line.step, paused: false, validating: null, ended: null };
     case "Updated":

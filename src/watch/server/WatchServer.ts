@@ -10,8 +10,9 @@ import { Body } from "../../http/Body.ts";
 import { type ByteBudget, makeByteBudget } from "../../http/ByteBudget.ts";
 import { bears, type Guard, refusalOf } from "../../http/Guard.ts";
 import { type ListenFailed, listen } from "../../http/listen.ts";
+import { bottleneckOf } from "../bottleneck.ts";
 import { send } from "../control/ControlClient.ts";
-import { type Attribute, nothingAttributed } from "../store/Moment.ts";
+import type { Attribute } from "../store/Moment.ts";
 import { type Assets, load, send as sendAsset } from "./Assets.ts";
 import { answer, unknownRun } from "./api.ts";
 import type { FeedLimits } from "./Feed.ts";
@@ -212,7 +213,7 @@ export const serve = (options: WatchOptions): Effect.Effect<Watching, ListenFail
     const limits = { ...defaults, ...options.limits };
     const clock = yield* Clock.Clock;
     const now = () => clock.currentTimeMillisUnsafe();
-    const runs = new Runs(options.runs, options.attribute ?? nothingAttributed, limits, now);
+    const runs = new Runs(options.runs, options.attribute ?? bottleneckOf, limits, now);
     const guard: Guard = { wide, hosts: wide ? [host] : [], origins: [], token: wide ? token : null };
     const context: Context = { runs, assets: load(), guard, token, limits, budget: makeByteBudget(MOST_BODIES) };
     const server = createServer(

@@ -2,8 +2,9 @@
  * Where things lie in events.jsonl, from one pass over it and from what is added later. Most lines are only told apart by the first bytes,
  * and never parsed. Memory: 48 bytes for each step, 24 for each keyframe, and the marks.
  */
-import type { EventLine, RunLine } from "../../record/events/EventLine.ts";
+import type { EventLine } from "../../record/events/EventLine.ts";
 import { decode } from "../../record/events/EventLine.ts";
+import type { RunLine } from "../../record/events/RunLine.ts";
 import type { Mark, Timeline } from "../Api.ts";
 import { Column, evenly } from "./Column.ts";
 import { marked, markOf } from "./marks.ts";

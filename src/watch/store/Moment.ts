@@ -5,6 +5,7 @@
 import type { VersionRun } from "../../domain/EpisodeSummary.ts";
 import type { EventLine } from "../../record/events/EventLine.ts";
 import * as Replay from "../../record/events/Replay.ts";
+import type { RunLine } from "../../record/events/RunLine.ts";
 import type { Sample } from "../../stage/Bus.ts";
 import { type StageSample, shares, times } from "../../stage/Gauge.ts";
 import type { BottleneckView, LineView, StageView } from "../Api.ts";
@@ -16,7 +17,7 @@ export interface TimedSample {
 }
 
 /** Names the stage that bounds throughput, by the gauges of the last minute, oldest first; null where they do not tell. */
-export type Attribute = (samples: readonly TimedSample[]) => BottleneckView | null;
+export type Attribute = (samples: readonly TimedSample[], run: RunLine | null) => BottleneckView | null;
 
 export const nothingAttributed: Attribute = () => null;
 
@@ -27,9 +28,6 @@ const SAMPLES_MS = 60_000;
 const WINDOWS = 20;
 /** Tokens older than that count with the last entry. */
 const MOST_STALE = 64;
-/** Stages whose concurrency can be set while a run goes on. */
-const adjustable: ReadonlySet<string> = new Set(["rollout", "generate", "step", "score"]);
-
 interface Played {
   readonly versions: readonly VersionRun[];
   readonly failed: boolean;
@@ -92,7 +90,7 @@ export class Moment {
   }
 
   view(adoptions: LineView["adoptions"], attribute: Attribute): LineView {
-    const { adopted, at, groups, paused, step, validating, version } = Replay.keyframeOf(this.#replay);
+    const { adopted, at, groups, paused, run, step, validating, version } = Replay.keyframeOf(this.#replay);
     const latest = this.#samples.at(-1) ?? null;
     const before = this.#before(SHARES_MS);
     return {
@@ -102,13 +100,13 @@ export class Moment {
       adopted,
       paused,
       validating,
-      stages: (latest?.sample.stages ?? []).map((stage) => stageView(before?.sample ?? null, stage)),
+      stages: (latest?.sample.stages ?? []).map((stage) => stageView(before?.sample ?? null, stage, run)),
       groups,
       tokensPerSecond: {
         generated: this.#rate("generated", SHARES_MS),
         trained: this.#rate("trained", TRAINED_MS),
       },
-      bottleneck: attribute(this.#samples),
+      bottleneck: attribute(this.#samples, run),
       staleness: sumOf(this.#staleness),
       adoptions,
       process: latest === null ? null : processView(before, latest),
@@ -172,14 +170,14 @@ const isSample = (value: unknown): value is Sample =>
   Array.isArray(value.stages) &&
   value.stages.every((stage) => typeof stage === "object" && stage !== null);
 
-const stageView = (before: Sample | null, stage: StageSample): StageView => {
+const stageView = (before: Sample | null, stage: StageSample, run: RunLine | null): StageView => {
   const then = before?.stages.find(({ name }) => name === stage.name) ?? null;
   const { blocked, capacity, concurrency, items, kind, name, queue, running } = stage;
   return {
     name,
     kind,
     concurrency,
-    adjustable: adjustable.has(name),
+    adjustable: run !== null && Object.hasOwn(run.most, name),
     capacity,
     running,
     blocked,

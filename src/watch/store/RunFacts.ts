@@ -4,7 +4,7 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { Result } from "effect";
 import { readYaml } from "../../config/yamlText.ts";
-import type { RunLine } from "../../record/events/EventLine.ts";
+import type { RunLine } from "../../record/events/RunLine.ts";
 import { holderOf } from "../../record/RunLock.ts";
 import type { RunCard, RunStatus } from "../Api.ts";
 import { CONTROL } from "../control/ControlFile.ts";

@@ -1,9 +1,9 @@
 /**
  * A clock whose time jumps to the end of the earliest sleep as soon as nothing else can happen, so that a run of hours takes as
- * long as its own work. What can happen is known by turning the event loop a few times.
+ * long as its own work. What can happen is known by turning the event loop a few times, and by the file operations under way.
  */
 import { Clock, Duration, Effect } from "effect";
-import { Heap } from "../../bench/Heap.ts";
+import { Heap } from "../src/simulation/Heap.ts";
 
 interface Sleeper {
   readonly at: number;
@@ -13,6 +13,9 @@ interface Sleeper {
 
 /** Turns of the loop without a new sleep after which all fibers are taken to be waiting. */
 const QUIET = 4;
+
+/** Whether an operation on a file is under way: its end may be many turns away. */
+const filesPending = (): boolean => process.getActiveResourcesInfo().some((name) => /^(FSReq|CloseReq)/.test(name));
 
 /** Runs an effect on virtual time; milliseconds of its clock are what `Effect.sleep` counts. */
 export const inVirtualTime = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
@@ -46,7 +49,7 @@ export const inVirtualTime = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<
     let seen = 0;
     const turn = (): void => {
       if (over) return;
-      quiet = order === seen ? quiet + 1 : 0;
+      quiet = order === seen && !filesPending() ? quiet + 1 : 0;
       seen = order;
       if (quiet >= QUIET) {
         quiet = 0;

@@ -4,10 +4,12 @@ import fc from "fast-check";
 import { describe } from "vitest";
 import { draw, kinds } from "../../bench/latency.ts";
 import { engineLine, idealLine, serviceTimes, type TimedStage } from "../../bench/line.ts";
-import { type LineStage, line, type RunShape, run } from "../../bench/simulator.ts";
+import { inVirtualTime } from "../../bench/virtualClock.ts";
 import { stream } from "../../src/domain/Random.ts";
+import { type LineStage, line } from "../../src/simulation/line.ts";
+import type { RunShape } from "../../src/simulation/RunShape.ts";
+import { run } from "../../src/simulation/run.ts";
 import { assertProperty } from "../property.ts";
-import { inVirtualTime } from "./virtualClock.ts";
 
 describe("a line of stages in virtual time", () => {
   it("takes ceil(items / slots) services where one stage has equal times", () => {

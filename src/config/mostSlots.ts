@@ -1,0 +1,20 @@
+/** The most slots that each stage of a run can use: what admission, cache rows and threads allow. Stages that it leaves out have one slot. */
+import type { RunConfig } from "./RunConfig.ts";
+
+/** Sequences that may hold a cache at once, over all generator threads: the most episodes in flight. */
+export const cacheRows = ({ generation, model }: RunConfig): number => generation.slots * model.generator_threads;
+
+/** Groups that may be admitted ahead of the window that is consumed, and that window's own. */
+const admissible = ({ es_manager, pipeline }: RunConfig): number =>
+  ((pipeline.mode === "async" ? pipeline.max_staleness : 0) + 1) * es_manager.train.env_groups;
+
+/** Windows scored at once; there is never much to gain. */
+const windowsScored = 64;
+
+export const mostSlots = (config: RunConfig): Readonly<Record<string, number>> => ({
+  // Lockstep waits for every episode of a window, so that all of its groups have to play.
+  ...(config.pipeline.mode === "lockstep" ? {} : { rollout: admissible(config) }),
+  score: windowsScored,
+  generate: cacheRows(config),
+  ...(config.pipeline.step_inline ? {} : { step: config.pipeline.step_threads }),
+});

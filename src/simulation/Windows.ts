@@ -1,0 +1,29 @@
+/** Which groups form the windows of a run: those admitted for one, or the next that finish. */
+
+export class Windows {
+  readonly #groups: number;
+  readonly #order: "admission" | "completion";
+  readonly #held: number[] = [];
+  #formed = 0;
+
+  constructor(groups: number, order: "admission" | "completion") {
+    this.#groups = groups;
+    this.#order = order;
+  }
+
+  /** The windows that one more finished group completes. */
+  take(group: number): readonly (readonly number[])[] {
+    this.#held.push(group);
+    const made: (readonly number[])[] = [];
+    for (;;) {
+      const members =
+        this.#order === "completion"
+          ? this.#held.slice(0, this.#groups)
+          : this.#held.filter((other) => Math.floor(other / this.#groups) === this.#formed);
+      if (members.length < this.#groups) return made;
+      for (const member of members) this.#held.splice(this.#held.indexOf(member), 1);
+      made.push(members);
+      this.#formed++;
+    }
+  }
+}
