@@ -1,0 +1,3 @@
+/** x */
+import { html } from "htm/preact";
+export const Curves = () => html`<p>curves</p>`;

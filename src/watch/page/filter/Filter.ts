@@ -1,0 +1,3 @@
+/** x */
+import { html } from "htm/preact";
+export const Filter = () => html`<p>filter</p>`;
