@@ -42,7 +42,7 @@ export const View = (props: ViewProps): VNode => {
     case "line":
       return LineOf(props);
     case "curves":
-      return html`<${Curves} api=${api} run=${run} runs=${runs} route=${route} go=${go} step=${live.step ?? run.step} timeline=${timeline} theme=${theme} />`;
+      return html`<${Curves} api=${api} run=${run} runs=${runs} route=${route} go=${go} step=${live.step ?? run.step} scale=${scale} timeline=${timeline} theme=${theme} />`;
     case "filter":
       return html`<${Filter} api=${api} run=${run} route=${route} go=${go} step=${live.step ?? run.step} scale=${scale} theme=${theme} />`;
     case "episodes":
