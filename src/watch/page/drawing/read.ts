@@ -19,14 +19,14 @@ const readers: ReadonlyMap<string, Read> = new Map<string, Read>([
 ]);
 
 /** `first` is the message of the episode's first turn, which tells a puzzle's own numbers. */
-export const drawingOf = (scene: Scene | null, message: string, first: string = message): Drawing | null => {
+export const drawingOf = (scene: Scene | null, message: string, first?: string): Drawing | null => {
   const read = scene === null ? undefined : readers.get(scene.env_type);
   if (scene === null || read === undefined) return null;
   for (const text of stateTexts(message)) {
     const drawing = read(text, scene.env_config);
     if (drawing === null) continue;
-    if (drawing.kind !== "sudoku") return drawing;
-    const opening = message === first ? drawing : drawingOf(scene, first);
+    if (drawing.kind !== "sudoku" || first === undefined) return drawing;
+    const opening = drawingOf(scene, first);
     return opening?.kind === "sudoku" ? withGivens(drawing, opening) : drawing;
   }
   return null;
