@@ -35,8 +35,8 @@ describe("a drawing of Sudoku", () => {
     (grid_size, render_format) => {
       for (const rules of ["refuse", "keep"]) {
         const config = { grid_size, render_format, conflicts: rules, unique: false, show_candidates: true };
-        const states = statesOf(Sudoku, config, { seeds: 3, actions: 25, act });
-        expect(states.length).toBeGreaterThan(9);
+        const states = statesOf(Sudoku, config, { seeds: 2, actions: 12, act });
+        expect(states.length).toBeGreaterThan(5);
         for (const { compact, full, state } of states) {
           expect(draw(full)).toMatchObject({ kind: "sudoku", cells: cellsOf(state, render_format !== "simple") });
           expect(draw(compact)).toMatchObject({ kind: "sudoku", cells: cellsOf(state, false) });
