@@ -3,15 +3,14 @@
  * says where. A tag that cannot be served and a port that is taken are bad input, and so is an address beyond loopback without a token for
  * clients to send. The token comes from a file or the environment: every user of a machine sees its command lines.
  */
-import { readFile } from "node:fs/promises";
 import { Console, Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { prepareAll } from "../src/env/prepare.ts";
-import { freePortAbove } from "../src/openenv/freePort.ts";
-import { isLoopback } from "../src/openenv/Guard.ts";
-import { type ListenFailed, type ServerOptions, serve } from "../src/openenv/Server.ts";
+import { isLoopback } from "../src/http/Guard.ts";
+import { type ServerOptions, serve } from "../src/openenv/Server.ts";
 import { Stop } from "../src/process/Stop.ts";
+import { howToMake, loopback, tokenFrom, tokenVariable, unusable } from "./listening.ts";
 import { boundEnvironments } from "./presets.ts";
 
 export interface ServeEnvOptions extends Omit<ServerOptions, "environment" | "about" | "guard"> {
@@ -22,8 +21,6 @@ export interface ServeEnvOptions extends Omit<ServerOptions, "environment" | "ab
   /** Null takes the token from the environment. */
   readonly tokenFile: string | null;
 }
-
-const loopback = "127.0.0.1";
 
 const pureEnvironment = Effect.fnUntraced(function* (config: RunConfig, tag: string) {
   const environment = (yield* boundEnvironments(config, [tag])).get(tag);
@@ -36,40 +33,6 @@ const pureEnvironment = Effect.fnUntraced(function* (config: RunConfig, tag: str
     return yield* new BadInput({ message });
   }
   return { environment, actions: preset.max_actions_per_traj };
-});
-
-/** Why the server cannot listen there, and the nearest port that is free. */
-const unusable = Effect.fnUntraced(function* ({ code, host, port }: ListenFailed) {
-  if (code !== "EADDRINUSE" && code !== "EACCES") {
-    return yield* new BadInput({
-      message: `--host: ${JSON.stringify(host)}: no address of this machine (${code}); nearest: ${loopback}`,
-    });
-  }
-  const nearest = yield* Effect.promise(() => freePortAbove(host, port));
-  const why = code === "EADDRINUSE" ? `in use on ${host}` : "not open to this user";
-  return yield* new BadInput({ message: `--port: ${port}: ${why}; nearest: ${nearest ?? "none"}` });
-});
-
-const tokenVariable = "MILLRACE_TOKEN";
-/** Guessing one of this length is hopeless; a shorter one may be a word. */
-const shortestToken = 16;
-
-const howToMake = "openssl rand -hex 32 makes one";
-
-/** The token of a file or of the environment; null where neither is given. */
-const tokenFrom = Effect.fnUntraced(function* (file: string | null) {
-  const source = file === null ? tokenVariable : "--token-file";
-  const text = yield* file === null
-    ? Effect.succeed(process.env[tokenVariable])
-    : Effect.tryPromise({
-        try: () => readFile(file, "utf8"),
-        catch: () => new BadInput({ message: `--token-file: ${JSON.stringify(file)} cannot be read; ${howToMake}` }),
-      });
-  if (text === undefined || (file === null && text === "")) return null;
-  const token = text.trim();
-  if (new RegExp(`^[\\x21-\\x7e]{${shortestToken},}$`).test(token)) return token;
-  const expected = `a token has ${shortestToken} characters at least, and no blanks`;
-  return yield* new BadInput({ message: `${source}: ${expected}; ${howToMake}` });
 });
 
 const guardOf = Effect.fnUntraced(function* (options: ServeEnvOptions) {

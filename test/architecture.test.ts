@@ -14,7 +14,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   stage: ["domain"],
   env: ["config", "domain", "files", "stage"],
   environments: ["config", "domain", "env", "files", "openenv", "sandbox"],
-  openenv: ["config", "domain", "env"],
+  // What servers of ours share: who may ask, and how much.
+  http: [],
+  openenv: ["config", "domain", "env", "http"],
   sandbox: [],
   policy: ["config", "domain", "files", "stage", "tensor"],
   rollout: ["config", "domain", "stage", "env", "policy"],
@@ -40,7 +42,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // What bounds a run's throughput, and what to set so that it is higher.
   tuning: ["config", "domain", "stage", "simulation", "metrics"],
   // The page of a run, from its folder; its controls reach the run by a socket.
-  watch: ["config", "domain", "files", "metrics", "process", "record", "stage", "tuning"],
+  watch: ["config", "domain", "files", "http", "metrics", "process", "record", "stage", "tuning"],
   cloning: ["config", "domain", "files", "stage", "env", "policy", "rollout", "learner"],
   // Where the parts meet: everything but the pipelines.
   engine: [

@@ -4,13 +4,21 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { type Asking, asksFirst, crossOrigin, type Guard, refusalOf } from "../http/Guard.ts";
 import { type Answer, failed } from "./Answer.ts";
-import { type Asking, asksFirst, crossOrigin, type Guard, refusalOf } from "./Guard.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Requests of one connection that may wait for their answers. */
 const mostUnanswered = 16;
+
+/** The guard's refusal in OpenEnv's form of an error. */
+const refusalFor = (guard: Guard, asking: Asking): Answer | null => {
+  const refusal = refusalOf(guard, asking);
+  if (refusal === null) return null;
+  const { flag, status, why } = refusal;
+  return failed(status, flag === undefined ? why : `${why}; ${flag}`);
+};
 
 const askingOf = ({ headers, headersDistinct, method = "" }: IncomingMessage): Asking => ({
   method,
@@ -41,7 +49,7 @@ export const gated = (guard: Guard, listen: Listener): Listener => {
     response.once("close", () => unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1));
     const asking = askingOf(request);
     // A whole address as the target is what a proxy is asked for; it could name another host than the header does.
-    const refusal = request.url?.startsWith("/") ? refusalOf(guard, asking) : failed(404, "Not Found");
+    const refusal = request.url?.startsWith("/") ? refusalFor(guard, asking) : failed(404, "Not Found");
     if (refusal !== null) return refuse(response, refusal);
     response.setHeaders(new Map(Object.entries(crossOrigin(guard, asking))));
     if (asksFirst(asking)) return void response.writeHead(204).end();
@@ -60,4 +68,4 @@ export const turnAway = (socket: Duplex, reason: string, answer: Answer): void =
 
 /** Why a request for a socket is refused, or null. */
 export const socketRefusal = (guard: Guard, request: IncomingMessage): Answer | null =>
-  refusalOf(guard, askingOf(request));
+  refusalFor(guard, askingOf(request));

@@ -1,5 +1,5 @@
 /** What the HTTP routes and the sockets of one server share: the environment, its table of sessions and its limits. */
-import type { ByteBudget } from "./ByteBudget.ts";
+import type { ByteBudget } from "../http/ByteBudget.ts";
 import type { Host } from "./Dialogue.ts";
 import type { SessionTable } from "./SessionTable.ts";
 

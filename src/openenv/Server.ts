@@ -4,14 +4,14 @@
  * the bytes of a request, and the bytes of all unfinished ones together. When the scope closes, every session is told and the port is free.
  */
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { Effect, Schema, type Scope } from "effect";
+import { Effect, type Scope } from "effect";
 import { WebSocketServer } from "ws";
 import type { BoundEnvironment } from "../env/BoundEnvironment.ts";
+import { makeByteBudget } from "../http/ByteBudget.ts";
+import type { Guard } from "../http/Guard.ts";
+import { type ListenFailed, listen } from "../http/listen.ts";
 import { failed } from "./Answer.ts";
-import { makeByteBudget } from "./ByteBudget.ts";
 import { gated, socketRefusal, turnAway } from "./Gate.ts";
-import type { Guard } from "./Guard.ts";
 import { type About, routesOf } from "./HttpRoute.ts";
 import { httpListener, targetOf } from "./httpListener.ts";
 import type { Served } from "./Served.ts";
@@ -48,13 +48,6 @@ export interface Serving {
   readonly buffered: () => number;
 }
 
-/** The port cannot be had. `code` is the system's: EADDRINUSE, EACCES, ... */
-export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
-  host: Schema.String,
-  port: Schema.Number,
-  code: Schema.String,
-}) {}
-
 /** How long clients may take to close their end. */
 const goodbyeMs = 1_000;
 /** The longest that the headers of a request may take. */
@@ -73,14 +66,6 @@ const limitsOf = ({ requestMs }: ServerOptions) => ({
   keepAliveTimeout: keepAliveMs,
   maxHeaderSize: maxHeaderBytes,
 });
-
-const listen = (server: Server, host: string, port: number): Effect.Effect<number, ListenFailed> =>
-  Effect.callback<number, ListenFailed>((resume) => {
-    server.once("error", (error: NodeJS.ErrnoException) =>
-      resume(Effect.fail(new ListenFailed({ host, port, code: error.code ?? error.message }))),
-    );
-    server.listen(port, host, () => resume(Effect.succeed((server.address() as AddressInfo).port)));
-  });
 
 const closeAll = (server: Server, sockets: WebSocketServer): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {

@@ -9,7 +9,7 @@
 import type { Duplex } from "node:stream";
 import { Result, Schema } from "effect";
 import type { RawData, WebSocket } from "ws";
-import type { Share } from "./ByteBudget.ts";
+import type { Share } from "../http/ByteBudget.ts";
 import * as Dialogue from "./Dialogue.ts";
 import { type ErrorCode, type JsonObject, SocketRequest, socketTypes } from "./Protocol.ts";
 import { fullMessage, type Served } from "./Served.ts";

@@ -10,9 +10,9 @@ import { Effect, type Scope } from "effect";
 import * as HttpRouter from "effect/http/HttpRouter";
 import { HttpServerRequest } from "effect/http/HttpServerRequest";
 import * as HttpServerResponse from "effect/http/HttpServerResponse";
+import { Body, type Excess } from "../http/Body.ts";
+import type { ByteBudget } from "../http/ByteBudget.ts";
 import { type Answer, failed } from "./Answer.ts";
-import { Body, type Excess } from "./Body.ts";
-import type { ByteBudget } from "./ByteBudget.ts";
 import type { Route } from "./HttpRoute.ts";
 
 /** Path and query of a request target, whatever a client writes there. */

@@ -1,7 +1,7 @@
 /** Servers of ours for tests: an ephemeral port on loopback, closed with the scope or by hand. */
 import { Effect, Exit, Result, Schema, Scope } from "effect";
 import { type BoundAsyncEnvironment, type BoundEnvironment, bindAsync } from "../../src/env/BoundEnvironment.ts";
-import type { Guard } from "../../src/openenv/Guard.ts";
+import type { Guard } from "../../src/http/Guard.ts";
 import { Remote } from "../../src/openenv/Remote.ts";
 import { RemoteConfig } from "../../src/openenv/RemoteConfig.ts";
 import { RemoteError } from "../../src/openenv/RemoteError.ts";

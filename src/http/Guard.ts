@@ -1,12 +1,11 @@
 /**
  * Who may ask a server. A web page reaches every port of the machine its browser runs on, so a request is refused whose Host is a name that
  * is not the server's (a page may have its own name point here), or whose Origin is another page's, or whose body could come from a form.
- * Where there is a token, it is asked for besides. Pure; the answers are in OpenEnv's form of an error.
+ * Where there is a token, it is asked for besides. Pure; each server has its own form of an answer.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP, isIPv4 } from "node:net";
-import { type Answer, failed } from "./Answer.ts";
 
 export interface Guard {
   /** Listens beyond loopback: addresses are names of the server then, since no page can give itself one. */
@@ -17,6 +16,14 @@ export interface Guard {
   readonly origins: readonly string[];
   /** What every request must bear; null asks for nothing. */
   readonly token: string | null;
+}
+
+/** Why a request is not answered. */
+export interface Refusal {
+  readonly status: number;
+  readonly why: string;
+  /** The flag that would let it through, and how; of the servers that have it. */
+  readonly flag?: string;
 }
 
 export interface Asking {
@@ -44,12 +51,18 @@ const ours = ({ hosts, wide }: Guard, host: string): boolean => {
   return isLoopback(name) || (wide && isIP(name) !== 0) || hosts.some((each) => each.toLowerCase() === name);
 };
 
+const refused = (status: number, why: string, flag?: string): Refusal => ({
+  status,
+  why,
+  ...(flag === undefined ? {} : { flag }),
+});
+
 const shown = (value: string | undefined): string => JSON.stringify((value ?? "").slice(0, 80));
 
 const hash = (text: string): Buffer => createHash("sha256").update(text).digest();
 
 /** Takes as long for a wrong token as for a right one. */
-const bears = (authorization: string | undefined, token: string): boolean => {
+export const bears = (authorization: string | undefined, token: string): boolean => {
   const given = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? "";
   return timingSafeEqual(hash(given), hash(token));
 };
@@ -57,18 +70,18 @@ const bears = (authorization: string | undefined, token: string): boolean => {
 /** Headers that decide here and must not come twice. */
 const single = ["host", "origin", "authorization", "content-type"] as const;
 
-const fromPage = (guard: Guard, { headers }: Asking): Answer | null => {
+const fromPage = (guard: Guard, { headers }: Asking): Refusal | null => {
   const { host, origin } = headers;
   if (origin === undefined) {
     // What a page loads without an Origin (a picture, a link) names the relation instead.
     const site = headers["sec-fetch-site"];
     return site === undefined || site === "same-origin" || site === "none"
       ? null
-      : failed(403, "a page of another origin may not ask this server");
+      : refused(403, "a page of another origin may not ask this server");
   }
   const origins = [`http://${host}`, ...guard.origins];
   if (origins.some((each) => each.toLowerCase() === origin.toLowerCase())) return null;
-  return failed(403, `the origin ${shown(origin)} may not ask this server; --allow-origin names one that may`);
+  return refused(403, `the origin ${shown(origin)} may not ask this server`, "--allow-origin names one that may");
 };
 
 /** A browser asks before a request that a form could not make; it sends no token with the question. */
@@ -76,20 +89,20 @@ const isPreflight = ({ headers, method }: Asking): boolean =>
   method === "OPTIONS" && headers.origin !== undefined && headers["access-control-request-method"] !== undefined;
 
 /** Why a request is refused, or null. */
-export const refusalOf = (guard: Guard, asking: Asking): Answer | null => {
+export const refusalOf = (guard: Guard, asking: Asking): Refusal | null => {
   const { distinct, headers, method } = asking;
   const twice = single.find((name) => (distinct[name]?.length ?? 0) > 1);
-  if (twice !== undefined) return failed(400, `the header ${twice} came more than once`);
+  if (twice !== undefined) return refused(400, `the header ${twice} came more than once`);
   if (headers.host === undefined || !ours(guard, headers.host)) {
-    return failed(403, `the host ${shown(headers.host)} is no name of this server; --allow-host names one that is`);
+    return refused(403, `the host ${shown(headers.host)} is no name of this server`, "--allow-host names one that is");
   }
   const page = fromPage(guard, asking);
   if (page !== null || isPreflight(asking)) return page;
   if (guard.token !== null && !bears(headers.authorization, guard.token)) {
-    return failed(401, "this server asks for its token: Authorization: Bearer TOKEN");
+    return refused(401, "this server asks for its token: Authorization: Bearer TOKEN");
   }
   if (method === "POST" && !/^application\/json[ \t]*(?:;|$)/i.test(headers["content-type"] ?? "")) {
-    return failed(415, `a body is application/json here, and not ${shown(headers["content-type"])}`);
+    return refused(415, `a body is application/json here, and not ${shown(headers["content-type"])}`);
   }
   return null;
 };

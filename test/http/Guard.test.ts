@@ -1,6 +1,6 @@
 /** Who may ask a server, by the headers of a request alone. */
 import { describe, expect, it } from "vitest";
-import { crossOrigin, type Guard, isLoopback, nameOf, refusalOf } from "../../src/openenv/Guard.ts";
+import { crossOrigin, type Guard, isLoopback, nameOf, refusalOf } from "../../src/http/Guard.ts";
 
 const local: Guard = { wide: false, hosts: [], origins: [], token: null };
 const json = { "content-type": "application/json" };

@@ -1,7 +1,7 @@
 /** Bodies within a budget: what they hold is counted to the byte, and given back. */
 import { describe, expect, it } from "vitest";
-import { Body } from "../../src/openenv/Body.ts";
-import { makeByteBudget } from "../../src/openenv/ByteBudget.ts";
+import { Body } from "../../src/http/Body.ts";
+import { makeByteBudget } from "../../src/http/ByteBudget.ts";
 
 const bytes = (length: number): Uint8Array => Buffer.alloc(length, "x");
 
