@@ -3,12 +3,6 @@
  * Invariant: what the text does not say is marked as unknown, and a text that cannot be read for certain has no picture.
  */
 
-/** How the states of a preset are written: its environment, and the keys of `env_config` that the run file sets. */
-export interface Scene {
-  readonly env_type: string;
-  readonly env_config: Readonly<Record<string, unknown>>;
-}
-
 /** `unknown`: neither wall nor free floor is told of it, where only coordinates are shown. */
 export type SokobanCell =
   | "wall"

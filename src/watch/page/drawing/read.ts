@@ -1,7 +1,8 @@
 /** The picture of a state from a user message; null of environments without pictures and of texts that do not read. */
 
+import type { Scene } from "../../Api.ts";
 import { readCube } from "./cube.ts";
-import type { Drawing, Scene } from "./Drawing.ts";
+import type { Drawing } from "./Drawing.ts";
 import { readLake } from "./frozenLake.ts";
 import { read2048 } from "./game2048.ts";
 import { readSokoban } from "./sokoban.ts";

@@ -52,7 +52,7 @@ export const sokobanShape = (cell: SokobanCell): Shape => {
     case "player":
       return html`${ground("floor")}${player()}`;
     case "player on target":
-      return html`${ground("floor")}${target}${player("d-over")}`;
+      return html`${ground("floor")}<circle class="d-ring" cx="8" cy="8" r="6.8" />${player("d-over")}`;
   }
 };
 
@@ -68,10 +68,10 @@ const goal = html`<g class="d-goal">
   <path d="M5 2.6 L13 5.3 L5 8 Z" />
 </g>`;
 
-/** What is left to see of a player who fell in. */
+/** Head and arms of a player who fell in. */
 const sunk = html`<g class="d-player d-lost">
-  <path d="M4.6 10.4 A3.4 3.4 0 0 1 11.4 10.4 Z" />
-  <path d="M3.6 12 C5.4 11 10.6 11 12.4 12" />
+  <path class="d-arms" d="M4.6 4.6 L6.2 9.6 M11.4 4.6 L9.8 9.6" />
+  <circle cx="8" cy="8.2" r="2.6" />
 </g>`;
 
 export const lakeShape = (cell: LakeCell): Shape => {
