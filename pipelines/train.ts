@@ -9,6 +9,7 @@ import { BadInput, type LearnerError, type PolicyError } from "../src/domain/Err
 import * as RunState from "../src/domain/RunState.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import * as Layers from "../src/engine/Layers.ts";
+import * as Recorder from "../src/engine/Recorder.ts";
 import * as Run from "../src/engine/Run.ts";
 import { Selection } from "../src/engine/stages/filter.ts";
 import * as Telemetry from "../src/engine/Telemetry.ts";
@@ -103,6 +104,7 @@ const resumed = Effect.fnUntraced(function* (
 /** Trains until the run has ended in any way; its sinks are told how. */
 const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts) {
   const run = yield* Run.make;
+  yield* Recorder.attach;
   const broken = yield* Telemetry.attach(run).pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
   const died = yield* Backend.Died;
   onStart?.(run);

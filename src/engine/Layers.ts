@@ -13,6 +13,7 @@ import * as Bus from "../stage/Bus.ts";
 import * as Dials from "../stage/Dials.ts";
 import * as Gate from "../stage/Gate.ts";
 import { Config } from "./Config.ts";
+import * as Controls from "./Controls.ts";
 import { Episodes } from "./Episodes.ts";
 import * as Moments from "./Moments.ts";
 import * as Services from "./Services.ts";
@@ -47,6 +48,6 @@ const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
 export const layer = ({ config, folder, rollout, state }: RunOptions) => {
   const given = Layer.mergeAll(Layer.succeed(Config, config), Layer.succeed(RunFolder, folder));
   const base = Layer.mergeAll(Bus.layer(state), Dials.layer, episodes(config, rollout));
-  const staged = Layer.mergeAll(Gate.layer(rulesOf(config)), Moments.layer, Services.layer);
+  const staged = Layer.mergeAll(Gate.layer(rulesOf(config)), Moments.layer, Services.layer, Controls.layer);
   return staged.pipe(Layer.provideMerge(base), Layer.provideMerge(given));
 };

@@ -24,6 +24,7 @@ import { Bus } from "../stage/Bus.ts";
 import { Config } from "./Config.ts";
 import { Episodes } from "./Episodes.ts";
 import { slots } from "./Services.ts";
+import * as Sampled from "./sampled.ts";
 import { timed } from "./timed.ts";
 
 export interface Validated {
@@ -85,12 +86,9 @@ const playAfter = Effect.fnUntraced(function* (step: number) {
   const success = valueIn(validated.metrics, episodes.success.of({ split: "val-env" }));
   yield* bus.emit({ _tag: "Validated", step, ...(success === undefined ? {} : { success }) });
   yield* appendLine(folder.validations, toJson(step, validated));
-  yield* Trajectories.append(
-    folder.trajectories,
-    { step, split: "val" },
-    validated.groups,
-    config.trainer.validation_episodes,
-  );
+  const records = Sampled.ofValidation(validated.groups, step, config.trainer.validation_episodes, rollout.pieces);
+  yield* Trajectories.append(folder, records);
+  if (records.length > 0) yield* bus.show(records);
   return validated.metrics;
 });
 

@@ -90,6 +90,12 @@ const readIfThere = (path: string): Promise<string | null> =>
     throw cause;
   });
 
+/** What can be told from here of the process that writes to a run's folder; null where none does, or its lock cannot be read. */
+export const holderOf = async (folder: string): Promise<"running" | "ended" | "unseen" | null> => {
+  const owner = ownerIn((await orNull(readFile(join(folder, LOCK), "utf8"))) ?? "");
+  return owner === null ? null : fateOf(owner, await self(owner.since));
+};
+
 const partialOf = (path: string): string => `${path}.${randomUUID()}.partial`;
 
 /** Makes the file whole at once; false where there is one. */

@@ -247,7 +247,10 @@ describe("trajectories and validations", () => {
         Effect.gen(function* () {
           const folder = yield* runFolder;
           const options = {
-            config: config({ mode: "sync" }, { save_freq: 2, test_freq: 1, trajectories_per_step: 1 }),
+            config: config(
+              { mode: "sync" },
+              { save_freq: 2, test_freq: 1, trajectory_freq: 1, validation_episodes: 1 },
+            ),
             folder,
           };
           yield* Effect.exit(

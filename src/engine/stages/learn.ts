@@ -24,9 +24,11 @@ import { timed } from "../timed.ts";
 import type { Judged } from "./filter.ts";
 
 /** What became of a window. */
-export interface Learned extends Pick<Judged, "window" | "filtered"> {
+export interface Learned extends Pick<Judged, "window" | "scored" | "filtered"> {
   /** Version the window was trained from. */
   readonly from: Version;
+  /** The kept groups as the update took them; null when there was nothing to train on. */
+  readonly batch: CreditedBatch | null;
   /** Null when there was nothing to train on. */
   readonly report: UpdateReport | null;
   /** Of its phases; those that did not take place are absent. */
@@ -76,6 +78,14 @@ export const make = Effect.gen(function* () {
   const dials = yield* Dials;
   const { rules } = yield* Gate;
 
+  const scope = yield* Effect.scope;
+  /** Tells when the generators sample with the version. Nobody waits for it, and a thread that is gone is told of elsewhere. */
+  const adopted = (version: Version) =>
+    Effect.flatMap(Policy, (policy) => policy.awaitVersion(version)).pipe(
+      Effect.andThen(bus.emit({ _tag: "WeightsAdopted", version })),
+      Effect.ignore,
+    );
+
   /** Consumes a window that holds nothing to train on. */
   const pass = Effect.fnUntraced(function* ({ filtered, window }: Judged) {
     const groups = idsOf(filtered.kept);
@@ -99,15 +109,24 @@ export const make = Effect.gen(function* () {
       yield* bus.emit({ _tag: "WeightsAdopted", version });
     }
     yield* bus.emit(consumed(report, window.index, idsOf(filtered.kept), batch));
+    if (report.applied && Admission.lead(rules) > 0) yield* Effect.forkIn(adopted(version), scope);
     return report;
   });
 
   const learn = Effect.fnUntraced(function* (judged: Judged) {
-    const { filtered, filterSeconds, window } = judged;
+    const { filtered, filterSeconds, scored, window } = judged;
     const from = bus.state().position.version;
     yield* bus.emit({ _tag: "Learning", window: window.index, from });
     const credited = yield* creditOf(config, judged);
-    const passed: Learned = { window, filtered, from, report: null, seconds: { filter: filterSeconds } };
+    const passed: Learned = {
+      window,
+      scored,
+      filtered,
+      from,
+      batch: null,
+      report: null,
+      seconds: { filter: filterSeconds },
+    };
     if (credited === null) {
       yield* pass(judged);
       return passed;
@@ -116,6 +135,7 @@ export const make = Effect.gen(function* () {
     const [report, seconds] = yield* timed(updating);
     const learned: Learned = {
       ...passed,
+      batch: credited.batch,
       report,
       seconds: { ...passed.seconds, ...credited.seconds, update: seconds },
     };

@@ -1,7 +1,17 @@
 /** What the page asks of the server, typed; a failed answer is an Error whose message is for people. Every question can be cut by a signal. */
 
 import type { Control } from "../../domain/Control.ts";
-import type { Curves, EpisodePage, GroupAnswer, LineView, MetricCard, RunCard, Timeline, WindowView } from "../Api.ts";
+import type {
+  Curves,
+  EpisodePage,
+  GroupAnswer,
+  LineView,
+  MetricCard,
+  RunCard,
+  Scenes,
+  Timeline,
+  WindowView,
+} from "../Api.ts";
 
 type Values = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
 
@@ -69,6 +79,7 @@ export const client = {
   catalogue: (signal?: AbortSignal) => get<readonly MetricCard[]>("/api/catalogue", signal),
   config: async (run: string, signal?: AbortSignal): Promise<string> =>
     (await answered(`${runPath(run)}/config`, signal === undefined ? {} : { signal })).text(),
+  scenes: (run: string, signal?: AbortSignal) => get<Scenes>(`${runPath(run)}/scenes`, signal),
   names: (run: string, signal?: AbortSignal) => get<readonly string[]>(`${runPath(run)}/names`, signal),
   metrics: (
     run: string,

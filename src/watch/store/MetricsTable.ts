@@ -1,0 +1,142 @@
+/**
+ * The metrics of a run as columns, one for each name, from metrics.jsonl as it grows. What a step did not measure is NaN here and absent
+ * outside. Memory: 8 bytes for each step and name, and 24 for each step.
+ */
+import type { Curves } from "../Api.ts";
+import { Column, evenly } from "./Column.ts";
+import type { Follower } from "./Tail.ts";
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null;
+
+/** A run file makes some hundreds of names; a file that has more is no run's. */
+const MOST_NAMES = 4_096;
+
+interface Bucket {
+  mean: number | null;
+  min: number | null;
+  max: number | null;
+}
+
+export class MetricsTable implements Follower {
+  readonly #steps = new Column();
+  readonly #times = new Column();
+  readonly #offsets = new Column();
+  readonly #columns = new Map<string, Column>();
+
+  readonly line = (line: Buffer, offset: number): void => {
+    const record = parsed(line);
+    if (record === null) return;
+    const { step, time, ...metrics } = record;
+    if (typeof step !== "number" || typeof time !== "number") return;
+    const row = this.#steps.length;
+    this.#steps.push(step);
+    this.#times.push(time);
+    this.#offsets.push(offset);
+    for (const name in metrics) {
+      const value = metrics[name];
+      if (typeof value === "number") this.#column(name)?.set(row, value);
+    }
+  };
+
+  readonly cut = (offset: number): void => {
+    const rows = this.#offsets.countBelow(offset);
+    for (const column of [this.#steps, this.#times, this.#offsets, ...this.#columns.values()]) column.cut(rows);
+  };
+
+  /** Names that a step measured, sorted. */
+  names(): readonly string[] {
+    return [...this.#columns]
+      .filter(([, column]) => column.length > 0)
+      .map(([name]) => name)
+      .sort();
+  }
+
+  has(name: string): boolean {
+    return this.#columns.has(name);
+  }
+
+  lastStep(): number | null {
+    const rows = this.#steps.length;
+    return rows === 0 ? null : this.#steps.at(rows - 1);
+  }
+
+  span(): { readonly first: number; readonly last: number } | null {
+    const rows = this.#times.length;
+    return rows === 0 ? null : { first: this.#times.at(0), last: this.#times.at(rows - 1) };
+  }
+
+  /** Of the steps `from` to `to`, in at most `points` buckets of as many records each. */
+  curves(names: readonly string[], from: number, to: number, points: number): Curves {
+    const first = this.#steps.countBelow(from);
+    const end = Math.max(first, this.#steps.countUpTo(to));
+    const lasts = evenly(first, end, points);
+    const series = names.map((name) => {
+      const column = this.#columns.get(name);
+      const buckets = lasts.map((last, i) => bucketOf(column, i === 0 ? first : (lasts[i - 1] ?? 0) + 1, last));
+      return {
+        name,
+        mean: buckets.map(({ mean }) => mean),
+        min: buckets.map(({ min }) => min),
+        max: buckets.map(({ max }) => max),
+      };
+    });
+    return {
+      steps: lasts.map((row) => this.#steps.at(row)),
+      times: lasts.map((row) => this.#times.at(row)),
+      series,
+    };
+  }
+
+  /** Lines of a table, the head first, a piece of at most `rows` lines at a time. */
+  *csv(names: readonly string[], rows = 1_000): Generator<string> {
+    yield `${["step", "time", ...names].map(cell).join(",")}\n`;
+    const columns = names.map((name) => this.#columns.get(name));
+    for (let from = 0; from < this.#steps.length; from += rows) {
+      const lines: string[] = [];
+      for (let row = from; row < Math.min(from + rows, this.#steps.length); row++) {
+        const values = columns.map((column) => written(column?.at(row) ?? Number.NaN));
+        lines.push(`${[this.#steps.at(row), this.#times.at(row), ...values].join(",")}\n`);
+      }
+      yield lines.join("");
+    }
+  }
+
+  #column(name: string): Column | undefined {
+    const known = this.#columns.get(name);
+    if (known !== undefined || this.#columns.size >= MOST_NAMES) return known;
+    const column = new Column();
+    this.#columns.set(name, column);
+    return column;
+  }
+}
+
+const parsed = (line: Buffer): Readonly<Record<string, unknown>> | null => {
+  try {
+    const value: unknown = JSON.parse(line.toString("utf8"));
+    return isRecord(value) ? value : null;
+  } catch {
+    return null;
+  }
+};
+
+const bucketOf = (column: Column | undefined, first: number, last: number): Bucket => {
+  let [sum, count, min, max] = [0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (let row = first; column !== undefined && row <= last; row++) {
+    const value = column.at(row);
+    if (Number.isNaN(value)) continue;
+    sum += value;
+    count++;
+    if (value < min) min = value;
+    if (value > max) max = value;
+  }
+  return count === 0 ? { mean: null, min: null, max: null } : { mean: sum / count, min, max };
+};
+
+const written = (value: number): string => (Number.isNaN(value) ? "" : String(value));
+
+/** A text as a cell; one that a spreadsheet would take for a formula is quoted as text. */
+const cell = (text: string): string => {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+};
