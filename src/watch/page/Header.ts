@@ -77,7 +77,7 @@ export const Header = ({
     <button type="button" class="icon" title="Light or dark (t)" aria-label=${theme === "dark" ? "Light theme" : "Dark theme"} onClick=${toggleTheme}>${theme === "dark" ? "☀" : "☾"}</button>
     <button type="button" class="icon" title="Keys (?)" aria-label="Keys" onClick=${showKeys}>?</button>
   </div>
-  <nav class="tabs" aria-label="Views">
+  <nav class="viewtabs" aria-label="Views">
     ${views.map(
       (view) =>
         html`<a key=${view} href=${format({ ...route, view, parts: [] })} aria-current=${view === route.view ? "page" : undefined}>${titles[view]}</a>`,

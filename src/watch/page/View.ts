@@ -5,6 +5,7 @@ import type { LineView, RunCard, Timeline } from "../Api.ts";
 import type { Client } from "./Client.ts";
 import type { Controls } from "./controls/useControls.ts";
 import { Curves } from "./curves/Curves.ts";
+import { Episodes } from "./episodes/Episodes.ts";
 import { Filter } from "./filter/Filter.ts";
 import { Line } from "./line/Line.ts";
 import type { Route } from "./route.ts";
@@ -46,7 +47,7 @@ export const View = (props: ViewProps): VNode => {
     case "filter":
       return html`<${Filter} api=${api} run=${run} route=${route} go=${go} step=${live.step ?? run.step} scale=${scale} theme=${theme} />`;
     case "episodes":
-      return html`<p class="empty">Episodes</p>`;
+      return html`<${Episodes} api=${api} run=${run.id} at=${route.at} route=${route} newest=${live.episodes} />`;
     case "runs":
       return html`<${Runs} runs=${runs} run=${run} route=${route} go=${go} reload=${reload} />`;
   }

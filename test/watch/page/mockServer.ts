@@ -2,6 +2,7 @@
  * Serves the page with runs made of formulas, for its development and its browser tests: nothing is trained, and what the page asks and
  * controls is kept. `node test/watch/page/mockServer.ts [PORT]` serves it to look at.
  */
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { stripTypeScriptTypes } from "node:module";
@@ -9,6 +10,7 @@ import type { AddressInfo } from "node:net";
 import type { Control } from "../../../src/domain/Control.ts";
 import { catalogue, nameOf } from "../../../src/domain/metrics/Catalogue.ts";
 import type { RunCard } from "../../../src/watch/Api.ts";
+import { groupOf } from "./mockEpisodes.ts";
 import { curvesOf, episodesOf, hostile, lineAt, type MockRun, namesOf, timelineOf, windowOf } from "./mockRun.ts";
 
 export const TOKEN = "secret-token";
@@ -87,6 +89,13 @@ const textOf = (path: string): readonly [string, string] | null => {
   const text = read(`src/watch${path}`);
   return path.endsWith(".css") ? ["text/css", text] : ["text/javascript", stripTypeScriptTypes(text)];
 };
+
+/** As strict as the real server's: nothing from elsewhere, and of scripts in the document the import map alone. */
+const importMap =
+  /<script type="importmap">([\s\S]*?)<\/script>/.exec(
+    readFileSync(new URL("src/watch/page/index.html", root), "utf8"),
+  )?.[1] ?? "";
+const policy = `default-src 'self'; script-src 'self' 'sha256-${createHash("sha256").update(importMap).digest("base64")}'; img-src 'self' data:; frame-ancestors 'none'`;
 
 export interface MockServer {
   readonly url: string;
@@ -197,6 +206,7 @@ const answers = (world: World): Readonly<Record<string, Answer>> => ({
     const offset = numberOf(search, "offset", 0);
     json(response, { total: all.length, episodes: all.slice(offset, offset + numberOf(search, "limit", 100)) });
   },
+  scenes: (_, __, response) => json(response, { SimpleSokoban: { env_type: "sokoban", env_config: {} } }),
   live: (mock, _, response) => live(world, mock, response),
 });
 
@@ -222,6 +232,8 @@ const respond = (world: World, request: IncomingMessage, response: ServerRespons
   if (id !== "") {
     const mock = world.runs.find(({ card }) => card.id === decodeURIComponent(id));
     if (mock === undefined) return json(response, { error: "There is no such run." }, 404);
+    const [, step, group] = /^groups\/train\/(\d+)\/(\d+)$/.exec(rest) ?? [];
+    if (step !== undefined && group !== undefined) return json(response, groupOf(mock, Number(step), Number(group)));
     if (rest === "control") return void control(world, request, response);
     const answer = answers(world)[rest];
     return answer === undefined
@@ -230,7 +242,11 @@ const respond = (world: World, request: IncomingMessage, response: ServerRespons
   }
   const text = textOf(pathname);
   if (text === null) return json(response, { error: "There is no such page." }, 404);
-  response.writeHead(200, { "content-type": `${text[0]}; charset=utf-8`, "cache-control": "no-store" });
+  response.writeHead(200, {
+    "content-type": `${text[0]}; charset=utf-8`,
+    "cache-control": "no-store",
+    "content-security-policy": policy,
+  });
   response.end(text[1]);
 };
 

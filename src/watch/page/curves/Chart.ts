@@ -82,7 +82,10 @@ const optionsOf = (newest: { readonly current: ChartProps }, width: number): uPl
       },
     },
     scales: {
-      x: { time: false, range: (_, min, max) => [...(newest.current.zoom ?? [min ?? 0, max ?? 1])] as [number, number] },
+      x: {
+        time: false,
+        range: (_, min, max) => [...(newest.current.zoom ?? [min ?? 0, max ?? 1])] as [number, number],
+      },
       y: { distr: log ? 3 : 1, range: (_, min, max) => rangeOf(min, max, log) },
     },
     axes: axesOf(axis, theme),
@@ -103,12 +106,17 @@ const optionsOf = (newest: { readonly current: ChartProps }, width: number): uPl
           const { idx } = plot.cursor;
           const { colours, onCursor } = newest.current;
           if (idx === null || idx === undefined) onCursor?.(null, []);
-          else onCursor?.(plot.data[0][idx] ?? null, colours.map((_, i) => plot.data[(i + 1) * PER_RUN]?.[idx] ?? null));
+          else
+            onCursor?.(
+              plot.data[0][idx] ?? null,
+              colours.map((_, i) => plot.data[(i + 1) * PER_RUN]?.[idx] ?? null),
+            );
         },
       ],
       drawAxes: [
         (plot) => {
-          for (const { kind, x } of newest.current.marks) vertical(plot, x, `${theme.marks[kind] ?? theme.grid}`, 1, [2, 4]);
+          for (const { kind, x } of newest.current.marks)
+            vertical(plot, x, `${theme.marks[kind] ?? theme.grid}`, 1, [2, 4]);
           if (newest.current.now !== null) vertical(plot, newest.current.now, theme.accent, 1.5, []);
         },
       ],
@@ -125,7 +133,11 @@ export const Chart = (props: ChartProps): VNode => {
   useLayoutEffect(() => {
     const element = place.current;
     if (element === null) return;
-    const plot = new uPlot(optionsOf(newest, Math.max(120, element.clientWidth)), dataOf(newest.current.aligned), element);
+    const plot = new uPlot(
+      optionsOf(newest, Math.max(120, element.clientWidth)),
+      dataOf(newest.current.aligned),
+      element,
+    );
     own.current = plot;
     if (props.chartRef !== undefined) props.chartRef.current = plot;
     const observer = new ResizeObserver(() => {

@@ -6,7 +6,7 @@ import type uPlot from "uplot";
 import type { Curves, Mark, MetricCard } from "../../Api.ts";
 import { duration, none, number } from "../format.ts";
 import { colour } from "../theme.ts";
-import { align, type Axis, curveOf } from "./align.ts";
+import { type Axis, align, curveOf } from "./align.ts";
 import { Chart, type Range } from "./Chart.ts";
 import { sayingOf } from "./choose.ts";
 import { download, fileNameOf, painted } from "./png.ts";

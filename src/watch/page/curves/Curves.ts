@@ -14,7 +14,7 @@ import type { Range } from "./Chart.ts";
 import { ChartCard, type DrawnRun, type Settings } from "./ChartCard.ts";
 import { cardsBy, drawnNames } from "./choose.ts";
 import { Picker } from "./Picker.ts";
-import { stored, store } from "./stored.ts";
+import { store, stored } from "./stored.ts";
 import { useCurves } from "./useCurves.ts";
 
 export interface CurvesProps {
@@ -31,10 +31,21 @@ export interface CurvesProps {
 
 const usual: Settings = { axis: "step", smoothing: 0.6, log: false, band: true, marks: false };
 
-const Legend = ({ drawn, go, route }: { readonly drawn: readonly DrawnRun[]; readonly route: Route; readonly go: Go }): VNode =>
+const Legend = ({
+  drawn,
+  go,
+  route,
+}: {
+  readonly drawn: readonly DrawnRun[];
+  readonly route: Route;
+  readonly go: Go;
+}): VNode =>
   html`<div class="runlegend">
     ${drawn.map(
-      ({ colour, id, label }, i) => html`<span key=${id} class="chip"><i class="swatch" style=${{ background: colour }}></i>${label}
+      (
+        { colour, id, label },
+        i,
+      ) => html`<span key=${id} class="runchip"><i class="swatch" style=${{ background: colour }}></i>${label}
         ${i === 0 ? null : html`<button type="button" class="quiet" aria-label="Take ${label} away" onClick=${() => go({ ...route, over: route.over.filter((other) => other !== id) })}>×</button>`}</span>`,
     )}
     <a href=${format({ ...route, view: "runs", parts: [] })}>lay another run over it</a>
@@ -60,7 +71,13 @@ export const Curves = (props: CurvesProps): VNode => {
   const over = route.over.flatMap((id) => runs.find((other) => other.id === id && id !== run.id) ?? []);
   const { byRun, error } = useCurves(api, [run.id, ...over.map(({ id }) => id)], drawn, step);
   const drawnRuns = [run, ...over].map(
-    ({ id, name, stamp, started }, i): DrawnRun => ({ id, label: `${name} · ${stamp}`, colour: runColour(i), started, curves: byRun.get(id) }),
+    ({ id, name, stamp, started }, i): DrawnRun => ({
+      id,
+      label: `${name} · ${stamp}`,
+      colour: runColour(i),
+      started,
+      curves: byRun.get(id),
+    }),
   );
   const change = (next: Settings): void => {
     if (next.axis !== settings.axis) setZoom(null);
@@ -81,7 +98,9 @@ export const Curves = (props: CurvesProps): VNode => {
       ${names.value !== null && drawn.length === 0 ? html`<p class="empty">${names.value.length === 0 ? "The run has not measured anything yet." : "Choose a metric from the list."}</p>` : null}
       <div class="chartgrid">
         ${drawn.map(
-          (name) => html`<${ChartCard} key=${name} name=${name} card=${cardOf(name)} runs=${drawnRuns} settings=${settings} zoom=${zoom} onZoom=${setZoom}
+          (
+            name,
+          ) => html`<${ChartCard} key=${name} name=${name} card=${cardOf(name)} runs=${drawnRuns} settings=${settings} zoom=${zoom} onZoom=${setZoom}
             marks=${timeline?.marks ?? []} at=${route.at} now=${nowOf(props, settings)} theme=${theme} csv=${api.csv(run.id, [name])}
             onRemove=${() => choose(drawn.filter((other) => other !== name))} />`,
         )}

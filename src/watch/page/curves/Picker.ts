@@ -17,7 +17,8 @@ export const Picker = ({ cards, drawn, names, onChange, onDefault }: PickerProps
   const [search, setSearch] = useState("");
   const groups = useMemo(() => grouped(names, cards, search), [names, cards, search]);
   const cardOf = useMemo(() => cardsBy(cards), [cards]);
-  const set = (name: string, on: boolean): void => onChange(on ? [...drawn, name] : drawn.filter((other) => other !== name));
+  const set = (name: string, on: boolean): void =>
+    onChange(on ? [...drawn, name] : drawn.filter((other) => other !== name));
   return html`<aside class="picker panel" aria-label="Metrics">
     <input type="search" placeholder="Search ${names.length} metrics" aria-label="Search metrics" value=${search}
       onInput=${(event: InputEvent & { readonly currentTarget: HTMLInputElement }) => setSearch(event.currentTarget.value)} />
@@ -27,7 +28,10 @@ export const Picker = ({ cards, drawn, names, onChange, onDefault }: PickerProps
     <div class="picklist">
       ${groups.length === 0 ? html`<p class="muted">No metric has these words.</p>` : null}
       ${groups.map(
-        ({ names, section }) => html`<details key=${section} open=${search !== "" || names.some((name) => drawn.includes(name))}>
+        ({
+          names,
+          section,
+        }) => html`<details key=${section} open=${search !== "" || names.some((name) => drawn.includes(name))}>
           <summary>${section} <span class="muted">${names.length}</span></summary>
           ${names.map(
             (name) => html`<label key=${name} title=${sayingOf(cardOf(name))}>

@@ -45,13 +45,12 @@ export interface Group {
 export const OTHER = "Other";
 
 /** Names by section, in the catalogue's order; every word of the search occurs in the name, its section or its meaning. */
-export const grouped = (
-  names: readonly string[],
-  cards: readonly MetricCard[],
-  search: string,
-): readonly Group[] => {
+export const grouped = (names: readonly string[], cards: readonly MetricCard[], search: string): readonly Group[] => {
   const cardOf = cardsBy(cards);
-  const words = search.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const words = search
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
   const hits = names.filter((name) => {
     const card = cardOf(name);
     const text = `${name} ${card?.section ?? ""} ${card?.meaning ?? ""}`.toLowerCase();

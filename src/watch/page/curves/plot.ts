@@ -55,14 +55,23 @@ export const axesOf = (axis: Axis, { grid, text }: Colours): uPlot.Axis[] => {
     values.map((value) => (axis === "step" ? number(value) : duration(value * 1000)));
   return [
     { ...common, size: 28, space: axis === "time" ? 80 : 60, values: (_, values) => along(values) },
-    { ...common, size: 50, space: 28, values: (_, values) => values.map((value) => (value === null ? "" : number(value))) },
+    {
+      ...common,
+      size: 50,
+      space: 28,
+      values: (_, values) => values.map((value) => (value === null ? "" : number(value))),
+    },
   ];
 };
 
 /** The range of an axis of values with a margin; a flat curve gets room, too. */
 export const rangeOf = (min: number | null, max: number | null, log: boolean): [number, number] => {
   if (min === null || max === null || !Number.isFinite(min) || !Number.isFinite(max)) return log ? [0.1, 1] : [0, 1];
-  if (log) return [10 ** Math.floor(Math.log10(min)), 10 ** Math.max(Math.ceil(Math.log10(max)), Math.floor(Math.log10(min)) + 1)];
+  if (log)
+    return [
+      10 ** Math.floor(Math.log10(min)),
+      10 ** Math.max(Math.ceil(Math.log10(max)), Math.floor(Math.log10(min)) + 1),
+    ];
   const margin = max > min ? (max - min) * 0.06 : Math.abs(max) * 0.1 || 0.5;
   return [min - margin, max + margin];
 };

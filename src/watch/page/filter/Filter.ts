@@ -49,11 +49,21 @@ const FilterCharts = ({ api, route, run, scale, step, theme }: FilterProps): VNo
   const cardOf = useMemo(() => cardsBy(catalogue.value ?? []), [catalogue.value]);
   const drawn = shown.filter((name) => names.value?.includes(name));
   const { byRun } = useCurves(api, [run.id], drawn, step);
-  const runs = [{ id: run.id, label: `${run.name} · ${run.stamp}`, colour: runColour(0), started: run.started, curves: byRun.get(run.id) }];
+  const runs = [
+    {
+      id: run.id,
+      label: `${run.name} · ${run.stamp}`,
+      colour: runColour(0),
+      started: run.started,
+      curves: byRun.get(run.id),
+    },
+  ];
   const now = route.at === null || scale === null ? null : positionAt(scale, route.at);
   return html`<div class="chartgrid">
     ${drawn.map(
-      (name) => html`<${ChartCard} key=${name} name=${name} card=${cardOf(name)} runs=${runs} settings=${settings} zoom=${zoom} onZoom=${setZoom}
+      (
+        name,
+      ) => html`<${ChartCard} key=${name} name=${name} card=${cardOf(name)} runs=${runs} settings=${settings} zoom=${zoom} onZoom=${setZoom}
         marks=${[]} at=${route.at} now=${now} theme=${theme} csv=${api.csv(run.id, [name])} />`,
     )}
   </div>`;

@@ -10,8 +10,8 @@ export const verdicts = ["kept", "rule", "zero", "failed"] as const satisfies re
 
 export const saying: Readonly<Record<VerdictName, string>> = {
   kept: "kept",
-  rule: "left out by the rule",
-  zero: "left out: no variance",
+  rule: "below the cut",
+  zero: "no variance",
   failed: "failed",
 };
 
@@ -61,7 +61,10 @@ export const indexAt = (x: number, width: number, count: number): number | null 
 
 /** The index of the window of a step, or of the one before it. */
 export const indexOfStep = (windows: readonly WindowView[], step: number): number =>
-  Math.max(0, windows.findLastIndex((window) => window.step <= step));
+  Math.max(
+    0,
+    windows.findLastIndex((window) => window.step <= step),
+  );
 
 /** The steps asked for: the whole run up to `to`, or its last windows alone. */
 export const spanOf = (to: number, last: number | null): { readonly from: number; readonly to: number } => ({

@@ -4,21 +4,18 @@ import type { VNode } from "preact";
 import type { LineView } from "../../Api.ts";
 import { clock, duration, percent } from "../format.ts";
 
+const gainOf = (gain: number | null): string =>
+  gain === null ? "no slot can be added" : `one more slot: ${gain >= 0 ? "+" : ""}${percent(gain)} throughput`;
+
 export const Bottleneck = ({ view }: { readonly view: LineView }): VNode => {
   const { at, bottleneck } = view;
   if (bottleneck === null) {
-    return html`<section class="panel" aria-label="Bottleneck"><h3>Bottleneck</h3>
+    return html`<section class="bottleneck" aria-label="Bottleneck"><h3>No bottleneck</h3>
       <p class="muted">No stage bounds the line at this moment, or too little has been measured to say.</p></section>`;
   }
   const { because, gain, limit, since, stage } = bottleneck;
-  return html`<section class="panel" aria-label="Bottleneck">
-    <h3>Bottleneck</h3>
-    <p class="big"><b>${stage}</b> <span class="muted">since ${clock(since, at)}, ${duration(at - since)}</span></p>
-    <p>${because}</p>
-    <dl class="facts">
-      <div><dt>limited by</dt><dd>${limit}</dd></div>
-      <div title="Expected change of throughput with one more slot of this stage"><dt>one more slot</dt>
-        <dd>${gain === null ? "cannot be added" : `${gain >= 0 ? "+" : ""}${percent(gain)}`}</dd></div>
-    </dl>
+  return html`<section class="bottleneck" aria-label="Bottleneck">
+    <h3><span class="badge warn">bottleneck</span> ${stage} <span class="muted">since ${clock(since, at)}, ${duration(at - since)}</span></h3>
+    <p>${because} <span class="muted">Limited by ${limit}; ${gainOf(gain)}.</span></p>
   </section>`;
 };

@@ -7,11 +7,11 @@ import type { Controls } from "../controls/useControls.ts";
 import { duration } from "../format.ts";
 import { serviceOrder } from "./about.ts";
 import { Bottleneck } from "./Bottleneck.ts";
-import { Process } from "./Process.ts";
 import { StageCard } from "./StageCard.ts";
 import { Staleness } from "./Staleness.ts";
 import { byPlace, type Filled, fill, type GroupMark, tally } from "./trays.ts";
 import { useTrays } from "./useTrays.ts";
+import { Vitals } from "./Vitals.ts";
 import { Weights } from "./Weights.ts";
 
 const markTitle = ({ group, look }: GroupMark, now: number): string => {
@@ -34,7 +34,7 @@ const Marks = ({ filled, now }: { readonly filled: readonly Filled[]; readonly n
   </div>`;
 };
 
-const Legend = (): VNode => html`<div class="legend" aria-hidden="true">
+const Legend = (): VNode => html`<div class="linelegend" aria-hidden="true">
   <span><i class="swatch busy"></i>busy</span><span><i class="swatch blocked"></i>blocked</span><span><i class="swatch starved"></i>starved or free</span>
   <span class="gap"></span>
   <span><i class="mark still open"></i>group, undecided</span><span><i class="mark still kept"></i>kept</span>
@@ -43,7 +43,7 @@ const Legend = (): VNode => html`<div class="legend" aria-hidden="true">
 
 const States = ({ view }: { readonly view: LineView }): VNode => {
   const { paused, validating } = view;
-  return html`<div class="states" role="status">
+  return html`<div class="linestates" role="status">
     ${paused ? html`<p class="note warn"><b>Admission is paused.</b> What is in flight goes on; no new group starts.</p>` : null}
     ${
       validating === null
@@ -75,7 +75,7 @@ const Stages = ({ controls, view }: { readonly view: LineView; readonly controls
     .toSorted((a, b) => serviceOrder(a.name) - serviceOrder(b.name));
   return html`<div class="line" ref=${lineRef}>
     <div class="flowrow">${view.stages.filter(({ kind }) => kind === "flow").map(card)}</div>
-    <div class="below">${services.map(card)}<${Weights} view=${view} /></div>
+    <div class="services">${services.map(card)}<${Weights} view=${view} /><${Staleness} view=${view} /></div>
     <${Marks} filled=${[...filled.values()]} now=${view.at} />
   </div>`;
 };
@@ -88,11 +88,7 @@ export const Line = ({
   readonly controls: Controls;
 }): VNode => html`<div class="lineview">
   <${States} view=${view} />
+  <div class="panel vitals"><${Bottleneck} view=${view} /><${Vitals} view=${view} /></div>
   <${Stages} view=${view} controls=${controls} />
   <${Legend} />
-  <div class="panels">
-    <${Bottleneck} view=${view} />
-    <${Staleness} view=${view} />
-    <${Process} view=${view} />
-  </div>
 </div>`;

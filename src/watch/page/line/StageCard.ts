@@ -78,7 +78,7 @@ export const StageCard = ({ bottleneck, controls, groups, stage, trayRef }: Stag
     ${
       groups === null
         ? null
-        : html`<div class="tray" ref=${trayRef}></div>
+        : html`<div class="tray"><div ref=${trayRef}></div></div>
             <div class="traycount muted" title=${tallyText(groups.tally)}>
               ${groups.count} ${groups.count === 1 ? "group" : "groups"}${groups.hidden > 0 ? `, ${groups.hidden} not drawn` : ""}
             </div>`

@@ -10,12 +10,12 @@ const BARS = 12;
 export const Staleness = ({ view }: { readonly view: LineView }): VNode => {
   const bars = barsOf(view.staleness, BARS);
   const mean = meanOf(view.staleness);
-  return html`<section class="panel" aria-label="Staleness">
-    <h3>Staleness by token</h3>
+  return html`<section class="stage staleness" aria-label="Staleness">
+    <header><h3>staleness by token</h3></header>
     ${
       bars.length === 0
         ? html`<p class="muted">No window has been trained on yet.</p>`
-        : html`<p class="big"><b>${number(mean)}</b> <span class="muted">versions old on average, in the last windows</span></p>
+        : html`<p class="work">${number(mean)} versions old on average, in the last windows</p>
             <div class="histogram">
               ${bars.map(
                 ({ andMore, count: tokens, height, share, value }) =>

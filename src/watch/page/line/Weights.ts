@@ -22,7 +22,7 @@ export const Weights = ({ view }: { readonly view: LineView }): VNode => {
   return html`<section class="stage weights" aria-label="Weights">
     <header><h3>weights</h3>
       <span class="badge ${behind > 0 ? "wait" : ""}">${behind > 0 ? `${behind} to adopt` : "adopted"}</span></header>
-    <p class="work">from learn back to generate, by version</p>
+    <p class="work">from learn back to generate</p>
     <div class="versions">
       <span title="Newest version that every generator samples with">sampling <b>v${adopted}</b></span>
       <span class="arrow" aria-hidden="true">⟵</span>

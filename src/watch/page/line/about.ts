@@ -1,14 +1,14 @@
-/** What each stage of the line does, in a few words, and what the page calls what limits it. */
+/** What each stage of the line does, in a few words, and how services stand below it. */
 
 const works: Readonly<Record<string, string>> = {
-  rollout: "plays the episodes of a group",
-  window: "gathers groups into a window",
-  score: "computes rewards of a window",
-  filter: "judges groups by reward variance",
+  rollout: "plays episodes",
+  window: "gathers groups",
+  score: "computes rewards",
+  filter: "judges groups",
   learn: "updates the weights",
-  close: "records the step, validates",
-  generate: "samples tokens for rollout",
-  step: "runs environments for rollout",
+  close: "records, validates",
+  generate: "samples tokens",
+  step: "runs environments",
 };
 
 export const workOf = (stage: string): string => works[stage] ?? "";
