@@ -103,6 +103,7 @@ describe("controls", () => {
     await sees(page, ".linestates", /Admission is paused/);
     await page.click("[data-control=ResumeAdmission]");
     await sees(page, ".toast", /Admission goes on/);
+    await page.waitForSelector("[data-control=PauseAdmission]:not(:disabled)");
     await page.click("[data-control=Validate]");
     await sees(page, ".toast", /A validation follows/);
     await page.waitForSelector("[data-control=Checkpoint]:not(:disabled)");
