@@ -1,0 +1,34 @@
+/** The metrics that a report draws, in its order: does it learn, does the filter find anything, how stale is it, what does it cost. */
+
+const main: readonly string[] = [
+  "val-env/success",
+  "train/success",
+  "val-env/charts/avg_episode_return",
+  "train/charts/avg_episode_return",
+  "rollout/in_group_reward_std",
+  "rollout/filter_kept_ratio",
+  "train/entropy",
+  "train/parsed",
+  "response_length/mean",
+  "train/turns",
+  "actor/pg_loss",
+  "actor/entropy",
+  "actor/ppo_kl",
+  "actor/grad_norm",
+  "actor/pg_clipfrac",
+  "critic/vf_explained_var",
+  "mismatch/kl",
+  "mismatch/ess",
+  "staleness/mean",
+  "staleness/max",
+  "tokens/generated_per_second",
+  "tokens/trained_per_second",
+  "timing_s/step",
+  "timing_s/update",
+];
+
+/** Those of `names` that are drawn. */
+export const mainMetrics = (names: readonly string[]): readonly string[] => {
+  const known = new Set(names);
+  return main.filter((name) => known.has(name));
+};
