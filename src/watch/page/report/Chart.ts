@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { MetricCard } from "../../Api.ts";
 import { number } from "../format.ts";
-import { type Axis, lineOf, nearest, padded, place, rangeOf, ticksOf } from "./plot.ts";
+import { type Axis, lineThrough, nearest, padded, place, pointsOf, rangeOf, ticksOf } from "./plot.ts";
 
 export interface Line {
   readonly run: string;
@@ -80,6 +80,18 @@ const Readout = ({ lines, step }: { readonly lines: readonly Line[]; readonly st
     return html`<span key=${line.run} class=${`run run-${line.colour}`}>${found === undefined ? "–" : number(line.mean[found.index])}</span>`;
   })}</p>`;
 
+/** As many points are drawn as dots, too: where a metric is measured now and then, the line alone tells too much. */
+const mostDots = 40;
+
+const Drawn = ({ line, x, y }: { readonly line: Line; readonly x: Axis; readonly y: Axis }) => {
+  const points = pointsOf(line.steps, line.mean, x, y);
+  return html`<g class=${`run run-${line.colour}`}>
+    <path class="span" d=${spanOf(line, x, y)} />
+    <path class="mean" d=${lineThrough(points)} />
+    ${points.length > mostDots ? null : points.map((point) => html`<circle key=${point.x} class="dot" cx=${point.x} cy=${point.y} r="1.8" />`)}
+  </g>`;
+};
+
 export const Chart = ({ about, lines, name }: ChartProps): VNode | null => {
   const [step, point] = useState<number | null>(null);
   const axes = axesOf(lines, about?.unit === "share");
@@ -97,12 +109,7 @@ export const Chart = ({ about, lines, name }: ChartProps): VNode | null => {
     <figcaption title=${about?.meaning ?? ""}><b>${name}</b> <span class="hint">${unit}</span></figcaption>
     <svg viewBox=${`0 0 ${width} ${height}`} role="img" aria-label=${`${name} over steps`} onPointerMove=${onPointerMove} onPointerLeave=${() => point(null)}>
       <${Axes} x=${x} y=${y} />
-      ${lines.map(
-        (line) => html`<g key=${line.run} class=${`run run-${line.colour}`}>
-        <path class="span" d=${spanOf(line, x, y)} />
-        <path class="mean" d=${lineOf(line.steps, line.mean, x, y)} />
-      </g>`,
-      )}
+      ${lines.map((line) => html`<${Drawn} key=${line.run} line=${line} x=${x} y=${y} />`)}
       ${step === null ? null : html`<path class="cursor" d=${`M${place(x, step)} ${margin.top}V${height - margin.bottom}`} />`}
     </svg>
     <${Readout} lines=${lines} step=${step} />

@@ -49,22 +49,27 @@ export interface Axis extends Range {
 export const place = ({ from, greatest, least, to }: Axis, value: number): number =>
   greatest === least ? (from + to) / 2 : from + ((value - least) / (greatest - least)) * (to - from);
 
-/** An SVG path through the points; what was not measured is a gap, and a lone point a dot's width. */
-export const lineOf = (xs: readonly number[], ys: readonly (number | null)[], x: Axis, y: Axis): string => {
-  const parts: string[] = [];
-  let drawing = false;
-  for (const [at, step] of xs.entries()) {
-    const value = ys[at];
-    if (value === null || value === undefined || !Number.isFinite(value)) {
-      drawing = false;
-      continue;
-    }
-    const point = `${place(x, step).toFixed(1)} ${place(y, value).toFixed(1)}`;
-    parts.push(drawing ? `L${point}` : `M${point}h.1`);
-    drawing = true;
-  }
-  return parts.join("");
-};
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** Where the measured values lie; what was not measured has no point. */
+export const pointsOf = (
+  steps: readonly number[],
+  values: readonly (number | null)[],
+  x: Axis,
+  y: Axis,
+): readonly Point[] =>
+  steps.flatMap((step, at) => {
+    const value = values[at];
+    if (value === null || value === undefined || !Number.isFinite(value)) return [];
+    return [{ x: place(x, step), y: place(y, value) }];
+  });
+
+/** An SVG path from point to point. */
+export const lineThrough = (points: readonly Point[]): string =>
+  points.map(({ x, y }, at) => `${at === 0 ? "M" : "L"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 
 /** Index of the entry nearest to `value`; -1 of none. */
 export const nearest = (values: readonly number[], value: number): number => {
