@@ -5,11 +5,11 @@
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { type EpisodeRecord, SCHEMA } from "../../src/domain/EpisodeRecord.ts";
-import type { StageSample } from "../../src/stage/Gauge.ts";
 import type { EventLine, Happening } from "../../src/record/events/EventLine.ts";
-import { encode, SCHEMA as EVENTS_SCHEMA } from "../../src/record/events/EventLine.ts";
+import { SCHEMA as EVENTS_SCHEMA, encode } from "../../src/record/events/EventLine.ts";
 import * as Replay from "../../src/record/events/Replay.ts";
 import { indexLine } from "../../src/record/Trajectories.ts";
+import type { StageSample } from "../../src/stage/Gauge.ts";
 
 export interface Synthetic {
   readonly steps: number;
@@ -137,14 +137,29 @@ const step = (log: Log, n: number, { groupSize, groups, tokens }: Synthetic): vo
   const ids = Array.from({ length: groups }, (_, i) => window * groups + i);
   for (const group of ids) log.add({ _tag: "Admitted", group, window }, n, begin);
   log.add(gauges((n - 1) * 1_000 + 1), n, begin + 1);
-  const episode = { success: n % 2 === 0, reward: 1, turns: 2, versions: [[Math.max(0, n - 2), tokens]], failed: false } as const;
+  const episode = {
+    success: n % 2 === 0,
+    reward: 1,
+    turns: 2,
+    versions: [[Math.max(0, n - 2), tokens]],
+    failed: false,
+  } as const;
   const episodes = Array.from({ length: groupSize }, () => episode);
   for (const [i, group] of ids.entries()) {
-    log.add({ _tag: "Finished", group, tokens: tokens * groupSize, failed: false, tag: "Made", episodes }, n, begin + 100 + i);
+    log.add(
+      { _tag: "Finished", group, tokens: tokens * groupSize, failed: false, tag: "Made", episodes },
+      n,
+      begin + 100 + i,
+    );
   }
   log.add({ _tag: "Windowed", window, groups: ids }, n, begin + 500);
   log.add({ _tag: "Scored", window }, n, begin + 510);
-  const judged = ids.map((group, i) => ({ group, verdict: i === 0 ? ("rule" as const) : ("kept" as const), score: i, reward: i / 2 }));
+  const judged = ids.map((group, i) => ({
+    group,
+    verdict: i === 0 ? ("rule" as const) : ("kept" as const),
+    score: i,
+    reward: i / 2,
+  }));
   log.add({ _tag: "Verdict", window, kept: ids.slice(1), filtered: ids.slice(0, 1), judged }, n, begin + 520);
   log.add({ _tag: "Learning", window, from: n - 1 }, n, begin + 530);
   log.add({ _tag: "Updated", window, groups: ids.slice(1), version: n, tokens: tokens * groupSize }, n, begin + 900);
@@ -197,7 +212,10 @@ const record = (n: number, group: number, member: number, count: number): Episod
 };
 
 const writeEpisodes = (folder: string, { episodesEvery, groupSize, groups, steps, tokens }: Synthetic): void => {
-  const [records, index] = [new Output(join(folder, "trajectories.jsonl")), new Output(join(folder, "trajectories.index.jsonl"))];
+  const [records, index] = [
+    new Output(join(folder, "trajectories.jsonl")),
+    new Output(join(folder, "trajectories.index.jsonl")),
+  ];
   for (let n = episodesEvery; n <= steps; n += episodesEvery) {
     for (let member = 0; member < groupSize; member++) {
       const each = record(n, (n - 1) * groups, member, tokens);

@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { decode, type EventLine } from "../../record/events/EventLine.ts";
+import type { IndexLine } from "../../record/events/EventLog.ts";
 import type { LineView, Timeline, WindowView } from "../Api.ts";
 import { evenly } from "./Column.ts";
 import { EventsIndex } from "./EventsIndex.ts";
@@ -19,39 +20,80 @@ const ADOPTIONS = 20;
 /** A verdict's line is read by its offset alone: most are shorter than this. */
 const VERDICT_BYTES = 8 * 1024;
 
+/** The first line is shorter. */
+const FIRST_BYTES = 64 * 1024;
+/** Bytes behind the last keyframe of the index that are read at once. */
+const MOST_UNINDEXED = 8 * 2 ** 20;
+
 /** Tags of lines before the keyframe that say what a moment shows. */
 const remembered = /"_tag":"(?:Gauges|Finished|Windowed|Verdict|Learning|StepClosed|Dropped|Run|Resumed)"/;
 
 export class Events {
+  readonly #folder: string;
   readonly #path: string;
   readonly #attribute: Attribute;
-  readonly index = new EventsIndex();
+  /** What events.index.jsonl says until the pass over the file is done, and from then on what the file says. */
+  #index = new EventsIndex();
+  readonly #whole = new EventsIndex();
   readonly #tail: Tail;
-  /** The newest moment; null until the past is read, and after a cut. */
+  /** Offset behind the last line that answers may come from. */
+  #end = 0;
+  /** The newest moment; null where there are no events, and after a cut. */
   #live: Moment | null = null;
 
   constructor(folder: string, attribute: Attribute) {
+    this.#folder = folder;
     this.#path = join(folder, "events.jsonl");
     this.#attribute = attribute;
     this.#tail = new Tail(this.#path, {
-      line: this.index.line,
+      line: this.#whole.line,
       cut: (offset) => {
         this.#live = null;
-        this.index.onLine = null;
-        this.index.cut(offset);
+        this.#whole.onLine = null;
+        this.#whole.cut(offset);
       },
     });
   }
 
-  /** Reads what has come since; true where something has. */
+  /** What can be known without reading the file: its first line, its keyframes by their index, and the newest moment. */
+  async open(): Promise<void> {
+    const index = new EventsIndex();
+    const size = await withFile(this.#path, async (file) => {
+      await readLines(file, 0, FIRST_BYTES, (line, offset) => {
+        index.line(line, offset);
+        return false;
+      });
+      return (await file.stat()).size;
+    });
+    if (size === null) return;
+    const places = await withFile(join(this.#folder, "events.index.jsonl"), (file) => file.readFile("utf8"));
+    for (const { at, offset, step } of placesIn(places ?? "")) {
+      if (offset < size) index.keyframes.add(offset, at, step);
+    }
+    // Without an index, or with one that is far behind, the newest moment waits for the pass.
+    const last = index.keyframes.offsets.length - 1;
+    if (last < 0 || size - index.keyframes.offsets.at(last) > MOST_UNINDEXED) return;
+    this.#index = index;
+    this.#end = size;
+    const live = await this.#momentAt(Number.POSITIVE_INFINITY);
+    this.#live = live.at === 0 ? null : live;
+  }
+
+  /** Reads what has come since, the whole file at first; true where something has. */
   async advance(): Promise<boolean> {
     const changed = await this.#tail.advance();
-    if (this.#live === null && this.#tail.end > 0) {
+    this.#index = this.#whole;
+    this.#end = this.#tail.end;
+    if (this.#end > 0 && this.#whole.onLine === null) {
       const live = await this.#momentAt(Number.POSITIVE_INFINITY);
       this.#live = live;
-      this.index.onLine = (line) => safely(() => live.observe(line));
+      this.#whole.onLine = (line) => safely(() => live.observe(line));
     }
     return changed;
+  }
+
+  get index(): EventsIndex {
+    return this.#index;
   }
 
   get live(): Moment | null {
@@ -59,20 +101,20 @@ export class Events {
   }
 
   timeline(points: number): Timeline {
-    return this.index.timeline(points, this.#live?.at ?? 0);
+    return this.#index.timeline(points, this.#live?.at ?? 0);
   }
 
   /** At `at`, the newest moment where it is null, the first one where it lies before; null where there are no events. */
   async line(at: number | null): Promise<LineView | null> {
     if (this.#live === null) return null;
-    const past = at === null ? null : Math.max(at, this.index.started() ?? at);
+    const past = at === null ? null : Math.max(at, this.#index.started() ?? at);
     const moment = past === null || past >= this.#live.at ? this.#live : await this.#momentAt(past);
-    return moment.view(this.index.adoptions(moment.at, ADOPTIONS), this.#attribute);
+    return moment.view(this.#index.adoptions(moment.at, ADOPTIONS), this.#attribute);
   }
 
   /** Of the steps `from` to `to`, at most `limit` evenly chosen ones. */
   async windows(from: number, to: number, limit: number): Promise<readonly WindowView[]> {
-    const { offsets, steps } = this.index.verdicts;
+    const { offsets, steps } = this.#index.verdicts;
     const rows = evenly(steps.countBelow(from), steps.countUpTo(to), limit);
     const views = await withFile(this.#path, async (file) => {
       const found: WindowView[] = [];
@@ -87,8 +129,8 @@ export class Events {
   }
 
   async #momentAt(at: number): Promise<Moment> {
-    const { ats, offsets } = this.index.keyframes;
-    const end = this.#tail.end;
+    const { ats, offsets } = this.#index.keyframes;
+    const end = this.#end;
     const keyframe = ats.countUpTo(at) - 1;
     const begin = keyframe < 0 ? 0 : offsets.at(keyframe);
     let back = keyframe;
@@ -110,6 +152,25 @@ export class Events {
     return moment;
   }
 }
+
+const isPlace = (value: unknown): value is IndexLine =>
+  typeof value === "object" &&
+  value !== null &&
+  ["step", "at", "offset"].every((key) => typeof Reflect.get(value, key) === "number");
+
+/** The lines of events.index.jsonl that can be read, up to the first that cannot. */
+const placesIn = (text: string): readonly IndexLine[] => {
+  const places: IndexLine[] = [];
+  for (const line of text.split("\n")) {
+    try {
+      const place: unknown = JSON.parse(line);
+      if (isPlace(place)) places.push(place);
+    } catch {
+      break;
+    }
+  }
+  return places;
+};
 
 /** A line that only looks like an event must not end the server. */
 const safely = (observe: () => void): void => {

@@ -20,6 +20,8 @@ export interface Change {
   readonly state: boolean;
 }
 
+const unchanged: Change = { line: false, metrics: false, episodes: false, state: false };
+
 export interface RunStoreOptions {
   readonly id: string;
   readonly folder: string;
@@ -37,8 +39,9 @@ export class RunStore {
   #state: RunCard["state"] | null = null;
   #configFacts: Facts | null = null;
   #refreshing: Promise<Change>;
-  /** Settles when the folder has been read once. */
-  readonly ready: Promise<unknown>;
+  /** What answers wait for: each part of the folder is read once. */
+  readonly #opened: Promise<void>;
+  readonly #read: Readonly<Record<"events" | "metrics" | "episodes", Promise<unknown>>>;
 
   constructor({ attribute, folder, id }: RunStoreOptions) {
     this.id = id;
@@ -46,8 +49,19 @@ export class RunStore {
     this.#events = new Events(folder, attribute);
     this.#metricsTail = new Tail(join(folder, "metrics.jsonl"), this.#metrics);
     this.#episodes = new Episodes(folder);
-    this.#refreshing = this.#refresh();
-    this.ready = this.#refreshing;
+    this.#opened = this.#open().catch(() => undefined);
+    const after = (read: () => Promise<unknown>) => this.#opened.then(read).catch(() => undefined);
+    this.#read = {
+      episodes: after(() => this.#episodes.advance()),
+      metrics: after(() => this.#metricsTail.advance()),
+      events: after(() => this.#events.advance()),
+    };
+    this.#refreshing = this.ready.then(() => unchanged);
+  }
+
+  /** Settles when the whole folder is read. */
+  get ready(): Promise<unknown> {
+    return Promise.all(Object.values(this.#read));
   }
 
   /** Reads what has come since. Calls are carried out one after the other. */
@@ -56,13 +70,14 @@ export class RunStore {
     return this.#refreshing;
   }
 
-  card(): RunCard {
+  async card(): Promise<RunCard> {
+    await this.#opened;
     const run = this.#events.index.run();
     const facts = run === null ? this.#configFacts : factsOfLine(run);
     const live = this.#events.live;
     const span = this.#metrics.span();
     const started = this.#events.index.started() ?? span?.first ?? 0;
-    const step = this.#events.index.lastClose()?.step ?? this.#metrics.lastStep() ?? 0;
+    const step = live?.replay.step ?? this.#metrics.lastStep() ?? 0;
     const name = basename(dirname(this.folder));
     return {
       id: this.id,
@@ -85,35 +100,45 @@ export class RunStore {
     return configText(this.folder);
   }
 
-  names(): readonly string[] {
+  async names(): Promise<readonly string[]> {
+    await this.#read.metrics;
     return this.#metrics.names();
   }
 
-  curves(names: readonly string[], from: number, to: number, points: number): Curves {
+  async curves(names: readonly string[], from: number, to: number, points: number): Promise<Curves> {
+    await this.#read.metrics;
     return this.#metrics.curves(names, from, to, points);
   }
 
-  csv(names: readonly string[]): Generator<string> {
+  async csv(names: readonly string[]): Promise<Generator<string>> {
+    await this.#read.metrics;
     return this.#metrics.csv(names);
   }
 
-  timeline(points: number): Timeline {
+  async timeline(points: number): Promise<Timeline> {
+    await this.#read.events;
     return this.#events.timeline(points);
   }
 
-  line(at: number | null): Promise<LineView | null> {
+  /** Null where the run has no events. */
+  async line(at: number | null): Promise<LineView | null> {
+    await this.#opened;
+    if (this.#events.live === null) await this.#read.events;
     return this.#events.line(at);
   }
 
-  windows(from: number, to: number, limit: number): Promise<readonly WindowView[]> {
+  async windows(from: number, to: number, limit: number): Promise<readonly WindowView[]> {
+    await this.#read.events;
     return this.#events.windows(from, to, limit);
   }
 
-  episodes(query: EpisodeQuery): EpisodePage {
+  async episodes(query: EpisodeQuery): Promise<EpisodePage> {
+    await this.#read.episodes;
     return this.#episodes.page(query);
   }
 
-  group(split: string, step: number, group: number): Promise<readonly string[]> {
+  async group(split: string, step: number, group: number): Promise<readonly string[]> {
+    await this.#read.episodes;
     return this.#episodes.group(split, step, group);
   }
 
@@ -125,21 +150,27 @@ export class RunStore {
     return this.#metrics.lastStep();
   }
 
-  /** What cannot be read now is tried again the next time. */
-  #refresh(): Promise<Change> {
-    return this.#read().catch(() => ({ line: false, metrics: false, episodes: false, state: false }));
+  async #open(): Promise<void> {
+    this.#configFacts = factsOfConfig((await this.config()) ?? "");
+    await this.#events.open();
+    this.#life = await lifeOf(this.folder);
+    this.#state = this.#status();
   }
 
-  async #read(): Promise<Change> {
+  /** What cannot be read now is tried again the next time. */
+  #refresh(): Promise<Change> {
+    return this.#advance().catch(() => unchanged);
+  }
+
+  async #advance(): Promise<Change> {
     // Before the files: a run that ends in between is seen to have written its last line.
     this.#life = await lifeOf(this.folder);
     const metrics = await this.#metricsTail.advance();
     const line = await this.#events.advance();
     const episodes = await this.#episodes.advance();
-    if (this.#configFacts === null) this.#configFacts = factsOfConfig((await this.config()) ?? "");
     const before = this.#state;
     this.#state = this.#status();
-    return { line, metrics, episodes, state: before !== null && before !== this.#state };
+    return { line, metrics, episodes, state: before !== this.#state };
   }
 
   #status(): RunCard["state"] {

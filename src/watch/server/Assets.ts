@@ -1,0 +1,138 @@
+/**
+ * The page's own files and the libraries it uses, read once at start: a request can only name one of them. Sources are served with their
+ * types stripped; in the published package they are JavaScript already. Invariant: an asset's ETag is the hash of what is sent.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createRequire, stripTypeScriptTypes } from "node:module";
+import { dirname, extname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { safeHeaders, takesGzip } from "./Reply.ts";
+
+interface Asset {
+  readonly type: string;
+  readonly etag: string;
+  readonly bytes: Buffer;
+  readonly zipped: Buffer;
+  readonly policy: string | null;
+}
+
+export type Assets = ReadonlyMap<string, Asset>;
+
+const pageFolder = fileURLToPath(new URL("../page/", import.meta.url));
+
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".ts": "text/javascript; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".json": "application/json; charset=utf-8",
+};
+
+/** Files of the libraries, beside the file that Node itself would load. */
+const vendor = [
+  ["/vendor/preact.js", "preact", "preact.module.js"],
+  ["/vendor/preact-hooks.js", "preact/hooks", "hooks.module.js"],
+  ["/vendor/htm.js", "htm", "htm.module.js"],
+  ["/vendor/htm-preact.js", "htm/preact", "index.module.js"],
+  ["/vendor/uplot.js", "uplot", "uPlot.esm.js"],
+  ["/vendor/uplot.css", "uplot", "uPlot.min.css"],
+] as const;
+
+/** Node calls the stripping of types experimental, and would say so on the terminal of whoever looks at a run. */
+const stripped = (source: string): string => {
+  const { emitWarning } = process;
+  process.emitWarning = () => undefined;
+  try {
+    return stripTypeScriptTypes(source);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+};
+
+/** Scripts inside of a page, of which there is the import map, are allowed by their hashes. */
+const policyOf = (html: string): string => {
+  const inline = [...html.matchAll(/<script(?![^>]*\bsrc=)[^>]*>([\s\S]*?)<\/script>/g)].map(([, text = ""]) => text);
+  const hashes = inline.map((text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`);
+  return [
+    "default-src 'self'",
+    `script-src ${["'self'", ...hashes].join(" ")}`,
+    "img-src 'self' data: blob:",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+};
+
+const assetOf = (path: string, text: string): Asset => {
+  const bytes = Buffer.from(extname(path) === ".ts" ? stripped(text) : text);
+  return {
+    type: types[extname(path)] ?? "application/octet-stream",
+    etag: `"${createHash("sha256").update(bytes).digest("hex").slice(0, 32)}"`,
+    bytes,
+    zipped: gzipSync(bytes),
+    policy: extname(path) === ".html" ? policyOf(text) : null,
+  };
+};
+
+/** What browsers ask for; types alone are nothing to run. */
+const isServed = (path: string): boolean =>
+  Object.hasOwn(types, extname(path)) && !/\.d\.ts$|(?:^|\/)tsconfig\.json$/.test(path);
+
+const pageFiles = (folder: string): readonly (readonly [string, Asset])[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter(isServed)
+    .flatMap((file) => {
+      const name = `/page/${relative(folder, file).split("\\").join("/")}`;
+      const asset = assetOf(file, readFileSync(file, "utf8"));
+      // index.html names the sources.
+      return [[name, asset] as const, ...(name.endsWith(".js") ? [[name.replace(/js$/, "ts"), asset] as const] : [])];
+    });
+
+const vendorFiles = (): readonly (readonly [string, Asset])[] => {
+  const { resolve } = createRequire(import.meta.url);
+  return vendor.map(([path, library, file]) => [
+    path,
+    assetOf(file, readFileSync(join(dirname(resolve(library)), file), "utf8")),
+  ]);
+};
+
+export const load = (folder: string = pageFolder): Assets => {
+  const assets = new Map([...(existsSync(folder) ? pageFiles(folder) : []), ...vendorFiles()]);
+  const index = assets.get("/page/index.html");
+  if (index !== undefined) assets.set("/", index);
+  return assets;
+};
+
+/** False where there is no such asset. */
+export const send = (assets: Assets, path: string, request: IncomingMessage, response: ServerResponse): boolean => {
+  const asset = assets.get(path);
+  if (asset === undefined) return false;
+  const headers = {
+    ...safeHeaders,
+    "cache-control": "no-cache",
+    etag: asset.etag,
+    vary: "accept-encoding",
+    "content-security-policy": asset.policy ?? "default-src 'none'",
+  };
+  if (request.headers["if-none-match"] === asset.etag) {
+    response.writeHead(304, headers).end();
+    return true;
+  }
+  const zipped = takesGzip(request);
+  const body = zipped ? asset.zipped : asset.bytes;
+  response.writeHead(200, {
+    ...headers,
+    "content-type": asset.type,
+    "content-length": body.length,
+    ...(zipped ? { "content-encoding": "gzip" } : {}),
+  });
+  response.end(body);
+  return true;
+};

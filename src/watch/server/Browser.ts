@@ -1,0 +1,62 @@
+/**
+ * One browser that listens to a run. Invariant: beside what it is reading, at most the newest message of each kind waits for it, so that a
+ * browser that does not read holds a few messages and no more; after `patienceMs` of that it is cut off.
+ */
+import type { ServerResponse } from "node:http";
+import { safeHeaders } from "./Reply.ts";
+
+export type MessageName = "line" | "step" | "episodes" | "ended";
+
+const text = (name: MessageName, data: string): string => `event: ${name}\ndata: ${data}\n\n`;
+
+export class Browser {
+  readonly #response: ServerResponse;
+  readonly #waiting = new Map<MessageName, string>();
+  /** When the last bytes were refused; null while it reads. */
+  #stuckSince: number | null = null;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+    response.socket?.setTimeout(0);
+    response.socket?.setNoDelay(true);
+    response.writeHead(200, {
+      ...safeHeaders,
+      "cache-control": "no-store",
+      "content-type": "text/event-stream; charset=utf-8",
+      "x-accel-buffering": "no",
+    });
+    response.write(": open\n\n");
+    response.on("drain", () => this.#drained());
+    response.on("error", () => response.destroy());
+  }
+
+  /** `data` is JSON, and so one line. */
+  tell(name: MessageName, data: string, now: number): void {
+    if (this.#stuckSince === null) this.#write(text(name, data), now);
+    else this.#waiting.set(name, data);
+  }
+
+  /** A sign of life, or the end of one that does not read. */
+  tick(now: number, patienceMs: number): void {
+    if (this.#stuckSince === null) this.#write(": alive\n\n", now);
+    else if (now - this.#stuckSince >= patienceMs) this.#response.destroy();
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  #write(message: string, now: number): void {
+    if (!this.#response.destroyed && !this.#response.write(message)) this.#stuckSince = now;
+  }
+
+  #drained(): void {
+    const stuckSince = this.#stuckSince ?? 0;
+    this.#stuckSince = null;
+    for (const [name, data] of this.#waiting) {
+      this.#waiting.delete(name);
+      this.#write(text(name, data), stuckSince);
+      if (this.#stuckSince !== null) return;
+    }
+  }
+}

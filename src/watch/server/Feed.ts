@@ -1,0 +1,117 @@
+/**
+ * What the browsers that look at one run are told as its folder changes. The folder is watched while there are any. Invariant: a view is
+ * computed once for all of them, and at most every `QUIET_MS`.
+ */
+import { type FSWatcher, watch } from "node:fs";
+import type { ServerResponse } from "node:http";
+import type { Change, RunStore } from "../store/RunStore.ts";
+import { Browser, type MessageName } from "./Browser.ts";
+
+export interface FeedLimits {
+  /** A browser that reads nothing for so long is cut off. */
+  readonly patienceMs: number;
+  /** Between two signs of life, and two looks for browsers that do not read. */
+  readonly aliveMs: number;
+  /** The folder is looked at so often though nothing was said to have changed: not every file system tells. */
+  readonly safetyMs: number;
+}
+
+const QUIET_MS = 250;
+
+export class Feed {
+  readonly #store: RunStore;
+  readonly #limits: FeedLimits;
+  readonly #now: () => number;
+  readonly #browsers = new Set<Browser>();
+  #watcher: FSWatcher | null = null;
+  #timers: readonly NodeJS.Timeout[] = [];
+  #coming: NodeJS.Timeout | null = null;
+
+  constructor(store: RunStore, limits: FeedLimits, now: () => number) {
+    this.#store = store;
+    this.#limits = limits;
+    this.#now = now;
+  }
+
+  get size(): number {
+    return this.#browsers.size;
+  }
+
+  add(response: ServerResponse): void {
+    const browser = new Browser(response);
+    this.#browsers.add(browser);
+    response.on("close", () => {
+      this.#browsers.delete(browser);
+      if (this.#browsers.size === 0) this.#rest();
+    });
+    if (this.#browsers.size === 1) this.#begin();
+    void this.#greet(browser).catch(() => undefined);
+  }
+
+  close(): void {
+    for (const browser of this.#browsers) browser.end();
+    this.#browsers.clear();
+    this.#rest();
+  }
+
+  #begin(): void {
+    const { aliveMs, safetyMs } = this.#limits;
+    try {
+      this.#watcher = watch(this.#store.folder, () => this.#soon());
+      // The folder was removed, or the system has no more watches: the timer goes on.
+      this.#watcher.on("error", () => this.#watcher?.close());
+    } catch {
+      this.#watcher = null;
+    }
+    this.#timers = [
+      setInterval(() => this.#soon(), safetyMs),
+      setInterval(() => {
+        for (const browser of this.#browsers) browser.tick(this.#now(), this.#limits.patienceMs);
+      }, aliveMs),
+    ];
+    this.#soon();
+  }
+
+  #rest(): void {
+    this.#watcher?.close();
+    this.#watcher = null;
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#timers = [];
+    if (this.#coming !== null) clearTimeout(this.#coming);
+    this.#coming = null;
+  }
+
+  /** Looks once for all changes of the next moment. */
+  #soon(): void {
+    this.#coming ??= setTimeout(async () => {
+      // What cannot be told now is told with the next change.
+      await this.#look().catch(() => undefined);
+      this.#coming = null;
+    }, QUIET_MS);
+  }
+
+  async #look(): Promise<void> {
+    const change: Change = await this.#store.refresh();
+    if (this.#browsers.size === 0) return;
+    if (change.line) this.#tell("line", await this.#store.line(null));
+    if (change.metrics) this.#tell("step", { step: this.#store.lastStep() });
+    if (change.episodes) this.#tell("episodes", { step: this.#store.lastEpisodesStep() });
+    if (!change.state) return;
+    const { state } = await this.#store.card();
+    if (state !== "running") this.#tell("ended", state);
+  }
+
+  #tell(name: MessageName, value: unknown): void {
+    const data = JSON.stringify(value);
+    const now = this.#now();
+    for (const browser of this.#browsers) browser.tell(name, data, now);
+  }
+
+  async #greet(browser: Browser): Promise<void> {
+    const view = await this.#store.line(null);
+    const { state } = await this.#store.card();
+    if (!this.#browsers.has(browser)) return;
+    if (view !== null) browser.tell("line", JSON.stringify(view), this.#now());
+    if (state !== "running") browser.tell("ended", JSON.stringify(state), this.#now());
+  }
+}
