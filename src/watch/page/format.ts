@@ -10,7 +10,7 @@ export const number = (value: number | null | undefined): string => {
   if (size >= 1e9) return `${trimmed(value / 1e9)}G`;
   if (size >= 1e6) return `${trimmed(value / 1e6)}M`;
   if (size >= 1e4) return `${trimmed(value / 1e3)}k`;
-  if (size !== 0 && size < 1e-3) return value.toExponential(1).replace("e-", "e-");
+  if (size !== 0 && size < 1e-3) return value.toExponential(1);
   return trimmed(value);
 };
 
@@ -25,7 +25,8 @@ const trimmed = (value: number): string => {
 
 export const percent = (share: number | null | undefined): string => {
   if (share === null || share === undefined || !Number.isFinite(share)) return none;
-  const value = share * 100;
+  // A product of binary fractions: 0.07 * 100 is a little more than 7.
+  const value = Number((share * 100).toFixed(1));
   return `${Math.abs(value) < 10 && value % 1 !== 0 ? value.toFixed(1) : value.toFixed(0)} %`;
 };
 
@@ -33,7 +34,7 @@ export const percent = (share: number | null | undefined): string => {
 export const duration = (ms: number | null | undefined): string => {
   if (ms === null || ms === undefined || !Number.isFinite(ms)) return none;
   if (ms < 0) return `-${duration(-ms)}`;
-  if (ms < 1000) return `${ms < 10 ? trimmed(ms) : Math.round(ms)} ms`;
+  if (ms < 1000) return `${ms < 10 ? ms.toFixed(ms < 0.095 ? 2 : 1).replace(/\.0+$/, "") : Math.round(ms)} ms`;
   const seconds = ms / 1000;
   if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
   const minutes = Math.floor(seconds / 60);
