@@ -1,6 +1,6 @@
 /** Writes a report of runs: reads their folders, makes one HTML file. The runs may still be going on; the report is of what is there. */
 import { homedir } from "node:os";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { DateTime, Effect } from "effect";
 import { BadInput } from "../../domain/Errors.ts";
 import { entryOf } from "../../domain/metrics/Catalogue.ts";

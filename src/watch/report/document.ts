@@ -4,12 +4,22 @@
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { sheetFile } from "../libraries.ts";
 import type { ReportData } from "../page/report/ReportData.ts";
 import { modulesFrom } from "./modules.ts";
 
 const page = new URL("../page/", import.meta.url);
 
-const sheets = ["drawing/drawing.css", "episodes/episodes.css", "report/report.css"];
+/** The page's sheets with those that they import in their places, and the libraries'. */
+const sheetOf = (url: URL): string =>
+  readFileSync(url, "utf8").replace(/@import url\("([^"]+)"\);/g, (_, name: string) => sheetOf(new URL(name, url)));
+
+const sheets = (): string =>
+  [
+    readFileSync(sheetFile(), "utf8"),
+    sheetOf(new URL("style.css", page)),
+    sheetOf(new URL("report/report.css", page)),
+  ].join("\n");
 
 /** JSON that can stand in a script element, whatever its texts hold. */
 export const scriptJson = (value: unknown): string =>
@@ -29,7 +39,6 @@ export const documentOf = (data: ReportData): string => {
   const { entry, imports } = modulesFrom(new URL("report/main.ts", page));
   const map = scriptJson({ imports });
   const start = `import ${JSON.stringify(entry)};`;
-  const style = sheets.map((sheet) => readFileSync(new URL(sheet, page), "utf8")).join("\n");
   const policy = [
     "default-src 'none'",
     `script-src ${hash(map)} ${hash(start)} data:`,
@@ -46,7 +55,7 @@ export const documentOf = (data: ReportData): string => {
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="referrer" content="no-referrer">',
     `<title>${escaped(title)}</title>`,
-    `<style>${style.replaceAll("</", "<\\/")}</style>`,
+    `<style>${sheets().replaceAll("</", "<\\/")}</style>`,
     `<script type="importmap">${map}</script>`,
     '</head><body><div id="report"><noscript>This report is drawn by its own scripts.</noscript></div>',
     `<script type="application/json" id="data">${scriptJson(data)}</script>`,

@@ -99,13 +99,13 @@ const groupsOf = async (store: RunStore, discretion: Discretion, choices: readon
 /** The report of one run. */
 export const gather = async (store: RunStore, discretion: Discretion): Promise<ReportRun> => {
   await store.ready;
-  const card = store.card();
-  const names = mainMetrics(store.names());
+  const card = await store.card();
+  const names = mainMetrics(await store.names());
   const config = await store.config();
-  const { episodes, total } = store.episodes({ ...everything, offset: 0, limit: Number.POSITIVE_INFINITY });
+  const { episodes, total } = await store.episodes({ ...everything, offset: 0, limit: Number.POSITIVE_INFINITY });
   const choices = withChoice(choose(episodes), await unread(store, episodes));
   const groups = await groupsOf(store, discretion, choices);
-  const { marks } = store.timeline(2);
+  const { marks } = await store.timeline(2);
   const line = await store.line(null);
   const told = (text: string): string => discretion.told(text);
   return {
@@ -116,7 +116,7 @@ export const gather = async (store: RunStore, discretion: Discretion): Promise<R
       controllable: false,
     },
     config: config === null ? null : discretion.config(config.slice(0, limits.configCharacters)),
-    curves: store.curves(names, 0, Number.POSITIVE_INFINITY, limits.points),
+    curves: await store.curves(names, 0, Number.POSITIVE_INFINITY, limits.points),
     windows: await store.windows(0, Number.POSITIVE_INFINITY, limits.windows),
     marks: marks.slice(-limits.marks).map((mark) => ({ ...mark, text: told(mark.text) })),
     line,

@@ -18,21 +18,21 @@ const One = ({
   const [shown, show] = useState(open);
   const { card, leftOut, records, why } = chosen;
   const { group, reward, split, step, success, tag, verdict } = card;
-  return html`<details class="chosen-group" open=${shown} onToggle=${(event: Event) => show((event.currentTarget as HTMLDetailsElement).open)}>
+  return html`<details class="rp-group" open=${shown} onToggle=${(event: Event) => show((event.currentTarget as HTMLDetailsElement).open)}>
     <summary>
       <b>${why.join(", ")}</b>
-      <span class="hint">${tag}, step ${step}, ${split === "val" ? "validation" : "training"} group ${group}, reward ${number(reward)}, ${success ? "success" : "no success"}${verdict === null ? "" : `, ${verdict}`}</span>
+      <span class="muted">${tag}, step ${step}, ${split === "val" ? "validation" : "training"} group ${group}, reward ${number(reward)}, ${success ? "success" : "no success"}${verdict === null ? "" : `, ${verdict}`}</span>
     </summary>
-    ${leftOut === 0 ? null : html`<p class="hint">${count(leftOut, "episode")} of the group left out for size.</p>`}
+    ${leftOut === 0 ? null : html`<p class="muted">${count(leftOut, "episode")} of the group left out for size.</p>`}
     ${shown ? html`<${Group} records=${records} scenes=${run.scenes} first=${card.member} />` : null}
   </details>`;
 };
 
-export const Chosen = ({ colour, run }: { readonly run: ReportRun; readonly colour: number }): VNode => {
+export const Chosen = ({ colour, run }: { readonly run: ReportRun; readonly colour: string }): VNode => {
   const { counts, groups } = run;
-  return html`<section class="chosen-groups">
-    <h3 class=${`run run-${colour}`}>${run.card.id}</h3>
-    <p class="hint">${count(groups.length, "group")} of ${count(counts.episodes, "recorded episode")}.${
+  return html`<section class="rp-groups">
+    <h3 style=${{ color: colour }}>${run.card.id}</h3>
+    <p class="muted">${count(groups.length, "group")} of ${count(counts.episodes, "recorded episode")}.${
       counts.groupsLeftOut === 0
         ? ""
         : ` ${count(counts.groupsLeftOut, "chosen group")} left out for size, or for what their texts give away.`
