@@ -61,6 +61,15 @@ const withDashedValues = (words: readonly string[]): readonly string[] => {
   return joined;
 };
 
+/** Gives `--watch` without a port the word that stands for it: the module knows no flag whose value may be missing. */
+const withUsualPort = (words: readonly string[]): readonly string[] => {
+  const end = words.indexOf("--");
+  return words.map((word, i) => {
+    const hasPort = /^[^-=]+$/.test(words[i + 1] ?? "");
+    return word === "--watch" && !hasPort && (end < 0 || i < end) ? "--watch=near" : word;
+  });
+};
+
 /** Runs the module over the words: the command that took them, if one did, and the help document that the module would have printed. */
 const read = (words: readonly string[]) => {
   let invocation: Invocation | null = null;
@@ -79,7 +88,7 @@ const read = (words: readonly string[]) => {
       }),
   };
   const command = tree.pipe(Cli.withGlobalFlags([completions(take)]));
-  return Cli.runWith(command, { version: "", renderErrors: false })(withDashedValues(words)).pipe(
+  return Cli.runWith(command, { version: "", renderErrors: false })(withDashedValues(withUsualPort(words))).pipe(
     Effect.provideService(Accept, take),
     Effect.provideService(CliOutput.Presenter, presenter),
     Effect.provideService(CliConfig.CliConfig, { builtIns: [GlobalFlag.Help, GlobalFlag.Version] }),

@@ -95,6 +95,14 @@ const runCommand = Effect.fnUntraced(function* ({ command }: Invocation) {
       const { serveEnv } = yield* Effect.promise(() => import("./serveEnv.ts"));
       return yield* serveEnv({ ...command, config: yield* load(command.configName, command.overrides, configDir) });
     }
+    case "Watch": {
+      const { watch } = yield* Effect.promise(() => import("./watch.ts"));
+      return yield* watch(command);
+    }
+    case "Control": {
+      const { control } = yield* Effect.promise(() => import("./control.ts"));
+      return yield* print(yield* control(command));
+    }
     case "Help": {
       const { help } = yield* Effect.promise(() => import("./help.ts"));
       return yield* print(yield* help(command.topic));
@@ -124,7 +132,9 @@ const end = (code: number) =>
 
 /** Training and cloning save when a stop is asked for, and a server closes its sessions; the others have nothing to lose. */
 const stopsInOrder = ({ command }: Invocation): boolean =>
-  command._tag === "ServeEnv" || (command._tag === "Run" && command.pipeline !== "evaluate");
+  command._tag === "ServeEnv" ||
+  command._tag === "Watch" ||
+  (command._tag === "Run" && command.pipeline !== "evaluate");
 
 /**
  * Where standard output or error can no longer be written (its reader has gone, the terminal is closed), a command that stops in order goes

@@ -1,16 +1,21 @@
 /** The commands as `effect/cli` declares them: flags and arguments of each, and the `Command` that they make. */
 import { Context, Effect } from "effect";
 import * as Argument from "effect/cli/Argument";
+import * as CliError from "effect/cli/CliError";
 import * as Cli from "effect/cli/Command";
 import * as Flag from "effect/cli/Flag";
 import { bad, missing } from "./argumentMessages.ts";
 import type { Command, CommandName, PipelineName } from "./commands.ts";
+import { controlIn } from "./controlWords.ts";
 import { formed, limit, optional, orNull, required, several, text } from "./flags.ts";
 
 /** Takes the command that the words stand for; `parse` provides it. */
 export class Accept extends Context.Service<Accept, (command: Command, debug: boolean) => void>()(
   "millrace/cli/Accept",
 ) {}
+
+/** Of a page, unless told otherwise. */
+export const usualPort = 7_788;
 
 const root = Cli.make("millrace").pipe(
   Cli.withSharedFlags({
@@ -49,10 +54,13 @@ const resumable = (description: string) => ({
   overrides,
 });
 
+type Watched = number | "near" | null;
+
 interface RunWords {
   readonly configName: string | null;
   readonly resume: string | null;
   readonly overrides: readonly string[];
+  readonly watch: Watched;
 }
 
 const acceptRun = (pipeline: PipelineName, words: RunWords) =>
@@ -60,22 +68,36 @@ const acceptRun = (pipeline: PipelineName, words: RunWords) =>
     ? bad(`${pipeline}: --config-name and --resume exclude each other: a resumed run has its own config.yaml`)
     : accept({ _tag: "Run", pipeline, ...words });
 
+/** The port of `--watch`, where it is given. */
+const portOf = (written: string | null): Effect.Effect<Watched, CliError.CliError> => {
+  if (written === null || written === "near") return Effect.succeed(written);
+  const port = /^\d{1,9}$/.test(written) ? Number(written) : Number.NaN;
+  if (port <= 65_535) return Effect.succeed(port);
+  const expected = `a port from 0 to 65535; nearest: ${port > 65_535 ? 65_535 : usualPort}`;
+  return Effect.fail(new CliError.InvalidValue({ option: "watch", value: written, expected, kind: "flag" }));
+};
+
 const train = Cli.make(
   "train",
-  resumable(
-    "Go on from the newest checkpoint of a run's folder, under its configuration and the overrides, which become part of it.",
-  ),
+  {
+    ...resumable(
+      "Go on from the newest checkpoint of a run's folder, under its configuration and the overrides, which become part of it.",
+    ),
+    watch: orNull(
+      text("watch", "PORT", `Serve the run's page while it lives, on ${usualPort} or the next free port unless given.`),
+    ).pipe(Flag.mapEffect(portOf)),
+  },
   (words) => acceptRun("train", words),
 );
 
 const evaluate = Cli.make("evaluate", { configName: orNull(configName), overrides }, (words) =>
-  acceptRun("evaluate", { ...words, resume: null }),
+  acceptRun("evaluate", { ...words, resume: null, watch: null }),
 );
 
 const sft = Cli.make(
   "sft",
   resumable("Go on from the newest checkpoint of a cloning run's folder, under its configuration and the overrides."),
-  (words) => acceptRun("sft", words),
+  (words) => acceptRun("sft", { ...words, watch: null }),
 );
 
 const envs = Cli.make("envs", { configName: presetsFile, overrides }, (words) => accept({ _tag: "Envs", ...words }));
@@ -173,8 +195,44 @@ const serveEnv = Cli.make(
   }),
 );
 
+const watch = Cli.make(
+  "watch",
+  {
+    runs: Argument.variadic(
+      Argument.String("RUN").pipe(Argument.withDescription("A run's folder, or runs/NAME for its newest.")),
+    ),
+    port: limit(
+      "port",
+      { min: 0, max: 65_535, fallback: usualPort },
+      `Port of the page, ${usualPort} by default; 0 takes any free one.`,
+    ),
+    host: text(
+      "host",
+      "ADDRESS",
+      "Address to listen on, 127.0.0.1 by default; any other asks browsers for the token.",
+    ).pipe(Flag.withDefault("127.0.0.1")),
+    tokenFile: orNull(
+      text(
+        "token-file",
+        "FILE",
+        "File with the token for controls; else MILLRACE_TOKEN, where it is set; else one is made.",
+      ),
+    ),
+  },
+  (words) => (words.runs.length === 0 ? bad(missing("watch", "RUN")) : accept({ _tag: "Watch", ...words })),
+);
+
+const control = Cli.make(
+  "control",
+  {
+    run: Argument.String("RUN").pipe(Argument.withDescription("A run's folder, or runs/NAME for its newest.")),
+    words: Argument.variadic(Argument.String("CONTROL")),
+  },
+  ({ run, words }) => Effect.flatMap(controlIn(words), (control) => accept({ _tag: "Control", run, control })),
+);
+
 const help = Cli.make("help", { topic: Argument.variadic(Argument.String("topic")) }, ({ topic }) =>
   accept({ _tag: "Help", topic }),
 );
 
-export const tree = root.pipe(Cli.withSubcommands([train, evaluate, sft, envs, trace, serveEnv, help]));
+export const tree = root.pipe(Cli.withSubcommands([train, evaluate, sft, envs, trace, serveEnv, watch, control, help]));

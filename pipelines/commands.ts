@@ -3,6 +3,8 @@
  * `Invocation` from words, `cli.ts` runs it.
  */
 
+import type { Control } from "../src/domain/Control.ts";
+
 export type PipelineName = "train" | "evaluate" | "sft";
 
 export type Command =
@@ -12,6 +14,8 @@ export type Command =
       readonly configName: string | null;
       readonly overrides: readonly string[];
       readonly resume: string | null;
+      /** Port of the run's page: `near` is the usual one or the next that is free; null serves none. */
+      readonly watch: number | "near" | null;
     }
   | { readonly _tag: "Envs"; readonly configName: string; readonly overrides: readonly string[] }
   | {
@@ -41,6 +45,15 @@ export type Command =
       /** A file that holds the server's token; null takes it from the environment. */
       readonly tokenFile: string | null;
     }
+  | {
+      readonly _tag: "Watch";
+      readonly runs: readonly string[];
+      readonly host: string;
+      readonly port: number;
+      /** A file that holds the token; null takes it from the environment, or makes one. */
+      readonly tokenFile: string | null;
+    }
+  | { readonly _tag: "Control"; readonly run: string; readonly control: Control }
   | { readonly _tag: "Help"; readonly topic: readonly string[] }
   | { readonly _tag: "Version" }
   | { readonly _tag: "Completions"; readonly script: string };
@@ -58,7 +71,7 @@ export interface CommandInfo {
 
 /** The commands in the order in which help lists them. */
 export const commands = {
-  train: { usage: "train --config-name NAME [key.sub=value ...]", meaning: "Trains a policy." },
+  train: { usage: "train --config-name NAME [--watch [PORT]] [key.sub=value ...]", meaning: "Trains a policy." },
   evaluate: {
     usage: "evaluate --config-name NAME [key.sub=value ...]",
     meaning: "Validates only; writes trajectories and a summary.",
@@ -78,6 +91,14 @@ export const commands = {
   "serve-env": {
     usage: "serve-env TAG --port N [--host ADDRESS] [key.sub=value ...]",
     meaning: "Serves an environment to others by the OpenEnv protocol.",
+  },
+  watch: {
+    usage: "watch RUN... [--port N] [--host ADDRESS] [--token-file FILE]",
+    meaning: "Serves a page on runs, finished or running: RUN is a run's folder, or runs/NAME for its newest.",
+  },
+  control: {
+    usage: "control RUN (concurrency STAGE N | pause | resume | validate | checkpoint | stop)",
+    meaning: "Changes how a running run goes on.",
   },
   help: {
     usage: "help [COMMAND | config [SECTION]]",

@@ -6,11 +6,11 @@ import { render } from "../src/config/render.ts";
 import type { BadInput, EnvironmentError, PolicyError } from "../src/domain/Errors.ts";
 import { toRecord } from "../src/domain/metrics/Metrics.ts";
 import * as Backend from "../src/engine/Backend.ts";
-import * as Sampled from "../src/engine/sampled.ts";
 import * as Validation from "../src/engine/Validation.ts";
 import { Policy } from "../src/policy/generation/Policy.ts";
 import * as Model from "../src/policy/Model.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
+import * as Sampled from "../src/record/sampled.ts";
 import * as Trajectories from "../src/record/Trajectories.ts";
 import { boundEnvironments } from "./presets.ts";
 

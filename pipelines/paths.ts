@@ -47,3 +47,27 @@ export const runFolder = (key: string, path: string): Effect.Effect<string, BadI
     if (existsSync(join(folder, "config.yaml"))) return Effect.succeed(folder);
     return Effect.fail(new BadInput({ message: `${key}: ${shown(path)}: no run's folder, it has no config.yaml` }));
   });
+
+const hasConfig = (folder: string): boolean => existsSync(join(folder, "config.yaml"));
+
+/** The newest run below a folder of runs: their names are time stamps, `-2` and so on behind those of one second. */
+const newestIn = (folder: string): string | undefined =>
+  entries(folder)
+    .filter((name) => hasConfig(join(folder, name)))
+    .sort((a, b) => a.localeCompare(b, "en", { numeric: true }))
+    .at(-1);
+
+/** The absolute path of a run's folder, or of the newest run in a folder of runs; or bad input. */
+export const shownRun = (key: string, path: string): Effect.Effect<string, BadInput> =>
+  Effect.flatMap(existingFolder(key, path), (folder) => {
+    if (hasConfig(folder)) return Effect.succeed(folder);
+    const newest = newestIn(folder);
+    if (newest !== undefined) return Effect.succeed(join(folder, newest));
+    const [nearest] = entries(folder).filter((name) => newestIn(join(folder, name)) !== undefined);
+    const hint = nearest === undefined ? "" : `; nearest: ${shownText(join(path, nearest), 200)}`;
+    return Effect.fail(
+      new BadInput({
+        message: `${key}: ${shown(path)}: no run's folder, and no run lies in it: there is no config.yaml${hint}`,
+      }),
+    );
+  });

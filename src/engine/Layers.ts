@@ -4,6 +4,7 @@
  */
 import { Effect, Layer } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
+import * as Controls from "../control/Controls.ts";
 import type { RunState } from "../domain/RunState.ts";
 import { RunFolder } from "../record/RunFolder.ts";
 import * as Rollout from "../rollout/Rollout.ts";
@@ -13,7 +14,6 @@ import * as Bus from "../stage/Bus.ts";
 import * as Dials from "../stage/Dials.ts";
 import * as Gate from "../stage/Gate.ts";
 import { Config } from "./Config.ts";
-import * as Controls from "./Controls.ts";
 import { Episodes } from "./Episodes.ts";
 import * as Moments from "./Moments.ts";
 import * as Services from "./Services.ts";

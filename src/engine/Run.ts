@@ -4,6 +4,7 @@
  */
 import { Effect, type Scope } from "effect";
 import { type Observable, Subject } from "rxjs";
+import { Controls } from "../control/Controls.ts";
 import type { Control, Controller } from "../domain/Control.ts";
 import { BadInput } from "../domain/Errors.ts";
 import type { RunState } from "../domain/RunState.ts";
@@ -13,7 +14,6 @@ import { RunFolder } from "../record/RunFolder.ts";
 import { Bus } from "../stage/Bus.ts";
 import { Dials } from "../stage/Dials.ts";
 import type { Dial } from "../stage/Stage.ts";
-import { Controls } from "./Controls.ts";
 
 /** One stage: its gauge and concurrency, and what leaves it. */
 export interface StageView<out Out = unknown> extends Omit<Dial, "onOut"> {

@@ -14,6 +14,7 @@ import { Environments, type StepFailure } from "../env/Environments.ts";
 import { Policy } from "../policy/generation/Policy.ts";
 import { Stop } from "../process/Stop.ts";
 import { appendLine, RunFolder } from "../record/RunFolder.ts";
+import * as Sampled from "../record/sampled.ts";
 import * as Trajectories from "../record/Trajectories.ts";
 import * as GroupProgram from "../rollout/group.ts";
 import { instanceKey } from "../rollout/keys.ts";
@@ -24,7 +25,6 @@ import { Bus } from "../stage/Bus.ts";
 import { Config } from "./Config.ts";
 import { Episodes } from "./Episodes.ts";
 import { slots } from "./Services.ts";
-import * as Sampled from "./sampled.ts";
 import { timed } from "./timed.ts";
 
 export interface Validated {

@@ -38,8 +38,7 @@ export const attach = ({
     return Deferred.await(broken);
   });
 
-/** How a run ended, by how its effect did. */
-export const outcomeOf = (exit: Exit.Exit<unknown, unknown>, reason: string): Outcome => {
+const outcomeOf = (exit: Exit.Exit<unknown, unknown>, reason: string): Outcome => {
   const stopped = reason === "complete" ? null : reason;
   if (Exit.isSuccess(exit)) return stopped === null ? { _tag: "Completed" } : { _tag: "Stopped", reason: stopped };
   if (Cause.hasInterruptsOnly(exit.cause)) return { _tag: "Stopped", reason: stopped ?? "interrupted" };

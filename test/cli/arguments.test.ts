@@ -15,7 +15,14 @@ const refused = async (...words: readonly string[]): Promise<string> => {
 describe("the command line", () => {
   it("takes flags and overrides in any order", async () => {
     const run = {
-      command: { _tag: "Run", pipeline: "train", configName: "q", overrides: ["+a.b=1", "~c"], resume: null },
+      command: {
+        _tag: "Run",
+        pipeline: "train",
+        configName: "q",
+        overrides: ["+a.b=1", "~c"],
+        resume: null,
+        watch: null,
+      },
       debug: true,
     };
     expect(await parsed("train", "+a.b=1", "--config-name", "q", "--debug", "~c")).toEqual(run);
@@ -24,9 +31,40 @@ describe("the command line", () => {
 
   it("goes on with a run of train or sft", async () => {
     for (const pipeline of ["train", "sft"]) {
-      const command = { _tag: "Run", pipeline, configName: null, overrides: ["a=1"], resume: "runs/x" };
+      const command = { _tag: "Run", pipeline, configName: null, overrides: ["a=1"], resume: "runs/x", watch: null };
       expect((await parsed(pipeline, "--resume", "runs/x", "a=1")).command).toEqual(command);
     }
+  });
+
+  it.each([
+    [["--watch"], "near"],
+    [["--watch", "--debug"], "near"],
+    [["--watch", "a=1"], "near"],
+    [["--watch", "9000"], 9_000],
+    [["--watch=0", "a=1"], 0],
+    [[], null],
+  ] as const)("takes the port of a run's page from %j", async (words, watch) => {
+    expect((await parsed("train", "--config-name", "q", ...words)).command).toMatchObject({ watch });
+  });
+
+  it("takes runs to watch, on loopback unless told otherwise", async () => {
+    const command = { _tag: "Watch", runs: ["runs/a", "runs/b"], host: "127.0.0.1", port: 7_788, tokenFile: null };
+    expect((await parsed("watch", "runs/a", "runs/b")).command).toEqual(command);
+    const words = ["watch", "runs/a", "--port", "0", "--host", "0.0.0.0", "--token-file", "secret"];
+    const wide = { runs: ["runs/a"], host: "0.0.0.0", port: 0, tokenFile: "secret" };
+    expect((await parsed(...words)).command).toMatchObject(wide);
+  });
+
+  it.each([
+    [["concurrency", "rollout", "8"], { _tag: "SetConcurrency", stage: "rollout", concurrency: 8 }],
+    [["pause"], { _tag: "PauseAdmission" }],
+    [["resume"], { _tag: "ResumeAdmission" }],
+    [["validate"], { _tag: "Validate" }],
+    [["checkpoint"], { _tag: "Checkpoint" }],
+    [["stop"], { _tag: "Stop" }],
+  ] as const)("takes the control %j", async (words, control) => {
+    const { command } = await parsed("control", "runs/a", ...words);
+    expect(command).toEqual({ _tag: "Control", run: "runs/a", control });
   });
 
   it("takes a value that begins with a dash", async () => {
@@ -113,7 +151,17 @@ describe("the command line", () => {
   });
 
   it("has no command that is not there yet", async () => {
-    expect(Object.keys(commands)).toEqual(["train", "evaluate", "sft", "envs", "trace", "serve-env", "help"]);
+    expect(Object.keys(commands)).toEqual([
+      "train",
+      "evaluate",
+      "sft",
+      "envs",
+      "trace",
+      "serve-env",
+      "watch",
+      "control",
+      "help",
+    ]);
   });
 
   it.each([
@@ -153,6 +201,19 @@ describe("the command line", () => {
       '--allow-origin: "null": expected an origin',
     ],
     [["serve-env", "FrozenLake", "--port", "1", "--allow-origin", "*"], '--allow-origin: "*": expected an origin'],
+    [["watch"], "watch: RUN is missing: millrace watch RUN... [--port N]"],
+    [["watch", "runs/a", "--port", "70000"], "expected an integer from 0 to 65535; nearest: 65535"],
+    [["train", "--config-name", "q", "--watch", "70000"], "expected a port from 0 to 65535; nearest: 65535"],
+    [["train", "--config-name", "q", "--watch", "me"], "expected a port from 0 to 65535; nearest: 7788"],
+    [["control"], "control: RUN is missing"],
+    [["control", "runs/a"], "control: what to do is missing: millrace control RUN (concurrency STAGE N | pause"],
+    [["control", "runs/a", "puase"], 'control: unknown control "puase"; nearest: pause; all: concurrency, pause,'],
+    [["control", "runs/a", "pause", "now"], 'control: pause takes no "now"'],
+    [["control", "runs/a", "concurrency"], "control: STAGE is missing"],
+    [["control", "runs/a", "concurrency", "rollout"], "control: N is missing"],
+    [["control", "runs/a", "concurrency", "rollout", "0"], '"0": expected an integer from 1 to 65536; nearest: 1'],
+    [["control", "runs/a", "concurrency", "rollout", "99999"], "nearest: 65536"],
+    [["control", "runs/a", "concurrency", "rollout", "2", "3"], 'control: concurrency takes no "3"'],
   ])("refuses %j", async (words, message) => {
     expect(await refused(...words)).toContain(message);
   });

@@ -16,7 +16,10 @@ const millrace = (...words: readonly string[]) => {
 
 describe("bad input exits with 2, prints one message on standard error and nothing else", () => {
   it.each([
-    [["trian"], 'unknown command "trian"; nearest: train; all: train, trace, sft, envs, help, evaluate, serve-env\n'],
+    [
+      ["trian"],
+      'unknown command "trian"; nearest: train; all: train, trace, sft, envs, watch, help, control, evaluate, serve-env\n',
+    ],
     [
       ["train", "--config-name", "quickstart", "filter.strategy=top_q"],
       'filter.strategy: "top_q" (override): expected one of top_p, top_k, min_p, top_k_abs; nearest: top_p\n',

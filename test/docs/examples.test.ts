@@ -44,7 +44,12 @@ const patience = 240_000;
 
 describe("docs/examples", () => {
   it("filter.ts trains on the half of each window in which fewer episodes succeed", { timeout: patience }, async () => {
-    const { folder, lines } = await example("filter", "trainer.total_training_steps=3", "trainer.trajectory_freq=1");
+    const { folder, lines } = await example(
+      "filter",
+      "trainer.total_training_steps=3",
+      "trainer.trajectory_freq=1",
+      "trainer.trajectory_groups=2",
+    );
     const success = new Map<number, number>();
     for (const { group, success: succeeded } of jsonLines(join(folder, "trajectories.jsonl"))) {
       success.set(Number(group), (success.get(Number(group)) ?? 0) + Number(succeeded));

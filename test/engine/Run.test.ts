@@ -1,7 +1,7 @@
 import { describe, it } from "@effect/vitest";
 import { Effect, Layer } from "effect";
 import { expect } from "vitest";
-import * as Controls from "../../src/engine/Controls.ts";
+import * as Controls from "../../src/control/Controls.ts";
 import * as Run from "../../src/engine/Run.ts";
 import { Stop } from "../../src/process/Stop.ts";
 import { RunFolder } from "../../src/record/RunFolder.ts";

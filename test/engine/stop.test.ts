@@ -269,12 +269,12 @@ describe("trajectories and validations", () => {
             });
           const written = Effect.all([stepsOf(folder.trajectories, "train"), stepsOf(folder.validations, "val")]);
           expect(yield* written).toEqual([
-            [1, 2, 3],
+            [1, 1, 2, 2, 3, 3],
             [1, 2, 3],
           ]);
           yield* resume(options);
           expect(yield* written).toEqual([
-            [1, 2, 3, 4, 5, 6],
+            [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6],
             [1, 2, 3, 4, 5, 6],
           ]);
         }),

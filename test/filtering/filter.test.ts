@@ -123,10 +123,10 @@ describe("group scores", () => {
       entropyOf(
         episode(0, 0, [
           [1, 2],
-          [3, 0.4],
+          [3, 0.5],
         ]),
       ),
-    ).toBeCloseTo((2 + 3 * 0.4) / 4, 12);
+    ).toBeCloseTo((2 + 3 * 0.5) / 4, 12);
     expect(entropyOf(episode(0, 0, []))).toBe(0);
   });
 

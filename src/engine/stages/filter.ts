@@ -2,12 +2,12 @@
 import { Context, Effect } from "effect";
 import { idsOf, type ScoredWindow } from "../../domain/Group.ts";
 import * as Filtering from "../../filtering/filter.ts";
+import { judgedGroups } from "../../filtering/judged.ts";
 import { Bus } from "../../stage/Bus.ts";
 import { Dials } from "../../stage/Dials.ts";
 import * as Stage from "../../stage/Stage.ts";
 import type { Assembled } from "../../stage/WindowAssembler.ts";
 import { Config } from "../Config.ts";
-import { judgedGroups } from "../judged.ts";
 import { timed } from "../timed.ts";
 import type { Scored } from "./score.ts";
 

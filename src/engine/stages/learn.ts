@@ -72,44 +72,44 @@ const consumed = (
   };
 };
 
+/** Tells when every generator samples with the version. */
+const adopted = Effect.fnUntraced(function* (version: Version) {
+  const policy = yield* Policy;
+  const bus = yield* Bus;
+  yield* policy.awaitVersion(version);
+  yield* bus.emit({ _tag: "WeightsAdopted", version });
+});
+
+/** Consumes a window that holds nothing to train on. */
+const pass = Effect.fnUntraced(function* ({ filtered, window }: Judged) {
+  const { trainer } = yield* Config;
+  const bus = yield* Bus;
+  const groups = idsOf(filtered.kept);
+  if (groups.length > 0) {
+    return yield* bus.emit({ _tag: "UpdateSkipped", window: window.index, groups, reason: "nothing was sampled" });
+  }
+  const consecutive = bus.state().emptyInARow + 1;
+  const limit = trainer.empty_stop_steps;
+  // First, because the end of a window opens admission at once.
+  if (limit > 0 && consecutive >= limit) yield* bus.emit({ _tag: "Stopped", reason: "empty_selections" });
+  yield* bus.emit({ _tag: "EmptySelection", window: window.index, consecutive });
+});
+
 export const make = Effect.gen(function* () {
   const config = yield* Config;
   const bus = yield* Bus;
   const dials = yield* Dials;
   const { rules } = yield* Gate;
-
   const scope = yield* Effect.scope;
-  /** Tells when the generators sample with the version. Nobody waits for it, and a thread that is gone is told of elsewhere. */
-  const adopted = (version: Version) =>
-    Effect.flatMap(Policy, (policy) => policy.awaitVersion(version)).pipe(
-      Effect.andThen(bus.emit({ _tag: "WeightsAdopted", version })),
-      Effect.ignore,
-    );
-
-  /** Consumes a window that holds nothing to train on. */
-  const pass = Effect.fnUntraced(function* ({ filtered, window }: Judged) {
-    const groups = idsOf(filtered.kept);
-    if (groups.length > 0) {
-      return yield* bus.emit({ _tag: "UpdateSkipped", window: window.index, groups, reason: "nothing was sampled" });
-    }
-    const consecutive = bus.state().emptyInARow + 1;
-    const limit = config.trainer.empty_stop_steps;
-    // First, because the end of a window opens admission at once.
-    if (limit > 0 && consecutive >= limit) yield* bus.emit({ _tag: "Stopped", reason: "empty_selections" });
-    yield* bus.emit({ _tag: "EmptySelection", window: window.index, consecutive });
-  });
 
   const update = Effect.fnUntraced(function* ({ filtered, window }: Judged, batch: CreditedBatch) {
     const learner = yield* Learner;
     const report = yield* learner.update(batch);
     const { version } = report;
-    if (Admission.lead(rules) === 0) {
-      const policy = yield* Policy;
-      yield* policy.awaitVersion(version);
-      yield* bus.emit({ _tag: "WeightsAdopted", version });
-    }
+    if (Admission.lead(rules) === 0) yield* adopted(version);
     yield* bus.emit(consumed(report, window.index, idsOf(filtered.kept), batch));
-    if (report.applied && Admission.lead(rules) > 0) yield* Effect.forkIn(adopted(version), scope);
+    // Nobody waits for it, and a thread that is gone is told of elsewhere.
+    if (report.applied && Admission.lead(rules) > 0) yield* Effect.forkIn(Effect.ignore(adopted(version)), scope);
     return report;
   });
 

@@ -115,8 +115,10 @@ class Writer {
   #fail(reason: string): Effect.Effect<void> {
     this.#off = true;
     this.#lines = [];
-    this.#idle.openUnsafe();
-    return Effect.logWarning(`events.jsonl is switched off: cannot write ${this.#path}: ${reason}`);
+    return Effect.andThen(
+      Effect.logWarning(`events.jsonl is switched off: cannot write ${this.#path}: ${reason}`),
+      Effect.sync(() => this.#idle.openUnsafe()),
+    );
   }
 
   #push(line: EventLine): number {

@@ -16,7 +16,7 @@ export class Controls extends Context.Service<
     /** Fails with BadInput where the control makes no sense. */
     readonly apply: (control: Control, by: Controller, reason?: string) => Effect.Effect<void, BadInput>;
   }
->()("millrace/engine/Controls") {}
+>()("millrace/control/Controls") {}
 
 const refused = (message: string) => Effect.fail(new BadInput({ message }));
 

@@ -1,8 +1,13 @@
 /** What the filter says of every group of a window, as the run's record has it. */
 import type { JudgedGroup } from "../domain/Event.ts";
 import { type Group, meanReward } from "../domain/Group.ts";
-import * as Filtering from "../filtering/filter.ts";
-import type { Assembled } from "../stage/WindowAssembler.ts";
+import * as Filtering from "./filter.ts";
+
+/** A window, and the groups that failed before the filter. */
+export interface Judgeable {
+  readonly groups: readonly Group[];
+  readonly failed: readonly Group[];
+}
 
 const judged = (verdict: Filtering.Verdict, group: Group): JudgedGroup => ({
   group: group.prompt.group,
@@ -14,7 +19,7 @@ const judged = (verdict: Filtering.Verdict, group: Group): JudgedGroup => ({
 /** One for each group, those that failed before the filter last. */
 export const judgedGroups = (
   { verdicts }: Filtering.Filtered,
-  { failed, groups }: Assembled,
+  { failed, groups }: Judgeable,
 ): readonly JudgedGroup[] => [
   ...groups.flatMap((group, i) => {
     const verdict = verdicts[i];

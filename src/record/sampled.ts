@@ -1,12 +1,13 @@
 /** Which episodes of a step are recorded, and what a window made of them. Whole groups: the filter compares the members of one. */
 import type { RunConfig } from "../config/RunConfig.ts";
+import type { CreditedBatch } from "../domain/Batch.ts";
 import type { EpisodeRecord } from "../domain/EpisodeRecord.ts";
 import type { JudgedGroup } from "../domain/Event.ts";
-import type { Group } from "../domain/Group.ts";
+import type { Group, ScoredWindow } from "../domain/Group.ts";
 import { stream } from "../domain/Random.ts";
-import { type Judgement, type Pieces, recordsOf } from "../record/episodeRecords.ts";
-import { judgedGroups } from "./judged.ts";
-import type { Learned } from "./stages/learn.ts";
+import type { Filtered } from "../filtering/filter.ts";
+import { type Judgeable, judgedGroups } from "../filtering/judged.ts";
+import { type Judgement, type Pieces, recordsOf } from "./episodeRecords.ts";
 
 /** `count` of the groups at random: kept ones and others by turns, from one step to the next, too. */
 const chosen = (groups: readonly JudgedGroup[], count: number, seed: number, turn: number): readonly number[] => {
@@ -22,31 +23,42 @@ const chosen = (groups: readonly JudgedGroup[], count: number, seed: number, tur
   return picked;
 };
 
-/** The records of a trained window; none of a step that is not sampled. */
-export const ofWindow = (config: RunConfig, learned: Learned, pieces: Pieces): readonly EpisodeRecord[] => {
-  const { trajectory_freq: frequency, trajectory_groups: count } = config.trainer;
-  const { batch, scored, window } = learned;
-  const step = window.index + 1;
-  if (frequency === 0 || step % frequency !== 0) return [];
-  const judged = judgedGroups(learned.filtered, window);
-  const byGroup = new Map([...window.groups, ...window.failed].map((group) => [group.prompt.group, group]));
-  const valued = config.algorithm.adv_estimator === "gae";
-  const judgementOf = (of: JudgedGroup): Judgement => {
-    const episodes = scored.groups.find(({ prompt }) => prompt.group === of.group)?.episodes ?? [];
-    const scores = of.verdict === "failed" ? [] : episodes;
-    return {
-      judged: of,
-      scores: new Map(scores.map(({ episode, score }) => [episode.id.member, score])),
-      batch: of.verdict === "kept" ? batch : null,
-      valued,
-    };
+/** A window at the end of its way. */
+export interface Consumed {
+  readonly window: Judgeable & { readonly index: number };
+  readonly scored: ScoredWindow;
+  readonly filtered: Filtered;
+  /** The kept groups as the update took them; null where there was none. */
+  readonly batch: CreditedBatch | null;
+}
+
+const judgementOf = (config: RunConfig, { batch, scored }: Consumed, judged: JudgedGroup): Judgement => {
+  const episodes = scored.groups.find(({ prompt }) => prompt.group === judged.group)?.episodes ?? [];
+  const scores = judged.verdict === "failed" ? [] : episodes;
+  return {
+    judged,
+    scores: new Map(scores.map(({ episode, score }) => [episode.id.member, score])),
+    batch: judged.verdict === "kept" ? batch : null,
+    valued: config.algorithm.adv_estimator === "gae",
   };
-  const picked = new Set(chosen(judged, count, config.run.seed, step / frequency));
+};
+
+/** The records of a trained window; none of a step that is not sampled. */
+export const ofWindow = (config: RunConfig, consumed: Consumed, pieces: Pieces): readonly EpisodeRecord[] => {
+  const { trajectory_freq: frequency, trajectory_groups: count } = config.trainer;
+  const { window } = consumed;
+  const step = window.index + 1;
+  if (frequency === 0 || window.index % frequency !== 0) return [];
+  const judged = judgedGroups(consumed.filtered, window);
+  const byGroup = new Map([...window.groups, ...window.failed].map((group) => [group.prompt.group, group]));
+  const picked = new Set(chosen(judged, count, config.run.seed, window.index / frequency));
   return judged
     .filter(({ group }) => picked.has(group))
     .flatMap((of) => {
       const group = byGroup.get(of.group);
-      return group === undefined ? [] : recordsOf({ step, split: "train" }, group, judgementOf(of), pieces);
+      return group === undefined
+        ? []
+        : recordsOf({ step, split: "train" }, group, judgementOf(config, consumed, of), pieces);
     });
 };
 

@@ -1,15 +1,13 @@
 /** The run's record of events: every event of the bus, the gauges once a second, and how the run ended, to events.jsonl. */
-import { Clock, Effect, type Exit, type Scope } from "effect";
-import type { RunConfig } from "../config/RunConfig.ts";
-import type { Event } from "../domain/Event.ts";
-import { outcomeOf } from "../metrics/Telemetry.ts";
-import type { EndLine, RunLine } from "../record/events/EventLine.ts";
-import { SCHEMA } from "../record/events/EventLine.ts";
-import * as EventLog from "../record/events/EventLog.ts";
-import * as Replay from "../record/events/Replay.ts";
-import { keepThrough, RunFolder } from "../record/RunFolder.ts";
-import { Bus } from "../stage/Bus.ts";
-import { Config } from "./Config.ts";
+import { Cause, Clock, Effect, Exit, type Scope } from "effect";
+import type { RunConfig } from "../../config/RunConfig.ts";
+import type { Event } from "../../domain/Event.ts";
+import { Bus } from "../../stage/Bus.ts";
+import { keepThrough, RunFolder } from "../RunFolder.ts";
+import type { EndLine, RunLine } from "./EventLine.ts";
+import { SCHEMA } from "./EventLine.ts";
+import * as EventLog from "./EventLog.ts";
+import * as Replay from "./Replay.ts";
 
 /** Least milliseconds between two lines of gauges. */
 const GAUGES_MS = 950;
@@ -26,22 +24,27 @@ const runLine = ({ es_manager, pipeline, run, trainer }: RunConfig): RunLine => 
   groupSize: es_manager.train.group_size,
 });
 
+/** How an effect ended, as the record's last line. */
 const endOf = (exit: Exit.Exit<unknown, unknown>, reason: string): EndLine => {
-  const outcome = outcomeOf(exit, reason);
-  switch (outcome._tag) {
-    case "Completed":
-      return { _tag: "End", outcome: "completed", message: "" };
-    case "Stopped":
-      return { _tag: "End", outcome: "stopped", message: outcome.reason };
-    case "Failed":
-      return { _tag: "End", outcome: "failed", message: outcome.message };
+  const stopped = reason === "complete" ? null : reason;
+  if (Exit.isSuccess(exit)) {
+    return { _tag: "End", outcome: stopped === null ? "completed" : "stopped", message: stopped ?? "" };
   }
+  if (Cause.hasInterruptsOnly(exit.cause))
+    return { _tag: "End", outcome: "stopped", message: stopped ?? "interrupted" };
+  const error = Cause.squash(exit.cause);
+  return { _tag: "End", outcome: "failed", message: error instanceof Error ? error.message : String(error) };
 };
 
 /** Records until the scope closes. A record that cannot be opened is a warning: the run goes on without it. */
-export const attach: Effect.Effect<void, never, Bus | Config | RunFolder | Scope.Scope> = Effect.gen(function* () {
-  const config = yield* Config;
-  if (!config.metrics.events) return;
+export const attach = (config: RunConfig): Effect.Effect<void, never, Bus | RunFolder | Scope.Scope> =>
+  config.metrics.events
+    ? Effect.catch(recording(config), (reason) =>
+        Effect.logWarning(`events.jsonl is not written: ${typeof reason === "string" ? reason : reason.message}`),
+      )
+    : Effect.void;
+
+const recording = Effect.fnUntraced(function* (config: RunConfig) {
   const bus = yield* Bus;
   const folder = yield* RunFolder;
   const clock = yield* Clock.Clock;
@@ -65,8 +68,4 @@ export const attach: Effect.Effect<void, never, Bus | Config | RunFolder | Scope
   yield* Effect.addFinalizer((exit) =>
     Effect.sync(() => log.add(endOf(exit, bus.state().reason), bus.state().step, now())),
   );
-}).pipe(
-  Effect.catch((reason) =>
-    Effect.logWarning(`events.jsonl is not written: ${typeof reason === "string" ? reason : reason.message}`),
-  ),
-);
+});

@@ -1,0 +1,33 @@
+/** `millrace control`: asks a running run for a change, as its page does. What the run refuses is bad input, in the run's words. */
+import { Effect } from "effect";
+import type { Control } from "../src/domain/Control.ts";
+import { send } from "../src/watch/control/ControlClient.ts";
+import { runNameOf } from "../src/watch/control/ControlFile.ts";
+import { shownRun } from "./paths.ts";
+
+/** What was done, as lines. */
+export const control = Effect.fn("pipelines.control")(function* (asked: {
+  readonly run: string;
+  readonly control: Control;
+}) {
+  const folder = yield* shownRun("RUN", asked.run);
+  yield* send(folder, asked.control, "shell");
+  return [`${runNameOf(folder)}: ${said(asked.control)}`];
+});
+
+const said = (control: Control): string => {
+  switch (control._tag) {
+    case "SetConcurrency":
+      return `the concurrency of ${control.stage} is ${control.concurrency}`;
+    case "PauseAdmission":
+      return "admission is paused";
+    case "ResumeAdmission":
+      return "admission goes on";
+    case "Validate":
+      return "a validation follows the step under way";
+    case "Checkpoint":
+      return "a checkpoint follows the step under way";
+    case "Stop":
+      return "the run stops: groups in flight are finished, and a checkpoint is written";
+  }
+};
