@@ -17,7 +17,7 @@ import { gather } from "./gather.ts";
 export interface ReportOptions {
   /** Absolute paths of runs' folders. */
   readonly folders: readonly string[];
-  /** Null: a name after the first run, in the working folder. */
+  /** Null: `report-NAME-TIME.html` after the first run, in the working folder. */
   readonly output: string | null;
   readonly attribute?: Attribute;
 }
@@ -60,7 +60,7 @@ export const report = Effect.fnUntraced(function* ({ attribute = nothingAttribut
   const runs = yield* Effect.forEach(distinct, (folder) => read(folder, discreet, attribute));
   const written = (yield* DateTime.now).epochMilliseconds;
   const data: ReportData = { written, version, metrics: metricsOf(runs), runs };
-  const path = resolve(output ?? `${idOf(distinct[0] ?? "run").replaceAll("/", "-")}.html`);
+  const path = resolve(output ?? `report-${idOf(distinct[0] ?? "run").replaceAll("/", "-")}.html`);
   const text = documentOf(data);
   yield* replaceText(path, text).pipe(
     Effect.mapError(({ message }) => new BadInput({ message: `report: cannot write ${path}: ${message}` })),
