@@ -83,11 +83,20 @@ const RunPage = ({ api, go, reload, route, run: listed, runs }: RunPageProps): V
     const next = moved(scale, route.at ?? end, by);
     seek(next >= end ? null : next);
   };
+  const toggle = (): void => {
+    if (player.playing) {
+      player.stop();
+      return;
+    }
+    // From the end there is nothing to play: the run is shown from its start.
+    if (route.at === null && scale !== null) seek(timeAt(scale, 0));
+    player.start();
+  };
   useKeys({
     ...Object.fromEntries(viewNames.map((view, i) => [String(i + 1), () => go({ ...route, view, parts: [] })])),
     ",": () => step(-1),
     ".": () => step(1),
-    " ": () => (player.playing ? player.stop() : player.start()),
+    " ": toggle,
     l: () => seek(null),
     t: toggleTheme,
     "?": () => setKeys(true),
@@ -103,7 +112,7 @@ const RunPage = ({ api, go, reload, route, run: listed, runs }: RunPageProps): V
     ${
       timeline === null || scale === null
         ? html`<footer class="timebar empty">${error ?? "Reading the run's record …"}</footer>`
-        : html`<${TimeBar} timeline=${timeline} scale=${scale} at=${route.at} running=${run.state === "running"} player=${player} seek=${(
+        : html`<${TimeBar} timeline=${timeline} scale=${scale} at=${route.at} running=${run.state === "running"} player=${player} toggle=${toggle} seek=${(
             at: number | null,
           ) => {
             player.stop();

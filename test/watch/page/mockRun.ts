@@ -64,7 +64,7 @@ const curves: Readonly<Record<string, (share: number, n: number) => number | nul
 
 export const namesOf = (): readonly string[] => Object.keys(curves);
 
-export const valueOf = (run: MockRun, name: string, step: number): number | null => {
+export const metricOf = (run: MockRun, name: string, step: number): number | null => {
   const value = curves[name]?.(step / run.card.steps, step + run.card.seed * 1000);
   return value === undefined || value === null ? null : value * (1 + run.noise);
 };
@@ -79,7 +79,7 @@ export const curvesOf = (run: MockRun, names: readonly string[], from: number, t
   const known = names.filter((name) => name in curves);
   const series = known.map((name) => {
     const cells = edges.map(([a, b]) =>
-      Array.from({ length: b - a + 1 }, (_, i) => valueOf(run, name, a + i)).filter((value) => value !== null),
+      Array.from({ length: b - a + 1 }, (_, i) => metricOf(run, name, a + i)).filter((value) => value !== null),
     );
     const of = (f: (values: readonly number[]) => number) => cells.map((cell) => (cell.length === 0 ? null : f(cell)));
     return {

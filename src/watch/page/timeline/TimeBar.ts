@@ -1,7 +1,7 @@
 /** The slider at the foot of every view: the whole run with its marks, the moment looked at, and the way back to live. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
-import { useMemo, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { Timeline } from "../../Api.ts";
 import { clock } from "../format.ts";
 import { sayingOf, thinned } from "./marks.ts";
@@ -20,6 +20,8 @@ export interface TimeBarProps {
   readonly running: boolean;
   readonly player: Player;
   readonly seek: (at: number | null) => void;
+  /** Plays or holds. */
+  readonly toggle: () => void;
 }
 
 const Marks = ({ scale, seek, timeline }: Pick<TimeBarProps, "scale" | "seek" | "timeline">): VNode => {
@@ -64,17 +66,10 @@ const Slider = ({ at, scale, seek }: Pick<TimeBarProps, "at" | "scale" | "seek">
     onInput=${onInput} onKeyDown=${onKeyDown} />`;
 };
 
-export const TimeBar = ({ at, player, running, scale, seek, timeline }: TimeBarProps): VNode => {
+export const TimeBar = ({ at, player, running, scale, seek, timeline, toggle }: TimeBarProps): VNode => {
   const end = timeAt(scale, scale.end);
   const shown = at ?? end;
-  const bar = useRef<HTMLDivElement>(null);
-  const toggle = (): void => {
-    if (player.playing) return player.stop();
-    // From the end there is nothing to play: the run is shown from its start.
-    if (at === null) seek(timeAt(scale, 0));
-    player.start();
-  };
-  return html`<footer class="timebar" ref=${bar} aria-label="Time travel">
+  return html`<footer class="timebar" aria-label="Time travel">
     <button type="button" class="icon" aria-label=${player.playing ? "Hold" : "Play"} title="${player.playing ? "Hold" : "Play the run"} (space)" onClick=${toggle}>
       ${player.playing ? "❚❚" : "▶"}</button>
     <span class="segments" role="group" aria-label="Speed">
