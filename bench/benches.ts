@@ -15,6 +15,7 @@ export const benches = {
   hang: () => import("./hang.ts"),
   environments: () => import("./environments.ts"),
   "episodes-in-flight": () => import("./episodes-in-flight.ts"),
+  watch: () => import("./watch.ts"),
 } as const satisfies Record<string, () => Promise<{ readonly bench: Bench }>>;
 
 export type BenchName = keyof typeof benches;

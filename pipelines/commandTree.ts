@@ -5,7 +5,7 @@ import * as CliError from "effect/cli/CliError";
 import * as Cli from "effect/cli/Command";
 import * as Flag from "effect/cli/Flag";
 import { bad, missing } from "./argumentMessages.ts";
-import type { Command, CommandName, PipelineName } from "./commands.ts";
+import { type Command, type CommandName, type PipelineName, usualPort } from "./commands.ts";
 import { controlIn } from "./controlWords.ts";
 import { formed, limit, optional, orNull, required, several, text } from "./flags.ts";
 
@@ -13,9 +13,6 @@ import { formed, limit, optional, orNull, required, several, text } from "./flag
 export class Accept extends Context.Service<Accept, (command: Command, debug: boolean) => void>()(
   "millrace/cli/Accept",
 ) {}
-
-/** Of a page, unless told otherwise. */
-export const usualPort = 7_788;
 
 const root = Cli.make("millrace").pipe(
   Cli.withSharedFlags({

@@ -5,6 +5,9 @@
 
 import type { Control } from "../src/domain/Control.ts";
 
+/** Of a page, unless told otherwise. */
+export const usualPort = 7_788;
+
 export type PipelineName = "train" | "evaluate" | "sft";
 
 export type Command =

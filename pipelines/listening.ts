@@ -10,8 +10,8 @@ import type { ListenFailed } from "../src/http/listen.ts";
 
 export const loopback = "127.0.0.1";
 
-/** Why the server cannot listen there, and the nearest port that is free. */
-export const unusable = Effect.fnUntraced(function* ({ code, host, port }: ListenFailed) {
+/** Why the server cannot listen there, and the nearest port that is free; `flag` names the port. */
+export const unusable = Effect.fnUntraced(function* ({ code, host, port }: ListenFailed, flag = "--port") {
   if (code !== "EADDRINUSE" && code !== "EACCES") {
     return yield* new BadInput({
       message: `--host: ${JSON.stringify(host)}: no address of this machine (${code}); nearest: ${loopback}`,
@@ -19,7 +19,7 @@ export const unusable = Effect.fnUntraced(function* ({ code, host, port }: Liste
   }
   const nearest = yield* Effect.promise(() => freePortAbove(host, port));
   const why = code === "EADDRINUSE" ? `in use on ${host}` : "not open to this user";
-  return yield* new BadInput({ message: `--port: ${port}: ${why}; nearest: ${nearest ?? "none"}` });
+  return yield* new BadInput({ message: `${flag}: ${port}: ${why}; nearest: ${nearest ?? "none"}` });
 });
 
 export const tokenVariable = "MILLRACE_TOKEN";

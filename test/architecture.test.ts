@@ -86,7 +86,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   uplot: ["src/watch/page"],
   "quickjs-emscripten": ["src/sandbox"],
   "node:worker_threads": ["src/policy/runtime", "src/policy/generation", "src/learner", "src/env/pool", "src/sandbox"],
-  "node:child_process": ["src/sandbox"],
+  "node:child_process": ["src/sandbox", "pipelines/watchChild.ts"],
 };
 
 const within = (path: string, places: readonly string[]): boolean =>

@@ -2,20 +2,30 @@
  * One browser that listens to a run. Invariant: beside what it is reading, at most the newest message of each kind waits for it, so that a
  * browser that does not read holds a few messages and no more; after `patienceMs` of that it is cut off.
  */
-import type { ServerResponse } from "node:http";
 import { safeHeaders } from "./Reply.ts";
+
+/** What a browser needs of a response. */
+export interface Wire {
+  readonly destroyed: boolean;
+  readonly socket: { setTimeout(ms: number): unknown; setNoDelay(on: boolean): unknown } | null;
+  writeHead(status: number, headers: Readonly<Record<string, string>>): unknown;
+  write(text: string): boolean;
+  end(): unknown;
+  destroy(): unknown;
+  on(event: "drain" | "error", listener: () => void): unknown;
+}
 
 export type MessageName = "line" | "step" | "episodes" | "ended";
 
 const text = (name: MessageName, data: string): string => `event: ${name}\ndata: ${data}\n\n`;
 
 export class Browser {
-  readonly #response: ServerResponse;
+  readonly #response: Wire;
   readonly #waiting = new Map<MessageName, string>();
   /** When the last bytes were refused; null while it reads. */
   #stuckSince: number | null = null;
 
-  constructor(response: ServerResponse) {
+  constructor(response: Wire) {
     this.#response = response;
     response.socket?.setTimeout(0);
     response.socket?.setNoDelay(true);

@@ -26,6 +26,8 @@ export class Feed {
   #watcher: FSWatcher | null = null;
   #timers: readonly NodeJS.Timeout[] = [];
   #coming: NodeJS.Timeout | null = null;
+  /** The first look tells the line in any case: the view that greeted a browser may be older than what the store has read since. */
+  #looked = false;
 
   constructor(store: RunStore, limits: FeedLimits, now: () => number) {
     this.#store = store;
@@ -56,6 +58,7 @@ export class Feed {
 
   #begin(): void {
     const { aliveMs, safetyMs } = this.#limits;
+    this.#looked = false;
     try {
       this.#watcher = watch(this.#store.folder, () => this.#soon());
       // The folder was removed, or the system has no more watches: the timer goes on.
@@ -83,17 +86,19 @@ export class Feed {
 
   /** Looks once for all changes of the next moment. */
   #soon(): void {
-    this.#coming ??= setTimeout(async () => {
-      // What cannot be told now is told with the next change.
-      await this.#look().catch(() => undefined);
+    this.#coming ??= setTimeout(() => {
+      // First, so that what changes while it looks is looked for again.
       this.#coming = null;
+      // What cannot be told now is told with the next change.
+      this.#look().catch(() => undefined);
     }, QUIET_MS);
   }
 
   async #look(): Promise<void> {
     const change: Change = await this.#store.refresh();
     if (this.#browsers.size === 0) return;
-    if (change.line) this.#tell("line", await this.#store.line(null));
+    if (change.line || !this.#looked) this.#tell("line", await this.#store.line(null));
+    this.#looked = true;
     if (change.metrics) this.#tell("step", { step: this.#store.lastStep() });
     if (change.episodes) this.#tell("episodes", { step: this.#store.lastEpisodesStep() });
     if (!change.state) return;

@@ -1,0 +1,72 @@
+/** The process of a run's page, forked by watchChild.ts: serves until it is told to end, and a while longer where its parent was killed. */
+import { Deferred, Effect, Option } from "effect";
+import { freePortAbove } from "../src/http/freePort.ts";
+import { serve, type Watching } from "../src/watch/server/WatchServer.ts";
+import { usualPort } from "./commands.ts";
+import { loopback, tokenFrom } from "./listening.ts";
+import { keptToken, makeToken } from "./watch.ts";
+import { decodeOrder, type Said, type Start } from "./watchOrders.ts";
+
+/** After its parent was killed, at most. */
+const HOUR_MS = 3_600_000;
+/** So long without a browser, then, and nobody looks: one that is loaded again comes back within it. */
+const LOOK_MS = 2_000;
+
+/** What the parent says first, and whether it ended in order. */
+const parent = Effect.sync(() => {
+  const start = Deferred.makeUnsafe<Start>();
+  const end = Deferred.makeUnsafe<"told" | "gone">();
+  process.on("message", (message) => {
+    const order = Option.getOrNull(decodeOrder(message));
+    if (order === null) return;
+    if ("end" in order) Deferred.doneUnsafe(end, Effect.succeed("told" as const));
+    else Deferred.doneUnsafe(start, Effect.succeed(order));
+  });
+  process.on("disconnect", () => Deferred.doneUnsafe(end, Effect.succeed("gone" as const)));
+  process.on("SIGTERM", () => Deferred.doneUnsafe(end, Effect.succeed("told" as const)));
+  return { start: Deferred.await(start), end: Deferred.await(end) };
+});
+
+const open = Effect.fnUntraced(function* ({ folder, port }: Start, token: string) {
+  const options = { runs: [folder], host: loopback, token, wide: false };
+  const wanted = port === "near" ? usualPort : port;
+  return yield* Effect.catchTag(serve({ ...options, port: wanted }), "ListenFailed", (failed) =>
+    port !== "near"
+      ? Effect.fail(failed)
+      : Effect.flatMap(
+          Effect.promise(() => freePortAbove(loopback, wanted)),
+          (free) => serve({ ...options, port: free ?? 0 }),
+        ),
+  );
+});
+
+const say = (message: Said): Effect.Effect<void> =>
+  Effect.sync(() => void (process.connected && process.send?.(message)));
+
+/** Suspends while browsers look. */
+const whileLookedAt = ({ browsers }: Watching) =>
+  Effect.gen(function* () {
+    do yield* Effect.sleep(LOOK_MS);
+    while (browsers() > 0);
+  });
+
+const program = Effect.gen(function* () {
+  const { end, start } = yield* parent;
+  const order = yield* start;
+  const known = yield* tokenFrom(null);
+  const token = known ?? makeToken();
+  const watching = yield* open(order, token);
+  const made = known === null;
+  const tokenFile = made && !order.terminal ? yield* keptToken(token) : null;
+  yield* say({ url: watching.url, token: made && order.terminal ? token : null, tokenFile });
+  if ((yield* end) === "gone") yield* Effect.timeoutOption(whileLookedAt(watching), HOUR_MS);
+}).pipe(
+  Effect.scoped,
+  Effect.catchTags({
+    ListenFailed: ({ code, host, port }) => say({ listenFailed: { host, port, code } }),
+    BadInput: ({ message }) => say({ refused: message }),
+  }),
+);
+
+await Effect.runPromise(program);
+process.exit(0);
