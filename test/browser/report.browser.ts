@@ -2,62 +2,19 @@
  * A report in a browser: it opens from a file, asks for nothing, draws states and shades tokens, and shows hostile texts as texts. Needs
  * Debian's chromium, or the one that CHROMIUM names.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Effect } from "effect";
 import { type Browser, launch, type Page } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { EpisodeRecord } from "../../src/domain/EpisodeRecord.ts";
-import { indexLine } from "../../src/record/Trajectories.ts";
 import { report } from "../../src/watch/report/Report.ts";
-import { recordOf, turnOf } from "../watch/page/episodes/records.ts";
-import { writeRun } from "../watch/syntheticRun.ts";
-
-const hostile = `</script><img src=x onerror="document.title='broken'"><script>document.title='broken'</script><!--`;
+import { hostile, pictures, writeGame } from "./made.ts";
 
 const home = mkdtempSync(join(tmpdir(), "millrace-browser-"));
 const folder = join(home, "made", "20270115-080000");
 const output = join(home, "report.html");
-
-const config = `es_manager: { train: { tags: [SimpleSokoban] } }
-custom_envs: { SimpleSokoban: { env_type: sokoban, env_config: { dim_room: [3, 6], num_boxes: 1 } } }
-`;
-
-const states = ["######\n#PX_O#\n######", "######\n#_PXO#\n######"];
-
-const played = (member: number): EpisodeRecord =>
-  recordOf({
-    step: 4,
-    member,
-    verdict: "kept",
-    groupScore: 0.7,
-    messages: [
-      { role: "user", content: states[0]! },
-      { role: "assistant", content: `<think>${hostile}</think><answer>Right</answer>` },
-      { role: "user", content: states[1]! },
-      { role: "assistant", content: "<think>push</think><answer>Right</answer>" },
-    ],
-    turns: [
-      turnOf([hostile, "</think>", "<answer>", "Right", "</answer>"], {
-        actions: ["Right", hostile],
-        advantages: [1, 0, 0, -1, 0],
-      }),
-      turnOf(["push", "</think>", "<answer>", "Right", "</answer>"], { parsed: false, advantages: [1, 1, 1, 1, 1] }),
-    ],
-  });
-
-const writeEpisodes = (): void => {
-  let [records, index] = ["", ""];
-  for (const record of [played(0), played(1)]) {
-    const text = `${JSON.stringify(record)}\n`;
-    index += `${JSON.stringify(indexLine(record, Buffer.byteLength(records), Buffer.byteLength(text)))}\n`;
-    records += text;
-  }
-  writeFileSync(join(folder, "trajectories.jsonl"), records);
-  writeFileSync(join(folder, "trajectories.index.jsonl"), index);
-};
 
 let browser: Browser;
 let page: Page;
@@ -65,10 +22,7 @@ const asked: string[] = [];
 const problems: string[] = [];
 
 beforeAll(async () => {
-  mkdirSync(home, { recursive: true });
-  writeRun(folder, { steps: 12 });
-  writeFileSync(join(folder, "config.yaml"), config);
-  writeEpisodes();
+  writeGame(folder);
   await Effect.runPromise(report({ folders: [folder], output }));
   browser = await launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
   page = await browser.newPage();
@@ -104,11 +58,7 @@ describe("a report in a browser", () => {
 
   it("draws the states of a turn, before and after", async () => {
     const labels = await page.$$eval(".drawing", (found) => found.map((drawing) => drawing.getAttribute("aria-label")));
-    expect(labels).toEqual([
-      "Sokoban: player (2, 2), box (2, 3), target (2, 5)",
-      "Sokoban: player (2, 3), box (2, 4), target (2, 5)",
-      "Sokoban: player (2, 3), box (2, 4), target (2, 5)",
-    ]);
+    expect(labels).toEqual(pictures);
     expect(await page.$$eval(".drawing .d-changed", (found) => found.length)).toBe(3);
   });
 
