@@ -43,10 +43,10 @@ const Searched = ({ api, at, newest = null, route, run }: EpisodesProps) => {
   };
   const address = ({ group, member, split, step }: EpisodeCard): string =>
     to(route, "episodes", split, String(step), String(group), String(member));
-  const tags = Object.keys(scenes.value ?? {});
-  const known = search.tag === null || tags.includes(search.tag) ? tags : [...tags, search.tag];
+  const told = [...Object.keys(scenes.value ?? {}), ...(value?.episodes ?? []).map(({ tag }) => tag)];
+  const tags = [...new Set(search.tag === null ? told : [...told, search.tag])];
   return html`<div class="episodes" aria-busy=${loading}>
-    <${SearchForm} search=${search} tags=${known} change=${change} />
+    <${SearchForm} search=${search} tags=${tags} change=${change} />
     ${problem(error ?? moment.error)}
     ${value === null ? null : html`<${List} page=${value} search=${search} change=${change} address=${address} />`}
   </div>`;

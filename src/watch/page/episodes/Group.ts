@@ -4,6 +4,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { EpisodeRecord } from "../../../domain/EpisodeRecord.ts";
 import type { Scenes } from "../../Api.ts";
+import { saying } from "../filter/windows.ts";
 import { count, number } from "../format.ts";
 import { Episode } from "./Episode.ts";
 import { Legend } from "./Legend.ts";
@@ -20,7 +21,7 @@ interface GroupProps {
 const Verdict = ({ record: { groupScore, verdict } }: { readonly record: EpisodeRecord }) =>
   verdict === undefined
     ? html`<span class="fact quiet">validation, not filtered</span>`
-    : html`<span class=${`fact verdict verdict-${verdict}`} title=${verdictText[verdict]}>${verdict}</span>
+    : html`<span class=${`fact verdict verdict-${verdict}`} title=${verdictText[verdict]}>${saying[verdict]}</span>
         ${groupScore === undefined ? null : html`<span class="fact">filter's score ${number(groupScore)}</span>`}
         <span class="hint">${verdictText[verdict]}</span>`;
 

@@ -3,6 +3,7 @@ import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { EpisodeCard, EpisodePage } from "../../Api.ts";
+import { saying } from "../filter/windows.ts";
 import { count, number } from "../format.ts";
 import { pageSize, type Search } from "./Search.ts";
 
@@ -38,7 +39,7 @@ const Row = ({
     <td class="num">${number(reward)}</td>
     <td class="num">${turns}</td>
     <td class="num">${tokens}</td>
-    <td>${verdict === null ? "" : html`<span class=${`fact verdict verdict-${verdict}`}>${verdict}</span>`}</td>
+    <td>${verdict === null ? "" : html`<span class=${`fact verdict verdict-${verdict}`}>${saying[verdict]}</span>`}</td>
     <td class="hint">${outcome}</td>
   </tr>`;
 };

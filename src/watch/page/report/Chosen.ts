@@ -3,6 +3,7 @@ import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { Group } from "../episodes/Group.ts";
+import { saying } from "../filter/windows.ts";
 import { count, number } from "../format.ts";
 import type { ChosenGroup, ReportRun } from "./ReportData.ts";
 
@@ -21,7 +22,7 @@ const One = ({
   return html`<details class="rp-group" open=${shown} onToggle=${(event: Event) => show((event.currentTarget as HTMLDetailsElement).open)}>
     <summary>
       <b>${why.join(", ")}</b>
-      <span class="muted">${tag}, step ${step}, ${split === "val" ? "validation" : "training"} group ${group}, reward ${number(reward)}, ${success ? "success" : "no success"}${verdict === null ? "" : `, ${verdict}`}</span>
+      <span class="muted">${tag}, step ${step}, ${split === "val" ? "validation" : "training"} group ${group}, reward ${number(reward)}, ${success ? "success" : "no success"}${verdict === null ? "" : `, ${saying[verdict]}`}</span>
     </summary>
     ${leftOut === 0 ? null : html`<p class="muted">${count(leftOut, "episode")} of the group left out for size.</p>`}
     ${shown ? html`<${Group} records=${records} scenes=${run.scenes} first=${card.member} />` : null}

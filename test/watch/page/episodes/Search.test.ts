@@ -8,8 +8,8 @@ import {
   parse,
   queryOf,
   type Search,
-  verdicts,
 } from "../../../../src/watch/page/episodes/Search.ts";
+import { verdicts } from "../../../../src/watch/page/filter/windows.ts";
 import { assertProperty } from "../../../property.ts";
 
 const searches = fc.record<Search>({
