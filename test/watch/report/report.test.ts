@@ -58,6 +58,18 @@ const dataOf = (path: string): ReportData => {
   return JSON.parse(json);
 };
 
+describe("a damaged record", () => {
+  it("is left out, and the rest of the run is told", async () => {
+    const damaged = join(home, "damaged", "20270115-080000");
+    writeRun(damaged, { steps: 8, episodesEvery: 8, groupSize: 2 });
+    const file = join(damaged, "trajectories.jsonl");
+    writeFileSync(file, readFileSync(file, "utf8").replace('"mu":[', '"mx":['));
+    const run = await gather(new RunStore({ id: "damaged/1", folder: damaged, attribute: nothingAttributed }), open);
+    expect(run.card.step).toBe(8);
+    expect(run.groups.flatMap(({ records }) => records.map(({ member }) => member))).not.toContain(0);
+  });
+});
+
 describe("the report", () => {
   it("is one file of the runs, each once, without the places of this machine", async () => {
     const other = join(home, "made", "20270115-090000");

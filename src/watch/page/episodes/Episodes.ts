@@ -9,6 +9,7 @@ import type { Client } from "../Client.ts";
 import { type Route, format as routeFormat, to } from "../route.ts";
 import { useLoad } from "../useLoad.ts";
 import { Group } from "./Group.ts";
+import { Guarded } from "./Guarded.ts";
 import { List } from "./List.ts";
 import { format, parse, queryOf, type Search } from "./Search.ts";
 import { SearchForm } from "./SearchForm.ts";
@@ -62,7 +63,7 @@ const Chosen = ({ api, route, run }: EpisodesProps) => {
   return html`<div class="episodes" aria-busy=${loading}>
     <p><a href=${back}>All episodes</a></p>
     ${problem(error)}
-    ${value === null || (scenes.value === null && scenes.error === null) ? null : html`<${Group} key=${route.parts.join("/")} records=${value} scenes=${scenes.value ?? {}} first=${first} />`}
+    ${value === null || (scenes.value === null && scenes.error === null) ? null : html`<${Guarded} key=${route.parts.join("/")}><${Group} records=${value} scenes=${scenes.value ?? {}} first=${first} /><//>`}
   </div>`;
 };
 

@@ -3,6 +3,7 @@ import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { Group } from "../episodes/Group.ts";
+import { Guarded } from "../episodes/Guarded.ts";
 import { saying } from "../filter/windows.ts";
 import { count, number } from "../format.ts";
 import type { ChosenGroup, ReportRun } from "./ReportData.ts";
@@ -25,7 +26,7 @@ const One = ({
       <span class="muted">${tag}, step ${step}, ${split === "val" ? "validation" : "training"} group ${group}, reward ${number(reward)}, ${success ? "success" : "no success"}${verdict === null ? "" : `, ${saying[verdict]}`}</span>
     </summary>
     ${leftOut === 0 ? null : html`<p class="muted">${count(leftOut, "episode")} of the group left out for size.</p>`}
-    ${shown ? html`<${Group} records=${records} scenes=${run.scenes} first=${card.member} />` : null}
+    ${shown ? html`<${Guarded}><${Group} records=${records} scenes=${run.scenes} first=${card.member} /><//>` : null}
   </details>`;
 };
 
