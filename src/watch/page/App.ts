@@ -1,30 +1,25 @@
 /** The page: a run, the moment looked at, and one of its views. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useState } from "preact/hooks";
 import type { RunCard } from "../Api.ts";
 import type { Client } from "./Client.ts";
 import { ControlBar } from "./controls/ControlBar.ts";
 import { TokenDialog } from "./controls/TokenDialog.ts";
 import { useControls } from "./controls/useControls.ts";
 import { refusalOf } from "./controls/wording.ts";
-import { brought, chosen, newestOf } from "./currentRun.ts";
+import { brought, chosen } from "./currentRun.ts";
 import { Banner, Header } from "./Header.ts";
 import { KeysDialog, useKeys } from "./Keys.ts";
-import type { Route } from "./route.ts";
-import { views as viewNames } from "./route.ts";
+import { type Route, views as viewNames } from "./route.ts";
 import { Toasts, useToasts } from "./Toasts.ts";
 import * as theme from "./theme.ts";
-import { moved, scaleOf, timeAt } from "./timeline/scale.ts";
 import { TimeBar } from "./timeline/TimeBar.ts";
-import { usePlayer } from "./timeline/usePlayer.ts";
+import { useTravel } from "./timeline/useTravel.ts";
 import { useLive } from "./useLive.ts";
 import { useLoad } from "./useLoad.ts";
-import { useNewest } from "./useNewest.ts";
 import { type Go, useRoute } from "./useRoute.ts";
 import { View } from "./View.ts";
-
-const POINTS = 2000;
 
 const useTheme = (): readonly ["light" | "dark", () => void] => {
   const [now, setNow] = useState(theme.current);
@@ -34,19 +29,6 @@ const useTheme = (): readonly ["light" | "dark", () => void] => {
     setNow(next);
   }, []);
   return [now, toggle];
-};
-
-/** The slider's scale: what is written of the run, and on to its newest moment. */
-const useTimeline = (api: Client, run: RunCard, line: ReturnType<typeof useLive>["line"]) => {
-  // Marks come with it: it is read again every few steps, and when the run ends.
-  const every = Math.max(5, Math.round(run.step / 100));
-  const { error, value } = useLoad(
-    (signal) => api.timeline(run.id, POINTS, signal),
-    [run.id, run.state, Math.floor(run.step / every)],
-  );
-  const newest = run.state === "running" ? newestOf(line) : null;
-  const scale = useMemo(() => (value === null ? null : scaleOf(value, newest)), [value, newest?.at, newest?.step]);
-  return { timeline: value, scale, error };
 };
 
 interface RunPageProps {
@@ -65,38 +47,16 @@ const RunPage = ({ api, go, reload, route, run: listed, runs }: RunPageProps): V
   const [keys, setKeys] = useState(false);
   const [toasts, tell, drop] = useToasts();
   const [controls, question] = useControls(api, run.id, refusalOf(run, route.at !== null), tell);
-  const { error, scale, timeline } = useTimeline(api, run, live.line);
-  const seek = (at: number | null): void => go({ ...route, at }, true);
-  const end = scale === null ? run.last : timeAt(scale, scale.end);
-  const player = usePlayer(route.at ?? end, end, seek);
-  const past = useNewest(
-    route.at ?? (live.line === null ? 0 : null),
-    (at, signal) => api.line(run.id, at === 0 ? null : at, signal),
-    run.id,
-  );
-  const line = route.at === null ? (live.line ?? past.value) : past.value;
+  const travel = useTravel({ api, run, route, go, line: live.line });
+  const { line, scale, seek, timeline } = travel;
   useEffect(() => {
     if (live.ended !== null) reload();
   }, [live.ended]);
-  const step = (by: number): void => {
-    if (scale === null) return;
-    const next = moved(scale, route.at ?? end, by);
-    seek(next >= end ? null : next);
-  };
-  const toggle = (): void => {
-    if (player.playing) {
-      player.stop();
-      return;
-    }
-    // From the end there is nothing to play: the run is shown from its start.
-    if (route.at === null && scale !== null) seek(timeAt(scale, 0));
-    player.start();
-  };
   useKeys({
     ...Object.fromEntries(viewNames.map((view, i) => [String(i + 1), () => go({ ...route, view, parts: [] })])),
-    ",": () => step(-1),
-    ".": () => step(1),
-    " ": toggle,
+    ",": () => travel.step(-1),
+    ".": () => travel.step(1),
+    " ": travel.toggle,
     l: () => seek(null),
     t: toggleTheme,
     "?": () => setKeys(true),
@@ -107,17 +67,12 @@ const RunPage = ({ api, go, reload, route, run: listed, runs }: RunPageProps): V
     <//>
     <${Banner} run=${run} lost=${live.lost} />
     <main id="main" tabindex="-1">
-      <${View} api=${api} controls=${controls} go=${go} line=${line} lineError=${past.error} live=${live} reload=${reload} route=${route} run=${run} runs=${runs} scale=${scale} theme=${now} timeline=${timeline} />
+      <${View} api=${api} controls=${controls} go=${go} line=${line} lineError=${travel.lineError} live=${live} reload=${reload} route=${route} run=${run} runs=${runs} scale=${scale} theme=${now} timeline=${timeline} />
     </main>
     ${
       timeline === null || scale === null
-        ? html`<footer class="timebar empty">${error ?? "Reading the run's record …"}</footer>`
-        : html`<${TimeBar} timeline=${timeline} scale=${scale} at=${route.at} running=${run.state === "running"} player=${player} toggle=${toggle} seek=${(
-            at: number | null,
-          ) => {
-            player.stop();
-            seek(at);
-          }} />`
+        ? html`<footer class="timebar empty">${travel.error ?? "Reading the run's record …"}</footer>`
+        : html`<${TimeBar} timeline=${timeline} scale=${scale} at=${route.at} running=${run.state === "running"} player=${travel.player} toggle=${travel.toggle} seek=${travel.jump} />`
     }
     <${Toasts} toasts=${toasts} drop=${drop} />
     <${TokenDialog} question=${question} />

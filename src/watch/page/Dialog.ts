@@ -18,7 +18,11 @@ export const Dialog = ({ children, onClose, open, title }: DialogProps): VNode =
     if (open) dialog.showModal();
     else dialog.close();
   }, [open]);
-  return html`<dialog ref=${ref} aria-label=${title} onClose=${() => open && onClose()}>
+  // The event comes late: the dialog may be open again by then.
+  const closed = (): void => {
+    if (open && ref.current?.open === false) onClose();
+  };
+  return html`<dialog ref=${ref} aria-label=${title} onClose=${closed}>
     ${open ? html`<h2>${title}</h2>${children}` : null}
   </dialog>`;
 };

@@ -3,7 +3,7 @@
  * at every call; what depends on the moment depends on the time asked for alone.
  */
 import type { JudgedGroup } from "../../../src/domain/Event.ts";
-import type { GroupAt, Place } from "../../../src/record/events/Replay.ts";
+import type { GroupAt, Place } from "../../../src/record/events/Keyframe.ts";
 import type {
   Curves,
   EpisodeCard,

@@ -62,6 +62,37 @@ const vertical = (plot: uPlot, x: number, stroke: string, width: number, dash: r
   ctx.restore();
 };
 
+const hooksOf = (newest: { readonly current: ChartProps }, theme: Colours): uPlot.Hooks.Arrays => ({
+  setSelect: [
+    (plot) => {
+      if (plot.select.width < 4) return;
+      const from = plot.posToVal(plot.select.left, "x");
+      const to = plot.posToVal(plot.select.left + plot.select.width, "x");
+      plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+      newest.current.onZoom([from, to]);
+    },
+  ],
+  setCursor: [
+    (plot) => {
+      const { idx } = plot.cursor;
+      const { colours, onCursor } = newest.current;
+      if (idx === null || idx === undefined) onCursor?.(null, []);
+      else
+        onCursor?.(
+          plot.data[0][idx] ?? null,
+          colours.map((_, i) => plot.data[(i + 1) * PER_RUN]?.[idx] ?? null),
+        );
+    },
+  ],
+  drawAxes: [
+    (plot) => {
+      for (const { kind, x } of newest.current.marks)
+        vertical(plot, x, `${theme.marks[kind] ?? theme.grid}`, 1, [2, 4]);
+      if (newest.current.now !== null) vertical(plot, newest.current.now, theme.accent, 1.5, []);
+    },
+  ],
+});
+
 const optionsOf = (newest: { readonly current: ChartProps }, width: number): uPlot.Options => {
   const { axis, band, colours, height = 196, log, raw } = newest.current;
   const theme = coloursNow();
@@ -91,36 +122,7 @@ const optionsOf = (newest: { readonly current: ChartProps }, width: number): uPl
     axes: axesOf(axis, theme),
     series: seriesOf({ colours, band, raw }),
     bands: bandsOf(colours, band),
-    hooks: {
-      setSelect: [
-        (plot) => {
-          if (plot.select.width < 4) return;
-          const from = plot.posToVal(plot.select.left, "x");
-          const to = plot.posToVal(plot.select.left + plot.select.width, "x");
-          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-          newest.current.onZoom([from, to]);
-        },
-      ],
-      setCursor: [
-        (plot) => {
-          const { idx } = plot.cursor;
-          const { colours, onCursor } = newest.current;
-          if (idx === null || idx === undefined) onCursor?.(null, []);
-          else
-            onCursor?.(
-              plot.data[0][idx] ?? null,
-              colours.map((_, i) => plot.data[(i + 1) * PER_RUN]?.[idx] ?? null),
-            );
-        },
-      ],
-      drawAxes: [
-        (plot) => {
-          for (const { kind, x } of newest.current.marks)
-            vertical(plot, x, `${theme.marks[kind] ?? theme.grid}`, 1, [2, 4]);
-          if (newest.current.now !== null) vertical(plot, newest.current.now, theme.accent, 1.5, []);
-        },
-      ],
-    },
+    hooks: hooksOf(newest, theme),
   };
 };
 

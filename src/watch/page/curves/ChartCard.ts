@@ -1,6 +1,6 @@
 /** A chart with its head: what is drawn, its value at the cursor or last, and its downloads. */
 import { html } from "htm/preact";
-import type { VNode } from "preact";
+import type { RefObject, VNode } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 import type { Curves, Mark, MetricCard } from "../../Api.ts";
@@ -47,8 +47,30 @@ interface ChartCardProps {
 const placed = (marks: readonly Mark[], axis: Axis, started: number) =>
   marks.map(({ at, kind, step }) => ({ kind, x: axis === "step" ? step : (at - started) / 1000 }));
 
+interface HeadProps extends ChartCardProps {
+  readonly last: readonly (number | null)[];
+  readonly readout: RefObject<HTMLElement>;
+  readonly picture: () => void;
+}
+
+const Head = ({ card, csv, last, name, onRemove, picture, readout, runs }: HeadProps): VNode =>
+  html`<header>
+      <h3 title=${sayingOf(card)}>${name}</h3>
+      <span class="muted unit">${card === null || card.unit === "1" ? "" : card.unit}</span>
+      <span class="spacer"></span>
+      <span class="readout" ref=${readout}>
+        <span class="muted"></span>
+        ${last.map((_, i) => html`<b key=${runs[i]?.id} style=${{ color: runs[i]?.colour }}></b>`)}
+      </span>
+      <span class="actions">
+        <a class="button" href=${csv} download title="Every step as CSV">CSV</a>
+        <button type="button" class="quiet" title="This chart as a picture" onClick=${picture}>PNG</button>
+        ${onRemove === undefined ? null : html`<button type="button" class="quiet" aria-label="Remove ${name}" title="Remove" onClick=${onRemove}>×</button>`}
+      </span>
+    </header>`;
+
 export const ChartCard = (props: ChartCardProps): VNode => {
-  const { at, card, csv, marks, name, now, onRemove, onZoom, runs, settings, theme, zoom } = props;
+  const { at, card, marks, name, now, onZoom, runs, settings, theme, zoom } = props;
   const { axis, band, log, smoothing } = settings;
   const chart = useRef<uPlot | null>(null);
   const readout = useRef<HTMLElement>(null);
@@ -90,20 +112,7 @@ export const ChartCard = (props: ChartCardProps): VNode => {
     [settings.marks, marks, axis, runs[0]?.started],
   );
   return html`<section class="panel chartcard" aria-label=${name} data-metric=${name}>
-    <header>
-      <h3 title=${sayingOf(card)}>${name}</h3>
-      <span class="muted unit">${card === null || card.unit === "1" ? "" : card.unit}</span>
-      <span class="spacer"></span>
-      <span class="readout" ref=${readout}>
-        <span class="muted"></span>
-        ${last.map((_, i) => html`<b key=${runs[i]?.id} style=${{ color: colours[i] }}></b>`)}
-      </span>
-      <span class="actions">
-        <a class="button" href=${csv} download title="Every step as CSV">CSV</a>
-        <button type="button" class="quiet" title="This chart as a picture" onClick=${picture}>PNG</button>
-        ${onRemove === undefined ? null : html`<button type="button" class="quiet" aria-label="Remove ${name}" title="Remove" onClick=${onRemove}>×</button>`}
-      </span>
-    </header>
+    <${Head} ...${props} last=${last} readout=${readout} picture=${picture} />
     ${
       aligned.x.length === 0
         ? html`<p class="empty">${runs.some(({ curves }) => curves === undefined) ? "Reading …" : `Nothing measured${log ? " above zero" : ""} up to here.`}</p>`

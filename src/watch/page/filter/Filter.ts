@@ -102,7 +102,7 @@ export const Filter = (props: FilterProps): VNode => {
         : html`<div class="filtergrid">
             <section class="panel" aria-label="Windows">
               <${WindowMap} windows=${windows} mode=${mode} selected=${selected} theme=${theme} onSelect=${(index: number) => setChosen(index === windows.length - 1 ? null : (windows[index]?.step ?? null))} />
-              <p class="muted small">A column is a window: above, the share kept; below, its groups ${mode === "ranks" ? "from the highest score down, darker where it is higher" : "by score, with the cut as a line"}. Arrow keys go from window to window.</p>
+              <p class="muted small">A column is a window: above, the share kept; below, its groups ${mode === "ranks" ? "from the highest score down, stronger where it is higher" : "by score, with the cut as a line"}. Arrow keys go from window to window.</p>
             </section>
             <${WindowPanel} api=${api} run=${run.id} route=${route} window=${window} />
           </div>`
