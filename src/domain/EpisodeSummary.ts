@@ -13,7 +13,8 @@ export interface EpisodeSummary {
 
 export type VersionRun = readonly [version: Version, tokens: number];
 
-const runsOf = (versions: Iterable<Version>): readonly VersionRun[] => {
+/** Runs of equal versions, in order. */
+export const runsOf = (versions: Iterable<Version>): readonly VersionRun[] => {
   const runs: [Version, number][] = [];
   for (const version of versions) {
     const last = runs.at(-1);

@@ -14,6 +14,7 @@ export const purposes = [
   "cloning", // behaviour cloning data
   "play", // scripted and random players
   "trajectories", // which episodes are recorded
+  "jitter", // waits between two tries of a call
 ] as const;
 export type Purpose = (typeof purposes)[number];
 

@@ -4,6 +4,8 @@
  */
 import { Context, Effect, Layer } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
+import type { Sampled } from "../domain/Episode.ts";
+import { runsOf } from "../domain/EpisodeSummary.ts";
 import { Environments } from "../env/Environments.ts";
 import { StepPool } from "../env/pool/StepPool.ts";
 import { type GenerateRequest, Policy } from "../policy/generation/Policy.ts";
@@ -27,6 +29,12 @@ export const inSlots = (limit: number): Mode["around"] => {
     );
 };
 
+/** What a span tells of a reply: its tokens by the version that sampled them. */
+const replied = ({ versions }: Sampled) => {
+  const runs = runsOf(versions);
+  return { versions: runs.map(([version]) => version), version_tokens: runs.map(([, tokens]) => tokens) };
+};
+
 /** The policy behind the `generate` stage. */
 const staged = Effect.gen(function* () {
   const config = yield* Config;
@@ -42,7 +50,8 @@ const staged = Effect.gen(function* () {
       : Effect.andThen(barrier.arrive, generate.call(request));
   return Policy.of({
     ...policy,
-    generate: (request) => spanned(ask(request), "generate", { sequence: request.sequence, max: request.maxTokens }),
+    generate: (request) =>
+      spanned(ask(request), "generate", { sequence: request.sequence, max: request.maxTokens }, replied),
   });
 });
 

@@ -22,6 +22,7 @@ import * as Rollout from "../rollout/Rollout.ts";
 import * as Seeds from "../rollout/seeds.ts";
 import { environmentMetrics } from "../rollout/statistics.ts";
 import { Bus } from "../stage/Bus.ts";
+import { spanned } from "../stage/spanned.ts";
 import { Config } from "./Config.ts";
 import { Episodes } from "./Episodes.ts";
 import { slots } from "./Services.ts";
@@ -96,7 +97,7 @@ const playAfter = Effect.fnUntraced(function* (step: number) {
 export const validate = Effect.fnUntraced(function* (step: number) {
   const stop = yield* Stop;
   const tested = Effect.map(
-    timed(playAfter(step)),
+    timed(spanned(playAfter(step), "validation", { step })),
     ([metrics, seconds]): Metrics => together(metrics, measured([timing.testing, seconds])),
   );
   return yield* Effect.raceFirst(Effect.as(stop.requested, measured()), tested);

@@ -7,6 +7,7 @@ import { Learner } from "../learner/Learner.ts";
 import * as Checkpoints from "../record/Checkpoints.ts";
 import { RunFolder } from "../record/RunFolder.ts";
 import { Bus } from "../stage/Bus.ts";
+import { spanned } from "../stage/spanned.ts";
 import { Config } from "./Config.ts";
 import { Moments } from "./Moments.ts";
 
@@ -23,7 +24,8 @@ export const save = Effect.gen(function* () {
   yield* bus.settled;
   const begun = moments.seconds();
   const cut = { ...RunState.cut(state, es_manager.train.env_groups), seconds: begun };
-  const folder = yield* Checkpoints.save(checkpoints, cut, trainer.max_checkpoints, learner.save);
+  const saving = Checkpoints.save(checkpoints, cut, trainer.max_checkpoints, learner.save);
+  const folder = yield* spanned(saving, "checkpoint", { step: state.step });
   yield* bus.emit({ _tag: "CheckpointWritten", step: state.step, folder });
   return measured([timing.saving, moments.seconds() - begun]);
 });

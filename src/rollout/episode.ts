@@ -11,7 +11,7 @@ import type { EnvironmentError, PolicyError } from "../domain/Errors.ts";
 import type { Prompt } from "../domain/Group.ts";
 import { Environments, type View } from "../env/Environments.ts";
 import { Policy } from "../policy/generation/Policy.ts";
-import { tracing } from "../stage/spanned.ts";
+import { inSpan, tracing } from "../stage/spanned.ts";
 import { sequenceId } from "./keys.ts";
 import type { Mode, Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
@@ -111,9 +111,7 @@ export const play: (
     for (;;) {
       if (tooLong(game, position)) return ended(truncated("context", position.success));
       const attributes = { member, turn: position.turn };
-      const taken = yield* traced
-        ? Effect.withSpan(takeTurn(game, position), "turn", { attributes })
-        : takeTurn(game, position);
+      const taken = yield* traced ? inSpan(takeTurn(game, position), "turn", attributes) : takeTurn(game, position);
       turns.push(taken.record);
       state = taken.view.state;
       if (taken.outcome !== null) return ended(taken.outcome);

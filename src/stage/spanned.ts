@@ -10,13 +10,25 @@ const none = Context.get(Context.empty(), Tracer.Tracer);
 /** Whether the program has a tracer. */
 export const tracing: Effect.Effect<boolean> = Effect.map(Tracer.Tracer, (tracer) => tracer !== none);
 
-export type Attributes = Readonly<Record<string, string | number>>;
+export type Attributes = Readonly<Record<string, string | number | readonly number[]>>;
+
+/** A span where there is a tracer for sure. `outcome` gives attributes that are known when the effect has succeeded. */
+export const inSpan = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  name: string,
+  attributes: Attributes,
+  outcome?: (value: A) => Attributes,
+): Effect.Effect<A, E, R> => {
+  const told =
+    outcome === undefined ? effect : Effect.tap(effect, (value) => Effect.annotateCurrentSpan(outcome(value)));
+  // Where a span was opened helps nobody here, and costs a stack trace each.
+  return Effect.withSpan(told, name, { attributes, captureStackTrace: false }) as Effect.Effect<A, E, R>;
+};
 
 export const spanned = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   name: string,
   attributes: Attributes = {},
+  outcome?: (value: A) => Attributes,
 ): Effect.Effect<A, E, R> =>
-  Effect.flatMap(tracing, (traced) =>
-    traced ? (Effect.withSpan(effect, name, { attributes }) as Effect.Effect<A, E, R>) : effect,
-  );
+  Effect.flatMap(tracing, (traced) => (traced ? inSpan(effect, name, attributes, outcome) : effect));

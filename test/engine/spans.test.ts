@@ -1,7 +1,12 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect, Option, Tracer } from "effect";
 import { expect } from "vitest";
-import { configOf, observed } from "./fakes.ts";
+import * as Trace from "../../src/metrics/trace/Trace.ts";
+import { run } from "../metrics/fixtures.ts";
+import { check } from "../metrics/trace/checker.ts";
+import { configOf, eventsOf, observed, temporaryFolder } from "./fakes.ts";
 
 /** A tracer that keeps the names of every span and of the one around it. */
 const recording = () => {
@@ -17,18 +22,40 @@ const recording = () => {
 };
 
 describe("the spans of a run", () => {
-  it.live("are a tree of groups, turns, replies and steps, and of updates", () =>
+  it.live("are a tree of groups, turns, replies and steps, and of what the stages after them do", () =>
     Effect.gen(function* () {
       const { edges, tracer } = recording();
-      yield* Effect.withTracer(observed({ config: configOf() }), tracer);
+      yield* Effect.withTracer(observed({ config: configOf({ trainer: { test_freq: 1 } }) }), tracer);
       expect([...edges].sort()).toEqual([
         "- > train",
+        "close > validation",
         "group > turn",
+        "train > checkpoint",
+        "train > close",
+        "train > filter",
         "train > group",
+        "train > score",
         "train > update",
         "turn > generate",
         "turn > step",
+        "validation > turn",
       ]);
     }),
+  );
+
+  it.live("make a trace with an arrow from each update to what was sampled with it", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder;
+      const { sink, tracer } = Trace.make();
+      yield* sink.open({ ...run, folder });
+      const config = configOf({ trainer: { total_training_steps: 4 } });
+      const { events, replies } = yield* Effect.withTracer(observed({ config, updateMs: 5 }), tracer());
+      yield* sink.close({ _tag: "Completed" });
+      const { arrows, ...spans } = check(readFileSync(join(folder, "trace.json"), "utf8"));
+      expect(spans).toMatchObject({ train: 1, update: eventsOf(events, "Updated").length, generate: replies.length });
+      const adopted = replies.filter(({ served }) => served > 0);
+      expect(adopted.length).toBeGreaterThan(0);
+      expect(arrows).toBeGreaterThanOrEqual(new Set(adopted.map(({ served }) => served)).size);
+    }).pipe(Effect.scoped),
   );
 });

@@ -14,6 +14,7 @@ import { Bus } from "../../stage/Bus.ts";
 import { Dials } from "../../stage/Dials.ts";
 import { Gate } from "../../stage/Gate.ts";
 import * as Stage from "../../stage/Stage.ts";
+import { spanned } from "../../stage/spanned.ts";
 import { Config } from "../Config.ts";
 import { Episodes } from "../Episodes.ts";
 import { Moments } from "../Moments.ts";
@@ -43,32 +44,35 @@ export const make = Effect.gen(function* () {
   });
 
   let saved: Metrics = measured();
-  const close = Effect.fnUntraced(function* (learned: Learned) {
-    const { failed, groups, index } = learned.window;
-    const step = index + 1;
-    const balanced = Ledger.assertBalanced(bus.state().ledger);
-    if (Result.isFailure(balanced)) return yield* Effect.die(balanced.failure);
-    const now = yield* moments.now;
-    const metrics = StepRecord.make(learned, now, moments.last() ?? now);
-    const validated = yield* validate(step, learned.report !== null);
-    const time = yield* Clock.currentTimeMillis;
-    yield* bus.record({ step, time, metrics: together(metrics, validated, saved) });
-    const records = Sampled.ofWindow(config, learned, rollout.pieces);
-    yield* Trajectories.append(folder, records);
-    if (records.length > 0) yield* bus.show(records);
-    const all = idsOf([...groups, ...failed]);
-    yield* bus.emit({ _tag: "StepClosed", step, groups: all, seconds: moments.seconds() });
-    const failure = Divergence.ofTraining(config, bus.state().skipped, learned.report?.untrained ?? null);
-    if (failure !== null) {
-      // Skipped updates change nothing, so that this step can be gone on from too, unless the learner refuses to save its weights.
-      yield* Effect.ignore(save);
-      return yield* failure;
-    }
-    // What a save took is in the record of the step after.
-    saved = due(trainer.save_freq, step) || bus.state().checkpointDue ? yield* save : measured();
-    // The next step's times start here: what closing this one took is no part of them.
-    yield* moments.mark;
-  });
+  const close = Effect.fnUntraced(
+    function* (learned: Learned) {
+      const { failed, groups, index } = learned.window;
+      const step = index + 1;
+      const balanced = Ledger.assertBalanced(bus.state().ledger);
+      if (Result.isFailure(balanced)) return yield* Effect.die(balanced.failure);
+      const now = yield* moments.now;
+      const metrics = StepRecord.make(learned, now, moments.last() ?? now);
+      const validated = yield* validate(step, learned.report !== null);
+      const time = yield* Clock.currentTimeMillis;
+      yield* bus.record({ step, time, metrics: together(metrics, validated, saved) });
+      const records = Sampled.ofWindow(config, learned, rollout.pieces);
+      yield* Trajectories.append(folder, records);
+      if (records.length > 0) yield* bus.show(records);
+      const all = idsOf([...groups, ...failed]);
+      yield* bus.emit({ _tag: "StepClosed", step, groups: all, seconds: moments.seconds() });
+      const failure = Divergence.ofTraining(config, bus.state().skipped, learned.report?.untrained ?? null);
+      if (failure !== null) {
+        // Skipped updates change nothing, so that this step can be gone on from too, unless the learner refuses to save its weights.
+        yield* Effect.ignore(save);
+        return yield* failure;
+      }
+      // What a save took is in the record of the step after.
+      saved = due(trainer.save_freq, step) || bus.state().checkpointDue ? yield* save : measured();
+      // The next step's times start here: what closing this one took is no part of them.
+      yield* moments.mark;
+    },
+    (closing, { window }) => spanned(closing, "close", { step: window.index + 1 }),
+  );
 
   return dials.add(yield* Stage.flow({ name: "close", inbox: 1, concurrency: 1, handover: "done", run: close }));
 });

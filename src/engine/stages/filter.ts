@@ -6,6 +6,7 @@ import { judgedGroups } from "../../filtering/judged.ts";
 import { Bus } from "../../stage/Bus.ts";
 import { Dials } from "../../stage/Dials.ts";
 import * as Stage from "../../stage/Stage.ts";
+import { spanned } from "../../stage/spanned.ts";
 import type { Assembled } from "../../stage/WindowAssembler.ts";
 import { Config } from "../Config.ts";
 import { timed } from "../timed.ts";
@@ -29,21 +30,24 @@ export const make = Effect.gen(function* () {
   const bus = yield* Bus;
   const dials = yield* Dials;
   const selection = (yield* Selection) ?? undefined;
-  const judge = Effect.fnUntraced(function* ({ scored, window }: Scored) {
-    const [filtered, filterSeconds] = yield* timed(
-      Effect.sync(() => Filtering.filter(scored, config.filter, selection)),
-    );
-    const kept = new Set(idsOf(filtered.kept));
-    const left = idsOf(window.groups).filter((group) => !kept.has(group));
-    yield* bus.emit({
-      _tag: "Verdict",
-      window: window.index,
-      kept: [...kept],
-      filtered: left,
-      judged: judgedGroups(filtered, window),
-    });
-    const result: Judged = { window, scored, filtered, filterSeconds };
-    return result;
-  });
+  const judge = Effect.fnUntraced(
+    function* ({ scored, window }: Scored) {
+      const [filtered, filterSeconds] = yield* timed(
+        Effect.sync(() => Filtering.filter(scored, config.filter, selection)),
+      );
+      const kept = new Set(idsOf(filtered.kept));
+      const left = idsOf(window.groups).filter((group) => !kept.has(group));
+      yield* bus.emit({
+        _tag: "Verdict",
+        window: window.index,
+        kept: [...kept],
+        filtered: left,
+        judged: judgedGroups(filtered, window),
+      });
+      const result: Judged = { window, scored, filtered, filterSeconds };
+      return result;
+    },
+    (judging, { window }) => spanned(judging, "filter", { window: window.index }),
+  );
   return dials.add(yield* Stage.flow({ name: "filter", inbox: 1, concurrency: 1, run: judge }));
 });

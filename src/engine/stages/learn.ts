@@ -95,6 +95,9 @@ const pass = Effect.fnUntraced(function* ({ filtered, window }: Judged) {
   yield* bus.emit({ _tag: "EmptySelection", window: window.index, consecutive });
 });
 
+/** Of the span of an update. */
+const madeVersion = ({ applied, version }: UpdateReport) => (applied ? { version } : {});
+
 export const make = Effect.gen(function* () {
   const config = yield* Config;
   const bus = yield* Bus;
@@ -131,7 +134,7 @@ export const make = Effect.gen(function* () {
       yield* pass(judged);
       return passed;
     }
-    const updating = spanned(update(judged, credited.batch), "update", { window: window.index, from });
+    const updating = spanned(update(judged, credited.batch), "update", { window: window.index, from }, madeVersion);
     const [report, seconds] = yield* timed(updating);
     const learned: Learned = {
       ...passed,

@@ -5,6 +5,7 @@ import { score } from "../../scoring/score.ts";
 import { Bus } from "../../stage/Bus.ts";
 import { Dials } from "../../stage/Dials.ts";
 import * as Stage from "../../stage/Stage.ts";
+import { spanned } from "../../stage/spanned.ts";
 import type { Assembled } from "../../stage/WindowAssembler.ts";
 import { Config } from "../Config.ts";
 
@@ -17,11 +18,14 @@ export const make = Effect.gen(function* () {
   const { pipeline, reward } = yield* Config;
   const dials = yield* Dials;
   const bus = yield* Bus;
-  const run = Effect.fnUntraced(function* (window: Assembled) {
-    const scored: Scored = { window, scored: score(window, reward) };
-    yield* bus.emit({ _tag: "Scored", window: window.index });
-    return scored;
-  });
+  const run = Effect.fnUntraced(
+    function* (window: Assembled) {
+      const scored: Scored = { window, scored: score(window, reward) };
+      yield* bus.emit({ _tag: "Scored", window: window.index });
+      return scored;
+    },
+    (scoring, { index }) => spanned(scoring, "score", { window: index }),
+  );
   return dials.add(
     yield* Stage.flow({ name: "score", inbox: 1, concurrency: pipeline.score_concurrency, most: 64, run }),
   );

@@ -61,40 +61,28 @@ export class EventsIndex implements Follower {
   #marks: Placed<Mark>[] = [];
   #runs: Placed<RunLine>[] = [];
   #first: number | null = null;
-  #last: Placed<{ readonly at: number }> | null = null;
-  #head = 0;
   /** Told of each line as it is read, once the past is known. */
   onLine: ((line: EventLine, offset: number) => void) | null = null;
 
   readonly line = (bytes: Buffer, offset: number): void => {
-    this.#head = offset + bytes.length + 1;
     const tag = tagOf(bytes);
-    if (this.onLine !== null) {
-      const line = decode(bytes.toString("utf8"));
-      if (line !== null) {
-        this.#place(line, offset);
-        this.onLine(line, offset);
-      }
-      return;
-    }
-    if (tag !== undefined && !parsed.has(tag)) return;
+    if (this.onLine === null && tag !== undefined && !parsed.has(tag)) return;
     const line = decode(bytes.toString("utf8"));
-    if (line !== null) this.#place(line, offset);
+    if (line === null) return;
+    try {
+      this.#place(line, offset);
+    } catch {
+      // It only looks like an event, and counts as absent.
+    }
+    this.onLine?.(line, offset);
   };
 
   readonly cut = (offset: number): void => {
     for (const places of [this.keyframes, this.verdicts, this.#closes, this.#adoptions]) places.cut(offset);
     this.#marks = this.#marks.filter((mark) => mark.offset < offset);
     this.#runs = this.#runs.filter((run) => run.offset < offset);
-    this.#head = Math.min(this.#head, offset);
     if (offset === 0) this.#first = null;
-    if (this.#last !== null && this.#last.offset >= offset) this.#last = null;
   };
-
-  /** Offset behind the last line that is known. */
-  get end(): number {
-    return this.#head;
-  }
 
   /** The newest line that begins a run or a part of it. */
   run(): RunLine | null {
@@ -103,16 +91,6 @@ export class EventsIndex implements Follower {
 
   started(): number | null {
     return this.#first;
-  }
-
-  stepAt(at: number): number {
-    const closed = this.#closes.ats.countUpTo(at);
-    return closed === 0 ? 0 : this.#closes.steps.at(closed - 1);
-  }
-
-  lastClose(): { readonly at: number; readonly step: number } | null {
-    const { ats, steps } = this.#closes;
-    return ats.length === 0 ? null : { at: ats.at(ats.length - 1), step: steps.at(steps.length - 1) };
   }
 
   /** The last `most` adoptions up to `at`, newest last. */
@@ -141,7 +119,6 @@ export class EventsIndex implements Follower {
   #place(line: EventLine, offset: number): void {
     const { at, step } = line;
     this.#first ??= at;
-    this.#last = { offset, value: { at } };
     const mark = markOf(line);
     if (mark !== null) this.#marks.push({ offset, value: mark });
     switch (line._tag) {

@@ -52,10 +52,6 @@ export class MetricsTable implements Follower {
       .sort();
   }
 
-  has(name: string): boolean {
-    return this.#columns.has(name);
-  }
-
   lastStep(): number | null {
     const rows = this.#steps.length;
     return rows === 0 ? null : this.#steps.at(rows - 1);

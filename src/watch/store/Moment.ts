@@ -52,7 +52,7 @@ export class Moment {
   remember(line: EventLine): void {
     switch (line._tag) {
       case "Gauges":
-        this.#sampled({ at: line.at, sample: line.sample });
+        if (isSample(line.sample)) this.#sampled({ at: line.at, sample: line.sample });
         break;
       case "Run":
       case "Resumed":
@@ -153,6 +153,24 @@ export class Moment {
     return seconds > 0 ? (last.sample.tokens[kind] - before.sample.tokens[kind]) / seconds : 0;
   }
 }
+
+/** Whether what a file holds as gauges is gauges. */
+const isSample = (value: unknown): value is Sample =>
+  typeof value === "object" &&
+  value !== null &&
+  "elapsedMs" in value &&
+  "tokens" in value &&
+  typeof value.tokens === "object" &&
+  value.tokens !== null &&
+  "process" in value &&
+  typeof value.process === "object" &&
+  value.process !== null &&
+  "loopLagMs" in value.process &&
+  typeof value.process.loopLagMs === "object" &&
+  value.process.loopLagMs !== null &&
+  "stages" in value &&
+  Array.isArray(value.stages) &&
+  value.stages.every((stage) => typeof stage === "object" && stage !== null);
 
 const stageView = (before: Sample | null, stage: StageSample): StageView => {
   const then = before?.stages.find(({ name }) => name === stage.name) ?? null;

@@ -15,7 +15,10 @@ export const cutOf = (groups: readonly JudgedGroup[]): number | null => {
   return smallest ? Math.max(...kept) : Math.min(...kept);
 };
 
+const isJudged = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((group) => typeof group === "object" && group !== null);
+
 export const windowOf = (line: EventLine): WindowView | null =>
-  line._tag === "Verdict"
+  line._tag === "Verdict" && isJudged(line.judged)
     ? { window: line.window, step: line.step, at: line.at, groups: line.judged, cut: cutOf(line.judged) }
     : null;

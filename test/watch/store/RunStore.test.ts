@@ -1,11 +1,13 @@
 /** A run's folder as the page reads it: at any moment, without its indexes, and after a resumed run has cut it back. */
 import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { decode, type EventLine } from "../../../src/record/events/EventLine.ts";
 import type { EpisodeQuery } from "../../../src/watch/store/EpisodesIndex.ts";
 import { Moment, nothingAttributed } from "../../../src/watch/store/Moment.ts";
 import { RunStore } from "../../../src/watch/store/RunStore.ts";
+import { assertProperty } from "../../property.ts";
 import { type Place, placed } from "../server/serving.ts";
 import { metricLine, START, type Synthetic, writeRun } from "../syntheticRun.ts";
 
@@ -149,6 +151,58 @@ describe("a run that goes on", () => {
     expect((await store.windows(0, 100, 100)).at(-1)?.step).toBe(20);
     expect(await store.line(null)).toMatchObject({ at: START + 90_000, step: 20, groups: [] });
     expect((await store.card()).state).toBe("dead");
+  });
+});
+
+describe("a folder whose lines say anything", () => {
+  /** A text of JSON with the value at one of its places, chosen by `turn`, replaced. */
+  const spoilt = (text: string, turn: number, value: unknown): string => {
+    let places = 0;
+    JSON.parse(text, (_, each: unknown) => {
+      places++;
+      return each;
+    });
+    let place = 0;
+    return JSON.stringify(JSON.parse(text, (_, each: unknown) => (place++ === turn % places ? value : each)));
+  };
+  const names = [
+    "events.jsonl",
+    "events.index.jsonl",
+    "metrics.jsonl",
+    "trajectories.jsonl",
+    "trajectories.index.jsonl",
+  ];
+  const change = fc.record({
+    name: fc.constantFrom(...names),
+    line: fc.nat(),
+    turn: fc.nat(),
+    value: fc.jsonValue({ maxDepth: 1 }),
+  });
+
+  it("answers all the same", async () => {
+    const whole = new Map(names.map((name) => [name, readFileSync(file(name), "utf8").trimEnd().split("\n")]));
+    await assertProperty(
+      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 20 }), async (changes) => {
+        for (const [name, texts] of whole) {
+          const spoiling = changes.filter((each) => each.name === name);
+          const next = texts.map((text, i) =>
+            spoiling.reduce(
+              (done, { line, turn, value }) => (line % texts.length === i ? spoilt(done, turn, value) : done),
+              text,
+            ),
+          );
+          writeFileSync(file(name), next.map((text) => `${text}\n`).join(""));
+        }
+        const store = await opened();
+        expect(await store.card()).toMatchObject({ id: "made" });
+        for (const at of [null, START, START + 20_505, START + 39_000]) JSON.stringify(await store.line(at));
+        JSON.stringify([await store.timeline(10), await store.windows(0, 100, 100), await store.episodes(all)]);
+        JSON.stringify([await store.curves(["made/m1"], 0, 100, 10), [...(await store.csv(["made/m1"]))]]);
+        for (const { group, split, step } of (await store.episodes(all)).episodes)
+          await store.group(split, step, group);
+      }),
+      { numRuns: 60 },
+    );
   });
 });
 

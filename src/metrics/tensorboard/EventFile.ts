@@ -1,0 +1,51 @@
+/**
+ * An event file of TensorBoard: records of a length, its checksum, the event and its checksum. Invariant: a record is handed to the system
+ * whole, in one write, so that a killed run leaves at most a torn last one, which readers wait behind.
+ */
+import { type FileHandle, mkdir, open } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { crc32c, masked } from "./Crc32c.ts";
+
+const HEAD_BYTES = 12;
+const TAIL_BYTES = 4;
+
+/** One record of a TFRecord file. */
+export const framed = (event: Uint8Array): Uint8Array => {
+  const record = new Uint8Array(HEAD_BYTES + event.length + TAIL_BYTES);
+  const view = new DataView(record.buffer);
+  view.setBigUint64(0, BigInt(event.length), true);
+  view.setUint32(8, masked(crc32c(record.subarray(0, 8))), true);
+  record.set(event, HEAD_BYTES);
+  view.setUint32(HEAD_BYTES + event.length, masked(crc32c(event)), true);
+  return record;
+};
+
+export interface EventFile {
+  readonly append: (...events: readonly Uint8Array[]) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+const taken = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "EEXIST";
+
+/** Of a start at `seconds` since the Unix epoch. Names sort by it, which is the order readers take the files of a folder in. */
+const create = async (folder: string, seconds: number): Promise<FileHandle> => {
+  for (let n = 0; ; n++) {
+    const name = `events.out.tfevents.${seconds}.${hostname()}.${process.pid}.${n}`;
+    try {
+      return await open(join(folder, name), "ax");
+    } catch (cause) {
+      if (!taken(cause)) throw cause;
+    }
+  }
+};
+
+/** Makes a file in `folder`, which is made too where it is not there. */
+export const make = async (folder: string, seconds: number): Promise<EventFile> => {
+  await mkdir(folder, { recursive: true });
+  const file = await create(folder, seconds);
+  return {
+    append: (...events) => file.appendFile(Buffer.concat(events.map(framed))),
+    close: () => file.close(),
+  };
+};

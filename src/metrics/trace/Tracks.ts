@@ -1,0 +1,83 @@
+/**
+ * Which track of the trace a span lies on: each kind of span has tracks of its own, as many as were open at once. A pure state machine.
+ * Invariant: no two spans that overlap share a track.
+ */
+import { Lanes } from "./Lanes.ts";
+import * as TraceEvent from "./TraceEvent.ts";
+
+interface Kind {
+  readonly pid: number;
+  /** Name of a track; numbered where the kind has several at once. */
+  readonly row: string;
+  readonly many: boolean;
+  /** Order within the process. */
+  readonly order: number;
+}
+
+/** Processes of the trace, in the order they are shown. */
+export const PROCESSES = ["run", "stages", "rollout", "episodes", "generate", "step", "gauges"] as const;
+const pidOf = (process: (typeof PROCESSES)[number]): number => PROCESSES.indexOf(process) + 1;
+
+const kind = (process: (typeof PROCESSES)[number], row: string, many: boolean, order = 0): Kind => ({
+  pid: pidOf(process),
+  row,
+  many,
+  order,
+});
+
+const kinds: Readonly<Record<string, Kind>> = {
+  train: kind("run", "train", false),
+  score: kind("stages", "score", true, 0),
+  filter: kind("stages", "filter", false, 1),
+  update: kind("stages", "learn: update", false, 2),
+  close: kind("stages", "close", false, 3),
+  validation: kind("stages", "validation", false, 4),
+  checkpoint: kind("stages", "checkpoint", false, 5),
+  group: kind("rollout", "group", true),
+  turn: kind("episodes", "turn", true),
+  generate: kind("generate", "slot", true),
+  step: kind("step", "call", true),
+};
+
+/** Tracks of one kind, or of spans of users' own, have this many numbers. */
+const STRIDE = 100_000;
+/** Spans of no kind above lie in the process of the run. */
+const others = kind("run", "other", true, 1);
+
+/** Where an instant of the whole run is shown. */
+export const events: TraceEvent.Track = { pid: pidOf("run"), tid: 9 * STRIDE };
+/** Where counters are shown. */
+export const counters: number = pidOf("gauges");
+
+/** A span's place, for as long as it is open. */
+export interface Place {
+  readonly track: TraceEvent.Track;
+  /** Entries that name the track, where it is the first span of it. */
+  readonly named: readonly string[];
+  readonly release: () => void;
+}
+
+/** Entries that open a trace. */
+export const opening: readonly string[] = [
+  ...PROCESSES.flatMap((process) => TraceEvent.processName(pidOf(process), process)),
+  ...TraceEvent.threadName(events, "events"),
+];
+
+export class Tracks {
+  readonly #lanes = new Map<Kind, Lanes>();
+
+  take(name: string): Place {
+    const of = Object.hasOwn(kinds, name) ? kinds[name]! : others;
+    const lanes = this.#lanes.get(of) ?? new Lanes();
+    this.#lanes.set(of, lanes);
+    const before = lanes.count;
+    const lane = lanes.take();
+    const track = { pid: of.pid, tid: of.order * STRIDE + lane + 1 };
+    const label = of.many || lane > 0 ? `${of.row} ${lane}` : of.row;
+    return {
+      track,
+      named: lanes.count > before ? TraceEvent.threadName(track, label) : [],
+      release: () => lanes.release(lane),
+    };
+  }
+}

@@ -1,0 +1,71 @@
+/** A tracer whose spans someone else sees begin and end. What the spans are, and where else they go, is the inner tracer's. */
+import { type Context, type Exit, type Option, Tracer } from "effect";
+
+/** Told that a span begins; the result is told that it has ended. */
+export type Observe = (
+  name: string,
+  start: bigint,
+) => (span: Tracer.Span, end: bigint, exit: Exit.Exit<unknown, unknown>) => void;
+
+class ObservedSpan implements Tracer.Span {
+  readonly _tag = "Span";
+  readonly #inner: Tracer.Span;
+  readonly #ended: ReturnType<Observe>;
+
+  constructor(inner: Tracer.Span, ended: ReturnType<Observe>) {
+    this.#inner = inner;
+    this.#ended = ended;
+  }
+
+  get name(): string {
+    return this.#inner.name;
+  }
+  get spanId(): string {
+    return this.#inner.spanId;
+  }
+  get traceId(): string {
+    return this.#inner.traceId;
+  }
+  get parent(): Option.Option<Tracer.AnySpan> {
+    return this.#inner.parent;
+  }
+  get annotations(): Context.Context<never> {
+    return this.#inner.annotations;
+  }
+  get status(): Tracer.SpanStatus {
+    return this.#inner.status;
+  }
+  get attributes(): ReadonlyMap<string, unknown> {
+    return this.#inner.attributes;
+  }
+  get links(): readonly Tracer.SpanLink[] {
+    return this.#inner.links;
+  }
+  get sampled(): boolean {
+    return this.#inner.sampled;
+  }
+  get kind(): Tracer.SpanKind {
+    return this.#inner.kind;
+  }
+
+  end(endTime: bigint, exit: Exit.Exit<unknown, unknown>): void {
+    const open = this.#inner.status._tag === "Started";
+    this.#inner.end(endTime, exit);
+    if (open) this.#ended(this.#inner, endTime, exit);
+  }
+  attribute(key: string, value: unknown): void {
+    this.#inner.attribute(key, value);
+  }
+  event(name: string, startTime: bigint, attributes?: Record<string, unknown>): void {
+    this.#inner.event(name, startTime, attributes);
+  }
+  addLinks(links: readonly Tracer.SpanLink[]): void {
+    this.#inner.addLinks(links);
+  }
+}
+
+export const observed = (inner: Tracer.Tracer, observe: Observe): Tracer.Tracer =>
+  Tracer.make({
+    span: (options) => new ObservedSpan(inner.span(options), observe(options.name, options.startTime)),
+    context: inner.context,
+  });

@@ -1,0 +1,228 @@
+/**
+ * Sends a run to W&B's server while it goes on, from the offline file, on a fiber of its own. The file is the buffer: what a server has not
+ * taken waits there, however long, and only one batch is in memory. Invariants: nobody waits for the stream but `finish`, and that not
+ * longer than its deadline; a line is sent under the same number however often it is tried.
+ */
+import { Deferred, Effect, Fiber, Queue } from "effect";
+import type { Client, Remote, ServerError, Upsert } from "./Client.ts";
+import type { Decoded } from "./decode.ts";
+import { bodyOf, type Counts, completion, heartbeat, type StreamOptions } from "./FileStream.ts";
+import { type Latest, textOf } from "./Json.ts";
+
+/** Entries behind an offset. */
+export interface Batch {
+  readonly entries: readonly Decoded[];
+  /** Offset behind them. */
+  readonly end: number;
+}
+
+/** Where the entries come from, and what is told of what became of them. */
+export interface Source {
+  /** Some of the entries behind `offset`; none where there are no more. */
+  readonly read: (offset: number) => Effect.Effect<Batch, ServerError>;
+  /** A file of the run. */
+  readonly file: (path: string) => Effect.Effect<Uint8Array<ArrayBuffer> | null>;
+  /** The server has all before `offset`. */
+  readonly sent: (offset: number) => Effect.Effect<void>;
+}
+
+export interface StreamStart {
+  readonly offset: number;
+  readonly counts: Counts;
+  readonly summary: Latest;
+}
+
+export interface Options extends StreamOptions {
+  readonly client: Client;
+  readonly source: Source;
+  readonly from: StreamStart;
+  /** The run as it is when the server is first reached. */
+  readonly run: () => Upsert;
+  /** Uniform in [0, 1); spreads the tries of several runs. */
+  readonly jitter: () => number;
+  readonly warn: (message: string) => Effect.Effect<void>;
+}
+
+/** What became of a run on the server. */
+export type Delivery = { readonly _tag: "Whole" } | { readonly _tag: "Part"; readonly reason: string };
+
+/** Waits, milliseconds. */
+const wait = { between: 15_000, heartbeat: 30_000, first: 2_000, longest: 60_000, closing: 250 } as const;
+/** Time that the end of a run may take. */
+export const FINISH_MS = 4_000;
+/** Tries of a file: the lines do not wait for it longer. */
+const FILE_TRIES = 3;
+
+export class Stream {
+  readonly #options: Options;
+  readonly #more: Queue.Queue<void>;
+  readonly #closing = Deferred.makeUnsafe<number>();
+  #fiber: Fiber.Fiber<void, ServerError> | undefined;
+  #offset: number;
+  readonly #counts: Counts;
+  readonly #summary: Latest;
+  /** Why the last try failed; null after one that did not. */
+  #trouble: string | null = null;
+  #filesLost = 0;
+
+  private constructor(options: Options, more: Queue.Queue<void>) {
+    this.#options = options;
+    this.#more = more;
+    this.#offset = options.from.offset;
+    this.#counts = options.from.counts.copy();
+    this.#summary = options.from.summary;
+  }
+
+  static start(options: Options): Effect.Effect<Stream> {
+    return Effect.gen(function* () {
+      const stream = new Stream(options, yield* Queue.sliding<void>(1));
+      stream.#fiber = yield* Effect.forkDetach(stream.#work);
+      return stream;
+    });
+  }
+
+  /** There is more to read. */
+  readonly notify: Effect.Effect<void> = Effect.suspend(() => Effect.asVoid(Queue.offer(this.#more, undefined)));
+
+  /** Sends what waits, says that the run has ended, and ends. */
+  finish(code: number): Effect.Effect<Delivery> {
+    const fiber = this.#fiber;
+    if (fiber === undefined) return Effect.succeed({ _tag: "Part", reason: "it was never started" });
+    const whole: Effect.Effect<Delivery, ServerError> = Effect.as(Fiber.join(fiber), { _tag: "Whole" });
+    return Deferred.succeed(this.#closing, code).pipe(
+      Effect.andThen(whole),
+      Effect.catchTag("ServerError", ({ message }) => Effect.succeed<Delivery>({ _tag: "Part", reason: message })),
+      Effect.timeoutOrElse({
+        duration: FINISH_MS,
+        orElse: () => Effect.succeed<Delivery>({ _tag: "Part", reason: this.#trouble ?? "the server is slow" }),
+      }),
+      Effect.map((delivery) => this.#withFiles(delivery)),
+      Effect.ensuring(Effect.forkDetach(Fiber.interrupt(fiber))),
+    );
+  }
+
+  #withFiles(delivery: Delivery): Delivery {
+    if (delivery._tag === "Part" || this.#filesLost === 0) return delivery;
+    const files = this.#filesLost === 1 ? "a file" : `${this.#filesLost} files`;
+    return { _tag: "Part", reason: `${files} could not be uploaded` };
+  }
+
+  readonly #work: Effect.Effect<void, ServerError> = Effect.gen({ self: this }, function* () {
+    const { client, run } = this.#options;
+    const remote = yield* this.#persistently(Effect.suspend(() => client.upsert(run())));
+    let described = describedBy(run());
+    for (;;) {
+      const now = describedBy(run());
+      if (now !== described) yield* this.#persistently(client.upsert(run()));
+      described = now;
+      const more = yield* this.#next(remote);
+      if (more) continue;
+      if (yield* Deferred.isDone(this.#closing)) break;
+    }
+    const code = yield* Deferred.await(this.#closing);
+    yield* this.#persistently(client.stream(remote, completion(code)));
+  }).pipe(Effect.tapError(({ message }) => this.#given(message)));
+
+  /** Sends the next batch, or waits for one; whether there was one. */
+  #next(remote: Remote): Effect.Effect<boolean, ServerError> {
+    const { client, source } = this.#options;
+    return Effect.gen({ self: this }, function* () {
+      const { end, entries } = yield* source.read(this.#offset);
+      if (end === this.#offset) {
+        if (yield* this.#idle) yield* this.#persistently(client.stream(remote, heartbeat));
+        return false;
+      }
+      yield* this.#files(remote, entries);
+      const after = this.#counts.copy();
+      for (const entry of entries) {
+        if (entry._tag === "Summary") this.#summary.add(entry.items);
+        after.add(entry);
+      }
+      const body = bodyOf(entries, this.#counts, this.#summary, this.#options);
+      if (body.files !== undefined) yield* this.#persistently(client.stream(remote, textOf(body)));
+      Object.assign(this.#counts, after);
+      this.#offset = end;
+      yield* source.sent(end);
+      // The server asks for few requests: lines that come meanwhile go together.
+      yield* this.#unlessClosing(wait.between);
+      return true;
+    });
+  }
+
+  /** Waits for more to read; true where it is time to show that the run is alive. */
+  get #idle(): Effect.Effect<boolean> {
+    return Effect.raceFirst(
+      Effect.as(Effect.raceFirst(Queue.take(this.#more), Deferred.await(this.#closing)), false),
+      Effect.as(Effect.sleep(wait.heartbeat), true),
+    );
+  }
+
+  #files(remote: Remote, entries: readonly Decoded[]): Effect.Effect<void> {
+    const { client, source } = this.#options;
+    const paths = entries.flatMap((entry) => (entry._tag === "Files" ? entry.paths : []));
+    const send = (path: string) =>
+      Effect.flatMap(source.file(path), (bytes) =>
+        bytes === null ? Effect.void : this.#persistently(client.upload(remote, path, bytes), FILE_TRIES),
+      );
+    return Effect.forEach(
+      paths,
+      (path) =>
+        Effect.catchTag(send(path), "ServerError", () =>
+          Effect.sync(() => {
+            this.#filesLost++;
+          }),
+        ),
+      { discard: true },
+    );
+  }
+
+  /** Tries until it succeeds, or until trying again cannot help. The first failure of a series is told. */
+  #persistently<A>(
+    call: Effect.Effect<A, ServerError>,
+    most = Number.POSITIVE_INFINITY,
+  ): Effect.Effect<A, ServerError> {
+    const attempt = (tries: number): Effect.Effect<A, ServerError> =>
+      call.pipe(
+        Effect.tap(() =>
+          Effect.sync(() => {
+            this.#trouble = null;
+          }),
+        ),
+        Effect.catchTag("ServerError", (error) => {
+          if (!error.again || tries + 1 >= most) return Effect.fail(error);
+          return this.#troubled(error.message).pipe(
+            Effect.andThen(this.#pause(tries, error.afterMs)),
+            Effect.andThen(attempt(tries + 1)),
+          );
+        }),
+      );
+    return attempt(0);
+  }
+
+  #troubled(message: string): Effect.Effect<void> {
+    const first = this.#trouble === null;
+    this.#trouble = message;
+    const { client, warn } = this.#options;
+    return first ? warn(`${client.address}: ${message}; the run goes on, and what waits is sent later`) : Effect.void;
+  }
+
+  #given(message: string): Effect.Effect<void> {
+    this.#trouble = message;
+    return this.#options.warn(`${this.#options.client.address}: ${message}; nothing more is sent`);
+  }
+
+  /** Doubles from try to try, give or take a quarter. */
+  #pause(tries: number, afterMs: number | undefined): Effect.Effect<void> {
+    const doubled = Math.min(wait.longest, wait.first * 2 ** tries);
+    const spread = 0.75 + 0.5 * this.#options.jitter();
+    const long = this.#unlessClosing(Math.max(doubled * spread, afterMs ?? 0));
+    return Effect.flatMap(Deferred.isDone(this.#closing), (closing) => (closing ? Effect.sleep(wait.closing) : long));
+  }
+
+  #unlessClosing(ms: number): Effect.Effect<void> {
+    return Effect.raceFirst(Effect.sleep(ms), Effect.asVoid(Deferred.await(this.#closing)));
+  }
+}
+
+/** What the server shows of a run beside its lines: changes of it are sent. */
+const describedBy = ({ config }: Upsert): string => config;

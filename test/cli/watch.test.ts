@@ -1,0 +1,107 @@
+/** `millrace watch` and `millrace control` from outside. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { Effect, Exit, Scope } from "effect";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Control } from "../../src/domain/Control.ts";
+import { BadInput } from "../../src/domain/Errors.ts";
+import { serve } from "../../src/watch/control/ControlServer.ts";
+import { id, type Place, path, placed } from "../watch/server/serving.ts";
+import { writeRun } from "../watch/syntheticRun.ts";
+
+const cli = new URL("../../pipelines/cli.ts", import.meta.url).pathname;
+const env = { ...process.env, MILLRACE_TOKEN: "" };
+
+let place: Place;
+beforeAll(() => {
+  place = placed({ steps: 4 });
+});
+afterAll(() => place.remove());
+
+const start = (...words: readonly string[]) => {
+  const child: ChildProcess = spawn(process.execPath, [cli, ...words], { env });
+  let [stdout, stderr] = ["", ""];
+  const spoken = new Promise<string>((resolve) =>
+    child.stdout?.on("data", (data) => {
+      stdout += String(data);
+      if (stdout.includes("\n")) resolve(stdout);
+    }),
+  );
+  child.stderr?.on("data", (data) => {
+    stderr += String(data);
+  });
+  const ended = new Promise<object>((resolve) => child.on("exit", (code) => resolve({ code, stderr })));
+  return { child, spoken, ended };
+};
+
+const ran = (...words: readonly string[]) => {
+  const { status, stderr, stdout } = spawnSync(process.execPath, [cli, ...words], { env, encoding: "utf8" });
+  return { status, stderr, stdout };
+};
+
+describe("millrace watch", () => {
+  it("shows the newest run of a name, keeps the token to itself, and ends with 0 on an interrupt", async () => {
+    writeRun(join(dirname(place.folder), "20261121-235959"), { steps: 2 });
+    const { child, ended, spoken } = start("watch", dirname(place.folder), "--port", "0");
+    const said = /^(\S+): (http:\/\/127\.0\.0\.1:\d+)\/; the token for controls is in (\S+)\n$/.exec(await spoken);
+    const [, run, url, file = ""] = said ?? [];
+    expect(run).toBe(id);
+    expect(await (await fetch(`${url}${path()}`)).json()).toMatchObject({ id, step: 4 });
+    expect(readFileSync(file, "utf8")).toMatch(/^[\w-]{43}\n$/);
+    child.kill("SIGINT");
+    expect(await ended).toEqual({ code: 0, stderr: "" });
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it("refuses with 2 a folder that is no run, a port in use, and other machines without a token", async () => {
+    const taken = createServer();
+    const port = await new Promise<number>((resolve) =>
+      taken.listen(0, "127.0.0.1", () => resolve((taken.address() as { port: number }).port)),
+    );
+    const inUse = await start("watch", place.folder, "--port", String(port)).ended;
+    taken.close();
+    expect(inUse).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(`^--port: ${port}: in use on 127.0.0.1; nearest: `),
+    });
+    const nearest = expect.stringContaining(
+      `no run lies in it: there is no config.yaml; nearest: ${join(place.root, "made")}`,
+    );
+    expect(ran("watch", place.root)).toMatchObject({ status: 2, stderr: nearest });
+    const wide = expect.stringMatching(/^--host: "0.0.0.0" is open to other machines, so browsers must send a token/);
+    expect(ran("watch", place.folder, "--host", "0.0.0.0")).toMatchObject({ status: 2, stderr: wide });
+  });
+});
+
+describe("millrace control", () => {
+  const controlled = async (...words: readonly string[]) => {
+    const child = start("control", place.folder, ...words);
+    return { stdout: await Promise.race([child.spoken, child.ended.then(() => "")]), ...(await child.ended) };
+  };
+
+  it("does what is asked in a running run, and says why the run refuses", async () => {
+    const scope = Scope.makeUnsafe();
+    const heard: Control[] = [];
+    const handle = (control: Control) =>
+      control._tag === "Stop"
+        ? Effect.fail(new BadInput({ message: "the run is stopping" }))
+        : Effect.sync(() => void heard.push(control));
+    await Effect.runPromise(Scope.provide(serve(place.folder, handle), scope));
+    expect(await controlled("concurrency", "rollout", "3")).toEqual({
+      code: 0,
+      stderr: "",
+      stdout: `${id}: the concurrency of rollout is 3\n`,
+    });
+    expect(heard).toEqual([{ _tag: "SetConcurrency", stage: "rollout", concurrency: 3 }]);
+    expect(await controlled("stop")).toEqual({ code: 2, stderr: "the run is stopping\n", stdout: "" });
+    await Effect.runPromise(Scope.close(scope, Exit.void));
+  });
+
+  it("says of a run that has ended that it does not run", async () => {
+    mkdirSync(place.folder, { recursive: true });
+    writeFileSync(join(place.folder, "control.json"), '{"socket":"/nowhere/control","pid":1}');
+    expect(await controlled("pause")).toEqual({ code: 2, stderr: `the run ${id} does not run any more\n`, stdout: "" });
+  });
+});
