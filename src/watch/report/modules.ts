@@ -3,9 +3,10 @@
  * rewritten to such names. What a browser runs is therefore what the page runs, module by module.
  */
 import { existsSync, readFileSync } from "node:fs";
-import { stripTypeScriptTypes } from "node:module";
 import { relative, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { isLibrary, moduleFile } from "../libraries.ts";
+import { stripped } from "../stripped.ts";
 
 /** Static imports and re-exports, as they are written in our sources and in the libraries. */
 const importing = /\b(?:from\s*|import\s*)(["'])([^"'\n]+)\1/g;
@@ -14,7 +15,7 @@ const sourceMap = /\n?\/\/# sourceMappingURL=[^\n]*\s*$/;
 
 const sourceOf = (file: string): string => {
   const text = readFileSync(file, "utf8").replace(sourceMap, "");
-  return file.endsWith(".ts") ? stripTypeScriptTypes(text, { mode: "strip" }) : text;
+  return file.endsWith(".ts") ? stripped(text) : text;
 };
 
 /** The folder above src/watch, or above its build. */
@@ -24,6 +25,11 @@ const nameOf = (file: string): string => `millrace/${relative(root, file).split(
 
 /** In a build, the modules of the page are JavaScript. */
 const built = (file: string): string => (existsSync(file) ? file : file.replace(/\.ts$/, ".js"));
+
+const libraryOf = (specifier: string): string => {
+  if (!isLibrary(specifier)) throw new Error(`the page imports ${specifier}, which is none of its libraries`);
+  return moduleFile(specifier);
+};
 
 export interface Modules {
   /** Bare name of the first module. */
@@ -43,9 +49,7 @@ export const modulesFrom = (url: URL): Modules => {
     if (Object.hasOwn(imports, name)) continue;
     const source = sourceOf(file).replace(importing, (whole, quote: string, specifier: string) => {
       const local = specifier.startsWith(".");
-      const imported = local
-        ? built(fileURLToPath(new URL(specifier, pathToFileURL(file))))
-        : fileURLToPath(import.meta.resolve(specifier));
+      const imported = local ? built(fileURLToPath(new URL(specifier, pathToFileURL(file)))) : libraryOf(specifier);
       const bare = local ? nameOf(imported) : specifier;
       waiting.push([bare, imported]);
       return whole.replace(`${quote}${specifier}${quote}`, JSON.stringify(bare));

@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import type { EpisodeRecord } from "../../../domain/EpisodeRecord.ts";
 import type { Scene } from "../../Api.ts";
 import { drawingOf } from "../drawing/read.ts";
-import { number } from "../format.ts";
+import { count, number } from "../format.ts";
 import { type Member, outcomeText, tokensOf, turnsOf } from "./members.ts";
 import { Raw } from "./Raw.ts";
 import type { Scale } from "./shade.ts";
@@ -46,7 +46,7 @@ export const Episode = ({ member, scale, scene }: EpisodeProps): VNode => {
       <span class="fact">reward ${number(record.reward)}</span>
       ${record.penalty === 0 ? null : html`<span class="fact bad">penalty ${number(record.penalty)}</span>`}
       ${record.score === undefined ? null : html`<span class="fact" title="with the penalty, normalised: what the update sees">score ${number(record.score)}</span>`}
-      <span class="fact quiet">${turnsOf(member)} turns, ${tokensOf(member)} tokens</span>
+      <span class="fact quiet">${count(turnsOf(member), "turn")}, ${count(tokensOf(member), "token")}</span>
       <span class=${`fact ${record.outcome._tag === "Done" ? "quiet" : "warn"}`}>${outcomeText(record.outcome)}</span>
     </header>
     ${sequences.map(

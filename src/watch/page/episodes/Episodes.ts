@@ -9,6 +9,7 @@ import type { Client } from "../Client.ts";
 import { type Route, format as routeFormat, to } from "../route.ts";
 import { useLoad } from "../useLoad.ts";
 import { Group } from "./Group.ts";
+import { Guarded } from "./Guarded.ts";
 import { List } from "./List.ts";
 import { format, parse, queryOf, type Search } from "./Search.ts";
 import { SearchForm } from "./SearchForm.ts";
@@ -43,10 +44,10 @@ const Searched = ({ api, at, newest = null, route, run }: EpisodesProps) => {
   };
   const address = ({ group, member, split, step }: EpisodeCard): string =>
     to(route, "episodes", split, String(step), String(group), String(member));
-  const tags = Object.keys(scenes.value ?? {});
-  const known = search.tag === null || tags.includes(search.tag) ? tags : [...tags, search.tag];
+  const told = [...Object.keys(scenes.value ?? {}), ...(value?.episodes ?? []).map(({ tag }) => tag)];
+  const tags = [...new Set(search.tag === null ? told : [...told, search.tag])];
   return html`<div class="episodes" aria-busy=${loading}>
-    <${SearchForm} search=${search} tags=${known} change=${change} />
+    <${SearchForm} search=${search} tags=${tags} change=${change} />
     ${problem(error ?? moment.error)}
     ${value === null ? null : html`<${List} page=${value} search=${search} change=${change} address=${address} />`}
   </div>`;
@@ -62,7 +63,7 @@ const Chosen = ({ api, route, run }: EpisodesProps) => {
   return html`<div class="episodes" aria-busy=${loading}>
     <p><a href=${back}>All episodes</a></p>
     ${problem(error)}
-    ${value === null || (scenes.value === null && scenes.error === null) ? null : html`<${Group} key=${route.parts.join("/")} records=${value} scenes=${scenes.value ?? {}} first=${first} />`}
+    ${value === null || (scenes.value === null && scenes.error === null) ? null : html`<${Guarded} key=${route.parts.join("/")}><${Group} records=${value} scenes=${scenes.value ?? {}} first=${first} /><//>`}
   </div>`;
 };
 

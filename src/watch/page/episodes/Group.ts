@@ -4,7 +4,8 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { EpisodeRecord } from "../../../domain/EpisodeRecord.ts";
 import type { Scenes } from "../../Api.ts";
-import { number } from "../format.ts";
+import { saying } from "../filter/windows.ts";
+import { count, number } from "../format.ts";
 import { Episode } from "./Episode.ts";
 import { Legend } from "./Legend.ts";
 import { type Member, membersOf, outcomeText, tokensOf, verdictText } from "./members.ts";
@@ -20,7 +21,7 @@ interface GroupProps {
 const Verdict = ({ record: { groupScore, verdict } }: { readonly record: EpisodeRecord }) =>
   verdict === undefined
     ? html`<span class="fact quiet">validation, not filtered</span>`
-    : html`<span class=${`fact verdict verdict-${verdict}`} title=${verdictText[verdict]}>${verdict}</span>
+    : html`<span class=${`fact verdict verdict-${verdict}`} title=${verdictText[verdict]}>${saying[verdict]}</span>
         ${groupScore === undefined ? null : html`<span class="fact">filter's score ${number(groupScore)}</span>`}
         <span class="hint">${verdictText[verdict]}</span>`;
 
@@ -47,7 +48,7 @@ const Tabs = ({ choose, chosen, members }: TabsProps) => {
       class=${`tab ${record.success ? "good" : "bad"}`} aria-selected=${member === chosen} tabindex=${member === chosen ? 0 : -1}
       title=${outcomeText(record.outcome)} onClick=${() => choose(member)}>
       <b>${member}</b> ${record.success ? "✓" : "✗"} ${number(record.reward)}
-      <small>${tokensOf({ member, record, sequences })} tokens</small>
+      <small>${count(tokensOf({ member, record, sequences }), "token")}</small>
     </button>`,
   );
   return html`<div class="tabs">

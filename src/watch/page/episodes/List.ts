@@ -3,6 +3,7 @@ import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { EpisodeCard, EpisodePage } from "../../Api.ts";
+import { saying } from "../filter/windows.ts";
 import { count, number } from "../format.ts";
 import { pageSize, type Search } from "./Search.ts";
 
@@ -24,7 +25,12 @@ const Row = ({
   readonly chosen: boolean;
 }) => {
   const { group, member, outcome, reward, split, step, success, tag, tokens, turns, verdict } = card;
-  return html`<tr class=${chosen ? "chosen" : ""}>
+  const open = (event: Event): void => {
+    // Text that is being selected is no click, and the link opens itself, in a tab of its own if asked to.
+    if (event.target instanceof HTMLAnchorElement || getSelection()?.isCollapsed === false) return;
+    location.hash = address;
+  };
+  return html`<tr class=${chosen ? "chosen" : ""} onClick=${open}>
     <td><a href=${address} tabindex=${chosen ? 0 : -1}>${step}</a></td>
     <td>${split === "val" ? "validation" : "training"}</td>
     <td>${tag}</td>
@@ -33,7 +39,7 @@ const Row = ({
     <td class="num">${number(reward)}</td>
     <td class="num">${turns}</td>
     <td class="num">${tokens}</td>
-    <td>${verdict === null ? "" : html`<span class=${`fact verdict verdict-${verdict}`}>${verdict}</span>`}</td>
+    <td>${verdict === null ? "" : html`<span class=${`fact verdict verdict-${verdict}`}>${saying[verdict]}</span>`}</td>
     <td class="hint">${outcome}</td>
   </tr>`;
 };
@@ -49,6 +55,7 @@ const Pager = ({ change, page: { episodes, total }, search }: Pick<ListProps, "c
 };
 
 const heads = ["Step", "Split", "Tag", "Group", "Success", "Reward", "Turns", "Tokens", "Verdict", "End"];
+const numbers: ReadonlySet<string> = new Set(["Group", "Reward", "Turns", "Tokens"]);
 
 const steps: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
 
@@ -68,7 +75,7 @@ export const List = ({ address, change, page, search }: ListProps): VNode => {
   };
   return html`<div class="list">
     <div class="scroll"><table ref=${table} onKeyDown=${onKeyDown}>
-      <thead><tr>${heads.map((head) => html`<th key=${head} scope="col">${head}</th>`)}</tr></thead>
+      <thead><tr>${heads.map((head) => html`<th key=${head} scope="col" class=${numbers.has(head) ? "num" : ""}>${head}</th>`)}</tr></thead>
       <tbody>${episodes.map(
         (card, at) =>
           html`<${Row} key=${`${card.split}/${card.step}/${card.group}.${card.member}`} card=${card} address=${address(card)} chosen=${at === chosen} />`,

@@ -2,10 +2,9 @@
  * What the list of episodes is asked for, and its writing as one part of the address. Invariant: `parse(format(search))` is the search, and any
  * text parses to a search.
  */
+import type { VerdictName } from "../../../domain/EpisodeRecord.ts";
 import type { EpisodeQuery } from "../Client.ts";
-
-export const verdicts = ["kept", "zero", "rule", "failed"] as const;
-export type Verdict = (typeof verdicts)[number];
+import { verdicts } from "../filter/windows.ts";
 
 export interface Search {
   readonly from: number | null;
@@ -13,7 +12,7 @@ export interface Search {
   readonly split: "train" | "val" | null;
   readonly tag: string | null;
   readonly success: boolean | null;
-  readonly verdict: Verdict | null;
+  readonly verdict: VerdictName | null;
   readonly offset: number;
 }
 

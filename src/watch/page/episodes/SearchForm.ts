@@ -1,7 +1,8 @@
 /** What to look for among the episodes; every change asks again from the newest on. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
-import { everything, format, type Search, verdicts } from "./Search.ts";
+import { saying, verdicts } from "../filter/windows.ts";
+import { everything, format, type Search } from "./Search.ts";
 
 interface SearchFormProps {
   readonly search: Search;
@@ -58,7 +59,7 @@ export const SearchForm = ({ change, search, tags }: SearchFormProps): VNode => 
     <${Choice} name="tag" value=${tag} choices=${named(tags)} choose=${(tag: string | null) => set({ tag })} />
     <${Choice} name="success" value=${success === null ? null : String(success)} choices=${[["true", "yes"], ["false", "no"]]}
       choose=${(value: string | null) => set({ success: value === null ? null : value === "true" })} />
-    <${Choice} name="verdict" value=${verdict} choices=${named(verdicts)}
+    <${Choice} name="verdict" value=${verdict} choices=${verdicts.map((one) => [one, saying[one]])}
       choose=${(value: string | null) => set({ verdict: verdicts.find((one) => one === value) ?? null })} />
     <button type="button" disabled=${format(search) === ""} onClick=${() => change(everything)}>clear</button>
   </form>` as VNode;

@@ -3,7 +3,7 @@ import { html } from "htm/preact";
 import type { VNode } from "preact";
 import type { TurnRecord } from "../../../domain/EpisodeRecord.ts";
 import type { Drawing } from "../drawing/Drawing.ts";
-import { number } from "../format.ts";
+import { count, number } from "../format.ts";
 import { partsOf, textParts } from "./reply.ts";
 import { State } from "./State.ts";
 import type { Scale } from "./shade.ts";
@@ -45,7 +45,7 @@ const Facts = ({ turn }: { readonly turn: TurnRecord }) => {
     ${turn.penalty === 0 ? null : html`<span class="fact bad">penalty ${signed(turn.penalty)}</span>`}
     ${turn.parsed ? null : html`<span class="fact warn">not in the form asked for</span>`}
     ${turn.finish === "length" ? html`<span class="fact warn">cut at its most tokens</span>` : null}
-    <span class="fact quiet">${turn.ids.length} tokens</span>
+    <span class="fact quiet">${count(turn.ids.length, "token")}</span>
     ${numbers.map(([name, value]) => html`<span key=${name} class="fact quiet">${name} ${number(value)}</span>`)}
   </div>`;
 };

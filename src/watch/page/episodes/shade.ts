@@ -13,11 +13,11 @@ export const labels: Readonly<Record<Shading, string>> = {
 };
 
 export const meanings: Readonly<Record<Shading, string>> = {
-  logprob: "of the token under the distribution it was sampled from; the darker, the less likely",
-  entropy: "of that distribution, in nats; the darker, the less certain",
+  logprob: "of the token under the distribution it was sampled from; the stronger, the less likely",
+  entropy: "of that distribution, in nats; the stronger, the less certain",
   advantage: "of the token in the update: above zero it was made likelier, below zero less likely",
   value: "what the critic expected at the token",
-  version: "of the weights that sampled the token; the darker, the newer",
+  version: "of the weights that sampled the token; the stronger, the newer",
 };
 
 /** Numbers of a turn's tokens; null where they are not recorded. */
