@@ -6,7 +6,7 @@ import type { WindowView } from "../../../src/watch/Api.ts";
 import {
   extentOf,
   indexAt,
-  indexOfStep,
+  indexOfWindow,
   keptShare,
   ranked,
   spanOf,
@@ -73,8 +73,8 @@ describe("the map of windows", () => {
     expect(indexAt(0, 300, 0)).toBeNull();
   });
 
-  it("finds the window of a step, or the one before it", () => {
-    expect([1, 4, 5, 100, 0].map((step) => indexOfStep(windows, step))).toEqual([0, 0, 1, 2, 0]);
+  it("finds a window by its number, or the one before it", () => {
+    expect([0, 3, 4, 100, -1].map((number) => indexOfWindow(windows, number))).toEqual([0, 0, 1, 2, 0]);
   });
 
   it("spans the run or its last windows", () => {

@@ -1,4 +1,4 @@
-/** Asks for the token that `millrace watch` printed at its start. */
+/** Asks for the token that `millrace watch` wrote to a file at its start. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
@@ -15,7 +15,7 @@ export const TokenDialog = ({ question }: { readonly question: TokenQuestion }):
   };
   return html`<${Dialog} open=${question.open} title="Token for controls" onClose=${question.cancel}>
     <form onSubmit=${submit}>
-      <p>${question.wrong ? "The server does not know this token. " : ""}The server printed it when it started, at the end of the page's address. It is kept for this tab only.</p>
+      <p>${question.wrong ? "The server does not know this token. " : ""}It lies in the file that <code>millrace watch</code> named when it started. It is kept for this tab only.</p>
       <label>Token
         <input type="password" name="token" autocomplete="off" spellcheck=${false} value=${text}
           onInput=${(event: InputEvent & { readonly currentTarget: HTMLInputElement }) => setText(event.currentTarget.value)} />

@@ -16,7 +16,7 @@ import { useLoad } from "../useLoad.ts";
 import type { Mode } from "./draw.ts";
 import { WindowMap } from "./WindowMap.ts";
 import { WindowPanel } from "./WindowPanel.ts";
-import { indexOfStep, saying, spanOf, tallyOf, verdicts } from "./windows.ts";
+import { indexOfWindow, saying, spanOf, tallyOf, verdicts } from "./windows.ts";
 
 const LIMIT = 200;
 const LAST = 50;
@@ -82,7 +82,7 @@ export const Filter = (props: FilterProps): VNode => {
     [run.id, coarse, last],
   );
   const windows = end < 1 || value === null ? [] : value;
-  const selected = chosen === null ? windows.length - 1 : indexOfStep(windows, chosen);
+  const selected = chosen === null ? windows.length - 1 : indexOfWindow(windows, chosen);
   const window = windows[selected];
   const tally = tallyOf(windows);
   const empty = error ?? (loading ? "Reading the windows …" : "No window has been judged up to here.");
@@ -101,7 +101,7 @@ export const Filter = (props: FilterProps): VNode => {
         ? html`<p class="empty panel">${empty}</p>`
         : html`<div class="filtergrid">
             <section class="panel" aria-label="Windows">
-              <${WindowMap} windows=${windows} mode=${mode} selected=${selected} theme=${theme} onSelect=${(index: number) => setChosen(index === windows.length - 1 ? null : (windows[index]?.step ?? null))} />
+              <${WindowMap} windows=${windows} mode=${mode} selected=${selected} theme=${theme} onSelect=${(index: number) => setChosen(index === windows.length - 1 ? null : (windows[index]?.window ?? null))} />
               <p class="muted small">A column is a window: above, the share kept; below, its groups ${mode === "ranks" ? "from the highest score down, stronger where it is higher" : "by score, with the cut as a line"}. Arrow keys go from window to window.</p>
             </section>
             <${WindowPanel} api=${api} run=${run.id} route=${route} window=${window} />

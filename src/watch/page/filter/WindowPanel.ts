@@ -52,7 +52,7 @@ export const WindowPanel = ({ api, route, run, window }: WindowPanelProps): VNod
   const known = new Set(recorded.value?.episodes.map(({ group }) => group));
   const top = Math.max(...groups.map(({ score }) => score ?? 0), Number.MIN_VALUE);
   return html`<section class="panel windowpanel" aria-label="Window of step ${step}">
-    <header><h3>Window of step ${step}</h3><span class="muted">${percent(keptShare(window))} kept${cut === null ? "" : `, cut at ${number(cut)}`}</span></header>
+    <header><h3>Window of step ${step}</h3><span class="muted">window ${window.window}, ${percent(keptShare(window))} kept${cut === null ? "" : `, cut at ${number(cut)}`}</span></header>
     <div class="windowtable"><table>
       <thead><tr><th scope="col" class="num">group</th><th scope="col">score</th><th scope="col" class="num"></th><th scope="col" class="num" title="Mean reward of its episodes">reward</th><th scope="col">verdict</th></tr></thead>
       <tbody>${ranked(groups).map(

@@ -59,11 +59,11 @@ export const indexAt = (x: number, width: number, count: number): number | null 
   return count > 0 && index >= 0 && index < count ? index : null;
 };
 
-/** The index of the window of a step, or of the one before it. */
-export const indexOfStep = (windows: readonly WindowView[], step: number): number =>
+/** The index of a window by its number, or of the one before it. Several windows share the step under way. */
+export const indexOfWindow = (windows: readonly WindowView[], number: number): number =>
   Math.max(
     0,
-    windows.findLastIndex((window) => window.step <= step),
+    windows.findLastIndex(({ window }) => window <= number),
   );
 
 /** The steps asked for: the whole run up to `to`, or its last windows alone. */
