@@ -1,12 +1,12 @@
 /** The runs that the server shows: the current one is picked here, others are laid over it in the curves. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
-import type { RunCard } from "../../Api.ts";
-import { clock, duration } from "../format.ts";
-import { StatePill } from "../Header.ts";
-import { runColour } from "../palette.ts";
-import { format, type Route } from "../route.ts";
-import type { Go } from "../useRoute.ts";
+import type { RunCard } from "../Api.ts";
+import { clock, duration } from "./format.ts";
+import { StatePill } from "./Header.ts";
+import { runColour } from "./palette.ts";
+import { format, type Route } from "./route.ts";
+import type { Go } from "./useRoute.ts";
 
 interface RunsProps {
   readonly runs: readonly RunCard[];
