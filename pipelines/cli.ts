@@ -103,6 +103,10 @@ const runCommand = Effect.fnUntraced(function* ({ command }: Invocation) {
       const { control } = yield* Effect.promise(() => import("./control.ts"));
       return yield* print(yield* control(command));
     }
+    case "Report": {
+      const { report } = yield* Effect.promise(() => import("./report.ts"));
+      return yield* print(yield* report(command));
+    }
     case "Help": {
       const { help } = yield* Effect.promise(() => import("./help.ts"));
       return yield* print(yield* help(command.topic));

@@ -228,8 +228,23 @@ const control = Cli.make(
   ({ run, words }) => Effect.flatMap(controlIn(words), (control) => accept({ _tag: "Control", run, control })),
 );
 
+const report = Cli.make(
+  "report",
+  {
+    runs: Argument.variadic(
+      Argument.String("RUN").pipe(Argument.withDescription("A run's folder, or runs/NAME for its newest.")),
+    ),
+    output: orNull(
+      text("output", "FILE", "Where the report is written; report-NAME-TIME.html after the first run by default."),
+    ),
+  },
+  (words) => (words.runs.length === 0 ? bad(missing("report", "RUN")) : accept({ _tag: "Report", ...words })),
+);
+
 const help = Cli.make("help", { topic: Argument.variadic(Argument.String("topic")) }, ({ topic }) =>
   accept({ _tag: "Help", topic }),
 );
 
-export const tree = root.pipe(Cli.withSubcommands([train, evaluate, sft, envs, trace, serveEnv, watch, control, help]));
+export const tree = root.pipe(
+  Cli.withSubcommands([train, evaluate, sft, envs, trace, serveEnv, watch, control, report, help]),
+);

@@ -57,6 +57,7 @@ export type Command =
       readonly tokenFile: string | null;
     }
   | { readonly _tag: "Control"; readonly run: string; readonly control: Control }
+  | { readonly _tag: "Report"; readonly runs: readonly string[]; readonly output: string | null }
   | { readonly _tag: "Help"; readonly topic: readonly string[] }
   | { readonly _tag: "Version" }
   | { readonly _tag: "Completions"; readonly script: string };
@@ -102,6 +103,10 @@ export const commands = {
   control: {
     usage: "control RUN (concurrency STAGE N | pause | resume | validate | checkpoint | stop)",
     meaning: "Changes how a running run goes on.",
+  },
+  report: {
+    usage: "report RUN... [--output FILE]",
+    meaning: "Writes one HTML file about runs, with their curves and a choice of episodes.",
   },
   help: {
     usage: "help [COMMAND | config [SECTION]]",

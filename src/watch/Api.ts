@@ -6,6 +6,7 @@
  *   GET  /api/catalogue                                               MetricCard[]
  *   GET  /api/runs/:run                                               RunCard
  *   GET  /api/runs/:run/config                                        text/yaml, config.yaml as it is
+ *   GET  /api/runs/:run/scenes                                        Scenes
  *   GET  /api/runs/:run/names                                         string[], metrics that the run has
  *   GET  /api/runs/:run/metrics?name=…&name=…&from=&to=&points=       Curves; at most `points` (2000) buckets of steps
  *   GET  /api/runs/:run/metrics.csv?name=…                            text/csv, every step
@@ -138,6 +139,15 @@ export interface WindowView {
   /** The least score kept (the greatest where the smallest are kept); null where none was. */
   readonly cut: number | null;
 }
+
+/** How the states of a preset are written: its environment, and the keys of `env_config` that the run file sets. */
+export interface Scene {
+  readonly env_type: string;
+  readonly env_config: Readonly<Record<string, unknown>>;
+}
+
+/** By tag. A preset whose texts a wrapper rewrites is missing. */
+export type Scenes = Readonly<Record<string, Scene>>;
 
 export interface EpisodeCard {
   readonly step: number;

@@ -1,11 +1,11 @@
-/** The page's first module: lists the runs that the server shows. */
+/** The page's first module: takes the token out of the address, sets the theme, and draws. */
 import { html, render } from "htm/preact";
-import type { RunCard } from "../Api.ts";
+import { App } from "./App.ts";
+import { client } from "./Client.ts";
+import * as theme from "./theme.ts";
+import * as token from "./token.ts";
 
-const answer = await fetch("/api/runs");
-const runs: readonly RunCard[] = answer.ok ? await answer.json() : [];
+token.takeFromAddress();
+theme.apply(theme.current());
 const place = document.getElementById("app");
-const rows = runs.map(
-  ({ id, state, step, steps }) => html`<li key=${id}>${id}: ${state}, step ${step} of ${steps}</li>`,
-);
-if (place !== null) render(html`<h1>millrace</h1><ul>${rows}</ul>`, place);
+if (place !== null) render(html`<${App} api=${client} />`, place);

@@ -5,10 +5,11 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createRequire, stripTypeScriptTypes } from "node:module";
-import { dirname, extname, join, relative } from "node:path";
+import { extname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { libraries, moduleFile, sheetFile } from "../libraries.ts";
+import { stripped } from "../stripped.ts";
 import { safeHeaders, takesGzip } from "./Reply.ts";
 
 interface Asset {
@@ -30,27 +31,6 @@ const types: Readonly<Record<string, string>> = {
   ".ts": "text/javascript; charset=utf-8",
   ".svg": "image/svg+xml",
   ".json": "application/json; charset=utf-8",
-};
-
-/** Files of the libraries, beside the file that Node itself would load. */
-const vendor = [
-  ["/vendor/preact.js", "preact", "preact.module.js"],
-  ["/vendor/preact-hooks.js", "preact/hooks", "hooks.module.js"],
-  ["/vendor/htm.js", "htm", "htm.module.js"],
-  ["/vendor/htm-preact.js", "htm/preact", "index.module.js"],
-  ["/vendor/uplot.js", "uplot", "uPlot.esm.js"],
-  ["/vendor/uplot.css", "uplot", "uPlot.min.css"],
-] as const;
-
-/** Node calls the stripping of types experimental, and would say so on the terminal of whoever looks at a run. */
-const stripped = (source: string): string => {
-  const { emitWarning } = process;
-  process.emitWarning = () => undefined;
-  try {
-    return stripTypeScriptTypes(source);
-  } finally {
-    process.emitWarning = emitWarning;
-  }
 };
 
 /** Scripts inside of a page, of which there is the import map, are allowed by their hashes. */
@@ -95,13 +75,11 @@ const pageFiles = (folder: string): readonly (readonly [string, Asset])[] =>
       return [[name, asset] as const, ...(name.endsWith(".js") ? [[name.replace(/js$/, "ts"), asset] as const] : [])];
     });
 
-const vendorFiles = (): readonly (readonly [string, Asset])[] => {
-  const { resolve } = createRequire(import.meta.url);
-  return vendor.map(([path, library, file]) => [
-    path,
-    assetOf(file, readFileSync(join(dirname(resolve(library)), file), "utf8")),
-  ]);
-};
+const vendorFiles = (): readonly (readonly [string, Asset])[] =>
+  [
+    ...libraries.map((library) => [`/vendor/${library.replace("/", "-")}.js`, moduleFile(library)] as const),
+    ["/vendor/uplot.css", sheetFile()] as const,
+  ].map(([path, file]) => [path, assetOf(path, readFileSync(file, "utf8"))]);
 
 export const load = (folder: string = pageFolder): Assets => {
   const assets = new Map([...(existsSync(folder) ? pageFiles(folder) : []), ...vendorFiles()]);

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { byNearest } from "../../config/nearest.ts";
 import { catalogue, nameOf } from "../../domain/metrics/Catalogue.ts";
 import type { MetricCard } from "../Api.ts";
+import { scenesOf } from "../scenes.ts";
 import type { RunStore } from "../store/RunStore.ts";
 import { badRequest, notFound } from "./Problem.ts";
 import { oneOf, stepsIn, timeIn, whole, wholeIn } from "./query.ts";
@@ -48,6 +49,7 @@ const answers = {
     if (text === null) throw notFound(`the run ${store.id} has no config.yaml`);
     await sendText(request, response, 200, "text/yaml; charset=utf-8", text);
   },
+  scenes: async (ask) => json(ask, scenesOf((await ask.store.config()) ?? "")),
   names: async (ask) => json(ask, await ask.store.names()),
   metrics: async (ask) => {
     const { from, to } = stepsIn(ask.query);

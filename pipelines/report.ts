@@ -1,0 +1,23 @@
+/** `millrace report`: writes one HTML file about runs, to send to someone. */
+import { Effect } from "effect";
+import type { ReportRun } from "../src/watch/page/report/ReportData.ts";
+import { report as write } from "../src/watch/report/Report.ts";
+import { shownRun } from "./paths.ts";
+
+const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
+
+const line = ({ card, counts, curves, groups }: ReportRun): string => {
+  const left = counts.groupsLeftOut === 0 ? "" : `, ${counted(counts.groupsLeftOut, "group")} left out`;
+  const episodes = groups.reduce((sum, { records }) => sum + new Set(records.map(({ member }) => member)).size, 0);
+  return `${card.id}: ${counted(card.step, "step")}, ${counted(curves.series.length, "curve")}, ${episodes} of ${counted(counts.episodes, "recorded episode")}${left}`;
+};
+
+/** What was written, as lines. */
+export const report = Effect.fn("pipelines.report")(function* (asked: {
+  readonly runs: readonly string[];
+  readonly output: string | null;
+}) {
+  const folders = yield* Effect.forEach(asked.runs, (run) => shownRun("RUN", run));
+  const { bytes, path, runs } = yield* write({ folders, output: asked.output });
+  return [...runs.map(line), `${path}: ${(bytes / 1e6).toFixed(1)} MB`];
+});

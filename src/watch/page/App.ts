@@ -1,0 +1,101 @@
+/** The page: a run, the moment looked at, and one of its views. */
+import { html } from "htm/preact";
+import type { VNode } from "preact";
+import { useCallback, useEffect, useState } from "preact/hooks";
+import type { RunCard } from "../Api.ts";
+import type { Client } from "./Client.ts";
+import { ControlBar } from "./controls/ControlBar.ts";
+import { TokenDialog } from "./controls/TokenDialog.ts";
+import { useControls } from "./controls/useControls.ts";
+import { refusalOf } from "./controls/wording.ts";
+import { brought, chosen } from "./currentRun.ts";
+import { Banner, Header } from "./Header.ts";
+import { KeysDialog, useKeys } from "./Keys.ts";
+import { type Route, views as viewNames } from "./route.ts";
+import { Toasts, useToasts } from "./Toasts.ts";
+import * as theme from "./theme.ts";
+import { TimeBar } from "./timeline/TimeBar.ts";
+import { useTravel } from "./timeline/useTravel.ts";
+import { useLive } from "./useLive.ts";
+import { useLoad } from "./useLoad.ts";
+import { type Go, useRoute } from "./useRoute.ts";
+import { View } from "./View.ts";
+
+const useTheme = (): readonly ["light" | "dark", () => void] => {
+  const [now, setNow] = useState(theme.current);
+  const toggle = useCallback(() => {
+    const next = theme.current() === "dark" ? "light" : "dark";
+    theme.choose(next);
+    setNow(next);
+  }, []);
+  return [now, toggle];
+};
+
+interface RunPageProps {
+  readonly api: Client;
+  readonly run: RunCard;
+  readonly runs: readonly RunCard[];
+  readonly route: Route;
+  readonly go: Go;
+  readonly reload: () => void;
+}
+
+const RunPage = ({ api, go, reload, route, run: listed, runs }: RunPageProps): VNode => {
+  const live = useLive(api, listed.id);
+  const run = brought(listed, live);
+  const [now, toggleTheme] = useTheme();
+  const [keys, setKeys] = useState(false);
+  const [toasts, tell, drop] = useToasts();
+  const [controls, question] = useControls(api, run.id, refusalOf(run, route.at !== null), tell);
+  const travel = useTravel({ api, run, route, go, line: live.line });
+  const { line, scale, seek, timeline } = travel;
+  useEffect(() => {
+    if (live.ended !== null) reload();
+  }, [live.ended]);
+  useKeys({
+    ...Object.fromEntries(viewNames.map((view, i) => [String(i + 1), () => go({ ...route, view, parts: [] })])),
+    ",": () => travel.step(-1),
+    ".": () => travel.step(1),
+    " ": travel.toggle,
+    l: () => seek(null),
+    t: toggleTheme,
+    "?": () => setKeys(true),
+  });
+  return html`<div class="app">
+    <${Header} runs=${runs} run=${run} route=${route} go=${go} theme=${now} toggleTheme=${toggleTheme} showKeys=${() => setKeys(true)}>
+      <${ControlBar} controls=${controls} paused=${live.line?.paused ?? false} />
+    <//>
+    <${Banner} run=${run} lost=${live.lost} />
+    <main id="main" tabindex="-1">
+      <${View} api=${api} controls=${controls} go=${go} line=${line} lineError=${travel.lineError} live=${live} reload=${reload} route=${route} run=${run} runs=${runs} scale=${scale} theme=${now} timeline=${timeline} />
+    </main>
+    ${
+      timeline === null || scale === null
+        ? html`<footer class="timebar empty">${travel.error ?? "Reading the run's record …"}</footer>`
+        : html`<${TimeBar} timeline=${timeline} scale=${scale} at=${route.at} running=${run.state === "running"} player=${travel.player} toggle=${travel.toggle} seek=${travel.jump} />`
+    }
+    <${Toasts} toasts=${toasts} drop=${drop} />
+    <${TokenDialog} question=${question} />
+    <${KeysDialog} open=${keys} onClose=${() => setKeys(false)} />
+  </div>`;
+};
+
+const Alone = ({ text, title }: { readonly title: string; readonly text: string }): VNode =>
+  html`<main class="alone"><h1>${title}</h1><p>${text}</p></main>`;
+
+export const App = ({ api }: { readonly api: Client }): VNode => {
+  const [route, go] = useRoute();
+  const [round, setRound] = useState(0);
+  const { error, value: runs } = useLoad(api.runs, [round, route.view === "runs"]);
+  const reload = useCallback(() => setRound((round) => round + 1), []);
+  if (runs === null) {
+    return html`<${Alone} title=${error === null ? "millrace" : "Nothing to show"} text=${error ?? "Reading the runs …"} />`;
+  }
+  const run = chosen(runs, route.run);
+  if (run === null) {
+    const text =
+      runs.length === 0 ? "No run is here yet. Start one with `millrace train`." : `There is no run ${route.run}.`;
+    return html`<${Alone} title="Nothing to show" text=${text} />`;
+  }
+  return html`<${RunPage} key=${run.id} api=${api} go=${go} reload=${reload} route=${route} run=${run} runs=${runs} />`;
+};

@@ -1,0 +1,110 @@
+/** Any metrics of the current run and of those laid over it, as charts that share their axis, zoom and cursor. */
+import { html } from "htm/preact";
+import type { VNode } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import type { RunCard, Timeline } from "../../Api.ts";
+import type { Client } from "../Client.ts";
+import { runColour } from "../palette.ts";
+import { format, type Route } from "../route.ts";
+import { positionAt, type Scale } from "../timeline/scale.ts";
+import { useLoad } from "../useLoad.ts";
+import type { Go } from "../useRoute.ts";
+import { Bar } from "./Bar.ts";
+import type { Range } from "./Chart.ts";
+import { ChartCard, type DrawnRun, type Settings } from "./ChartCard.ts";
+import { cardsBy, drawnNames } from "./choose.ts";
+import { Picker } from "./Picker.ts";
+import { store, stored } from "./stored.ts";
+import { useCurves } from "./useCurves.ts";
+
+export interface CurvesProps {
+  readonly api: Client;
+  readonly run: RunCard;
+  readonly runs: readonly RunCard[];
+  readonly route: Route;
+  readonly go: Go;
+  readonly step: number;
+  readonly scale: Scale | null;
+  readonly timeline: Timeline | null;
+  readonly theme: "light" | "dark";
+}
+
+const usual: Settings = { axis: "step", smoothing: 0.6, log: false, band: true, marks: false };
+
+const Legend = ({
+  drawn,
+  go,
+  route,
+}: {
+  readonly drawn: readonly DrawnRun[];
+  readonly route: Route;
+  readonly go: Go;
+}): VNode =>
+  html`<div class="runlegend">
+    ${drawn.map(
+      (
+        { colour, id, label },
+        i,
+      ) => html`<span key=${id} class="runchip"><i class="swatch" style=${{ background: colour }}></i>${label}
+        ${i === 0 ? null : html`<button type="button" class="quiet" aria-label="Take ${label} away" onClick=${() => go({ ...route, over: route.over.filter((other) => other !== id) })}>×</button>`}</span>`,
+    )}
+    <a href=${format({ ...route, view: "runs", parts: [] })}>lay another run over it</a>
+  </div>`;
+
+const nowOf = ({ route, run, scale }: CurvesProps, settings: Settings): number | null => {
+  if (route.at === null) return null;
+  if (settings.axis === "time") return (route.at - run.started) / 1000;
+  return scale === null ? null : positionAt(scale, route.at);
+};
+
+export const Curves = (props: CurvesProps): VNode => {
+  const { api, go, route, run, runs, step, theme, timeline } = props;
+  const [settings, setSettings] = useState<Settings>(() => ({ ...usual, ...stored<Settings>("settings") }));
+  const [chosen, setChosen] = useState(() => stored<readonly string[]>("metrics"));
+  const [zoom, setZoom] = useState<Range | null>(null);
+  const catalogue = useLoad(api.catalogue, []);
+  // A metric may come later than the first step, as that of a validation.
+  const names = useLoad((signal) => api.names(run.id, signal), [run.id, Math.floor(step / 10)]);
+  const cards = catalogue.value ?? [];
+  const cardOf = useMemo(() => cardsBy(cards), [cards]);
+  const drawn = drawnNames(chosen, names.value ?? []);
+  const over = route.over.flatMap((id) => runs.find((other) => other.id === id && id !== run.id) ?? []);
+  const { byRun, error } = useCurves(api, [run.id, ...over.map(({ id }) => id)], drawn, step);
+  const drawnRuns = [run, ...over].map(
+    ({ id, name, stamp, started }, i): DrawnRun => ({
+      id,
+      label: `${name} · ${stamp}`,
+      colour: runColour(i),
+      started,
+      curves: byRun.get(id),
+    }),
+  );
+  const change = (next: Settings): void => {
+    if (next.axis !== settings.axis) setZoom(null);
+    store("settings", next);
+    setSettings(next);
+  };
+  const choose = (names: readonly string[] | null): void => {
+    store("metrics", names);
+    setChosen(names);
+  };
+  const failure = error ?? names.error ?? catalogue.error;
+  return html`<div class="curvesview">
+    <${Picker} names=${names.value ?? []} cards=${cards} drawn=${drawn} onChange=${choose} onDefault=${() => choose(null)} />
+    <div class="charts">
+      <${Bar} settings=${settings} onChange=${change} zoomed=${zoom !== null} onReset=${() => setZoom(null)} csv=${api.csv(run.id, drawn)} />
+      <${Legend} drawn=${drawnRuns} route=${route} go=${go} />
+      ${failure === null ? null : html`<p class="note warn">${failure}</p>`}
+      ${names.value !== null && drawn.length === 0 ? html`<p class="empty">${names.value.length === 0 ? "The run has not measured anything yet." : "Choose a metric from the list."}</p>` : null}
+      <div class="chartgrid">
+        ${drawn.map(
+          (
+            name,
+          ) => html`<${ChartCard} key=${name} name=${name} card=${cardOf(name)} runs=${drawnRuns} settings=${settings} zoom=${zoom} onZoom=${setZoom}
+            marks=${timeline?.marks ?? []} at=${route.at} now=${nowOf(props, settings)} theme=${theme} csv=${api.csv(run.id, [name])}
+            onRemove=${() => choose(drawn.filter((other) => other !== name))} />`,
+        )}
+      </div>
+    </div>
+  </div>`;
+};

@@ -1,0 +1,69 @@
+/**
+ * The picture of an environment's state as data: what stands on each cell. It is read from the text that the model saw and from nothing else.
+ * Invariant: what the text does not say is marked as unknown, and a text that cannot be read for certain has no picture.
+ */
+
+/** `unknown`: neither wall nor free floor is told of it, where only coordinates are shown. */
+export type SokobanCell =
+  | "wall"
+  | "floor"
+  | "target"
+  | "box on target"
+  | "box"
+  | "player"
+  | "player on target"
+  | "unknown";
+
+/** `start` only where coordinates are shown; a grid shows it as ice. */
+export type LakeCell = "player" | "ice" | "hole" | "goal" | "player in hole" | "player on goal" | "start";
+
+/** Row-major cells. */
+interface Grid<Cell> {
+  readonly rows: number;
+  readonly cols: number;
+  readonly cells: readonly Cell[];
+}
+
+export interface SokobanDrawing extends Grid<SokobanCell> {
+  readonly kind: "sokoban";
+}
+
+export interface LakeDrawing extends Grid<LakeCell> {
+  readonly kind: "frozen_lake";
+}
+
+/** Cells are tiles, 0 for none. */
+export interface TilesDrawing extends Grid<number> {
+  readonly kind: "game_2048";
+  /** Absent where the text does not tell it. */
+  readonly score?: number;
+}
+
+export interface SudokuCell {
+  /** 0 for an empty cell. */
+  readonly number: number;
+  /** Whether the puzzle gave it; null where the text does not tell. */
+  readonly given: boolean | null;
+  /** Its row, column or box holds the number again. */
+  readonly conflict: boolean;
+}
+
+export interface SudokuDrawing extends Grid<SudokuCell> {
+  readonly kind: "sudoku";
+  /** Side of a box. */
+  readonly box: number;
+}
+
+export const faces = ["U", "L", "F", "R", "B", "D"] as const;
+export type Face = (typeof faces)[number];
+
+export const colours = ["W", "O", "G", "R", "B", "Y"] as const;
+export type Colour = (typeof colours)[number];
+
+export interface CubeDrawing {
+  readonly kind: "rubikscube";
+  /** Four stickers of each face, row by row as one looks straight at it. */
+  readonly faces: Readonly<Record<Face, readonly Colour[]>>;
+}
+
+export type Drawing = SokobanDrawing | LakeDrawing | TilesDrawing | SudokuDrawing | CubeDrawing;

@@ -1,0 +1,60 @@
+/** One episode of a group, turn by turn. */
+import { html } from "htm/preact";
+import type { VNode } from "preact";
+import type { EpisodeRecord } from "../../../domain/EpisodeRecord.ts";
+import type { Scene } from "../../Api.ts";
+import { drawingOf } from "../drawing/read.ts";
+import { count, number } from "../format.ts";
+import { type Member, outcomeText, tokensOf, turnsOf } from "./members.ts";
+import { Raw } from "./Raw.ts";
+import type { Scale } from "./shade.ts";
+import { type Shown, Turn } from "./Turn.ts";
+
+interface EpisodeProps {
+  readonly member: Member;
+  readonly scene: Scene | null;
+  readonly scale: Scale | null;
+}
+
+/** States in the order they were shown; a state after the last reply is that in which the episode ended. */
+const statesOf = (scene: Scene | null, { messages }: EpisodeRecord): readonly Shown[] => {
+  const texts = messages.filter(({ role }) => role === "user").map(({ content }) => content);
+  return texts.map((text) => ({ text, drawing: drawingOf(scene, text, texts[0]) }));
+};
+
+const Turns = ({
+  from,
+  record,
+  scale,
+  scene,
+}: { readonly from: number; readonly record: EpisodeRecord } & Omit<EpisodeProps, "member">) => {
+  const states = statesOf(scene, record);
+  const replies = record.messages.filter(({ role }) => role === "assistant");
+  return html`${record.turns.map((turn, at) => {
+    const before = states[at] ?? { text: "", drawing: null };
+    const reply = replies[at]?.content ?? "";
+    return html`<${Turn} key=${at} at=${from + at + 1} turn=${turn} before=${before} after=${states[at + 1] ?? null} reply=${reply} scale=${scale} />`;
+  })}`;
+};
+
+export const Episode = ({ member, scale, scene }: EpisodeProps): VNode => {
+  const { record, sequences } = member;
+  const starts = sequences.map((_, at) => sequences.slice(0, at).reduce((sum, { turns }) => sum + turns.length, 0));
+  return html`<article class="episode" aria-label=${`Episode ${member.member}`}>
+    <header class="facts">
+      <span class=${`fact ${record.success ? "good" : "bad"}`}>${record.success ? "success" : "no success"}</span>
+      <span class="fact">reward ${number(record.reward)}</span>
+      ${record.penalty === 0 ? null : html`<span class="fact bad">penalty ${number(record.penalty)}</span>`}
+      ${record.score === undefined ? null : html`<span class="fact" title="with the penalty, normalised: what the update sees">score ${number(record.score)}</span>`}
+      <span class="fact quiet">${count(turnsOf(member), "turn")}, ${count(tokensOf(member), "token")}</span>
+      <span class=${`fact ${record.outcome._tag === "Done" ? "quiet" : "warn"}`}>${outcomeText(record.outcome)}</span>
+    </header>
+    ${sequences.map(
+      (sequence, at) => html`
+      ${sequences.length > 1 ? html`<h4 class="sequence">Token sequence ${at + 1}</h4>` : null}
+      <${Turns} key=${at} from=${starts[at] ?? 0} record=${sequence} scene=${scene} scale=${scale} />
+    `,
+    )}
+    <${Raw} records=${sequences} />
+  </article>` as VNode;
+};

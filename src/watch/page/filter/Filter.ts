@@ -1,0 +1,113 @@
+/** The filter over time: what it saw of every group, where it cut, what it kept, and how that moves what is trained from what is generated. */
+import { html } from "htm/preact";
+import type { VNode } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import type { RunCard } from "../../Api.ts";
+import type { Client } from "../Client.ts";
+import type { Range } from "../curves/Chart.ts";
+import { ChartCard, type Settings } from "../curves/ChartCard.ts";
+import { cardsBy } from "../curves/choose.ts";
+import { useCurves } from "../curves/useCurves.ts";
+import { percent } from "../format.ts";
+import { runColour } from "../palette.ts";
+import type { Route } from "../route.ts";
+import { positionAt, type Scale, stepAt } from "../timeline/scale.ts";
+import { useLoad } from "../useLoad.ts";
+import type { Mode } from "./draw.ts";
+import { WindowMap } from "./WindowMap.ts";
+import { WindowPanel } from "./WindowPanel.ts";
+import { indexOfWindow, saying, spanOf, tallyOf, verdicts } from "./windows.ts";
+
+const LIMIT = 200;
+const LAST = 50;
+
+/** What tells how the filter bears on the run. */
+const shown: readonly string[] = [
+  "rollout/filter_kept_ratio",
+  "rollout/filter_zero_count",
+  "rollout/in_group_std",
+  "rollout/chosen_in_group_std",
+  "drift/trained_length_ratio",
+  "train/success",
+];
+
+const settings: Settings = { axis: "step", smoothing: 0.8, log: false, band: true, marks: false };
+
+export interface FilterProps {
+  readonly api: Client;
+  readonly run: RunCard;
+  readonly route: Route;
+  readonly step: number;
+  readonly scale: Scale | null;
+  readonly theme: "light" | "dark";
+}
+
+const FilterCharts = ({ api, route, run, scale, step, theme }: FilterProps): VNode => {
+  const [zoom, setZoom] = useState<Range | null>(null);
+  const catalogue = useLoad(api.catalogue, []);
+  const names = useLoad((signal) => api.names(run.id, signal), [run.id, step > 0]);
+  const cardOf = useMemo(() => cardsBy(catalogue.value ?? []), [catalogue.value]);
+  const drawn = shown.filter((name) => names.value?.includes(name));
+  const { byRun } = useCurves(api, [run.id], drawn, step);
+  const runs = [
+    {
+      id: run.id,
+      label: `${run.name} · ${run.stamp}`,
+      colour: runColour(0),
+      started: run.started,
+      curves: byRun.get(run.id),
+    },
+  ];
+  const now = route.at === null || scale === null ? null : positionAt(scale, route.at);
+  return html`<div class="chartgrid">
+    ${drawn.map(
+      (
+        name,
+      ) => html`<${ChartCard} key=${name} name=${name} card=${cardOf(name)} runs=${runs} settings=${settings} zoom=${zoom} onZoom=${setZoom}
+        marks=${[]} at=${route.at} now=${now} theme=${theme} csv=${api.csv(run.id, [name])} />`,
+    )}
+  </div>`;
+};
+
+export const Filter = (props: FilterProps): VNode => {
+  const { api, route, run, scale, step, theme } = props;
+  const [mode, setMode] = useState<Mode>("ranks");
+  const [last, setLast] = useState<number | null>(null);
+  const [chosen, setChosen] = useState<number | null>(null);
+  const end = route.at === null || scale === null ? step : stepAt(scale, route.at);
+  // Of a long run, a further step changes nothing that is drawn before the next window is chosen.
+  const coarse = last === null && route.at === null ? end - (end % Math.max(1, Math.floor(end / LIMIT))) : end;
+  const { error, loading, value } = useLoad(
+    end < 1 ? null : (signal) => api.windows(run.id, { ...spanOf(coarse, last), limit: LIMIT }, signal),
+    [run.id, coarse, last],
+  );
+  const windows = end < 1 || value === null ? [] : value;
+  const selected = chosen === null ? windows.length - 1 : indexOfWindow(windows, chosen);
+  const window = windows[selected];
+  const tally = tallyOf(windows);
+  const empty = error ?? (loading ? "Reading the windows …" : "No window has been judged up to here.");
+  return html`<div class="filterview">
+    <div class="viewhead">
+      <h2>Reward variance of every group</h2>
+      <span class="segments" role="group" aria-label="Windows"><button type="button" aria-pressed=${last === null} onClick=${() => setLast(null)}>whole run</button><button
+        type="button" aria-pressed=${last !== null} onClick=${() => setLast(LAST)}>last ${LAST}</button></span>
+      <span class="segments" role="group" aria-label="Drawn by"><button type="button" aria-pressed=${mode === "ranks"} onClick=${() => setMode("ranks")}>by rank</button><button
+        type="button" aria-pressed=${mode === "scores"} onClick=${() => setMode("scores")}>by score</button></span>
+      <span class="spacer"></span>
+      <span class="verdictlegend">${verdicts.map((name) => html`<span key=${name}><i class="swatch verdict ${name}"></i>${saying[name]} ${tally.all === 0 ? "" : html`<b>${percent(Math.round((tally[name] / tally.all) * 1000) / 1000)}</b>`}</span>`)}</span>
+    </div>
+    ${
+      window === undefined
+        ? html`<p class="empty panel">${empty}</p>`
+        : html`<div class="filtergrid">
+            <section class="panel" aria-label="Windows">
+              <${WindowMap} windows=${windows} mode=${mode} selected=${selected} theme=${theme} onSelect=${(index: number) => setChosen(index === windows.length - 1 ? null : (windows[index]?.window ?? null))} />
+              <p class="muted small">A column is a window: above, the share kept; below, its groups ${mode === "ranks" ? "from the highest score down, stronger where it is higher" : "by score, with the cut as a line"}. Arrow keys go from window to window.</p>
+            </section>
+            <${WindowPanel} api=${api} run=${run.id} route=${route} window=${window} />
+          </div>`
+    }
+    <div class="viewhead below-head"><h2>What it makes of the run</h2></div>
+    <${FilterCharts} ...${props} />
+  </div>`;
+};

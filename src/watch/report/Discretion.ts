@@ -1,0 +1,70 @@
+/**
+ * What a report does not pass on: secrets of the process that writes it, values of keys that name a secret, credentials of addresses, and
+ * where files lie on this machine. Paths keep their last part. Pure.
+ */
+
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Folders of this machine: the home folder, the working folder, the runs'. */
+  readonly folders: readonly string[];
+}
+
+export interface Discretion {
+  /** Without secrets and without paths of this machine; for what the program wrote. */
+  readonly told: (text: string) => string;
+  /** The run file, key by key. */
+  readonly config: (yaml: string) => string;
+  /** Whether a text has a secret or a path of this machine in it; for what models and environments wrote, which is shown as it is or not. */
+  readonly indiscreet: (text: string) => boolean;
+}
+
+const hidden = "[hidden]";
+
+const secretName = /token$|token_file$|secret|passw|api_?key|credential|authorization|cookie|private/i;
+/** Shorter values are words that texts hold anyway. */
+const shortestSecret = 8;
+/** Of `/` and the like nothing is told. */
+const shortestFolder = 3;
+
+const credentials = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi;
+/** An absolute path; the parts of an address and closing tags are none. */
+const absolute =
+  /(?<![\w/.:<…-])(?:file:\/\/)?(?:\/[\w.@+~-]+)+\/([\w.@+~-]+)\/?|\b[A-Za-z]:\\(?:[^\\\s"']+\\)*([^\\\s"']+)/g;
+
+/** Environment variables that name a secret. */
+const secretsOf = (env: Surroundings["env"]): readonly string[] =>
+  Object.entries(env).flatMap(([name, value]) =>
+    /token|secret|passw|key|credential/i.test(name) && value !== undefined && value.length >= shortestSecret
+      ? [value]
+      : [],
+  );
+
+const configLine = /^(\s*(?:- )?)([\w.-]+|"[^"]+"):( +)(\S.*)$/;
+
+/** Values of keys that name a secret are hidden; what is no text, such as a number of tokens, stays. */
+const discreetLine = (line: string): string => {
+  const [, indent, key, space, value] = configLine.exec(line) ?? [];
+  if (key === undefined || value === undefined || !secretName.test(key)) return line;
+  return /^(?:null|true|false|-?[\d.]+|\[\]|\{\}|"")$/.test(value) ? line : `${indent}${key}:${space}${hidden}`;
+};
+
+export const discretion = ({ env, folders }: Surroundings): Discretion => {
+  const secrets = secretsOf(env);
+  const places = folders.filter((folder) => folder.length > shortestFolder).toSorted((a, b) => b.length - a.length);
+  const told = (text: string): string => {
+    let discreet = text;
+    for (const secret of secrets) discreet = discreet.replaceAll(secret, hidden);
+    discreet = discreet.replace(credentials, "$1");
+    discreet = discreet.replace(
+      absolute,
+      (_, unix: string | undefined, windows: string | undefined) => `…/${unix ?? windows ?? ""}`,
+    );
+    for (const place of places) discreet = discreet.replaceAll(place, "…");
+    return discreet;
+  };
+  return {
+    told,
+    config: (yaml) => told(yaml.split("\n").map(discreetLine).join("\n")),
+    indiscreet: (text) => [...secrets, ...places].some((one) => text.includes(one)),
+  };
+};

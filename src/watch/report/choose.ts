@@ -1,0 +1,66 @@
+/** Which of a run's episodes a report shows: the first and last of each kind that one asks for, and the longest. Pure. */
+import type { EpisodeCard } from "../Api.ts";
+
+export interface Choice {
+  readonly card: EpisodeCard;
+  readonly why: readonly string[];
+}
+
+interface Wish {
+  readonly why: string;
+  /** The episode among the cards, oldest first. */
+  readonly find: (cards: readonly EpisodeCard[]) => EpisodeCard | undefined;
+}
+
+type Kind = (card: EpisodeCard) => boolean;
+
+const validation =
+  (success: boolean): Kind =>
+  (card) =>
+    card.split === "val" && card.success === success;
+const judged =
+  (...verdicts: readonly EpisodeCard["verdict"][]): Kind =>
+  (card) =>
+    card.split === "train" && verdicts.includes(card.verdict);
+
+const first = (why: string, kind: Kind): Wish => ({ why, find: (cards) => cards.find(kind) });
+const last = (why: string, kind: Kind): Wish => ({ why, find: (cards) => cards.findLast(kind) });
+const longest = (why: string, kind: Kind): Wish => ({
+  why,
+  find: (cards) =>
+    cards
+      .filter(kind)
+      .reduce<EpisodeCard | undefined>((most, card) => (card.tokens > (most?.tokens ?? 0) ? card : most), undefined),
+});
+
+/** The first are the ones to keep where not all have room. */
+const wishes: readonly Wish[] = [
+  last("last validation success", validation(true)),
+  last("last validation failure", validation(false)),
+  first("first validation success", validation(true)),
+  first("first validation failure", validation(false)),
+  last("last group trained on", judged("kept")),
+  last("last group left out", judged("zero", "rule")),
+  first("first group trained on", judged("kept")),
+  first("first group left out", judged("zero", "rule")),
+  last("last failed group", judged("failed")),
+  longest("longest of training", ({ split }) => split === "train"),
+  longest("longest of validation", ({ split }) => split === "val"),
+];
+
+export const sameGroup = (a: EpisodeCard, b: EpisodeCard): boolean =>
+  a.split === b.split && a.step === b.step && a.group === b.group;
+
+/** One choice for each group, most wanted first. `newestFirst` are all episodes of the run. */
+export const choose = (newestFirst: readonly EpisodeCard[]): readonly Choice[] => {
+  const cards = newestFirst.toReversed();
+  const choices: Choice[] = [];
+  for (const { find, why } of wishes) {
+    const card = find(cards);
+    if (card === undefined) continue;
+    const known = choices.findIndex((choice) => sameGroup(choice.card, card));
+    if (known < 0) choices.push({ card, why: [why] });
+    else choices[known] = { card: choices[known]!.card, why: [...choices[known]!.why, why] };
+  }
+  return choices;
+};

@@ -1,0 +1,140 @@
+/**
+ * What a report tells of a run, read from its folder through the page's store. Invariant: every part has a bound, whatever the run's size, and
+ * nothing indiscreet is in it.
+ */
+import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
+import type { EpisodeCard } from "../Api.ts";
+import type { ChosenGroup, ReportRun } from "../page/report/ReportData.ts";
+import { scenesOf } from "../scenes.ts";
+import type { RunStore } from "../store/RunStore.ts";
+import { type Choice, choose, sameGroup } from "./choose.ts";
+import type { Discretion } from "./Discretion.ts";
+import { mainMetrics } from "./mainMetrics.ts";
+
+/** Most of each part of a run. */
+export const limits = {
+  /** Buckets of a curve. */
+  points: 300,
+  windows: 200,
+  marks: 300,
+  configCharacters: 256 * 1024,
+  /** Characters of the records of one group, and of all groups of a run. */
+  groupCharacters: 1_500_000,
+  episodeCharacters: 6_000_000,
+  /** Groups that are looked at for a reply that could not be read. */
+  searchedGroups: 60,
+} as const;
+
+const everything = {
+  from: 0,
+  to: Number.POSITIVE_INFINITY,
+  split: null,
+  tag: null,
+  success: null,
+  verdict: null,
+} as const;
+
+/** What the page needs of a record to show it; a damaged line may have less. */
+const isRecord = (value: unknown): value is EpisodeRecord => {
+  if (typeof value !== "object" || value === null) return false;
+  const { messages, outcome, turns } = value as Partial<EpisodeRecord>;
+  const whole = (turn: EpisodeRecord["turns"][number]): boolean =>
+    [turn.ids, turn.pieces, turn.mu, turn.entropies, turn.versions, turn.actions].every(Array.isArray);
+  return Array.isArray(messages) && Array.isArray(turns) && turns.every(whole) && typeof outcome?._tag === "string";
+};
+
+const recordsOf = async (store: RunStore, { group, split, step }: EpisodeCard): Promise<readonly EpisodeRecord[]> =>
+  (await store.group(split, step, group)).map((text): unknown => JSON.parse(text)).filter(isRecord);
+
+/** The newest training episode with a reply that could not be read. */
+const unread = async (store: RunStore, cards: readonly EpisodeCard[]): Promise<Choice | null> => {
+  const groups = cards.filter(
+    (card, at) => card.split === "train" && !sameGroup(card, cards[at - 1] ?? { ...card, group: -1 }),
+  );
+  for (const card of groups.slice(0, limits.searchedGroups)) {
+    const records = await recordsOf(store, card);
+    const found = records.find(({ turns }) => turns.some(({ parsed }) => !parsed));
+    const its = cards.find((one) => sameGroup(one, card) && one.member === found?.member);
+    if (found !== undefined && its !== undefined) return { card: its, why: ["last reply that could not be read"] };
+  }
+  return null;
+};
+
+const withChoice = (choices: readonly Choice[], more: Choice | null): readonly Choice[] => {
+  if (more === null) return choices;
+  const known = choices.find(({ card }) => sameGroup(card, more.card));
+  if (known === undefined) return [...choices, more];
+  return choices.map((choice) => (choice === known ? { ...choice, why: [...choice.why, ...more.why] } : choice));
+};
+
+/** As many episodes as fit, the chosen one first; all token sequences of an episode, or none. */
+const fitting = (records: readonly EpisodeRecord[], chosen: number, room: number) => {
+  const members = [...new Set(records.map(({ member }) => member))].toSorted(
+    (a, b) => Number(b === chosen) - Number(a === chosen) || a - b,
+  );
+  const shown: EpisodeRecord[] = [];
+  let size = 0;
+  let count = 0;
+  for (const member of members) {
+    const its = records.filter((record) => record.member === member);
+    const more = JSON.stringify(its).length;
+    if (size + more > room) break;
+    shown.push(...its);
+    size += more;
+    count++;
+  }
+  return { shown, size, leftOut: members.length - count };
+};
+
+const indiscreet = ({ indiscreet }: Discretion, { messages, outcome, turns }: EpisodeRecord): boolean =>
+  messages.some(({ content }) => indiscreet(content)) ||
+  turns.some(({ actions, pieces }) => indiscreet((pieces ?? []).join("")) || actions.some(indiscreet)) ||
+  (outcome._tag === "Failed" && indiscreet(outcome.message));
+
+const groupsOf = async (store: RunStore, discretion: Discretion, choices: readonly Choice[]) => {
+  const groups: ChosenGroup[] = [];
+  let room: number = limits.episodeCharacters;
+  for (const { card, why } of choices) {
+    const records = await recordsOf(store, card);
+    if (records.some((record) => indiscreet(discretion, record))) continue;
+    const { leftOut, shown, size } = fitting(records, card.member, Math.min(room, limits.groupCharacters));
+    if (shown.length === 0) continue;
+    groups.push({ card, why, records: shown, leftOut });
+    room -= size;
+  }
+  return groups;
+};
+
+/** The report of one run. */
+export const gather = async (store: RunStore, discretion: Discretion): Promise<ReportRun> => {
+  await store.ready;
+  const card = await store.card();
+  const names = mainMetrics(await store.names());
+  const config = await store.config();
+  const { episodes, total } = await store.episodes({ ...everything, offset: 0, limit: Number.POSITIVE_INFINITY });
+  const choices = withChoice(choose(episodes), await unread(store, episodes));
+  const groups = await groupsOf(store, discretion, choices);
+  const { marks } = await store.timeline(2);
+  const line = await store.line(null);
+  const told = (text: string): string => discretion.told(text);
+  return {
+    card: {
+      ...card,
+      id: told(card.id),
+      message: card.message === null ? null : told(card.message),
+      controllable: false,
+    },
+    config: config === null ? null : discretion.config(config.slice(0, limits.configCharacters)),
+    curves: await store.curves(names, 0, Number.POSITIVE_INFINITY, limits.points),
+    windows: await store.windows(0, Number.POSITIVE_INFINITY, limits.windows),
+    marks: marks.slice(-limits.marks).map((mark) => ({ ...mark, text: told(mark.text) })),
+    line,
+    scenes: scenesOf(config ?? ""),
+    groups,
+    counts: {
+      episodes: total,
+      marksLeftOut: Math.max(0, marks.length - limits.marks),
+      groupsLeftOut: choices.length - groups.length,
+    },
+  };
+};

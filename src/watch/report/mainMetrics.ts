@@ -1,0 +1,46 @@
+/** The metrics that a report draws, in its order: does it learn, does the filter find anything, how stale is it, what does it cost. */
+
+export const main: readonly string[] = [
+  "val-env/success",
+  "train/success",
+  "val-env/charts/avg_episode_return",
+  "train/charts/avg_episode_return",
+  "rollout/in_group_reward_std",
+  "rollout/filter_kept_ratio",
+  "train/entropy",
+  "train/parsed",
+  "response_length/mean",
+  "train/turns",
+  "actor/pg_loss",
+  "actor/entropy",
+  "actor/ppo_kl",
+  "actor/grad_norm",
+  "actor/pg_clipfrac",
+  "critic/vf_explained_var",
+  "mismatch/kl",
+  "mismatch/ess",
+  "staleness/mean",
+  "staleness/max",
+  "tokens/generated_per_second",
+  "tokens/trained_per_second",
+  "timing_s/step",
+  "timing_s/update",
+];
+
+/** Success of each kind of episode, where a run plays several. */
+const ofTag = /^(?:val-env|train)\/[^/]+\/success$/;
+
+/** Most tags of which success is drawn. */
+const mostTags = 8;
+
+/** Those of `names` that are drawn. */
+export const mainMetrics = (names: readonly string[]): readonly string[] => {
+  const known = new Set(names);
+  const drawn = main.filter((name) => known.has(name));
+  const tagged = names.filter((name) => ofTag.test(name));
+  const tags = new Set(tagged.map((name) => name.split("/")[1]));
+  if (tags.size < 2) return drawn;
+  const shown = new Set([...tags].slice(0, mostTags));
+  const at = drawn.findLastIndex((name) => name.endsWith("/success")) + 1;
+  return [...drawn.slice(0, at), ...tagged.filter((name) => shown.has(name.split("/")[1])), ...drawn.slice(at)];
+};

@@ -1,0 +1,55 @@
+/** A run's folder with a group of two episodes of Sokoban, whose texts try to be more than texts. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { EpisodeRecord } from "../../src/domain/EpisodeRecord.ts";
+import { indexLine } from "../../src/record/Trajectories.ts";
+import { recordOf, turnOf } from "../watch/page/episodes/records.ts";
+import { writeRun } from "../watch/syntheticRun.ts";
+
+export const hostile = `</script><img src=x onerror="document.title='broken'"><script>document.title='broken'</script><!--`;
+
+const config = `es_manager: { train: { tags: [SimpleSokoban] } }
+custom_envs: { SimpleSokoban: { env_type: sokoban, env_config: { dim_room: [3, 6], num_boxes: 1 } } }
+`;
+
+const states = ["######\n#PX_O#\n######", "######\n#_PXO#\n######"] as const;
+
+const said = ["</think>", "<answer>", "Right", "</answer>"] as const;
+
+const played = (member: number): EpisodeRecord =>
+  recordOf({
+    step: 4,
+    member,
+    verdict: "kept",
+    groupScore: 0.7,
+    messages: [
+      { role: "user", content: states[0] },
+      { role: "assistant", content: `<think>${hostile}</think><answer>Right</answer>` },
+      { role: "user", content: states[1] },
+      { role: "assistant", content: "<think>push</think><answer>Right</answer>" },
+    ],
+    turns: [
+      turnOf([hostile, ...said], { actions: ["Right", hostile], advantages: [1, 0, 0, -1, 0] }),
+      turnOf(["push", ...said], { parsed: false, advantages: [1, 1, 1, 1, 1] }),
+    ],
+  });
+
+/** What the two pictures of the first turn and the one of the second say. */
+export const pictures: readonly string[] = [
+  "Sokoban: player (2, 2), box (2, 3), target (2, 5)",
+  "Sokoban: player (2, 3), box (2, 4), target (2, 5)",
+  "Sokoban: player (2, 3), box (2, 4), target (2, 5)",
+];
+
+export const writeGame = (folder: string): void => {
+  writeRun(folder, { steps: 12 });
+  writeFileSync(join(folder, "config.yaml"), config);
+  let [records, index] = ["", ""];
+  for (const record of [played(0), played(1)]) {
+    const text = `${JSON.stringify(record)}\n`;
+    index += `${JSON.stringify(indexLine(record, Buffer.byteLength(records), Buffer.byteLength(text)))}\n`;
+    records += text;
+  }
+  writeFileSync(join(folder, "trajectories.jsonl"), records);
+  writeFileSync(join(folder, "trajectories.index.jsonl"), index);
+};
