@@ -13,6 +13,14 @@ export type Command =
       readonly overrides: readonly string[];
       readonly resume: string | null;
     }
+  | {
+      readonly _tag: "Tune";
+      readonly configName: string;
+      readonly overrides: readonly string[];
+      readonly budgetMinutes: number;
+      readonly maxStaleness: number | null;
+      readonly output: string | null;
+    }
   | { readonly _tag: "Envs"; readonly configName: string; readonly overrides: readonly string[] }
   | {
       readonly _tag: "Trace";
@@ -66,6 +74,10 @@ export const commands = {
   sft: {
     usage: "sft --config-name NAME [key.sub=value ...]",
     meaning: "Clones the behaviour of the environments' solvers.",
+  },
+  tune: {
+    usage: "tune --config-name NAME [--budget MINUTES] [--output FILE] [key.sub=value ...]",
+    meaning: "Measures this machine, finds how much should run at once, and writes a run file with it.",
   },
   envs: {
     usage: "envs [--config-name NAME] [key.sub=value ...]",

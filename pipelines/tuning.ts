@@ -1,0 +1,198 @@
+/**
+ * The work of the tune pipeline: short real runs, a machine fitted to them, a search in virtual time, and real runs of the best. What is known
+ * so far can be read at any time.
+ */
+import { availableParallelism } from "node:os";
+import { Clock, Effect, Exit } from "effect";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import type { Machine } from "../src/simulation/replay/Machine.ts";
+import type { Settings } from "../src/simulation/replay/Training.ts";
+import * as Effort from "../src/tuning/Effort.ts";
+import { machineOf } from "../src/tuning/Fit.ts";
+import { measuredPace, type Observed } from "../src/tuning/Observed.ts";
+import * as Plan from "../src/tuning/Plan.ts";
+import type { Workload } from "../src/tuning/Predict.ts";
+import * as Results from "../src/tuning/Results.ts";
+import * as Search from "../src/tuning/Search.ts";
+import { type Bounds, settingsOf, withSettings } from "../src/tuning/Space.ts";
+import { checkMemory } from "./memory.ts";
+import { probe } from "./probe.ts";
+import type { Progress } from "./progress.ts";
+
+export interface TuneOptions {
+  readonly config: RunConfig;
+  /** The run file as it was named, and the overrides it was given. */
+  readonly name: string;
+  readonly overrides: readonly string[];
+  readonly budgetMinutes: number;
+  /** The largest bound on staleness that may be chosen; null leaves it as it is. */
+  readonly maxStaleness: number | null;
+  /** The run file to write; null for NAME.tuned.yaml in the working directory. */
+  readonly output: string | null;
+  readonly cores?: number;
+}
+
+/** What is known so far. */
+export interface Known {
+  readonly observed: Observed[];
+  results: readonly Results.Result[];
+  others: readonly Search.Candidate[];
+  /** The settings that were looked at in virtual time. */
+  count: number;
+}
+
+/** To start a run's threads, about. */
+const startMs = 3_000;
+
+/** How many settings are confirmed beside the run file's own. */
+const candidates = 3;
+
+/** Windows of a run before it is as it stays. */
+const warmUpOf = ({ maxStaleness, mode }: Settings): number => (mode === "async" ? maxStaleness : 0) + 1;
+
+const workloadOf = ({ actor, es_manager, generation }: RunConfig, runs: readonly Observed[]): Workload => ({
+  groups: es_manager.train.env_groups,
+  miniBatch: actor.ppo_mini_batch_size,
+  prefillTokens: generation.prefill_tokens,
+  played: runs.flatMap(({ groups }) => groups),
+});
+
+export class Tuning {
+  readonly #options: TuneOptions;
+  readonly #progress: Progress;
+  readonly #budget: number;
+  readonly #cores: number;
+  readonly #shipped: Settings;
+  readonly #began: number;
+  readonly known: Known = { observed: [], results: [], others: [], count: 0 };
+
+  constructor(options: TuneOptions, progress: Progress, began: number) {
+    this.#options = options;
+    this.#progress = progress;
+    this.#budget = options.budgetMinutes * 60_000;
+    this.#cores = options.cores ?? availableParallelism();
+    this.#shipped = settingsOf(options.config);
+    this.#began = began;
+  }
+
+  get shipped(): Settings {
+    return this.#shipped;
+  }
+
+  readonly run = Effect.gen({ self: this }, function* () {
+    yield* this.#probeAll();
+    const machine = yield* this.#fitted();
+    yield* this.#search(machine);
+    yield* this.#confirm();
+  });
+
+  #spent(): Effect.Effect<number> {
+    return Effect.map(Clock.currentTimeMillis, (now) => now - this.#began);
+  }
+
+  #show(text: string, share?: number): Effect.Effect<void> {
+    return Effect.map(this.#spent(), (spent) => this.#progress.show(share ?? spent / this.#budget, text));
+  }
+
+  /** One short run. Its time is bounded by what is left of the budget. */
+  #observe(planned: Plan.PlannedRun, left: number) {
+    return Effect.gen({ self: this }, function* () {
+      yield* this.#show(planned.purpose);
+      const warmUp = warmUpOf(planned.settings);
+      const observed = yield* probe({
+        config: withSettings(this.#options.config, planned.settings),
+        warmUp,
+        windows: planned.windows,
+        most: left,
+        onWindow: (count, run) => {
+          const rows = planned.rows[count - warmUp];
+          if (rows !== undefined) Effect.runSync(run.stage("generate").setConcurrency(rows));
+        },
+      });
+      const { windowsPerHour } = measuredPace(observed);
+      yield* this.#show(`${planned.purpose}: ${windowsPerHour.toFixed(0)} windows an hour`);
+      return observed;
+    });
+  }
+
+  #probeAll() {
+    return Effect.gen({ self: this }, function* () {
+      const { train } = this.#options.config.es_manager;
+      const end = Effort.probesEnd(this.#budget);
+      const planned = Plan.plan(this.#shipped, this.#cores, train.env_groups * train.group_size);
+      for (const run of [Plan.baseline(this.#shipped), ...planned]) {
+        const left = end - (yield* this.#spent());
+        // The first two are what nothing can be said without.
+        if (left <= 0 && this.known.observed.length >= 2) break;
+        const share = this.known.observed.length === 0 ? left / 2 : left;
+        this.known.observed.push(yield* this.#observe(run, Math.max(0, share)));
+      }
+    });
+  }
+
+  #fitted() {
+    return Effect.gen({ self: this }, function* () {
+      yield* this.#show("fitting the machine");
+      yield* Effect.yieldNow;
+      const [first, ...alone] = this.known.observed;
+      const together = first !== undefined && first.settings.mode === "async" ? [first] : [];
+      const runs = together.length > 0 ? alone : this.known.observed;
+      const workload = workloadOf(this.#options.config, this.known.observed);
+      return { machine: machineOf({ cores: this.#cores, alone: runs, together }, workload), workload };
+    });
+  }
+
+  get #bounds(): Bounds {
+    const { config, maxStaleness } = this.#options;
+    const { env_groups, group_size } = config.es_manager.train;
+    return {
+      cores: this.#cores,
+      groups: env_groups,
+      groupSize: group_size,
+      maxStaleness: maxStaleness ?? 0,
+      fits: (settings) => Exit.isSuccess(Effect.runSyncExit(checkMemory("train", withSettings(config, settings)))),
+    };
+  }
+
+  #search({ machine, workload }: { readonly machine: Machine; readonly workload: Workload }) {
+    return Effect.gen({ self: this }, function* () {
+      const from = (yield* this.#spent()) / this.#budget;
+      const searching = Search.search(machine, this.#shipped, workload, this.#bounds);
+      let step = searching.next();
+      while (step.done !== true) {
+        yield* this.#show("searching in virtual time", from);
+        yield* Effect.yieldNow;
+        step = searching.next();
+      }
+      const { best, count, shipped } = step.value;
+      this.known.count = count;
+      this.known.results = [shipped, ...best.slice(0, candidates)].map((candidate) => ({ ...candidate, measured: [] }));
+      const settings = best[0]?.settings ?? this.#shipped;
+      this.known.others = Search.trilemma(machine, settings, workload, this.#bounds.fits);
+    });
+  }
+
+  #confirm() {
+    return Effect.gen({ self: this }, function* () {
+      const { results } = this.known;
+      const slowest = Math.min(...results.map(({ predicted }) => predicted.windowsPerHour));
+      const left = this.#budget - (yield* this.#spent());
+      const most = Math.max(...results.map(({ settings }) => warmUpOf(settings)));
+      const window = 3_600_000 / slowest;
+      const effort = Effort.confirmation(left, results.length, window, startMs + most * window) ?? {
+        rounds: 1,
+        windows: 4,
+      };
+      for (let round = 1; round <= effort.rounds; round++) {
+        for (const [i, { settings }] of results.entries()) {
+          const remaining = this.#budget - (yield* this.#spent());
+          if (remaining <= 0 && round > 1) return;
+          const purpose = `confirming ${i + 1} of ${results.length}, round ${round} of ${effort.rounds}`;
+          const run = yield* this.#observe({ settings, windows: effort.windows, rows: [], purpose }, this.#budget);
+          this.known.observed.push(run);
+          this.known.results = Results.withRun(this.known.results, run);
+        }
+      }
+    });
+  }
+}

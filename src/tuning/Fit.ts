@@ -1,0 +1,187 @@
+/**
+ * The service times of a machine, fitted to short real runs: some in which generation and updates take turns, so that each is seen alone, and
+ * one in which they go on together. What else runs on a machine makes things slower and never faster: where there is a choice, the faster
+ * windows count.
+ */
+import type { Machine, Slowdown } from "../simulation/replay/Machine.ts";
+import { decodeOf } from "../simulation/replay/Machine.ts";
+import type { PlayedGroup } from "../simulation/replay/Played.ts";
+import { type Equation, leastSquares } from "./leastSquares.ts";
+import type { Observed, ObservedWindow } from "./Observed.ts";
+import { predict, type Workload } from "./Predict.ts";
+
+export interface Probes {
+  readonly cores: number;
+  /** Runs in which generation and updates take turns, at least one with one generator thread. */
+  readonly alone: readonly Observed[];
+  /** Runs in which they go on together, under the settings of the run file. */
+  readonly together: readonly Observed[];
+}
+
+/** A prompt token takes this much of the time of a sampled one: prompts are computed many tokens at once. */
+const promptShare = 0.5;
+
+/** The value that a quarter of the others do not reach; undefined without any. */
+const quick = (values: readonly number[]): number | undefined =>
+  values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 4)];
+
+const windowsOf = (runs: readonly Observed[]): readonly ObservedWindow[] => runs.flatMap(({ windows }) => windows);
+
+const quickOf = (runs: readonly Observed[], part: (window: ObservedWindow) => number): number | undefined =>
+  quick(windowsOf(runs).map(part).filter(Number.isFinite));
+
+/** Fitted again without what took much longer than the others say: something else ran then. */
+const withoutDisturbed = (equations: readonly Equation[], count: number): readonly number[] => {
+  let used = equations;
+  for (let round = 0; ; round++) {
+    const factors = leastSquares(used, count);
+    const of = ({ parts }: Equation) => parts.reduce((sum, part, i) => sum + part * factors[i]!, 0);
+    const left = used.filter((equation) => equation.value < 1.15 * of(equation));
+    if (round === 3 || left.length === used.length || left.length <= count) return factors;
+    used = left;
+  }
+};
+
+const computed = ({ meanwhile: { prefilled, sampled } }: ObservedWindow): number => sampled + promptShare * prefilled;
+
+/** Of one generator thread alone. */
+const generationOf = (runs: readonly Observed[]): Pick<Machine, "decode" | "prefill"> => {
+  const equations = windowsOf(runs)
+    .filter(({ meanwhile }) => meanwhile.decodeSteps > 0)
+    .map((window) => {
+      const { decodeSteps, generating, sampled } = window.meanwhile;
+      return { parts: [decodeSteps, computed(window), sampled ** 2 / decodeSteps], value: generating };
+    });
+  const [step = 0, row = 0, crowding = 0] = withoutDisturbed(equations, 3);
+  return { decode: { step, row, crowding }, prefill: { step: 0, token: promptShare * row } };
+};
+
+/** Time that generator threads took over the time that one of them would have had. */
+const generatorByGenerator = (machine: Machine, runs: readonly Observed[]): number => {
+  const ratios = runs.flatMap(({ settings, windows }) =>
+    settings.generatorThreads < 2
+      ? []
+      : windows.flatMap(({ meanwhile: { decodeSteps, generating, prefilled, sampled } }) => {
+          const alone = decodeSteps * decodeOf(machine, sampled / decodeSteps) + prefilled * machine.prefill.token;
+          const others = Math.min(settings.generatorThreads, machine.cores) - 1;
+          return others > 0 && alone > 0 ? [(generating / alone - 1) / others] : [];
+        }),
+  );
+  return Math.max(0, quick(ratios) ?? 0);
+};
+
+const perToken = ({ learning, tokens }: ObservedWindow): number => learning / tokens;
+
+/** What the most runs have in common of a setting. */
+const usual = (runs: readonly Observed[], of: (run: Observed) => number): number => {
+  const values = runs.map(of);
+  const count = (value: number) => values.filter((other) => other === value).length;
+  return values.reduce((best, value) => (count(value) > count(best) ? value : best), values[0] ?? 0);
+};
+
+const updateTimes = (runs: readonly Observed[]): Machine["update"] => {
+  const micro = usual(runs, ({ settings }) => settings.microBatchTokens);
+  const of = (lanes: number, tokens: number) =>
+    quickOf(
+      runs.filter(({ settings }) => settings.lanes === lanes && settings.microBatchTokens === tokens),
+      perToken,
+    );
+  const counts = [...new Set(runs.map(({ settings }) => settings.lanes))].sort((a, b) => a - b);
+  const measured = counts.flatMap((count) => {
+    const time = of(count, micro);
+    return time === undefined ? [] : [[count, time] as const];
+  });
+  const [, single = 1] = measured[0] ?? [];
+  const lanes = new Map(measured.map(([count, time]) => [count, time / single]));
+  const sizes = new Set(runs.map(({ settings }) => settings.microBatchTokens));
+  const token = new Map(
+    [...sizes].flatMap((size) => {
+      const times = counts.flatMap((count) => {
+        const [time, factor] = [of(count, size), lanes.get(count)];
+        return time === undefined || factor === undefined ? [] : [time / factor];
+      });
+      const time = quick(times);
+      return time === undefined ? [] : [[size, time] as const];
+    }),
+  );
+  return { token, lanes };
+};
+
+/** Share of a step's time in which it computes, by what the process computed beside its other threads. */
+const stepComputes = (runs: readonly Observed[]): number => {
+  const sums = runs.map(({ settings, windows }) => {
+    const sum = (part: (window: ObservedWindow) => number) =>
+      windows.reduce((total, window) => total + part(window), 0);
+    const others = sum(({ learning, meanwhile }) => meanwhile.main + meanwhile.generating + settings.lanes * learning);
+    return {
+      left: sum(({ meanwhile }) => meanwhile.computing) - others,
+      stepping: sum(({ meanwhile }) => meanwhile.stepping),
+    };
+  });
+  const stepping = sums.reduce((sum, run) => sum + run.stepping, 0);
+  const left = sums.reduce((sum, run) => sum + Math.max(0, run.left), 0);
+  return stepping === 0 ? 1 : Math.min(1, left / stepping);
+};
+
+const promptTokens = (groups: readonly PlayedGroup[]): number =>
+  groups.flatMap(({ episodes }) => episodes.flat()).reduce((sum, { prompt }) => sum + prompt, 0);
+
+/** Prompt tokens that were computed, over all that were shown. */
+const fedShare = (runs: readonly Observed[]): number => {
+  const shown = runs.reduce((sum, { groups }) => sum + promptTokens(groups), 0);
+  const fed = windowsOf(runs).reduce((sum, { meanwhile }) => sum + meanwhile.prefilled, 0);
+  return shown === 0 ? 1 : Math.min(1, fed / shown);
+};
+
+const none: Slowdown = { generatorByGenerator: 0, generatorByLane: 0, laneByGenerator: 0 };
+
+/** What is left of a window when all that is known is taken off. */
+const windowTime = (machine: Machine, runs: readonly Observed[], workload: Workload): number => {
+  const left = runs.map((run) => {
+    const { windowsPerHour } = predict(machine, run.settings, { ...workload, played: run.groups }, run.windows.length);
+    const seen = quick(run.windows.map(({ time }) => time)) ?? 0;
+    return seen - 3_600_000 / windowsPerHour;
+  });
+  return Math.max(0, quick(left) ?? 0);
+};
+
+const rounds = 6;
+const windows = 16;
+
+/** How much generators and lanes slow each other down: changed until virtual time gives what was seen of them together. */
+const slowdownOf = (machine: Machine, runs: readonly Observed[], workload: Workload): Slowdown => {
+  const [run] = runs;
+  const learning = quickOf(runs, perToken);
+  const generating = quickOf(runs, ({ meanwhile }) => meanwhile.generating / meanwhile.sampled);
+  if (run === undefined || learning === undefined || generating === undefined) return machine.slowdown;
+  let slowdown = machine.slowdown;
+  const within = (value: number) => Math.min(2, Math.max(-0.3, value));
+  for (let round = 0; round < rounds; round++) {
+    const now = predict({ ...machine, slowdown }, run.settings, workload, windows);
+    slowdown = {
+      ...slowdown,
+      generatorByLane: within(slowdown.generatorByLane + 0.6 * (generating / now.generating - 1)),
+      laneByGenerator: within(slowdown.laneByGenerator + 0.8 * (learning / now.learning - 1)),
+    };
+  }
+  return slowdown;
+};
+
+/** The machine that the probes saw. */
+export const machineOf = ({ alone, cores, together }: Probes, workload: Workload): Machine => {
+  const single = alone.filter(({ settings }) => settings.generatorThreads === 1);
+  const known: Machine = {
+    cores,
+    ...generationOf(single.length > 0 ? single : alone),
+    fedShare: fedShare(alone),
+    turn: quickOf(alone, ({ meanwhile }) => meanwhile.main / meanwhile.turns) ?? 0,
+    steps: alone.some(({ steps }) => steps.length > 0) ? alone.flatMap(({ steps }) => steps) : [0],
+    stepComputes: stepComputes(alone),
+    update: updateTimes(alone),
+    window: 0,
+    slowdown: none,
+  };
+  const slowdown = { ...none, generatorByGenerator: generatorByGenerator(known, alone) };
+  const apart = { ...known, slowdown, window: windowTime({ ...known, slowdown }, alone, workload) };
+  return { ...apart, slowdown: slowdownOf(apart, together, workload) };
+};
