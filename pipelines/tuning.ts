@@ -124,8 +124,7 @@ export class Tuning {
         const left = end - (yield* this.#spent());
         // The first two are what nothing can be said without.
         if (left <= 0 && this.known.observed.length >= 2) break;
-        const share = this.known.observed.length === 0 ? left / 2 : left;
-        this.known.observed.push(yield* this.#observe(run, Math.max(0, share)));
+        this.known.observed.push(yield* this.#observe(run, Math.max(0, left / 2)));
       }
     });
   }
@@ -134,11 +133,11 @@ export class Tuning {
     return Effect.gen({ self: this }, function* () {
       yield* this.#show("fitting the machine");
       yield* Effect.yieldNow;
-      const [first, ...alone] = this.known.observed;
-      const together = first !== undefined && first.settings.mode === "async" ? [first] : [];
-      const runs = together.length > 0 ? alone : this.known.observed;
-      const workload = workloadOf(this.#options.config, this.known.observed);
-      return { machine: machineOf({ cores: this.#cores, alone: runs, together }, workload), workload };
+      const { observed } = this.known;
+      const together = observed.filter(({ settings }) => settings.mode === "async");
+      const alone = observed.filter(({ settings }) => settings.mode !== "async");
+      const workload = workloadOf(this.#options.config, observed);
+      return { machine: machineOf({ cores: this.#cores, alone, together }, workload), workload };
     });
   }
 
@@ -172,27 +171,38 @@ export class Tuning {
     });
   }
 
+  /** Real runs of the candidates in turns, so that a machine that changes meets all of them. */
   #confirm() {
+    return Effect.gen({ self: this }, function* () {
+      const effort = yield* this.#effort();
+      const confirmed = this.known.results.slice(0, 1 + effort.candidates);
+      const runs = effort.rounds * confirmed.length;
+      for (let run = 0; run < runs; run++) {
+        const left = this.#budget - (yield* this.#spent());
+        if (left <= 0 && run >= confirmed.length) return;
+        const { settings } = confirmed[run % confirmed.length]!;
+        const planned = {
+          settings,
+          windows: effort.windows,
+          rows: [],
+          purpose: `confirming, run ${run + 1} of ${runs}`,
+        };
+        const observed = yield* this.#observe(planned, Math.max(0, left / (runs - run)));
+        this.known.observed.push(observed);
+        this.known.results = Results.withRun(this.known.results, observed);
+      }
+    });
+  }
+
+  /** What the time that is left is enough for. */
+  #effort() {
     return Effect.gen({ self: this }, function* () {
       const { results } = this.known;
       const slowest = Math.min(...results.map(({ predicted }) => predicted.windowsPerHour));
       const left = this.#budget - (yield* this.#spent());
       const most = Math.max(...results.map(({ settings }) => warmUpOf(settings)));
       const window = 3_600_000 / slowest;
-      const effort = Effort.confirmation(left, results.length, window, startMs + most * window) ?? {
-        rounds: 1,
-        windows: 4,
-      };
-      for (let round = 1; round <= effort.rounds; round++) {
-        for (const [i, { settings }] of results.entries()) {
-          const remaining = this.#budget - (yield* this.#spent());
-          if (remaining <= 0 && round > 1) return;
-          const purpose = `confirming ${i + 1} of ${results.length}, round ${round} of ${effort.rounds}`;
-          const run = yield* this.#observe({ settings, windows: effort.windows, rows: [], purpose }, this.#budget);
-          this.known.observed.push(run);
-          this.known.results = Results.withRun(this.known.results, run);
-        }
-      }
+      return Effort.confirmation(left, results.length - 1, window, startMs + most * window);
     });
   }
 }

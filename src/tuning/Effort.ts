@@ -7,6 +7,8 @@ const forProbes = 0.45;
 export const probesEnd = (budget: number): number => forProbes * budget;
 
 export interface Confirmation {
+  /** Settings that are run beside the run file's own. */
+  readonly candidates: number;
   /** Real runs of each of the settings. */
   readonly rounds: number;
   readonly windows: number;
@@ -17,13 +19,15 @@ const mostWindows = 12;
 const mostRounds = 3;
 
 /**
- * What is left is shared by `settings` settings whose windows take `window` milliseconds, beside `start` to start a run. Null where it is not
- * enough for one round.
+ * What is left is shared by the run file's own settings and those of `candidates`, whose windows take `window` milliseconds, beside `start` to
+ * start a run. Where it is not enough for all of them, the best one is run, for as long as it may.
  */
-export const confirmation = (left: number, settings: number, window: number, start: number): Confirmation | null => {
+export const confirmation = (left: number, candidates: number, window: number, start: number): Confirmation => {
   const run = (windows: number) => start + windows * window;
-  if (settings === 0 || left < settings * run(fewestWindows)) return null;
+  const enough = Math.floor(left / run(fewestWindows)) - 1;
+  const tried = Math.min(candidates, Math.max(1, enough));
+  const settings = tried + 1;
   const rounds = Math.min(mostRounds, Math.max(1, Math.floor(left / (settings * run(mostWindows / 2)))));
   const windows = Math.floor((left / (settings * rounds) - start) / window);
-  return { rounds, windows: Math.min(mostWindows, Math.max(fewestWindows, windows)) };
+  return { candidates: tried, rounds, windows: Math.min(mostWindows, Math.max(fewestWindows, windows)) };
 };

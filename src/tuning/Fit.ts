@@ -3,12 +3,14 @@
  * one in which they go on together. What else runs on a machine makes things slower and never faster: where there is a choice, the faster
  * windows count.
  */
+import { mean } from "../domain/Statistics.ts";
 import type { Machine, Slowdown } from "../simulation/replay/Machine.ts";
-import { decodeOf } from "../simulation/replay/Machine.ts";
-import type { PlayedGroup } from "../simulation/replay/Played.ts";
+import { lanesUsed } from "../simulation/replay/Machine.ts";
+import { type PlayedGroup, tokensOf } from "../simulation/replay/Played.ts";
+import { type Consumed, run } from "../simulation/replay/Training.ts";
 import { type Equation, leastSquares } from "./leastSquares.ts";
 import type { Observed, ObservedWindow } from "./Observed.ts";
-import { predict, type Workload } from "./Predict.ts";
+import { settled, type Workload, workOf } from "./Predict.ts";
 
 export interface Probes {
   readonly cores: number;
@@ -56,21 +58,8 @@ const generationOf = (runs: readonly Observed[]): Pick<Machine, "decode" | "pref
   return { decode: { step, row, crowding }, prefill: { step: 0, token: promptShare * row } };
 };
 
-/** Time that generator threads took over the time that one of them would have had. */
-const generatorByGenerator = (machine: Machine, runs: readonly Observed[]): number => {
-  const ratios = runs.flatMap(({ settings, windows }) =>
-    settings.generatorThreads < 2
-      ? []
-      : windows.flatMap(({ meanwhile: { decodeSteps, generating, prefilled, sampled } }) => {
-          const alone = decodeSteps * decodeOf(machine, sampled / decodeSteps) + prefilled * machine.prefill.token;
-          const others = Math.min(settings.generatorThreads, machine.cores) - 1;
-          return others > 0 && alone > 0 ? [(generating / alone - 1) / others] : [];
-        }),
-  );
-  return Math.max(0, quick(ratios) ?? 0);
-};
-
-const perToken = ({ learning, tokens }: ObservedWindow): number => learning / tokens;
+const perToken = ({ learning, tokens }: { readonly learning: number; readonly tokens: number }): number =>
+  learning / tokens;
 
 /** What the most runs have in common of a setting. */
 const usual = (runs: readonly Observed[], of: (run: Observed) => number): number => {
@@ -79,23 +68,31 @@ const usual = (runs: readonly Observed[], of: (run: Observed) => number): number
   return values.reduce((best, value) => (count(value) > count(best) ? value : best), values[0] ?? 0);
 };
 
-const updateTimes = (runs: readonly Observed[]): Machine["update"] => {
+/** Lanes that had something to do in a run. */
+const usedIn = ({ groups, settings: { lanes, microBatchTokens }, windows }: Observed, miniBatch: number): number => {
+  const kept = groups.filter((group) => group.kept);
+  const tokens = kept.reduce((sum, group) => sum + tokensOf(group), 0) / windows.length;
+  const episodes = kept.reduce((sum, group) => sum + group.episodes.length, 0) / windows.length;
+  return lanesUsed(lanes, { tokens, episodes, miniBatch, microBatchTokens });
+};
+
+const updateTimes = (runs: readonly Observed[], miniBatch: number): Machine["update"] => {
+  const seen = runs.map((run) => ({ run, lanes: usedIn(run, miniBatch), size: run.settings.microBatchTokens }));
   const micro = usual(runs, ({ settings }) => settings.microBatchTokens);
-  const of = (lanes: number, tokens: number) =>
+  const of = (lanes: number, size: number) =>
     quickOf(
-      runs.filter(({ settings }) => settings.lanes === lanes && settings.microBatchTokens === tokens),
+      seen.filter((one) => one.lanes === lanes && one.size === size).map(({ run }) => run),
       perToken,
     );
-  const counts = [...new Set(runs.map(({ settings }) => settings.lanes))].sort((a, b) => a - b);
+  const counts = [...new Set(seen.map(({ lanes }) => lanes))].sort((a, b) => a - b);
   const measured = counts.flatMap((count) => {
     const time = of(count, micro);
     return time === undefined ? [] : [[count, time] as const];
   });
   const [, single = 1] = measured[0] ?? [];
   const lanes = new Map(measured.map(([count, time]) => [count, time / single]));
-  const sizes = new Set(runs.map(({ settings }) => settings.microBatchTokens));
   const token = new Map(
-    [...sizes].flatMap((size) => {
+    [...new Set(seen.map(({ size }) => size))].flatMap((size) => {
       const times = counts.flatMap((count) => {
         const [time, factor] = [of(count, size), lanes.get(count)];
         return time === undefined || factor === undefined ? [] : [time / factor];
@@ -135,40 +132,64 @@ const fedShare = (runs: readonly Observed[]): number => {
 
 const none: Slowdown = { generatorByGenerator: 0, generatorByLane: 0, laneByGenerator: 0 };
 
+/** The groups of a run, played again by the machine in the same windows. */
+const playedAgain = (machine: Machine, { groups, settings, windows }: Observed, workload: Workload) =>
+  run(machine, settings, workOf({ ...workload, played: groups }, machine), windows.length);
+
 /** What is left of a window when all that is known is taken off. */
 const windowTime = (machine: Machine, runs: readonly Observed[], workload: Workload): number => {
-  const left = runs.map((run) => {
-    const { windowsPerHour } = predict(machine, run.settings, { ...workload, played: run.groups }, run.windows.length);
-    const seen = quick(run.windows.map(({ time }) => time)) ?? 0;
-    return seen - 3_600_000 / windowsPerHour;
+  const left = runs.flatMap((seen) => {
+    const played = playedAgain(machine, seen, workload);
+    return seen.windows.map(({ time }, i) => time - (played[i]!.at - (played[i - 1]?.at ?? 0)));
   });
   return Math.max(0, quick(left) ?? 0);
 };
 
-const rounds = 6;
-const windows = 16;
+/** How far the quick windows of one run lie above those of another, as a share; 0 where one has none. */
+const over = (seen: readonly number[], played: readonly number[]): number => {
+  const [a, b] = [quick(seen.filter(Number.isFinite)), quick(played.filter(Number.isFinite))];
+  return a === undefined || b === undefined || b === 0 ? 0 : a / b - 1;
+};
 
-/** How much generators and lanes slow each other down: changed until virtual time gives what was seen of them together. */
-const slowdownOf = (machine: Machine, runs: readonly Observed[], workload: Workload): Slowdown => {
-  const [run] = runs;
-  const learning = quickOf(runs, perToken);
-  const generating = quickOf(runs, ({ meanwhile }) => meanwhile.generating / meanwhile.sampled);
-  if (run === undefined || learning === undefined || generating === undefined) return machine.slowdown;
-  let slowdown = machine.slowdown;
+const rounds = 10;
+const windows = 12;
+
+const perSampled = ({ meanwhile: { generating, sampled } }: ObservedWindow): number => generating / sampled;
+
+/** How much longer generator threads took than the machine says, as a share. */
+const generatorsOver = (seen: Observed, played: readonly Consumed[]): number =>
+  over(
+    seen.windows.map(perSampled),
+    played.map(({ generated, generating }) => generating / generated),
+  );
+
+/** How much threads slow each other down: changed until virtual time gives what was seen of them together. */
+const slowdownOf = (machine: Machine, { alone, together }: Probes, workload: Workload): Slowdown => {
+  const threads = alone.filter(({ settings }) => settings.generatorThreads > 1);
   const within = (value: number) => Math.min(2, Math.max(-0.3, value));
+  let slowdown = machine.slowdown;
   for (let round = 0; round < rounds; round++) {
-    const now = predict({ ...machine, slowdown }, run.settings, workload, windows);
+    const now: Machine = { ...machine, slowdown };
+    const several = threads.map((seen) => generatorsOver(seen, playedAgain(now, seen, workload)));
+    const pairs = together.map((seen) => {
+      const played = settled(now, seen.settings, workload, windows).windows;
+      return {
+        lanes: over(seen.windows.map(perToken), played.map(perToken)),
+        generators: generatorsOver(seen, played),
+      };
+    });
     slowdown = {
-      ...slowdown,
-      generatorByLane: within(slowdown.generatorByLane + 0.6 * (generating / now.generating - 1)),
-      laneByGenerator: within(slowdown.laneByGenerator + 0.8 * (learning / now.learning - 1)),
+      generatorByGenerator: within(slowdown.generatorByGenerator + 0.8 * mean(several)),
+      generatorByLane: within(slowdown.generatorByLane + 0.6 * mean(pairs.map(({ generators }) => generators))),
+      laneByGenerator: within(slowdown.laneByGenerator + 0.8 * mean(pairs.map(({ lanes }) => lanes))),
     };
   }
   return slowdown;
 };
 
 /** The machine that the probes saw. */
-export const machineOf = ({ alone, cores, together }: Probes, workload: Workload): Machine => {
+export const machineOf = (probes: Probes, workload: Workload): Machine => {
+  const { alone, cores } = probes;
   const single = alone.filter(({ settings }) => settings.generatorThreads === 1);
   const known: Machine = {
     cores,
@@ -177,11 +198,10 @@ export const machineOf = ({ alone, cores, together }: Probes, workload: Workload
     turn: quickOf(alone, ({ meanwhile }) => meanwhile.main / meanwhile.turns) ?? 0,
     steps: alone.some(({ steps }) => steps.length > 0) ? alone.flatMap(({ steps }) => steps) : [0],
     stepComputes: stepComputes(alone),
-    update: updateTimes(alone),
+    update: updateTimes(alone, workload.miniBatch),
     window: 0,
     slowdown: none,
   };
-  const slowdown = { ...none, generatorByGenerator: generatorByGenerator(known, alone) };
-  const apart = { ...known, slowdown, window: windowTime({ ...known, slowdown }, alone, workload) };
-  return { ...apart, slowdown: slowdownOf(apart, together, workload) };
+  const whole = { ...known, window: windowTime(known, single, workload) };
+  return { ...whole, slowdown: slowdownOf(whole, probes, workload) };
 };

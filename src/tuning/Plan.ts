@@ -53,5 +53,12 @@ export const plan = (shipped: Settings, cores: number, episodes: number): readon
         purpose: `passes of ${microBatchTokens} tokens`,
       }),
     );
-  return [single, ...several, ...sizes];
+  const pair: PlannedRun = {
+    settings: { ...shipped, generatorThreads: 1, lanes: 1 },
+    windows: 4,
+    rows: [],
+    purpose: "one generator thread and one lane together",
+  };
+  const isPair = shipped.generatorThreads === 1 && shipped.lanes === 1;
+  return [single, ...several, ...(shipped.mode === "async" && !isPair ? [pair] : []), ...sizes];
 };

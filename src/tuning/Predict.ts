@@ -1,7 +1,7 @@
 /** What a run comes to under settings, in virtual time. */
 import type { Machine } from "../simulation/replay/Machine.ts";
 import type { PlayedGroup } from "../simulation/replay/Played.ts";
-import { run, type Settings, type Trained, type Work } from "../simulation/replay/Training.ts";
+import { run, type Settings, type Work } from "../simulation/replay/Training.ts";
 import { type Pace, paceOf } from "./Observed.ts";
 
 /** What is the same for all settings of a run file. */
@@ -19,7 +19,7 @@ const cycle = <A>(items: readonly A[], at: number): A => {
   return item;
 };
 
-const workOf = ({ groups, miniBatch, played, prefillTokens }: Workload, { steps }: Machine): Work => ({
+export const workOf = ({ groups, miniBatch, played, prefillTokens }: Workload, { steps }: Machine): Work => ({
   groups,
   miniBatch,
   prefillTokens,
@@ -27,28 +27,19 @@ const workOf = ({ groups, miniBatch, played, prefillTokens }: Workload, { steps 
   step: (count) => cycle(steps, count),
 });
 
-export interface Predicted extends Pace {
-  /** Milliseconds of an update for a token, and of the generator threads for a token sampled. */
-  readonly learning: number;
-  readonly generating: number;
-}
-
 /** Windows until a run is as it stays; and those at its end, when nothing is admitted any more. */
 const settling = ({ maxStaleness, mode }: Settings): number => (mode === "async" ? maxStaleness : 0) + 1;
 
-const learningOf = ({ windows }: Trained): number => windows.reduce((sum, { learning }) => sum + learning, 0);
-
-/** The pace over `windows` windows of a run that has settled. */
-export const predict = (machine: Machine, settings: Settings, workload: Workload, windows: number): Predicted => {
+/** The windows of a run that has settled, and what they took together. */
+export const settled = (machine: Machine, settings: Settings, workload: Workload, windows: number) => {
   const edge = settling(settings);
-  const trained = run(machine, settings, workOf(workload, machine), windows + 2 * edge);
-  const middle = trained.windows.slice(edge, edge + windows);
-  const time = middle.at(-1)!.at - trained.windows[edge - 1]!.at;
-  const sampled = trained.windows.reduce((sum, window) => sum + window.sampled, 0);
-  const tokens = trained.windows.reduce((sum, window) => sum + window.tokens, 0);
-  return {
-    ...paceOf(middle, time),
-    learning: tokens === 0 ? 0 : learningOf(trained) / tokens,
-    generating: sampled === 0 ? 0 : trained.generating / sampled,
-  };
+  const all = run(machine, settings, workOf(workload, machine), windows + 2 * edge);
+  const middle = all.slice(edge, edge + windows);
+  return { windows: middle, time: (middle.at(-1)?.at ?? 0) - (all[edge - 1]?.at ?? 0) };
+};
+
+/** The pace of a run that has settled, over `windows` windows. */
+export const predict = (machine: Machine, settings: Settings, workload: Workload, windows: number): Pace => {
+  const played = settled(machine, settings, workload, windows);
+  return paceOf(played.windows, played.time);
 };

@@ -1,12 +1,11 @@
 /** What real runs of the candidates came to, beside what virtual time said of them. */
 import type { Settings } from "../simulation/replay/Training.ts";
 import { measuredPace, type Observed, type Pace } from "./Observed.ts";
-import type { Predicted } from "./Predict.ts";
 import { sameSettings } from "./Space.ts";
 
 export interface Result {
   readonly settings: Settings;
-  readonly predicted: Predicted;
+  readonly predicted: Pace;
   /** One for each real run, in their order. */
   readonly measured: readonly Pace[];
 }

@@ -4,12 +4,13 @@
  */
 import type { Machine } from "../simulation/replay/Machine.ts";
 import type { Settings } from "../simulation/replay/Training.ts";
-import { type Predicted, predict, type Workload } from "./Predict.ts";
+import type { Pace } from "./Observed.ts";
+import { predict, type Workload } from "./Predict.ts";
 import { type Bounds, changes, sameSettings, threadsSpace, variations } from "./Space.ts";
 
 export interface Candidate {
   readonly settings: Settings;
-  readonly predicted: Predicted;
+  readonly predicted: Pace;
 }
 
 /** Windows that are played for a first look, and for the ones that are close. */

@@ -5,14 +5,14 @@
 import type { Cores } from "./Cores.ts";
 import { decodeOf, type Machine, prefillOf } from "./Machine.ts";
 
-/** Tokens of a reply by the version that sampled them. */
-export type Sampled = ReadonlyMap<number, number>;
+/** The tokens of a reply in order, as runs of one version. */
+export type Sampled = readonly (readonly [version: number, tokens: number])[];
 
 interface Reply {
   /** Prompt tokens to compute. */
   readonly feed: number;
   left: number;
-  readonly sampled: Map<number, number>;
+  readonly sampled: [version: number, tokens: number][];
   readonly done: (sampled: Sampled) => void;
 }
 
@@ -39,6 +39,7 @@ export class GeneratorThread {
   #waited = 0;
   #busy = 0;
   #steps = 0;
+  #generated = 0;
 
   constructor(machine: Machine, cores: Cores, now: () => number, options: GeneratorOptions) {
     this.#machine = machine;
@@ -52,13 +53,18 @@ export class GeneratorThread {
     return this.#busy;
   }
 
+  /** Tokens sampled. */
+  get generated(): number {
+    return this.#generated;
+  }
+
   get decodeSteps(): number {
     return this.#steps;
   }
 
   generate(prompt: number, tokens: number, done: (sampled: Sampled) => void): void {
     const feed = prompt * this.#machine.fedShare;
-    this.#waiting.push({ feed, left: Math.max(1, tokens), sampled: new Map(), done });
+    this.#waiting.push({ feed, left: Math.max(1, tokens), sampled: [], done });
     this.#next();
   }
 
@@ -110,10 +116,13 @@ export class GeneratorThread {
 
   #sample(replies: readonly Reply[]): void {
     const version = this.#options.version();
+    this.#generated += replies.length;
     const ended: Reply[] = [];
     for (const reply of replies) {
       reply.left--;
-      reply.sampled.set(version, (reply.sampled.get(version) ?? 0) + 1);
+      const last = reply.sampled.at(-1);
+      if (last?.[0] === version) last[1]++;
+      else reply.sampled.push([version, 1]);
       if (reply.left === 0) ended.push(reply);
     }
     if (ended.length === 0) return;

@@ -50,6 +50,21 @@ const between = (known: ReadonlyMap<number, number>, at: number, scale: (at: num
   return low[1] + part * (high[1] - low[1]);
 };
 
+/** What an update is cut into. */
+export interface Cut {
+  readonly tokens: number;
+  readonly episodes: number;
+  /** Episodes of an optimiser step. */
+  readonly miniBatch: number;
+  readonly microBatchTokens: number;
+}
+
+/** Lanes that have something to do: where an optimiser step has fewer passes than there are lanes, some have none. */
+export const lanesUsed = (lanes: number, { episodes, microBatchTokens, miniBatch, tokens }: Cut): number => {
+  const steps = Math.max(1, Math.ceil(episodes / miniBatch));
+  return Math.max(1, Math.min(lanes, Math.ceil(tokens / steps / microBatchTokens)));
+};
+
 /** Time of an update alone, for a token. Beyond the lanes that were measured, more do not help. */
 export const updateOf = ({ update }: Machine, lanes: number, microBatchTokens: number): number =>
   between(update.token, microBatchTokens, Math.log) * between(update.lanes, lanes, (count) => 1 / count);

@@ -7,7 +7,7 @@ import { Station } from "../Station.ts";
 import { Turns } from "../Turns.ts";
 import { Cores } from "./Cores.ts";
 import { GeneratorThread, type Sampled } from "./GeneratorThread.ts";
-import { type Machine, updateOf } from "./Machine.ts";
+import { lanesUsed, type Machine, updateOf } from "./Machine.ts";
 import { type PlayedGroup, type PlayedTurn, sampledOf, tokensOf } from "./Played.ts";
 
 /** What a run file says of how much runs at once. */
@@ -54,13 +54,10 @@ export interface Consumed {
   readonly mostBehind: number;
   /** Time of its update. */
   readonly learning: number;
-}
-
-export interface Trained {
-  readonly windows: readonly Consumed[];
-  /** Of all generator threads: time in steps, and decode steps. */
+  /** Of all generator threads since the window before: time in steps, decode steps, and tokens sampled, whichever window they were for. */
   readonly generating: number;
   readonly decodeSteps: number;
+  readonly generated: number;
 }
 
 interface Finished {
@@ -91,6 +88,7 @@ class TrainingRun {
   #steps = 0;
   #version = 0;
   #learning = false;
+  #before = { generating: 0, decodeSteps: 0, generated: 0 };
 
   constructor(machine: Machine, settings: Settings, work: Work, windows: number) {
     this.#machine = machine;
@@ -113,14 +111,10 @@ class TrainingRun {
     this.#turns = settings.mode === "lockstep" ? new Turns() : undefined;
   }
 
-  run(): Trained {
+  run(): readonly Consumed[] {
     this.#admit();
     this.#agenda.run();
-    return {
-      windows: this.#consumed,
-      generating: this.#generators.reduce((sum, { busy }) => sum + busy, 0),
-      decodeSteps: this.#generators.reduce((sum, { decodeSteps }) => sum + decodeSteps, 0),
-    };
+    return this.#consumed;
   }
 
   get #lead(): number {
@@ -234,7 +228,7 @@ class TrainingRun {
     });
   }
 
-  /** The lanes share a window's passes; where there are fewer passes than lanes, some have none. */
+  /** The lanes share a window's passes. */
   #update(kept: readonly Finished[], done: () => void): void {
     const tokens = kept.reduce((sum, { played }) => sum + tokensOf(played), 0);
     if (tokens === 0) {
@@ -243,9 +237,7 @@ class TrainingRun {
     }
     const { lanes, microBatchTokens } = this.#settings;
     const episodes = kept.reduce((sum, { played }) => sum + played.episodes.length, 0);
-    const steps = Math.ceil(episodes / this.#work.miniBatch);
-    const passes = Math.ceil(tokens / steps / microBatchTokens);
-    const used = Math.min(lanes, passes);
+    const used = lanesUsed(lanes, { tokens, episodes, miniBatch: this.#work.miniBatch, microBatchTokens });
     const time = tokens * updateOf(this.#machine, used, microBatchTokens);
     let left = used;
     for (let lane = 0; lane < used; lane++) {
@@ -256,18 +248,34 @@ class TrainingRun {
     }
   }
 
+  #generated() {
+    const add = (part: (thread: GeneratorThread) => number) =>
+      this.#generators.reduce((sum, thread) => sum + part(thread), 0);
+    return {
+      generating: add(({ busy }) => busy),
+      decodeSteps: add(({ decodeSteps }) => decodeSteps),
+      generated: add(({ generated }) => generated),
+    };
+  }
+
   #consumedOf(window: readonly Finished[], learning: number): Consumed {
     const kept = window.filter(({ played }) => played.kept);
     const sum = (of: (group: PlayedGroup) => number, groups: readonly Finished[]) =>
       groups.reduce((total, { played }) => total + of(played), 0);
     let [stale, versionsBehind, mostBehind] = [0, 0, 0];
-    for (const [version, tokens] of kept.flatMap(({ sampled }) => sampled.flatMap((reply) => [...reply]))) {
+    for (const [version, tokens] of kept.flatMap(({ sampled }) => sampled.flat())) {
       const behind = this.#version - version;
       if (behind > 0) stale += tokens;
       versionsBehind += behind * tokens;
       mostBehind = Math.max(mostBehind, behind);
     }
+    const now = this.#generated();
+    const before = this.#before;
+    this.#before = now;
     return {
+      generating: now.generating - before.generating,
+      decodeSteps: now.decodeSteps - before.decodeSteps,
+      generated: now.generated - before.generated,
       at: this.#agenda.now,
       sampled: sum(sampledOf, window),
       tokens: sum(tokensOf, kept),
@@ -281,5 +289,5 @@ class TrainingRun {
 }
 
 /** Runs `windows` windows to their end. */
-export const run = (machine: Machine, settings: Settings, work: Work, windows: number): Trained =>
+export const run = (machine: Machine, settings: Settings, work: Work, windows: number): readonly Consumed[] =>
   new TrainingRun(machine, settings, work, windows).run();
