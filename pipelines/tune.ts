@@ -6,10 +6,11 @@ import { Clock, Effect } from "effect";
 import * as Stop from "../src/process/Stop.ts";
 import { type Progress, progressOn } from "./progress.ts";
 import { type TuneOptions, Tuning } from "./tuning.ts";
-import { report } from "./tuningReport.ts";
+import { checkOutput, report } from "./tuningReport.ts";
 
 export const tune = (options: TuneOptions, progress: Progress = progressOn()) =>
   Effect.gen(function* () {
+    yield* checkOutput(options);
     const tuning = new Tuning(options, progress, yield* Clock.currentTimeMillis);
     const { requested } = yield* Stop.Stop;
     const stopped = yield* Effect.raceFirst(Effect.as(tuning.run, false), Effect.as(requested, true)).pipe(

@@ -23,12 +23,27 @@ const nameBeside = (name: string, file: string): string =>
 const outputOf = ({ name, output }: TuneOptions): string =>
   resolve(output ?? `${basename(name).replace(/\.ya?ml$/, "")}.tuned.yaml`);
 
-/** The overrides of the command line, which are part of what was measured. */
+/** The overrides of the command line, which are part of what was measured. A run file cannot take back what another one sets. */
 const given = (overrides: readonly string[]) =>
-  Effect.map(
-    Effect.forEach(overrides, (text) => Effect.fromResult(parseOverride(text))),
-    (parsed) => parsed.flatMap((override): Change[] => (override._tag === "Set" ? [override] : [])),
+  Effect.forEach(
+    overrides,
+    Effect.fnUntraced(function* (text): Effect.fn.Return<Change, BadInput> {
+      const override = yield* Effect.fromResult(parseOverride(text));
+      if (override._tag === "Set") return override;
+      const message = `tune: ${text}: the run file that tune writes cannot leave a key out; give its value instead`;
+      return yield* new BadInput({ message });
+    }),
   );
+
+/** Refuses what could not be written, before anything is measured. */
+export const checkOutput = Effect.fnUntraced(function* (options: TuneOptions) {
+  yield* given(options.overrides);
+  const file = outputOf(options);
+  const beneath = resolve(dirname(file), `${nameBeside(options.name, file).replace(/\.ya?ml$/, "")}.yaml`);
+  if (beneath !== file && resolve(options.name) !== file) return;
+  const message = `tune: --output: ${file} would be a run file laid over itself; nearest: ${file.replace(/\.yaml$/, "")}.tuned.yaml`;
+  return yield* new BadInput({ message });
+});
 
 const commentOf = (best: Results.Result, shipped: Results.Result, cores: number): readonly string[] => {
   const [after, before] = [Results.medianOf(best), Results.medianOf(shipped)];
