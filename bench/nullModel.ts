@@ -30,7 +30,7 @@ export const reply = (): Sampled => {
     ids,
     mu: new Float32Array(ids.length).fill(-0.7),
     versions: new Int32Array(ids.length),
-    entropy: 0.7,
+    entropies: new Float32Array(ids.length).fill(0.7),
     finish: "stop",
   };
 };
@@ -50,6 +50,7 @@ export const rollout = (turns: number): Rollout => ({
   template: templates.compact({ think: false, separator: "||" }),
   chat,
   decode,
+  pieces: (ids) => Array.from(ids, (id) => decode([id])),
   limits: {
     template: "compact",
     enable_think: false,

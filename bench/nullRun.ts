@@ -46,7 +46,8 @@ export const configOf = (run: NullRun): RunConfig =>
       val_before_train: false,
       val_at_end: false,
       save_freq: 0,
-      trajectories_per_step: 0,
+      trajectory_freq: 0,
+      validation_episodes: 0,
     },
     pipeline: {
       mode: run.mode,

@@ -10,6 +10,7 @@ import * as Validation from "../src/engine/Validation.ts";
 import { Policy } from "../src/policy/generation/Policy.ts";
 import * as Model from "../src/policy/Model.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
+import * as Sampled from "../src/record/sampled.ts";
 import * as Trajectories from "../src/record/Trajectories.ts";
 import { boundEnvironments } from "./presets.ts";
 
@@ -31,7 +32,7 @@ export const evaluate = ({ config }: EvaluateOptions): Effect.Effect<void, BadIn
         Effect.provideService(Policy, generator),
         Effect.provideContext(pool),
       );
-      yield* Trajectories.append(folder.trajectories, { step: 0, split: "val" }, groups, Number.POSITIVE_INFINITY);
+      yield* Trajectories.append(folder, Sampled.ofValidation(groups, 0, Number.POSITIVE_INFINITY, rollout.pieces));
       yield* RunFolder.appendLine(join(folder.path, "summary.json"), toRecord(metrics));
       const width = Math.max(...Array.from(metrics.keys(), (name) => name.length));
       for (const [name, value] of metrics) yield* Console.log(`${name.padEnd(width)}  ${value.toFixed(4)}`);

@@ -5,6 +5,7 @@
 import { Cause, Effect, Exit } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { load } from "../src/config/resolve.ts";
+import type { Control } from "../src/domain/Control.ts";
 import type { Group } from "../src/domain/Group.ts";
 import type * as Run from "../src/engine/Run.ts";
 import type { Judged } from "../src/engine/stages/filter.ts";
@@ -19,6 +20,7 @@ import { checkPresets } from "./presets.ts";
 import { type Parts, train } from "./train.ts";
 
 export type { RunConfig } from "../src/config/RunConfig.ts";
+export type { Control, Controller } from "../src/domain/Control.ts";
 export {
   type Episode,
   type Outcome,
@@ -66,10 +68,12 @@ export interface StageView<out Out = unknown> extends Omit<Run.StageView<Out>, "
 }
 
 /** A training that has begun. */
-export interface Running extends Omit<Run.Run, "stage" | "stop"> {
+export interface Running extends Omit<Run.Run, "stage" | "stop" | "control"> {
   readonly stage: <Name extends StageName>(name: Name) => StageView<StageOutputs[Name]>;
   /** Resolves when the run has ended, by itself or by a stop; rejects when it failed. */
   readonly ended: Promise<Training.Ended>;
+  /** Changes how the run goes on, with an event that says so. Rejects with BadInput where the control makes no sense. */
+  readonly control: (control: Control, reason?: string) => Promise<void>;
   /** Asks for an orderly stop: what is in flight is finished, and a checkpoint written. */
   readonly stop: () => void;
 }
@@ -125,7 +129,13 @@ export const start = (
     const onStart = (run: Run.Run) =>
       // A microtask later: `ended` is assigned by then, also where the run begins at once.
       queueMicrotask(() =>
-        resolve({ ...run, stage: stageOf(run), ended, stop: () => void Effect.runPromise(run.stop) }),
+        resolve({
+          ...run,
+          stage: stageOf(run),
+          ended,
+          control: (control, reason) => Effect.runPromise(run.control(control, "code", reason)),
+          stop: () => void Effect.runPromise(run.stop),
+        }),
       );
     const training = Effect.provide(
       checkedTrain(config, resume, { ...parts, onStart }),

@@ -8,6 +8,7 @@ import { render } from "../src/config/render.ts";
 import { BadInput, type LearnerError, type PolicyError } from "../src/domain/Errors.ts";
 import * as RunState from "../src/domain/RunState.ts";
 import * as Backend from "../src/engine/Backend.ts";
+import { Config } from "../src/engine/Config.ts";
 import * as Layers from "../src/engine/Layers.ts";
 import * as Run from "../src/engine/Run.ts";
 import { Selection } from "../src/engine/stages/filter.ts";
@@ -21,6 +22,7 @@ import type { Policy } from "../src/policy/generation/Policy.ts";
 import * as Model from "../src/policy/Model.ts";
 import * as Stop from "../src/process/Stop.ts";
 import * as Checkpoints from "../src/record/Checkpoints.ts";
+import * as Recorder from "../src/record/events/Recorder.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
 import * as RunLock from "../src/record/RunLock.ts";
 import { boundEnvironments } from "./presets.ts";
@@ -103,6 +105,7 @@ const resumed = Effect.fnUntraced(function* (
 /** Trains until the run has ended in any way; its sinks are told how. */
 const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts) {
   const run = yield* Run.make;
+  yield* Recorder.attach(yield* Config);
   const broken = yield* Telemetry.attach(run).pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
   const died = yield* Backend.Died;
   onStart?.(run);

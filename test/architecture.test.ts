@@ -34,13 +34,15 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   diagnostics: ["config", "domain", "policy"],
   metrics: ["config", "domain", "files", "stage"],
   // What a run leaves on disk; read by whoever looks at runs, too.
-  record: ["config", "domain", "files", "stage"],
+  record: ["config", "domain", "files", "filtering", "stage"],
+  // Changing how a run goes on, from outside of it.
+  control: ["config", "domain", "process", "stage"],
   // The line in virtual time, measured by the same gauge.
   simulation: ["domain", "stage/Gauge.ts"],
   // What bounds a run's throughput, and what to set so that it is higher.
   tuning: ["config", "domain", "stage", "simulation", "metrics"],
   // The page of a run, from its folder; its controls reach the run by a socket.
-  watch: ["config", "domain", "files", "metrics", "process", "record", "stage", "tuning"],
+  watch: ["config", "control", "domain", "files", "metrics", "process", "record", "stage", "tuning"],
   cloning: ["config", "domain", "files", "stage", "env", "policy", "rollout", "learner"],
   // Where the parts meet: everything but the pipelines.
   engine: [
@@ -58,6 +60,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "metrics",
     "process",
     "record",
+    "control",
     "tuning",
   ],
 };

@@ -4,7 +4,7 @@
  * the episodes ended. Success can rise while thoughts lose their content.
  */
 import { readFileSync } from "node:fs";
-import { SCHEMA } from "../../src/record/Trajectories.ts";
+import { SCHEMA } from "../../src/domain/EpisodeRecord.ts";
 
 /** A line of trajectories.jsonl: one sequence of an episode; the outcome is the whole episode's. */
 interface Line {

@@ -54,7 +54,7 @@ const silent = (ids: Int32Array): Turn["sampled"] => ({
   ids,
   mu: new Float32Array(ids.length),
   versions: new Int32Array(ids.length),
-  entropy: 0,
+  entropies: new Float32Array(ids.length),
   finish: "stop",
 });
 

@@ -54,7 +54,11 @@ export const TrainerSection = Schema.Struct({
     5,
     "Fail after so many consecutive updates that train nothing, as numbers are not finite; 0 never.",
   ),
-  trajectory_freq: field(stepsOrNone, 4, "Write episodes to trajectories.jsonl every so many steps; 0 never."),
+  trajectory_freq: field(
+    stepsOrNone,
+    4,
+    "Write episodes to trajectories.jsonl at the first step and every so many after it; 0 never.",
+  ),
   trajectory_groups: field(whole(0, 65_536), 1, "Groups of such a step that are written, whole."),
   validation_episodes: field(episodesOrNone, 16, "Episodes of a validation that are written to trajectories.jsonl."),
 });

@@ -80,6 +80,11 @@ export const aliases: Readonly<Record<string, string>> = {
   "trainer.local_log_dir": "run.dir",
   "trainer.default_local_dir": "run.dir",
   "trainer.max_actor_ckpt_to_keep": "trainer.max_checkpoints",
+  "trainer.logger": "metrics.sinks",
+  "trainer.project_name": "metrics.wandb.project",
+  "trainer.log_val_generations": "trainer.validation_episodes",
+  "trainer.generations_to_log_to_wandb.train": "metrics.wandb.train_episodes",
+  "trainer.generations_to_log_to_wandb.val": "trainer.validation_episodes",
 };
 
 /** RAGEN's spellings of values, by our key. */
@@ -87,6 +92,9 @@ const spellings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "filter.metric": { reward_std: "reward_variance", entropy_std: "entropy_variance" },
   "actor.kl_loss_type": { kl: "k1", mse: "k2", low_var_kl: "k3", "low-var-kl": "k3" },
 };
+
+/** Loggers of verl that have no sink here. */
+const otherLoggers: readonly string[] = ["swanlab", "mlflow", "clearml", "trackio", "vemlp_wandb", "file"];
 
 /** Keys and whole sections of RAGEN for machinery that does not exist here: they are accepted, each with one warning. */
 const ignored: readonly string[] = [
@@ -146,15 +154,11 @@ const ignored: readonly string[] = [
   "algorithm.kl_penalty",
   "agent_proxy.batch_adjust_mode",
   "ctx_manager.generation.gen_config.kwargs",
-  "trainer.project_name",
-  "trainer.logger",
   "trainer.n_gpus_per_node",
   "trainer.nnodes",
   "trainer.device",
   "trainer.balance_batch",
   "trainer.total_epochs",
-  "trainer.generations_to_log_to_wandb",
-  "trainer.log_val_generations",
   "trainer.log_group_rv_table",
   "trainer.max_critic_ckpt_to_keep",
   "trainer.resume_mode",
@@ -232,11 +236,32 @@ export const reference = (value: unknown): string | null => {
 const respell = (key: string, value: unknown): unknown =>
   typeof value === "string" ? (entry(entry(spellings, key) ?? {}, value) ?? value) : value;
 
+/** RAGEN's loggers as sinks, metrics.jsonl among them, and those that there is no sink for. */
+const sinksOf = (loggers: unknown): { readonly sinks: readonly unknown[]; readonly without: readonly string[] } => {
+  const named: readonly unknown[] = Array.isArray(loggers) ? loggers : [loggers];
+  const known = (name: unknown): boolean => typeof name !== "string" || !otherLoggers.includes(name);
+  return {
+    sinks: [...new Set([...named.filter(known), "jsonl"])],
+    without: named.filter((name): name is string => typeof name === "string" && !known(name)),
+  };
+};
+
 /** Renames a layer's keys; a key that is in no table is kept. */
 export const translate = (layer: Tree): Translation => {
   const changes: Change[] = [];
   const warnings: string[] = [];
   const problems: string[] = [];
+  /** A key that is ours under another name. */
+  const rename = (path: Path, ours: string, value: unknown): void => {
+    if (reference(value) === ours) return;
+    if (ours !== "metrics.sinks" || value === null || reference(value) !== null) {
+      changes.push({ path: ours.split("."), value: respell(ours, value) });
+      return;
+    }
+    const { sinks, without } = sinksOf(value);
+    for (const name of without) warnings.push(`${shownKey(path)}: there is no sink for ${shown(name)}; it is left out`);
+    changes.push({ path: ours.split("."), value: sinks });
+  };
   const visit = (node: Tree, section: Path): void => {
     for (const [name, value] of Object.entries(node)) {
       const path = [...section, name];
@@ -250,7 +275,7 @@ export const translate = (layer: Tree): Translation => {
       } else if (meaningless.has(wildcard(key))) {
         warnings.push(`${shownKey(path)} has no meaning here and is ignored`);
       } else if (ours !== undefined) {
-        if (reference(value) !== ours) changes.push({ path: ours.split("."), value: respell(ours, value) });
+        rename(path, ours, value);
       } else if (isShared(key) && (value === null || isTree(value))) {
         visit(value ?? {}, path);
       } else {

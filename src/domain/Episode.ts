@@ -12,17 +12,21 @@ export type Version = number;
 /** Why a reply ended: an end token or stop sequence was sampled, or its token limit was reached. */
 export type Finish = "stop" | "length";
 
-/** What the generator returns for one reply. `ids`, `mu` and `versions` have one entry per sampled token. */
+/** What the generator returns for one reply. Its arrays have one entry per sampled token. */
 export interface Sampled {
   readonly ids: Int32Array;
   /** Log-probability of each id under the distribution actually sampled from (at its temperature). */
   readonly mu: Float32Array;
   /** The weights version that produced each id. */
   readonly versions: Int32Array;
-  /** Mean entropy over the reply of the sampled-from distribution, nats per token. */
-  readonly entropy: number;
+  /** Entropy of the distribution each id was sampled from, nats. */
+  readonly entropies: Float32Array;
   readonly finish: Finish;
 }
+
+/** Mean entropy of a reply, nats per token; NaN of one without tokens. */
+export const entropyOf = ({ entropies }: Sampled): number =>
+  entropies.reduce((sum, entropy) => sum + entropy, 0) / entropies.length;
 
 /** One turn: the ids shown before the reply, the reply, and what the environment answered. */
 export interface Turn {

@@ -13,6 +13,7 @@ export const purposes = [
   "shuffle", // mini-batch order
   "cloning", // behaviour cloning data
   "play", // scripted and random players
+  "trajectories", // which episodes are recorded
 ] as const;
 export type Purpose = (typeof purposes)[number];
 

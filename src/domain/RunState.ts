@@ -3,6 +3,7 @@
  * two states and the gauges beside them. Invariant: the same events give the same state.
  */
 import { Effect, HashMap, HashSet, Result, Schema } from "effect";
+import type { Control } from "./Control.ts";
 import { Count } from "./Count.ts";
 import type { Event } from "./Event.ts";
 import * as Ledger from "./Ledger.ts";
@@ -35,6 +36,10 @@ export const RunState = Schema.Struct({
   validations: Count,
   /** A validation fell due on a window that trained nothing, and is played after the next update. */
   validationDue: Schema.Boolean,
+  /** A checkpoint was asked for, and is written when the step under way is closed. */
+  checkpointDue: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(false))),
+  /** No group is admitted until admission goes on. */
+  paused: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(false))),
   reason: Reason,
   /** Newest checkpoint. */
   checkpoint: Schema.NullOr(Schema.Struct({ step: Count, folder: Schema.String })),
@@ -55,9 +60,28 @@ export const initial: RunState = {
   trainedTokens: 0,
   validations: 0,
   validationDue: false,
+  checkpointDue: false,
+  paused: false,
   reason: "complete",
   checkpoint: null,
   seconds: 0,
+};
+
+/** What a control changes; a concurrency is its stage's, and a stop is an event of its own. */
+const controlled = ({ _tag }: Control): Partial<RunState> => {
+  switch (_tag) {
+    case "PauseAdmission":
+      return { paused: true };
+    case "ResumeAdmission":
+      return { paused: false };
+    case "Validate":
+      return { validationDue: true };
+    case "Checkpoint":
+      return { checkpointDue: true };
+    case "SetConcurrency":
+    case "Stop":
+      return {};
+  }
 };
 
 /** What an event changes beside the position and the ledger. */
@@ -89,7 +113,9 @@ const change = (state: RunState, event: Event): Partial<RunState> => {
         outstanding: event.groups.reduce((left, group) => HashSet.remove(left, group), state.outstanding),
       };
     case "CheckpointWritten":
-      return { checkpoint: { step: event.step, folder: event.folder } };
+      return { checkpoint: { step: event.step, folder: event.folder }, checkpointDue: false };
+    case "Controlled":
+      return controlled(event.control);
     case "Stopped":
       return event.reason === "deadline" ? {} : { reason: event.reason };
     default:
@@ -123,6 +149,8 @@ export const cut = (state: RunState, groupsPerWindow: number): RunState => {
     seeds: SeedSchedule.giveBack(state.seeds, state.outstanding),
     outstanding: HashSet.empty(),
     ledger: dropped === null ? state.ledger : Ledger.observe(state.ledger, dropped),
+    checkpointDue: false,
+    paused: false,
     reason: "complete",
     checkpoint: null,
   };

@@ -4,6 +4,7 @@
  */
 import { Effect, Layer } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
+import * as Controls from "../control/Controls.ts";
 import type { RunState } from "../domain/RunState.ts";
 import { RunFolder } from "../record/RunFolder.ts";
 import * as Rollout from "../rollout/Rollout.ts";
@@ -47,6 +48,6 @@ const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
 export const layer = ({ config, folder, rollout, state }: RunOptions) => {
   const given = Layer.mergeAll(Layer.succeed(Config, config), Layer.succeed(RunFolder, folder));
   const base = Layer.mergeAll(Bus.layer(state), Dials.layer, episodes(config, rollout));
-  const staged = Layer.mergeAll(Gate.layer(rulesOf(config)), Moments.layer, Services.layer);
+  const staged = Layer.mergeAll(Gate.layer(rulesOf(config)), Moments.layer, Services.layer, Controls.layer);
   return staged.pipe(Layer.provideMerge(base), Layer.provideMerge(given));
 };

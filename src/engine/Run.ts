@@ -4,6 +4,8 @@
  */
 import { Effect, type Scope } from "effect";
 import { type Observable, Subject } from "rxjs";
+import { Controls } from "../control/Controls.ts";
+import type { Control, Controller } from "../domain/Control.ts";
 import { BadInput } from "../domain/Errors.ts";
 import type { RunState } from "../domain/RunState.ts";
 import { fromListeners, type Streams, streamsOf } from "../metrics/observable.ts";
@@ -27,24 +29,37 @@ export interface Run extends Streams {
   readonly stages: () => readonly string[];
   /** Throws BadInput where there is no stage of this name. */
   readonly stage: (name: string) => StageView;
+  /** Changes how the run goes on. Fails with BadInput where the control makes no sense. */
+  readonly control: (control: Control, by: Controller, reason?: string) => Effect.Effect<void, BadInput>;
   /** Asks for an orderly stop. */
   readonly stop: Effect.Effect<void>;
 }
 
 /** The run of the current services; its streams complete with the scope. */
-export const make: Effect.Effect<Run, never, Bus | Dials | RunFolder | Stop | Scope.Scope> = Effect.gen(function* () {
-  const bus = yield* Bus;
-  const dials = yield* Dials;
-  const { path } = yield* RunFolder;
-  const { request } = yield* Stop;
-  const ended = new Subject<void>();
-  yield* Effect.addFinalizer(() => Effect.sync(() => ended.next()));
-  const names = () => dials.all().map(({ name }) => name);
-  const stage = (name: string): StageView => {
-    const dial = dials.all().find((dial) => dial.name === name);
-    if (dial === undefined) throw new BadInput({ message: `no stage ${name}; there are ${names().join(", ")}` });
-    const { concurrency, sample, setConcurrency } = dial;
-    return { name, concurrency, sample, setConcurrency, out$: fromListeners(dial.onOut, ended) };
-  };
-  return { ...streamsOf(bus, ended), folder: path, state: bus.state, stages: names, stage, stop: request };
-});
+export const make: Effect.Effect<Run, never, Bus | Controls | Dials | RunFolder | Stop | Scope.Scope> = Effect.gen(
+  function* () {
+    const bus = yield* Bus;
+    const dials = yield* Dials;
+    const { path } = yield* RunFolder;
+    const { request } = yield* Stop;
+    const { apply } = yield* Controls;
+    const ended = new Subject<void>();
+    yield* Effect.addFinalizer(() => Effect.sync(() => ended.next()));
+    const names = () => dials.all().map(({ name }) => name);
+    const stage = (name: string): StageView => {
+      const dial = dials.all().find((dial) => dial.name === name);
+      if (dial === undefined) throw new BadInput({ message: `no stage ${name}; there are ${names().join(", ")}` });
+      const { concurrency, most, sample, setConcurrency } = dial;
+      return { name, concurrency, most, sample, setConcurrency, out$: fromListeners(dial.onOut, ended) };
+    };
+    return {
+      ...streamsOf(bus, ended),
+      folder: path,
+      state: bus.state,
+      stages: names,
+      stage,
+      control: apply,
+      stop: request,
+    };
+  },
+);

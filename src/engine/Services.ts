@@ -34,7 +34,7 @@ const staged = Effect.gen(function* () {
   const policy = yield* Policy;
   const { barrier } = yield* Episodes;
   const generate = dials.add(
-    yield* Stage.service({ name: "generate", concurrency: slots(config), run: policy.generate }),
+    yield* Stage.service({ name: "generate", concurrency: slots(config), most: slots(config), run: policy.generate }),
   );
   const ask = (request: GenerateRequest) =>
     barrier === null || request.pin !== null

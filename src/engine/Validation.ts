@@ -14,6 +14,7 @@ import { Environments, type StepFailure } from "../env/Environments.ts";
 import { Policy } from "../policy/generation/Policy.ts";
 import { Stop } from "../process/Stop.ts";
 import { appendLine, RunFolder } from "../record/RunFolder.ts";
+import * as Sampled from "../record/sampled.ts";
 import * as Trajectories from "../record/Trajectories.ts";
 import * as GroupProgram from "../rollout/group.ts";
 import { instanceKey } from "../rollout/keys.ts";
@@ -85,12 +86,9 @@ const playAfter = Effect.fnUntraced(function* (step: number) {
   const success = valueIn(validated.metrics, episodes.success.of({ split: "val-env" }));
   yield* bus.emit({ _tag: "Validated", step, ...(success === undefined ? {} : { success }) });
   yield* appendLine(folder.validations, toJson(step, validated));
-  yield* Trajectories.append(
-    folder.trajectories,
-    { step, split: "val" },
-    validated.groups,
-    config.trainer.validation_episodes,
-  );
+  const records = Sampled.ofValidation(validated.groups, step, config.trainer.validation_episodes, rollout.pieces);
+  yield* Trajectories.append(folder, records);
+  if (records.length > 0) yield* bus.show(records);
   return validated.metrics;
 });
 

@@ -19,6 +19,8 @@ export const save = Effect.gen(function* () {
   const { checkpoints } = yield* RunFolder;
   const state = bus.state();
   if (state.checkpoint?.step === state.step) return measured();
+  // A run that goes on from this checkpoint finds the events before it.
+  yield* bus.settled;
   const begun = moments.seconds();
   const cut = { ...RunState.cut(state, es_manager.train.env_groups), seconds: begun };
   const folder = yield* Checkpoints.save(checkpoints, cut, trainer.max_checkpoints, learner.save);

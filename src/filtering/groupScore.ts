@@ -12,7 +12,7 @@ export type Metric = RunConfig["filter"]["metric"];
 /** Mean entropy per sampled token of an episode, nats. */
 export const entropyOf = (episode: Episode): number => {
   const tokens = sampledTokens(episode);
-  return tokens === 0 ? 0 : sum(turnsOf(episode).map(({ sampled }) => sampled.entropy * sampled.ids.length)) / tokens;
+  return tokens === 0 ? 0 : sum(turnsOf(episode).flatMap(({ sampled }) => [...sampled.entropies])) / tokens;
 };
 
 export const rewards = (group: ScoredGroup): readonly number[] => group.episodes.map(({ score }) => score);

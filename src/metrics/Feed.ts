@@ -5,6 +5,7 @@
  */
 import { Cause, Deferred, Effect, Fiber, Queue, Schedule, type Scope } from "effect";
 import { map, merge, type Observable, type Subscription } from "rxjs";
+import type { EpisodeRecord } from "../domain/EpisodeRecord.ts";
 import type { Event, StepRecord } from "../domain/Event.ts";
 import type { Bus, Sample } from "../stage/Bus.ts";
 import type { Streams } from "./observable.ts";
@@ -13,7 +14,8 @@ import { type Feeding, type Outcome, once, type RunInfo, type Sink, SinkError } 
 type Message =
   | { readonly _tag: "Step"; readonly record: StepRecord; readonly written?: Deferred.Deferred<void> }
   | { readonly _tag: "Event"; readonly event: Event }
-  | { readonly _tag: "Sample"; readonly sample: Sample };
+  | { readonly _tag: "Sample"; readonly sample: Sample }
+  | { readonly _tag: "Episodes"; readonly records: readonly EpisodeRecord[] };
 
 const usual: Feeding = {
   capacity: 1024,
@@ -142,6 +144,8 @@ export class Feed {
     const views: Observable<Message>[] = [];
     if (!sink.essential) views.push(streams.steps$.pipe(map((record) => ({ _tag: "Step", record }))));
     if (sink.event !== undefined) views.push(streams.events$.pipe(map((event) => ({ _tag: "Event", event }))));
+    if (sink.episodes !== undefined)
+      views.push(streams.episodes$.pipe(map((records) => ({ _tag: "Episodes", records }))));
     if (sink.gauges !== undefined) views.push(streams.samples$.pipe(map((sample) => ({ _tag: "Sample", sample }))));
     return merge(...views);
   }
@@ -170,6 +174,8 @@ const write = (sink: Sink, message: Message): Effect.Effect<void, SinkError> => 
       return sink.step(message.record);
     case "Event":
       return sink.event?.(message.event) ?? Effect.void;
+    case "Episodes":
+      return sink.episodes?.(message.records) ?? Effect.void;
     case "Sample":
       return sink.gauges?.(message.sample) ?? Effect.void;
   }

@@ -3,6 +3,7 @@
  * Invariant: a subscriber that throws is reported by a warning, and neither the run nor another subscriber notices.
  */
 import { config, Observable, type Subject, takeUntil } from "rxjs";
+import type { EpisodeRecord } from "../domain/EpisodeRecord.ts";
 import type { Event, StepRecord } from "../domain/Event.ts";
 import type { Bus, Sample } from "../stage/Bus.ts";
 import type { Subscribe } from "../stage/Listeners.ts";
@@ -21,10 +22,13 @@ export interface Streams {
   readonly steps$: Observable<StepRecord>;
   readonly events$: Observable<Event>;
   readonly samples$: Observable<Sample>;
+  /** The sampled episodes of each step that has some. */
+  readonly episodes$: Observable<readonly EpisodeRecord[]>;
 }
 
 export const streamsOf = (bus: typeof Bus.Service, ended: Subject<void>): Streams => ({
   steps$: fromListeners(bus.onStep, ended),
   events$: fromListeners(bus.onEvent, ended),
   samples$: fromListeners(bus.onSample, ended),
+  episodes$: fromListeners(bus.onEpisodes, ended),
 });

@@ -17,6 +17,9 @@ export class RunFolder extends Context.Service<
     readonly checkpoints: string;
     readonly metrics: string;
     readonly trajectories: string;
+    readonly trajectoriesIndex: string;
+    readonly events: string;
+    readonly eventsIndex: string;
     readonly validations: string;
   }
 >()("millrace/engine/RunFolder") {}
@@ -35,6 +38,9 @@ const layout = (path: string): Paths => ({
   checkpoints: join(path, "checkpoints"),
   metrics: join(path, "metrics.jsonl"),
   trajectories: join(path, "trajectories.jsonl"),
+  trajectoriesIndex: join(path, "trajectories.index.jsonl"),
+  events: join(path, "events.jsonl"),
+  eventsIndex: join(path, "events.index.jsonl"),
   validations: join(path, "validations.jsonl"),
 });
 
@@ -92,7 +98,14 @@ export const open = Effect.fnUntraced(function* (path: string) {
   const written = join(path, "config.yaml");
   yield* attempt("resume from", written, () => access(written, constants.R_OK));
   yield* attempt("write to", path, () => access(path, constants.W_OK));
-  for (const log of [folder.metrics, folder.trajectories, folder.validations]) {
+  for (const log of [
+    folder.metrics,
+    folder.trajectories,
+    folder.trajectoriesIndex,
+    folder.validations,
+    folder.events,
+    folder.eventsIndex,
+  ]) {
     yield* attempt("go on with", log, () => checkLog(log));
   }
   return folder;
@@ -117,10 +130,13 @@ export const makeParent = Effect.fnUntraced(function* (path: string) {
   yield* attempt("write to", parent, () => access(parent, constants.W_OK));
 });
 
-/** Cuts trajectories and validations of the steps after `step` off, which a resumed run makes again; the metrics' sink does so itself. */
-export const keepThrough = ({ trajectories, validations }: Paths, step: number): Effect.Effect<void, BadInput> =>
+/** Cuts off what the steps after `step` wrote, which a resumed run makes again; the metrics' sink does so itself. */
+export const keepThrough = (
+  { events, eventsIndex, trajectories, trajectoriesIndex, validations }: Paths,
+  step: number,
+): Effect.Effect<void, BadInput> =>
   Effect.forEach(
-    [trajectories, validations],
+    [trajectories, trajectoriesIndex, validations, events, eventsIndex],
     (path) =>
       Effect.flatMap(
         attempt("trim", path, () => JsonLines.keepThrough(path, step)),

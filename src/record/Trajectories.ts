@@ -1,63 +1,86 @@
 /**
- * Sampled episodes in the run's folder, one JSON object for each token sequence of an episode: what was shown, what was sampled with its
- * log-probabilities and versions, what it earned.
+ * Sampled episodes in the run's folder: trajectories.jsonl has a record for each token sequence, trajectories.index.jsonl says where each
+ * record lies and what it is about, so that a reader opens one episode without reading the others. Invariant: a line of the index is written
+ * after the record it names.
  */
+import { open } from "node:fs/promises";
 import { Effect } from "effect";
-import { type Episode, penaltyOf, rewardOf, type Sequence, succeeded } from "../domain/Episode.ts";
-import type { Group } from "../domain/Group.ts";
-import { appendLine } from "./RunFolder.ts";
+import type { EpisodeRecord, VerdictName } from "../domain/EpisodeRecord.ts";
+import { BadInput } from "../domain/Errors.ts";
+import type { RunFolder } from "./RunFolder.ts";
 
-/** Version of the lines' shape. */
-export const SCHEMA = 2;
-
-export interface Origin {
-  readonly step: number;
-  readonly split: "train" | "val";
+/** A line of the index. */
+export interface IndexLine
+  extends Pick<
+    EpisodeRecord,
+    "step" | "split" | "group" | "member" | "sequence" | "tag" | "seed" | "success" | "reward"
+  > {
+  /** Null for validation. */
+  readonly verdict: VerdictName | null;
+  readonly turns: number;
+  /** Sampled tokens. */
+  readonly tokens: number;
+  /** `Done`, or why the episode was cut or failed. */
+  readonly outcome: string;
+  /** Bytes of the record's line, its newline included, and where it begins. */
+  readonly offset: number;
+  readonly length: number;
 }
 
-const rounded = (values: Float32Array): readonly number[] =>
-  Array.from(values, (value) => Math.round(value * 1e4) / 1e4);
-
-/** One sequence of an episode; rewards, penalty and outcome are the whole episode's. */
-export const toJson = (origin: Origin, episode: Episode, { turns }: Sequence, sequence: number) => ({
-  schema: SCHEMA,
-  ...origin,
-  group: episode.id.group,
-  member: episode.id.member,
-  sequence,
-  tag: episode.tag,
-  seed: episode.seed,
-  success: succeeded(episode),
-  reward: rewardOf(episode),
-  penalty: penaltyOf(episode),
-  outcome: episode.outcome,
-  messages: turns.flatMap((turn) => [
-    { role: "user", content: turn.state },
-    { role: "assistant", content: turn.reply },
-  ]),
-  turns: turns.map((turn) => ({
-    prompt_ids: Array.from(turn.prompt),
-    ids: Array.from(turn.sampled.ids),
-    mu: rounded(turn.sampled.mu),
-    versions: Array.from(turn.sampled.versions),
-    finish: turn.sampled.finish,
-    parsed: turn.parsed,
-    actions: turn.actions,
-    executed: turn.executed,
-    reward: turn.reward,
-    penalty: turn.penalty,
-    info: turn.info,
-  })),
+export const indexLine = (record: EpisodeRecord, offset: number, length: number): IndexLine => ({
+  step: record.step,
+  split: record.split,
+  group: record.group,
+  member: record.member,
+  sequence: record.sequence,
+  tag: record.tag,
+  seed: record.seed,
+  success: record.success,
+  reward: record.reward,
+  verdict: record.verdict ?? null,
+  turns: record.turns.length,
+  tokens: record.turns.reduce((sum, { ids }) => sum + ids.length, 0),
+  outcome: record.outcome._tag === "Done" ? "Done" : record.outcome.reason,
+  offset,
+  length,
 });
 
-/** Appends the first `count` episodes to the file at `path`, one of each group before a second of any. */
-export const append = (path: string, origin: Origin, groups: readonly Group[], count: number) => {
-  const sampled = groups
-    .flatMap(({ episodes }) => episodes)
-    .sort((a, b) => a.id.member - b.id.member || a.id.group - b.id.group)
-    .slice(0, count);
-  const lines = sampled.flatMap((episode) =>
-    episode.sequences.map((sequence, index) => toJson(origin, episode, sequence, index)),
-  );
-  return Effect.forEach(lines, (line) => appendLine(path, line), { discard: true });
+const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
+
+/** Writes at the end of the file; gives the offset where it began. */
+const appended = async (path: string, text: string): Promise<number> => {
+  const file = await open(path, "a");
+  try {
+    const { size } = await file.stat();
+    await file.appendFile(text);
+    return size;
+  } finally {
+    await file.close();
+  }
 };
+
+const write = async (paths: Paths, records: readonly EpisodeRecord[]): Promise<void> => {
+  const lines = records.map(line);
+  let offset = await appended(paths.trajectories, lines.join(""));
+  const index = records.map((record, i) => {
+    const length = Buffer.byteLength(lines[i] ?? "");
+    const entry = indexLine(record, offset, length);
+    offset += length;
+    return line(entry);
+  });
+  await appended(paths.trajectoriesIndex, index.join(""));
+};
+
+type Paths = Pick<typeof RunFolder.Service, "trajectories" | "trajectoriesIndex">;
+
+/** Appends the records to the run's folder. Fails with BadInput where they cannot be written. */
+export const append = (paths: Paths, records: readonly EpisodeRecord[]): Effect.Effect<void, BadInput> =>
+  records.length === 0
+    ? Effect.void
+    : Effect.tryPromise({
+        try: () => write(paths, records),
+        catch: (cause) =>
+          new BadInput({
+            message: `cannot write ${paths.trajectories}: ${cause instanceof Error ? cause.message : String(cause)}`,
+          }),
+      });

@@ -8,6 +8,7 @@ import type { Version } from "../domain/Episode.ts";
 import type { Split } from "../env/Environment.ts";
 import type { Sampling } from "../policy/generation/Policy.ts";
 import type { ChatTemplate } from "../policy/tokenizer/ChatTemplate.ts";
+import { piecesOf } from "../policy/tokenizer/pieces.ts";
 import type { Tokenizer } from "../policy/tokenizer/Tokenizer.ts";
 import type { Task } from "./Task.ts";
 import type { Template } from "./Template.ts";
@@ -18,6 +19,8 @@ export interface Rollout {
   readonly template: Template;
   readonly chat: ChatTemplate;
   readonly decode: Tokenizer["decode"];
+  /** The text of each id of a reply; joined, the reply. */
+  readonly pieces: (ids: Iterable<number>) => readonly string[];
   readonly limits: RunConfig["rollout"];
   /** Added once per turn that was not understood; zero or negative. */
   readonly formatPenalty: number;
@@ -40,7 +43,7 @@ export const make = (
   config: RunConfig,
   tasks: Iterable<Task>,
   chat: ChatTemplate,
-  tokenizer: Pick<Tokenizer, "decode">,
+  tokenizer: Pick<Tokenizer, "decode" | "bytesOf">,
 ): Rollout => ({
   tasks: new Map(Array.from(tasks, (task) => [task.tag, task])),
   template: templates[config.rollout.template]({
@@ -49,6 +52,7 @@ export const make = (
   }),
   chat,
   decode: tokenizer.decode,
+  pieces: (ids) => piecesOf(tokenizer.bytesOf, ids),
   limits: config.rollout,
   formatPenalty: config.es_manager.format_penalty,
   seed: config.run.seed,

@@ -3,7 +3,16 @@
  * over no episode is absent.
  */
 import type { Episode, Version } from "../domain/Episode.ts";
-import { executedActions, failed, penaltyOf, rewardOf, sampledTokens, succeeded, turnsOf } from "../domain/Episode.ts";
+import {
+  entropyOf,
+  executedActions,
+  failed,
+  penaltyOf,
+  rewardOf,
+  sampledTokens,
+  succeeded,
+  turnsOf,
+} from "../domain/Episode.ts";
 import type { Group } from "../domain/Group.ts";
 import { members } from "../domain/Group.ts";
 import { type Info, ofEpisode } from "../domain/Info.ts";
@@ -80,7 +89,7 @@ export const environmentMetrics = (
       [turnLength.of(of), meanOf(played.map((turn) => turn.sampled.ids.length))],
       [parsed.of(of), shareOf(played, (turn) => turn.parsed)],
       [cutByLength.of(of), shareOf(played, (turn) => turn.sampled.finish === "length")],
-      [entropy.of(of), meanOf(played.map((turn) => turn.sampled.entropy))],
+      [entropy.of(of), meanOf(played.map((turn) => entropyOf(turn.sampled)))],
       [Catalogue.episodes.failed.of(of), all.filter(failed).length],
     ),
   );

@@ -27,15 +27,22 @@ export type Decision =
   | { readonly _tag: "Admit"; readonly window: number }
   /** Not before `consumed` windows are consumed and `version` is adopted. */
   | { readonly _tag: "Wait"; readonly window: number; readonly consumed: number; readonly version: Version }
+  /** Not before someone lets admission go on. */
+  | { readonly _tag: "Paused" }
   | { readonly _tag: "Closed"; readonly reason: "complete" | "stopped" };
 
 /** Windows a group may be admitted ahead of consumption. */
 export const lead = ({ mode, maxStaleness }: Rules): number => (mode === "async" ? maxStaleness : 0);
 
-export const decide = (rules: Rules, { admitted, adopted, consumed, stopped, version }: Position): Decision => {
+export const decide = (
+  rules: Rules,
+  { admitted, adopted, consumed, stopped, version }: Position,
+  paused = false,
+): Decision => {
   if (stopped) return { _tag: "Closed", reason: "stopped" };
   const window = Math.floor(admitted / rules.groups);
   if (window >= rules.windows) return { _tag: "Closed", reason: "complete" };
+  if (paused) return { _tag: "Paused" };
   const needed = Math.max(0, window - lead(rules));
   // With no lead a rollout is on-policy only under the weights of the last update.
   const awaited = lead(rules) === 0 ? version : 0;

@@ -4,6 +4,7 @@
  * records; listeners suspend nobody.
  */
 import { Context, Effect, Layer } from "effect";
+import type { EpisodeRecord } from "../domain/EpisodeRecord.ts";
 import type { Event, StepRecord } from "../domain/Event.ts";
 import * as RunState from "../domain/RunState.ts";
 import type { StageSample } from "./Gauge.ts";
@@ -46,10 +47,17 @@ export class Bus extends Context.Service<
     readonly sampled: (sample: Sample) => Effect.Effect<void>;
     /** Suspends until every keeper has written the record. */
     readonly record: (record: StepRecord) => Effect.Effect<void>;
+    /** Tells of the sampled episodes of a step. */
+    readonly show: (records: readonly EpisodeRecord[]) => Effect.Effect<void>;
+    /** Suspends until those who write events down have written all that were emitted. */
+    readonly settled: Effect.Effect<void>;
     readonly onEvent: Subscribe<Event>;
     readonly onSample: Subscribe<Sample>;
     readonly onStep: Subscribe<StepRecord>;
+    readonly onEpisodes: Subscribe<readonly EpisodeRecord[]>;
     readonly keep: (keeper: Keeper) => void;
+    /** `written` suspends until all events so far are written down; it must end, also where they cannot be. */
+    readonly settle: (written: Effect.Effect<void>) => void;
   }
 >()("millrace/stage/Bus") {}
 
@@ -59,7 +67,9 @@ export const make = (initial: RunState.RunState = RunState.initial): Effect.Effe
     const events = new Listeners<Event>();
     const samples = new Listeners<Sample>();
     const steps = new Listeners<StepRecord>();
+    const episodes = new Listeners<readonly EpisodeRecord[]>();
     const keepers: Keeper[] = [];
+    const settling: Effect.Effect<void>[] = [];
     // A listener may wake a fiber that emits at once: its event waits here, so that all listeners see one order.
     const pending: Event[] = [];
     let telling = false;
@@ -85,9 +95,13 @@ export const make = (initial: RunState.RunState = RunState.initial): Effect.Effe
           steps.tell(record);
           return Effect.forEach(keepers, (keeper) => keeper(record), { discard: true });
         }),
+      show: (records) => Effect.sync(() => episodes.tell(records)),
+      settled: Effect.suspend(() => Effect.all(settling, { concurrency: "unbounded", discard: true })),
       onEvent: events.subscribe,
       onSample: samples.subscribe,
       onStep: steps.subscribe,
+      onEpisodes: episodes.subscribe,
+      settle: (written) => void settling.push(written),
       keep: (keeper) => void keepers.push(keeper),
     });
   });

@@ -40,7 +40,7 @@ export const make = (rules: Admission.Rules): Effect.Effect<typeof Gate.Service,
       if (_tag !== "Admitted") changed.openUnsafe();
     });
     const position = () => bus.state().position;
-    const decision = () => Admission.decide(rules, position());
+    const decision = () => Admission.decide(rules, position(), bus.state().paused);
     const admitInto = (window: number): Effect.Effect<Ticket> => {
       const { position, seeds } = bus.state();
       const group = SeedSchedule.head(seeds);
@@ -55,6 +55,7 @@ export const make = (rules: Admission.Rules): Effect.Effect<typeof Gate.Service,
         case "Closed":
           return Effect.fail(Cause.Done());
         case "Wait":
+        case "Paused":
           changed.closeUnsafe();
           return Effect.andThen(changed.await, admit);
       }

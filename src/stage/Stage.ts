@@ -17,6 +17,8 @@ export interface Dial {
   readonly name: string;
   readonly sample: () => Gauge.StageSample;
   readonly concurrency: () => number;
+  /** Most slots that it makes sense to give it; null of a stage that works on one item at a time by nature. */
+  readonly most: number | null;
   /** At least 1; a fraction is rounded down. */
   readonly setConcurrency: (concurrency: number) => Effect.Effect<void>;
   /** Calls back with every result, before it goes on; a listener holds nothing up. */
@@ -45,6 +47,8 @@ export interface FlowOptions<in In, out Out, out E, out R> {
   readonly concurrency: number;
   /** `done` keeps the stage upstream blocked until its item is done here; `queued` (the default) until it is in the inbox. */
   readonly handover?: Inbox.Handover;
+  /** Null, the default, for a stage whose concurrency nobody should change. */
+  readonly most?: number | null;
   /** A typed failure ends the whole pipeline. */
   readonly run: (item: In) => Effect.Effect<Out, E, R>;
 }
@@ -88,6 +92,7 @@ class FlowStage<In, Result, Out, E, R> implements Flow<In, Out, E, R> {
   readonly inlet: Inbox.Inlet<In>;
   readonly halt: Effect.Effect<void>;
   readonly onOut: Subscribe<unknown>;
+  readonly most: number | null;
   readonly #options: Options<In, Result, Out, E, R>;
   readonly #gauge: Gauge.Gauge;
   readonly #inbox: Inbox.Inbox<In>;
@@ -100,6 +105,7 @@ class FlowStage<In, Result, Out, E, R> implements Flow<In, Out, E, R> {
 
   constructor(options: Options<In, Result, Out, E, R>, inbox: Omit<Inbox.InboxOptions, "drained">) {
     this.name = options.name;
+    this.most = options.most ?? null;
     this.#options = options;
     this.#gauge = inbox.gauge;
     this.#concurrency = inbox.limit;
@@ -179,11 +185,14 @@ export interface Service<in Request, out Response, out E = never, out R = never>
 export interface ServiceOptions<in Request, out Response, out E, out R> {
   readonly name: string;
   readonly concurrency: number;
+  /** Calls at once that whoever answers them can take; 65 536 by default. */
+  readonly most?: number;
   readonly run: (request: Request) => Effect.Effect<Response, E, R>;
 }
 
 export const service = <Request, Response, E, R>({
   concurrency,
+  most = 65_536,
   name,
   run,
 }: ServiceOptions<Request, Response, E, R>): Effect.Effect<Service<Request, Response, E, R>> =>
@@ -215,6 +224,7 @@ export const service = <Request, Response, E, R>({
       });
     return {
       name,
+      most,
       call,
       onOut: listeners.subscribe,
       sample: () => gauge.sample(),

@@ -31,6 +31,8 @@ const admissionWaitsFor = (decision: Decision): string => {
       return `room in the first inbox (window ${decision.window} is open)`;
     case "Wait":
       return `${decision.consumed} consumed windows and weights version ${decision.version}, to open window ${decision.window}`;
+    case "Paused":
+      return "someone to let it go on: it is paused";
     case "Closed":
       return `nothing: it is ${decision.reason}`;
   }

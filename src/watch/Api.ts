@@ -22,7 +22,7 @@ import type { Control, Controller } from "../domain/Control.ts";
 import type { EpisodeRecord, VerdictName } from "../domain/EpisodeRecord.ts";
 import type { JudgedGroup } from "../domain/Event.ts";
 import type { Kind, Unit } from "../domain/metrics/Metric.ts";
-import type { GroupAt } from "../record/events/Replay.ts";
+import type { GroupAt } from "../record/events/Keyframe.ts";
 
 export type RunStatus = "running" | "completed" | "stopped" | "failed" | "dead";
 

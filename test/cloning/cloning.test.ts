@@ -88,7 +88,8 @@ describe("a demonstration", () => {
                 const ids = Int32Array.from(whole.slice(at, end));
                 at = end;
                 const zeros = new Int32Array(ids.length);
-                return { ids, mu: new Float32Array(ids.length), versions: zeros, entropy: 0, finish: "stop" as const };
+                const floats = new Float32Array(ids.length);
+                return { ids, mu: floats, versions: zeros, entropies: floats, finish: "stop" as const };
               }),
             release: () => Effect.void,
             version: Effect.succeed(0),

@@ -36,6 +36,27 @@ describe("RAGEN's keys", () => {
     });
   });
 
+  it("name loggers, which are our sinks, metrics.jsonl among them, and leave out those there is no sink for", () => {
+    const { config, warnings } = resolved("trainer: { logger: [console, wandb, swanlab], project_name: ragen_latest }");
+    expect(config.metrics).toMatchObject({
+      sinks: ["console", "wandb", "jsonl"],
+      wandb: { project: "ragen_latest" },
+    });
+    expect(warnings).toEqual([
+      expect.stringMatching(/trainer\.logger: there is no sink for "?swanlab"?; it is left out$/),
+    ]);
+    expect(resolved("trainer: { logger: wandb }").config.metrics.sinks).toEqual(["wandb", "jsonl"]);
+  });
+
+  it("name episodes for the tables of Weights & Biases", () => {
+    const { config } = resolved("trainer: { generations_to_log_to_wandb: { train: 64, val: 20 } }");
+    expect([config.metrics.wandb.train_episodes, config.trainer.validation_episodes]).toEqual([64, 20]);
+  });
+
+  it("of a logger that nobody knows are refused with the nearest", () => {
+    expect(refused("trainer: { logger: [wandbb] }")).toMatch(/metrics\.sinks.*wandbb.*nearest: wandb/s);
+  });
+
   it("work in files, beside ours", () => {
     const { config, warnings } = resolved(`
 hydra: { searchpath: [pkg://verl.trainer.config] }

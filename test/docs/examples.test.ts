@@ -47,7 +47,8 @@ describe("docs/examples", () => {
     const { folder, lines } = await example(
       "filter",
       "trainer.total_training_steps=3",
-      "trainer.trajectories_per_step=8",
+      "trainer.trajectory_freq=1",
+      "trainer.trajectory_groups=2",
     );
     const success = new Map<number, number>();
     for (const { group, success: succeeded } of jsonLines(join(folder, "trajectories.jsonl"))) {

@@ -11,7 +11,7 @@ export const sampledOf = (length: number, over: Partial<Sampled> = {}): Sampled 
   ids: new Int32Array(length),
   mu: new Float32Array(length),
   versions: new Int32Array(length),
-  entropy: 0,
+  entropies: new Float32Array(length),
   finish: "stop",
   ...over,
 });

@@ -1,6 +1,7 @@
 import { describe, it } from "@effect/vitest";
 import { Effect, Layer } from "effect";
 import { expect } from "vitest";
+import * as Controls from "../../src/control/Controls.ts";
 import * as Run from "../../src/engine/Run.ts";
 import { Stop } from "../../src/process/Stop.ts";
 import { RunFolder } from "../../src/record/RunFolder.ts";
@@ -10,12 +11,25 @@ import * as Pipeline from "../../src/stage/Pipeline.ts";
 import * as Stage from "../../src/stage/Stage.ts";
 import { metricsOf } from "../domain/metricsOf.ts";
 
-const folder = RunFolder.of({ path: "runs/a", checkpoints: "", metrics: "", trajectories: "", validations: "" });
-const services = Layer.mergeAll(
-  Bus.layer(),
-  Dials.layer,
-  Layer.succeed(RunFolder, folder),
-  Layer.succeed(Stop, Stop.of({ requested: Effect.never, request: Effect.void })),
+const folder = RunFolder.of({
+  path: "runs/a",
+  checkpoints: "",
+  metrics: "",
+  trajectories: "",
+  trajectoriesIndex: "",
+  events: "",
+  eventsIndex: "",
+  validations: "",
+});
+const services = Controls.layer.pipe(
+  Layer.provideMerge(
+    Layer.mergeAll(
+      Bus.layer(),
+      Dials.layer,
+      Layer.succeed(RunFolder, folder),
+      Layer.succeed(Stop, Stop.of({ requested: Effect.never, request: Effect.void })),
+    ),
+  ),
 );
 const record = (step: number) => ({ step, time: 0, metrics: metricsOf({}) });
 

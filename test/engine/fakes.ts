@@ -39,7 +39,8 @@ const base: Tree = {
     val_at_end: false,
     save_freq: 0,
     empty_stop_steps: 0,
-    trajectories_per_step: 0,
+    trajectory_freq: 0,
+    validation_episodes: 0,
   },
   pipeline: { mode: "sync", stall_ms: 1_000_000_000, stop_deadline_ms: 1_000_000 },
   es_manager: {

@@ -247,7 +247,10 @@ describe("trajectories and validations", () => {
         Effect.gen(function* () {
           const folder = yield* runFolder;
           const options = {
-            config: config({ mode: "sync" }, { save_freq: 2, test_freq: 1, trajectories_per_step: 1 }),
+            config: config(
+              { mode: "sync" },
+              { save_freq: 2, test_freq: 1, trajectory_freq: 1, validation_episodes: 1 },
+            ),
             folder,
           };
           yield* Effect.exit(
@@ -266,12 +269,12 @@ describe("trajectories and validations", () => {
             });
           const written = Effect.all([stepsOf(folder.trajectories, "train"), stepsOf(folder.validations, "val")]);
           expect(yield* written).toEqual([
-            [1, 2, 3],
+            [1, 1, 2, 2, 3, 3],
             [1, 2, 3],
           ]);
           yield* resume(options);
           expect(yield* written).toEqual([
-            [1, 2, 3, 4, 5, 6],
+            [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6],
             [1, 2, 3, 4, 5, 6],
           ]);
         }),

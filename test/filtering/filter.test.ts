@@ -23,7 +23,13 @@ const config: Config = {
 /** An episode whose turns are [tokens, mean entropy]. */
 const episode = (group: number, member: number, turns: readonly (readonly [number, number])[]): Episode =>
   episodeOf(group, member, {
-    sequences: [{ turns: turns.map(([tokens, entropy]) => turnOf({ sampled: sampledOf(tokens, { entropy }) })) }],
+    sequences: [
+      {
+        turns: turns.map(([tokens, entropy]) =>
+          turnOf({ sampled: sampledOf(tokens, { entropies: new Float32Array(tokens).fill(entropy) }) }),
+        ),
+      },
+    ],
   });
 
 const group = (id: number, scores: readonly number[], failures = 0): ScoredGroup => ({
@@ -117,10 +123,10 @@ describe("group scores", () => {
       entropyOf(
         episode(0, 0, [
           [1, 2],
-          [3, 0.4],
+          [3, 0.5],
         ]),
       ),
-    ).toBeCloseTo((2 + 3 * 0.4) / 4, 12);
+    ).toBeCloseTo((2 + 3 * 0.5) / 4, 12);
     expect(entropyOf(episode(0, 0, []))).toBe(0);
   });
 

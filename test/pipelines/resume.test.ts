@@ -32,7 +32,7 @@ let end: string;
 /** Of the new run, when it began. */
 let named: readonly string[];
 const steps = (total: number): Tree => ({
-  trainer: { save_freq: 1, max_checkpoints: 2, total_training_steps: total, trajectories_per_step: 1 },
+  trainer: { save_freq: 1, max_checkpoints: 2, total_training_steps: total, trajectory_freq: 1 },
 });
 const runsIn = (dir: string): string => join(dir, "runs", "tiny");
 

@@ -29,7 +29,7 @@ export const sampled = (text: string, ended = true): Sampled => {
     ids,
     mu: new Float32Array(ids.length).fill(-1),
     versions: new Int32Array(ids.length),
-    entropy: 0.5,
+    entropies: new Float32Array(ids.length).fill(0.5),
     finish: ended ? "stop" : "length",
   };
 };
@@ -164,6 +164,7 @@ export const rollout = (changes: Partial<Rollout["limits"]> = {}, task: Task = r
     template: templates[merged.template]({ think: merged.enable_think, separator: merged.action_sep }),
     chat,
     decode,
+    pieces: (ids) => Array.from(ids, (id) => decode([id])),
     limits: merged,
     formatPenalty: -0.1,
     seed: 7,

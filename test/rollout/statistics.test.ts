@@ -9,7 +9,7 @@ import { groupOf, lost, sampledOf, turnOf, won } from "../domain/episodes.ts";
 const turn = (info: Info): Turn =>
   turnOf({
     prompt: new Int32Array(2),
-    sampled: sampledOf(3, { entropy: 1 }),
+    sampled: sampledOf(3, { entropies: new Float32Array(3).fill(1) }),
     actions: ["Up"],
     executed: 1,
     reward: 1,

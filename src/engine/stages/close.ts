@@ -8,12 +8,14 @@ import * as Ledger from "../../domain/Ledger.ts";
 import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
 import * as Divergence from "../../learner/Divergence.ts";
 import { RunFolder } from "../../record/RunFolder.ts";
+import * as Sampled from "../../record/sampled.ts";
 import * as Trajectories from "../../record/Trajectories.ts";
 import { Bus } from "../../stage/Bus.ts";
 import { Dials } from "../../stage/Dials.ts";
 import { Gate } from "../../stage/Gate.ts";
 import * as Stage from "../../stage/Stage.ts";
 import { Config } from "../Config.ts";
+import { Episodes } from "../Episodes.ts";
 import { Moments } from "../Moments.ts";
 import * as StepRecord from "../StepRecord.ts";
 import { save } from "../save.ts";
@@ -29,7 +31,8 @@ export const make = Effect.gen(function* () {
   const dials = yield* Dials;
   const gate = yield* Gate;
   const moments = yield* Moments;
-  const { trajectories } = yield* RunFolder;
+  const folder = yield* RunFolder;
+  const { rollout } = yield* Episodes;
 
   /** A validation that is due where nothing was trained is played after the next update. */
   const validate = Effect.fnUntraced(function* (step: number, trained: boolean) {
@@ -50,14 +53,9 @@ export const make = Effect.gen(function* () {
     const validated = yield* validate(step, learned.report !== null);
     const time = yield* Clock.currentTimeMillis;
     yield* bus.record({ step, time, metrics: together(metrics, validated, saved) });
-    for (const part of [groups, failed]) {
-      yield* Trajectories.append(
-        trajectories,
-        { step, split: "train" },
-        part,
-        due(trainer.trajectory_freq, step) ? trainer.trajectory_groups : 0,
-      );
-    }
+    const records = Sampled.ofWindow(config, learned, rollout.pieces);
+    yield* Trajectories.append(folder, records);
+    if (records.length > 0) yield* bus.show(records);
     const all = idsOf([...groups, ...failed]);
     yield* bus.emit({ _tag: "StepClosed", step, groups: all, seconds: moments.seconds() });
     const failure = Divergence.ofTraining(config, bus.state().skipped, learned.report?.untrained ?? null);
@@ -67,7 +65,7 @@ export const make = Effect.gen(function* () {
       return yield* failure;
     }
     // What a save took is in the record of the step after.
-    saved = due(trainer.save_freq, step) ? yield* save : measured();
+    saved = due(trainer.save_freq, step) || bus.state().checkpointDue ? yield* save : measured();
     // The next step's times start here: what closing this one took is no part of them.
     yield* moments.mark;
   });

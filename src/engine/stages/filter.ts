@@ -1,8 +1,8 @@
 /** The filter stage: a verdict on every group of a scored window. Its concurrency is 1 by nature. */
 import { Context, Effect } from "effect";
-import type { JudgedGroup } from "../../domain/Event.ts";
-import { type Group, idsOf, meanReward } from "../../domain/Group.ts";
+import { idsOf, type ScoredWindow } from "../../domain/Group.ts";
 import * as Filtering from "../../filtering/filter.ts";
+import { judgedGroups } from "../../filtering/judged.ts";
 import { Bus } from "../../stage/Bus.ts";
 import { Dials } from "../../stage/Dials.ts";
 import * as Stage from "../../stage/Stage.ts";
@@ -14,6 +14,7 @@ import type { Scored } from "./score.ts";
 /** A window after the filter's verdict. */
 export interface Judged {
   readonly window: Assembled;
+  readonly scored: ScoredWindow;
   readonly filtered: Filtering.Filtered;
   readonly filterSeconds: number;
 }
@@ -21,13 +22,6 @@ export interface Judged {
 /** A selection in place of the run file's rule; null for that rule. */
 export const Selection = Context.Reference<Filtering.Selection | null>("millrace/engine/Selection", {
   defaultValue: () => null,
-});
-
-const judgedGroup = (verdict: Filtering.Verdict, group: Group): JudgedGroup => ({
-  group: group.prompt.group,
-  verdict: Filtering.verdictName(verdict),
-  ...(verdict._tag === "Failed" ? {} : { score: verdict.score }),
-  reward: meanReward(group),
 });
 
 export const make = Effect.gen(function* () {
@@ -41,16 +35,14 @@ export const make = Effect.gen(function* () {
     );
     const kept = new Set(idsOf(filtered.kept));
     const left = idsOf(window.groups).filter((group) => !kept.has(group));
-    const judged = filtered.verdicts.map((verdict, i) => judgedGroup(verdict, window.groups[i]!));
-    const without = window.failed.map((group) => judgedGroup({ _tag: "Failed", group: group.prompt.group }, group));
     yield* bus.emit({
       _tag: "Verdict",
       window: window.index,
       kept: [...kept],
       filtered: left,
-      judged: [...judged, ...without],
+      judged: judgedGroups(filtered, window),
     });
-    const result: Judged = { window, filtered, filterSeconds };
+    const result: Judged = { window, scored, filtered, filterSeconds };
     return result;
   });
   return dials.add(yield* Stage.flow({ name: "filter", inbox: 1, concurrency: 1, run: judge }));

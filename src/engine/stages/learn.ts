@@ -24,9 +24,11 @@ import { timed } from "../timed.ts";
 import type { Judged } from "./filter.ts";
 
 /** What became of a window. */
-export interface Learned extends Pick<Judged, "window" | "filtered"> {
+export interface Learned extends Pick<Judged, "window" | "scored" | "filtered"> {
   /** Version the window was trained from. */
   readonly from: Version;
+  /** The kept groups as the update took them; null when there was nothing to train on. */
+  readonly batch: CreditedBatch | null;
   /** Null when there was nothing to train on. */
   readonly report: UpdateReport | null;
   /** Of its phases; those that did not take place are absent. */
@@ -70,44 +72,61 @@ const consumed = (
   };
 };
 
+/** Tells when every generator samples with the version. */
+const adopted = Effect.fnUntraced(function* (version: Version) {
+  const policy = yield* Policy;
+  const bus = yield* Bus;
+  yield* policy.awaitVersion(version);
+  yield* bus.emit({ _tag: "WeightsAdopted", version });
+});
+
+/** Consumes a window that holds nothing to train on. */
+const pass = Effect.fnUntraced(function* ({ filtered, window }: Judged) {
+  const { trainer } = yield* Config;
+  const bus = yield* Bus;
+  const groups = idsOf(filtered.kept);
+  if (groups.length > 0) {
+    return yield* bus.emit({ _tag: "UpdateSkipped", window: window.index, groups, reason: "nothing was sampled" });
+  }
+  const consecutive = bus.state().emptyInARow + 1;
+  const limit = trainer.empty_stop_steps;
+  // First, because the end of a window opens admission at once.
+  if (limit > 0 && consecutive >= limit) yield* bus.emit({ _tag: "Stopped", reason: "empty_selections" });
+  yield* bus.emit({ _tag: "EmptySelection", window: window.index, consecutive });
+});
+
 export const make = Effect.gen(function* () {
   const config = yield* Config;
   const bus = yield* Bus;
   const dials = yield* Dials;
   const { rules } = yield* Gate;
-
-  /** Consumes a window that holds nothing to train on. */
-  const pass = Effect.fnUntraced(function* ({ filtered, window }: Judged) {
-    const groups = idsOf(filtered.kept);
-    if (groups.length > 0) {
-      return yield* bus.emit({ _tag: "UpdateSkipped", window: window.index, groups, reason: "nothing was sampled" });
-    }
-    const consecutive = bus.state().emptyInARow + 1;
-    const limit = config.trainer.empty_stop_steps;
-    // First, because the end of a window opens admission at once.
-    if (limit > 0 && consecutive >= limit) yield* bus.emit({ _tag: "Stopped", reason: "empty_selections" });
-    yield* bus.emit({ _tag: "EmptySelection", window: window.index, consecutive });
-  });
+  const scope = yield* Effect.scope;
 
   const update = Effect.fnUntraced(function* ({ filtered, window }: Judged, batch: CreditedBatch) {
     const learner = yield* Learner;
     const report = yield* learner.update(batch);
     const { version } = report;
-    if (Admission.lead(rules) === 0) {
-      const policy = yield* Policy;
-      yield* policy.awaitVersion(version);
-      yield* bus.emit({ _tag: "WeightsAdopted", version });
-    }
+    if (Admission.lead(rules) === 0) yield* adopted(version);
     yield* bus.emit(consumed(report, window.index, idsOf(filtered.kept), batch));
+    // Nobody waits for it, and a thread that is gone is told of elsewhere.
+    if (report.applied && Admission.lead(rules) > 0) yield* Effect.forkIn(Effect.ignore(adopted(version)), scope);
     return report;
   });
 
   const learn = Effect.fnUntraced(function* (judged: Judged) {
-    const { filtered, filterSeconds, window } = judged;
+    const { filtered, filterSeconds, scored, window } = judged;
     const from = bus.state().position.version;
     yield* bus.emit({ _tag: "Learning", window: window.index, from });
     const credited = yield* creditOf(config, judged);
-    const passed: Learned = { window, filtered, from, report: null, seconds: { filter: filterSeconds } };
+    const passed: Learned = {
+      window,
+      scored,
+      filtered,
+      from,
+      batch: null,
+      report: null,
+      seconds: { filter: filterSeconds },
+    };
     if (credited === null) {
       yield* pass(judged);
       return passed;
@@ -116,6 +135,7 @@ export const make = Effect.gen(function* () {
     const [report, seconds] = yield* timed(updating);
     const learned: Learned = {
       ...passed,
+      batch: credited.batch,
       report,
       seconds: { ...passed.seconds, ...credited.seconds, update: seconds },
     };

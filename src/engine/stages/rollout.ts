@@ -52,5 +52,7 @@ export const make = Effect.gen(function* () {
     (played, { group, seed, tag }) => spanned(played, "group", { group, tag, seed }),
   );
   const concurrency = rolloutConcurrency(config, rules);
-  return dials.add(yield* Stage.flow({ name: "rollout", inbox: 1, concurrency, run: play }));
+  // Lockstep waits for every episode of a window: all of its groups have to play.
+  const most = rules.mode === "lockstep" ? null : 65_536;
+  return dials.add(yield* Stage.flow({ name: "rollout", inbox: 1, concurrency, most, run: play }));
 });

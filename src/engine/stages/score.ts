@@ -22,5 +22,7 @@ export const make = Effect.gen(function* () {
     yield* bus.emit({ _tag: "Scored", window: window.index });
     return scored;
   });
-  return dials.add(yield* Stage.flow({ name: "score", inbox: 1, concurrency: pipeline.score_concurrency, run }));
+  return dials.add(
+    yield* Stage.flow({ name: "score", inbox: 1, concurrency: pipeline.score_concurrency, most: 64, run }),
+  );
 });

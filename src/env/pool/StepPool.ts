@@ -58,6 +58,8 @@ interface Players {
   readonly call: (request: Request) => Effect.Effect<Answer>;
   readonly sample: () => Gauge.StageSample;
   readonly concurrency: () => number;
+  /** Batches at once that there are threads for. */
+  readonly most: number;
   readonly setConcurrency: (concurrency: number) => void;
   readonly losses: () => Losses.Losses;
 }
@@ -75,6 +77,7 @@ const inThreads = Effect.fnUntraced(function* (options: StepPoolOptions) {
   const players: Players = {
     ...batcher,
     knows: (tag) => Object.hasOwn(options.presets, tag),
+    most: options.threads,
     setConcurrency: (next) => batcher.setConcurrency(within(next)),
     losses: threads.losses,
   };
@@ -97,6 +100,7 @@ const inline = Effect.fnUntraced(function* (environments: ReadonlyMap<string, Bo
       }),
     sample: () => gauge.sample(),
     concurrency: () => 1,
+    most: 1,
     setConcurrency: () => undefined,
     losses: () => Losses.none,
   };
@@ -127,6 +131,7 @@ const services = Effect.fnUntraced(function* (
     name: "step",
     sample: () => [...(players === null ? [] : [players.sample()]), ...waiting.samples()].reduce(Gauge.sum),
     concurrency: () => (players?.concurrency() ?? 0) + waiting.capacity,
+    most: (players?.most ?? 0) + waiting.capacity,
     setConcurrency: (next) => Effect.sync(() => players?.setConcurrency(next - waiting.capacity)),
     losses,
     metrics: () => (players === null ? new Map() : Losses.metricsOf(losses())),

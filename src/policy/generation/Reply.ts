@@ -58,8 +58,8 @@ export class Reply {
   readonly #ids: Int32Array;
   readonly #mu: Float32Array;
   readonly #versions: Int32Array;
+  readonly #entropies: Float32Array;
   #count = 0;
-  #entropy = 0;
 
   constructor(request: GenerateRequest, callbacks: ReplyCallbacks, base: number, stop: StopState) {
     this.request = request;
@@ -70,6 +70,7 @@ export class Reply {
     this.#ids = new Int32Array(request.maxTokens);
     this.#mu = new Float32Array(request.maxTokens);
     this.#versions = new Int32Array(request.maxTokens);
+    this.#entropies = new Float32Array(request.maxTokens);
   }
 
   get full(): boolean {
@@ -89,7 +90,7 @@ export class Reply {
     this.#ids[this.#count] = id;
     this.#mu[this.#count] = mu;
     this.#versions[this.#count] = version;
-    this.#entropy += entropy;
+    this.#entropies[this.#count] = entropy;
     this.#count++;
   }
 
@@ -98,7 +99,7 @@ export class Reply {
       ids: this.#ids.slice(0, this.#count),
       mu: this.#mu.slice(0, this.#count),
       versions: this.#versions.slice(0, this.#count),
-      entropy: this.#entropy / this.#count,
+      entropies: this.#entropies.slice(0, this.#count),
       finish,
     };
   }

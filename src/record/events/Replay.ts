@@ -3,44 +3,11 @@
  * the log that writes keyframes and by whoever reads them. Invariant: going on from a keyframe gives what reading all lines before it gives.
  */
 import { HashMap } from "effect";
-import type { Version } from "../../domain/Episode.ts";
-import type { JudgedGroup } from "../../domain/Event.ts";
-import type { Sample } from "../../stage/Bus.ts";
 import type { EventLine } from "./EventLine.ts";
+import type { GroupAt, Keyframe, Place } from "./Keyframe.ts";
 
-/** Where a group is. `left`: trained on, left out or failed, and gone with the close of its step. */
-export type Place = "rollout" | "window" | "score" | "filter" | "learn" | "close";
-
-export interface GroupAt {
-  readonly group: number;
-  /** The window it was admitted for, then the one it is in. */
-  readonly window: number;
-  readonly place: Place;
-  /** Milliseconds since the Unix epoch. */
-  readonly since: number;
-  readonly admitted: number;
-  readonly verdict?: JudgedGroup["verdict"];
-}
-
-export interface Replay {
-  /** Steps closed. */
-  readonly step: number;
-  readonly at: number;
-  readonly version: Version;
-  /** Newest version that all generators sample with. */
-  readonly adopted: Version;
-  readonly paused: boolean;
-  /** Groups of a validation that are done; null while none is played. */
-  readonly validating: { readonly step: number; readonly done: number; readonly of: number } | null;
+export interface Replay extends Omit<Keyframe, "groups"> {
   readonly groups: HashMap.HashMap<number, GroupAt>;
-  /** The newest gauges. */
-  readonly sample: Sample | null;
-  readonly ended: { readonly outcome: "completed" | "stopped" | "failed"; readonly message: string } | null;
-}
-
-/** A `Replay` as plain data. */
-export interface Keyframe extends Omit<Replay, "groups"> {
-  readonly groups: readonly GroupAt[];
 }
 
 export const initial: Replay = {
@@ -67,74 +34,79 @@ type Groups = Replay["groups"];
 /** Moves the groups of a window that are in it to `place`. */
 const moved = (groups: Groups, window: number, place: Place, since: number): Groups =>
   HashMap.map(groups, (group) =>
-    group.window === window && group.place !== "rollout" ? { ...group, place, since } : group,
+    group.window === window && group.place !== "rollout" && group.place !== "window"
+      ? { ...group, place, since }
+      : group,
   );
 
-const without = (groups: Groups, ids: Iterable<number>): Groups => HashMap.removeMany(groups, ids);
+/** Changes those of the groups that are there. */
+const changed = (groups: Groups, ids: readonly number[], to: (group: GroupAt) => GroupAt): Groups =>
+  ids.reduce((all, id) => HashMap.modify(all, id, to), groups);
 
-/** What a line changes beside the time. */
-const change = (replay: Replay, line: EventLine): Partial<Replay> => {
-  const { groups } = replay;
+/** Where a line leaves the groups. */
+const placed = (groups: Groups, line: EventLine): Groups => {
   const { at } = line;
+  switch (line._tag) {
+    case "Resumed":
+      return HashMap.empty();
+    case "Admitted": {
+      const { group, window } = line;
+      return HashMap.set(groups, group, { group, window, place: "rollout", since: at, admitted: at });
+    }
+    case "Finished":
+      return HashMap.modify(groups, line.group, (group) => ({
+        ...group,
+        place: "window",
+        since: at,
+        ...(line.failed ? { verdict: "failed" as const } : {}),
+      }));
+    case "Windowed": {
+      const { window } = line;
+      return changed(groups, line.groups, (group) => ({ ...group, window, place: "score", since: at }));
+    }
+    case "Scored":
+      return moved(groups, line.window, "filter", at);
+    case "Verdict":
+      return line.judged.reduce(
+        (all, { group, verdict }) =>
+          changed(all, [group], (found) => ({ ...found, verdict, place: "learn", since: at })),
+        groups,
+      );
+    case "Updated":
+    case "EmptySelection":
+    case "UpdateSkipped":
+      return moved(groups, line.window, "close", at);
+    case "Dropped":
+      return HashMap.removeMany(
+        groups,
+        line.groups.map(({ group }) => group),
+      );
+    case "StepClosed":
+      return HashMap.removeMany(groups, line.groups);
+    default:
+      return groups;
+  }
+};
+
+/** What a line changes beside the time and the groups. */
+const change = (replay: Replay, line: EventLine): Partial<Replay> => {
   switch (line._tag) {
     case "Keyframe":
       return ofKeyframe(line.frame);
     case "Run":
       return { ended: null };
     case "Resumed":
-      return { step: line.step, groups: HashMap.empty(), paused: false, validating: null, ended: null };
-    case "Admitted": {
-      const { group, window } = line;
-      return { groups: HashMap.set(groups, group, { group, window, place: "rollout", since: at, admitted: at }) };
-    }
-    case "Finished":
-      return {
-        groups: HashMap.modify(groups, line.group, (group) => ({
-          ...group,
-          place: "window",
-          since: at,
-          ...(line.failed ? { verdict: "failed" as const } : {}),
-        })),
-      };
-    case "Windowed": {
-      const members = new Set(line.groups);
-      return {
-        groups: HashMap.map(groups, (group) =>
-          members.has(group.group) ? { ...group, window: line.window, place: "score", since: at } : group,
-        ),
-      };
-    }
-    case "Scored":
-      return { groups: moved(groups, line.window, "filter", at) };
-    case "Verdict": {
-      const verdicts = new Map(line.judged.map(({ group, verdict }) => [group, verdict]));
-      return {
-        groups: HashMap.map(groups, (group) => {
-          const verdict = verdicts.get(group.group);
-          return verdict === undefined ? group : { ...group, verdict, place: "learn", since: at };
-        }),
-      };
-    }
+      return { step: line.step, paused: false, validating: null, ended: null };
     case "Updated":
-      return { version: Math.max(replay.version, line.version), groups: moved(groups, line.window, "close", at) };
-    case "EmptySelection":
-    case "UpdateSkipped":
-      return { groups: moved(groups, line.window, "close", at) };
+      return { version: Math.max(replay.version, line.version) };
     case "WeightsAdopted":
       return { adopted: Math.max(replay.adopted, line.version) };
-    case "Dropped":
-      return {
-        groups: without(
-          groups,
-          line.groups.map(({ group }) => group),
-        ),
-      };
     case "Validating":
       return { validating: { step: line.step, done: line.done, of: line.of } };
     case "Validated":
       return { validating: null };
     case "StepClosed":
-      return { step: line.step, groups: without(groups, line.groups) };
+      return { step: line.step };
     case "Controlled":
       if (line.control._tag === "PauseAdmission") return { paused: true };
       return line.control._tag === "ResumeAdmission" ? { paused: false } : {};
@@ -150,6 +122,7 @@ const change = (replay: Replay, line: EventLine): Partial<Replay> => {
 /** The run after one more line. */
 export const observe = (replay: Replay, line: EventLine): Replay => ({
   ...replay,
+  groups: placed(replay.groups, line),
   ...change(replay, line),
   at: line.at,
 });

@@ -1,0 +1,172 @@
+/**
+ * Writes events.jsonl and its index while a run goes on. Lines wait in memory while a write is under way and go out together with the next
+ * one, in the order they came. Nobody waits for the disk but who asks for `settled`. Invariants: a keyframe stands after at most
+ * `KEYFRAME_BYTES` of other lines (or eight times the keyframe before, where that is more), and its place in the index is written after it;
+ * a disk that fails, or falls behind by `MOST_WAITING` bytes, switches the log off with one warning.
+ */
+import { type FileHandle, open } from "node:fs/promises";
+import { Effect, Fiber, Latch, type Scope } from "effect";
+import { type EventLine, encode, type Happening } from "./EventLine.ts";
+import * as Replay from "./Replay.ts";
+
+export const KEYFRAME_BYTES = 256 * 1024;
+export const MOST_WAITING = 64 * 2 ** 20;
+
+/** A line of the index: where a keyframe begins. */
+export interface IndexLine {
+  readonly step: number;
+  readonly at: number;
+  readonly offset: number;
+}
+
+export interface EventLog {
+  /** Adds a line; never waits. */
+  readonly add: (happening: Happening, step: number, at: number) => void;
+  /** Suspends until all lines so far are written, or the log is off. */
+  readonly settled: Effect.Effect<void>;
+}
+
+export interface EventLogOptions {
+  readonly path: string;
+  readonly indexPath: string;
+  /** The run as it goes on. */
+  readonly from: Replay.Replay;
+}
+
+interface Files {
+  readonly events: FileHandle;
+  readonly index: FileHandle;
+}
+
+class Writer {
+  readonly #path: string;
+  #replay: Replay.Replay;
+  #lines: string[] = [];
+  #places: string[] = [];
+  #waitingBytes = 0;
+  /** Bytes of the file once all lines are written, and up to the newest keyframe. */
+  #size: number;
+  #keyframeEnd: number;
+  #keyframeBytes = 0;
+  #off = false;
+  #closed = false;
+  readonly #news = Latch.makeUnsafe(false);
+  readonly #idle = Latch.makeUnsafe(true);
+
+  constructor(path: string, from: Replay.Replay, size: number) {
+    this.#path = path;
+    this.#replay = from;
+    this.#size = size;
+    // The first line is followed by a keyframe, so that a reader finds one.
+    this.#keyframeEnd = Number.NEGATIVE_INFINITY;
+  }
+
+  readonly settled: Effect.Effect<void> = Effect.suspend(() => this.#idle.await);
+
+  readonly add = (happening: Happening, step: number, at: number): void => {
+    if (this.#off) return;
+    const line: EventLine = { step, at, ...happening };
+    this.#push(line);
+    this.#replay = Replay.observe(this.#replay, line);
+    if (this.#size - this.#keyframeEnd > Math.max(KEYFRAME_BYTES, 8 * this.#keyframeBytes)) this.#keyframe(step, at);
+    this.#idle.closeUnsafe();
+    this.#news.openUnsafe();
+  };
+
+  /** Writes what waits, again and again; ends when the log is off, or closed with nothing left to write. */
+  readonly write = (files: Files): Effect.Effect<void> =>
+    Effect.gen({ self: this }, function* () {
+      while (!this.#off && !(this.#closed && this.#lines.length === 0)) {
+        yield* this.#news.await;
+        yield* this.#flush(files);
+      }
+    });
+
+  readonly close = (): void => {
+    this.#closed = true;
+    this.#news.openUnsafe();
+  };
+
+  /** Writes what waits, once. */
+  #flush({ events, index }: Files): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (!this.#closed) this.#news.closeUnsafe();
+      const [lines, places, bytes] = [this.#lines, this.#places, this.#waitingBytes];
+      [this.#lines, this.#places] = [[], []];
+      const written = Effect.tryPromise({
+        try: async () => {
+          if (lines.length > 0) await events.appendFile(lines.join(""));
+          if (places.length > 0) await index.appendFile(places.join(""));
+        },
+        catch: (cause) => (cause instanceof Error ? cause.message : String(cause)),
+      });
+      return Effect.matchEffect(written, {
+        onFailure: (reason) => this.#fail(reason),
+        onSuccess: () =>
+          Effect.suspend(() => {
+            this.#waitingBytes -= bytes;
+            if (this.#lines.length === 0) this.#idle.openUnsafe();
+            return this.#waitingBytes > MOST_WAITING ? this.#fail("the disk is slower than the run") : Effect.void;
+          }),
+      });
+    });
+  }
+
+  #fail(reason: string): Effect.Effect<void> {
+    this.#off = true;
+    this.#lines = [];
+    return Effect.andThen(
+      Effect.logWarning(`events.jsonl is switched off: cannot write ${this.#path}: ${reason}`),
+      Effect.sync(() => this.#idle.openUnsafe()),
+    );
+  }
+
+  #push(line: EventLine): number {
+    const text = `${encode(line)}\n`;
+    const bytes = Buffer.byteLength(text);
+    this.#lines.push(text);
+    this.#size += bytes;
+    this.#waitingBytes += bytes;
+    return bytes;
+  }
+
+  #keyframe(step: number, at: number): void {
+    const place: IndexLine = { step, at, offset: this.#size };
+    this.#keyframeBytes = this.#push({ step, at, _tag: "Keyframe", frame: Replay.keyframeOf(this.#replay) });
+    this.#keyframeEnd = this.#size;
+    this.#places.push(`${JSON.stringify(place)}\n`);
+  }
+}
+
+/** Milliseconds that the last lines of a run, and `settled`, may take. */
+const DEADLINE_MS = 5_000;
+
+/** Opens the log at the end of its file. Fails with the reason where it cannot be opened; closes with the scope, its last lines written. */
+export const make = Effect.fnUntraced(function* ({
+  from,
+  indexPath,
+  path,
+}: EventLogOptions): Effect.fn.Return<EventLog, string, Scope.Scope> {
+  const opened = (file: string) =>
+    Effect.acquireRelease(
+      Effect.tryPromise({
+        try: () => open(file, "a"),
+        catch: (cause) => (cause instanceof Error ? cause.message : String(cause)),
+      }),
+      (handle) => Effect.promise(() => handle.close().catch(() => undefined)),
+    );
+  const files: Files = { events: yield* opened(path), index: yield* opened(indexPath) };
+  const { size } = yield* Effect.promise(() => files.events.stat());
+  const writer = new Writer(path, from, size);
+  // Not cut with the scope: a write that is under way comes to its end, and the last lines after it.
+  const writing = yield* Effect.forkDetach(writer.write(files));
+  yield* Effect.addFinalizer(() => {
+    writer.close();
+    return Effect.timeoutOrElse(Fiber.join(writing), {
+      duration: DEADLINE_MS,
+      orElse: () => Effect.logWarning(`the last events were not written to ${path} within ${DEADLINE_MS} ms`),
+    });
+  });
+  const settled = Effect.timeoutOrElse(writer.settled, { duration: DEADLINE_MS, orElse: () => Effect.void });
+  return { add: writer.add, settled };
+});

@@ -1,0 +1,35 @@
+/** The run at one moment, as plain data: what a `Keyframe` line holds. */
+import type { Version } from "../../domain/Episode.ts";
+import type { JudgedGroup } from "../../domain/Event.ts";
+import type { Sample } from "../../stage/Bus.ts";
+
+/** Where a group is. */
+export type Place = "rollout" | "window" | "score" | "filter" | "learn" | "close";
+
+export interface GroupAt {
+  readonly group: number;
+  /** The window it was admitted for, then the one it is in. */
+  readonly window: number;
+  readonly place: Place;
+  /** Milliseconds since the Unix epoch. */
+  readonly since: number;
+  readonly admitted: number;
+  readonly verdict?: JudgedGroup["verdict"];
+}
+
+export interface Keyframe {
+  /** Steps closed. */
+  readonly step: number;
+  readonly at: number;
+  readonly version: Version;
+  /** Newest version that all generators sample with. */
+  readonly adopted: Version;
+  readonly paused: boolean;
+  /** Groups of a validation that are done; null while none is played. */
+  readonly validating: { readonly step: number; readonly done: number; readonly of: number } | null;
+  /** Those admitted whose window's step is not closed. */
+  readonly groups: readonly GroupAt[];
+  /** The newest gauges. */
+  readonly sample: Sample | null;
+  readonly ended: { readonly outcome: "completed" | "stopped" | "failed"; readonly message: string } | null;
+}
