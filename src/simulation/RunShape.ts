@@ -65,8 +65,8 @@ export interface RunSample {
   readonly elapsedMs: number;
   readonly stages: readonly StageSample[];
   readonly groupsInFlight: number;
-  /** Windows consumed. */
-  readonly consumed: number;
+  /** When each window so far was consumed. */
+  readonly consumedAt: readonly number[];
 }
 
 /** Looks at the gauges at a steady pace, and may change settings. */

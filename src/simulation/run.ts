@@ -127,7 +127,8 @@ class Simulation {
     const look = (): void => {
       const consumed = this.#consumedAt.length;
       const stages = this.#world.samples();
-      const sample = { elapsedMs: agenda.now, stages, groupsInFlight: this.#admitted - consumed * groups, consumed };
+      const groupsInFlight = this.#admitted - consumed * groups;
+      const sample = { elapsedMs: agenda.now, stages, groupsInFlight, consumedAt: [...this.#consumedAt] };
       observer.onSample(sample, (setting, value) => this.#set(setting, value));
       if (consumed < windows) agenda.after(observer.everyMs, look);
     };

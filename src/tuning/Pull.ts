@@ -1,0 +1,13 @@
+/** One stage's part in what bounds a run. */
+
+/** What limits a stage. `latency`: nothing waits for it; its episodes take as long as they take. */
+export type Limit = "slots" | "threads" | "memory" | "admission" | "update" | "main thread" | "validation" | "latency";
+
+export interface Pull {
+  readonly stage: string;
+  readonly limit: Limit;
+  /** Share by which throughput grows per share of capacity that the stage gains: 0 to 1. */
+  readonly pull: number;
+  /** Share of throughput that one more slot is expected to gain; null where none can be added. */
+  readonly gain: number | null;
+}

@@ -1,0 +1,26 @@
+/** What bounds a run, as one sentence for people. */
+import type { Pull } from "./Pull.ts";
+import type { StageLoad } from "./StageLoad.ts";
+
+const percent = (share: number): string => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
+
+const causes: Readonly<Record<Pull["limit"], (stage: string) => string>> = {
+  slots: (stage) => `its slots are what ${stage} lacks`,
+  threads: () => "its threads are full",
+  memory: () => "no more sequences may hold a cache",
+  admission: () => "no more groups are admitted before the next window is consumed",
+  update: () => "every window waits for its update",
+  "main thread": () => "it works on the main thread, one window at a time",
+  validation: () => "updates wait for validation, checkpoints and records",
+  latency: () => "nothing waits for it; its own time is what an episode takes",
+};
+
+/** `load` is that of the stage which the pull names. */
+export const sentence = ({ gain, limit, stage }: Pull, load: StageLoad | undefined): string => {
+  const measured =
+    load === undefined
+      ? ""
+      : ` (${percent(load.busy)} busy, ${load.queue.toFixed(1)} waiting${load.serviceMs > 0 ? `, ${load.serviceMs.toFixed(load.serviceMs < 10 ? 1 : 0)} ms each` : ""})`;
+  const next = gain === null ? "" : `; one more slot would gain about ${percent(gain)}`;
+  return `${stage} bounds throughput${measured}: ${causes[limit](stage)}${next}.`;
+};
