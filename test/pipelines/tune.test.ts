@@ -62,7 +62,7 @@ describe("millrace tune", () => {
           const { lines, shown } = yield* tuned(optionsIn(dir));
           expect(shown).toContain("the run file as it is");
           expect(shown).toContain("searching in virtual time");
-          expect(shown.some((text) => text.startsWith("confirming 1 of 4"))).toBe(true);
+          expect(shown.some((text) => text.startsWith("confirming, run 1 of"))).toBe(true);
           const [own] = lines.filter((line) => line.includes("as in the run file"));
           expect(own).toMatch(/\d+ .*[+-]\d.* %/);
           const files = yield* Effect.promise(() => readdir(dir));
