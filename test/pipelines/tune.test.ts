@@ -20,7 +20,7 @@ const optionsIn = (dir: string): TuneOptions => ({
   budgetMinutes: 0.05,
   maxStaleness: null,
   output: join(dir, "tuned.yaml"),
-  cores: 2,
+  cores: 1,
 });
 
 interface Said {
