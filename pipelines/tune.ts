@@ -3,6 +3,8 @@
  * what was found. A stop ends it with what is known so far.
  */
 import { Clock, Effect } from "effect";
+import { BadInput } from "../src/domain/Errors.ts";
+import { readModelConfig } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
 import * as Stop from "../src/process/Stop.ts";
 import { type Progress, progressOn } from "./progress.ts";
 import { type TuneOptions, Tuning } from "./tuning.ts";
@@ -11,7 +13,11 @@ import { checkOutput, report } from "./tuningReport.ts";
 export const tune = (options: TuneOptions, progress: Progress = progressOn()) =>
   Effect.gen(function* () {
     yield* checkOutput(options);
-    const tuning = new Tuning(options, progress, yield* Clock.currentTimeMillis);
+    const { config: model } = yield* Effect.mapError(
+      readModelConfig(options.config.model.path),
+      ({ message }) => new BadInput({ message }),
+    );
+    const tuning = new Tuning(options, model, progress, yield* Clock.currentTimeMillis);
     const { requested } = yield* Stop.Stop;
     const stopped = yield* Effect.raceFirst(Effect.as(tuning.run, false), Effect.as(requested, true)).pipe(
       Effect.ensuring(Effect.sync(progress.close)),

@@ -5,6 +5,8 @@
 import { availableParallelism } from "node:os";
 import { Clock, Effect, Exit } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
+import type { Qwen2Config } from "../src/policy/model/Architecture.ts";
+import { limitsHere } from "../src/process/memoryLimits.ts";
 import type { Machine } from "../src/simulation/replay/Machine.ts";
 import type { Settings } from "../src/simulation/replay/Training.ts";
 import * as Effort from "../src/tuning/Effort.ts";
@@ -44,6 +46,21 @@ export interface Known {
 /** To start a run's threads, about. */
 const startMs = 3_000;
 
+/** Keys and values of all slots, when their sequences are as long as they may be. */
+const cacheBytes = (model: Qwen2Config, positions: number, { generatorThreads, slots }: Settings): number =>
+  generatorThreads *
+  slots *
+  positions *
+  2 *
+  model.layers *
+  model.kvHeads *
+  model.headDim *
+  Float32Array.BYTES_PER_ELEMENT;
+
+/** Half of the memory that there is: the other half is for weights, updates and everything else. */
+const mostCacheBytes = (): number =>
+  Math.min(...limitsHere().flatMap((limit) => (limit.of === "memory" ? [limit.bytes / 2] : [])));
+
 /** How many settings are confirmed beside the run file's own. */
 const candidates = 3;
 
@@ -59,6 +76,7 @@ const workloadOf = ({ actor, es_manager, generation }: RunConfig, runs: readonly
 
 export class Tuning {
   readonly #options: TuneOptions;
+  readonly #model: Qwen2Config;
   readonly #progress: Progress;
   readonly #budget: number;
   readonly #cores: number;
@@ -66,8 +84,9 @@ export class Tuning {
   readonly #began: number;
   readonly known: Known = { observed: [], results: [], others: [], count: 0 };
 
-  constructor(options: TuneOptions, progress: Progress, began: number) {
+  constructor(options: TuneOptions, model: Qwen2Config, progress: Progress, began: number) {
     this.#options = options;
+    this.#model = model;
     this.#progress = progress;
     this.#budget = options.budgetMinutes * 60_000;
     this.#cores = options.cores ?? availableParallelism();
@@ -149,7 +168,9 @@ export class Tuning {
       groups: env_groups,
       groupSize: group_size,
       maxStaleness: maxStaleness ?? 0,
-      fits: (settings) => Exit.isSuccess(Effect.runSyncExit(checkMemory("train", withSettings(config, settings)))),
+      fits: (settings) =>
+        cacheBytes(this.#model, config.rollout.max_model_len, settings) <= mostCacheBytes() &&
+        Exit.isSuccess(Effect.runSyncExit(checkMemory("train", withSettings(config, settings)))),
     };
   }
 
@@ -165,7 +186,9 @@ export class Tuning {
       }
       const { best, count, shipped } = step.value;
       this.known.count = count;
-      this.known.results = [shipped, ...best.slice(0, candidates)].map((candidate) => ({ ...candidate, measured: [] }));
+      const results = [shipped, ...best.slice(0, candidates)].map((candidate) => ({ ...candidate, measured: [] }));
+      // The first probe ran under the run file's own settings.
+      this.known.results = this.known.observed.slice(0, 1).reduce(Results.withRun, results);
       const settings = best[0]?.settings ?? this.#shipped;
       this.known.others = Search.trilemma(machine, settings, workload, this.#bounds.fits);
     });

@@ -107,11 +107,15 @@ export const report = Effect.fnUntraced(function* (
     return yield* Console.log("no real run has confirmed any of it: nothing is written");
   }
   const noise = Math.max(Results.spreadOf(best), Results.spreadOf(shipped));
+  if (Search.isWorthwhile(gain) && gain <= noise) {
+    const line = `${percent(gain, true)} windows an hour, but runs of the same settings differ by ${percent(noise)}`;
+    return yield* Console.log(`${line}: nothing is written; a longer --budget or a quieter machine tells more`);
+  }
   if (best.settings === shipped.settings || !Search.isWorthwhile(gain)) {
     return yield* Console.log("the settings of the run file are as good as any that were found: nothing is written");
   }
   yield* Console.log(
-    `${percent(gain, true)} windows an hour over the run file${noise > gain ? `; runs of the same settings differ by ${percent(noise)}` : ""}${stopped ? "; stopped before all runs were made" : ""}`,
+    `${percent(gain, true)} windows an hour over the run file${stopped ? "; stopped before all runs were made" : ""}`,
   );
   yield* writeOverlay(options, best, shipped);
 });

@@ -20,11 +20,14 @@ const look = 24;
 /** Less than this share is no gain. */
 const worthwhile = 0.02;
 
+/** Virtual time does not tell settings apart that are closer than this. */
+const discernible = 0.01;
+
 /** What one more changed key must gain. */
 const perKey = 0.003;
 
 export interface Searched {
-  /** The best first, the run file's own settings left out. */
+  /** Those that are faster than the run file's own, the best first. */
   readonly best: readonly Candidate[];
   readonly shipped: Candidate;
   /** How many settings were looked at. */
@@ -64,7 +67,10 @@ export function* search(
     found.push(at(settings, look));
     yield { done: space.length + 12, of: space.length + 16 };
   }
-  const others = ranked(found).filter(({ settings }) => !sameSettings(settings, shipped));
+  const others = ranked(found).filter(
+    ({ predicted, settings }) =>
+      !sameSettings(settings, shipped) && predicted.windowsPerHour >= (1 + discernible) * own.predicted.windowsPerHour,
+  );
   return { best: apart(others), shipped: own, count };
 }
 

@@ -85,6 +85,21 @@ describe("the report of tune", () => {
     ),
   );
 
+  it.live("writes nothing where runs of the same settings differ by more than the gain", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const dir = yield* temporaryFolder;
+        const options = yield* optionsIn(dir);
+        const known = knownOf(options, 1000, 1200);
+        const [own, other] = known.results;
+        const noisy: Known = { ...known, results: [{ ...own!, measured: [pace(700), pace(1300)] }, other!] };
+        const lines = yield* reported(options, noisy);
+        expect(lines.at(-1)).toContain("+20 % windows an hour, but runs of the same settings differ by 30 %");
+        expect(yield* Effect.promise(() => readdir(dir))).toEqual([]);
+      }),
+    ),
+  );
+
   it.live("refuses a run file over itself, and a key that is left out", () =>
     Effect.scoped(
       Effect.gen(function* () {
