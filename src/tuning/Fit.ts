@@ -1,6 +1,6 @@
 /**
  * The service times of a machine, fitted to short real runs: some in which generation and updates take turns, so that each is seen alone, and
- * one in which they go on together. What else runs on a machine makes things slower and never faster: where there is a choice, the faster
+ * some in which they go on together. What else runs on a machine makes things slower and never faster: on a disturbed machine, the quicker
  * windows count.
  */
 import { mean } from "../domain/Statistics.ts";
@@ -9,7 +9,7 @@ import { lanesUsed } from "../simulation/replay/Machine.ts";
 import { type PlayedGroup, tokensOf } from "../simulation/replay/Played.ts";
 import { type Consumed, run } from "../simulation/replay/Training.ts";
 import { type Equation, leastSquares } from "./leastSquares.ts";
-import type { Observed, ObservedWindow } from "./Observed.ts";
+import { disturbance, type Observed, type ObservedWindow } from "./Observed.ts";
 import { settled, type Workload, workOf } from "./Predict.ts";
 
 export interface Probes {
@@ -23,14 +23,25 @@ export interface Probes {
 /** A prompt token takes this much of the time of a sampled one: prompts are computed many tokens at once. */
 const promptShare = 0.5;
 
-/** The value that a quarter of the others do not reach; undefined without any. */
-const quick = (values: readonly number[]): number | undefined =>
-  values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 4)];
+/** The value that stands for several; undefined without any. */
+type Typical = (values: readonly number[]) => number | undefined;
+
+/** Cores that other processes may take on a quiet machine. */
+const quiet = 0.1;
+
+/** The middle value on a quiet machine; on another one, the value that a quarter of them lie below. */
+const typicalOf = ({ alone, together }: Probes): Typical => {
+  const share = disturbance([...alone, ...together]) <= quiet ? 1 / 2 : 1 / 4;
+  return (values) => values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)];
+};
 
 const windowsOf = (runs: readonly Observed[]): readonly ObservedWindow[] => runs.flatMap(({ windows }) => windows);
 
-const quickOf = (runs: readonly Observed[], part: (window: ObservedWindow) => number): number | undefined =>
-  quick(windowsOf(runs).map(part).filter(Number.isFinite));
+const typicalIn = (
+  typical: Typical,
+  runs: readonly Observed[],
+  part: (window: ObservedWindow) => number,
+): number | undefined => typical(windowsOf(runs).map(part).filter(Number.isFinite));
 
 /** Fitted again without what took much longer than the others say: something else ran then. */
 const withoutDisturbed = (equations: readonly Equation[], count: number): readonly number[] => {
@@ -76,11 +87,12 @@ const usedIn = ({ groups, settings: { lanes, microBatchTokens }, windows }: Obse
   return lanesUsed(lanes, { tokens, episodes, miniBatch, microBatchTokens });
 };
 
-const updateTimes = (runs: readonly Observed[], miniBatch: number): Machine["update"] => {
+const updateTimes = (typical: Typical, runs: readonly Observed[], miniBatch: number): Machine["update"] => {
   const seen = runs.map((run) => ({ run, lanes: usedIn(run, miniBatch), size: run.settings.microBatchTokens }));
   const micro = usual(runs, ({ settings }) => settings.microBatchTokens);
   const of = (lanes: number, size: number) =>
-    quickOf(
+    typicalIn(
+      typical,
       seen.filter((one) => one.lanes === lanes && one.size === size).map(({ run }) => run),
       perToken,
     );
@@ -97,7 +109,7 @@ const updateTimes = (runs: readonly Observed[], miniBatch: number): Machine["upd
         const [time, factor] = [of(count, size), lanes.get(count)];
         return time === undefined || factor === undefined ? [] : [time / factor];
       });
-      const time = quick(times);
+      const time = typical(times);
       return time === undefined ? [] : [[size, time] as const];
     }),
   );
@@ -137,17 +149,17 @@ const playedAgain = (machine: Machine, { groups, settings, windows }: Observed, 
   run(machine, settings, workOf({ ...workload, played: groups }, machine), windows.length);
 
 /** What is left of a window when all that is known is taken off. */
-const windowTime = (machine: Machine, runs: readonly Observed[], workload: Workload): number => {
+const windowTime = (typical: Typical, machine: Machine, runs: readonly Observed[], workload: Workload): number => {
   const left = runs.flatMap((seen) => {
     const played = playedAgain(machine, seen, workload);
     return seen.windows.map(({ time }, i) => time - (played[i]!.at - (played[i - 1]?.at ?? 0)));
   });
-  return Math.max(0, quick(left) ?? 0);
+  return Math.max(0, typical(left) ?? 0);
 };
 
-/** How far the quick windows of one run lie above those of another, as a share; 0 where one has none. */
-const over = (seen: readonly number[], played: readonly number[]): number => {
-  const [a, b] = [quick(seen.filter(Number.isFinite)), quick(played.filter(Number.isFinite))];
+/** How far the windows of one run lie above those of another, as a share; 0 where one has none. */
+const over = (typical: Typical, seen: readonly number[], played: readonly number[]): number => {
+  const [a, b] = [typical(seen.filter(Number.isFinite)), typical(played.filter(Number.isFinite))];
   return a === undefined || b === undefined || b === 0 ? 0 : a / b - 1;
 };
 
@@ -157,25 +169,26 @@ const windows = 12;
 const perSampled = ({ meanwhile: { generating, sampled } }: ObservedWindow): number => generating / sampled;
 
 /** How much longer generator threads took than the machine says, as a share. */
-const generatorsOver = (seen: Observed, played: readonly Consumed[]): number =>
+const generatorsOver = (typical: Typical, seen: Observed, played: readonly Consumed[]): number =>
   over(
+    typical,
     seen.windows.map(perSampled),
     played.map(({ generated, generating }) => generating / generated),
   );
 
 /** How much threads slow each other down: changed until virtual time gives what was seen of them together. */
-const slowdownOf = (machine: Machine, { alone, together }: Probes, workload: Workload): Slowdown => {
+const slowdownOf = (typical: Typical, machine: Machine, { alone, together }: Probes, workload: Workload): Slowdown => {
   const threads = alone.filter(({ settings }) => settings.generatorThreads > 1);
   const within = (value: number) => Math.min(2, Math.max(-0.3, value));
   let slowdown = machine.slowdown;
   for (let round = 0; round < rounds; round++) {
     const now: Machine = { ...machine, slowdown };
-    const several = threads.map((seen) => generatorsOver(seen, playedAgain(now, seen, workload)));
+    const several = threads.map((seen) => generatorsOver(typical, seen, playedAgain(now, seen, workload)));
     const pairs = together.map((seen) => {
       const played = settled(now, seen.settings, workload, windows).windows;
       return {
-        lanes: over(seen.windows.map(perToken), played.map(perToken)),
-        generators: generatorsOver(seen, played),
+        lanes: over(typical, seen.windows.map(perToken), played.map(perToken)),
+        generators: generatorsOver(typical, seen, played),
       };
     });
     slowdown = {
@@ -190,18 +203,19 @@ const slowdownOf = (machine: Machine, { alone, together }: Probes, workload: Wor
 /** The machine that the probes saw. */
 export const machineOf = (probes: Probes, workload: Workload): Machine => {
   const { alone, cores } = probes;
+  const typical = typicalOf(probes);
   const single = alone.filter(({ settings }) => settings.generatorThreads === 1);
   const known: Machine = {
     cores,
     ...generationOf(single.length > 0 ? single : alone),
     fedShare: fedShare(alone),
-    turn: quickOf(alone, ({ meanwhile }) => meanwhile.main / meanwhile.turns) ?? 0,
+    turn: typicalIn(typical, alone, ({ meanwhile }) => meanwhile.main / meanwhile.turns) ?? 0,
     steps: alone.some(({ steps }) => steps.length > 0) ? alone.flatMap(({ steps }) => steps) : [0],
     stepComputes: stepComputes(alone),
-    update: updateTimes(alone, workload.miniBatch),
+    update: updateTimes(typical, alone, workload.miniBatch),
     window: 0,
     slowdown: none,
   };
-  const whole = { ...known, window: windowTime(known, single, workload) };
-  return { ...whole, slowdown: slowdownOf(whole, probes, workload) };
+  const whole = { ...known, window: windowTime(typical, known, single, workload) };
+  return { ...whole, slowdown: slowdownOf(typical, whole, probes, workload) };
 };

@@ -60,7 +60,11 @@ describe("a machine fitted to probes of a known one", () => {
                 ...window,
                 time: 3 * window.time,
                 learning: 3 * window.learning,
-                meanwhile: { ...window.meanwhile, generating: 3 * window.meanwhile.generating },
+                meanwhile: {
+                  ...window.meanwhile,
+                  generating: 3 * window.meanwhile.generating,
+                  others: 3 * window.time,
+                },
               },
         ),
       })),
