@@ -2,6 +2,7 @@
  * A generator thread in virtual time: it prefills prompts and decodes one token for every open reply at once, by the scheduler's rules. Every
  * token carries the version that sampled it.
  */
+import type { Agenda } from "../Agenda.ts";
 import type { Cores } from "./Cores.ts";
 import { decodeOf, type Machine, prefillOf } from "./Machine.ts";
 
@@ -31,7 +32,7 @@ export class GeneratorThread {
   readonly #machine: Machine;
   readonly #cores: Cores;
   readonly #options: GeneratorOptions;
-  readonly #now: () => number;
+  readonly #agenda: Agenda;
   #waiting: Reply[] = [];
   #toPrefill: Reply[] = [];
   #decoding: Reply[] = [];
@@ -41,10 +42,10 @@ export class GeneratorThread {
   #steps = 0;
   #generated = 0;
 
-  constructor(machine: Machine, cores: Cores, now: () => number, options: GeneratorOptions) {
+  constructor(machine: Machine, cores: Cores, agenda: Agenda, options: GeneratorOptions) {
     this.#machine = machine;
     this.#cores = cores;
-    this.#now = now;
+    this.#agenda = agenda;
     this.#options = options;
   }
 
@@ -65,7 +66,8 @@ export class GeneratorThread {
   generate(prompt: number, tokens: number, done: (sampled: Sampled) => void): void {
     const feed = prompt * this.#machine.fedShare;
     this.#waiting.push({ feed, left: Math.max(1, tokens), sampled: [], done });
-    this.#next();
+    // Requests of the same moment are planned together.
+    this.#agenda.after(0, () => this.#next());
   }
 
   #next(): void {
@@ -105,10 +107,10 @@ export class GeneratorThread {
 
   #compute(time: number, done: () => void): void {
     this.#computing = true;
-    const began = this.#now();
+    const began = this.#agenda.now;
     this.#cores.compute("generator", time, () => {
       this.#computing = false;
-      this.#busy += this.#now() - began;
+      this.#busy += this.#agenda.now - began;
       done();
       this.#next();
     });

@@ -100,7 +100,7 @@ class TrainingRun {
     const options = { slots, prefillTokens: work.prefillTokens, version: () => this.#version };
     this.#generators = Array.from(
       { length: generatorThreads },
-      () => new GeneratorThread(machine, this.#cores, () => this.#agenda.now, options),
+      () => new GeneratorThread(machine, this.#cores, this.#agenda, options),
     );
     this.#load = this.#generators.map(() => 0);
     this.#stepping = new Station(Math.min(stepConcurrency, stepThreads));
