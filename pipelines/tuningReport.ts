@@ -103,8 +103,10 @@ export const report = Effect.fnUntraced(function* (
     yield* Console.log(`Other processes took ${others.toFixed(1)} cores meanwhile: measure again on a quiet machine.`);
   }
   const gain = best === undefined || shipped === undefined ? undefined : Results.gainOf(best, shipped);
-  if (best === undefined || shipped === undefined || gain === undefined) {
-    return yield* Console.log("no real run has confirmed any of it: nothing is written");
+  const candidates = known.results.slice(1);
+  const confirmed = candidates.length === 0 || candidates.some(({ measured }) => measured.length > 0);
+  if (best === undefined || shipped === undefined || gain === undefined || !confirmed) {
+    return yield* Console.log("no real run has confirmed other settings: nothing is written");
   }
   const noise = Math.max(Results.spreadOf(best), Results.spreadOf(shipped));
   if (Search.isWorthwhile(gain) && gain <= noise) {

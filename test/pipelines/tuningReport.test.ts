@@ -100,6 +100,19 @@ describe("the report of tune", () => {
     ),
   );
 
+  it.live("does not take the run file for the best where nothing else was run", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const dir = yield* temporaryFolder;
+        const options = yield* optionsIn(dir);
+        const known = knownOf(options, 1000, 1200);
+        const [own, other] = known.results;
+        const lines = yield* reported(options, { ...known, results: [own!, { ...other!, measured: [] }] });
+        expect(lines.at(-1)).toBe("no real run has confirmed other settings: nothing is written");
+      }),
+    ),
+  );
+
   it.live("refuses a run file over itself, and a key that is left out", () =>
     Effect.scoped(
       Effect.gen(function* () {
