@@ -81,6 +81,13 @@ const runCommand = Effect.fnUntraced(function* ({ command }: Invocation) {
   switch (command._tag) {
     case "Run":
       return yield* runPipeline(command);
+    case "Tune": {
+      const { configName: name, overrides, ...options } = command;
+      const run = { _tag: "Run", pipeline: "train", configName: name, overrides, resume: null } as const;
+      const { config } = yield* Stop.unlessStopped(resolved(run), "anything was started");
+      const { tune } = yield* Effect.promise(() => import("./tune.ts"));
+      return yield* tune({ ...options, config, name, overrides });
+    }
     case "Envs": {
       const { envs } = yield* Effect.promise(() => import("./envs.ts"));
       const config = yield* load(command.configName, command.overrides, configDir);
@@ -134,10 +141,11 @@ const end = (code: number) =>
     process.stderr.write("", () => (abandonedThreads() > 0 ? leave(code) : process.exit(code))),
   );
 
-/** Training and cloning save when a stop is asked for, and a server closes its sessions; the others have nothing to lose. */
+/** Training and cloning save when a stop is asked for, tuning says what it knows, a server closes its sessions; the others have nothing to lose. */
 const stopsInOrder = ({ command }: Invocation): boolean =>
   command._tag === "ServeEnv" ||
   command._tag === "Watch" ||
+  command._tag === "Tune" ||
   (command._tag === "Run" && command.pipeline !== "evaluate");
 
 /**

@@ -97,6 +97,22 @@ const sft = Cli.make(
   (words) => acceptRun("sft", { ...words, watch: null }),
 );
 
+const tune = Cli.make(
+  "tune",
+  {
+    configName,
+    overrides,
+    budgetMinutes: limit("budget", { min: 1, max: 1_440, fallback: 10 }, "Minutes to take, 10 by default."),
+    maxStaleness: optional(
+      "max-staleness",
+      { min: 1, max: 64, fallback: 4 },
+      "Let pipeline.max_staleness be chosen, up to this; by default it stays as it is.",
+    ),
+    output: orNull(text("output", "FILE", "Run file to write, NAME.tuned.yaml in the working directory by default.")),
+  },
+  (words) => accept({ _tag: "Tune", ...words }),
+);
+
 const envs = Cli.make("envs", { configName: presetsFile, overrides }, (words) => accept({ _tag: "Envs", ...words }));
 
 const trace = Cli.make(
@@ -246,5 +262,5 @@ const help = Cli.make("help", { topic: Argument.variadic(Argument.String("topic"
 );
 
 export const tree = root.pipe(
-  Cli.withSubcommands([train, evaluate, sft, envs, trace, serveEnv, watch, control, report, help]),
+  Cli.withSubcommands([train, evaluate, sft, tune, envs, trace, serveEnv, watch, control, report, help]),
 );

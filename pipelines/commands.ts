@@ -20,6 +20,14 @@ export type Command =
       /** Port of the run's page: `near` is the usual one or the next that is free; null serves none. */
       readonly watch: number | "near" | null;
     }
+  | {
+      readonly _tag: "Tune";
+      readonly configName: string;
+      readonly overrides: readonly string[];
+      readonly budgetMinutes: number;
+      readonly maxStaleness: number | null;
+      readonly output: string | null;
+    }
   | { readonly _tag: "Envs"; readonly configName: string; readonly overrides: readonly string[] }
   | {
       readonly _tag: "Trace";
@@ -83,6 +91,10 @@ export const commands = {
   sft: {
     usage: "sft --config-name NAME [key.sub=value ...]",
     meaning: "Clones the behaviour of the environments' solvers.",
+  },
+  tune: {
+    usage: "tune --config-name NAME [--budget MINUTES] [--output FILE] [key.sub=value ...]",
+    meaning: "Measures this machine, finds how much should run at once, and writes a run file with it.",
   },
   envs: {
     usage: "envs [--config-name NAME] [key.sub=value ...]",

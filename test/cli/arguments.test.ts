@@ -150,16 +150,34 @@ describe("the command line", () => {
     for (const word of ["serve-env", "config-name", "max-message-bytes"]) expect(script).toContain(word);
   });
 
+  it("takes tune's budget in minutes, and leaves the bound on staleness alone unless it is named", async () => {
+    const command = { _tag: "Tune", configName: "quickstart", overrides: ["a=1"], output: null } as const;
+    expect((await parsed("tune", "--config-name", "quickstart", "a=1")).command).toEqual({
+      ...command,
+      budgetMinutes: 10,
+      maxStaleness: null,
+    });
+    const words = ["--budget", "3", "--max-staleness", "4", "--output", "mine.yaml"];
+    expect((await parsed("tune", "--config-name", "quickstart", "a=1", ...words)).command).toEqual({
+      ...command,
+      budgetMinutes: 3,
+      maxStaleness: 4,
+      output: "mine.yaml",
+    });
+  });
+
   it("has no command that is not there yet", async () => {
     expect(Object.keys(commands)).toEqual([
       "train",
       "evaluate",
       "sft",
+      "tune",
       "envs",
       "trace",
       "serve-env",
       "watch",
       "control",
+      "report",
       "help",
     ]);
   });
@@ -179,6 +197,7 @@ describe("the command line", () => {
     [["trace", "FrozenLake", "--actions", "Up"], "trace: --seed is missing"],
     [["trace", "FrozenLake", "--seed", "1"], "trace: --actions is missing"],
     [["trace", "FrozenLake", "--seed", "-1", "--actions", "Up"], '--seed: "-1": expected an integer from 0'],
+    [["tune"], "tune: --config-name is missing"],
     [["serve-env", "--port", "1"], "serve-env: TAG is missing"],
     [["serve-env", "FrozenLake"], "serve-env: --port is missing"],
     [

@@ -1,0 +1,57 @@
+/**
+ * A progress bar on standard error: one line that is drawn again on a terminal, and a line for each new piece of work elsewhere. Invariant: the
+ * last line it drew is cleared when it is closed.
+ */
+import process from "node:process";
+
+export interface Progress {
+  /** `share` of the whole is done; `text` says what is under way. */
+  readonly show: (share: number, text: string) => void;
+  /** A line that stays. */
+  readonly say: (line: string) => void;
+  readonly close: () => void;
+}
+
+export type Output = Pick<NodeJS.WriteStream, "write"> & { readonly isTTY?: boolean; readonly columns?: number };
+
+const barWidth = 24;
+
+const barOf = (share: number): string => {
+  const filled = Math.round(barWidth * Math.min(1, Math.max(0, share)));
+  return `[${"#".repeat(filled)}${" ".repeat(barWidth - filled)}]`;
+};
+
+const percentOf = (share: number): string => `${String(Math.floor(100 * Math.min(1, share))).padStart(3)} %`;
+
+/** On a terminal, where a line can be drawn again. */
+const live = (out: Output): Progress => {
+  const clear = (): unknown => out.write("\r\x1b[K");
+  return {
+    show: (share, text) => {
+      const line = `${barOf(share)} ${percentOf(share)}  ${text}`;
+      out.write(`\r\x1b[K${line.slice(0, (out.columns ?? 100) - 1)}`);
+    },
+    say: (line) => {
+      clear();
+      out.write(`${line}\n`);
+    },
+    close: clear,
+  };
+};
+
+/** Elsewhere: one line for each text. */
+const plain = (out: Output): Progress => {
+  let last = "";
+  return {
+    show: (share, text) => {
+      if (text === last) return;
+      last = text;
+      out.write(`${percentOf(share)}  ${text}\n`);
+    },
+    say: (line) => void out.write(`${line}\n`),
+    close: () => undefined,
+  };
+};
+
+export const progressOn = (out: Output = process.stderr): Progress =>
+  out.isTTY === true && process.env.TERM !== "dumb" ? live(out) : plain(out);

@@ -1,0 +1,123 @@
+/** What the tune pipeline says at its end, and the run file it writes: only what real runs have confirmed. */
+import { availableParallelism } from "node:os";
+import { basename, dirname, relative, resolve } from "node:path";
+import { Console, Effect } from "effect";
+import { overlay } from "../src/config/overlay.ts";
+import { parseOverride } from "../src/config/overrides.ts";
+import type { Change } from "../src/config/Tree.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+import { replaceText } from "../src/files/AtomicWrite.ts";
+import type { Settings } from "../src/simulation/replay/Training.ts";
+import { disturbance } from "../src/tuning/Observed.ts";
+import * as Results from "../src/tuning/Results.ts";
+import * as Search from "../src/tuning/Search.ts";
+import { changes } from "../src/tuning/Space.ts";
+import { biasOf, percent, whatIf } from "../src/tuning/WhatIf.ts";
+import { table } from "./table.ts";
+import type { Known, TuneOptions } from "./tuning.ts";
+
+/** The name as a `defaults` list beside `file` gives it. */
+const nameBeside = (name: string, file: string): string =>
+  /[/\\]|\.ya?ml$/.test(name) ? relative(dirname(file), resolve(name)).replace(/\.yaml$/, "") : name;
+
+const outputOf = ({ name, output }: TuneOptions): string =>
+  resolve(output ?? `${basename(name).replace(/\.ya?ml$/, "")}.tuned.yaml`);
+
+/** The overrides of the command line, which are part of what was measured. A run file cannot take back what another one sets. */
+const given = (overrides: readonly string[]) =>
+  Effect.forEach(
+    overrides,
+    Effect.fnUntraced(function* (text): Effect.fn.Return<Change, BadInput> {
+      const override = yield* Effect.fromResult(parseOverride(text));
+      if (override._tag === "Set") return override;
+      const message = `tune: ${text}: the run file that tune writes cannot leave a key out; give its value instead`;
+      return yield* new BadInput({ message });
+    }),
+  );
+
+/** Refuses what could not be written, before anything is measured. */
+export const checkOutput = Effect.fnUntraced(function* (options: TuneOptions) {
+  yield* given(options.overrides);
+  const file = outputOf(options);
+  const beneath = resolve(dirname(file), `${nameBeside(options.name, file).replace(/\.ya?ml$/, "")}.yaml`);
+  if (beneath !== file && resolve(options.name) !== file) return;
+  const message = `tune: --output: ${file} would be a run file laid over itself; nearest: ${file.replace(/\.yaml$/, "")}.tuned.yaml`;
+  return yield* new BadInput({ message });
+});
+
+const commentOf = (best: Results.Result, shipped: Results.Result, cores: number): readonly string[] => {
+  const [after, before] = [Results.medianOf(best), Results.medianOf(shipped)];
+  if (after === undefined || before === undefined) return [];
+  const error = Results.errorOf(best);
+  return [
+    `Written by millrace tune, which measured ${after.windowsPerHour.toFixed(0)} windows an hour with these settings and`,
+    `${before.windowsPerHour.toFixed(0)} with those of the file beneath (medians of ${best.measured.length} and ${shipped.measured.length} short runs, ${cores} cores).`,
+    `Trained tokens a second: ${after.trainedPerSecond.toFixed(0)}, before ${before.trainedPerSecond.toFixed(0)}. Versions behind: ${after.meanBehind.toFixed(2)}, before ${before.meanBehind.toFixed(2)}.`,
+    ...(error === undefined
+      ? []
+      : [
+          `Virtual time had predicted ${best.predicted.windowsPerHour.toFixed(0)} windows an hour (${percent(error, true)}).`,
+        ]),
+  ];
+};
+
+const writeOverlay = Effect.fnUntraced(function* (options: TuneOptions, best: Results.Result, shipped: Results.Result) {
+  const file = outputOf(options);
+  const keys = [...changes(shipped.settings, best.settings)].map(([key, value]) => ({ path: key.split("."), value }));
+  const text = overlay({
+    name: nameBeside(options.name, file),
+    changes: [...(yield* given(options.overrides)), ...keys],
+    comment: commentOf(best, shipped, options.cores ?? availableParallelism()),
+  });
+  yield* Effect.mapError(replaceText(file, text), ({ message }) => new BadInput({ message }));
+  yield* Console.log(`wrote ${file}: millrace train --config-name ${relative(process.cwd(), file)}`);
+});
+
+/** What to say where there is no table yet. */
+const unfinished = ({ observed }: Known): string =>
+  `stopped after ${observed.length} short runs: too early for a table; nothing is written`;
+
+/** Other processes that take more than this of a core make the figures unsure. */
+const disturbing = 0.1;
+
+export const report = Effect.fnUntraced(function* (
+  options: TuneOptions,
+  known: Known,
+  shippedSettings: Settings,
+  stopped: boolean,
+) {
+  const width = process.stdout.columns ?? 160;
+  if (known.results.length === 0) return yield* Console.log(unfinished(known));
+  const rows = whatIf(shippedSettings, known.results, known.others);
+  yield* Console.log(
+    `${known.count} settings in virtual time; objective: windows an hour at the same bound on staleness`,
+  );
+  for (const line of table(rows, { width, widest: 12 })) yield* Console.log(line);
+  const [best, shipped] = [Results.bestOf(known.results), known.results[0]];
+  const pace = best === undefined ? undefined : Results.medianOf(best);
+  if (best !== undefined && pace !== undefined) {
+    for (const line of biasOf(options.config, best.settings, pace)) yield* Console.log(line);
+  }
+  const others = disturbance(known.observed);
+  if (others > disturbing) {
+    yield* Console.log(`Other processes took ${others.toFixed(1)} cores meanwhile: measure again on a quiet machine.`);
+  }
+  const gain = best === undefined || shipped === undefined ? undefined : Results.gainOf(best, shipped);
+  const candidates = known.results.slice(1);
+  const confirmed = candidates.length === 0 || candidates.some(({ measured }) => measured.length > 0);
+  if (best === undefined || shipped === undefined || gain === undefined || !confirmed) {
+    return yield* Console.log("no real run has confirmed other settings: nothing is written");
+  }
+  const noise = Math.max(Results.spreadOf(best), Results.spreadOf(shipped));
+  if (Search.isWorthwhile(gain) && gain <= noise) {
+    const line = `${percent(gain, true)} windows an hour, but runs of the same settings differ by ${percent(noise)}`;
+    return yield* Console.log(`${line}: nothing is written; a longer --budget or a quieter machine tells more`);
+  }
+  if (best.settings === shipped.settings || !Search.isWorthwhile(gain)) {
+    return yield* Console.log("the settings of the run file are as good as any that were found: nothing is written");
+  }
+  yield* Console.log(
+    `${percent(gain, true)} windows an hour over the run file${stopped ? "; stopped before all runs were made" : ""}`,
+  );
+  yield* writeOverlay(options, best, shipped);
+});

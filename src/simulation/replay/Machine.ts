@@ -1,0 +1,75 @@
+/**
+ * A machine in virtual time: how long its threads compute for a decode step, a prefill, a turn, an environment's step and an update, each
+ * alone, and how much threads slow each other down. Milliseconds throughout.
+ */
+
+export interface Machine {
+  /** Threads that compute at once; more share them evenly. */
+  readonly cores: number;
+  readonly decode: {
+    readonly step: number;
+    readonly row: number;
+    /** Of a row for every row beside it: caches that no longer fit near the core. */
+    readonly crowding: number;
+  };
+  readonly prefill: { readonly step: number; readonly token: number };
+  /** Prompt tokens that are computed; the others are copied from a prefix that the group shares. */
+  readonly fedShare: number;
+  /** Of the main thread, for a turn: parsing, rendering, hand-overs. */
+  readonly turn: number;
+  /** A step of an environment, drawn from these. */
+  readonly steps: readonly number[];
+  /** Share of such a step in which it computes; it waits for the rest. */
+  readonly stepComputes: number;
+  readonly update: {
+    /** For a token with one lane, by `actor.micro_batch_tokens`. */
+    readonly token: ReadonlyMap<number, number>;
+    /** Time with so many lanes over that with one, both without other threads. */
+    readonly lanes: ReadonlyMap<number, number>;
+  };
+  /** Between a window's update and the next, beside what threads compute. */
+  readonly window: number;
+  readonly slowdown: Slowdown;
+}
+
+/** How much longer a thread takes for each other thread that computes beside it, as a share. */
+export interface Slowdown {
+  readonly generatorByGenerator: number;
+  readonly generatorByLane: number;
+  readonly laneByGenerator: number;
+}
+
+/** The value at `at`, linear between the known ones and the nearest one's outside of them. */
+const between = (known: ReadonlyMap<number, number>, at: number, scale: (at: number) => number): number => {
+  const points = [...known].sort(([a], [b]) => a - b);
+  const above = points.findIndex(([x]) => x >= at);
+  const [low, high] = above === -1 ? [points.at(-1), points.at(-1)] : [points[Math.max(0, above - 1)], points[above]];
+  if (low === undefined || high === undefined) throw new RangeError("nothing is known to look between");
+  if (low[0] === high[0] || at <= low[0]) return low[1];
+  const part = (scale(at) - scale(low[0])) / (scale(high[0]) - scale(low[0]));
+  return low[1] + part * (high[1] - low[1]);
+};
+
+/** What an update is cut into. */
+export interface Cut {
+  readonly tokens: number;
+  readonly episodes: number;
+  /** Episodes of an optimiser step. */
+  readonly miniBatch: number;
+  readonly microBatchTokens: number;
+}
+
+/** Lanes that have something to do: where an optimiser step has fewer passes than there are lanes, some have none. */
+export const lanesUsed = (lanes: number, { episodes, microBatchTokens, miniBatch, tokens }: Cut): number => {
+  const steps = Math.max(1, Math.ceil(episodes / miniBatch));
+  return Math.max(1, Math.min(lanes, Math.ceil(tokens / steps / microBatchTokens)));
+};
+
+/** Time of an update alone, for a token. Beyond the lanes that were measured, more do not help. */
+export const updateOf = ({ update }: Machine, lanes: number, microBatchTokens: number): number =>
+  between(update.token, microBatchTokens, Math.log) * between(update.lanes, lanes, (count) => 1 / count);
+
+export const decodeOf = ({ decode: { crowding, row, step } }: Machine, rows: number): number =>
+  step + rows * (row + crowding * rows);
+
+export const prefillOf = ({ prefill: { step, token } }: Machine, tokens: number): number => step + token * tokens;

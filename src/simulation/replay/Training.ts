@@ -1,0 +1,293 @@
+/**
+ * A training run in virtual time, token by token: groups that were played once are played again on a machine of given speed, under other
+ * settings. Admission, windows and hand-overs are the engine's; what it costs to hand over is part of the machine's times.
+ */
+import { Agenda } from "../Agenda.ts";
+import { Station } from "../Station.ts";
+import { Turns } from "../Turns.ts";
+import { Cores } from "./Cores.ts";
+import { GeneratorThread, type Sampled } from "./GeneratorThread.ts";
+import { lanesUsed, type Machine, updateOf } from "./Machine.ts";
+import { type PlayedGroup, type PlayedTurn, sampledOf, tokensOf } from "./Played.ts";
+
+/** What a run file says of how much runs at once. */
+export interface Settings {
+  readonly mode: "lockstep" | "sync" | "async";
+  readonly maxStaleness: number;
+  readonly order: "admission" | "completion";
+  /** Of each generator thread. */
+  readonly slots: number;
+  readonly generatorThreads: number;
+  readonly lanes: number;
+  readonly microBatchTokens: number;
+  /** Groups in flight; 0 for all that admission allows. */
+  readonly rolloutConcurrency: number;
+  readonly stepThreads: number;
+  readonly stepConcurrency: number;
+}
+
+/** What is the same under all settings. */
+export interface Work {
+  /** Of a window. */
+  readonly groups: number;
+  /** Episodes of an optimiser step. */
+  readonly miniBatch: number;
+  readonly prefillTokens: number;
+  /** The group that is played as the n-th. */
+  readonly play: (group: number) => PlayedGroup;
+  /** The step of an environment that is made as the n-th. */
+  readonly step: (count: number) => number;
+}
+
+/** One consumed window. */
+export interface Consumed {
+  /** When, milliseconds. */
+  readonly at: number;
+  /** Sampled tokens of its groups. */
+  readonly sampled: number;
+  /** Tokens of its kept groups, prompts included, and the sampled ones of them. */
+  readonly tokens: number;
+  readonly trained: number;
+  /** Those of them that older weights sampled, and by how many versions in all. */
+  readonly stale: number;
+  readonly versionsBehind: number;
+  readonly mostBehind: number;
+  /** Time of its update. */
+  readonly learning: number;
+  /** Of all generator threads since the window before: time in steps, decode steps, and tokens sampled, whichever window they were for. */
+  readonly generating: number;
+  readonly decodeSteps: number;
+  readonly generated: number;
+}
+
+interface Finished {
+  readonly played: PlayedGroup;
+  readonly number: number;
+  readonly sampled: readonly Sampled[];
+}
+
+class TrainingRun {
+  readonly #machine: Machine;
+  readonly #settings: Settings;
+  readonly #work: Work;
+  readonly #agenda = new Agenda();
+  readonly #cores: Cores;
+  readonly #generators: readonly GeneratorThread[];
+  readonly #load: number[];
+  readonly #main = new Station(1);
+  readonly #stepping: Station;
+  readonly #playing: Station;
+  readonly #rolling: Station;
+  readonly #turns: Turns | undefined;
+  readonly #windows: number;
+  readonly #held = new Map<number, Finished>();
+  readonly #ready: Finished[][] = [];
+  readonly #consumed: Consumed[] = [];
+  #admitted = 0;
+  #formed = 0;
+  #steps = 0;
+  #version = 0;
+  #learning = false;
+  #before = { generating: 0, decodeSteps: 0, generated: 0 };
+
+  constructor(machine: Machine, settings: Settings, work: Work, windows: number) {
+    this.#machine = machine;
+    this.#settings = settings;
+    this.#work = work;
+    this.#windows = windows;
+    const { generatorThreads, rolloutConcurrency, slots, stepConcurrency, stepThreads } = settings;
+    this.#cores = new Cores(this.#agenda, machine.cores, machine.slowdown);
+    const options = { slots, prefillTokens: work.prefillTokens, version: () => this.#version };
+    this.#generators = Array.from(
+      { length: generatorThreads },
+      () => new GeneratorThread(machine, this.#cores, this.#agenda, options),
+    );
+    this.#load = this.#generators.map(() => 0);
+    this.#stepping = new Station(Math.min(stepConcurrency, stepThreads));
+    this.#playing = new Station(slots * generatorThreads);
+    const most = (this.#lead + 1) * work.groups;
+    const given = rolloutConcurrency > 0 && settings.mode !== "lockstep" ? rolloutConcurrency : most;
+    this.#rolling = new Station(given);
+    this.#turns = settings.mode === "lockstep" ? new Turns() : undefined;
+  }
+
+  run(): readonly Consumed[] {
+    this.#admit();
+    this.#agenda.run();
+    return this.#consumed;
+  }
+
+  get #lead(): number {
+    return this.#settings.mode === "async" ? this.#settings.maxStaleness : 0;
+  }
+
+  #admit(): void {
+    const { groups, play } = this.#work;
+    while (
+      this.#admitted < this.#windows * groups &&
+      Math.floor(this.#admitted / groups) - this.#lead <= this.#consumed.length
+    ) {
+      const number = this.#admitted++;
+      const played = play(number);
+      this.#turns?.join(played.episodes.length);
+      this.#rolling.enter(() => this.#playGroup(number, played));
+    }
+  }
+
+  #playGroup(number: number, played: PlayedGroup): void {
+    const sampled: Sampled[] = [];
+    let left = played.episodes.length;
+    for (const episode of played.episodes) {
+      this.#playing.enter(() =>
+        this.#playEpisode(episode, sampled, () => {
+          this.#playing.leave();
+          left--;
+          if (left > 0) return;
+          this.#rolling.leave();
+          this.#finish({ number, played, sampled });
+        }),
+      );
+    }
+  }
+
+  #playEpisode(episode: readonly PlayedTurn[], sampled: Sampled[], ended: () => void): void {
+    const thread = this.#load.indexOf(Math.min(...this.#load));
+    this.#load[thread]!++;
+    const turn = (number: number): void => {
+      const played = episode[number];
+      if (played === undefined) {
+        this.#load[thread]!--;
+        this.#turns?.leave();
+        ended();
+        return;
+      }
+      const ask = (): void =>
+        this.#generators[thread]!.generate(played.prompt, played.sampled, (reply) => {
+          sampled.push(reply);
+          this.#onMain(this.#machine.turn, () => this.#step(() => turn(number + 1)));
+        });
+      if (this.#turns === undefined) ask();
+      else this.#turns.arrive(ask);
+    };
+    turn(0);
+  }
+
+  #onMain(time: number, done: () => void): void {
+    this.#main.enter(() =>
+      this.#cores.compute("main", time, () => {
+        this.#main.leave();
+        done();
+      }),
+    );
+  }
+
+  #step(done: () => void): void {
+    const time = this.#work.step(this.#steps++);
+    const computing = time * this.#machine.stepComputes;
+    this.#stepping.enter(() =>
+      this.#cores.compute("step", computing, () =>
+        this.#agenda.after(time - computing, () => {
+          this.#stepping.leave();
+          done();
+        }),
+      ),
+    );
+  }
+
+  #finish(group: Finished): void {
+    const { groups } = this.#work;
+    this.#held.set(group.number, group);
+    for (;;) {
+      const first = this.#formed * groups;
+      const members =
+        this.#settings.order === "completion"
+          ? [...this.#held.values()].slice(0, groups)
+          : Array.from({ length: groups }, (_, i) => this.#held.get(first + i)).filter((held) => held !== undefined);
+      if (members.length < groups) break;
+      for (const { number } of members) this.#held.delete(number);
+      this.#formed++;
+      this.#ready.push(members);
+    }
+    this.#learn();
+  }
+
+  #learn(): void {
+    const window = this.#learning ? undefined : this.#ready.shift();
+    if (window === undefined) return;
+    this.#learning = true;
+    const began = this.#agenda.now;
+    const kept = window.filter(({ played }) => played.kept);
+    this.#update(kept, () => {
+      this.#consumed.push(this.#consumedOf(window, this.#agenda.now - began));
+      if (kept.length > 0) this.#version++;
+      this.#admit();
+      this.#onMain(this.#machine.window, () => {
+        this.#learning = false;
+        this.#learn();
+      });
+    });
+  }
+
+  /** The lanes share a window's passes. */
+  #update(kept: readonly Finished[], done: () => void): void {
+    const tokens = kept.reduce((sum, { played }) => sum + tokensOf(played), 0);
+    if (tokens === 0) {
+      done();
+      return;
+    }
+    const { lanes, microBatchTokens } = this.#settings;
+    const episodes = kept.reduce((sum, { played }) => sum + played.episodes.length, 0);
+    const used = lanesUsed(lanes, { tokens, episodes, miniBatch: this.#work.miniBatch, microBatchTokens });
+    const time = tokens * updateOf(this.#machine, used, microBatchTokens);
+    let left = used;
+    for (let lane = 0; lane < used; lane++) {
+      this.#cores.compute("lane", time, () => {
+        left--;
+        if (left === 0) done();
+      });
+    }
+  }
+
+  #generated() {
+    const add = (part: (thread: GeneratorThread) => number) =>
+      this.#generators.reduce((sum, thread) => sum + part(thread), 0);
+    return {
+      generating: add(({ busy }) => busy),
+      decodeSteps: add(({ decodeSteps }) => decodeSteps),
+      generated: add(({ generated }) => generated),
+    };
+  }
+
+  #consumedOf(window: readonly Finished[], learning: number): Consumed {
+    const kept = window.filter(({ played }) => played.kept);
+    const sum = (of: (group: PlayedGroup) => number, groups: readonly Finished[]) =>
+      groups.reduce((total, { played }) => total + of(played), 0);
+    let [stale, versionsBehind, mostBehind] = [0, 0, 0];
+    for (const [version, tokens] of kept.flatMap(({ sampled }) => sampled.flat())) {
+      const behind = this.#version - version;
+      if (behind > 0) stale += tokens;
+      versionsBehind += behind * tokens;
+      mostBehind = Math.max(mostBehind, behind);
+    }
+    const now = this.#generated();
+    const before = this.#before;
+    this.#before = now;
+    return {
+      generating: now.generating - before.generating,
+      decodeSteps: now.decodeSteps - before.decodeSteps,
+      generated: now.generated - before.generated,
+      at: this.#agenda.now,
+      sampled: sum(sampledOf, window),
+      tokens: sum(tokensOf, kept),
+      trained: sum(sampledOf, kept),
+      stale,
+      versionsBehind,
+      mostBehind,
+      learning,
+    };
+  }
+}
+
+/** Runs `windows` windows to their end. */
+export const run = (machine: Machine, settings: Settings, work: Work, windows: number): readonly Consumed[] =>
+  new TrainingRun(machine, settings, work, windows).run();

@@ -1,0 +1,221 @@
+/**
+ * The service times of a machine, fitted to short real runs: some in which generation and updates take turns, so that each is seen alone, and
+ * some in which they go on together. What else runs on a machine makes things slower and never faster: on a disturbed machine, the quicker
+ * windows count.
+ */
+import { mean } from "../domain/Statistics.ts";
+import type { Machine, Slowdown } from "../simulation/replay/Machine.ts";
+import { lanesUsed } from "../simulation/replay/Machine.ts";
+import { type PlayedGroup, tokensOf } from "../simulation/replay/Played.ts";
+import { type Consumed, run } from "../simulation/replay/Training.ts";
+import { type Equation, leastSquares } from "./leastSquares.ts";
+import { disturbance, type Observed, type ObservedWindow } from "./Observed.ts";
+import { settled, type Workload, workOf } from "./Predict.ts";
+
+export interface Probes {
+  readonly cores: number;
+  /** Runs in which generation and updates take turns, at least one with one generator thread. */
+  readonly alone: readonly Observed[];
+  /** Runs in which they go on together, under the settings of the run file. */
+  readonly together: readonly Observed[];
+}
+
+/** A prompt token takes this much of the time of a sampled one: prompts are computed many tokens at once. */
+const promptShare = 0.5;
+
+/** The value that stands for several; undefined without any. */
+type Typical = (values: readonly number[]) => number | undefined;
+
+/** Cores that other processes may take on a quiet machine. */
+const quiet = 0.1;
+
+/** The middle value on a quiet machine; on another one, the value that a quarter of them lie below. */
+const typicalOf = ({ alone, together }: Probes): Typical => {
+  const share = disturbance([...alone, ...together]) <= quiet ? 1 / 2 : 1 / 4;
+  return (values) => values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)];
+};
+
+const windowsOf = (runs: readonly Observed[]): readonly ObservedWindow[] => runs.flatMap(({ windows }) => windows);
+
+const typicalIn = (
+  typical: Typical,
+  runs: readonly Observed[],
+  part: (window: ObservedWindow) => number,
+): number | undefined => typical(windowsOf(runs).map(part).filter(Number.isFinite));
+
+/** Fitted again without what took much longer than the others say: something else ran then. */
+const withoutDisturbed = (equations: readonly Equation[], count: number): readonly number[] => {
+  let used = equations;
+  for (let round = 0; ; round++) {
+    const factors = leastSquares(used, count);
+    const of = ({ parts }: Equation) => parts.reduce((sum, part, i) => sum + part * factors[i]!, 0);
+    const left = used.filter((equation) => equation.value < 1.15 * of(equation));
+    if (round === 3 || left.length === used.length || left.length <= count) return factors;
+    used = left;
+  }
+};
+
+const computed = ({ meanwhile: { prefilled, sampled } }: ObservedWindow): number => sampled + promptShare * prefilled;
+
+/** Of one generator thread alone. */
+const generationOf = (runs: readonly Observed[]): Pick<Machine, "decode" | "prefill"> => {
+  const equations = windowsOf(runs)
+    .filter(({ meanwhile }) => meanwhile.decodeSteps > 0)
+    .map((window) => {
+      const { decodeSteps, generating, sampled } = window.meanwhile;
+      return { parts: [decodeSteps, computed(window), sampled ** 2 / decodeSteps], value: generating };
+    });
+  const [step = 0, row = 0, crowding = 0] = withoutDisturbed(equations, 3);
+  return { decode: { step, row, crowding }, prefill: { step: 0, token: promptShare * row } };
+};
+
+const perToken = ({ learning, tokens }: { readonly learning: number; readonly tokens: number }): number =>
+  learning / tokens;
+
+/** What the most runs have in common of a setting. */
+const usual = (runs: readonly Observed[], of: (run: Observed) => number): number => {
+  const values = runs.map(of);
+  const count = (value: number) => values.filter((other) => other === value).length;
+  return values.reduce((best, value) => (count(value) > count(best) ? value : best), values[0] ?? 0);
+};
+
+/** Lanes that had something to do in a run. */
+const usedIn = ({ groups, settings: { lanes, microBatchTokens }, windows }: Observed, miniBatch: number): number => {
+  const kept = groups.filter((group) => group.kept);
+  const tokens = kept.reduce((sum, group) => sum + tokensOf(group), 0) / windows.length;
+  const episodes = kept.reduce((sum, group) => sum + group.episodes.length, 0) / windows.length;
+  return lanesUsed(lanes, { tokens, episodes, miniBatch, microBatchTokens });
+};
+
+const updateTimes = (typical: Typical, runs: readonly Observed[], miniBatch: number): Machine["update"] => {
+  const seen = runs.map((run) => ({ run, lanes: usedIn(run, miniBatch), size: run.settings.microBatchTokens }));
+  const micro = usual(runs, ({ settings }) => settings.microBatchTokens);
+  const of = (lanes: number, size: number) =>
+    typicalIn(
+      typical,
+      seen.filter((one) => one.lanes === lanes && one.size === size).map(({ run }) => run),
+      perToken,
+    );
+  const counts = [...new Set(seen.map(({ lanes }) => lanes))].sort((a, b) => a - b);
+  const measured = counts.flatMap((count) => {
+    const time = of(count, micro);
+    return time === undefined ? [] : [[count, time] as const];
+  });
+  const [, single = 1] = measured[0] ?? [];
+  const lanes = new Map(measured.map(([count, time]) => [count, time / single]));
+  const token = new Map(
+    [...new Set(seen.map(({ size }) => size))].flatMap((size) => {
+      const times = counts.flatMap((count) => {
+        const [time, factor] = [of(count, size), lanes.get(count)];
+        return time === undefined || factor === undefined ? [] : [time / factor];
+      });
+      const time = typical(times);
+      return time === undefined ? [] : [[size, time] as const];
+    }),
+  );
+  return { token, lanes };
+};
+
+/** Share of a step's time in which it computes, by what the process computed beside its other threads. */
+const stepComputes = (runs: readonly Observed[]): number => {
+  const sums = runs.map(({ settings, windows }) => {
+    const sum = (part: (window: ObservedWindow) => number) =>
+      windows.reduce((total, window) => total + part(window), 0);
+    const others = sum(({ learning, meanwhile }) => meanwhile.main + meanwhile.generating + settings.lanes * learning);
+    return {
+      left: sum(({ meanwhile }) => meanwhile.computing) - others,
+      stepping: sum(({ meanwhile }) => meanwhile.stepping),
+    };
+  });
+  const stepping = sums.reduce((sum, run) => sum + run.stepping, 0);
+  const left = sums.reduce((sum, run) => sum + Math.max(0, run.left), 0);
+  return stepping === 0 ? 1 : Math.min(1, left / stepping);
+};
+
+const promptTokens = (groups: readonly PlayedGroup[]): number =>
+  groups.flatMap(({ episodes }) => episodes.flat()).reduce((sum, { prompt }) => sum + prompt, 0);
+
+/** Prompt tokens that were computed, over all that were shown. */
+const fedShare = (runs: readonly Observed[]): number => {
+  const shown = runs.reduce((sum, { groups }) => sum + promptTokens(groups), 0);
+  const fed = windowsOf(runs).reduce((sum, { meanwhile }) => sum + meanwhile.prefilled, 0);
+  return shown === 0 ? 1 : Math.min(1, fed / shown);
+};
+
+const none: Slowdown = { generatorByGenerator: 0, generatorByLane: 0, laneByGenerator: 0 };
+
+/** The groups of a run, played again by the machine in the same windows. */
+const playedAgain = (machine: Machine, { groups, settings, windows }: Observed, workload: Workload) =>
+  run(machine, settings, workOf({ ...workload, played: groups }, machine), windows.length);
+
+/** What is left of a window when all that is known is taken off. */
+const windowTime = (typical: Typical, machine: Machine, runs: readonly Observed[], workload: Workload): number => {
+  const left = runs.flatMap((seen) => {
+    const played = playedAgain(machine, seen, workload);
+    return seen.windows.map(({ time }, i) => time - (played[i]!.at - (played[i - 1]?.at ?? 0)));
+  });
+  return Math.max(0, typical(left) ?? 0);
+};
+
+/** How far the windows of one run lie above those of another, as a share; 0 where one has none. */
+const over = (typical: Typical, seen: readonly number[], played: readonly number[]): number => {
+  const [a, b] = [typical(seen.filter(Number.isFinite)), typical(played.filter(Number.isFinite))];
+  return a === undefined || b === undefined || b === 0 ? 0 : a / b - 1;
+};
+
+const rounds = 10;
+const windows = 12;
+
+const perSampled = ({ meanwhile: { generating, sampled } }: ObservedWindow): number => generating / sampled;
+
+/** How much longer generator threads took than the machine says, as a share. */
+const generatorsOver = (typical: Typical, seen: Observed, played: readonly Consumed[]): number =>
+  over(
+    typical,
+    seen.windows.map(perSampled),
+    played.map(({ generated, generating }) => generating / generated),
+  );
+
+/** How much threads slow each other down: changed until virtual time gives what was seen of them together. */
+const slowdownOf = (typical: Typical, machine: Machine, { alone, together }: Probes, workload: Workload): Slowdown => {
+  const threads = alone.filter(({ settings }) => settings.generatorThreads > 1);
+  const within = (value: number) => Math.min(2, Math.max(-0.3, value));
+  let slowdown = machine.slowdown;
+  for (let round = 0; round < rounds; round++) {
+    const now: Machine = { ...machine, slowdown };
+    const several = threads.map((seen) => generatorsOver(typical, seen, playedAgain(now, seen, workload)));
+    const pairs = together.map((seen) => {
+      const played = settled(now, seen.settings, workload, windows).windows;
+      return {
+        lanes: over(typical, seen.windows.map(perToken), played.map(perToken)),
+        generators: generatorsOver(typical, seen, played),
+      };
+    });
+    slowdown = {
+      generatorByGenerator: within(slowdown.generatorByGenerator + 0.8 * mean(several)),
+      generatorByLane: within(slowdown.generatorByLane + 0.6 * mean(pairs.map(({ generators }) => generators))),
+      laneByGenerator: within(slowdown.laneByGenerator + 0.8 * mean(pairs.map(({ lanes }) => lanes))),
+    };
+  }
+  return slowdown;
+};
+
+/** The machine that the probes saw. */
+export const machineOf = (probes: Probes, workload: Workload): Machine => {
+  const { alone, cores } = probes;
+  const typical = typicalOf(probes);
+  const single = alone.filter(({ settings }) => settings.generatorThreads === 1);
+  const known: Machine = {
+    cores,
+    ...generationOf(single.length > 0 ? single : alone),
+    fedShare: fedShare(alone),
+    turn: typicalIn(typical, alone, ({ meanwhile }) => meanwhile.main / meanwhile.turns) ?? 0,
+    steps: alone.some(({ steps }) => steps.length > 0) ? alone.flatMap(({ steps }) => steps) : [0],
+    stepComputes: stepComputes(alone),
+    update: updateTimes(typical, alone, workload.miniBatch),
+    window: 0,
+    slowdown: none,
+  };
+  const whole = { ...known, window: windowTime(typical, known, single, workload) };
+  return { ...whole, slowdown: slowdownOf(typical, whole, probes, workload) };
+};

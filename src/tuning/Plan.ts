@@ -1,0 +1,64 @@
+/**
+ * The short runs that a machine is fitted to: the run file's own settings, and variations of them in which generation and updates take turns.
+ * Each tells one thing more: the time of decode steps by their rows, what a second thread or lane gains, and the size of passes.
+ */
+import type { Settings } from "../simulation/replay/Training.ts";
+import { passChoices, threadChoices } from "./Space.ts";
+
+export interface PlannedRun {
+  readonly settings: Settings;
+  readonly windows: number;
+  /** Limits of replies at once, one for each window from the second on; beyond them the last stays. */
+  readonly rows: readonly number[];
+  /** What it is for, in words. */
+  readonly purpose: string;
+}
+
+/** The first run shows the pace of the run file, and how much generation and updates slow each other down. */
+export const baseline = (shipped: Settings): PlannedRun => ({
+  settings: shipped,
+  windows: 6,
+  rows: [],
+  purpose: "the run file as it is",
+});
+
+/** Further runs, the most telling first. `episodes`: those of a window. */
+export const plan = (shipped: Settings, cores: number, episodes: number): readonly PlannedRun[] => {
+  const apart: Settings = { ...shipped, mode: shipped.mode === "lockstep" ? "lockstep" : "sync" };
+  const most = Math.min(shipped.slots, episodes);
+  const rows = [most, most / 2, most / 4, most / 8].map((count) => Math.max(1, Math.floor(count)));
+  const single: PlannedRun = {
+    settings: { ...apart, generatorThreads: 1, lanes: 1 },
+    windows: 5,
+    rows,
+    purpose: "one generator thread and one lane, each alone",
+  };
+  const counts = threadChoices(cores).filter((count) => count > 1 && (count === 2 || count === cores));
+  const several = counts.map(
+    (count): PlannedRun => ({
+      settings: { ...apart, generatorThreads: count, lanes: count },
+      windows: 3,
+      rows: [],
+      purpose: `${count} generator threads and ${count} lanes`,
+    }),
+  );
+  const lanes = Math.min(shipped.lanes, cores);
+  const sizes = passChoices(shipped.microBatchTokens)
+    .filter((size) => size !== shipped.microBatchTokens)
+    .map(
+      (microBatchTokens): PlannedRun => ({
+        settings: { ...apart, generatorThreads: 1, lanes, microBatchTokens },
+        windows: 3,
+        rows: [],
+        purpose: `passes of ${microBatchTokens} tokens`,
+      }),
+    );
+  const pair: PlannedRun = {
+    settings: { ...shipped, generatorThreads: 1, lanes: 1 },
+    windows: 4,
+    rows: [],
+    purpose: "one generator thread and one lane together",
+  };
+  const isPair = shipped.generatorThreads === 1 && shipped.lanes === 1;
+  return [single, ...several, ...(shipped.mode === "async" && !isPair ? [pair] : []), ...sizes];
+};

@@ -1,0 +1,45 @@
+/** What a run comes to under settings, in virtual time. */
+import type { Machine } from "../simulation/replay/Machine.ts";
+import type { PlayedGroup } from "../simulation/replay/Played.ts";
+import { run, type Settings, type Work } from "../simulation/replay/Training.ts";
+import { type Pace, paceOf } from "./Observed.ts";
+
+/** What is the same for all settings of a run file. */
+export interface Workload {
+  readonly groups: number;
+  readonly miniBatch: number;
+  readonly prefillTokens: number;
+  /** Groups that were played, at least one; they are played again in turn. */
+  readonly played: readonly PlayedGroup[];
+}
+
+const cycle = <A>(items: readonly A[], at: number): A => {
+  const item = items[at % items.length];
+  if (item === undefined) throw new RangeError("there is nothing to play again");
+  return item;
+};
+
+export const workOf = ({ groups, miniBatch, played, prefillTokens }: Workload, { steps }: Machine): Work => ({
+  groups,
+  miniBatch,
+  prefillTokens,
+  play: (group) => cycle(played, group),
+  step: (count) => cycle(steps, count),
+});
+
+/** Windows until a run is as it stays; and those at its end, when nothing is admitted any more. */
+const settling = ({ maxStaleness, mode }: Settings): number => (mode === "async" ? maxStaleness : 0) + 1;
+
+/** The windows of a run that has settled, and what they took together. */
+export const settled = (machine: Machine, settings: Settings, workload: Workload, windows: number) => {
+  const edge = settling(settings);
+  const all = run(machine, settings, workOf(workload, machine), windows + 2 * edge);
+  const middle = all.slice(edge, edge + windows);
+  return { windows: middle, time: (middle.at(-1)?.at ?? 0) - (all[edge - 1]?.at ?? 0) };
+};
+
+/** The pace of a run that has settled, over `windows` windows. */
+export const predict = (machine: Machine, settings: Settings, workload: Workload, windows: number): Pace => {
+  const played = settled(machine, settings, workload, windows);
+  return paceOf(played.windows, played.time);
+};

@@ -1,0 +1,103 @@
+/**
+ * Looks for the settings with the most windows an hour, in virtual time: all combinations of threads, slots, lanes and passes, then the other
+ * settings one by one. Invariant: of settings that are as good, those win that change least of the run file.
+ */
+import type { Machine } from "../simulation/replay/Machine.ts";
+import type { Settings } from "../simulation/replay/Training.ts";
+import type { Pace } from "./Observed.ts";
+import { predict, type Workload } from "./Predict.ts";
+import { type Bounds, changes, sameSettings, threadsSpace, variations } from "./Space.ts";
+
+export interface Candidate {
+  readonly settings: Settings;
+  readonly predicted: Pace;
+}
+
+/** Windows that are played for a first look, and for the ones that are close. */
+const glance = 6;
+const look = 24;
+
+/** Less than this share is no gain. */
+const worthwhile = 0.02;
+
+/** Virtual time does not tell settings apart that are closer than this. */
+const discernible = 0.01;
+
+/** What one more changed key must gain. */
+const perKey = 0.003;
+
+export interface Searched {
+  /** Those that are faster than the run file's own, the best first. */
+  readonly best: readonly Candidate[];
+  readonly shipped: Candidate;
+  /** How many settings were looked at. */
+  readonly count: number;
+}
+
+/** A search in steps of one look each, so that whoever runs it can do something else between them. */
+export function* search(
+  machine: Machine,
+  shipped: Settings,
+  workload: Workload,
+  bounds: Bounds,
+): Generator<{ readonly done: number; readonly of: number }, Searched> {
+  const at = (settings: Settings, windows: number): Candidate => ({
+    settings,
+    predicted: predict(machine, settings, workload, windows),
+  });
+  const value = ({ predicted, settings }: Candidate): number =>
+    predicted.windowsPerHour * (1 - perKey * changes(shipped, settings).size);
+  const ranked = (candidates: readonly Candidate[]) => candidates.toSorted((a, b) => value(b) - value(a));
+
+  const space = threadsSpace(shipped, bounds);
+  let found: Candidate[] = [];
+  for (const settings of space) {
+    found.push(at(settings, glance));
+    yield { done: found.length, of: space.length + 16 };
+  }
+  const own = at(shipped, look);
+  found = ranked(found)
+    .slice(0, 12)
+    .map(({ settings }) => at(settings, look));
+  yield { done: space.length + 8, of: space.length + 16 };
+  const [first] = ranked(found);
+  let count = space.length;
+  for (const settings of variations(first?.settings ?? shipped, bounds)) {
+    count++;
+    found.push(at(settings, look));
+    yield { done: space.length + 12, of: space.length + 16 };
+  }
+  const others = ranked(found).filter(
+    ({ predicted, settings }) =>
+      !sameSettings(settings, shipped) && predicted.windowsPerHour >= (1 + discernible) * own.predicted.windowsPerHour,
+  );
+  return { best: apart(others), shipped: own, count };
+}
+
+/** The best of each combination of threads and passes first: candidates that fail alike tell little. */
+const apart = (candidates: readonly Candidate[]): readonly Candidate[] => {
+  const kind = ({ settings: { generatorThreads, lanes, microBatchTokens } }: Candidate) =>
+    [generatorThreads, lanes, microBatchTokens].join();
+  const first = candidates.filter(
+    (candidate, i) => candidates.findIndex((other) => kind(other) === kind(candidate)) === i,
+  );
+  return [...first, ...candidates.filter((candidate) => !first.includes(candidate))];
+};
+
+/** The pace under other bounds on staleness, everything else as it is. */
+export const trilemma = (
+  machine: Machine,
+  settings: Settings,
+  workload: Workload,
+  fits: Bounds["fits"],
+): readonly Candidate[] => {
+  const bounds = settings.mode === "async" ? [1, 2, 4, 8].filter((bound) => bound !== settings.maxStaleness) : [2];
+  const others: readonly Settings[] = [
+    ...(settings.mode === "async" ? [{ ...settings, mode: "sync" as const }] : []),
+    ...bounds.map((maxStaleness) => ({ ...settings, mode: "async" as const, maxStaleness })),
+  ];
+  return others.filter(fits).map((other) => ({ settings: other, predicted: predict(machine, other, workload, look) }));
+};
+
+/** Whether `gain`, a share, is one. */
+export const isWorthwhile = (gain: number): boolean => gain >= worthwhile;

@@ -1,0 +1,128 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "@effect/vitest";
+import { Console, Effect } from "effect";
+import { expect } from "vitest";
+import type { Known, TuneOptions } from "../../pipelines/tuning.ts";
+import { checkOutput, report } from "../../pipelines/tuningReport.ts";
+import { load } from "../../src/config/resolve.ts";
+import type { Pace } from "../../src/tuning/Observed.ts";
+import { settingsOf } from "../../src/tuning/Space.ts";
+import { temporaryFolder } from "../engine/fakes.ts";
+
+const pace = (windowsPerHour: number): Pace => ({
+  windowsPerHour,
+  trainedPerSecond: windowsPerHour,
+  staleShare: 1,
+  meanBehind: 2,
+  mostBehind: 2,
+});
+
+const reported = Effect.fnUntraced(function* (options: TuneOptions, known: Known) {
+  const lines: string[] = [];
+  const console = yield* Console.Console;
+  yield* report(options, known, settingsOf(options.config), false).pipe(
+    Effect.provideService(Console.Console, { ...console, log: (line: string) => void lines.push(line) }),
+  );
+  return lines;
+});
+
+const optionsIn = Effect.fnUntraced(function* (dir: string, overrides: readonly string[] = []) {
+  const options: TuneOptions = {
+    config: yield* load("quickstart", overrides, "config"),
+    name: "quickstart",
+    overrides,
+    budgetMinutes: 10,
+    maxStaleness: null,
+    output: join(dir, "tuned.yaml"),
+    cores: 2,
+  };
+  return options;
+});
+
+const knownOf = ({ config }: TuneOptions, own: number, other: number): Known => {
+  const settings = settingsOf(config);
+  return {
+    observed: [],
+    results: [
+      { settings, predicted: pace(own), measured: [pace(own)] },
+      { settings: { ...settings, slots: 48, lanes: 1 }, predicted: pace(other), measured: [pace(other)] },
+    ],
+    others: [],
+    count: 2,
+  };
+};
+
+describe("the report of tune", () => {
+  it.live("writes a run file over the tuned one, with the overrides that were given", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const dir = yield* temporaryFolder;
+        const options = yield* optionsIn(dir, ["es_manager.train.group_size=4"]);
+        const lines = yield* reported(options, knownOf(options, 1000, 1200));
+        expect(lines).toContain("+20 % windows an hour over the run file");
+        const config = yield* load(join(dir, "tuned.yaml"), [], "config");
+        expect(config).toEqual({
+          ...options.config,
+          generation: { ...options.config.generation, slots: 48 },
+          model: { ...options.config.model, learner_lanes: 1 },
+        });
+        const text = yield* Effect.promise(() => readFile(join(dir, "tuned.yaml"), "utf8"));
+        expect(text).toMatch(/^# .*1200 windows an hour/);
+      }),
+    ),
+  );
+
+  it.live("writes nothing where the run file is as good", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const dir = yield* temporaryFolder;
+        const options = yield* optionsIn(dir);
+        const lines = yield* reported(options, knownOf(options, 1000, 1010));
+        expect(lines.at(-1)).toContain("nothing is written");
+        expect(yield* Effect.promise(() => readdir(dir))).toEqual([]);
+      }),
+    ),
+  );
+
+  it.live("writes nothing where runs of the same settings differ by more than the gain", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const dir = yield* temporaryFolder;
+        const options = yield* optionsIn(dir);
+        const known = knownOf(options, 1000, 1200);
+        const [own, other] = known.results;
+        const noisy: Known = { ...known, results: [{ ...own!, measured: [pace(700), pace(1300)] }, other!] };
+        const lines = yield* reported(options, noisy);
+        expect(lines.at(-1)).toContain("+20 % windows an hour, but runs of the same settings differ by 30 %");
+        expect(yield* Effect.promise(() => readdir(dir))).toEqual([]);
+      }),
+    ),
+  );
+
+  it.live("does not take the run file for the best where nothing else was run", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const dir = yield* temporaryFolder;
+        const options = yield* optionsIn(dir);
+        const known = knownOf(options, 1000, 1200);
+        const [own, other] = known.results;
+        const lines = yield* reported(options, { ...known, results: [own!, { ...other!, measured: [] }] });
+        expect(lines.at(-1)).toBe("no real run has confirmed other settings: nothing is written");
+      }),
+    ),
+  );
+
+  it.live("refuses a run file over itself, and a key that is left out", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const dir = yield* temporaryFolder;
+        const options = yield* optionsIn(dir);
+        const itself = yield* Effect.flip(checkOutput({ ...options, output: join(dir, "quickstart.yaml") }));
+        expect(itself.message).toContain("quickstart.tuned.yaml");
+        const without = yield* Effect.flip(checkOutput({ ...options, overrides: ["~generation.slots"] }));
+        expect(without.message).toContain("~generation.slots");
+      }),
+    ),
+  );
+});
