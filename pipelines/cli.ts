@@ -83,7 +83,7 @@ const runCommand = Effect.fnUntraced(function* ({ command }: Invocation) {
       return yield* runPipeline(command);
     case "Tune": {
       const { configName: name, overrides, ...options } = command;
-      const run = { _tag: "Run", pipeline: "train", configName: name, overrides, resume: null } as const;
+      const run = { _tag: "Run", pipeline: "train", configName: name, overrides, resume: null, watch: null } as const;
       const { config } = yield* Stop.unlessStopped(resolved(run), "anything was started");
       const { tune } = yield* Effect.promise(() => import("./tune.ts"));
       return yield* tune({ ...options, config, name, overrides });

@@ -42,7 +42,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // The line in virtual time, measured by the same gauge.
   simulation: ["domain", "stage/Gauge.ts"],
   // What bounds a run's throughput, and what to set so that it is higher.
-  tuning: ["config", "domain", "stage", "simulation", "metrics"],
+  tuning: ["config", "control", "domain", "stage", "simulation", "metrics"],
   // The page of a run, from its folder; its controls reach the run by a socket.
   watch: ["config", "control", "domain", "files", "http", "metrics", "process", "record", "stage", "tuning"],
   cloning: ["config", "domain", "files", "stage", "env", "policy", "rollout", "learner"],

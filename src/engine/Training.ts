@@ -13,6 +13,7 @@ import { Bus } from "../stage/Bus.ts";
 import * as Sampler from "../stage/Sampler.ts";
 import * as Stall from "../stage/Stall.ts";
 import { spanned } from "../stage/spanned.ts";
+import * as autotuner from "../tuning/autotuner.ts";
 import { Config } from "./Config.ts";
 import * as Line from "./Line.ts";
 import { Moments } from "./Moments.ts";
@@ -75,14 +76,17 @@ const train = Effect.gen(function* () {
 
 /** Training with the gauges sampled and stalls reported beside it. */
 const watched = Effect.gen(function* () {
-  const { metrics, pipeline } = yield* Config;
+  const config = yield* Config;
+  const { metrics, pipeline } = config;
   const usage = yield* Effect.acquireRelease(Effect.sync(Usage.meter), (meter) =>
     Effect.sync(() => meter[Symbol.dispose]()),
   );
-  const watching = Effect.all([Sampler.run(metrics.sample_ms, usage.read), Stall.watch(pipeline.stall_ms)], {
-    concurrency: "unbounded",
-    discard: true,
-  });
+  const beside = [
+    Sampler.run(metrics.sample_ms, usage.read),
+    Stall.watch(pipeline.stall_ms),
+    ...(pipeline.autotune ? [autotuner.ofRun(config)] : []),
+  ];
+  const watching = Effect.all(beside, { concurrency: "unbounded", discard: true });
   return yield* Effect.raceFirst(train, Effect.andThen(watching, Effect.never));
 }).pipe(Effect.scoped);
 

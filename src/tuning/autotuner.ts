@@ -3,9 +3,12 @@
  * carried out, the newest sample waits and older ones are passed over.
  */
 import { Effect, Queue } from "effect";
+import type { RunConfig } from "../config/RunConfig.ts";
+import { Controls } from "../control/Controls.ts";
 import type { Control } from "../domain/Control.ts";
 import { Bus, type Sample } from "../stage/Bus.ts";
 import * as Autotune from "./Autotune.ts";
+import { optionsOf } from "./knobs.ts";
 
 export interface AutotunerOptions extends Autotune.Options {
   /** Carries a decision out. */
@@ -30,3 +33,12 @@ export const run = ({ apply, ...options }: AutotunerOptions): Effect.Effect<neve
       }),
     );
   }).pipe(Effect.scoped);
+
+/** Tunes a run by its controls. A stage that refuses one is left as it is. */
+export const ofRun = (config: RunConfig): Effect.Effect<never, never, Bus | Controls> =>
+  Effect.flatMap(Controls, ({ apply }) =>
+    run({
+      ...optionsOf(config),
+      apply: (control, reason) => Effect.ignore(apply(control, "autotune", reason)),
+    }),
+  );
