@@ -37,13 +37,13 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   metrics: ["config", "domain", "files", "stage"],
   // What a run leaves on disk; read by whoever looks at runs, too.
   record: ["config", "domain", "files", "filtering", "stage"],
-  // Changing how a run goes on, from outside of it.
-  control: ["config", "domain", "process", "stage"],
+  // Changing how a run goes on, from outside of it: by a socket that its folder names.
+  control: ["config", "domain", "process", "record", "stage"],
   // The line in virtual time, measured by the same gauge.
   simulation: ["domain", "stage/Gauge.ts"],
   // What bounds a run's throughput, and what to set so that it is higher.
   tuning: ["config", "control", "domain", "stage", "simulation", "metrics"],
-  // The page of a run, from its folder; its controls reach the run by a socket.
+  // The page of a run, from its folder; it steers the run as any other process does.
   watch: ["config", "control", "domain", "files", "http", "metrics", "process", "record", "stage", "tuning"],
   cloning: ["config", "domain", "files", "stage", "env", "policy", "rollout", "learner"],
   // Where the parts meet: everything but the pipelines.

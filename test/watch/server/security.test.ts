@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Control } from "../../../src/domain/Control.ts";
 import { BadInput } from "../../../src/domain/Errors.ts";
-import { serve as serveControls } from "../../../src/watch/control/ControlServer.ts";
+import { serve as serveControls } from "../../../src/control/ControlServer.ts";
 import { assertProperty } from "../../property.ts";
 import { writeRun } from "../syntheticRun.ts";
 import { ask, type Heard, type Place, path, placed, type Said, type Served, served, token } from "./serving.ts";

@@ -6,11 +6,11 @@ import { dirname, join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect, Exit, Scope } from "effect";
 import { expect } from "vitest";
-import type { Control } from "../../../src/domain/Control.ts";
-import { BadInput } from "../../../src/domain/Errors.ts";
-import { send } from "../../../src/watch/control/ControlClient.ts";
-import * as ControlFile from "../../../src/watch/control/ControlFile.ts";
-import { type Handle, serve } from "../../../src/watch/control/ControlServer.ts";
+import { send } from "../../src/control/ControlClient.ts";
+import * as ControlFile from "../../src/control/ControlFile.ts";
+import { type Handle, serve } from "../../src/control/ControlServer.ts";
+import type { Control } from "../../src/domain/Control.ts";
+import { BadInput } from "../../src/domain/Errors.ts";
 
 const folder = Effect.acquireRelease(
   Effect.promise(() => mkdtemp(join(tmpdir(), "millrace-test-"))),
