@@ -71,7 +71,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 const owners: Readonly<Record<string, readonly string[]>> = {
   effect: ["src", "pipelines"],
   yaml: ["src/config"],
-  "@bufbuild/protobuf": ["src/tensor", "src/metrics/wandb"],
+  "@bufbuild/protobuf": ["src/tensor", "src/metrics"],
   minisearch: ["src/environments/search"],
   hyparquet: ["src/environments/dataset"],
   piscina: ["src/env/pool"],
