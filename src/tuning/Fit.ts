@@ -4,7 +4,8 @@
  * windows count.
  */
 import { mean } from "../domain/Statistics.ts";
-import type { Machine, Slowdown } from "../simulation/replay/Machine.ts";
+import type { Slowdown } from "../simulation/Cores.ts";
+import type { Machine } from "../simulation/replay/Machine.ts";
 import { lanesUsed } from "../simulation/replay/Machine.ts";
 import { type PlayedGroup, tokensOf } from "../simulation/replay/Played.ts";
 import { type Consumed, run } from "../simulation/replay/Training.ts";
