@@ -28,8 +28,8 @@ import * as Checkpoints from "../src/record/Checkpoints.ts";
 import * as Recorder from "../src/record/events/Recorder.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
 import * as RunLock from "../src/record/RunLock.ts";
+import { type PageOptions, servePage } from "../src/watch/process/Page.ts";
 import { boundEnvironments } from "./presets.ts";
-import { type PageOptions, servePage } from "./watchChild.ts";
 
 /** Parts of one's own in place of the usual ones. */
 export interface Parts {

@@ -14,8 +14,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   stage: ["domain"],
   env: ["config", "domain", "files", "stage"],
   environments: ["config", "domain", "env", "files", "openenv", "sandbox"],
-  // What servers of ours share: who may ask, and how much.
-  http: [],
+  // What servers of ours share: where they listen, who may ask, and how much.
+  http: ["domain"],
   openenv: ["config", "domain", "env", "http"],
   sandbox: [],
   policy: ["config", "domain", "files", "stage", "tensor"],
@@ -86,7 +86,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   uplot: ["src/watch/page"],
   "quickjs-emscripten": ["src/sandbox"],
   "node:worker_threads": ["src/policy/runtime", "src/policy/generation", "src/learner", "src/env/pool", "src/sandbox"],
-  "node:child_process": ["src/sandbox", "pipelines/watchChild.ts"],
+  "node:child_process": ["src/sandbox", "src/watch/process"],
 };
 
 const within = (path: string, places: readonly string[]): boolean =>
