@@ -42,7 +42,7 @@ const advantagesOf = (records: readonly EpisodeRecord[]): readonly number[] =>
   records.flatMap(({ turns }) => turns.flatMap(({ advantages }) => advantages ?? []));
 
 /** Summaries of sampled episodes, one for each step among them: transcripts of the first few, and the advantages of their tokens. */
-export const episodeSummaries = (records: readonly EpisodeRecord[], time: number): readonly Uint8Array[] =>
+const episodeSummaries = (records: readonly EpisodeRecord[], time: number): readonly Uint8Array[] =>
   [...Map.groupBy(records, ({ split, step }) => `${split} ${step}`).values()].map((some) => {
     const { split, step } = some[0]!;
     const texts = some
