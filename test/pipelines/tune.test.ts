@@ -8,7 +8,7 @@ import { tune } from "../../pipelines/tune.ts";
 import type { TuneOptions } from "../../pipelines/tuningReport.ts";
 import type { ProgressBar } from "../../src/process/ProgressBar.ts";
 import * as Stop from "../../src/process/Stop.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 import { configOf, writeModel } from "./tiny.ts";
 
 const place = Effect.tap(temporaryFolder, writeModel);

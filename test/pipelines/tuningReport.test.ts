@@ -8,7 +8,7 @@ import { load } from "../../src/config/resolve.ts";
 import type { Pace } from "../../src/tuning/Observed.ts";
 import { settingsOf } from "../../src/tuning/Space.ts";
 import type { Known } from "../../src/tuning/Tuning.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 
 const pace = (windowsPerHour: number): Pace => ({
   windowsPerHour,
