@@ -7,8 +7,9 @@ import { Station } from "../Station.ts";
 import { Turns } from "../Turns.ts";
 import { Windows } from "../Windows.ts";
 import { World } from "../World.ts";
+import { type Consumed, type Finished, tokensIn } from "./Consumed.ts";
 import { decodeOf, lanesUsed, type Machine, prefillOf, updateOf } from "./Machine.ts";
-import { type PlayedGroup, type PlayedTurn, sampledOf, tokensOf } from "./Played.ts";
+import { type PlayedGroup, type PlayedTurn, tokensOf } from "./Played.ts";
 
 /** What a run file says of how much runs at once. */
 export interface Settings {
@@ -37,33 +38,6 @@ export interface Work {
   readonly play: (group: number) => PlayedGroup;
   /** The step of an environment that is made as the n-th. */
   readonly step: (count: number) => number;
-}
-
-/** One consumed window. */
-export interface Consumed {
-  /** When, milliseconds. */
-  readonly at: number;
-  /** Sampled tokens of its groups. */
-  readonly sampled: number;
-  /** Tokens of its kept groups, prompts included, and the sampled ones of them. */
-  readonly tokens: number;
-  readonly trained: number;
-  /** Those of them that older weights sampled, and by how many versions in all. */
-  readonly stale: number;
-  readonly versionsBehind: number;
-  readonly mostBehind: number;
-  /** Time of its update. */
-  readonly learning: number;
-  /** Of all generator threads since the window before: time in steps, decode steps, and tokens sampled, whichever window they were for. */
-  readonly generating: number;
-  readonly decodeSteps: number;
-  readonly generated: number;
-}
-
-interface Finished {
-  readonly played: PlayedGroup;
-  readonly number: number;
-  readonly sampled: readonly Sampled[];
 }
 
 /** The engine's own: while others decode, a prefill waits for so many rows or so many decode steps. */
@@ -249,31 +223,16 @@ class TrainingRun {
   }
 
   #consumedOf(window: readonly Finished[], learning: number): Consumed {
-    const kept = window.filter(({ played }) => played.kept);
-    const sum = (of: (group: PlayedGroup) => number, groups: readonly Finished[]) =>
-      groups.reduce((total, { played }) => total + of(played), 0);
-    let [stale, versionsBehind, mostBehind] = [0, 0, 0];
-    for (const [version, tokens] of kept.flatMap(({ sampled }) => sampled.flat())) {
-      const behind = this.#version - version;
-      if (behind > 0) stale += tokens;
-      versionsBehind += behind * tokens;
-      mostBehind = Math.max(mostBehind, behind);
-    }
     const now = this.#generated();
     const before = this.#before;
     this.#before = now;
     return {
+      at: this.#world.agenda.now,
+      learning,
       generating: now.generating - before.generating,
       decodeSteps: now.decodeSteps - before.decodeSteps,
       generated: now.generated - before.generated,
-      at: this.#world.agenda.now,
-      sampled: sum(sampledOf, window),
-      tokens: sum(tokensOf, kept),
-      trained: sum(sampledOf, kept),
-      stale,
-      versionsBehind,
-      mostBehind,
-      learning,
+      ...tokensIn(window, this.#version),
     };
   }
 }
