@@ -1,5 +1,5 @@
-/** An episode as markdown for people: its figures, then what was shown and answered, in fences that its text cannot close. Pure. */
-import type { EpisodeRecord, Message } from "../../domain/EpisodeRecord.ts";
+/** An episode as markdown for people: its figures, then what was shown and answered and the state it ended in, in fences that its text cannot close. Pure. */
+import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
 
 /** Characters of a transcript; the rest is in trajectories.jsonl. */
 export const LONGEST = 32_768;
@@ -25,15 +25,25 @@ const figures = (record: EpisodeRecord): string => {
   return parts.join(" · ");
 };
 
-const spoken = ({ content, role }: Message): string => `**${role}**\n\n${fenced(content)}`;
+interface Part {
+  readonly title: string;
+  readonly text: string;
+}
+
+const partsOf = ({ final, messages }: EpisodeRecord): readonly Part[] => [
+  ...messages.map(({ content, role }): Part => ({ title: role, text: content })),
+  ...(final === undefined ? [] : [{ title: "state at the end", text: final }]),
+];
+
+const written = ({ text, title }: Part): string => `**${title}**\n\n${fenced(text)}`;
 
 export const transcript = (record: EpisodeRecord): string => {
   const parts = [figures(record)];
   let left = LONGEST;
-  for (const message of record.messages) {
-    const cut = message.content.length > left ? { ...message, content: message.content.slice(0, left) } : message;
-    parts.push(spoken(cut));
-    left -= cut.content.length;
+  for (const part of partsOf(record)) {
+    const cut = part.text.length > left ? { ...part, text: part.text.slice(0, left) } : part;
+    parts.push(written(cut));
+    left -= cut.text.length;
     if (left <= 0) {
       parts.push("*cut here*");
       break;

@@ -13,6 +13,9 @@ const cut = (text: string): string => {
   return `${text.slice(0, half)}\n… ${text.length - LONGEST} characters left out …\n${text.slice(-half)}`;
 };
 
-/** The messages of all its token sequences, in order. */
+const ending = ({ final }: EpisodeRecord): readonly string[] =>
+  final === undefined ? [] : [`[state at the end]\n${final}`];
+
+/** The messages of all its token sequences, in order, and the state it ended in. */
 export const transcript = (sequences: readonly EpisodeRecord[]): string =>
-  cut(sequences.flatMap(({ messages }) => messages.map(shown)).join("\n\n"));
+  cut(sequences.flatMap((record) => [...record.messages.map(shown), ...ending(record)]).join("\n\n"));

@@ -118,6 +118,11 @@ describe("a transcript", () => {
     expect(shown).toContain("**SimpleSokoban** seed 3, group 7, member 0 · success · reward 1 · done · verdict kept");
   });
 
+  it("ends with the state after the last turn, where the record tells it", () => {
+    expect(transcript(episodeRecord({ final: "#_√#" }))).toMatch(/\*\*state at the end\*\*\n\n```\n#_√#\n```$/);
+    expect(transcript(episodeRecord())).not.toContain("at the end");
+  });
+
   it("is cut where it is long, and says so", () => {
     const shown = transcript(episodeRecord({ messages: [{ role: "user", content: "x".repeat(LONGEST + 1) }] }));
     expect(shown.length).toBeLessThan(LONGEST + 500);
