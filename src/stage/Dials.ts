@@ -14,24 +14,23 @@ export class Dials extends Context.Service<
     readonly addSetting: (setting: Setting) => void;
     /** The stages. */
     readonly all: () => readonly Dial[];
-    /** All that has a concurrency: the stages, then what else can be set. */
+    /** What can be set beside the stages' slots. */
     readonly settings: () => readonly Setting[];
   }
 >()("millrace/stage/Dials") {}
 
 export const make = (): typeof Dials.Service => {
   const dials: Dial[] = [];
-  const others: Setting[] = [];
+  const settings: Setting[] = [];
   const ofKind = (kind: "flow" | "service") => dials.filter((dial) => dial.sample().kind === kind);
-  const all = () => [...ofKind("flow"), ...ofKind("service")];
   return Dials.of({
     add: (dial) => {
       dials.push(dial);
       return dial;
     },
-    addSetting: (setting) => void others.push(setting),
-    all,
-    settings: () => [...all(), ...others],
+    addSetting: (setting) => void settings.push(setting),
+    all: () => [...ofKind("flow"), ...ofKind("service")],
+    settings: () => settings,
   });
 };
 

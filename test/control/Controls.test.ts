@@ -30,7 +30,7 @@ const make = Effect.gen(function* () {
   const { apply } = yield* Controls.Controls;
   const events: Event[] = [];
   bus.onEvent((event) => void events.push(event));
-  const concurrencies = () => dials.settings().map((setting) => setting.concurrency());
+  const concurrencies = () => [...dials.all(), ...dials.settings()].map((setting) => setting.concurrency());
   const stages = () => dials.all().map(({ name }) => name);
   return { apply, bus, concurrencies, events, stages };
 });
