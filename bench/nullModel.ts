@@ -146,5 +146,6 @@ export const learner = (wait: Effect.Effect<void>): Learner["Service"] => {
       })),
     save: () => Effect.void,
     version: Effect.sync(() => version),
+    lanes: null,
   });
 };

@@ -28,7 +28,7 @@ export const layer: Layer.Layer<Controls, never, Bus | Dials | Stop> = Layer.eff
     const stop = yield* Stop;
 
     const setConcurrency = (name: string, concurrency: number): Effect.Effect<void, BadInput> => {
-      const all = dials.all();
+      const all = [...dials.all(), ...dials.settings()];
       const dial = all.find((dial) => dial.name === name);
       const settable = all.filter(({ most }) => most !== null).map(({ name }) => name);
       if (dial === undefined) {

@@ -2,7 +2,7 @@
 import { Schema } from "effect";
 
 export const Control = Schema.TaggedUnion({
-  /** Slots of a stage; not of those that work on one item at a time by nature. */
+  /** Slots of a stage (not of those that work on one item at a time by nature), or `lanes`: how many of the learner's the next update uses. */
   SetConcurrency: {
     stage: Schema.String,
     concurrency: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 65_536 })),

@@ -81,6 +81,8 @@ export interface Episode {
   /** In the order they were played. One of an episode that was played, none where its environment could not be reset. */
   readonly sequences: readonly Sequence[];
   readonly outcome: Outcome;
+  /** State text after the last turn, as a next turn would show it; absent without a turn, and where a failed step leaves it unknown. */
+  readonly final?: string;
 }
 
 /** All turns of the episode, over its sequences. */

@@ -65,4 +65,9 @@ export interface EpisodeRecord {
   /** State and reply of each turn, in order. */
   readonly messages: readonly Message[];
   readonly turns: readonly TurnRecord[];
+  /**
+   * State after the episode's last turn, written as those of the messages: on the record of its last token sequence. Absent where no turn
+   * was played or a step failed.
+   */
+  readonly final?: string;
 }

@@ -22,6 +22,14 @@ export interface UpdateReport {
   readonly seconds: Metrics;
 }
 
+/** Threads that share the passes of an update, where their number can change. No bit depends on it. */
+export interface LearnerLanes {
+  /** All of them, and how many are used at first. */
+  readonly most: number;
+  /** The commands after this one use `count` of them, 1 to `most`. */
+  readonly use: (count: number) => Effect.Effect<void, LearnerError>;
+}
+
 export class Learner extends Context.Service<
   Learner,
   {
@@ -31,5 +39,7 @@ export class Learner extends Context.Service<
     /** Writes actor, critic, optimiser moments and counters into an existing folder (a temporary one; the caller renames it). */
     readonly save: (folder: string) => Effect.Effect<void, LearnerError>;
     readonly version: Effect.Effect<Version, LearnerError>;
+    /** Null where there is one, or none that can be told how many to use. */
+    readonly lanes: LearnerLanes | null;
   }
 >()("millrace/learner/Learner") {}

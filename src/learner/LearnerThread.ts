@@ -68,6 +68,10 @@ export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread
       clone: (batch, lr) => thread.call("clone", { batch, lr }),
       save: (folder) => Effect.asVoid(thread.call("save", folder)),
       version: thread.call("version", null),
+      lanes:
+        trainer.lanes === 1
+          ? null
+          : { most: trainer.lanes, use: (count) => Effect.asVoid(thread.call("lanes", count)) },
       died: thread.died,
     };
   });

@@ -34,7 +34,7 @@ import { learningRate } from "./schedule.ts";
 
 export interface TrainerOptions {
   readonly seed: number;
-  /** Threads that share the passes over a mini-batch, the learner's own among them. */
+  /** Threads that share the passes over a mini-batch, the learner's own among them; `useLanes` leaves some idle. */
   readonly lanes: number;
   /** Intra-op threads of every session. */
   readonly threads: number;
@@ -196,6 +196,11 @@ export class Trainer implements AsyncDisposable {
   /** Log-probability of every id under the current weights, [tokens]. */
   async logp(batch: TokenBatch): Promise<Float32Array> {
     return this.#actor.score(batch);
+  }
+
+  /** Passes from the next command on are shared by so many of the lanes: at least 1, at most those that were opened. Changes no bit. */
+  useLanes(count: number): void {
+    this.#lanes.use(count);
   }
 
   /** Trains the critic, then (after its warm-up) the actor, on one window. */

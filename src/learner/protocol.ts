@@ -26,6 +26,8 @@ export interface LearnerProtocol {
       readonly request: { readonly batch: TokenBatch; readonly lr: number };
       readonly response: CloningReport;
     };
+    /** How many lanes the commands after it use. */
+    readonly lanes: { readonly request: number; readonly response: null };
     readonly save: { readonly request: string; readonly response: null };
     readonly version: { readonly request: null; readonly response: Version };
   };

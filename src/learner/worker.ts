@@ -76,6 +76,11 @@ serve<LearnerProtocol>(
     values: (batch) => inOrder(() => running().trainer.values(batch)),
     update: (batch) => inOrder(() => publishing((trainer) => trainer.update(batch))),
     clone: ({ batch, lr }) => inOrder(() => publishing((trainer) => trainer.clone(batch, lr))),
+    lanes: (count) =>
+      inOrder(async () => {
+        running().trainer.useLanes(count);
+        return null;
+      }),
     save: (folder) =>
       inOrder(async () => {
         const { trainer, request } = running();

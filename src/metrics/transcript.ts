@@ -1,5 +1,5 @@
 /** An episode as one text for people: what was shown and answered, plain or as markdown with its figures. Pure. */
-import type { EpisodeRecord, Message } from "../domain/EpisodeRecord.ts";
+import type { EpisodeRecord } from "../domain/EpisodeRecord.ts";
 
 /** Characters of a plain transcript at most. */
 export const LONGEST_PLAIN = 8_000;
@@ -17,10 +17,24 @@ const withoutMiddle = (text: string): string => {
   return `${text.slice(0, half)}\n… ${text.length - LONGEST_PLAIN} characters left out …\n${text.slice(-half)}`;
 };
 
-/** The messages of all its token sequences, in order. */
+interface Part {
+  readonly title: string;
+  readonly text: string;
+}
+
+/** The messages of a token sequence, and the state that the episode ended in. */
+const partsOf = ({ final, messages }: EpisodeRecord): readonly Part[] => [
+  ...messages.map(({ content, role }): Part => ({ title: role, text: content })),
+  ...(final === undefined ? [] : [{ title: "state at the end", text: final }]),
+];
+
+/** The parts of all token sequences of an episode, in order. */
 export const plainTranscript = (sequences: readonly EpisodeRecord[]): string =>
   withoutMiddle(
-    sequences.flatMap(({ messages }) => messages.map(({ content, role }) => `[${role}]\n${content}`)).join("\n\n"),
+    sequences
+      .flatMap(partsOf)
+      .map(({ text, title }) => `[${title}]\n${text}`)
+      .join("\n\n"),
   );
 
 /** In a fence longer than any run of backticks in the text, which so cannot close it. */
@@ -43,16 +57,16 @@ const figures = (record: EpisodeRecord): string => {
   return parts.join(" · ");
 };
 
-const spoken = ({ content, role }: Message): string => `**${role}**\n\n${fenced(content)}`;
+const written = ({ text, title }: Part): string => `**${title}**\n\n${fenced(text)}`;
 
-/** Its figures, then the messages of the token sequence. */
+/** Its figures, then the parts of the token sequence. */
 export const markdownTranscript = (record: EpisodeRecord): string => {
   const parts = [figures(record)];
   let left = LONGEST_MARKDOWN;
-  for (const message of record.messages) {
-    const cut = message.content.length > left ? { ...message, content: message.content.slice(0, left) } : message;
-    parts.push(spoken(cut));
-    left -= cut.content.length;
+  for (const part of partsOf(record)) {
+    const cut = part.text.length > left ? { ...part, text: part.text.slice(0, left) } : part;
+    parts.push(written(cut));
+    left -= cut.text.length;
     if (left <= 0) {
       parts.push("*cut here*");
       break;

@@ -92,7 +92,7 @@ const recordOf = (
   judgement: Judgement | null,
   pieces: Pieces,
 ): EpisodeRecord => {
-  const { id, outcome, seed, tag } = episode;
+  const { final, id, outcome, seed, sequences, tag } = episode;
   const batch = judgement?.batch ?? null;
   const start = batch === null ? undefined : startIn(batch, id, sequence);
   const score = judgement?.scores.get(id.member);
@@ -117,6 +117,7 @@ const recordOf = (
       { role: "assistant" as const, content: reply },
     ]),
     turns: turnRecords(turns, start, judgement, pieces),
+    ...(final === undefined || sequence < sequences.length - 1 ? {} : { final }),
   };
 };
 

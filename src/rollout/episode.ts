@@ -96,26 +96,24 @@ export const play: (
   const game: Game = { policy, environments, rollout, mode, prompt, member, task, instance, sequence, sharedPrefix };
   const traced = yield* tracing;
   const turns: Turn[] = [];
-  const ended = (outcome: Outcome): Episode => ({
-    id: { group: prompt.group, member },
-    tag: prompt.tag,
-    seed,
-    sequences: [{ turns }],
-    outcome,
-  });
+  const ended = (outcome: Outcome, { view }: Pick<Position, "view">): Episode => {
+    const episode = { id: { group: prompt.group, member }, tag: prompt.tag, seed, sequences: [{ turns }], outcome };
+    const known = turns.length > 0 && outcome._tag !== "Failed";
+    return known ? { ...episode, final: rollout.template.state(view) } : episode;
+  };
 
   let position: Position = { turn: 1, view, append: opening, length: 0, actionsLeft: task.maxActions, success: false };
   // What the episode holds outside this process is released by the last state it was given.
   let { state } = view;
   const loop = Effect.gen(function* () {
     for (;;) {
-      if (tooLong(game, position)) return ended(truncated("context", position.success));
+      if (tooLong(game, position)) return ended(truncated("context", position.success), position);
       const attributes = { member, turn: position.turn };
       const taken = yield* traced ? inSpan(takeTurn(game, position), "turn", attributes) : takeTurn(game, position);
       turns.push(taken.record);
       state = taken.view.state;
-      if (taken.outcome !== null) return ended(taken.outcome);
-      if (position.turn === rollout.limits.max_turn) return ended(truncated("max_turn", taken.success));
+      if (taken.outcome !== null) return ended(taken.outcome, taken);
+      if (position.turn === rollout.limits.max_turn) return ended(truncated("max_turn", taken.success), taken);
       position = following(game, position, taken);
     }
   });

@@ -16,11 +16,20 @@ export interface Sample {
   readonly elapsedMs: number;
   /** Flow stages in the order they are connected, then services. */
   readonly stages: readonly StageSample[];
+  /** What can be set beside the stages' slots; absent where there is nothing. */
+  readonly settings?: readonly SettingSample[];
   /** Totals since the run started. */
   readonly tokens: { readonly generated: number; readonly trained: number };
   /** Groups admitted and without an end yet. */
   readonly groupsInFlight: number;
   readonly process: ProcessSample;
+}
+
+/** How much a setting is, and may be. */
+export interface SettingSample {
+  readonly name: string;
+  readonly concurrency: number;
+  readonly most: number | null;
 }
 
 /** What the process takes of its machine. Totals since it started. */

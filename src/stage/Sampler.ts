@@ -1,8 +1,13 @@
 /** Reads all gauges at a steady pace and puts one `Sample` per period on the bus. Nothing waits for it. */
 import { Clock, Effect, Schedule } from "effect";
 import * as Ledger from "../domain/Ledger.ts";
-import { Bus, type ProcessSample } from "./Bus.ts";
+import { Bus, type ProcessSample, type Sample } from "./Bus.ts";
 import { Dials } from "./Dials.ts";
+
+const settingsOf = ({ settings }: typeof Dials.Service): Pick<Sample, "settings"> => {
+  const all = settings().map(({ concurrency, most, name }) => ({ name, concurrency: concurrency(), most }));
+  return all.length === 0 ? {} : { settings: all };
+};
 
 /** Samples now and then every period; runs until interrupted. */
 export const run = (periodMs: number, usage: () => ProcessSample): Effect.Effect<void, never, Bus | Dials> =>
@@ -16,6 +21,7 @@ export const run = (periodMs: number, usage: () => ProcessSample): Effect.Effect
       return bus.sampled({
         elapsedMs: Number(clock.monotonicTimeNanosUnsafe() - start) / 1e6,
         stages: dials.all().map((dial) => dial.sample()),
+        ...settingsOf(dials),
         tokens: { generated: ledger.tokens.admitted, trained: trainedTokens },
         groupsInFlight: Ledger.inFlight(ledger).groups,
         process: usage(),

@@ -12,22 +12,26 @@ import * as Inbox from "./Inbox.ts";
 import { Listeners, type Subscribe } from "./Listeners.ts";
 import * as Slots from "./Slots.ts";
 
-/** What can be seen of, and set on, any stage. */
-export interface Dial {
+/** How much runs at once somewhere, under a name of its own. */
+export interface Setting {
   readonly name: string;
-  readonly sample: () => Gauge.StageSample;
   readonly concurrency: () => number;
-  /** Most slots that it makes sense to give it; null of a stage that works on one item at a time by nature. */
+  /** The most that it makes sense to set; null of a stage that works on one item at a time by nature. */
   readonly most: number | null;
   /** At least 1; a fraction is rounded down. */
   readonly setConcurrency: (concurrency: number) => Effect.Effect<void>;
+}
+
+/** What can be seen of, and set on, any stage: its slots, and its gauge. */
+export interface Dial extends Setting {
+  readonly sample: () => Gauge.StageSample;
   /** Calls back with every result, before it goes on; a listener holds nothing up. */
   readonly onOut: Subscribe<unknown>;
   /** What it measures beside its gauge, at this moment. */
   readonly metrics?: () => Metrics;
 }
 
-const atLeastOne = (concurrency: number): number => Math.max(1, Math.floor(concurrency));
+export const atLeastOne = (concurrency: number): number => Math.max(1, Math.floor(concurrency));
 
 // ---- flow stages ----
 

@@ -84,6 +84,13 @@ export interface StageView {
   readonly serviceMs: number;
 }
 
+/** What can be set beside the stages' slots, such as the learner's lanes in use. */
+export interface SettingView {
+  readonly name: string;
+  readonly concurrency: number;
+  readonly most: number | null;
+}
+
 /** Which stage bounds throughput, by attribution (src/tuning). */
 export interface BottleneckView {
   readonly stage: string;
@@ -104,6 +111,8 @@ export interface LineView {
   readonly paused: boolean;
   readonly validating: { readonly step: number; readonly done: number; readonly of: number } | null;
   readonly stages: readonly StageView[];
+  /** Absent where there is nothing. */
+  readonly settings?: readonly SettingView[];
   readonly groups: readonly GroupAt[];
   readonly tokensPerSecond: { readonly generated: number; readonly trained: number };
   readonly bottleneck: BottleneckView | null;

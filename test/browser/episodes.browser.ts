@@ -67,7 +67,13 @@ describe("the page's episodes", () => {
   it("show what is recorded when it is asked for", async () => {
     await page.click(".raw > details > summary");
     await page.waitForSelector(".raw .message");
-    expect(await texts(".raw .message b")).toEqual(["user", "assistant", "user", "assistant"]);
+    expect(await texts(".raw .message b")).toEqual([
+      "user",
+      "assistant",
+      "user",
+      "assistant",
+      "state after the last turn",
+    ]);
     await page.click(".raw details details summary");
     await page.waitForSelector(".arrays tbody tr");
     expect((await texts(".arrays tbody tr")).length).toBe(5);

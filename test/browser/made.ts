@@ -12,7 +12,7 @@ const config = `es_manager: { train: { tags: [SimpleSokoban] } }
 custom_envs: { SimpleSokoban: { env_type: sokoban, env_config: { dim_room: [3, 6], num_boxes: 1 } } }
 `;
 
-const states = ["######\n#PX_O#\n######", "######\n#_PXO#\n######"] as const;
+const states = ["######\n#PX_O#\n######", "######\n#_PXO#\n######", "######\n#__P√#\n######"] as const;
 
 const said = ["</think>", "<answer>", "Right", "</answer>"] as const;
 
@@ -32,13 +32,15 @@ const played = (member: number): EpisodeRecord =>
       turnOf([hostile, ...said], { actions: ["Right", hostile], advantages: [1, 0, 0, -1, 0] }),
       turnOf(["push", ...said], { parsed: false, advantages: [1, 1, 1, 1, 1] }),
     ],
+    final: states[2],
   });
 
-/** What the two pictures of the first turn and the one of the second say. */
+/** What the two pictures of each turn say: the state before and after. */
 export const pictures: readonly string[] = [
   "Sokoban: player (2, 2), box (2, 3), target (2, 5)",
   "Sokoban: player (2, 3), box (2, 4), target (2, 5)",
   "Sokoban: player (2, 3), box (2, 4), target (2, 5)",
+  "Sokoban: player (2, 4), box on target (2, 5)",
 ];
 
 export const writeGame = (folder: string): void => {

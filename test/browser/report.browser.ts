@@ -59,7 +59,7 @@ describe("a report in a browser", () => {
   it("draws the states of a turn, before and after", async () => {
     const labels = await page.$$eval(".drawing", (found) => found.map((drawing) => drawing.getAttribute("aria-label")));
     expect(labels).toEqual(pictures);
-    expect(await page.$$eval(".drawing .d-changed", (found) => found.length)).toBe(3);
+    expect(await page.$$eval(".drawing .d-changed", (found) => found.length)).toBe(6);
   });
 
   it("shows hostile texts as texts", async () => {

@@ -153,10 +153,14 @@ describe("controls", () => {
     await sees(page, ".toast.bad", /generate takes at most 64 slots/);
     await page.click(".toast.bad button");
     await page.waitForSelector(".toast.bad", { hidden: true });
+    await page.waitForSelector("[data-stage=learn] button[aria-label='One lane more']:disabled");
+    await page.click("[data-stage=learn] button[aria-label='One lane less']");
+    await sees(page, ".toast", /An update has 1 lane from the next window on/);
     expect(server.controls).toEqual([
       { _tag: "SetConcurrency", stage: "rollout", concurrency: 17 },
       { _tag: "SetConcurrency", stage: "rollout", concurrency: 16 },
       { _tag: "SetConcurrency", stage: "generate", concurrency: 24 },
+      { _tag: "SetConcurrency", stage: "lanes", concurrency: 1 },
     ]);
   });
 

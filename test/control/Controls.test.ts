@@ -17,11 +17,22 @@ const make = Effect.gen(function* () {
   dials.add(yield* Stage.flow({ name: "rollout", inbox: 1, concurrency: 4, most: 8, run: idle }));
   dials.add(yield* Stage.flow({ name: "learn", inbox: 1, concurrency: 1, run: idle }));
   dials.add(yield* Stage.service({ name: "generate", concurrency: 2, run: idle }));
+  let lanes = 2;
+  dials.addSetting({
+    name: "lanes",
+    most: 2,
+    concurrency: () => lanes,
+    setConcurrency: (count) =>
+      Effect.sync(() => {
+        lanes = count;
+      }),
+  });
   const { apply } = yield* Controls.Controls;
   const events: Event[] = [];
   bus.onEvent((event) => void events.push(event));
-  const concurrencies = () => dials.all().map((dial) => dial.concurrency());
-  return { apply, bus, concurrencies, events };
+  const concurrencies = () => [...dials.all(), ...dials.settings()].map((setting) => setting.concurrency());
+  const stages = () => dials.all().map(({ name }) => name);
+  return { apply, bus, concurrencies, events, stages };
 });
 
 const controlled = <A, E>(use: (run: Effect.Success<typeof make>, stops: () => number) => Effect.Effect<A, E>) => {
@@ -40,22 +51,34 @@ describe("controls of a run", () => {
     controlled(({ apply, concurrencies, events }) =>
       Effect.gen(function* () {
         yield* apply(set("rollout", 8), "shell", "it starves");
-        expect(concurrencies()).toEqual([8, 1, 2]);
+        expect(concurrencies()).toEqual([8, 1, 2, 2]);
         expect(events).toEqual([{ _tag: "Controlled", control: set("rollout", 8), by: "shell", reason: "it starves" }]);
       }),
     ),
   );
 
+  it.effect("set what is no stage, which stays out of the list of stages", () =>
+    controlled(({ apply, concurrencies, events, stages }) =>
+      Effect.gen(function* () {
+        yield* apply(set("lanes", 1), "shell");
+        expect(concurrencies()).toEqual([4, 1, 2, 1]);
+        expect(events).toEqual([{ _tag: "Controlled", control: set("lanes", 1), by: "shell" }]);
+        expect(stages()).toEqual(["rollout", "learn", "generate"]);
+      }),
+    ),
+  );
+
   it.effect.each([
-    [set("rolout", 2), "no stage rolout; the concurrency of rollout, generate can be set; nearest: rollout"],
-    [set("learn", 2), "the concurrency of learn cannot be set; that of rollout, generate can"],
+    [set("rolout", 2), "no stage rolout; the concurrency of rollout, generate, lanes can be set; nearest: rollout"],
+    [set("learn", 2), "the concurrency of learn cannot be set; that of rollout, generate, lanes can"],
     [set("rollout", 9), "rollout: 9 is more than it can use; nearest: 8"],
+    [set("lanes", 3), "lanes: 3 is more than it can use; nearest: 2"],
     [{ _tag: "ResumeAdmission" }, "admission is not paused"],
   ] satisfies [Control, string][])("refuse what makes no sense, and change nothing: %j", ([control, message]) =>
     controlled(({ apply, concurrencies, events }) =>
       Effect.gen(function* () {
         expect((yield* Effect.flip(apply(control, "page"))).message).toBe(message);
-        expect([concurrencies(), events]).toEqual([[4, 1, 2], []]);
+        expect([concurrencies(), events]).toEqual([[4, 1, 2, 2], []]);
       }),
     ),
   );

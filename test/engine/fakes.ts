@@ -10,7 +10,9 @@ import { idleGenerator } from "../../bench/nullModel.ts";
 import { decode } from "../../src/config/decode.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
 import { merge, type Tree } from "../../src/config/Tree.ts";
+import * as Controls from "../../src/control/Controls.ts";
 import type { CreditedBatch } from "../../src/domain/Batch.ts";
+import type { Control } from "../../src/domain/Control.ts";
 import type { Version } from "../../src/domain/Episode.ts";
 import type { LearnerError, PolicyError } from "../../src/domain/Errors.ts";
 import type { Event, StepRecord } from "../../src/domain/Event.ts";
@@ -21,7 +23,7 @@ import * as Training from "../../src/engine/Training.ts";
 import { Environments, type View } from "../../src/env/Environments.ts";
 import * as Losses from "../../src/env/pool/Losses.ts";
 import { StepPool } from "../../src/env/pool/StepPool.ts";
-import { Learner } from "../../src/learner/Learner.ts";
+import { Learner, type LearnerLanes } from "../../src/learner/Learner.ts";
 import { type GenerateRequest, Policy } from "../../src/policy/generation/Policy.ts";
 import { Stop } from "../../src/process/Stop.ts";
 import * as Checkpoints from "../../src/record/Checkpoints.ts";
@@ -97,10 +99,12 @@ export interface Options {
   readonly failReply?: (of: { readonly group: number }) => PolicyError | null;
   /** Why the save of this number (from 1) fails; null where it does not. */
   readonly failSave?: (save: number) => LearnerError | null;
+  /** Lanes of the learner; by default it has one. */
+  readonly lanes?: LearnerLanes;
   readonly folder: typeof RunFolder.RunFolder.Service;
   readonly resumed?: RunState.RunState | null;
   /** Told every event, with what the run may do in answer. */
-  readonly onEvent?: (event: Event, stop: () => void) => void;
+  readonly onEvent?: (event: Event, stop: () => void, apply: (control: Control) => void) => void;
   readonly onRecord?: (record: StepRecord) => void;
 }
 
@@ -220,6 +224,7 @@ export const train = (options: Options) =>
           }),
         ),
       version: Effect.sync(() => made),
+      lanes: options.lanes ?? null,
     });
 
     const events: Event[] = [];
@@ -228,14 +233,18 @@ export const train = (options: Options) =>
     const requested = Latch.makeUnsafe(false);
     const stop = Stop.of({ requested: requested.await, request: Effect.sync(() => void requested.openUnsafe()) });
     let ledger = Ledger.empty;
-    const watch = (event: Event): void => {
+    const watch = (event: Event, apply: (control: Control) => void): void => {
       events.push(event);
       ledger = Ledger.observe(ledger, event);
       Result.getOrThrow(Ledger.assertBalanced(ledger));
-      options.onEvent?.(event, () => {
-        if (!asked) requested.openUnsafe();
-        asked = true;
-      });
+      options.onEvent?.(
+        event,
+        () => {
+          if (!asked) requested.openUnsafe();
+          asked = true;
+        },
+        apply,
+      );
     };
     const state = resumed ?? RunState.initial;
     const played = rollout({ ...config.rollout, enable_think: false });
@@ -248,7 +257,9 @@ export const train = (options: Options) =>
     const services = Layers.layer({ config, folder, state, rollout: played });
     const ended = yield* Effect.gen(function* () {
       const bus = yield* Bus.Bus;
-      bus.onEvent(watch);
+      const controls = yield* Controls.Controls;
+      const apply = (control: Control): void => void Effect.runFork(controls.apply(control, "code"));
+      bus.onEvent((event) => watch(event, apply));
       bus.onStep((record) => {
         records.push(record);
         options.onRecord?.(record);

@@ -97,6 +97,18 @@ layer(Layer.empty)("the learner's thread", (it) => {
     }),
   );
 
+  it.effect("uses as many of its lanes as it is told, and refuses more", () =>
+    Effect.gen(function* () {
+      expect((yield* start()).lanes).toBe(null);
+      const { lanes, update } = yield* start({ trainer: { ...trainerOptions, lanes: 2 } });
+      if (lanes === null) throw new Error("there are no lanes");
+      expect(lanes.most).toBe(2);
+      yield* lanes.use(1);
+      expect((yield* update(batch(0))).applied).toBe(true);
+      expect((yield* Effect.flip(lanes.use(3))).message).toContain("3 lanes cannot be used; nearest: 2");
+    }),
+  );
+
   it.effect("clones and publishes", () =>
     Effect.gen(function* () {
       const { port1, port2 } = yield* channel;

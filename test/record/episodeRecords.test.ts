@@ -84,6 +84,22 @@ describe("the records of a group", () => {
     ]);
   });
 
+  it("have the state after the last turn, in the record of the last token sequence", () => {
+    const sequences = [{ turns }, { turns: [turnOf()] }];
+    const records = recordsOf(
+      origin,
+      { ...group, episodes: [episodeOf(7, 0, { sequences, final: "s3" }), episodeOf(7, 1, { sequences })] },
+      null,
+      pieces,
+    );
+    expect(records.map((record) => ("final" in record ? record.final : "absent"))).toEqual([
+      "absent",
+      "s3",
+      "absent",
+      "absent",
+    ]);
+  });
+
   it("have the verdict, the group's score, and the episode's where it has one", () => {
     const records = recordsOf(origin, group, judgement, pieces);
     expect(records.map(({ groupScore, member, score, verdict }) => ({ groupScore, member, score, verdict }))).toEqual([

@@ -109,6 +109,21 @@ describe("an episode", () => {
         rollout({ max_model_len: needed - 1 }),
       );
       expect(turnsOf(none)).toEqual([]);
+      expect(none).not.toHaveProperty("final");
+    }),
+  );
+
+  it.effect.each([
+    ["the environment's end", right, 2, {}, "2/2"],
+    ["its last action", rightTwice, 9, {}, "4/9"],
+    ["its last turn, in which nothing moved", "nonsense", 9, {}, "0/9"],
+    ["its context", right, 9, { max_model_len: 150 }, "1/9"],
+  ] as const)("tells the state after %s as a turn would show it", ([_, reply, length, limits, final]) =>
+    Effect.gen(function* () {
+      const environments = corridor(() => length);
+      const episode = yield* playAlone(scripted(reply), environments, rollout({ ...limits, template: "compact" }));
+      expect(turnsOf(episode)[0]!.state).toBe(`0/${length}`);
+      expect(episode.final).toBe(final);
     }),
   );
 
@@ -196,6 +211,7 @@ describe("an episode", () => {
       const episode = yield* playAlone(policy, environments);
       expect(episode.outcome).toEqual({ _tag: "Failed", reason: "step_timeout", message: "5000 ms" });
       expect(turnsOf(episode).length).toBe(1);
+      expect(episode).not.toHaveProperty("final");
       expect(policy.released).toEqual([3]);
     }),
   );

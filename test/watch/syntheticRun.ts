@@ -125,6 +125,7 @@ const gauges = (elapsedMs: number): Happening => ({
   sample: {
     elapsedMs,
     stages: [stage("rollout", elapsedMs, 4, 0.75), stage("learn", elapsedMs, 1, 0.5)],
+    settings: [{ name: "lanes", concurrency: elapsedMs < 10_000 ? 2 : 1, most: 2 }],
     tokens: { generated: elapsedMs, trained: elapsedMs / 2 },
     groupsInFlight: 4,
     process: { cpuMs: 1.5 * elapsedMs, rssBytes: 1e8, heapBytes: 1e7, loopLagMs: { p99: 2, max: 5 } },

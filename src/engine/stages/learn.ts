@@ -1,6 +1,7 @@
 /**
  * The learning stage: credit and update of one window at a time, so that values are always the current critic's. It waits for the step of
- * the window before to be closed, and counts as blocked meanwhile. Invariant: every window is consumed exactly once, trained on or not.
+ * the window before to be closed, and counts as blocked meanwhile. Invariants: every window is consumed exactly once, trained on or not;
+ * a window's passes all use the same number of the learner's lanes.
  */
 import { Effect } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
@@ -9,6 +10,7 @@ import type { Version } from "../../domain/Episode.ts";
 import { idsOf } from "../../domain/Group.ts";
 import { collate } from "../../learner/collate.ts";
 import { credit } from "../../learner/credit.ts";
+import * as LanesSetting from "../../learner/LanesSetting.ts";
 import { Learner, type UpdateReport } from "../../learner/Learner.ts";
 import { madeVersion, windowEnd } from "../../learner/windowEnd.ts";
 import { Policy } from "../../policy/generation/Policy.ts";
@@ -83,6 +85,9 @@ export const make = Effect.gen(function* () {
   const dials = yield* Dials;
   const { rules } = yield* Gate;
   const scope = yield* Effect.scope;
+  const { lanes } = yield* Learner;
+  const shared = lanes === null ? null : LanesSetting.make(lanes);
+  if (shared !== null) dials.addSetting(shared);
 
   const update = Effect.fnUntraced(function* ({ filtered, window }: Judged, batch: CreditedBatch) {
     const learner = yield* Learner;
@@ -99,6 +104,7 @@ export const make = Effect.gen(function* () {
     const { filtered, filterSeconds, scored, window } = judged;
     const from = bus.state().position.version;
     yield* bus.emit({ _tag: "Learning", window: window.index, from });
+    if (shared !== null) yield* shared.apply;
     const credited = yield* creditOf(config, judged);
     const passed: Learned = {
       window,

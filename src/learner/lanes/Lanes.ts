@@ -2,7 +2,8 @@
  * The lanes of a learner: its own thread and as many beside it as asked for, each with one session per model. They share the
  * micro-batches of a mini-batch, and the results are added up. Two lanes of one intra-op thread do more than one lane of two: nothing
  * inside a pass waits for the other core.
- * Invariant: results are added in the order of the micro-batches, so equal requests give equal bits whatever the number of lanes.
+ * Invariant: results are added in the order of the micro-batches, so equal requests give equal bits whatever the number of lanes, and
+ * however it changes between passes.
  */
 import { Effect, Exit, Scope } from "effect";
 import type { Parameters } from "../../policy/model/Parameters.ts";
@@ -61,12 +62,14 @@ export class Lanes implements AsyncDisposable {
   readonly #remote: readonly Remote[];
   readonly #threads: number;
   readonly #scope: Scope.Closeable;
+  #used: number;
 
   private constructor(own: Lane, remote: readonly Remote[], threads: number, scope: Scope.Closeable) {
     this.#own = own;
     this.#remote = remote;
     this.#threads = threads;
     this.#scope = scope;
+    this.#used = 1 + remote.length;
   }
 
   /** `count` lanes (at least 1) whose sessions have `threads` intra-op threads each. */
@@ -82,6 +85,17 @@ export class Lanes implements AsyncDisposable {
       ).pipe(Scope.provide(scope)),
     );
     return new Lanes(new Lane(threads), remote, threads, scope);
+  }
+
+  /** The passes from the next one on are shared by `count` of the lanes. Throws where there are not so many. */
+  use(count: number): void {
+    const opened = 1 + this.#remote.length;
+    if (!Number.isInteger(count) || count < 1 || count > opened) {
+      throw new RangeError(
+        `${count} lanes cannot be used; nearest: ${Math.min(opened, Math.max(1, Math.floor(count)))}`,
+      );
+    }
+    this.#used = count;
   }
 
   /** Opens a model on every lane. */
@@ -103,8 +117,8 @@ export class Lanes implements AsyncDisposable {
     { feeds, parameters }: LaneWeights,
     micros: readonly Micro[],
   ): Promise<PassResult> {
-    // The learner's own lane takes the first micro-batch; others than these would have none.
-    const others = remote.slice(0, Math.max(0, micros.length - 1));
+    // The learner's own lane takes the first micro-batch; lanes beyond the micro-batches would have none.
+    const others = remote.slice(0, Math.max(0, Math.min(this.#used, micros.length) - 1));
     const begun = others.map(({ lane, model }) => {
       const flat = parameters.flat.slice();
       return Effect.runPromise(lane.call("begin", { model, specs: parameters.specs, flat }, [flat.buffer]));

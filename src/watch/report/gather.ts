@@ -86,9 +86,10 @@ const fitting = (records: readonly EpisodeRecord[], chosen: number, room: number
   return { shown, size, leftOut: members.length - count };
 };
 
-const indiscreet = ({ indiscreet }: Discretion, { messages, outcome, turns }: EpisodeRecord): boolean =>
+const indiscreet = ({ indiscreet }: Discretion, { final, messages, outcome, turns }: EpisodeRecord): boolean =>
   messages.some(({ content }) => indiscreet(content)) ||
   turns.some(({ actions, pieces }) => indiscreet((pieces ?? []).join("")) || actions.some(indiscreet)) ||
+  (final !== undefined && indiscreet(final)) ||
   (outcome._tag === "Failed" && indiscreet(outcome.message));
 
 const groupsOf = async (store: RunStore, discretion: Discretion, choices: readonly Choice[]) => {

@@ -101,6 +101,7 @@ export class Moment {
       paused,
       validating,
       stages: (latest?.sample.stages ?? []).map((stage) => stageView(before?.sample ?? null, stage, run)),
+      ...(latest?.sample.settings === undefined ? {} : { settings: latest.sample.settings }),
       groups,
       tokensPerSecond: {
         generated: this.#rate("generated", SHARES_MS),
@@ -168,7 +169,10 @@ const isSample = (value: unknown): value is Sample =>
   value.process.loopLagMs !== null &&
   "stages" in value &&
   Array.isArray(value.stages) &&
-  value.stages.every((stage) => typeof stage === "object" && stage !== null);
+  value.stages.every((stage) => typeof stage === "object" && stage !== null) &&
+  (!("settings" in value) ||
+    (Array.isArray(value.settings) &&
+      value.settings.every((setting) => typeof setting === "object" && setting !== null)));
 
 const stageView = (before: Sample | null, stage: StageSample, run: RunLine | null): StageView => {
   const then = before?.stages.find(({ name }) => name === stage.name) ?? null;

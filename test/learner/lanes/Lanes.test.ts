@@ -9,11 +9,13 @@ import { tiny, tinyParameters, trainerOptions } from "../model.ts";
 describe("lanes", () => {
   /** Three micro-batches or more in most mini-batches. */
   const actor = { ...trainerOptions.actor, micro_batch_tokens: 32 };
-  const updated = async (lanes: number) => {
+  /** Two updates by a trainer with `lanes` of which each update uses as many as `used` has for it. */
+  const updated = async (lanes: number, used: readonly [number, number] = [lanes, lanes]) => {
     await using trainer = await Trainer.open(tiny, tinyParameters(), { ...trainerOptions, actor, lanes });
     const shape = { lengths: [20, 31, 9, 17, 24, 12, 28, 11, 30], vocabulary: tiny.vocabSize };
     const reports = [];
-    for (const window of [0, 1]) {
+    for (const [window, count] of used.entries()) {
+      trainer.useLanes(count);
       const batch = creditedBatch({ ...shape, seed: window, window });
       const { metrics } = await trainer.update({ ...batch, values: await trainer.values(batch) });
       reports.push(metrics);
@@ -28,6 +30,25 @@ describe("lanes", () => {
     const one = await updated(1);
     expect(one.bits).toHaveLength(2);
     for (const lanes of [2, 3]) expect(await updated(lanes)).toEqual(one);
+  });
+
+  it("give the same bits however the number of those in use changes between updates", async () => {
+    const one = await updated(1);
+    for (const used of [
+      [1, 1],
+      [2, 1],
+      [1, 2],
+      [1, 3],
+    ] as const)
+      expect(await updated(3, used)).toEqual(one);
+  });
+
+  it("refuse a number that was not opened, and go on with those in use", async () => {
+    await using trainer = await Trainer.open(tiny, tinyParameters(), { ...trainerOptions, actor, lanes: 2 });
+    expect(() => trainer.useLanes(3)).toThrow("3 lanes cannot be used; nearest: 2");
+    expect(() => trainer.useLanes(0)).toThrow("0 lanes cannot be used; nearest: 1");
+    const batch = creditedBatch({ seed: 1, lengths: [20, 31, 9], vocabulary: tiny.vocabSize });
+    expect((await trainer.update(batch)).applied).toBe(true);
   });
 
   it("serve the next pass after one that a session refused", async () => {

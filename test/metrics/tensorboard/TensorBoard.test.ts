@@ -118,6 +118,11 @@ describe("a transcript", () => {
     expect(shown).toContain("**SimpleSokoban** seed 3, group 7, member 0 · success · reward 1 · done · verdict kept");
   });
 
+  it("ends with the state after the last turn, where the record tells it", () => {
+    expect(markdownTranscript(episodeRecord({ final: "#_√#" }))).toMatch(/\*\*state at the end\*\*\n\n```\n#_√#\n```$/);
+    expect(markdownTranscript(episodeRecord())).not.toContain("at the end");
+  });
+
   it("is cut where it is long, and says so", () => {
     const shown = markdownTranscript(
       episodeRecord({ messages: [{ role: "user", content: "x".repeat(LONGEST_MARKDOWN + 1) }] }),

@@ -32,6 +32,7 @@ describe("a row", () => {
       sequence: 1,
       turns: [turn([4])],
       messages: [{ role: "user", content: "then" }],
+      final: "at last",
     });
     const first = episode("val", 3, 0, { turns: [turn([1, 2]), turn([3])] });
     expect(shown([second, first])).toEqual([
@@ -47,7 +48,7 @@ describe("a row", () => {
         turns: 3,
         tokens: 4,
         outcome: "done",
-        transcript: "[user]\npull\n\n[assistant]\n<answer>A</answer>\n\n[user]\nthen",
+        transcript: "[user]\npull\n\n[assistant]\n<answer>A</answer>\n\n[user]\nthen\n\n[state at the end]\nat last",
       },
     ]);
   });

@@ -64,6 +64,7 @@ export const groupOf = (run: MockRun, step: number, group: number): readonly Epi
         { role: "assistant" as const, content: words.join("") },
       ]),
       turns: [0, 1].map((turn) => turnOf(group + member * 31 + turn * 7, words, kept)),
+      final: state(2),
     };
   });
 };

@@ -300,6 +300,7 @@ export const lineAt = (run: MockRun, at: number, { paused, slots }: LineState): 
     paused,
     validating: validating ? { step, done: Math.floor(((at - closedAt) / run.stepMs) * 128), of: 64 } : null,
     stages: shapes.map((shape) => stageAt(run, shape, at, slots)),
+    settings: [{ name: "lanes", concurrency: slots.get("lanes") ?? 2, most: 2 }],
     groups: groupsAt(run, at),
     tokensPerSecond: { generated: 2400 + around(at / 1000, 200), trained: 1500 + around(at / 900, 200) },
     bottleneck: {

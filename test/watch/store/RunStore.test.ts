@@ -56,6 +56,13 @@ describe("time travel", () => {
     }
   });
 
+  it("shows what could be set beside the stages' slots, as it was", async () => {
+    const store = await opened();
+    const lanesAt = async (at: number) => (await store.line(at))?.settings;
+    expect(await lanesAt(START + 7_000)).toEqual([{ name: "lanes", concurrency: 2, most: 2 }]);
+    expect(await lanesAt(START + 20_505)).toEqual([{ name: "lanes", concurrency: 1, most: 2 }]);
+  });
+
   it("reads a run whose keyframes are far apart", async () => {
     write({ steps: 600, groups: 8, groupSize: 8, keyframeBytes: 262_144 });
     const store = await opened();

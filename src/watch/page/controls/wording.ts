@@ -7,6 +7,8 @@ import type { RunCard } from "../../Api.ts";
 export const doneOf = (control: Control): string => {
   switch (control._tag) {
     case "SetConcurrency":
+      if (control.stage === "lanes")
+        return `An update has ${control.concurrency} ${control.concurrency === 1 ? "lane" : "lanes"} from the next window on.`;
       return `${control.stage} has ${control.concurrency} ${control.concurrency === 1 ? "slot" : "slots"} from here on.`;
     case "PauseAdmission":
       return "Admission is paused. What is in flight goes on.";

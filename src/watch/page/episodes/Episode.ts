@@ -3,12 +3,12 @@ import { html } from "htm/preact";
 import type { VNode } from "preact";
 import type { EpisodeRecord } from "../../../domain/EpisodeRecord.ts";
 import type { Scene } from "../../Api.ts";
-import { drawingOf } from "../drawing/read.ts";
 import { count, number } from "../format.ts";
 import { type Member, outcomeText, tokensOf, turnsOf } from "./members.ts";
 import { Raw } from "./Raw.ts";
 import type { Scale } from "./shade.ts";
-import { type Shown, Turn } from "./Turn.ts";
+import { statesOf, type TurnStates } from "./states.ts";
+import { Turn } from "./Turn.ts";
 
 interface EpisodeProps {
   readonly member: Member;
@@ -16,29 +16,26 @@ interface EpisodeProps {
   readonly scale: Scale | null;
 }
 
-/** States in the order they were shown; a state after the last reply is that in which the episode ended. */
-const statesOf = (scene: Scene | null, { messages }: EpisodeRecord): readonly Shown[] => {
-  const texts = messages.filter(({ role }) => role === "user").map(({ content }) => content);
-  return texts.map((text) => ({ text, drawing: drawingOf(scene, text, texts[0]) }));
-};
+interface TurnsProps {
+  /** Turns of the episode before these. */
+  readonly from: number;
+  readonly record: EpisodeRecord;
+  readonly states: readonly TurnStates[];
+  readonly scale: Scale | null;
+}
 
-const Turns = ({
-  from,
-  record,
-  scale,
-  scene,
-}: { readonly from: number; readonly record: EpisodeRecord } & Omit<EpisodeProps, "member">) => {
-  const states = statesOf(scene, record);
+const Turns = ({ from, record, scale, states }: TurnsProps) => {
   const replies = record.messages.filter(({ role }) => role === "assistant");
   return html`${record.turns.map((turn, at) => {
-    const before = states[at] ?? { text: "", drawing: null };
+    const { after, before } = states[at]!;
     const reply = replies[at]?.content ?? "";
-    return html`<${Turn} key=${at} at=${from + at + 1} turn=${turn} before=${before} after=${states[at + 1] ?? null} reply=${reply} scale=${scale} />`;
+    return html`<${Turn} key=${at} at=${from + at + 1} turn=${turn} before=${before} after=${after} reply=${reply} scale=${scale} />`;
   })}`;
 };
 
 export const Episode = ({ member, scale, scene }: EpisodeProps): VNode => {
   const { record, sequences } = member;
+  const states = statesOf(scene, sequences);
   const starts = sequences.map((_, at) => sequences.slice(0, at).reduce((sum, { turns }) => sum + turns.length, 0));
   return html`<article class="episode" aria-label=${`Episode ${member.member}`}>
     <header class="facts">
@@ -52,7 +49,7 @@ export const Episode = ({ member, scale, scene }: EpisodeProps): VNode => {
     ${sequences.map(
       (sequence, at) => html`
       ${sequences.length > 1 ? html`<h4 class="sequence">Token sequence ${at + 1}</h4>` : null}
-      <${Turns} key=${at} from=${starts[at] ?? 0} record=${sequence} scene=${scene} scale=${scale} />
+      <${Turns} key=${at} from=${starts[at] ?? 0} record=${sequence} states=${states[at]} scale=${scale} />
     `,
     )}
     <${Raw} records=${sequences} />

@@ -49,6 +49,7 @@ const Sequence = ({ record }: { readonly record: EpisodeRecord }) => html`
   ${record.messages.map(
     ({ content, role }, at) => html`<div key=${at} class="message"><b>${role}</b><pre>${content}</pre></div>`,
   )}
+  ${record.final === undefined ? null : html`<div class="message"><b>state after the last turn</b><pre>${record.final}</pre></div>`}
   ${record.turns.map(
     (turn, at) =>
       html`<${Later} key=${at} name=${`Turn ${at + 1}: arrays of ${turn.ids.length} tokens`}>${() => html`<${Arrays} turn=${turn} />`}<//>`,

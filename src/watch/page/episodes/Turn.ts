@@ -2,25 +2,17 @@
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import type { TurnRecord } from "../../../domain/EpisodeRecord.ts";
-import type { Drawing } from "../drawing/Drawing.ts";
 import { count, number } from "../format.ts";
 import { partsOf, textParts } from "./reply.ts";
 import { State } from "./State.ts";
 import type { Scale } from "./shade.ts";
+import type { TurnStates } from "./states.ts";
 import { Tokens } from "./Tokens.ts";
 
-export interface Shown {
-  readonly text: string;
-  readonly drawing: Drawing | null;
-}
-
-interface TurnProps {
+interface TurnProps extends TurnStates {
   /** 1-based. */
   readonly at: number;
   readonly turn: TurnRecord;
-  readonly before: Shown;
-  /** Null where the record does not tell: after the last turn. */
-  readonly after: Shown | null;
   readonly reply: string;
   readonly scale: Scale | null;
 }

@@ -64,11 +64,12 @@ const Stages = ({ controls, view }: { readonly view: LineView; readonly controls
       return tray === undefined ? [] : [[name, fill(groups, tray)] as const];
     }),
   );
+  const lanes = view.settings?.find(({ name }) => name === "lanes") ?? null;
   const card = (stage: StageView): VNode => {
     const groups = [...places].find(([place]) => place === stage.name)?.[1] ?? [];
     const hidden = filled.get(stage.name)?.hidden ?? 0;
     const tray = stage.kind === "flow" ? { count: groups.length, hidden, tally: tally(groups) } : null;
-    return html`<${StageCard} key=${stage.name} stage=${stage} bottleneck=${view.bottleneck} controls=${controls} groups=${tray} trayRef=${refOf(stage.name)} />`;
+    return html`<${StageCard} key=${stage.name} stage=${stage} bottleneck=${view.bottleneck} controls=${controls} lanes=${stage.name === "learn" ? lanes : null} groups=${tray} trayRef=${refOf(stage.name)} />`;
   };
   const services = view.stages
     .filter(({ kind }) => kind === "service")

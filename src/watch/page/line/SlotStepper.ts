@@ -1,4 +1,4 @@
-/** Sets a stage's slots: a step down, a number to type, a step up. */
+/** Sets a stage's slots, or how many there are of something else: a step down, a number to type, a step up. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -13,21 +13,31 @@ export const slotsIn = (text: string): number | null => {
   return value >= 1 && value <= MOST ? value : null;
 };
 
-export const SlotStepper = ({ controls, stage }: { readonly stage: StageView; readonly controls: Controls }): VNode => {
+interface SlotStepperProps {
+  /** A stage, or a setting with its most. */
+  readonly stage: Pick<StageView, "name" | "concurrency"> & { readonly most?: number | null };
+  readonly controls: Controls;
+  /** What is counted. */
+  readonly unit?: "slot" | "lane";
+}
+
+export const SlotStepper = ({ controls, stage, unit = "slot" }: SlotStepperProps): VNode => {
   const { concurrency, name } = stage;
+  const most = stage.most ?? MOST;
+  const [counted, whose] = unit === "slot" ? [`Slots of ${name}`, ` for ${name}`] : ["Lanes in use", ""];
   const [text, setText] = useState<string | null>(null);
   useEffect(() => setText(null), [concurrency]);
   const disabled = controls.reason !== null;
-  const why = controls.reason ?? `Slots of ${name}`;
+  const why = controls.reason ?? counted;
   const set = (value: number | null): void => {
     setText(null);
     if (value === null || value === concurrency) return;
     void controls.ask({ _tag: "SetConcurrency", stage: name, concurrency: value });
   };
   return html`<span class="stepper" title=${why}>
-    <button type="button" aria-label="One slot less for ${name}" disabled=${disabled || concurrency <= 1} onClick=${() => set(concurrency - 1)}>−</button>
+    <button type="button" aria-label="One ${unit} less${whose}" disabled=${disabled || concurrency <= 1} onClick=${() => set(concurrency - 1)}>−</button>
     <input
-      type="text" inputmode="numeric" size="3" aria-label="Slots of ${name}" disabled=${disabled}
+      type="text" inputmode="numeric" size="3" aria-label=${counted} disabled=${disabled}
       value=${text ?? String(concurrency)}
       onInput=${(event: InputEvent & { readonly currentTarget: HTMLInputElement }) => setText(event.currentTarget.value)}
       onKeyDown=${(event: KeyboardEvent & { readonly currentTarget: HTMLInputElement }) => {
@@ -36,6 +46,6 @@ export const SlotStepper = ({ controls, stage }: { readonly stage: StageView; re
       }}
       onBlur=${() => text !== null && set(slotsIn(text))}
     />
-    <button type="button" aria-label="One slot more for ${name}" disabled=${disabled || concurrency >= MOST} onClick=${() => set(concurrency + 1)}>+</button>
+    <button type="button" aria-label="One ${unit} more${whose}" disabled=${disabled || concurrency >= most} onClick=${() => set(concurrency + 1)}>+</button>
   </span>`;
 };

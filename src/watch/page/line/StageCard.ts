@@ -1,7 +1,7 @@
 /** One stage as a card: its slots, its queue, how its time is spent, and the tray in which its groups lie. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
-import type { BottleneckView, StageView } from "../../Api.ts";
+import type { BottleneckView, SettingView, StageView } from "../../Api.ts";
 import type { Controls } from "../controls/useControls.ts";
 import { duration, percent } from "../format.ts";
 import { workOf } from "./about.ts";
@@ -61,12 +61,14 @@ export interface StageCardProps {
   readonly stage: StageView;
   readonly bottleneck: BottleneckView | null;
   readonly controls: Controls;
+  /** The learner's lanes; null of other stages, and where their number cannot be set. */
+  readonly lanes: SettingView | null;
   /** Groups in the tray; null where the stage has none. */
   readonly groups: { readonly count: number; readonly hidden: number; readonly tally: Tally } | null;
   readonly trayRef?: (element: HTMLElement | null) => void;
 }
 
-export const StageCard = ({ bottleneck, controls, groups, stage, trayRef }: StageCardProps): VNode => {
+export const StageCard = ({ bottleneck, controls, groups, lanes, stage, trayRef }: StageCardProps): VNode => {
   const bounds = bottleneck?.stage === stage.name;
   return html`<section class="stage ${stage.kind} ${bounds ? "bounds" : ""}" aria-label="Stage ${stage.name}" data-stage=${stage.name}>
     ${bounds ? html`<span class="badge warn" title=${bottleneck.because}>bottleneck</span>` : null}
@@ -85,6 +87,13 @@ export const StageCard = ({ bottleneck, controls, groups, stage, trayRef }: Stag
     }
     <div class="row"><span class="label">slots</span><${Slots} stage=${stage} /><span class="muted">${stage.concurrency}</span>
     </div>
+    ${
+      lanes === null
+        ? null
+        : html`<div class="row" title="Threads that share the passes of an update; a change holds from the next window on">
+            <span class="label">lanes</span><${SlotStepper} stage=${lanes} controls=${controls} unit="lane" /><span class="muted">of ${lanes.most}</span>
+          </div>`
+    }
     <div class="row"><span class="label">queue</span><${Queue} stage=${stage} /></div>
     <${Shares} shares=${stage.shares} />
     <dl class="times">
