@@ -21,6 +21,9 @@ export const Sinks = Context.Reference<readonly Sink[]>("millrace/engine/Sinks",
 
 const badInput = ({ sink, message }: SinkError): BadInput => new BadInput({ message: `${sink}: ${message}` });
 
+/** Standard output is the console's, and may be a log that someone reads line by line. */
+const sayWhere = (url: string): void => void process.stderr.write(`prometheus: ${url}\n`);
+
 export interface Attached {
   /** Fails when metrics.jsonl can no longer be written, for the run to be raced against. */
   readonly broken: Effect.Effect<never, BadInput>;
@@ -36,7 +39,7 @@ export const attach = (streams: Streams) =>
     const folder = yield* RunFolder;
     const started = yield* Clock.currentTimeMillis;
     const run = runInfo(config, { folder: folder.path, from: bus.state().step, started });
-    const chosen = yield* Chosen.make({ metrics: config.metrics, run, variables: process.env });
+    const chosen = yield* Chosen.make({ metrics: config.metrics, run, variables: process.env, onListening: sayWhere });
     const sinks = [JsonLines.make(folder.metrics), ...consoleSink(config.metrics), ...chosen.sinks, ...(yield* Sinks)];
     const failed = yield* attachSinks({ bus, streams, sinks, run });
     const attached: Attached = { broken: Effect.mapError(failed, badInput), tracer: chosen.tracer };
