@@ -97,6 +97,9 @@ interface Trouble {
 /** Of a run that nothing disturbed. */
 let usualMs = 0;
 
+/** With room for a machine that does other things meanwhile: what is to be seen here is a run that waits. */
+const longestMs = (deadlineMs: number): number => 3 * usualMs + deadlineMs + 10_000;
+
 const expectUnmoved = Effect.fnUntraced(function* (trial: Trial.Trial, ended: Trial.Ended, trouble: Trouble) {
   const warnings = warningsOf(ended);
   expect([ended.code, ended.signal, warnings.length]).toEqual([0, null, expect.any(Number)]);
@@ -106,8 +109,7 @@ const expectUnmoved = Effect.fnUntraced(function* (trial: Trial.Trial, ended: Tr
   const folder = trial.folder() ?? "";
   survived(folder, steps);
   for (const sink of sinks) if (sink !== trouble.broken) yield* Effect.promise(() => whole[sink](folder));
-  // Twice, because machines differ from minute to minute.
-  expect(ended.ms).toBeLessThan(2 * usualMs + trouble.deadlineMs + 1_000);
+  expect(ended.ms).toBeLessThan(longestMs(trouble.deadlineMs));
   expectNowhere(secrets, trial, ended);
 });
 
@@ -263,7 +265,7 @@ describe("fifty browsers, and one that stops reading", () => {
           expect(heard()).toContain("event: step\n");
           expect(heard()).not.toContain(token);
         }
-        expect(ended.ms).toBeLessThan(2 * usualMs + 5_000);
+        expect(ended.ms).toBeLessThan(longestMs(0));
         expectNowhere([token], trial, ended);
         expect(existsSync(file)).toBe(false);
       }),
