@@ -170,6 +170,14 @@ describe("a server of Weights & Biases", () => {
     ),
   );
 
+  it.live("that is slow costs the run nothing; what it has not taken by the end is said", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        yield* disturbed({ places: { wandb: yield* Strangers.slow } }, { ...trouble, least: 0, most: 1 });
+      }),
+    ),
+  );
+
   it.live("that disappears half way costs the run nothing", () =>
     Effect.scoped(
       Effect.gen(function* () {

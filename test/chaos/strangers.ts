@@ -5,6 +5,9 @@ import { createServer, type Server } from "node:net";
 import { Effect, type Scope } from "effect";
 import { StandIn } from "../metrics/wandb/support.ts";
 
+/** Of an answer that is long in coming. */
+const SLOW_MS = 1_500;
+
 const listening = <S extends Server>(server: S): Promise<number> =>
   new Promise((resolve) =>
     server.listen(0, "127.0.0.1", () => {
@@ -73,6 +76,12 @@ export const listenerOf =
       response.writeHead(status, { "content-type": "application/json" }).end(text);
     });
   };
+
+/** A server of W&B's that works, and takes its time. */
+export const slow = Effect.suspend(() => {
+  const listener = listenerOf(new StandIn());
+  return answering((request, response) => void setTimeout(() => listener(request, response), SLOW_MS));
+});
 
 /** A server of W&B's that works, and what arrived. */
 export const wandb = Effect.gen(function* () {
