@@ -52,7 +52,7 @@ interface Server {
 }
 
 const start = (folder: string): Promise<Server> => {
-  const child = fork(new URL("../pipelines/watchProcess.ts", import.meta.url), { execArgv: [] });
+  const child = fork(new URL("../src/watch/process/main.ts", import.meta.url), { execArgv: [] });
   child.send({ folder, port: 0, terminal: true });
   return new Promise((resolve, reject) => {
     child.once("exit", (code) => reject(new Error(`the server ended (${code})`)));

@@ -4,8 +4,9 @@ import * as Argument from "effect/cli/Argument";
 import * as CliError from "effect/cli/CliError";
 import * as Cli from "effect/cli/Command";
 import * as Flag from "effect/cli/Flag";
+import { usualPort } from "../src/watch/process/orders.ts";
 import { bad, missing } from "./argumentMessages.ts";
-import { type Command, type CommandName, type PipelineName, usualPort } from "./commands.ts";
+import type { Command, CommandName, PipelineName } from "./commands.ts";
 import { controlIn } from "./controlWords.ts";
 import { formed, limit, optional, orNull, required, several, text } from "./flags.ts";
 

@@ -5,9 +5,6 @@
 
 import type { Control } from "../src/domain/Control.ts";
 
-/** Of a page, unless told otherwise. */
-export const usualPort = 7_788;
-
 export type PipelineName = "train" | "evaluate" | "sft";
 
 export type Command =

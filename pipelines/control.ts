@@ -1,8 +1,8 @@
 /** `millrace control`: asks a running run for a change, as its page does. What the run refuses is bad input, in the run's words. */
 import { Effect } from "effect";
+import { send } from "../src/control/ControlClient.ts";
+import { runNameOf } from "../src/control/ControlFile.ts";
 import type { Control } from "../src/domain/Control.ts";
-import { send } from "../src/watch/control/ControlClient.ts";
-import { runNameOf } from "../src/watch/control/ControlFile.ts";
 import { shownRun } from "./paths.ts";
 
 /** What was done, as lines. */

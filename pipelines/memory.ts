@@ -5,10 +5,11 @@
  */
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { Effect } from "effect";
+import { Effect, Exit } from "effect";
 import { parametersOf } from "../src/config/check.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
+import type { Qwen2Config } from "../src/policy/model/Architecture.ts";
 import { type Limit, limitsHere, mappedHere } from "../src/process/memoryLimits.ts";
 import type { PipelineName } from "./commands.ts";
 
@@ -86,3 +87,22 @@ export const checkMemory = (pipeline: PipelineName, config: RunConfig): Effect.E
     const problem = refusal(needOf(pipeline, config, weights, mappedHere()), limitsHere());
     return problem === null ? Effect.void : Effect.fail(new BadInput({ message: problem }));
   });
+
+/** Keys and values of all slots, when their sequences are as long as they may be, in bytes. */
+const cacheBytes = ({ headDim, kvHeads, layers }: Qwen2Config, { generation, model, rollout }: RunConfig): number =>
+  model.generator_threads *
+  generation.slots *
+  rollout.max_model_len *
+  2 *
+  layers *
+  kvHeads *
+  headDim *
+  Float32Array.BYTES_PER_ELEMENT;
+
+/** Whether a training run has memory for full caches too: half of what there is, and the other half for everything else. */
+export const fitsWithCaches = (config: RunConfig, model: Qwen2Config): boolean => {
+  const most = limitsHere().flatMap(({ bytes, of }) => (of === "memory" ? [bytes / 2] : []));
+  return (
+    cacheBytes(model, config) <= Math.min(...most) && Exit.isSuccess(Effect.runSyncExit(checkMemory("train", config)))
+  );
+};

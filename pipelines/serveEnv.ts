@@ -7,10 +7,9 @@ import { Console, Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { prepareAll } from "../src/env/prepare.ts";
-import { isLoopback } from "../src/http/Guard.ts";
+import { tokenOf, unusable } from "../src/http/serverFlags.ts";
 import { type ServerOptions, serve } from "../src/openenv/Server.ts";
 import { Stop } from "../src/process/Stop.ts";
-import { howToMake, loopback, tokenFrom, tokenVariable, unusable } from "./listening.ts";
 import { boundEnvironments } from "./presets.ts";
 
 export interface ServeEnvOptions extends Omit<ServerOptions, "environment" | "about" | "guard"> {
@@ -36,15 +35,8 @@ const pureEnvironment = Effect.fnUntraced(function* (config: RunConfig, tag: str
 });
 
 const guardOf = Effect.fnUntraced(function* (options: ServeEnvOptions) {
-  const { allowedHosts, allowedOrigins, host, tokenFile } = options;
-  const token = yield* tokenFrom(tokenFile);
-  const wide = !isLoopback(host);
-  if (wide && token === null) {
-    const message =
-      `--host: ${JSON.stringify(host)} is open to other machines, so clients must send a token: set ${tokenVariable} or ` +
-      `--token-file (${howToMake}); nearest without one: ${loopback}`;
-    return yield* new BadInput({ message });
-  }
+  const { allowedHosts, allowedOrigins, host } = options;
+  const { token, wide } = yield* tokenOf(options, "clients");
   return { wide, hosts: wide ? [...allowedHosts, host] : allowedHosts, origins: allowedOrigins, token };
 });
 

@@ -6,6 +6,7 @@ import process from "node:process";
 import { Console, Context, Effect, Layer, type Scope } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
+import * as ControlServer from "../src/control/ControlServer.ts";
 import { BadInput, type LearnerError, type PolicyError } from "../src/domain/Errors.ts";
 import * as RunState from "../src/domain/RunState.ts";
 import * as Backend from "../src/engine/Backend.ts";
@@ -27,9 +28,8 @@ import * as Checkpoints from "../src/record/Checkpoints.ts";
 import * as Recorder from "../src/record/events/Recorder.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
 import * as RunLock from "../src/record/RunLock.ts";
-import * as ControlServer from "../src/watch/control/ControlServer.ts";
+import { type PageOptions, servePage } from "../src/watch/process/Page.ts";
 import { boundEnvironments } from "./presets.ts";
-import { type PageOptions, servePage } from "./watchChild.ts";
 
 /** Parts of one's own in place of the usual ones. */
 export interface Parts {

@@ -2,22 +2,36 @@
  * The tune pipeline: short real runs, a machine fitted to them, a search in virtual time, real runs of the best, a table, and a run file with
  * what was found. A stop ends it with what is known so far.
  */
+import { availableParallelism } from "node:os";
 import { Clock, Effect } from "effect";
 import { BadInput } from "../src/domain/Errors.ts";
 import { readModelConfig } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
+import { type ProgressBar, progressBar } from "../src/process/ProgressBar.ts";
 import * as Stop from "../src/process/Stop.ts";
-import { type Progress, progressOn } from "./progress.ts";
-import { type TuneOptions, Tuning } from "./tuning.ts";
-import { checkOutput, report } from "./tuningReport.ts";
+import { withSettings } from "../src/tuning/Space.ts";
+import { Tuning } from "../src/tuning/Tuning.ts";
+import { fitsWithCaches } from "./memory.ts";
+import { probe } from "./probe.ts";
+import { checkOutput, report, type TuneOptions } from "./tuningReport.ts";
 
-export const tune = (options: TuneOptions, progress: Progress = progressOn()) =>
+export const tune = (options: TuneOptions, progress: ProgressBar = progressBar()) =>
   Effect.gen(function* () {
     yield* checkOutput(options);
+    const { config, maxStaleness } = options;
     const { config: model } = yield* Effect.mapError(
-      readModelConfig(options.config.model.path),
+      readModelConfig(config.model.path),
       ({ message }) => new BadInput({ message }),
     );
-    const tuning = new Tuning(options, model, progress, yield* Clock.currentTimeMillis);
+    const tuning = new Tuning({
+      config,
+      budget: options.budgetMinutes * 60_000,
+      began: yield* Clock.currentTimeMillis,
+      cores: options.cores ?? availableParallelism(),
+      maxStaleness,
+      fits: (settings) => fitsWithCaches(withSettings(config, settings), model),
+      probe,
+      show: progress.show,
+    });
     const { requested } = yield* Stop.Stop;
     const stopped = yield* Effect.raceFirst(Effect.as(tuning.run, false), Effect.as(requested, true)).pipe(
       Effect.ensuring(Effect.sync(progress.close)),

@@ -4,6 +4,7 @@ import { basename, dirname, relative, resolve } from "node:path";
 import { Console, Effect } from "effect";
 import { overlay } from "../src/config/overlay.ts";
 import { parseOverride } from "../src/config/overrides.ts";
+import type { RunConfig } from "../src/config/RunConfig.ts";
 import type { Change } from "../src/config/Tree.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { replaceText } from "../src/files/AtomicWrite.ts";
@@ -12,9 +13,23 @@ import { disturbance } from "../src/tuning/Observed.ts";
 import * as Results from "../src/tuning/Results.ts";
 import * as Search from "../src/tuning/Search.ts";
 import { changes } from "../src/tuning/Space.ts";
+import type { Known } from "../src/tuning/Tuning.ts";
 import { biasOf, percent, whatIf } from "../src/tuning/WhatIf.ts";
 import { table } from "./table.ts";
-import type { Known, TuneOptions } from "./tuning.ts";
+
+export interface TuneOptions {
+  readonly config: RunConfig;
+  /** The run file as it was named, and the overrides it was given. */
+  readonly name: string;
+  readonly overrides: readonly string[];
+  readonly budgetMinutes: number;
+  /** The largest bound on staleness that may be chosen; null leaves it as it is. */
+  readonly maxStaleness: number | null;
+  /** The run file to write; null for NAME.tuned.yaml in the working directory. */
+  readonly output: string | null;
+  /** As many as the machine has unless given. */
+  readonly cores?: number;
+}
 
 /** The name as a `defaults` list beside `file` gives it. */
 const nameBeside = (name: string, file: string): string =>

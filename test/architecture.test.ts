@@ -12,10 +12,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   config: ["domain"],
   tensor: [],
   stage: ["domain"],
-  env: ["config", "domain", "files", "stage"],
+  env: ["config", "domain", "files", "http", "stage"],
   environments: ["config", "domain", "env", "files", "openenv", "sandbox"],
-  // What servers of ours share: who may ask, and how much.
-  http: [],
+  // What servers of ours share: where they listen, who may ask, and how much.
+  http: ["domain"],
   openenv: ["config", "domain", "env", "http"],
   sandbox: [],
   policy: ["config", "domain", "files", "stage", "tensor"],
@@ -34,16 +34,16 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "policy/Weights.ts",
   ],
   diagnostics: ["config", "domain", "policy"],
-  metrics: ["config", "domain", "files", "http/Guard.ts", "stage"],
+  metrics: ["config", "domain", "files", "http", "stage"],
   // What a run leaves on disk; read by whoever looks at runs, too.
   record: ["config", "domain", "files", "filtering", "stage"],
-  // Changing how a run goes on, from outside of it.
-  control: ["config", "domain", "process", "stage"],
+  // Changing how a run goes on, from outside of it: by a socket that its folder names.
+  control: ["config", "domain", "process", "record", "stage"],
   // The line in virtual time, measured by the same gauge.
   simulation: ["domain", "stage/Gauge.ts"],
   // What bounds a run's throughput, and what to set so that it is higher.
   tuning: ["config", "control", "domain", "stage", "simulation", "metrics"],
-  // The page of a run, from its folder; its controls reach the run by a socket.
+  // The page of a run, from its folder; it steers the run as any other process does.
   watch: ["config", "control", "domain", "files", "http", "metrics", "process", "record", "stage", "tuning"],
   cloning: ["config", "domain", "files", "stage", "env", "policy", "rollout", "learner"],
   // Where the parts meet: everything but the pipelines.
@@ -71,7 +71,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 const owners: Readonly<Record<string, readonly string[]>> = {
   effect: ["src", "pipelines"],
   yaml: ["src/config"],
-  "@bufbuild/protobuf": ["src/tensor", "src/metrics/wandb"],
+  "@bufbuild/protobuf": ["src/tensor", "src/metrics"],
   minisearch: ["src/environments/search"],
   hyparquet: ["src/environments/dataset"],
   piscina: ["src/env/pool"],
@@ -86,7 +86,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   uplot: ["src/watch/page"],
   "quickjs-emscripten": ["src/sandbox"],
   "node:worker_threads": ["src/policy/runtime", "src/policy/generation", "src/learner", "src/env/pool", "src/sandbox"],
-  "node:child_process": ["src/sandbox", "pipelines/watchChild.ts"],
+  "node:child_process": ["src/sandbox", "src/watch/process"],
 };
 
 const within = (path: string, places: readonly string[]): boolean =>

@@ -1,14 +1,11 @@
 /**
  * The HTTP client of every environment that is backed by an external server, and the one place that decides how a failed attempt is
- * repeated. Effect's HTTP client is marked unstable, so no other file imports it. A request has a limit on the body it takes and may have
+ * repeated. A request has a limit on the body it takes and may have
  * one on its time; interruption aborts it at once. The transport is Node's `fetch`, which gives up on a server that is silent for 300 s.
  */
 import { Cause, Duration, Effect, Exit, Option, Schedule, Schema, Stream } from "effect";
-import * as FetchHttpClient from "effect/http/FetchHttpClient";
-import * as HttpClient from "effect/http/HttpClient";
-import type { HttpClientError } from "effect/http/HttpClientError";
 import * as HttpClientRequest from "effect/http/HttpClientRequest";
-import type { HttpClientResponse } from "effect/http/HttpClientResponse";
+import { type Failure, type Response, scopedClient, untraced } from "../http/fetchClient.ts";
 
 export interface HttpRequest {
   readonly method: "GET" | "POST";
@@ -53,11 +50,11 @@ const networkReason = (cause: unknown): string => {
   return sentences[code] ?? (error.message || code || error.name);
 };
 
-const failure = (reason: HttpFailure["reason"], { reason: { cause, message } }: HttpClientError): HttpFailure =>
+const failure = (reason: HttpFailure["reason"], { reason: { cause, message } }: Failure): HttpFailure =>
   new HttpFailure({ reason, message: cause === undefined ? message : networkReason(cause) });
 
 /** The body as text; null where it is longer than `mostBytes`. */
-const textWithin = (response: HttpClientResponse, mostBytes: number): Effect.Effect<string | null, HttpClientError> =>
+const textWithin = (response: Response, mostBytes: number): Effect.Effect<string | null, Failure> =>
   Effect.suspend(() => {
     const decoder = new TextDecoder();
     let text = "";
@@ -80,8 +77,6 @@ const textWithin = (response: HttpClientResponse, mostBytes: number): Effect.Eff
     );
   });
 
-const client = HttpClient.withScope(Effect.runSync(Effect.provide(HttpClient.HttpClient, FetchHttpClient.layer)));
-
 const requestOf = ({ headers = {}, json, method, url }: HttpRequest): HttpClientRequest.HttpClientRequest => {
   const bare = HttpClientRequest.make(method)(url, { headers });
   return json === undefined ? bare : HttpClientRequest.bodyText(bare, JSON.stringify(json), "application/json");
@@ -89,7 +84,7 @@ const requestOf = ({ headers = {}, json, method, url }: HttpRequest): HttpClient
 
 /** Sends a request and reads its reply, whatever the status. */
 export const send = (request: HttpRequest): Effect.Effect<HttpReply, HttpFailure> => {
-  const sent = client.execute(requestOf(request)).pipe(
+  const sent = scopedClient.execute(requestOf(request)).pipe(
     Effect.mapError((error) => failure("unreachable", error)),
     Effect.flatMap((response) =>
       textWithin(response, request.mostBytes).pipe(
@@ -100,7 +95,7 @@ export const send = (request: HttpRequest): Effect.Effect<HttpReply, HttpFailure
     // Closing the scope aborts what is left of the request: a body that is too long, or one nobody waits for.
     Effect.scoped,
     // A server of another project has no use for our trace.
-    Effect.provideService(HttpClient.TracerPropagationEnabled, false),
+    untraced,
   );
   const { timeoutMs } = request;
   if (timeoutMs === undefined) return sent;

@@ -5,6 +5,7 @@
 import { type Effect, Schedule, Schema } from "effect";
 import type { EpisodeRecord } from "../domain/EpisodeRecord.ts";
 import type { Event, StepRecord } from "../domain/Event.ts";
+import type { RunOutcome } from "../domain/RunOutcome.ts";
 import type { Sample } from "../stage/Bus.ts";
 
 /** What a sink may say of the run as a whole. */
@@ -25,10 +26,7 @@ export interface RunInfo {
   readonly config: Readonly<Record<string, unknown>>;
 }
 
-export type Outcome =
-  | { readonly _tag: "Completed" }
-  | { readonly _tag: "Stopped"; readonly reason: string }
-  | { readonly _tag: "Failed"; readonly message: string };
+export type Outcome = RunOutcome;
 
 /** A sink cannot write. */
 export class SinkError extends Schema.TaggedError<SinkError>()("SinkError", {

@@ -2,11 +2,12 @@
  * Connects a run to its sinks for the life of a scope. Invariant: when the scope closes, every sink is closed with the run's outcome, all at
  * once and each within its deadline.
  */
-import { Cause, Deferred, Effect, Exit, type Scope } from "effect";
+import { Deferred, Effect, type Scope } from "effect";
+import { runOutcome } from "../domain/RunOutcome.ts";
 import type { Bus } from "../stage/Bus.ts";
 import * as Feed from "./Feed.ts";
 import type { Streams } from "./observable.ts";
-import type { Outcome, RunInfo, Sink, SinkError } from "./Sink.ts";
+import type { RunInfo, Sink, SinkError } from "./Sink.ts";
 
 export interface TelemetryOptions {
   readonly bus: typeof Bus.Service;
@@ -31,17 +32,9 @@ export const attach = ({
     for (const sink of sinks) feeds.push(yield* Feed.start({ sink, run, bus, streams, broken }));
     // Finalizers run last in, first out: the feeds' fibers are still there.
     yield* Effect.addFinalizer((exit) => {
-      const outcome = outcomeOf(exit, bus.state().reason);
+      const outcome = runOutcome(exit, bus.state().reason);
       return Effect.forEach(feeds, (feed) => feed.close(outcome), { concurrency: "unbounded", discard: true });
     });
     if (Deferred.isDoneUnsafe(broken)) return yield* Deferred.await(broken);
     return Deferred.await(broken);
   });
-
-const outcomeOf = (exit: Exit.Exit<unknown, unknown>, reason: string): Outcome => {
-  const stopped = reason === "complete" ? null : reason;
-  if (Exit.isSuccess(exit)) return stopped === null ? { _tag: "Completed" } : { _tag: "Stopped", reason: stopped };
-  if (Cause.hasInterruptsOnly(exit.cause)) return { _tag: "Stopped", reason: stopped ?? "interrupted" };
-  const error = Cause.squash(exit.cause);
-  return { _tag: "Failed", message: error instanceof Error ? error.message : String(error) };
-};

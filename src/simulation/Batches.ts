@@ -70,7 +70,7 @@ export class Batches {
       for (const { done } of batch) done();
       this.#dispatch();
     };
-    if (onCore) this.#world.work(ms, end);
+    if (onCore) this.#world.work("step", ms, end);
     else this.#world.agenda.after(ms, end);
   }
 }

@@ -1,63 +1,128 @@
 /**
- * Cores that all running work shares equally: while more pieces run than there are cores, each goes on at `cores / pieces` of its speed.
- * Invariant: no piece is faster than alone, and together they never do more than the cores can.
+ * Cores that all threads with work share equally: while there are more of them than cores, each goes on at `cores / threads` of its speed.
+ * Beside that they may slow each other down, for they share memory and caches. Invariant: no piece of work is faster than alone, and
+ * together they never do more than the cores can.
  */
 import type { Agenda } from "./Agenda.ts";
 import { Heap } from "./Heap.ts";
 
+const kinds = ["generator", "lane", "main", "step"] as const;
+/** What a thread does. */
+export type ThreadKind = (typeof kinds)[number];
+
+/** How much longer a thread takes for each other thread that computes beside it, as a share. */
+export interface Slowdown {
+  readonly generatorByGenerator: number;
+  readonly generatorByLane: number;
+  readonly laneByGenerator: number;
+}
+
+const noSlowdown: Slowdown = { generatorByGenerator: 0, generatorByLane: 0, laneByGenerator: 0 };
+
 interface Piece {
-  /** The progress at which it is done. */
+  /** The progress of its kind at which it is done. */
   readonly until: number;
   readonly order: number;
   readonly done: () => void;
 }
 
+/** The threads of one kind, which all have the same speed. */
+interface Kind {
+  readonly pieces: Heap<Piece>;
+  running: number;
+  /** Of its speed alone. */
+  speed: number;
+  /** What a piece that runs since the start would have done. */
+  progress: number;
+}
+
+/** Milliseconds that are nothing but rounding. */
+const nothing = 1e-9;
+
+const idle = (): Kind => ({
+  pieces: new Heap<Piece>((a, b) => a.until - b.until || a.order - b.order),
+  running: 0,
+  speed: 1,
+  progress: 0,
+});
+
 export class Cores {
   readonly #agenda: Agenda;
   readonly #count: number;
-  readonly #pieces = new Heap<Piece>((a, b) => a.until - b.until || a.order - b.order);
-  #running = 0;
+  readonly #slowdown: Slowdown;
+  readonly #kinds = { generator: idle(), lane: idle(), main: idle(), step: idle() } satisfies Record<ThreadKind, Kind>;
   #order = 0;
-  /** What a piece that runs since the start would have done. */
-  #progress = 0;
   #last = 0;
   #alarm = 0;
 
-  constructor(agenda: Agenda, count: number) {
+  constructor(agenda: Agenda, count: number, slowdown = noSlowdown) {
     this.#agenda = agenda;
     this.#count = count;
+    this.#slowdown = slowdown;
   }
 
-  /** Calls `done` once the core has given it `work` milliseconds. */
-  run(work: number, done: () => void): void {
+  /** Calls `done` once a thread has computed for `work` milliseconds, later where it has to share. */
+  run(kind: ThreadKind, work: number, done: () => void): void {
     this.#advance();
-    this.#running++;
-    this.#pieces.push({ until: this.#progress + work, order: this.#order++, done });
+    const own = this.#kinds[kind];
+    own.running++;
+    own.pieces.push({ until: own.progress + work, order: this.#order++, done });
     this.#arm();
   }
 
-  get #speed(): number {
-    return this.#running > this.#count ? this.#count / this.#running : 1;
-  }
-
   #advance(): void {
-    this.#progress += (this.#agenda.now - this.#last) * this.#speed;
+    const passed = this.#agenda.now - this.#last;
     this.#last = this.#agenda.now;
+    for (const kind of kinds) this.#kinds[kind].progress += passed * this.#kinds[kind].speed;
   }
 
+  #settle(): void {
+    const { generator, lane, main, step } = this.#kinds;
+    const { generatorByGenerator, generatorByLane, laneByGenerator } = this.#slowdown;
+    const running = generator.running + lane.running + main.running + step.running;
+    const share = running > this.#count ? this.#count / running : 1;
+    const others = (generator.running - 1) * generatorByGenerator + lane.running * generatorByLane;
+    generator.speed = share / (1 + share * Math.max(0, others));
+    lane.speed = share / (1 + share * generator.running * laneByGenerator);
+    main.speed = share;
+    step.speed = share;
+  }
+
+  /** Sets the end of the piece that is done first, at the speeds of all that run. */
   #arm(): void {
-    const next = this.#pieces.peek();
+    this.#settle();
     const alarm = ++this.#alarm;
-    if (next === undefined) return;
-    this.#agenda.after(Math.max(0, (next.until - this.#progress) / this.#speed), () => {
-      if (alarm !== this.#alarm) return;
-      this.#advance();
-      this.#pieces.pop();
-      // Rounding must not leave the last bit of a piece to a further alarm.
-      this.#progress = Math.max(this.#progress, next.until);
-      this.#running--;
-      next.done();
-      this.#arm();
-    });
+    let first: Kind | undefined;
+    let soonest = Number.POSITIVE_INFINITY;
+    for (const kind of kinds) {
+      const own = this.#kinds[kind];
+      const next = own.pieces.peek();
+      if (next === undefined) continue;
+      const left = Math.max(0, next.until - own.progress) / own.speed;
+      if (left >= soonest) continue;
+      soonest = left;
+      first = own;
+    }
+    if (first === undefined) return;
+    const due = first;
+    this.#agenda.after(soonest, () => alarm === this.#alarm && this.#end(due));
+  }
+
+  #end(due: Kind): void {
+    this.#advance();
+    // Rounding must not leave the last bit of a piece to a further alarm.
+    due.progress = Math.max(due.progress, due.pieces.peek()?.until ?? 0);
+    const ended: Piece[] = [];
+    for (const kind of kinds) {
+      const own = this.#kinds[kind];
+      for (let next = own.pieces.peek(); next !== undefined; next = own.pieces.peek()) {
+        if (next.until - own.progress > nothing) break;
+        own.pieces.pop();
+        own.running--;
+        ended.push(next);
+      }
+    }
+    this.#arm();
+    for (const { done } of ended.sort((a, b) => a.order - b.order)) done();
   }
 }

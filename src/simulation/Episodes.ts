@@ -22,10 +22,13 @@ const single = (world: World, station: Station, time: CallTime, onCore: boolean)
         station.leave();
         then();
       };
-      if (onCore) world.work(ms, end);
+      if (onCore) world.work("step", ms, end);
       else agenda.after(ms, end);
     });
 };
+
+const generatorsOf = (world: World, { generators }: RunShape): GeneratorThreads | null =>
+  generators === undefined ? null : new GeneratorThreads(world, { threads: generators.threads, shape: generators });
 
 export class Episodes {
   readonly #shape: RunShape;
@@ -47,7 +50,7 @@ export class Episodes {
     const gaugeOf = (name: string, slots: number) =>
       world.gauge({ name, kind: "service", concurrency: Math.min(slots, atMost), capacity: 0 });
     this.#generating = new Station(shape.generateSlots, gaugeOf("generate", shape.generateSlots));
-    this.#threads = shape.generators === undefined ? null : new GeneratorThreads(world, shape.generators);
+    this.#threads = generatorsOf(world, shape);
     this.#reply = single(world, this.#generating, shape.generate, false);
     const onCore = shape.stepOnCore ?? false;
     if (shape.stepBatches === undefined) {
@@ -79,7 +82,7 @@ export class Episodes {
   }
 
   #run(group: number, member: number, ended: () => void): void {
-    const { mainMs = 0, turns, turnsOf } = this.#shape;
+    const { generators, mainMs = 0, turns, turnsOf } = this.#shape;
     const last = turnsOf?.(group, member) ?? turns;
     const thread = this.#threads?.open();
     const reply: Serve =
@@ -87,7 +90,7 @@ export class Episodes {
         ? this.#reply
         : (call, then) =>
             this.#generating.enter(() =>
-              this.#threads?.reply(thread, call, () => {
+              thread.reply(generators?.prompt?.(...call) ?? 0, generators?.tokens(...call) ?? 1, () => {
                 this.#generating.leave();
                 then();
               }),

@@ -2,21 +2,46 @@
  * Generator threads in virtual time: a sequence stays on the thread with the fewest sequences when it was opened; a thread feeds prompts and
  * decodes in steps, one token for each of its rows. Invariant: a thread never has more requests at work than rows.
  */
-import type { Generators } from "./RunShape.ts";
 import type { World } from "./World.ts";
+
+/** Threads that make replies token by token, all rows of a thread at once. Times are milliseconds. */
+export interface ThreadShape {
+  /** Rows of a thread: sequences with a cache at once. */
+  readonly slots: number;
+  /** Time of a decode step of so many rows. */
+  readonly decode: (rows: number) => number;
+  /** Time of feeding so many tokens of so many rows; 0 by default. */
+  readonly prefill?: (tokens: number, rows: number) => number;
+  /** While others decode, a prefill waits for so many rows (1) … */
+  readonly prefillRows?: number;
+  /** … or so many decode steps (0). */
+  readonly prefillPatience?: number;
+  /** Tokens of a prefill, unless its first row alone has more; no bound by default. */
+  readonly prefillTokens?: number;
+}
+
+/** The tokens of a reply in order, as runs of one version. */
+export type Sampled = readonly (readonly [version: number, tokens: number])[];
 
 interface Reply {
   readonly prompt: number;
   /** Tokens still to sample. */
   left: number;
-  readonly done: () => void;
+  readonly sampled: [version: number, tokens: number][];
+  readonly done: (sampled: Sampled) => void;
 }
 
-class GeneratorThread {
+export class GeneratorThread {
   /** Open sequences. */
   load = 0;
+  /** Milliseconds in steps. */
+  busy = 0;
+  decodeSteps = 0;
+  /** Tokens sampled. */
+  generated = 0;
   readonly #world: World;
-  readonly #shape: Generators;
+  readonly #shape: ThreadShape;
+  readonly #version: () => number;
   readonly #waiting: Reply[] = [];
   #fresh: Reply[] = [];
   #decoding: Reply[] = [];
@@ -24,13 +49,15 @@ class GeneratorThread {
   #busy = false;
   #called = false;
 
-  constructor(world: World, shape: Generators) {
+  constructor(world: World, shape: ThreadShape, version: () => number) {
     this.#world = world;
     this.#shape = shape;
+    this.#version = version;
   }
 
-  ask(reply: Reply): void {
-    this.#waiting.push(reply);
+  /** A reply of at least one token to a prompt of so many that have to be computed. */
+  reply(prompt: number, tokens: number, done: (sampled: Sampled) => void): void {
+    this.#waiting.push({ prompt, left: Math.max(1, tokens), sampled: [], done });
     // Requests of one instant share a step.
     if (this.#busy || this.#called) return;
     this.#called = true;
@@ -62,47 +89,72 @@ class GeneratorThread {
   }
 
   #feed(): void {
-    this.#busy = true;
     this.#patience = 0;
-    const fed = this.#fresh;
-    this.#fresh = [];
-    const tokens = fed.reduce((sum, { prompt }) => sum + prompt, 0);
-    this.#world.work(this.#shape.prefill?.(tokens, fed.length) ?? 0, () => {
+    const most = this.#shape.prefillTokens ?? Number.POSITIVE_INFINITY;
+    let tokens = 0;
+    let rows = 0;
+    for (const { prompt } of this.#fresh) {
+      if (rows > 0 && tokens + prompt > most) break;
+      tokens += prompt;
+      rows++;
+    }
+    const fed = this.#fresh.splice(0, rows);
+    this.#compute(this.#shape.prefill?.(tokens, rows) ?? 0, () => {
       this.#decoding.push(...fed);
-      this.#sampled(fed);
-      this.#step();
+      this.#sample(fed);
     });
   }
 
   #decode(): void {
-    this.#busy = true;
     if (this.#fresh.length > 0) this.#patience++;
+    this.decodeSteps++;
     const rows = [...this.#decoding];
-    this.#world.work(this.#shape.decode(rows.length), () => {
-      this.#sampled(rows);
+    this.#compute(this.#shape.decode(rows.length), () => this.#sample(rows));
+  }
+
+  #compute(time: number, done: () => void): void {
+    this.#busy = true;
+    const began = this.#world.agenda.now;
+    this.#world.work("generator", time, () => {
+      this.busy += this.#world.agenda.now - began;
+      done();
       this.#step();
     });
   }
 
-  #sampled(rows: readonly Reply[]): void {
-    for (const row of rows) row.left--;
+  #sample(rows: readonly Reply[]): void {
+    const version = this.#version();
+    this.generated += rows.length;
+    for (const row of rows) {
+      row.left--;
+      const last = row.sampled.at(-1);
+      if (last?.[0] === version) last[1]++;
+      else row.sampled.push([version, 1]);
+    }
+    const ended = rows.filter(({ left }) => left <= 0);
+    if (ended.length === 0) return;
     this.#decoding = this.#decoding.filter(({ left }) => left > 0);
-    for (const { done, left } of rows) if (left <= 0) done();
+    for (const { done, sampled } of ended) done(sampled);
   }
 }
 
-export class GeneratorThreads {
-  readonly #shape: Generators;
-  readonly #threads: readonly GeneratorThread[];
+export interface GeneratorThreadsOptions {
+  readonly threads: number;
+  readonly shape: ThreadShape;
+  /** Of the weights that sample the next token; 0 by default. */
+  readonly version?: () => number;
+}
 
-  constructor(world: World, shape: Generators) {
-    this.#shape = shape;
-    this.#threads = Array.from({ length: shape.threads }, () => new GeneratorThread(world, shape));
+export class GeneratorThreads {
+  readonly all: readonly GeneratorThread[];
+
+  constructor(world: World, { shape, threads, version = () => 0 }: GeneratorThreadsOptions) {
+    this.all = Array.from({ length: threads }, () => new GeneratorThread(world, shape, version));
   }
 
   /** The thread of a sequence that is opened. */
   open(): GeneratorThread {
-    const thread = this.#threads.reduce((least, other) => (other.load < least.load ? other : least));
+    const thread = this.all.reduce((least, other) => (other.load < least.load ? other : least));
     thread.load++;
     return thread;
   }
@@ -110,11 +162,4 @@ export class GeneratorThreads {
   close(thread: GeneratorThread): void {
     thread.load--;
   }
-
-  reply(thread: GeneratorThread, [group, member, turn]: readonly [number, number, number], done: () => void): void {
-    const { prompt, tokens } = this.#shape;
-    thread.ask({ prompt: prompt?.(group, member, turn) ?? 0, left: Math.max(1, tokens(group, member, turn)), done });
-  }
 }
-
-export type { GeneratorThread };

@@ -18,7 +18,7 @@ export class Lanes {
   }
 
   update(window: number, done: () => void): void {
-    this.#world.work(this.#shape.rest?.(window) ?? 0, () => this.#pass(window, done));
+    this.#world.work("lane", this.#shape.rest?.(window) ?? 0, () => this.#pass(window, done));
   }
 
   #pass(window: number, done: () => void): void {
@@ -31,7 +31,7 @@ export class Lanes {
     }
     const work = (): void => {
       if (taken >= count) return;
-      this.#world.work(this.#shape.micro(window, taken++), () => {
+      this.#world.work("lane", this.#shape.micro(window, taken++), () => {
         left--;
         if (left === 0) done();
         else work();

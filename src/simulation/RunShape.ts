@@ -3,6 +3,7 @@
  * no time, and nothing shares a core.
  */
 import type { StageSample } from "../stage/Gauge.ts";
+import type { ThreadShape } from "./GeneratorThreads.ts";
 
 /** When a call is begun, and how many of its stage are in service then, this one included. */
 export interface Moment {
@@ -15,23 +16,13 @@ export type CallTime = (group: number, member: number, turn: number, moment: Mom
 /** Time of a window's passage through a stage. */
 export type WindowTime = (window: number, moment: Moment) => number;
 
-/** Threads that make replies token by token, all rows of a thread at once. */
-export interface Generators {
+/** Generator threads, and how long the replies are that they make. */
+export interface Generators extends ThreadShape {
   readonly threads: number;
-  /** Rows of a thread: sequences with a cache at once. */
-  readonly slots: number;
   /** Sampled tokens of a reply. */
   readonly tokens: (group: number, member: number, turn: number) => number;
-  /** Time of a decode step of so many rows. */
-  readonly decode: (rows: number) => number;
   /** Tokens fed before a reply's first; 0 by default. */
   readonly prompt?: (group: number, member: number, turn: number) => number;
-  /** Time of feeding so many tokens of so many rows; 0 by default. */
-  readonly prefill?: (tokens: number, rows: number) => number;
-  /** While others decode, a prefill waits for so many rows (1) … */
-  readonly prefillRows?: number;
-  /** … or so many decode steps (0). */
-  readonly prefillPatience?: number;
 }
 
 /** Steps go to threads in batches. */

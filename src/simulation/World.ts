@@ -1,12 +1,15 @@
 /** What all parts of a run in virtual time share: its time, its cores, its main thread, and the gauges of its stages. */
 import { Gauge, type GaugeOptions } from "../stage/Gauge.ts";
 import { Agenda } from "./Agenda.ts";
-import { Cores } from "./Cores.ts";
+import { Cores, type Slowdown, type ThreadKind } from "./Cores.ts";
 import { Station } from "./Station.ts";
 
 export interface WorldOptions {
   /** Absent: every piece of work has a core of its own. */
   readonly cores: number | undefined;
+  /** None by default. */
+  readonly slowdown?: Slowdown;
+  /** Whether its stages have gauges. */
   readonly measured: boolean;
 }
 
@@ -17,15 +20,15 @@ export class World {
   readonly #measured: boolean;
   readonly #gauges: Gauge[] = [];
 
-  constructor({ cores, measured }: WorldOptions) {
-    this.#cores = cores === undefined ? null : new Cores(this.agenda, cores);
+  constructor({ cores, measured, slowdown }: WorldOptions) {
+    this.#cores = cores === undefined ? null : new Cores(this.agenda, cores, slowdown);
     this.#measured = measured;
   }
 
-  /** Takes a core for `ms`. */
-  work(ms: number, done: () => void): void {
+  /** A thread of this kind computes for `ms`. */
+  work(kind: ThreadKind, ms: number, done: () => void): void {
     if (this.#cores === null) this.agenda.after(ms, done);
-    else this.#cores.run(ms, done);
+    else this.#cores.run(kind, ms, done);
   }
 
   /** Takes the main thread, and its core, for `ms`. */
@@ -35,7 +38,7 @@ export class World {
       return;
     }
     this.#main.enter(() =>
-      this.work(ms, () => {
+      this.work("main", ms, () => {
         this.#main.leave();
         done();
       }),

@@ -4,10 +4,12 @@
  * windows count.
  */
 import { mean } from "../domain/Statistics.ts";
-import type { Machine, Slowdown } from "../simulation/replay/Machine.ts";
+import type { Slowdown } from "../simulation/Cores.ts";
+import type { Consumed } from "../simulation/replay/Consumed.ts";
+import type { Machine } from "../simulation/replay/Machine.ts";
 import { lanesUsed } from "../simulation/replay/Machine.ts";
 import { type PlayedGroup, tokensOf } from "../simulation/replay/Played.ts";
-import { type Consumed, run } from "../simulation/replay/Training.ts";
+import { run } from "../simulation/replay/Training.ts";
 import { type Equation, leastSquares } from "./leastSquares.ts";
 import { disturbance, type Observed, type ObservedWindow } from "./Observed.ts";
 import { settled, type Workload, workOf } from "./Predict.ts";

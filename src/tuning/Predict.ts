@@ -28,7 +28,7 @@ export const workOf = ({ groups, miniBatch, played, prefillTokens }: Workload, {
 });
 
 /** Windows until a run is as it stays; and those at its end, when nothing is admitted any more. */
-const settling = ({ maxStaleness, mode }: Settings): number => (mode === "async" ? maxStaleness : 0) + 1;
+export const settling = ({ maxStaleness, mode }: Settings): number => (mode === "async" ? maxStaleness : 0) + 1;
 
 /** The windows of a run that has settled, and what they took together. */
 export const settled = (machine: Machine, settings: Settings, workload: Workload, windows: number) => {

@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { Effect } from "effect";
 import { render } from "../../src/config/render.ts";
 import { merge, type Tree } from "../../src/config/Tree.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
 import { configOf, writeModel } from "../pipelines/tiny.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 import type { Fault } from "./faultyDisk.ts";
 
 const root = new URL("../..", import.meta.url).pathname;

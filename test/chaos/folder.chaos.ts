@@ -16,9 +16,9 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import { stream } from "../../src/domain/Random.ts";
 import * as Manifest from "../../src/files/Manifest.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
 import { plant } from "../learner/plant.ts";
 import { parameterHash } from "../pipelines/tiny.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 import { survived } from "./survived.ts";
 import * as Trial from "./Trial.ts";
 

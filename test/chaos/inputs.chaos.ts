@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
-import { temporaryFolder } from "../engine/fakes.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 import * as Trial from "./Trial.ts";
 
 /** Levels of an alias bomb: each holds the one before nine times. */

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
-import { temporaryFolder } from "../engine/fakes.ts";
 import { parameterHash } from "../pipelines/tiny.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 import { survived } from "./survived.ts";
 import * as Trial from "./Trial.ts";
 

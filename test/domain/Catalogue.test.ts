@@ -19,6 +19,15 @@ describe("the catalogue of metrics", () => {
   });
 
   it("is what docs/metrics.md says", () => {
-    expect(readFileSync(new URL("../../docs/metrics.md", import.meta.url), "utf8")).toBe(metricsPage());
+    const page = readFileSync(new URL("../../docs/metrics.md", import.meta.url), "utf8");
+    expect(page).toBe(metricsPage(page));
+  });
+
+  it("has every metric that docs/metrics.md tells how to read", () => {
+    const page = readFileSync(new URL("../../docs/metrics.md", import.meta.url), "utf8");
+    const prose = page.slice(0, page.indexOf("<!--"));
+    const told = Array.from(prose.matchAll(/`([\w{}-]+(?:\/[\w{}@-]+)+)`/g), ([, name]) => name ?? "");
+    expect(told.length).toBeGreaterThan(20);
+    expect(told.filter((name) => !names.includes(name) && entryOf(name) === undefined)).toEqual([]);
   });
 });

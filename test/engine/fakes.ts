@@ -2,8 +2,7 @@
  * A whole run over fakes: a policy and environments that act by a fate per episode, and a learner that counts versions. All time is the
  * test clock's, so that latencies are exact and a run that waits for nothing is found.
  */
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Context, Effect, Fiber, Latch, Result, Semaphore } from "effect";
 import { TestClock } from "effect/testing";
@@ -30,6 +29,7 @@ import * as RunFolder from "../../src/record/RunFolder.ts";
 import * as Bus from "../../src/stage/Bus.ts";
 import * as Stage from "../../src/stage/Stage.ts";
 import { rollout, sampled } from "../rollout/fakes.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 
 const base: Tree = {
   trainer: {
@@ -258,11 +258,6 @@ export const train = (options: Options) =>
     const observed: Observed = { ended, events, records, replies, batches, released, ledger };
     return observed;
   });
-
-export const temporaryFolder = Effect.acquireRelease(
-  Effect.promise(() => mkdtemp(join(tmpdir(), "millrace-"))),
-  (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true })),
-);
 
 export const runFolder = Effect.flatMap(temporaryFolder, (dir) => RunFolder.create(dir, "test", "{}\n"));
 

@@ -6,7 +6,8 @@ import { expect } from "vitest";
 import * as Trace from "../../src/metrics/trace/Trace.ts";
 import { run } from "../metrics/fixtures.ts";
 import { check } from "../metrics/trace/checker.ts";
-import { configOf, eventsOf, observed, temporaryFolder } from "./fakes.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
+import { configOf, eventsOf, observed } from "./fakes.ts";
 
 /** A tracer that keeps the names of every span and of the one around it. */
 const recording = () => {

@@ -4,7 +4,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import { replaceFolder } from "../../src/files/AtomicWrite.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 
 const plant = (root: string, name: string, text: string): void => {
   mkdirSync(join(root, name));

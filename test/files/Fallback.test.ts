@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import * as Fallback from "../../src/files/Fallback.ts";
 import { damaged, fileError } from "../../src/files/FileError.ts";
 import type { Candidate } from "../../src/files/StepFolders.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 import { collected } from "../warnings.ts";
 import { treeOf } from "./tree.ts";
 

@@ -4,7 +4,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import * as Manifest from "../../src/files/Manifest.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 
 const sealed = Effect.gen(function* () {
   const folder = yield* temporaryFolder;

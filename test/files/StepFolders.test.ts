@@ -4,7 +4,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import * as StepFolders from "../../src/files/StepFolders.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 
 const folderOf = Effect.fnUntraced(function* (...names: readonly string[]) {
   const folder = yield* temporaryFolder;

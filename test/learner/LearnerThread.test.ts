@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { expect, layer } from "@effect/vitest";
@@ -11,6 +10,7 @@ import type { Checkpoint } from "../../src/policy/checkpoint/HuggingFaceFolder.t
 import { readParameters } from "../../src/policy/checkpoint/ParameterFile.ts";
 import { parameters } from "../../src/policy/model/Architecture.ts";
 import type { AdoptedMessage, WeightsMessage } from "../../src/policy/Weights.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 import { creditedBatch } from "./batch.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
 import { plant } from "./plant.ts";
@@ -26,11 +26,6 @@ const start = (options: Partial<LearnerThreadOptions> = {}) =>
   make({ checkpoint, trainer: trainerOptions, ...options });
 const batch = (window: number) =>
   creditedBatch({ seed: window, window, lengths: [14, 9, 11, 8, 13], vocabulary: tiny.vocabSize });
-
-const temporaryFolder = Effect.acquireRelease(
-  Effect.promise(() => mkdtemp(join(tmpdir(), "learner-"))),
-  (folder) => Effect.promise(() => rm(folder, { recursive: true })),
-);
 
 const channel = Effect.acquireRelease(
   Effect.sync(() => new MessageChannel()),

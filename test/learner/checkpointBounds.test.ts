@@ -8,7 +8,7 @@ import * as Manifest from "../../src/files/Manifest.ts";
 import { restoreTrainer, saveTrainer } from "../../src/learner/checkpoint.ts";
 import type { TrainedNetwork } from "../../src/learner/Trainer.ts";
 import * as Safetensors from "../../src/policy/checkpoint/Safetensors.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 import { tiny, tinyParameters } from "./model.ts";
 
 const parameters = tinyParameters();

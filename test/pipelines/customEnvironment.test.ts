@@ -7,7 +7,7 @@ import { describe, expect } from "vitest";
 import { sft } from "../../pipelines/sft.ts";
 import type { Tree } from "../../src/config/Tree.ts";
 import * as Stop from "../../src/process/Stop.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 import { configOf, train, writeModel } from "./tiny.ts";
 
 const env_type = new URL("../../docs/examples/environment/lights.ts", import.meta.url).pathname;

@@ -4,7 +4,7 @@ import { it } from "@effect/vitest";
 import { Console, Effect } from "effect";
 import { expect } from "vitest";
 import { evaluate } from "../../pipelines/evaluate.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 import { configOf, writeModel } from "./tiny.ts";
 
 it.live("plays every validation instance once, the same way each time, and writes all it played", () =>

@@ -18,8 +18,8 @@ import { afterAll, beforeAll, expect } from "vitest";
 import type { Tree } from "../../src/config/Tree.ts";
 import * as Manifest from "../../src/files/Manifest.ts";
 import * as Checkpoints from "../../src/record/Checkpoints.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
 import { treeOf } from "../files/tree.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 import { collected } from "../warnings.ts";
 import { configOf, parameterHash, train, writeModel } from "./tiny.ts";
 

@@ -10,8 +10,8 @@ import { merge, type Tree } from "../../src/config/Tree.ts";
 import * as Model from "../../src/policy/Model.ts";
 import * as Stop from "../../src/process/Stop.ts";
 import * as RunLock from "../../src/record/RunLock.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
 import { treeOf } from "../files/tree.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 import { collected } from "../warnings.ts";
 import { configOf, interrupt } from "./tiny.ts";
 

@@ -8,10 +8,10 @@ import * as OtlpSink from "../../src/metrics/otlp/OtlpSink.ts";
 import * as Exposition from "../../src/metrics/prometheus/Exposition.ts";
 import type { RunInfo } from "../../src/metrics/Sink.ts";
 import { sinkOf } from "../../src/metrics/sinkOf.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
 import { record } from "../metrics/fixtures.ts";
 import { collector } from "../metrics/otlp/collector.ts";
 import * as Recorded from "../metrics/recorded.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 import { configOf, train, writeModel } from "./tiny.ts";
 
 const steps = 3;

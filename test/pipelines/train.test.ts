@@ -9,8 +9,8 @@ import type { Tree } from "../../src/config/Tree.ts";
 import * as Manifest from "../../src/files/Manifest.ts";
 import type { Outcome, Sink } from "../../src/metrics/Sink.ts";
 import { latest } from "../../src/record/Checkpoints.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
 import { plant } from "../learner/plant.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 import { configOf, interrupt, onThread, parameterHash, train, writeModel } from "./tiny.ts";
 
 const place = Effect.tap(temporaryFolder, writeModel);

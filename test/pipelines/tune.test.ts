@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Console, Effect } from "effect";
 import { expect } from "vitest";
-import type { Progress } from "../../pipelines/progress.ts";
 import { tune } from "../../pipelines/tune.ts";
-import type { TuneOptions } from "../../pipelines/tuning.ts";
+import type { TuneOptions } from "../../pipelines/tuningReport.ts";
+import type { ProgressBar } from "../../src/process/ProgressBar.ts";
 import * as Stop from "../../src/process/Stop.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 import { configOf, writeModel } from "./tiny.ts";
 
 const place = Effect.tap(temporaryFolder, writeModel);
@@ -36,7 +36,7 @@ const tuned = (
   Effect.gen(function* () {
     const said: Said = { lines: [], shown: [] };
     const context = yield* Effect.context<Stop.Stop>();
-    const progress: Progress = {
+    const progress: ProgressBar = {
       show: (_, text) => {
         said.shown.push(text);
         Effect.runForkWith(context)(onShow(text));

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Console, Effect } from "effect";
 import { expect } from "vitest";
-import type { Known, TuneOptions } from "../../pipelines/tuning.ts";
-import { checkOutput, report } from "../../pipelines/tuningReport.ts";
+import { checkOutput, report, type TuneOptions } from "../../pipelines/tuningReport.ts";
 import { load } from "../../src/config/resolve.ts";
 import type { Pace } from "../../src/tuning/Observed.ts";
 import { settingsOf } from "../../src/tuning/Space.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
+import type { Known } from "../../src/tuning/Tuning.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 
 const pace = (windowsPerHour: number): Pace => ({
   windowsPerHour,

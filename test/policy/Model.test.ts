@@ -6,7 +6,8 @@ import { expect } from "vitest";
 import { stream } from "../../src/domain/Random.ts";
 import { writeCheckpoint } from "../../src/policy/checkpoint/HuggingFaceFolder.ts";
 import * as Model from "../../src/policy/Model.ts";
-import { configOf, temporaryFolder } from "../engine/fakes.ts";
+import { configOf } from "../engine/fakes.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 
 const sizes = { hidden_size: 8, intermediate_size: 8, layers: 1, heads: 1, kv_heads: 1, max_positions: 640 };
 const small = (max_positions: number) =>

@@ -10,7 +10,7 @@ import * as Manifest from "../../src/files/Manifest.ts";
 import * as StepFolders from "../../src/files/StepFolders.ts";
 import * as Checkpoints from "../../src/record/Checkpoints.ts";
 import * as RunFolder from "../../src/record/RunFolder.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 import { collected } from "../warnings.ts";
 
 const counts = { admitted: 4, trained: 2, filtered: 1, failed: 0, dropped: 1 };

@@ -6,7 +6,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect, Exit, Logger, Scope } from "effect";
 import { expect } from "vitest";
 import * as RunLock from "../../src/record/RunLock.ts";
-import { temporaryFolder } from "../engine/fakes.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 import { collected } from "../warnings.ts";
 
 const since = "2026-11-22T02:31:00.000Z";

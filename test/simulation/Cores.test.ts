@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Agenda } from "../../src/simulation/Agenda.ts";
-import { Cores } from "../../src/simulation/Cores.ts";
+import { Cores, type Slowdown, type ThreadKind } from "../../src/simulation/Cores.ts";
 import { assertProperty } from "../property.ts";
 
 const ends = (cores: number, pieces: readonly { readonly at: number; readonly work: number }[]): readonly number[] => {
@@ -10,7 +10,7 @@ const ends = (cores: number, pieces: readonly { readonly at: number; readonly wo
   const ended: number[] = [];
   for (const [i, { at, work }] of pieces.entries()) {
     agenda.after(at, () =>
-      shared.run(work, () => {
+      shared.run("step", work, () => {
         ended[i] = agenda.now;
       }),
     );
@@ -38,4 +38,58 @@ it("lets no piece be faster than alone, and does no more work than the cores can
     }),
     { numRuns: 60 },
   );
+});
+
+const none: Slowdown = { generatorByGenerator: 0, generatorByLane: 0, laneByGenerator: 0 };
+
+/** When each piece of work, begun at 0, ends. */
+const endsBeside = (
+  cores: number,
+  slowdown: Slowdown,
+  work: readonly (readonly [ThreadKind, number])[],
+): readonly number[] => {
+  const agenda = new Agenda();
+  const shared = new Cores(agenda, cores, slowdown);
+  const at: number[] = [];
+  for (const [i, [kind, time]] of work.entries()) {
+    shared.run(kind, time, () => {
+      at[i] = agenda.now;
+    });
+  }
+  agenda.run();
+  return at;
+};
+
+describe("threads that share cores", () => {
+  it("take their own time where there is a core for each", () => {
+    expect(
+      endsBeside(2, none, [
+        ["generator", 5],
+        ["lane", 9],
+      ]),
+    ).toEqual([5, 9]);
+  });
+
+  it("share the cores evenly where there are more of them", () => {
+    // Three on two cores go at two thirds until the first ends.
+    const [short, long, longer] = endsBeside(2, none, [
+      ["generator", 4],
+      ["lane", 8],
+      ["lane", 8],
+    ]);
+    expect(short).toBeCloseTo(6);
+    expect(long).toBeCloseTo(10);
+    expect(longer).toBeCloseTo(10);
+  });
+
+  it("slow each other down, each kind by its own factor", () => {
+    const slowdown = { ...none, generatorByLane: 0.5, laneByGenerator: 0.25 };
+    const [generator, lane] = endsBeside(4, slowdown, [
+      ["generator", 10],
+      ["lane", 20],
+    ]);
+    expect(generator).toBeCloseTo(15);
+    // 12 of its 20 are done by then; the rest is alone.
+    expect(lane).toBeCloseTo(15 + 8);
+  });
 });

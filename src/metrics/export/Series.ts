@@ -40,7 +40,7 @@ export const pathOf = (entry: Entry): readonly string[] =>
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** Values of the template's parameters in a name. */
-export const labelsOf = (entry: Entry, name: string): Labels => {
+const labelsOf = (entry: Entry, name: string): Labels => {
   if ("name" in entry) return {};
   const pattern = escaped(entry.template).replace(/\\\{(\w+)\\\}/g, "(?<$1>[^/]+)");
   return { ...new RegExp(`^${pattern}$`).exec(name)?.groups };

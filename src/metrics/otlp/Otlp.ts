@@ -4,12 +4,11 @@
  * exporter throws away what it holds and rests for a minute.
  */
 import { Effect, Layer, type Scope, type Tracer } from "effect";
-import * as FetchHttpClient from "effect/http/FetchHttpClient";
-import * as HttpClient from "effect/http/HttpClient";
 import * as OtlpExporter from "effect/observability/OtlpExporter";
 import * as OtlpMetrics from "effect/observability/OtlpMetrics";
 import * as OtlpSerialization from "effect/observability/OtlpSerialization";
 import * as OtlpTracer from "effect/observability/OtlpTracer";
+import { type Answer, layerOf } from "../../http/fetchClient.ts";
 
 const REQUEST_MS = 3_000;
 const SHUTDOWN_MS = 2_000;
@@ -33,9 +32,9 @@ export interface Collector {
 }
 
 /** Answers are read to their end within the deadline, so that a body which never ends holds nothing. */
-const bounded = (client: HttpClient.HttpClient): HttpClient.HttpClient => {
+const bounded = (): ((answer: Answer) => Answer) => {
   let inFlight = 0;
-  return HttpClient.transform(client, (answer) =>
+  return (answer) =>
     Effect.suspend(() => {
       if (inFlight >= REQUESTS) return Effect.die(new Error("the collector is slower than the run"));
       inFlight++;
@@ -47,16 +46,11 @@ const bounded = (client: HttpClient.HttpClient): HttpClient.HttpClient => {
         }),
         Effect.ensuring(Effect.sync(() => void inFlight--)),
       );
-    }),
-  );
+    });
 };
 
-const services = Layer.mergeAll(
-  Layer.effect(HttpClient.HttpClient, Effect.map(HttpClient.HttpClient, bounded)).pipe(
-    Layer.provide(FetchHttpClient.layer),
-  ),
-  OtlpSerialization.layerJson,
-  OtlpExporter.layerFlusher,
+const services = Layer.suspend(() =>
+  Layer.mergeAll(layerOf(bounded()), OtlpSerialization.layerJson, OtlpExporter.layerFlusher),
 );
 
 const options = ({ endpoint, headers, resource }: Collector, path: string) => ({

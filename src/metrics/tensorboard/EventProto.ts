@@ -1,9 +1,20 @@
 /** What an event file holds, encoded as TensorFlow's Event message, which TensorBoard reads. Pure; times are seconds since the Unix epoch. */
+import {
+  type BinaryWriter,
+  double,
+  doubles,
+  element,
+  encoded,
+  type Fill,
+  float,
+  integer,
+  message,
+  text as textField,
+} from "../protobuf.ts";
 import type { Histogram } from "./Histogram.ts";
-import * as Wire from "./Wire.ts";
 
 /** One value of a summary. */
-export type Value = Uint8Array;
+export type Value = Fill;
 
 const DataClass = { scalar: 1, tensor: 2 } as const;
 const DT_STRING = 7;
@@ -14,63 +25,68 @@ interface About {
   readonly description?: string;
 }
 
-const metadata = (plugin: string, dataClass: number, { description }: About): Uint8Array =>
-  Wire.bytes(
-    9,
-    Wire.message(
-      Wire.bytes(1, Wire.bytes(1, plugin)),
-      ...(description === undefined ? [] : [Wire.bytes(3, description)]),
-      Wire.varint(4, dataClass),
-    ),
-  );
+const metadata = (value: BinaryWriter, plugin: string, dataClass: number, { description = "" }: About): void =>
+  message(value, 9, (writer) => {
+    message(writer, 1, (data) => textField(data, 1, plugin));
+    textField(writer, 3, description);
+    integer(writer, 4, dataClass);
+  });
 
 /** `about` is needed once for each tag of a file. */
-export const scalar = (tag: string, value: number, about: About | null = null): Value =>
-  Wire.message(
-    Wire.bytes(1, tag),
-    ...(about === null ? [] : [metadata("scalars", DataClass.scalar, about)]),
-    Wire.float(2, value),
-  );
+export const scalar =
+  (tag: string, value: number, about: About | null = null): Value =>
+  (writer) => {
+    textField(writer, 1, tag);
+    if (about !== null) metadata(writer, "scalars", DataClass.scalar, about);
+    float(writer, 2, value);
+  };
 
-export const histogram = (tag: string, { count, counts, limits, max, min, sum, sumOfSquares }: Histogram): Value =>
-  Wire.message(
-    Wire.bytes(1, tag),
-    Wire.bytes(
-      5,
-      Wire.message(
-        Wire.double(1, min),
-        Wire.double(2, max),
-        Wire.double(3, count),
-        Wire.double(4, sum),
-        Wire.double(5, sumOfSquares),
-        Wire.doubles(6, limits),
-        Wire.doubles(7, counts),
-      ),
-    ),
-  );
+export const histogram =
+  (tag: string, { count, counts, limits, max, min, sum, sumOfSquares }: Histogram): Value =>
+  (writer) => {
+    textField(writer, 1, tag);
+    message(writer, 5, (histo) => {
+      [min, max, count, sum, sumOfSquares].forEach((value, i) => {
+        double(histo, i + 1, value);
+      });
+      doubles(histo, 6, limits);
+      doubles(histo, 7, counts);
+    });
+  };
 
-/** Markdown. */
-export const text = (tag: string, markdown: string): Value =>
-  Wire.message(
-    Wire.bytes(1, tag),
-    metadata("text", DataClass.tensor, {}),
-    Wire.bytes(
-      8,
-      Wire.message(Wire.varint(1, DT_STRING), Wire.bytes(2, Wire.bytes(2, Wire.varint(1, 1))), Wire.bytes(8, markdown)),
-    ),
-  );
+/** A tensor of one text: Markdown. */
+export const text =
+  (tag: string, markdown: string): Value =>
+  (writer) => {
+    textField(writer, 1, tag);
+    metadata(writer, "text", DataClass.tensor, {});
+    message(writer, 8, (tensor) => {
+      integer(tensor, 1, DT_STRING);
+      message(tensor, 2, (shape) => message(shape, 2, (dimension) => integer(dimension, 1, 1)));
+      element(tensor, 8, markdown);
+    });
+  };
 
 export const summary = (time: number, step: number, values: readonly Value[]): Uint8Array =>
-  Wire.message(
-    Wire.double(1, time),
-    Wire.varint(2, step),
-    Wire.bytes(5, Wire.message(...values.map((value) => Wire.bytes(1, value)))),
-  );
+  encoded((event) => {
+    double(event, 1, time);
+    integer(event, 2, step);
+    message(event, 5, (all) => {
+      for (const value of values) message(all, 1, value);
+    });
+  });
 
 /** The first event of every file. */
 export const fileVersion = (time: number): Uint8Array =>
-  Wire.message(Wire.double(1, time), Wire.bytes(3, "brain.Event:2"));
+  encoded((event) => {
+    double(event, 1, time);
+    textField(event, 3, "brain.Event:2");
+  });
 
 /** A start of the run. Where it is not the first, readers forget what earlier files say of `step` and later ones. */
 export const start = (time: number, step: number): Uint8Array =>
-  Wire.message(Wire.double(1, time), Wire.varint(2, step), Wire.bytes(7, Wire.varint(1, SESSION_START)));
+  encoded((event) => {
+    double(event, 1, time);
+    integer(event, 2, step);
+    message(event, 7, (log) => integer(log, 1, SESSION_START));
+  });

@@ -9,11 +9,11 @@ import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
 import type { StepRecord } from "../../domain/Event.ts";
 import { entryOf } from "../../domain/metrics/Catalogue.ts";
 import { once, type RunInfo, type Sink, SinkError } from "../Sink.ts";
+import { markdownTranscript } from "../transcript.ts";
 import { Distributions } from "./Distributions.ts";
 import * as EventFile from "./EventFile.ts";
 import * as EventProto from "./EventProto.ts";
 import * as Histogram from "./Histogram.ts";
-import { transcript } from "./Transcript.ts";
 
 const name = "tensorboard";
 
@@ -42,13 +42,13 @@ const advantagesOf = (records: readonly EpisodeRecord[]): readonly number[] =>
   records.flatMap(({ turns }) => turns.flatMap(({ advantages }) => advantages ?? []));
 
 /** Summaries of sampled episodes, one for each step among them: transcripts of the first few, and the advantages of their tokens. */
-export const episodeSummaries = (records: readonly EpisodeRecord[], time: number): readonly Uint8Array[] =>
+const episodeSummaries = (records: readonly EpisodeRecord[], time: number): readonly Uint8Array[] =>
   [...Map.groupBy(records, ({ split, step }) => `${split} ${step}`).values()].map((some) => {
     const { split, step } = some[0]!;
     const texts = some
       .filter(({ sequence }) => sequence === 0)
       .slice(0, TRANSCRIPTS)
-      .map((record, i) => EventProto.text(`episodes/${split}/${i}`, transcript(record)));
+      .map((record, i) => EventProto.text(`episodes/${split}/${i}`, markdownTranscript(record)));
     const advantages = Histogram.ofValues(advantagesOf(some));
     const histograms =
       advantages === null ? [] : [EventProto.histogram("distribution/advantages/sampled_tokens", advantages)];

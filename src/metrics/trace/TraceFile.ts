@@ -5,7 +5,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 
 /** Bytes of a file at most; the rest of the run is not in it. */
-export const FILE_BYTES = 256 * 2 ** 20;
+const FILE_BYTES = 256 * 2 ** 20;
 /** Characters that may wait for the disk. */
 const WAITING = 8 * 2 ** 20;
 

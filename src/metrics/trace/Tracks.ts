@@ -15,7 +15,7 @@ interface Kind {
 }
 
 /** Processes of the trace, in the order they are shown. */
-export const PROCESSES = ["run", "stages", "rollout", "episodes", "generate", "step", "gauges"] as const;
+const PROCESSES = ["run", "stages", "rollout", "episodes", "generate", "step", "gauges"] as const;
 const pidOf = (process: (typeof PROCESSES)[number]): number => PROCESSES.indexOf(process) + 1;
 
 const kind = (process: (typeof PROCESSES)[number], row: string, many: boolean, order = 0): Kind => ({

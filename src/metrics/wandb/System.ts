@@ -13,7 +13,7 @@ export interface Machine {
 }
 
 /** Time between two records; samples come more often. */
-export const PERIOD_MS = 10_000;
+const PERIOD_MS = 10_000;
 const MB = 2 ** 20;
 
 export class System {

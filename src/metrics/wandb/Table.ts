@@ -4,14 +4,11 @@
  */
 import { createHash } from "node:crypto";
 import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
+import { endingOf, plainTranscript } from "../transcript.ts";
 import { type Item, itemsOf, textOf } from "./Json.ts";
-import { transcript } from "./transcript.ts";
 
 export type Cell = string | number | boolean | null;
 export type Row = readonly Cell[];
-
-const outcomeOf = ({ outcome }: EpisodeRecord): string =>
-  outcome._tag === "Done" ? "done" : `${outcome._tag.toLowerCase()}: ${outcome.reason}`;
 
 const cells: Readonly<Record<string, (sequences: readonly [EpisodeRecord, ...EpisodeRecord[]]) => Cell>> = {
   step: ([{ step }]) => step,
@@ -27,8 +24,8 @@ const cells: Readonly<Record<string, (sequences: readonly [EpisodeRecord, ...Epi
   turns: (sequences) => sequences.reduce((sum, { turns }) => sum + turns.length, 0),
   tokens: (sequences) =>
     sequences.reduce((sum, { turns }) => sum + turns.reduce((all, { ids }) => all + ids.length, 0), 0),
-  outcome: ([first]) => outcomeOf(first),
-  transcript,
+  outcome: ([first]) => endingOf(first),
+  transcript: plainTranscript,
 };
 
 const trainOnly: ReadonlySet<string> = new Set(["score", "verdict"]);

@@ -1,27 +1,10 @@
 /** Entries as the protobuf records of W&B (`wandb_internal.proto`). Fields with their default value are left out. */
-import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { type BinaryWriter, element, encoded, type Fill, flag, integer, message, text } from "../protobuf.ts";
 import type { Entry, EnvironmentEntry, MetricEntry, RunEntry } from "./Entry.ts";
 import type { Item } from "./Json.ts";
 
 /** Version of W&B's SDK whose files these are; its server reads it as the client's. */
 export const SDK_VERSION = "0.31.0";
-
-type Fill = (writer: BinaryWriter) => void;
-
-const message = (writer: BinaryWriter, field: number, fill: Fill): void => {
-  writer.tag(field, WireType.LengthDelimited).fork();
-  fill(writer);
-  writer.join();
-};
-const text = (writer: BinaryWriter, field: number, value: string): void => {
-  if (value !== "") writer.tag(field, WireType.LengthDelimited).string(value);
-};
-const integer = (writer: BinaryWriter, field: number, value: number): void => {
-  if (value !== 0) writer.tag(field, WireType.Varint).int64(value);
-};
-const flag = (writer: BinaryWriter, field: number, value: boolean): void => {
-  if (value) writer.tag(field, WireType.Varint).bool(true);
-};
 
 const timestamp = (writer: BinaryWriter, field: number, ms: number): void =>
   message(writer, field, (time) => {
@@ -33,7 +16,7 @@ const timestamp = (writer: BinaryWriter, field: number, ms: number): void =>
 const items = (writer: BinaryWriter, field: number, all: readonly Item[]): void => {
   for (const { json, path } of all)
     message(writer, field, (entry) => {
-      for (const part of path) entry.tag(2, WireType.LengthDelimited).string(part);
+      for (const part of path) element(entry, 2, part);
       text(entry, 16, json);
     });
 };
@@ -155,10 +138,8 @@ const files = (writer: BinaryWriter, paths: readonly string[]): void => {
 };
 
 /** The entry as record number `number` of its file, counted from 1. */
-export const encode = (entry: Entry, number: number): Uint8Array => {
-  const writer = new BinaryWriter();
-  integer(writer, 1, number);
-  const [field, fill] = bodyOf(entry);
-  message(writer, field, fill);
-  return writer.finish();
-};
+export const encode = (entry: Entry, number: number): Uint8Array =>
+  encoded((writer) => {
+    integer(writer, 1, number);
+    message(writer, ...bodyOf(entry));
+  });

@@ -9,8 +9,8 @@ import { Effect, Fiber, Latch, type Scope } from "effect";
 import { type EventLine, encode, type Happening } from "./EventLine.ts";
 import * as Replay from "./Replay.ts";
 
-export const KEYFRAME_BYTES = 256 * 1024;
-export const MOST_WAITING = 64 * 2 ** 20;
+const KEYFRAME_BYTES = 256 * 1024;
+const MOST_WAITING = 64 * 2 ** 20;
 
 /** A line of the index: where a keyframe begins. */
 export interface IndexLine {

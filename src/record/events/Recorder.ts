@@ -1,7 +1,8 @@
 /** The run's record of events: every event of the bus, the gauges once a second, and how the run ended, to events.jsonl. */
-import { Cause, Clock, Effect, Exit, type Scope } from "effect";
+import { Clock, Effect, type Scope } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { Event } from "../../domain/Event.ts";
+import { type RunOutcome, runOutcome } from "../../domain/RunOutcome.ts";
 import { Bus } from "../../stage/Bus.ts";
 import { keepThrough, RunFolder } from "../RunFolder.ts";
 import type { EndLine } from "./EventLine.ts";
@@ -12,16 +13,16 @@ import { runLine } from "./RunLine.ts";
 /** Least milliseconds between two lines of gauges. */
 const GAUGES_MS = 950;
 
-/** How an effect ended, as the record's last line. */
-const endOf = (exit: Exit.Exit<unknown, unknown>, reason: string): EndLine => {
-  const stopped = reason === "complete" ? null : reason;
-  if (Exit.isSuccess(exit)) {
-    return { _tag: "End", outcome: stopped === null ? "completed" : "stopped", message: stopped ?? "" };
+/** The record's last line. */
+const endLine = (outcome: RunOutcome): EndLine => {
+  switch (outcome._tag) {
+    case "Completed":
+      return { _tag: "End", outcome: "completed", message: "" };
+    case "Stopped":
+      return { _tag: "End", outcome: "stopped", message: outcome.reason };
+    case "Failed":
+      return { _tag: "End", outcome: "failed", message: outcome.message };
   }
-  if (Cause.hasInterruptsOnly(exit.cause))
-    return { _tag: "End", outcome: "stopped", message: stopped ?? "interrupted" };
-  const error = Cause.squash(exit.cause);
-  return { _tag: "End", outcome: "failed", message: error instanceof Error ? error.message : String(error) };
 };
 
 /** Records until the scope closes. A record that cannot be opened is a warning: the run goes on without it. */
@@ -54,6 +55,6 @@ const recording = Effect.fnUntraced(function* (config: RunConfig) {
   });
   bus.settle(log.settled);
   yield* Effect.addFinalizer((exit) =>
-    Effect.sync(() => log.add(endOf(exit, bus.state().reason), bus.state().step, now())),
+    Effect.sync(() => log.add(endLine(runOutcome(exit, bus.state().reason)), bus.state().step, now())),
   );
 });

@@ -49,7 +49,7 @@ const numbers = [
 
 const tenth = (value: number): number => Math.round(value * 10) / 10;
 
-export const compactStage = (stage: StageSample): CompactStage => [
+const compactStage = (stage: StageSample): CompactStage => [
   stage.name,
   stage.kind,
   ...numbers.map((key) => tenth(stage[key])),

@@ -2,6 +2,7 @@
  * A machine in virtual time: how long its threads compute for a decode step, a prefill, a turn, an environment's step and an update, each
  * alone, and how much threads slow each other down. Milliseconds throughout.
  */
+import type { Slowdown } from "../Cores.ts";
 
 export interface Machine {
   /** Threads that compute at once; more share them evenly. */
@@ -30,13 +31,6 @@ export interface Machine {
   /** Between a window's update and the next, beside what threads compute. */
   readonly window: number;
   readonly slowdown: Slowdown;
-}
-
-/** How much longer a thread takes for each other thread that computes beside it, as a share. */
-export interface Slowdown {
-  readonly generatorByGenerator: number;
-  readonly generatorByLane: number;
-  readonly laneByGenerator: number;
 }
 
 /** The value at `at`, linear between the known ones and the nearest one's outside of them. */

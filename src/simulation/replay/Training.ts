@@ -2,13 +2,14 @@
  * A training run in virtual time, token by token: groups that were played once are played again on a machine of given speed, under other
  * settings. Admission, windows and hand-overs are the engine's; what it costs to hand over is part of the machine's times.
  */
-import { Agenda } from "../Agenda.ts";
+import { type GeneratorThread, GeneratorThreads, type Sampled } from "../GeneratorThreads.ts";
 import { Station } from "../Station.ts";
 import { Turns } from "../Turns.ts";
-import { Cores } from "./Cores.ts";
-import { GeneratorThread, type Sampled } from "./GeneratorThread.ts";
-import { lanesUsed, type Machine, updateOf } from "./Machine.ts";
-import { type PlayedGroup, type PlayedTurn, sampledOf, tokensOf } from "./Played.ts";
+import { Windows } from "../Windows.ts";
+import { World } from "../World.ts";
+import { type Consumed, type Finished, tokensIn } from "./Consumed.ts";
+import { decodeOf, lanesUsed, type Machine, prefillOf, updateOf } from "./Machine.ts";
+import { type PlayedGroup, type PlayedTurn, tokensOf } from "./Played.ts";
 
 /** What a run file says of how much runs at once. */
 export interface Settings {
@@ -39,52 +40,27 @@ export interface Work {
   readonly step: (count: number) => number;
 }
 
-/** One consumed window. */
-export interface Consumed {
-  /** When, milliseconds. */
-  readonly at: number;
-  /** Sampled tokens of its groups. */
-  readonly sampled: number;
-  /** Tokens of its kept groups, prompts included, and the sampled ones of them. */
-  readonly tokens: number;
-  readonly trained: number;
-  /** Those of them that older weights sampled, and by how many versions in all. */
-  readonly stale: number;
-  readonly versionsBehind: number;
-  readonly mostBehind: number;
-  /** Time of its update. */
-  readonly learning: number;
-  /** Of all generator threads since the window before: time in steps, decode steps, and tokens sampled, whichever window they were for. */
-  readonly generating: number;
-  readonly decodeSteps: number;
-  readonly generated: number;
-}
-
-interface Finished {
-  readonly played: PlayedGroup;
-  readonly number: number;
-  readonly sampled: readonly Sampled[];
-}
+/** The engine's own: while others decode, a prefill waits for so many rows or so many decode steps. */
+const schedule = { prefillRows: 4, prefillPatience: 4 };
 
 class TrainingRun {
   readonly #machine: Machine;
   readonly #settings: Settings;
   readonly #work: Work;
-  readonly #agenda = new Agenda();
-  readonly #cores: Cores;
-  readonly #generators: readonly GeneratorThread[];
-  readonly #load: number[];
-  readonly #main = new Station(1);
+  readonly #world: World;
+  readonly #generators: GeneratorThreads;
   readonly #stepping: Station;
   readonly #playing: Station;
   readonly #rolling: Station;
   readonly #turns: Turns | undefined;
-  readonly #windows: number;
+  /** Windows that are run. */
+  readonly #count: number;
+  readonly #windows: Windows;
+  /** Finished groups of windows that are not formed yet. */
   readonly #held = new Map<number, Finished>();
   readonly #ready: Finished[][] = [];
   readonly #consumed: Consumed[] = [];
   #admitted = 0;
-  #formed = 0;
   #steps = 0;
   #version = 0;
   #learning = false;
@@ -94,15 +70,21 @@ class TrainingRun {
     this.#machine = machine;
     this.#settings = settings;
     this.#work = work;
-    this.#windows = windows;
+    this.#count = windows;
+    this.#windows = new Windows(work.groups, settings.order);
     const { generatorThreads, rolloutConcurrency, slots, stepConcurrency, stepThreads } = settings;
-    this.#cores = new Cores(this.#agenda, machine.cores, machine.slowdown);
-    const options = { slots, prefillTokens: work.prefillTokens, version: () => this.#version };
-    this.#generators = Array.from(
-      { length: generatorThreads },
-      () => new GeneratorThread(machine, this.#cores, this.#agenda, options),
-    );
-    this.#load = this.#generators.map(() => 0);
+    this.#world = new World({ cores: machine.cores, slowdown: machine.slowdown, measured: false });
+    this.#generators = new GeneratorThreads(this.#world, {
+      threads: generatorThreads,
+      shape: {
+        slots,
+        decode: (rows) => decodeOf(machine, rows),
+        prefill: (tokens) => prefillOf(machine, tokens),
+        prefillTokens: work.prefillTokens,
+        ...schedule,
+      },
+      version: () => this.#version,
+    });
     this.#stepping = new Station(Math.min(stepConcurrency, stepThreads));
     this.#playing = new Station(slots * generatorThreads);
     const most = (this.#lead + 1) * work.groups;
@@ -113,7 +95,7 @@ class TrainingRun {
 
   run(): readonly Consumed[] {
     this.#admit();
-    this.#agenda.run();
+    this.#world.agenda.run();
     return this.#consumed;
   }
 
@@ -124,7 +106,7 @@ class TrainingRun {
   #admit(): void {
     const { groups, play } = this.#work;
     while (
-      this.#admitted < this.#windows * groups &&
+      this.#admitted < this.#count * groups &&
       Math.floor(this.#admitted / groups) - this.#lead <= this.#consumed.length
     ) {
       const number = this.#admitted++;
@@ -151,20 +133,19 @@ class TrainingRun {
   }
 
   #playEpisode(episode: readonly PlayedTurn[], sampled: Sampled[], ended: () => void): void {
-    const thread = this.#load.indexOf(Math.min(...this.#load));
-    this.#load[thread]!++;
+    const thread = this.#generators.open();
     const turn = (number: number): void => {
       const played = episode[number];
       if (played === undefined) {
-        this.#load[thread]!--;
+        this.#generators.close(thread);
         this.#turns?.leave();
         ended();
         return;
       }
       const ask = (): void =>
-        this.#generators[thread]!.generate(played.prompt, played.sampled, (reply) => {
+        thread.reply(played.prompt * this.#machine.fedShare, played.sampled, (reply) => {
           sampled.push(reply);
-          this.#onMain(this.#machine.turn, () => this.#step(() => turn(number + 1)));
+          this.#world.onMain(this.#machine.turn, () => this.#step(() => turn(number + 1)));
         });
       if (this.#turns === undefined) ask();
       else this.#turns.arrive(ask);
@@ -172,21 +153,12 @@ class TrainingRun {
     turn(0);
   }
 
-  #onMain(time: number, done: () => void): void {
-    this.#main.enter(() =>
-      this.#cores.compute("main", time, () => {
-        this.#main.leave();
-        done();
-      }),
-    );
-  }
-
   #step(done: () => void): void {
     const time = this.#work.step(this.#steps++);
     const computing = time * this.#machine.stepComputes;
     this.#stepping.enter(() =>
-      this.#cores.compute("step", computing, () =>
-        this.#agenda.after(time - computing, () => {
+      this.#world.work("step", computing, () =>
+        this.#world.agenda.after(time - computing, () => {
           this.#stepping.leave();
           done();
         }),
@@ -195,18 +167,10 @@ class TrainingRun {
   }
 
   #finish(group: Finished): void {
-    const { groups } = this.#work;
     this.#held.set(group.number, group);
-    for (;;) {
-      const first = this.#formed * groups;
-      const members =
-        this.#settings.order === "completion"
-          ? [...this.#held.values()].slice(0, groups)
-          : Array.from({ length: groups }, (_, i) => this.#held.get(first + i)).filter((held) => held !== undefined);
-      if (members.length < groups) break;
-      for (const { number } of members) this.#held.delete(number);
-      this.#formed++;
-      this.#ready.push(members);
+    for (const window of this.#windows.take(group.number)) {
+      this.#ready.push(window.flatMap((number) => this.#held.get(number) ?? []));
+      for (const number of window) this.#held.delete(number);
     }
     this.#learn();
   }
@@ -215,13 +179,13 @@ class TrainingRun {
     const window = this.#learning ? undefined : this.#ready.shift();
     if (window === undefined) return;
     this.#learning = true;
-    const began = this.#agenda.now;
+    const began = this.#world.agenda.now;
     const kept = window.filter(({ played }) => played.kept);
     this.#update(kept, () => {
-      this.#consumed.push(this.#consumedOf(window, this.#agenda.now - began));
+      this.#consumed.push(this.#consumedOf(window, this.#world.agenda.now - began));
       if (kept.length > 0) this.#version++;
       this.#admit();
-      this.#onMain(this.#machine.window, () => {
+      this.#world.onMain(this.#machine.window, () => {
         this.#learning = false;
         this.#learn();
       });
@@ -241,7 +205,7 @@ class TrainingRun {
     const time = tokens * updateOf(this.#machine, used, microBatchTokens);
     let left = used;
     for (let lane = 0; lane < used; lane++) {
-      this.#cores.compute("lane", time, () => {
+      this.#world.work("lane", time, () => {
         left--;
         if (left === 0) done();
       });
@@ -250,7 +214,7 @@ class TrainingRun {
 
   #generated() {
     const add = (part: (thread: GeneratorThread) => number) =>
-      this.#generators.reduce((sum, thread) => sum + part(thread), 0);
+      this.#generators.all.reduce((sum, thread) => sum + part(thread), 0);
     return {
       generating: add(({ busy }) => busy),
       decodeSteps: add(({ decodeSteps }) => decodeSteps),
@@ -259,31 +223,16 @@ class TrainingRun {
   }
 
   #consumedOf(window: readonly Finished[], learning: number): Consumed {
-    const kept = window.filter(({ played }) => played.kept);
-    const sum = (of: (group: PlayedGroup) => number, groups: readonly Finished[]) =>
-      groups.reduce((total, { played }) => total + of(played), 0);
-    let [stale, versionsBehind, mostBehind] = [0, 0, 0];
-    for (const [version, tokens] of kept.flatMap(({ sampled }) => sampled.flat())) {
-      const behind = this.#version - version;
-      if (behind > 0) stale += tokens;
-      versionsBehind += behind * tokens;
-      mostBehind = Math.max(mostBehind, behind);
-    }
     const now = this.#generated();
     const before = this.#before;
     this.#before = now;
     return {
+      at: this.#world.agenda.now,
+      learning,
       generating: now.generating - before.generating,
       decodeSteps: now.decodeSteps - before.decodeSteps,
       generated: now.generated - before.generated,
-      at: this.#agenda.now,
-      sampled: sum(sampledOf, window),
-      tokens: sum(tokensOf, kept),
-      trained: sum(sampledOf, kept),
-      stale,
-      versionsBehind,
-      mostBehind,
-      learning,
+      ...tokensIn(window, this.#version),
     };
   }
 }

@@ -5,13 +5,13 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Clock, Effect, Exit, Result, Schema, type Scope } from "effect";
+import { send } from "../../control/ControlClient.ts";
 import { Control } from "../../domain/Control.ts";
 import { Body } from "../../http/Body.ts";
 import { type ByteBudget, makeByteBudget } from "../../http/ByteBudget.ts";
 import { bears, type Guard, refusalOf } from "../../http/Guard.ts";
 import { type ListenFailed, listen } from "../../http/listen.ts";
 import { bottleneckOf } from "../bottleneck.ts";
-import { send } from "../control/ControlClient.ts";
 import type { Attribute } from "../store/Moment.ts";
 import { type Assets, load, send as sendAsset } from "./Assets.ts";
 import { answer, unknownRun } from "./api.ts";

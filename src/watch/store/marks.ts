@@ -4,7 +4,7 @@ import { duration, percent } from "../../metrics/format.ts";
 import type { EventLine } from "../../record/events/EventLine.ts";
 import type { Mark } from "../Api.ts";
 
-export const controlText = (control: Control): string => {
+const controlText = (control: Control): string => {
   switch (control._tag) {
     case "SetConcurrency":
       return `${control.stage}: concurrency ${control.concurrency}`;

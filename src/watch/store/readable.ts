@@ -8,7 +8,7 @@ import { type FileHandle, open } from "node:fs/promises";
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** Null where there is no such file, or one that is not read. */
-export const openReadable = async (path: string): Promise<FileHandle | null> => {
+const openReadable = async (path: string): Promise<FileHandle | null> => {
   const file = await open(path, flags).catch(() => null);
   if (file === null) return null;
   const stat = await file.stat().catch(() => null);

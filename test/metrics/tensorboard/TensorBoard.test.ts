@@ -5,7 +5,7 @@ import { it } from "@effect/vitest";
 import { Effect } from "effect";
 import { describe, expect } from "vitest";
 import * as TensorBoard from "../../../src/metrics/tensorboard/TensorBoard.ts";
-import { LONGEST, transcript } from "../../../src/metrics/tensorboard/Transcript.ts";
+import { LONGEST_MARKDOWN, markdownTranscript } from "../../../src/metrics/transcript.ts";
 import { record, run } from "../fixtures.ts";
 import { episodeRecord } from "./episode.ts";
 import { framesOf, inner, one, text, valuesOf } from "./reader.ts";
@@ -113,14 +113,16 @@ describe("the sink for TensorBoard", () => {
 
 describe("a transcript", () => {
   it("fences what was said so that its text cannot close the fence", () => {
-    const shown = transcript(episodeRecord({ messages: [{ role: "user", content: "a\n```\nb" }] }));
+    const shown = markdownTranscript(episodeRecord({ messages: [{ role: "user", content: "a\n```\nb" }] }));
     expect(shown).toContain("````\na\n```\nb\n````");
     expect(shown).toContain("**SimpleSokoban** seed 3, group 7, member 0 · success · reward 1 · done · verdict kept");
   });
 
   it("is cut where it is long, and says so", () => {
-    const shown = transcript(episodeRecord({ messages: [{ role: "user", content: "x".repeat(LONGEST + 1) }] }));
-    expect(shown.length).toBeLessThan(LONGEST + 500);
+    const shown = markdownTranscript(
+      episodeRecord({ messages: [{ role: "user", content: "x".repeat(LONGEST_MARKDOWN + 1) }] }),
+    );
+    expect(shown.length).toBeLessThan(LONGEST_MARKDOWN + 500);
     expect(shown).toContain("*cut here*");
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { EpisodeRecord, TurnRecord } from "../../../src/domain/EpisodeRecord.ts";
+import { LONGEST_PLAIN } from "../../../src/metrics/transcript.ts";
 import { columnsOf, rowsIn, rowsOf, written } from "../../../src/metrics/wandb/Table.ts";
 import { NEWEST, Tables } from "../../../src/metrics/wandb/Tables.ts";
-import { LONGEST } from "../../../src/metrics/wandb/transcript.ts";
 import { episode } from "./support.ts";
 
 const turn = (ids: readonly number[]): TurnRecord => ({
@@ -64,7 +64,7 @@ describe("a row", () => {
   it("leaves out the middle of a long transcript", () => {
     const long = episode("val", 1, 0, { messages: [{ role: "user", content: `begin${"x".repeat(50_000)}end` }] });
     const text = String(shown([long])[0]?.transcript);
-    expect(text.length).toBeLessThan(LONGEST + 60);
+    expect(text.length).toBeLessThan(LONGEST_PLAIN + 60);
     expect(text).toMatch(/^\[user\]\nbegin.*characters left out.*end$/s);
   });
 });

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { afterEach, beforeEach, expect } from "vitest";
-import type { RunInfo, Sink } from "../../../src/metrics/Sink.ts";
+import type { RunInfo } from "../../../src/metrics/Sink.ts";
 import { collected } from "../../warnings.ts";
 import { run as base, record, sample } from "../fixtures.ts";
-import { entriesIn, episode, runFolder, section, sinkWith, stepsIn, temporary, wandbFile } from "./support.ts";
+import { entriesIn, episode, runFolder, section, sinkWith, steps, stepsIn, temporary, wandbFile } from "./support.ts";
 
 let folder: string;
 let remove: () => void;
@@ -16,12 +16,7 @@ beforeEach(() => {
 afterEach(() => remove());
 
 const info = (over: Partial<RunInfo> = {}): RunInfo => ({ ...base, folder, ...over });
-const steps = (sink: Sink, first: number, last: number) =>
-  Effect.forEach(
-    Array.from({ length: last - first + 1 }, (_, index) => first + index),
-    (step) => sink.step(record(step, { "train/success": step / 10 })),
-    { discard: true },
-  );
+
 /** A run that is killed: nothing tells the sink. */
 const killedAfter = (last: number) =>
   Effect.gen(function* () {

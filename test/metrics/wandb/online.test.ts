@@ -5,7 +5,7 @@ import { Effect, Fiber } from "effect";
 import { TestClock } from "effect/testing";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect } from "vitest";
-import type { RunInfo, Sink } from "../../../src/metrics/Sink.ts";
+import type { RunInfo } from "../../../src/metrics/Sink.ts";
 import { assertProperty } from "../../property.ts";
 import { collected } from "../../warnings.ts";
 import { run as base, record, sample } from "../fixtures.ts";
@@ -17,6 +17,7 @@ import {
   online,
   runFolder,
   StandIn,
+  steps,
   stepsIn,
   temporary,
   until,
@@ -52,13 +53,6 @@ const advanceUntil = (holds: () => boolean, stepMs = 1000) =>
       yield* Effect.promise(() => new Promise((resume) => setTimeout(resume, 1)));
     }
   });
-
-const steps = (sink: Sink, first: number, last: number) =>
-  Effect.forEach(
-    Array.from({ length: last - first + 1 }, (_, index) => first + index),
-    (step) => sink.step(record(step, { "train/success": step / 10 })),
-    { discard: true },
-  );
 
 const upTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1);
 

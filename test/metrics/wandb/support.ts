@@ -9,6 +9,7 @@ import { records } from "../../../src/metrics/wandb/Blocks.ts";
 import { type Decoded, decode } from "../../../src/metrics/wandb/decode.ts";
 import type { Http, HttpReply, HttpRequest } from "../../../src/metrics/wandb/Http.ts";
 import { make, type Options } from "../../../src/metrics/wandb/Wandb.ts";
+import { record } from "../fixtures.ts";
 
 export const KEY = "0123456789abcdef0123456789abcdef01234567";
 
@@ -34,6 +35,14 @@ export const sinkWith = (over: Partial<Options> = {}): Sink =>
 
 export const online = (http: Http, over: Partial<Options> = {}): Sink =>
   sinkWith({ config: { ...section, mode: "online" }, apiKey: Redacted.make(KEY), http, ...over });
+
+/** Records the steps from `first` to `last`. */
+export const steps = (sink: Sink, first: number, last: number) =>
+  Effect.forEach(
+    Array.from({ length: last - first + 1 }, (_, index) => first + index),
+    (step) => sink.step(record(step, { "train/success": step / 10 })),
+    { discard: true },
+  );
 
 export const episode = (
   split: "train" | "val",

@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import { decode, type EventLine } from "../../../src/record/events/EventLine.ts";
 import * as EventLog from "../../../src/record/events/EventLog.ts";
 import * as Replay from "../../../src/record/events/Replay.ts";
-import { temporaryFolder } from "../../engine/fakes.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
 import { collected } from "../../warnings.ts";
 
 const linesOf = (path: string): readonly EventLine[] =>

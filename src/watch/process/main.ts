@@ -1,11 +1,10 @@
-/** The process of a run's page, forked by watchChild.ts: serves until it is told to end, and a while longer where its parent was killed. */
+/** The process of a run's page, forked by Page.ts: serves until it is told to end, and a while longer where its parent was killed. */
 import { Deferred, Effect, Option } from "effect";
-import { freePortAbove } from "../src/http/freePort.ts";
-import { serve, type Watching } from "../src/watch/server/WatchServer.ts";
-import { usualPort } from "./commands.ts";
-import { loopback, tokenFrom } from "./listening.ts";
-import { keptToken, makeToken } from "./watch.ts";
-import { decodeOrder, type Said, type Start } from "./watchOrders.ts";
+import { freePortAbove } from "../../http/freePort.ts";
+import { loopback, tokenFrom } from "../../http/serverFlags.ts";
+import { keptToken, makeToken } from "../server/token.ts";
+import { serve, type Watching } from "../server/WatchServer.ts";
+import { decodeOrder, type Said, type Start, usualPort } from "./orders.ts";
 
 /** After its parent was killed, at most. */
 const HOUR_MS = 3_600_000;

@@ -5,8 +5,8 @@ import { createServer } from "node:net";
 import { describe, it } from "@effect/vitest";
 import { Effect, Exit, Scope } from "effect";
 import { expect } from "vitest";
-import { servePage } from "../../pipelines/watchChild.ts";
-import { placed } from "../watch/server/serving.ts";
+import { servePage } from "../../../src/watch/process/Page.ts";
+import { placed } from "../server/serving.ts";
 
 const place = Effect.acquireRelease(
   Effect.sync(() => placed({ steps: 4 })),
@@ -68,7 +68,7 @@ describe("the page of a training run", () => {
 
 const program = (folder: string): string => `
   import { Effect } from "effect";
-  import { servePage } from ${JSON.stringify(new URL("../../pipelines/watchChild.ts", import.meta.url).href)};
+  import { servePage } from ${JSON.stringify(new URL("../../../src/watch/process/Page.ts", import.meta.url).href)};
   const serving = servePage({ folder: ${JSON.stringify(folder)}, port: 0, terminal: true });
   await Effect.runPromise(Effect.scoped(Effect.andThen(serving, (page) => {
     console.log(page.url);
@@ -82,7 +82,7 @@ const firstLine = (child: ChildProcess): Promise<string> =>
 describe("the page of a training run that is killed", () => {
   it("stays while a browser looks, and ends after that", async () => {
     const { folder, remove } = placed({ steps: 4 });
-    const cwd = new URL("../..", import.meta.url).pathname;
+    const cwd = new URL("../../..", import.meta.url).pathname;
     const run = spawn(process.execPath, ["--input-type=module", "--eval", program(folder)], { cwd });
     const url = await firstLine(run);
     const looking = new AbortController();

@@ -4,7 +4,7 @@
  */
 import process from "node:process";
 
-export interface Progress {
+export interface ProgressBar {
   /** `share` of the whole is done; `text` says what is under way. */
   readonly show: (share: number, text: string) => void;
   /** A line that stays. */
@@ -24,7 +24,7 @@ const barOf = (share: number): string => {
 const percentOf = (share: number): string => `${String(Math.floor(100 * Math.min(1, share))).padStart(3)} %`;
 
 /** On a terminal, where a line can be drawn again. */
-const live = (out: Output): Progress => {
+const live = (out: Output): ProgressBar => {
   const clear = (): unknown => out.write("\r\x1b[K");
   return {
     show: (share, text) => {
@@ -40,7 +40,7 @@ const live = (out: Output): Progress => {
 };
 
 /** Elsewhere: one line for each text. */
-const plain = (out: Output): Progress => {
+const plain = (out: Output): ProgressBar => {
   let last = "";
   return {
     show: (share, text) => {
@@ -53,5 +53,5 @@ const plain = (out: Output): Progress => {
   };
 };
 
-export const progressOn = (out: Output = process.stderr): Progress =>
+export const progressBar = (out: Output = process.stderr): ProgressBar =>
   out.isTTY === true && process.env.TERM !== "dumb" ? live(out) : plain(out);

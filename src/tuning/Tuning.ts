@@ -1,37 +1,45 @@
 /**
- * The work of the tune pipeline: short real runs, a machine fitted to them, a search in virtual time, and real runs of the best. What is known
- * so far can be read at any time.
+ * What tuning does: short real runs, a machine fitted to them, a search in virtual time, and real runs of the best. What is known so far can be
+ * read at any time.
  */
-import { availableParallelism } from "node:os";
-import { Clock, Effect, Exit } from "effect";
-import type { RunConfig } from "../src/config/RunConfig.ts";
-import type { Qwen2Config } from "../src/policy/model/Architecture.ts";
-import { limitsHere } from "../src/process/memoryLimits.ts";
-import type { Machine } from "../src/simulation/replay/Machine.ts";
-import type { Settings } from "../src/simulation/replay/Training.ts";
-import * as Effort from "../src/tuning/Effort.ts";
-import { machineOf } from "../src/tuning/Fit.ts";
-import { measuredPace, type Observed } from "../src/tuning/Observed.ts";
-import * as Plan from "../src/tuning/Plan.ts";
-import type { Workload } from "../src/tuning/Predict.ts";
-import * as Results from "../src/tuning/Results.ts";
-import * as Search from "../src/tuning/Search.ts";
-import { type Bounds, settingsOf, withSettings } from "../src/tuning/Space.ts";
-import { checkMemory } from "./memory.ts";
-import { probe } from "./probe.ts";
-import type { Progress } from "./progress.ts";
+import { Clock, Effect } from "effect";
+import type { RunConfig } from "../config/RunConfig.ts";
+import type { Machine } from "../simulation/replay/Machine.ts";
+import type { Settings } from "../simulation/replay/Training.ts";
+import * as Effort from "./Effort.ts";
+import { machineOf } from "./Fit.ts";
+import { measuredPace, type Observed } from "./Observed.ts";
+import * as Plan from "./Plan.ts";
+import { settling, type Workload } from "./Predict.ts";
+import * as Results from "./Results.ts";
+import * as Search from "./Search.ts";
+import { type Bounds, settingsOf, withSettings } from "./Space.ts";
 
-export interface TuneOptions {
+/** A short real run that is asked for. */
+export interface Probe {
   readonly config: RunConfig;
-  /** The run file as it was named, and the overrides it was given. */
-  readonly name: string;
-  readonly overrides: readonly string[];
-  readonly budgetMinutes: number;
+  /** Windows that are left out: threads start, and the first of each shape is slow. */
+  readonly warmUp: number;
+  readonly windows: number;
+  /** Limits of replies at once after the warm-up, one for each window; beyond them the last stays. */
+  readonly rows: readonly number[];
+  /** After so many milliseconds it ends with what it has seen, one window at least. */
+  readonly most: number;
+}
+
+export interface TuningOptions<E, R> {
+  readonly config: RunConfig;
+  /** Milliseconds for all of it, from `began`, milliseconds since the Unix epoch. */
+  readonly budget: number;
+  readonly began: number;
+  readonly cores: number;
   /** The largest bound on staleness that may be chosen; null leaves it as it is. */
   readonly maxStaleness: number | null;
-  /** The run file to write; null for NAME.tuned.yaml in the working directory. */
-  readonly output: string | null;
-  readonly cores?: number;
+  /** Whether there is memory for a run under these settings. */
+  readonly fits: (settings: Settings) => boolean;
+  readonly probe: (asked: Probe) => Effect.Effect<Observed, E, R>;
+  /** Told of what is under way, and which share of the budget is spent. */
+  readonly show: (share: number, text: string) => void;
 }
 
 /** What is known so far. */
@@ -46,26 +54,8 @@ export interface Known {
 /** To start a run's threads, about. */
 const startMs = 3_000;
 
-/** Keys and values of all slots, when their sequences are as long as they may be. */
-const cacheBytes = (model: Qwen2Config, positions: number, { generatorThreads, slots }: Settings): number =>
-  generatorThreads *
-  slots *
-  positions *
-  2 *
-  model.layers *
-  model.kvHeads *
-  model.headDim *
-  Float32Array.BYTES_PER_ELEMENT;
-
-/** Half of the memory that there is: the other half is for weights, updates and everything else. */
-const mostCacheBytes = (): number =>
-  Math.min(...limitsHere().flatMap((limit) => (limit.of === "memory" ? [limit.bytes / 2] : [])));
-
 /** How many settings are confirmed beside the run file's own. */
 const candidates = 3;
-
-/** Windows of a run before it is as it stays. */
-const warmUpOf = ({ maxStaleness, mode }: Settings): number => (mode === "async" ? maxStaleness : 0) + 1;
 
 const workloadOf = ({ actor, es_manager, generation }: RunConfig, runs: readonly Observed[]): Workload => ({
   groups: es_manager.train.env_groups,
@@ -74,26 +64,17 @@ const workloadOf = ({ actor, es_manager, generation }: RunConfig, runs: readonly
   played: runs.flatMap(({ groups }) => groups),
 });
 
-export class Tuning {
-  readonly #options: TuneOptions;
-  readonly #model: Qwen2Config;
-  readonly #progress: Progress;
-  readonly #budget: number;
-  readonly #cores: number;
+export class Tuning<E, R> {
+  readonly #options: TuningOptions<E, R>;
   readonly #shipped: Settings;
-  readonly #began: number;
   readonly known: Known = { observed: [], results: [], others: [], count: 0 };
 
-  constructor(options: TuneOptions, model: Qwen2Config, progress: Progress, began: number) {
+  constructor(options: TuningOptions<E, R>) {
     this.#options = options;
-    this.#model = model;
-    this.#progress = progress;
-    this.#budget = options.budgetMinutes * 60_000;
-    this.#cores = options.cores ?? availableParallelism();
     this.#shipped = settingsOf(options.config);
-    this.#began = began;
   }
 
+  /** The run file's own settings. */
   get shipped(): Settings {
     return this.#shipped;
   }
@@ -106,28 +87,20 @@ export class Tuning {
   });
 
   #spent(): Effect.Effect<number> {
-    return Effect.map(Clock.currentTimeMillis, (now) => now - this.#began);
+    return Effect.map(Clock.currentTimeMillis, (now) => now - this.#options.began);
   }
 
   #show(text: string, share?: number): Effect.Effect<void> {
-    return Effect.map(this.#spent(), (spent) => this.#progress.show(share ?? spent / this.#budget, text));
+    return Effect.map(this.#spent(), (spent) => this.#options.show(share ?? spent / this.#options.budget, text));
   }
 
   /** One short run. Its time is bounded by what is left of the budget. */
   #observe(planned: Plan.PlannedRun, left: number) {
     return Effect.gen({ self: this }, function* () {
       yield* this.#show(planned.purpose);
-      const warmUp = warmUpOf(planned.settings);
-      const observed = yield* probe({
-        config: withSettings(this.#options.config, planned.settings),
-        warmUp,
-        windows: planned.windows,
-        most: left,
-        onWindow: (count, run) => {
-          const rows = planned.rows[count - warmUp];
-          if (rows !== undefined) Effect.runSync(run.stage("generate").setConcurrency(rows));
-        },
-      });
+      const { rows, settings, windows } = planned;
+      const config = withSettings(this.#options.config, settings);
+      const observed = yield* this.#options.probe({ config, warmUp: settling(settings), windows, rows, most: left });
       const { windowsPerHour } = measuredPace(observed);
       yield* this.#show(`${planned.purpose}: ${windowsPerHour.toFixed(0)} windows an hour`);
       return observed;
@@ -137,8 +110,8 @@ export class Tuning {
   #probeAll() {
     return Effect.gen({ self: this }, function* () {
       const { train } = this.#options.config.es_manager;
-      const end = Effort.probesEnd(this.#budget);
-      const planned = Plan.plan(this.#shipped, this.#cores, train.env_groups * train.group_size);
+      const end = Effort.probesEnd(this.#options.budget);
+      const planned = Plan.plan(this.#shipped, this.#options.cores, train.env_groups * train.group_size);
       for (const run of [Plan.baseline(this.#shipped), ...planned]) {
         const left = end - (yield* this.#spent());
         // The first two are what nothing can be said without.
@@ -156,27 +129,25 @@ export class Tuning {
       const together = observed.filter(({ settings }) => settings.mode === "async");
       const alone = observed.filter(({ settings }) => settings.mode !== "async");
       const workload = workloadOf(this.#options.config, observed);
-      return { machine: machineOf({ cores: this.#cores, alone, together }, workload), workload };
+      return { machine: machineOf({ cores: this.#options.cores, alone, together }, workload), workload };
     });
   }
 
   get #bounds(): Bounds {
-    const { config, maxStaleness } = this.#options;
+    const { config, cores, fits, maxStaleness } = this.#options;
     const { env_groups, group_size } = config.es_manager.train;
     return {
-      cores: this.#cores,
+      cores,
+      fits,
       groups: env_groups,
       groupSize: group_size,
       maxStaleness: maxStaleness ?? 0,
-      fits: (settings) =>
-        cacheBytes(this.#model, config.rollout.max_model_len, settings) <= mostCacheBytes() &&
-        Exit.isSuccess(Effect.runSyncExit(checkMemory("train", withSettings(config, settings)))),
     };
   }
 
   #search({ machine, workload }: { readonly machine: Machine; readonly workload: Workload }) {
     return Effect.gen({ self: this }, function* () {
-      const from = (yield* this.#spent()) / this.#budget;
+      const from = (yield* this.#spent()) / this.#options.budget;
       const searching = Search.search(machine, this.#shipped, workload, this.#bounds);
       let step = searching.next();
       while (step.done !== true) {
@@ -201,7 +172,7 @@ export class Tuning {
       const confirmed = this.known.results.slice(0, 1 + effort.candidates);
       const runs = effort.rounds * confirmed.length;
       for (let run = 0; run < runs; run++) {
-        const left = this.#budget - (yield* this.#spent());
+        const left = this.#options.budget - (yield* this.#spent());
         if (left <= 0 && run >= confirmed.length) return;
         const { settings } = confirmed[run % confirmed.length]!;
         const planned = {
@@ -222,8 +193,8 @@ export class Tuning {
     return Effect.gen({ self: this }, function* () {
       const { results } = this.known;
       const slowest = Math.min(...results.map(({ predicted }) => predicted.windowsPerHour));
-      const left = this.#budget - (yield* this.#spent());
-      const most = Math.max(...results.map(({ settings }) => warmUpOf(settings)));
+      const left = this.#options.budget - (yield* this.#spent());
+      const most = Math.max(...results.map(({ settings }) => settling(settings)));
       const window = 3_600_000 / slowest;
       return Effort.confirmation(left, results.length - 1, window, startMs + most * window);
     });

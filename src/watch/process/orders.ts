@@ -1,6 +1,9 @@
 /** What a run and the process of its page say to each other. */
 import { Schema } from "effect";
 
+/** Port of a page, unless told otherwise. */
+export const usualPort = 7_788;
+
 const Said = Schema.Union([
   Schema.Struct({
     url: Schema.String,

@@ -7,8 +7,8 @@ import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Effect, Exit, FiberSet, Result, type Scope } from "effect";
-import type { Control, Controller } from "../../domain/Control.ts";
-import type { BadInput } from "../../domain/Errors.ts";
+import type { Control, Controller } from "../domain/Control.ts";
+import type { BadInput } from "../domain/Errors.ts";
 import * as ControlFile from "./ControlFile.ts";
 import { type Answer, decodeRequest, LONGEST_LINE, line } from "./Protocol.ts";
 

@@ -1,9 +1,9 @@
 /** Asks a running run for a control, by the socket that its folder names. What the run refuses, and a run that is gone, are bad input. */
 import { createConnection } from "node:net";
 import { Effect, Result } from "effect";
-import type { Control, Controller } from "../../domain/Control.ts";
-import { BadInput } from "../../domain/Errors.ts";
-import { holderOf } from "../../record/RunLock.ts";
+import type { Control, Controller } from "../domain/Control.ts";
+import { BadInput } from "../domain/Errors.ts";
+import { holderOf } from "../record/RunLock.ts";
 import * as ControlFile from "./ControlFile.ts";
 import { type Answer, decodeAnswer, LONGEST_LINE, line } from "./Protocol.ts";
 

@@ -1,21 +1,16 @@
 /** Controls on their way from a shell or a page to the run, over a real socket. */
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createConnection } from "node:net";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect, Exit, Scope } from "effect";
 import { expect } from "vitest";
-import type { Control } from "../../../src/domain/Control.ts";
-import { BadInput } from "../../../src/domain/Errors.ts";
-import { send } from "../../../src/watch/control/ControlClient.ts";
-import * as ControlFile from "../../../src/watch/control/ControlFile.ts";
-import { type Handle, serve } from "../../../src/watch/control/ControlServer.ts";
-
-const folder = Effect.acquireRelease(
-  Effect.promise(() => mkdtemp(join(tmpdir(), "millrace-test-"))),
-  (path) => Effect.promise(() => rm(path, { recursive: true, force: true })),
-);
+import { send } from "../../src/control/ControlClient.ts";
+import * as ControlFile from "../../src/control/ControlFile.ts";
+import { type Handle, serve } from "../../src/control/ControlServer.ts";
+import type { Control } from "../../src/domain/Control.ts";
+import { BadInput } from "../../src/domain/Errors.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 
 const pause: Control = { _tag: "PauseAdmission" };
 
@@ -53,7 +48,7 @@ describe("a run's controls", () => {
   it.live("reach the run with who asks", () =>
     Effect.scoped(
       Effect.gen(function* () {
-        const path = yield* folder;
+        const path = yield* temporaryFolder;
         const heard: unknown[] = [];
         yield* serve(path, (control, by) => Effect.sync(() => void heard.push([control, by])));
         const set: Control = { _tag: "SetConcurrency", stage: "rollout", concurrency: 3 };
@@ -70,7 +65,7 @@ describe("a run's controls", () => {
   it.live("are refused with the run's reason", () =>
     Effect.scoped(
       Effect.gen(function* () {
-        const path = yield* folder;
+        const path = yield* temporaryFolder;
         yield* serve(path, () => Effect.fail(new BadInput({ message: "admission is paused already" })));
         expect(yield* reasonOf(send(path, pause, "shell"))).toBe("admission is paused already");
       }),
@@ -80,7 +75,7 @@ describe("a run's controls", () => {
   it.live("of a handler that dies are answered, and the next one is taken", () =>
     Effect.scoped(
       Effect.gen(function* () {
-        const path = yield* folder;
+        const path = yield* temporaryFolder;
         let calls = 0;
         yield* serve(path, () => (calls++ === 0 ? Effect.die(new Error("secret")) : Effect.void));
         expect(yield* reasonOf(send(path, pause, "shell"))).toBe("the run could not carry it out");
@@ -93,7 +88,7 @@ describe("a run's controls", () => {
   it.live("have an address that only the user can read, gone with the run", () =>
     Effect.scoped(
       Effect.gen(function* () {
-        const path = yield* folder;
+        const path = yield* temporaryFolder;
         const close = yield* running(path);
         const { socket } = yield* addressOf(path);
         const modes = yield* Effect.promise(() =>
@@ -112,7 +107,7 @@ describe("a run's controls", () => {
   it.live("to a run that has ended, or was killed, say so", () =>
     Effect.scoped(
       Effect.gen(function* () {
-        const path = yield* folder;
+        const path = yield* temporaryFolder;
         const gone = `the run ${ControlFile.runNameOf(path)} does not run any more`;
         expect(yield* reasonOf(send(path, pause, "shell"))).toBe(gone);
         const close = yield* running(path);
@@ -127,7 +122,7 @@ describe("a run's controls", () => {
   it.live("of a resumed run replace the address that a killed one left", () =>
     Effect.scoped(
       Effect.gen(function* () {
-        const path = yield* folder;
+        const path = yield* temporaryFolder;
         yield* Effect.promise(() =>
           writeFile(join(path, "control.json"), '{"socket":"/nowhere","pid":1}', { mode: 0o644 }),
         );
@@ -142,7 +137,7 @@ describe("a run's controls", () => {
   it.live("that are none are not given to the run", () =>
     Effect.scoped(
       Effect.gen(function* () {
-        const path = yield* folder;
+        const path = yield* temporaryFolder;
         let calls = 0;
         yield* serve(path, () => Effect.sync(() => void calls++));
         const { socket } = yield* addressOf(path);

@@ -4,10 +4,10 @@
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { Effect, Option, type Scope } from "effect";
-import { BadInput } from "../src/domain/Errors.ts";
-import { ListenFailed } from "../src/http/listen.ts";
-import { unusable } from "./listening.ts";
-import { decodeSaid, type Order, type Said } from "./watchOrders.ts";
+import { BadInput } from "../../domain/Errors.ts";
+import { ListenFailed } from "../../http/listen.ts";
+import { unusable } from "../../http/serverFlags.ts";
+import { decodeSaid, type Order, type Said } from "./orders.ts";
 
 export interface PageOptions {
   /** The run's folder. */
@@ -28,7 +28,7 @@ export interface Page {
 const START_MS = 20_000;
 const END_MS = 3_000;
 
-const file = new URL("./watchProcess.ts", import.meta.url);
+const file = new URL("./main.ts", import.meta.url);
 
 const answerOf = (child: ChildProcess): Effect.Effect<Said, BadInput> =>
   Effect.callback<Said, BadInput>((resume) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { progressOn } from "../../pipelines/progress.ts";
+import { progressBar } from "../../src/process/ProgressBar.ts";
 
 const written = (isTTY: boolean) => {
   const texts: string[] = [];
@@ -10,7 +10,7 @@ const written = (isTTY: boolean) => {
 describe("a progress bar", () => {
   it("is one line for each piece of work where lines cannot be drawn again", () => {
     const { out, texts } = written(false);
-    const progress = progressOn(out);
+    const progress = progressBar(out);
     progress.show(0.1, "probing");
     progress.show(0.2, "probing");
     progress.show(0.5, "searching");
@@ -20,7 +20,7 @@ describe("a progress bar", () => {
 
   it("is drawn again on a terminal, never wider than it, and cleared at the end", () => {
     const { out, texts } = written(true);
-    const progress = progressOn(out);
+    const progress = progressBar(out);
     progress.show(0.5, "a piece of work with a name that does not fit");
     progress.close();
     const [line, cleared] = texts;

@@ -1,6 +1,6 @@
 /** What the control socket carries: one line of JSON from whoever asks, one in answer. */
 import { Schema } from "effect";
-import { Control, Controller } from "../../domain/Control.ts";
+import { Control, Controller } from "../domain/Control.ts";
 
 export const Request = Schema.Struct({ control: Control, by: Controller });
 export type Request = typeof Request.Type;

@@ -1,0 +1,62 @@
+/** An episode as one text for people: what was shown and answered, plain or as markdown with its figures. Pure. */
+import type { EpisodeRecord, Message } from "../domain/EpisodeRecord.ts";
+
+/** Characters of a plain transcript at most. */
+export const LONGEST_PLAIN = 8_000;
+/** Characters of a markdown transcript's messages at most; the rest is in trajectories.jsonl. */
+export const LONGEST_MARKDOWN = 32_768;
+
+/** How the episode ended: `done`, or the kind of ending and its reason. */
+export const endingOf = ({ outcome }: EpisodeRecord): string =>
+  outcome._tag === "Done" ? "done" : `${outcome._tag.toLowerCase()}: ${outcome.reason}`;
+
+/** The end of an episode tells more than its middle: what is too long is cut there. */
+const withoutMiddle = (text: string): string => {
+  if (text.length <= LONGEST_PLAIN) return text;
+  const half = LONGEST_PLAIN / 2;
+  return `${text.slice(0, half)}\n… ${text.length - LONGEST_PLAIN} characters left out …\n${text.slice(-half)}`;
+};
+
+/** The messages of all its token sequences, in order. */
+export const plainTranscript = (sequences: readonly EpisodeRecord[]): string =>
+  withoutMiddle(
+    sequences.flatMap(({ messages }) => messages.map(({ content, role }) => `[${role}]\n${content}`)).join("\n\n"),
+  );
+
+/** In a fence longer than any run of backticks in the text, which so cannot close it. */
+const fenced = (text: string): string => {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}\n${text}\n${fence}`;
+};
+
+const figures = (record: EpisodeRecord): string => {
+  const { group, member, reward, score, seed, success, tag, verdict } = record;
+  const parts = [
+    `**${tag}** seed ${seed}, group ${group}, member ${member}`,
+    success ? "success" : "no success",
+    `reward ${reward}`,
+    endingOf(record),
+    ...(verdict === undefined ? [] : [`verdict ${verdict}`]),
+    ...(score === undefined ? [] : [`score ${score}`]),
+  ];
+  return parts.join(" · ");
+};
+
+const spoken = ({ content, role }: Message): string => `**${role}**\n\n${fenced(content)}`;
+
+/** Its figures, then the messages of the token sequence. */
+export const markdownTranscript = (record: EpisodeRecord): string => {
+  const parts = [figures(record)];
+  let left = LONGEST_MARKDOWN;
+  for (const message of record.messages) {
+    const cut = message.content.length > left ? { ...message, content: message.content.slice(0, left) } : message;
+    parts.push(spoken(cut));
+    left -= cut.content.length;
+    if (left <= 0) {
+      parts.push("*cut here*");
+      break;
+    }
+  }
+  return parts.join("\n\n");
+};

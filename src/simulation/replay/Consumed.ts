@@ -1,0 +1,53 @@
+/** What a window that was consumed in virtual time comes to. Times are milliseconds. */
+import type { Sampled } from "../GeneratorThreads.ts";
+import { type PlayedGroup, sampledOf, tokensOf } from "./Played.ts";
+
+/** One consumed window. */
+export interface Consumed {
+  /** When, milliseconds. */
+  readonly at: number;
+  /** Sampled tokens of its groups. */
+  readonly sampled: number;
+  /** Tokens of its kept groups, prompts included, and the sampled ones of them. */
+  readonly tokens: number;
+  readonly trained: number;
+  /** Those of them that older weights sampled, and by how many versions in all. */
+  readonly stale: number;
+  readonly versionsBehind: number;
+  readonly mostBehind: number;
+  /** Time of its update. */
+  readonly learning: number;
+  /** Of all generator threads since the window before: time in steps, decode steps, and tokens sampled, whichever window they were for. */
+  readonly generating: number;
+  readonly decodeSteps: number;
+  readonly generated: number;
+}
+
+/** A group whose episodes have ended, and the versions that sampled its replies. */
+export interface Finished {
+  readonly played: PlayedGroup;
+  readonly number: number;
+  readonly sampled: readonly Sampled[];
+}
+
+/** The tokens of a window, and how far behind `version`, the learner's, those that are trained on are. */
+export const tokensIn = (window: readonly Finished[], version: number) => {
+  const kept = window.filter(({ played }) => played.kept);
+  const sum = (of: (group: PlayedGroup) => number, groups: readonly Finished[]) =>
+    groups.reduce((total, { played }) => total + of(played), 0);
+  let [stale, versionsBehind, mostBehind] = [0, 0, 0];
+  for (const [sampledBy, tokens] of kept.flatMap(({ sampled }) => sampled.flat())) {
+    const behind = version - sampledBy;
+    if (behind > 0) stale += tokens;
+    versionsBehind += behind * tokens;
+    mostBehind = Math.max(mostBehind, behind);
+  }
+  return {
+    sampled: sum(sampledOf, window),
+    tokens: sum(tokensOf, kept),
+    trained: sum(sampledOf, kept),
+    stale,
+    versionsBehind,
+    mostBehind,
+  };
+};
