@@ -11,6 +11,7 @@ export const benches = {
   "async-two-cores": () => import("./async-two-cores.ts"),
   autotune: () => import("./autotune.ts"),
   "loop-lag": () => import("./loop-lag.ts"),
+  sinks: () => import("./sinks.ts"),
   "weight-adoption": () => import("./weight-adoption.ts"),
   "sokoban-rooms": () => import("./sokoban-rooms.ts"),
   hang: () => import("./hang.ts"),

@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Effect, type Scope } from "effect";
 import { configDir } from "../pipelines/paths.ts";
 import { train } from "../pipelines/train.ts";
@@ -59,10 +59,12 @@ export interface TrainingRun {
   readonly seconds: number;
   /** Called once, when the first step has been recorded. */
   readonly stepped?: () => void;
+  /** Lives from then on as long as the run; told the run's folder. */
+  readonly beside?: (folder: string) => Effect.Effect<unknown, unknown, Scope.Scope>;
 }
 
 /** Trains without validation on every window whole (no filter), so that runs of the same windows do the same work. */
-export const trainingRun = ({ overrides, seconds, stepped }: TrainingRun): Promise<readonly Step[]> =>
+export const trainingRun = ({ beside, overrides, seconds, stepped }: TrainingRun): Promise<readonly Step[]> =>
   Effect.gen(function* () {
     const dir = yield* temporary;
     const config = yield* load(
@@ -90,6 +92,8 @@ export const trainingRun = ({ overrides, seconds, stepped }: TrainingRun): Promi
     );
     const enough = Effect.gen(function* () {
       yield* first;
+      const file = yield* Effect.promise(() => metricsFile(join(dir, "bench")));
+      if (beside !== undefined && file !== undefined) yield* beside(dirname(file));
       stepped?.();
       yield* Effect.sleep(seconds * 1000);
       return yield* steps;

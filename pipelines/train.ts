@@ -121,11 +121,11 @@ const shown = Effect.fnUntraced(function* (run: Run.Run, watch: PageOptions["por
 const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts, watch: PageOptions["port"] | null) {
   const run = yield* Run.make;
   yield* shown(run, watch);
-  const { broken, tracer } = yield* Telemetry.attach(run).pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
+  const { broken, traced } = yield* Telemetry.attach(run).pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
   const died = yield* Backend.Died;
   onStart?.(run);
   const selected = filter === undefined ? Training.run : Effect.provideService(Training.run, Selection, filter);
-  const training = Chosen.traced(selected, { tracer });
+  const training = Chosen.traced(selected, traced);
   return yield* Effect.raceAllFirst([training, broken, died]);
 }, Effect.scoped);
 

@@ -359,6 +359,11 @@ export const WandbSection = Schema.Struct({
 export const OtlpSection = Schema.Struct({
   endpoint: field(url, "http://127.0.0.1:4318", "The collector, without /v1/traces."),
   traces: field(Schema.Boolean, true, "Send a span for each group, turn, generate, step and update."),
+  trace_groups: field(
+    fraction,
+    0.1,
+    "Share of the groups whose spans are sent; all other spans always are. With metrics.trace, all groups are.",
+  ),
   metrics: field(Schema.Boolean, true, "Send the gauges and the metrics of each step."),
 });
 

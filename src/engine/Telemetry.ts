@@ -3,7 +3,7 @@
  * those that `metrics.sinks` names. Users' own sinks come beside them.
  */
 import process from "node:process";
-import { Clock, Context, Effect, type Tracer } from "effect";
+import { Clock, Context, Effect } from "effect";
 import { BadInput } from "../domain/Errors.ts";
 import * as Chosen from "../metrics/chosen.ts";
 import { consoleSink } from "../metrics/console.ts";
@@ -21,11 +21,14 @@ export const Sinks = Context.Reference<readonly Sink[]>("millrace/engine/Sinks",
 
 const badInput = ({ sink, message }: SinkError): BadInput => new BadInput({ message: `${sink}: ${message}` });
 
+/** Standard output is the console's, and may be a log that someone reads line by line. */
+const sayWhere = (url: string): void => void process.stderr.write(`prometheus: ${url}\n`);
+
 export interface Attached {
   /** Fails when metrics.jsonl can no longer be written, for the run to be raced against. */
   readonly broken: Effect.Effect<never, BadInput>;
-  /** To provide around the run; null where nothing is traced. */
-  readonly tracer: Tracer.Tracer | null;
+  /** For the run under its tracer. */
+  readonly traced: Pick<Chosen.Chosen, "tracer" | "tracedGroups">;
 }
 
 /** Attaches the sinks for the life of the scope. */
@@ -36,9 +39,9 @@ export const attach = (streams: Streams) =>
     const folder = yield* RunFolder;
     const started = yield* Clock.currentTimeMillis;
     const run = runInfo(config, { folder: folder.path, from: bus.state().step, started });
-    const chosen = yield* Chosen.make({ metrics: config.metrics, run, variables: process.env });
+    const chosen = yield* Chosen.make({ metrics: config.metrics, run, variables: process.env, onListening: sayWhere });
     const sinks = [JsonLines.make(folder.metrics), ...consoleSink(config.metrics), ...chosen.sinks, ...(yield* Sinks)];
     const failed = yield* attachSinks({ bus, streams, sinks, run });
-    const attached: Attached = { broken: Effect.mapError(failed, badInput), tracer: chosen.tracer };
+    const attached: Attached = { broken: Effect.mapError(failed, badInput), traced: chosen };
     return attached;
   }).pipe(Effect.mapError(badInput));

@@ -5,6 +5,7 @@
 import { Effect, Redacted, type Scope, Tracer } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { version } from "../files/packageRoot.ts";
+import { TracedGroups } from "../stage/spanned.ts";
 import * as Otlp from "./otlp/Otlp.ts";
 import * as OtlpSink from "./otlp/OtlpSink.ts";
 import * as Prometheus from "./prometheus/Prometheus.ts";
@@ -17,6 +18,8 @@ export interface Chosen {
   readonly sinks: readonly Sink[];
   /** Null where nothing is traced. */
   readonly tracer: Tracer.Tracer | null;
+  /** Share of the groups that it sees. */
+  readonly tracedGroups: number;
 }
 
 export interface ChosenOptions {
@@ -63,11 +66,15 @@ export const make = (options: ChosenOptions): Effect.Effect<Chosen, never, Scope
         ...(trace === null ? [] : [trace.sink]),
       ],
       tracer: trace === null ? exported : trace.tracer(exported ?? Tracer.nativeTracer),
+      tracedGroups: trace === null ? otlp.trace_groups : 1,
     };
   });
 
 /** The effect under the tracer, if there is one. */
 export const traced = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
-  { tracer }: Pick<Chosen, "tracer">,
-): Effect.Effect<A, E, R> => (tracer === null ? effect : Effect.provideService(effect, Tracer.Tracer, tracer));
+  { tracedGroups, tracer }: Pick<Chosen, "tracer" | "tracedGroups">,
+): Effect.Effect<A, E, R> =>
+  tracer === null
+    ? effect
+    : effect.pipe(Effect.provideService(Tracer.Tracer, tracer), Effect.provideService(TracedGroups, tracedGroups));

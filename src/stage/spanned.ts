@@ -7,6 +7,9 @@ import { Context, Effect, Tracer } from "effect";
 /** The tracer of a program that provides none. */
 const none = Context.get(Context.empty(), Tracer.Tracer);
 
+/** Share of the groups that are traced, all unless provided: most spans are of groups, and few groups show how they go. */
+export const TracedGroups = Context.Reference<number>("millrace/stage/TracedGroups", { defaultValue: () => 1 });
+
 /** Whether the program has a tracer. */
 export const tracing: Effect.Effect<boolean> = Effect.map(Tracer.Tracer, (tracer) => tracer !== none);
 
@@ -32,3 +35,18 @@ export const spanned = <A, E, R>(
   outcome?: (value: A) => Attributes,
 ): Effect.Effect<A, E, R> =>
   Effect.flatMap(tracing, (traced) => (traced ? inSpan(effect, name, attributes, outcome) : effect));
+
+/** Spreads numbers that follow each other evenly over [0, 1). */
+const spread = (group: number): number => (Math.imul(group, 0x9e3779b1) >>> 0) / 2 ** 32;
+
+/** The span of a group. One that is not traced has no tracer for what is inside of it, either, and costs nothing. */
+export const groupSpanned = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  group: number,
+  attributes: Attributes,
+): Effect.Effect<A, E, R> =>
+  Effect.flatMap(TracedGroups, (share) =>
+    spread(group) < share
+      ? spanned(effect, "group", { group, ...attributes })
+      : Effect.provideService(effect, Tracer.Tracer, none),
+  );

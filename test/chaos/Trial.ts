@@ -32,13 +32,16 @@ export interface Started {
 }
 
 /** Starts the command line; ends with the scope. */
-export const millrace = (words: readonly string[], fault?: Fault) =>
+export const millrace = (words: readonly string[], fault?: Fault, variables: Readonly<Record<string, string>> = {}) =>
   Effect.acquireRelease(
     Effect.sync((): Started => {
       const begun = performance.now();
       const disk = fault === undefined ? {} : { MILLRACE_DISK: JSON.stringify(fault) };
       const flags = fault === undefined ? [] : ["--import", preload];
-      const child = spawn(process.execPath, [...flags, bin, ...words], { env: { ...process.env, ...disk }, cwd: root });
+      const child = spawn(process.execPath, [...flags, bin, ...words], {
+        env: { ...process.env, ...disk, ...variables },
+        cwd: root,
+      });
       const said = { stdout: "", stderr: "" };
       for (const name of ["stdout", "stderr"] as const) {
         child[name].setEncoding("utf8").on("data", (text: string) => {
@@ -71,8 +74,12 @@ export const said = ({ child, ended }: Started, text: string) =>
   });
 
 /** Runs the command line to its end. */
-export const outcome = (words: readonly string[], fault?: Fault): Effect.Effect<Ended> =>
-  Effect.scoped(Effect.flatMap(millrace(words, fault), ({ ended }) => Effect.promise(() => ended)));
+export const outcome = (
+  words: readonly string[],
+  fault?: Fault,
+  variables?: Readonly<Record<string, string>>,
+): Effect.Effect<Ended> =>
+  Effect.scoped(Effect.flatMap(millrace(words, fault, variables), ({ ended }) => Effect.promise(() => ended)));
 
 export interface Trial {
   readonly dir: string;

@@ -1,6 +1,6 @@
 /**
- * Preloaded into a process (`node --import`), and so into its threads: a disk that is slow, or on which the process dies in the middle of its
- * work. `MILLRACE_DISK` holds a `Fault` as JSON. Only operations that change something below `under` count.
+ * Preloaded into a process (`node --import`), and so into its threads: a disk that is slow, or is full, or on which the process dies in the
+ * middle of its work. `MILLRACE_DISK` holds a `Fault` as JSON. Only operations that change something below `under` count.
  */
 import { type FileHandle, default as promises } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
@@ -13,6 +13,8 @@ export interface Fault {
   readonly only?: string;
   /** What each operation takes longer, milliseconds. */
   readonly delayMs?: number;
+  /** From each thread's operation of this number on, from 1, the disk is full; of the first write, half is done. */
+  readonly fullFrom?: number;
   /** Kills the process at this thread's operation number `at`, from 1; of a write, half is done first. */
   readonly kill?: { readonly thread: string; readonly at: number };
 }
@@ -34,6 +36,10 @@ const die = (): never => {
 const before = async (half: () => Promise<unknown>): Promise<void> => {
   operations++;
   if (delayMs > 0) await sleep(delayMs);
+  if (operations >= (fault.fullFrom ?? Number.POSITIVE_INFINITY)) {
+    if (operations === fault.fullFrom) await half();
+    throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+  }
   if (fault.kill === undefined || fault.kill.thread !== thread || fault.kill.at !== operations) return;
   await half();
   die();

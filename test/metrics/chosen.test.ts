@@ -5,7 +5,7 @@ import { it } from "@effect/vitest";
 import { Effect, Exit, Scope } from "effect";
 import { describe, expect } from "vitest";
 import * as Chosen from "../../src/metrics/chosen.ts";
-import { spanned, tracing } from "../../src/stage/spanned.ts";
+import { spanned, TracedGroups, tracing } from "../../src/stage/spanned.ts";
 import { someSinks as metrics, run } from "./fixtures.ts";
 import { collector } from "./otlp/collector.ts";
 import { check } from "./trace/checker.ts";
@@ -35,13 +35,22 @@ describe("the sinks of a run file", () => {
     }),
   );
 
+  it.effect("trace a share of the groups for a collector, and all of them for the file", () =>
+    Effect.gen(function* () {
+      const exported = yield* chosen({ sinks: ["otlp"] });
+      expect(yield* Chosen.traced(TracedGroups, exported)).toBe(metrics.otlp.trace_groups);
+      const both = yield* chosen({ sinks: ["otlp"], trace: true });
+      expect(yield* Chosen.traced(TracedGroups, both)).toBe(1);
+    }),
+  );
+
   it.effect("give the same spans to the collector and to the trace", () =>
     Effect.gen(function* () {
       const folder = mkdtempSync(join(tmpdir(), "chosen-"));
       const { endpoint, posted } = yield* collector();
       const scope = yield* Scope.make();
       const both = yield* Chosen.make({
-        metrics: { ...metrics, sinks: ["otlp"], otlp: { endpoint, traces: true, metrics: false }, trace: true },
+        metrics: { ...metrics, sinks: ["otlp"], otlp: { ...metrics.otlp, endpoint, metrics: false }, trace: true },
         run: { ...run, folder },
         variables: { OTEL_EXPORTER_OTLP_HEADERS: "x-key=secret" },
       }).pipe(Scope.provide(scope));

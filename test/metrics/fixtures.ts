@@ -42,7 +42,7 @@ export const sample = (elapsedMs: number, stages: readonly StageSample[] = [], g
 /** A run file's sinks: the usual ones, and servers that are not there. */
 export const someSinks: ChosenOptions["metrics"] = {
   sinks: ["console", "jsonl"],
-  otlp: { endpoint: "http://127.0.0.1:1", traces: true, metrics: true },
+  otlp: { endpoint: "http://127.0.0.1:1", traces: true, trace_groups: 0.25, metrics: true },
   prometheus: { host: "127.0.0.1", port: 0 },
   wandb: {
     mode: "offline",

@@ -10,7 +10,7 @@ import { Bus } from "../../stage/Bus.ts";
 import { Dials } from "../../stage/Dials.ts";
 import { Gate } from "../../stage/Gate.ts";
 import * as Stage from "../../stage/Stage.ts";
-import { spanned } from "../../stage/spanned.ts";
+import { groupSpanned } from "../../stage/spanned.ts";
 import { Config } from "../Config.ts";
 import { Episodes } from "../Episodes.ts";
 
@@ -50,7 +50,7 @@ export const make = Effect.gen(function* () {
       }
       return group;
     },
-    (played, { group, seed, tag }) => spanned(played, "group", { group, tag, seed }),
+    (played, { group, seed, tag }) => groupSpanned(played, group, { tag, seed }),
   );
   const concurrency = rolloutConcurrency(config, rules);
   const most = mostSlots(config).rollout ?? null;

@@ -3,6 +3,7 @@
  * crowds) costs a bounded number of connections and no wait of the run.
  */
 import { createServer, type RequestListener, type Server } from "node:http";
+import { type Guard, isLoopback, refusalOf } from "../../http/Guard.ts";
 
 export interface Address {
   readonly host: string;
@@ -10,13 +11,26 @@ export interface Address {
   readonly port: number;
 }
 
+export interface Page {
+  readonly path: string;
+  readonly contentType: string;
+  readonly text: () => string;
+}
+
 const CONNECTIONS = 64;
 const REQUEST_MS = 5_000;
 const IDLE_MS = 30_000;
 
-/** Answers GET and HEAD of `path`. */
+/**
+ * On loopback a name that is not this machine's is a page's own, which points here so that the page can read what is answered. Beyond
+ * loopback the names of this machine are not known, and what is answered is open to the network anyway.
+ */
+const guardOf = (host: string): Guard | null =>
+  isLoopback(host) ? { wide: false, hosts: [], origins: [], token: null } : null;
+
+/** Answers GET and HEAD of `path` to whom the guard lets ask. */
 const answering =
-  (path: string, contentType: string, text: () => string): RequestListener =>
+  (guard: Guard | null, { contentType, path, text }: Page): RequestListener =>
   (request, response) => {
     const asked = (request.url ?? "").split("?", 1)[0];
     const end = (status: number, body: string): void => {
@@ -24,23 +38,21 @@ const answering =
       response.end(request.method === "HEAD" ? "" : body);
     };
     request.resume();
+    const { headers, headersDistinct: distinct, method = "" } = request;
+    const refusal = guard === null ? null : refusalOf(guard, { method, headers, distinct });
+    // A body does not matter here: it is not read.
+    if (refusal !== null && refusal.status !== 415) return end(refusal.status, `${refusal.why}\n`);
     if (asked !== path) return end(404, `there is ${path}\n`);
-    if (request.method !== "GET" && request.method !== "HEAD") return end(405, "GET or HEAD\n");
+    if (method !== "GET" && method !== "HEAD") return end(405, "GET or HEAD\n");
     end(200, text());
   };
 
-export interface Page {
-  readonly path: string;
-  readonly contentType: string;
-  readonly text: () => string;
-}
-
 /** Rejects with what the system says where it cannot listen. */
-export const listen = ({ host, port }: Address, { contentType, path, text }: Page): Promise<Server> =>
+export const listen = ({ host, port }: Address, page: Page): Promise<Server> =>
   new Promise((resolve, reject) => {
     const server = createServer(
       { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, keepAliveTimeout: IDLE_MS },
-      answering(path, contentType, text),
+      answering(guardOf(host), page),
     );
     server.maxConnections = CONNECTIONS;
     // A client that stops reading keeps its connection for so long only.

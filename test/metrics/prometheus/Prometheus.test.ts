@@ -1,3 +1,4 @@
+import { request } from "node:http";
 import { connect, createServer } from "node:net";
 import { it } from "@effect/vitest";
 import { Effect } from "effect";
@@ -27,6 +28,19 @@ const get = (url: string, init?: RequestInit) =>
     const response = await fetch(url, init);
     return { status: response.status, type: response.headers.get("content-type"), body: await response.text() };
   });
+
+/** `fetch` sends a Host of its own. */
+const status = (port: number, headers: Readonly<Record<string, string>>) =>
+  Effect.promise(
+    () =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const asked = request({ host, port, path: "/metrics", headers }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        });
+        asked.on("error", reject).end();
+      }),
+  );
 
 const linesOf = (body: string, name: string): readonly string[] =>
   body.split("\n").filter((line) => new RegExp(`(^| )${name}[ {]`).test(line));
@@ -78,6 +92,21 @@ describe("the sink for Prometheus", () => {
       expect((yield* get(url, { method: "POST", body: "x" })).status).toBe(405);
       expect((yield* get(url.replace("/metrics", "/../etc/passwd"))).status).toBe(404);
       expect((yield* get(`${url}?a=1`, { method: "HEAD" })).body).toBe("");
+    }),
+  );
+
+  it.live("answers no page of the web, and no name that is not this machine's", () =>
+    Effect.gen(function* () {
+      const { sink, url } = yield* opened;
+      yield* sink.step(record(1, { "train/success": 0.5 }));
+      const { port } = new URL(url);
+      const asked = (headers: Readonly<Record<string, string>>) => status(Number(port), headers);
+      expect(yield* asked({ host: "evil.example" })).toBe(403);
+      expect(yield* asked({ host: `evil.example:${port}` })).toBe(403);
+      expect(yield* asked({ host: `localhost:${port}`, origin: "http://evil.example" })).toBe(403);
+      expect(yield* asked({ host: `127.0.0.1:${port}`, "sec-fetch-site": "cross-site" })).toBe(403);
+      for (const host of ["localhost", "127.0.0.1", "[::1]"])
+        expect(yield* asked({ host: `${host}:${port}` })).toBe(200);
     }),
   );
 

@@ -148,7 +148,7 @@ export class StandIn {
     const expected = `Basic ${Buffer.from(`api:${KEY}`).toString("base64")}`;
     if (headers.authorization !== expected) this.wrong.push(`authorization ${headers.authorization}`);
     const data = JSON.parse(String(body));
-    if (url.endsWith("/graphql")) return this.#graphql(data);
+    if (url.endsWith("/graphql")) return this.#graphql(data, url.slice(0, -"/graphql".length));
     if (!url.endsWith("/file_stream")) this.wrong.push(url);
     if (Object.keys(data).length === 0) this.heartbeats++;
     for (const [name, part] of Object.entries<Part>(data.files ?? {})) this.#lines(name, part);
@@ -169,7 +169,7 @@ export class StandIn {
     });
   }
 
-  #graphql({ query, variables }: { query: string; variables: Record<string, unknown> }): HttpReply {
+  #graphql({ query, variables }: { query: string; variables: Record<string, unknown> }, base: string): HttpReply {
     if (query.includes("upsertBucket")) {
       this.configs.push(String(variables.config));
       const project = { name: variables.project, entity: { name: variables.entity ?? "me" } };
@@ -178,9 +178,7 @@ export class StandIn {
       });
     }
     const names = variables.files;
-    const files = Array.isArray(names)
-      ? names.map((name) => ({ name, uploadUrl: `http://127.0.0.1:9/upload/${name}` }))
-      : [];
+    const files = Array.isArray(names) ? names.map((name) => ({ name, uploadUrl: `${base}/upload/${name}` })) : [];
     return answer({ data: { createRunFiles: { runID: "x", uploadHeaders: ["x-goog-meta: 1"], files } } });
   }
 }
