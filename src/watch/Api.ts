@@ -80,14 +80,17 @@ export interface StageView {
   readonly items: number;
   /** Over the last five seconds. */
   readonly shares: { readonly busy: number; readonly starved: number; readonly blocked: number };
-  readonly waitMs: number;
-  readonly serviceMs: number;
+  /** Means of what passed in the last five seconds, else in the last minute; null where nothing did. */
+  readonly waitMs: number | null;
+  readonly serviceMs: number | null;
 }
 
 /** Which stage bounds throughput, by attribution (src/tuning). */
 export interface BottleneckView {
   readonly stage: string;
   readonly since: number;
+  /** Whether it may have been so for longer: the gauges that are looked at reach back no further. */
+  readonly atLeast?: boolean;
   /** What limits the stage: slots, threads, memory, admission, the update. */
   readonly limit: string;
   /** Expected gain of throughput by one more slot, as a share: 0.08 is 8 %. Null where no slot can be added. */

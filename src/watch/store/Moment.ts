@@ -100,7 +100,9 @@ export class Moment {
       adopted,
       paused,
       validating,
-      stages: (latest?.sample.stages ?? []).map((stage) => stageView(before?.sample ?? null, stage, run)),
+      stages: (latest?.sample.stages ?? []).map((stage) =>
+        stageView([before?.sample ?? null, this.#samples[0]?.sample ?? null], stage, run),
+      ),
       groups,
       tokensPerSecond: {
         generated: this.#rate("generated", SHARES_MS),
@@ -170,8 +172,18 @@ const isSample = (value: unknown): value is Sample =>
   Array.isArray(value.stages) &&
   value.stages.every((stage) => typeof stage === "object" && stage !== null);
 
-const stageView = (before: Sample | null, stage: StageSample, run: RunLine | null): StageView => {
-  const then = before?.stages.find(({ name }) => name === stage.name) ?? null;
+/** The means since the first of the moments from which on something passed. */
+const timesSince = (
+  thens: readonly (StageSample | null)[],
+  stage: StageSample,
+): Pick<StageView, "serviceMs" | "waitMs"> => {
+  const passed = thens.find((then) => stage.items > (then?.items ?? 0));
+  return passed === undefined ? { waitMs: null, serviceMs: null } : times(passed, stage);
+};
+
+/** `befores` are the moment that shares are counted from, and the oldest one known. */
+const stageView = (befores: readonly (Sample | null)[], stage: StageSample, run: RunLine | null): StageView => {
+  const thens = befores.map((before) => before?.stages.find(({ name }) => name === stage.name) ?? null);
   const { blocked, capacity, concurrency, items, kind, name, queue, running } = stage;
   return {
     name,
@@ -183,8 +195,8 @@ const stageView = (before: Sample | null, stage: StageSample, run: RunLine | nul
     blocked,
     queue,
     items,
-    shares: shares(then, stage),
-    ...times(then, stage),
+    shares: shares(thens[0] ?? null, stage),
+    ...timesSince(thens, stage),
   };
 };
 

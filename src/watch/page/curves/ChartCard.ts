@@ -8,6 +8,7 @@ import { duration, none, number } from "../format.ts";
 import { colour } from "../theme.ts";
 import { type Axis, align, curveOf } from "./align.ts";
 import { Chart, type Range } from "./Chart.ts";
+import { type Csv, CsvButton } from "./CsvButton.ts";
 import { sayingOf } from "./choose.ts";
 import { download, fileNameOf, painted } from "./png.ts";
 import { lastOf } from "./smooth.ts";
@@ -39,7 +40,7 @@ interface ChartCardProps {
   readonly at: number | null;
   readonly now: number | null;
   readonly theme: "light" | "dark";
-  readonly csv: string;
+  readonly csv: Csv;
   readonly onRemove?: () => void;
 }
 
@@ -63,7 +64,7 @@ const Head = ({ card, csv, last, name, onRemove, picture, readout, runs }: HeadP
         ${last.map((_, i) => html`<b key=${runs[i]?.id} style=${{ color: runs[i]?.colour }}></b>`)}
       </span>
       <span class="actions">
-        <a class="button" href=${csv} download title="Every step as CSV">CSV</a>
+        <${CsvButton} csv=${csv} name="${fileNameOf(name)}.csv" label="CSV" title="Every step as CSV" quiet=${true} />
         <button type="button" class="quiet" title="This chart as a picture" onClick=${picture}>PNG</button>
         ${onRemove === undefined ? null : html`<button type="button" class="quiet" aria-label="Remove ${name}" title="Remove" onClick=${onRemove}>×</button>`}
       </span>

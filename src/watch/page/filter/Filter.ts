@@ -48,7 +48,7 @@ const FilterCharts = ({ api, route, run, scale, step, theme }: FilterProps): VNo
   const names = useLoad((signal) => api.names(run.id, signal), [run.id, step > 0]);
   const cardOf = useMemo(() => cardsBy(catalogue.value ?? []), [catalogue.value]);
   const drawn = shown.filter((name) => names.value?.includes(name));
-  const { byRun } = useCurves(api, [run.id], drawn, step);
+  const { byRun } = useCurves(api, [{ id: run.id, step }], drawn);
   const runs = [
     {
       id: run.id,
@@ -64,7 +64,7 @@ const FilterCharts = ({ api, route, run, scale, step, theme }: FilterProps): VNo
       (
         name,
       ) => html`<${ChartCard} key=${name} name=${name} card=${cardOf(name)} runs=${runs} settings=${settings} zoom=${zoom} onZoom=${setZoom}
-        marks=${[]} at=${route.at} now=${now} theme=${theme} csv=${api.csv(run.id, [name])} />`,
+        marks=${[]} at=${route.at} now=${now} theme=${theme} csv=${() => api.csv(run.id, [name])} />`,
     )}
   </div>`;
 };

@@ -42,6 +42,11 @@ const Row = ({
   </tr>`;
 };
 
+const recordedOf = (known: number, all: number): string =>
+  known === 0
+    ? "None of its groups is recorded: episodes are sampled."
+    : `${known} of ${all} groups ${known === 1 ? "is" : "are"} recorded: the blue number opens the episodes.`;
+
 export const WindowPanel = ({ api, route, run, window }: WindowPanelProps): VNode => {
   const { cut, groups, step } = window;
   const recorded = useLoad(
@@ -60,6 +65,6 @@ export const WindowPanel = ({ api, route, run, window }: WindowPanelProps): VNod
           html`<${Row} key=${group.group} group=${group} top=${top} link=${known.has(group.group) ? to(route, "episodes", "train", String(step), String(group.group)) : null} />`,
       )}</tbody>
     </table></div>
-    <p class="muted small">${recorded.loading ? "Looking for recorded episodes …" : `${known.size} of ${groups.length} groups are recorded: their numbers open the episodes.`}</p>
+    <p class="muted small">${recorded.loading ? "Looking for recorded episodes …" : recordedOf(known.size, groups.length)}</p>
   </section>`;
 };
