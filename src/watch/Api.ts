@@ -80,7 +80,7 @@ export interface StageView {
   readonly items: number;
   /** Over the last five seconds. */
   readonly shares: { readonly busy: number; readonly starved: number; readonly blocked: number };
-  /** Means of what passed in the last five seconds, else in the last minute; null where nothing did. */
+  /** Means of what passed in the last minute; null where nothing did. */
   readonly waitMs: number | null;
   readonly serviceMs: number | null;
 }
@@ -136,6 +136,7 @@ export interface Timeline {
 
 export interface WindowView {
   readonly window: number;
+  /** The step that trains it. */
   readonly step: number;
   readonly at: number;
   readonly groups: readonly JudgedGroup[];

@@ -53,14 +53,18 @@ export const useLive = (api: Client, run: string | null): Live => {
     setLive(nothing);
     if (run === null) return;
     const patch = (change: Partial<Live>): void => setLive((live) => ({ ...live, ...change }));
+    let ended = false;
     const close = listen((signal) => api.live(run, signal), {
       open: () => patch({ connected: true, lost: false }),
-      broke: () => patch({ connected: false, lost: true }),
+      broke: () => {
+        patch({ connected: false, lost: true });
+        if (ended) close();
+      },
       message: ({ data, event }) => {
         const change = changeOf(event, parsed(data));
         if (change !== null) patch(change);
-        // It has nothing more to tell; opened again it would only say so again.
-        if (event === "ended") close();
+        // It stays open: the server of a run that was killed stays while somebody listens.
+        if (event === "ended") ended = true;
       },
     });
     return close;

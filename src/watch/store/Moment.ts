@@ -90,9 +90,10 @@ export class Moment {
   }
 
   view(adoptions: LineView["adoptions"], attribute: Attribute): LineView {
-    const { adopted, at, groups, paused, run, step, validating, version } = Replay.keyframeOf(this.#replay);
+    const { adopted, at, ended, groups, paused, run, step, validating, version } = Replay.keyframeOf(this.#replay);
     const latest = this.#samples.at(-1) ?? null;
     const before = this.#before(SHARES_MS);
+    const oldest = this.#samples.length < 2 ? null : (this.#samples[0]?.sample ?? null);
     return {
       at,
       step,
@@ -100,15 +101,14 @@ export class Moment {
       adopted,
       paused,
       validating,
-      stages: (latest?.sample.stages ?? []).map((stage) =>
-        stageView([before?.sample ?? null, this.#samples[0]?.sample ?? null], stage, run),
-      ),
+      stages: (latest?.sample.stages ?? []).map((stage) => stageView(before?.sample ?? null, oldest, stage, run)),
       groups,
       tokensPerSecond: {
         generated: this.#rate("generated", SHARES_MS),
         trained: this.#rate("trained", TRAINED_MS),
       },
-      bottleneck: attribute(this.#samples, run),
+      // Of a run that is over, the last gauges tell how it emptied.
+      bottleneck: ended === null ? attribute(this.#samples, run) : null,
       staleness: sumOf(this.#staleness),
       adoptions,
       process: latest === null ? null : processView(before, latest),
@@ -172,18 +172,18 @@ const isSample = (value: unknown): value is Sample =>
   Array.isArray(value.stages) &&
   value.stages.every((stage) => typeof stage === "object" && stage !== null);
 
-/** The means since the first of the moments from which on something passed. */
-const timesSince = (
-  thens: readonly (StageSample | null)[],
-  stage: StageSample,
-): Pick<StageView, "serviceMs" | "waitMs"> => {
-  const passed = thens.find((then) => stage.items > (then?.items ?? 0));
-  return passed === undefined ? { waitMs: null, serviceMs: null } : times(passed, stage);
-};
+/** Means over the time between two samples; null where nothing passed. */
+const timesOf = (then: StageSample | null, stage: StageSample): Pick<StageView, "serviceMs" | "waitMs"> =>
+  stage.items > (then?.items ?? 0) ? times(then, stage) : { waitMs: null, serviceMs: null };
 
-/** `befores` are the moment that shares are counted from, and the oldest one known. */
-const stageView = (befores: readonly (Sample | null)[], stage: StageSample, run: RunLine | null): StageView => {
-  const thens = befores.map((before) => before?.stages.find(({ name }) => name === stage.name) ?? null);
+/** Shares are counted from `recent` on; means from `oldest` on, since few items pass in seconds. */
+const stageView = (
+  recent: Sample | null,
+  oldest: Sample | null,
+  stage: StageSample,
+  run: RunLine | null,
+): StageView => {
+  const before = (sample: Sample | null) => sample?.stages.find(({ name }) => name === stage.name) ?? null;
   const { blocked, capacity, concurrency, items, kind, name, queue, running } = stage;
   return {
     name,
@@ -195,8 +195,8 @@ const stageView = (befores: readonly (Sample | null)[], stage: StageSample, run:
     blocked,
     queue,
     items,
-    shares: shares(thens[0] ?? null, stage),
-    ...timesSince(thens, stage),
+    shares: shares(before(recent), stage),
+    ...timesOf(before(oldest), stage),
   };
 };
 

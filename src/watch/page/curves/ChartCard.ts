@@ -59,7 +59,7 @@ const Head = ({ card, csv, last, name, onRemove, picture, readout, runs }: HeadP
       <h3 title=${sayingOf(card)}>${name}</h3>
       <span class="muted unit">${card === null || card.unit === "1" ? "" : card.unit}</span>
       <span class="spacer"></span>
-      <span class="readout" ref=${readout}>
+      <span class="readout" ref=${readout} title="As measured, at the cursor or last">
         <span class="muted"></span>
         ${last.map((_, i) => html`<b key=${runs[i]?.id} style=${{ color: runs[i]?.colour }}></b>`)}
       </span>
@@ -85,7 +85,7 @@ export const ChartCard = (props: ChartCardProps): VNode => {
     [...runs.map(({ curves }) => curves), runs.length, name, axis, smoothing, log, at],
   );
   const colours = runs.map(({ colour }) => colour);
-  const last = aligned.curves.map(({ smooth }) => lastOf(smooth));
+  const last = aligned.curves.map(({ mean }) => lastOf(mean));
   // Written without preact: the cursor moves on all charts at once, sixty times a second.
   const write = (x: number | null, values: readonly (number | null)[]): void => {
     const element = readout.current;

@@ -14,6 +14,8 @@ interface WindowPanelProps {
   readonly run: string;
   readonly route: Route;
   readonly window: WindowView;
+  /** Newest step that has episodes, as the run tells it. */
+  readonly newest: number | null;
 }
 
 /** Episodes of a step asked for, to know which groups are recorded. */
@@ -47,11 +49,11 @@ const recordedOf = (known: number, all: number): string =>
     ? "None of its groups is recorded: episodes are sampled."
     : `${known} of ${all} groups ${known === 1 ? "is" : "are"} recorded: the blue number opens the episodes.`;
 
-export const WindowPanel = ({ api, route, run, window }: WindowPanelProps): VNode => {
+export const WindowPanel = ({ api, newest, route, run, window }: WindowPanelProps): VNode => {
   const { cut, groups, step } = window;
   const recorded = useLoad(
     (signal) => api.episodes(run, { from: step, to: step, split: "train", limit: EPISODES }, signal),
-    [run, step],
+    [run, step, newest !== null && newest >= step],
     { fresh: true },
   );
   const known = new Set(recorded.value?.episodes.map(({ group }) => group));

@@ -11,7 +11,7 @@ export const Bottleneck = ({ view }: { readonly view: LineView }): VNode => {
   const { at, bottleneck } = view;
   if (bottleneck === null) {
     return html`<section class="bottleneck" aria-label="Bottleneck"><h3>No bottleneck</h3>
-      <p class="muted">No stage bounds the line at this moment, or too little has been measured to say.</p></section>`;
+      <p class="muted">At this moment nothing bounds the line, or too little has been measured to tell.</p></section>`;
   }
   const { atLeast = false, because, gain, limit, since, stage } = bottleneck;
   return html`<section class="bottleneck" aria-label="Bottleneck">
