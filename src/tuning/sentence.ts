@@ -13,7 +13,7 @@ const duration = (ms: number): string => {
 
 const causes: Readonly<Record<Pull["limit"], (stage: string) => string>> = {
   slots: (stage) => `its slots are what ${stage} lacks`,
-  threads: () => "its threads are full",
+  threads: () => "it has no further thread",
   memory: () => "no more sequences may hold a cache",
   admission: () => "no more groups are admitted before the next window is consumed",
   update: () => "every window waits for its update",

@@ -56,7 +56,7 @@ interface HeadProps extends ChartCardProps {
 
 const Head = ({ card, csv, last, name, onRemove, picture, readout, runs }: HeadProps): VNode =>
   html`<header>
-      <h3 title=${sayingOf(card)}>${name}</h3>
+      <h3 title=${`${name}\n${sayingOf(card)}`}>${name}</h3>
       <span class="muted unit">${card === null || card.unit === "1" ? "" : card.unit}</span>
       <span class="spacer"></span>
       <span class="readout" ref=${readout} title="As measured, at the cursor or last">
