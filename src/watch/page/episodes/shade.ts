@@ -44,7 +44,7 @@ export interface Scale {
   readonly diverging: boolean;
 }
 
-/** Share of the numbers that a diverging scale holds; without it a single far one would leave the others without colour. */
+/** Share of the numbers that a scale of two sides or of likelihoods holds: a single far one would leave the others without colour. */
 const HELD = 0.95;
 
 /** Over all numbers of the episodes; null where there are none. */
@@ -55,19 +55,18 @@ export const scaleOf = (episodes: readonly EpisodeRecord[], shading: Shading): S
   if (numbers.length === 0) return null;
   const least = numbers.reduce((a, b) => Math.min(a, b));
   const greatest = numbers.reduce((a, b) => Math.max(a, b));
+  const sizes = numbers.map(Math.abs).sort((a, b) => a - b);
+  const most = sizes[Math.ceil(HELD * sizes.length) - 1] || (sizes.at(-1) ?? 0);
   switch (shading) {
     case "logprob":
-      return { shading, least, greatest: 0, diverging: false };
+      return { shading, least: -most, greatest: 0, diverging: false };
     case "entropy":
       return { shading, least: 0, greatest, diverging: false };
     case "version":
       return { shading, least, greatest, diverging: false };
     case "advantage":
-    case "value": {
-      const sizes = numbers.map(Math.abs).sort((a, b) => a - b);
-      const most = sizes[Math.ceil(HELD * sizes.length) - 1] || (sizes.at(-1) ?? 0);
+    case "value":
       return { shading, least: -most, greatest: most, diverging: true };
-    }
   }
 };
 
