@@ -1,7 +1,6 @@
 /** Asks for the token of the server: what it prints at its start shows or names it. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
 import { Dialog } from "../Dialog.ts";
 import type { TokenQuestion } from "./useControls.ts";
 
@@ -13,11 +12,11 @@ interface TokenFormProps {
 }
 
 export const TokenForm = ({ cancel, give, wrong }: TokenFormProps): VNode => {
-  const [text, setText] = useState("");
-  const submit = (event: SubmitEvent): void => {
+  const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
     event.preventDefault();
-    const given = text.trim();
-    setText("");
+    // From the form, not from a state: Enter may follow the last key before anything is drawn again.
+    const given = String(new FormData(event.currentTarget).get("token") ?? "").trim();
+    event.currentTarget.reset();
     if (given !== "") give(given);
   };
   return html`<form class="tokenform" onSubmit=${submit}>
@@ -25,12 +24,11 @@ export const TokenForm = ({ cancel, give, wrong }: TokenFormProps): VNode => {
       of this page: the token is the part behind <code>#token=</code>, or it is in the file named there, or it is the one that you gave to the
       server. It is kept for this tab only.</p>
     <label>Token
-      <input type="password" name="token" autocomplete="off" spellcheck=${false} value=${text}
-        onInput=${(event: InputEvent & { readonly currentTarget: HTMLInputElement }) => setText(event.currentTarget.value)} />
+      <input type="password" name="token" autocomplete="off" spellcheck=${false} required />
     </label>
     <div class="buttons">
       ${cancel === undefined ? null : html`<button type="button" onClick=${cancel}>Cancel</button>`}
-      <button type="submit" class="primary" disabled=${text.trim() === ""}>Use it</button>
+      <button type="submit" class="primary">Use it</button>
     </div>
   </form>`;
 };
