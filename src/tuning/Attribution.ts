@@ -152,7 +152,9 @@ class Analysis {
     if (rollout === undefined) return [];
     const left = (1 - held) * this.#phase;
     if (this.#setting.mode === "async") {
-      return [{ stage: "rollout", limit: "admission", pull: rollout.starved * left, gain: null }];
+      // Groups admitted earlier would find a learner that has nothing to do: of one that is always busy they make no more.
+      const idle = this.#loads.get("learn")?.starved ?? 1;
+      return [{ stage: "rollout", limit: "admission", pull: Math.min(rollout.starved * left, idle), gain: null }];
     }
     const services = [...this.#loads.values()].filter(({ kind }) => kind === "service");
     const total = services.reduce((sum, { running }) => sum + running, 0);

@@ -26,6 +26,12 @@ export interface StageLoad {
 const waitingShare = (capacity: number, queue: number): number =>
   capacity === 1 ? Math.min(1, queue) : queue / (1 + queue);
 
+/**
+ * A slot more takes an item that waits while all slots are taken, and nothing else: that is at most the share of slot-time that is taken. Bursts
+ * make long queues in front of a stage that is free most of the time.
+ */
+const takenShare = (waiting: number, taken: number): number => Math.min(waiting, taken);
+
 /** `phase` is the share of the interval in which the stage could have work at all: queues are means over that. Null where no time has passed. */
 export const of = (before: StageSample | null, after: StageSample, phase = 1): StageLoad | null => {
   const elapsed = after.elapsedMs - (before?.elapsedMs ?? 0);
@@ -45,6 +51,9 @@ export const of = (before: StageSample | null, after: StageSample, phase = 1): S
     serviceMs,
     waitMs,
     items: after.items - (before?.items ?? 0),
-    waiting: waitingShare(after.capacity, queue / Math.max(phase, 0.01)),
+    waiting: takenShare(
+      waitingShare(after.capacity, queue / Math.max(phase, 0.01)),
+      Math.min(1, (busy + blocked) / Math.max(phase, 0.01)),
+    ),
   };
 };

@@ -80,8 +80,9 @@ export interface StageView {
   readonly items: number;
   /** Over the last five seconds. */
   readonly shares: { readonly busy: number; readonly starved: number; readonly blocked: number };
-  readonly waitMs: number;
-  readonly serviceMs: number;
+  /** Means of what passed in the last minute; null where nothing did. */
+  readonly waitMs: number | null;
+  readonly serviceMs: number | null;
 }
 
 /** What can be set beside the stages' slots, such as the learner's lanes in use. */
@@ -95,6 +96,8 @@ export interface SettingView {
 export interface BottleneckView {
   readonly stage: string;
   readonly since: number;
+  /** Whether it may have been so for longer: the gauges that are looked at reach back no further. */
+  readonly atLeast?: boolean;
   /** What limits the stage: slots, threads, memory, admission, the update. */
   readonly limit: string;
   /** Expected gain of throughput by one more slot, as a share: 0.08 is 8 %. Null where no slot can be added. */
@@ -142,6 +145,7 @@ export interface Timeline {
 
 export interface WindowView {
   readonly window: number;
+  /** The step that trains it. */
   readonly step: number;
   readonly at: number;
   readonly groups: readonly JudgedGroup[];

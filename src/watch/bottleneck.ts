@@ -32,5 +32,6 @@ export const bottleneckOf: Attribute = (samples, run): BottleneckView | null => 
   const { because, gain, limit, stage } = bottleneck;
   const other = samples.findLast((sample) => at(sample)?.stage !== stage);
   const since = samples.find((sample) => other === undefined || sample.at > other.at)?.at ?? newest.at;
-  return { stage, since, limit, gain, because };
+  const atLeast = other === undefined || at(other) === null;
+  return { stage, since, limit, gain, because, ...(atLeast ? { atLeast } : {}) };
 };

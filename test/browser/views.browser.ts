@@ -30,7 +30,7 @@ describe("the line", () => {
     const stages = await page.$$eval(".stage[data-stage] h3", (all) => all.map((element) => element.textContent));
     expect(stages).toEqual(["rollout", "window", "score", "filter", "learn", "close", "step", "generate"]);
     expect(await textOf(page, ".bottleneck")).toMatch(
-      /bottleneck rollout since .* Limited by slots; one more slot: \+6.2 %/,
+      /bottleneck rollout since .* Limit: slots. One more slot: \+6.2 %/,
     );
     expect(await textOf(page, ".weights")).toContain("learned v300");
     expect((await page.$$(".marks .mark")).length).toBeGreaterThan(10);
@@ -143,19 +143,26 @@ describe("the curves", () => {
   it("offer CSV and PNG", async () => {
     const { page } = await go({ path: "#/curves" });
     await page.waitForSelector(".chartcard canvas");
-    expect(await page.$eval(".actions a", (link) => link.getAttribute("href"))).toBe(
-      "/api/runs/quickstart%2F20261122-015315/metrics.csv?name=train%2Fsuccess",
-    );
-    const name = await page.evaluate(
-      () =>
-        new Promise((resolve) => {
-          HTMLAnchorElement.prototype.click = function () {
-            resolve(this.download);
-          };
-          document.querySelector<HTMLElement>(".actions button")?.click();
-        }),
-    );
-    expect(name).toBe("train_success.png");
+    // The name of the file that a button saves, and what is in a text.
+    const saved = (button: string) =>
+      page.evaluate(
+        (button) =>
+          new Promise<readonly string[]>((resolve) => {
+            let text: Promise<string> | null = null;
+            URL.createObjectURL = (blob) => {
+              if (blob instanceof Blob && blob.type.startsWith("text/")) text = blob.text();
+              return "";
+            };
+            HTMLAnchorElement.prototype.click = function () {
+              if (text === null) resolve([this.download]);
+              else void text.then((text) => resolve([this.download, text]));
+            };
+            document.querySelector<HTMLElement>(button)?.click();
+          }),
+        button,
+      );
+    expect(await saved(".actions [data-csv]")).toEqual(["train_success.csv", "step,train/success\n"]);
+    expect(await saved(".actions button:not([data-csv])")).toEqual(["train_success.png"]);
   });
 });
 

@@ -144,3 +144,21 @@ it("says nothing while too little has passed", () => {
   expect(attribute(stages, stages, { mode: "async" }).bottleneck).toBeNull();
   expect(attribute(null, [], { mode: "sync" }).bottleneck).toBeNull();
 });
+
+it("is not a service with long queues that is free most of the time", () => {
+  const stage = (name: string, change: Partial<StageSample>): StageSample => ({
+    ...emptySample(name),
+    elapsedMs: 15_000,
+    ...change,
+  });
+  const { bottleneck } = attribute(
+    null,
+    [
+      stage("learn", { capacity: 1, items: 2, busyMs: 15_000, queueMs: 5_000 }),
+      // Bursts of steps: items wait for one another, and the threads have nothing to do in between.
+      stage("step", { kind: "service", concurrency: 2, items: 400, busyMs: 3_000, starvedMs: 27_000, queueMs: 12_000 }),
+    ],
+    { mode: "async" },
+  );
+  expect(bottleneck?.stage).toBe("learn");
+});

@@ -3,9 +3,9 @@ import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import type { RunCard } from "../Api.ts";
-import type { Client } from "./Client.ts";
+import { type Client, isLocked } from "./Client.ts";
 import { ControlBar } from "./controls/ControlBar.ts";
-import { TokenDialog } from "./controls/TokenDialog.ts";
+import { TokenDialog, TokenForm } from "./controls/TokenDialog.ts";
 import { useControls } from "./controls/useControls.ts";
 import { refusalOf } from "./controls/wording.ts";
 import { brought, chosen } from "./currentRun.ts";
@@ -16,6 +16,7 @@ import { Toasts, useToasts } from "./Toasts.ts";
 import * as theme from "./theme.ts";
 import { TimeBar } from "./timeline/TimeBar.ts";
 import { useTravel } from "./timeline/useTravel.ts";
+import * as token from "./token.ts";
 import { useLive } from "./useLive.ts";
 import { useLoad } from "./useLoad.ts";
 import { type Go, useRoute } from "./useRoute.ts";
@@ -83,11 +84,33 @@ const RunPage = ({ api, go, reload, route, run: listed, runs }: RunPageProps): V
 const Alone = ({ text, title }: { readonly title: string; readonly text: string }): VNode =>
   html`<main class="alone"><h1>${title}</h1><p>${text}</p></main>`;
 
+/** The server shows nothing without its token: one that listens beyond loopback. */
+const Locked = ({ give, wrong }: { readonly wrong: boolean; readonly give: (token: string) => void }): VNode =>
+  html`<main class="alone"><h1>This server asks for its token</h1><${TokenForm} wrong=${wrong} give=${give} /></main>`;
+
 export const App = ({ api }: { readonly api: Client }): VNode => {
   const [route, go] = useRoute();
   const [round, setRound] = useState(0);
-  const { error, value: runs } = useLoad(api.runs, [round, route.view === "runs"]);
+  const [locked, setLocked] = useState(false);
+  const list = async (signal: AbortSignal): Promise<readonly RunCard[]> => {
+    try {
+      const runs = await api.runs(signal);
+      setLocked(false);
+      return runs;
+    } catch (cause) {
+      if (isLocked(cause)) setLocked(true);
+      throw cause;
+    }
+  };
+  const { error, value: runs } = useLoad(list, [round, route.view === "runs"]);
   const reload = useCallback(() => setRound((round) => round + 1), []);
+  if (locked) {
+    const give = (given: string): void => {
+      token.keep(given);
+      reload();
+    };
+    return html`<${Locked} wrong=${token.read() !== null} give=${give} />`;
+  }
   if (runs === null) {
     return html`<${Alone} title=${error === null ? "millrace" : "Nothing to show"} text=${error ?? "Reading the runs …"} />`;
   }

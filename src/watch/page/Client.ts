@@ -1,4 +1,7 @@
-/** What the page asks of the server, typed; a failed answer is an Error whose message is for people. Every question can be cut by a signal. */
+/**
+ * What the page asks of the server, typed; a failed answer is an Error whose message is for people. Every question can be cut by a signal, and
+ * bears the token where the page knows it: a server beyond loopback wants it for everything.
+ */
 
 import type { Control } from "../../domain/Control.ts";
 import type {
@@ -12,6 +15,7 @@ import type {
   Timeline,
   WindowView,
 } from "../Api.ts";
+import * as token from "./token.ts";
 
 type Values = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
 
@@ -46,8 +50,13 @@ const messageOf = async (response: Response): Promise<string> => {
   return `The server answered ${response.status}.`;
 };
 
-const answered = async (path: string, init?: RequestInit): Promise<Response> => {
-  const response = await fetch(path, init).catch((cause: unknown) => {
+/** Whether the server refused for want of a token that it knows. */
+export const isLocked = (cause: unknown): boolean => cause instanceof Refused && cause.status === 401;
+
+const answered = async (path: string, { headers, ...init }: RequestInit = {}): Promise<Response> => {
+  const known = token.read();
+  const all = known === null ? { ...headers } : { authorization: `Bearer ${known}`, ...headers };
+  const response = await fetch(path, { ...init, headers: all }).catch((cause: unknown) => {
     if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
     throw new Error("The page's server does not answer. Is `millrace watch` still running?");
   });
@@ -91,8 +100,9 @@ export const client = {
     },
     signal?: AbortSignal,
   ) => get<Curves>(`${runPath(run)}/metrics${query(values)}`, signal),
-  /** Address of the download; every step, not buckets. */
-  csv: (run: string, names: readonly string[]): string => `${runPath(run)}/metrics.csv${query({ name: names })}`,
+  /** A file of every step, not buckets. */
+  csv: async (run: string, names: readonly string[]): Promise<Blob> =>
+    (await answered(`${runPath(run)}/metrics.csv${query({ name: names })}`)).blob(),
   timeline: (run: string, points: number, signal?: AbortSignal) =>
     get<Timeline>(`${runPath(run)}/timeline${query({ points })}`, signal),
   line: (run: string, at: number | null, signal?: AbortSignal) =>
@@ -106,8 +116,8 @@ export const client = {
     get<EpisodePage>(`${runPath(run)}/episodes${query({ ...values })}`, signal),
   group: (run: string, split: string, step: number, group: number, signal?: AbortSignal) =>
     get<GroupAnswer>(`${runPath(run)}/groups/${encodeURIComponent(split)}/${step}/${group}`, signal),
-  /** Address of the stream of server-sent events. */
-  live: (run: string): string => `${runPath(run)}/live`,
+  /** The stream of server-sent events. */
+  live: (run: string, signal: AbortSignal) => answered(`${runPath(run)}/live`, { signal }),
   control: async (run: string, token: string, control: Control): Promise<void> => {
     await answered(`${runPath(run)}/control`, {
       method: "POST",

@@ -88,14 +88,18 @@ export const Header = ({
 /** What the reader must know of the run beside its state: that it ended or died, and when. */
 export const Banner = ({ lost, run }: { readonly run: RunCard; readonly lost: boolean }): VNode | null => {
   const when = clock(run.last);
+  const gone =
+    lost && run.state !== "running"
+      ? html` The page's server has ended too: <code>millrace watch</code> with the run's folder shows all of it again.`
+      : null;
   const message = run.message === null || run.message === "" ? "" : ` ${run.message}`;
   if (run.state === "dead") {
-    return html`<p class="banner bad" role="status"><b>The run died at ${when}.</b> It was killed before it could say why: the page shows what it had written. Resume it with <code>millrace train --resume</code>.</p>`;
+    return html`<p class="banner bad" role="status"><b>The run died at ${when}.</b> It was killed before it could say why: the page shows what it had written. Resume it with <code>millrace train --resume</code>.${gone}</p>`;
   }
   if (run.state === "failed")
-    return html`<p class="banner bad" role="status"><b>The run failed at ${when}.</b>${message}</p>`;
+    return html`<p class="banner bad" role="status"><b>The run failed at ${when}.</b>${message}${gone}</p>`;
   if (run.state !== "running")
-    return html`<p class="banner" role="status"><b>The run ended at ${when}:</b> ${run.state}.${message}</p>`;
+    return html`<p class="banner" role="status"><b>The run ended at ${when}:</b> ${run.state}.${message}${gone}</p>`;
   if (lost)
     return html`<p class="banner warn" role="status"><b>The connection to the page's server is lost.</b> What is shown is what came last; it is tried again by itself.</p>`;
   return null;

@@ -45,7 +45,7 @@ export const View = (props: ViewProps): VNode => {
     case "curves":
       return html`<${Curves} api=${api} run=${run} runs=${runs} route=${route} go=${go} step=${live.step ?? run.step} scale=${scale} timeline=${timeline} theme=${theme} />`;
     case "filter":
-      return html`<${Filter} api=${api} run=${run} route=${route} go=${go} step=${live.step ?? run.step} scale=${scale} theme=${theme} />`;
+      return html`<${Filter} newest=${live.episodes} api=${api} run=${run} route=${route} go=${go} step=${live.step ?? run.step} scale=${scale} theme=${theme} />`;
     case "episodes":
       return html`<${Episodes} api=${api} run=${run.id} at=${route.at} route=${route} newest=${live.episodes} />`;
     case "runs":

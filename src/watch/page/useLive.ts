@@ -5,6 +5,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { LineView, RunStatus } from "../Api.ts";
 import type { Client } from "./Client.ts";
+import { listen } from "./stream.ts";
 
 export interface Live {
   readonly line: LineView | null;
@@ -19,10 +20,9 @@ export interface Live {
 
 const nothing: Live = { line: null, step: null, episodes: null, ended: null, connected: false, lost: false };
 
-const parsed = (event: Event): unknown => {
-  if (!(event instanceof MessageEvent) || typeof event.data !== "string") return null;
+const parsed = (data: string): unknown => {
   try {
-    return JSON.parse(event.data);
+    return JSON.parse(data);
   } catch {
     return null;
   }
@@ -31,27 +31,66 @@ const parsed = (event: Event): unknown => {
 const stepOf = (value: unknown): number | null =>
   typeof value === "object" && value !== null && "step" in value && typeof value.step === "number" ? value.step : null;
 
+/** What a message tells; null for one that tells nothing known. */
+const changeOf = (event: string, value: unknown): Partial<Live> | null => {
+  switch (event) {
+    case "line":
+      return value === null ? null : { line: value as LineView, connected: true, lost: false };
+    case "step":
+      return { step: stepOf(value) };
+    case "episodes":
+      return { episodes: stepOf(value) };
+    case "ended":
+      return { ended: value as RunStatus | null };
+    default:
+      return null;
+  }
+};
+
 export const useLive = (api: Client, run: string | null): Live => {
   const [live, setLive] = useState(nothing);
   useEffect(() => {
     setLive(nothing);
     if (run === null) return;
-    const source = new EventSource(api.live(run));
     const patch = (change: Partial<Live>): void => setLive((live) => ({ ...live, ...change }));
-    source.addEventListener("open", () => patch({ connected: true, lost: false }));
-    source.addEventListener("error", () => patch({ connected: false, lost: true }));
-    source.addEventListener("line", (event) => {
-      const line = parsed(event) as LineView | null;
-      if (line !== null) patch({ line, connected: true, lost: false });
+    let ended = false;
+    const close = listen((signal) => api.live(run, signal), {
+      open: () => patch({ connected: true, lost: false }),
+      broke: () => {
+        patch({ connected: false, lost: true });
+        if (ended) close();
+      },
+      message: ({ data, event }) => {
+        const change = changeOf(event, parsed(data));
+        if (change !== null) patch(change);
+        // It stays open: the server of a run that was killed stays while somebody listens.
+        if (event === "ended") ended = true;
+      },
     });
-    source.addEventListener("step", (event) => patch({ step: stepOf(parsed(event)) }));
-    source.addEventListener("episodes", (event) => patch({ episodes: stepOf(parsed(event)) }));
-    source.addEventListener("ended", (event) => {
-      patch({ ended: parsed(event) as RunStatus | null });
-      // It has nothing more to tell; opened again it would only say so again.
-      source.close();
-    });
-    return () => source.close();
+    return close;
   }, [api, run]);
   return live;
+};
+
+/** The newest steps of runs that go on, by their streams. */
+export const useSteps = (api: Client, runs: readonly string[]): ReadonlyMap<string, number> => {
+  const [steps, setSteps] = useState<ReadonlyMap<string, number>>(new Map());
+  useEffect(() => {
+    const closes = runs.map((run) => {
+      const close = listen((signal) => api.live(run, signal), {
+        open: () => undefined,
+        broke: () => undefined,
+        message: ({ data, event }) => {
+          const step = event === "step" ? stepOf(parsed(data)) : null;
+          if (step !== null) setSteps((all) => new Map(all).set(run, step));
+          if (event === "ended") close();
+        },
+      });
+      return close;
+    });
+    return () => {
+      for (const close of closes) close();
+    };
+  }, [api, runs.join("\n")]);
+  return steps;
 };

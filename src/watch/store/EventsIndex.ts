@@ -9,6 +9,7 @@ import type { Mark, Timeline } from "../Api.ts";
 import { Column, evenly } from "./Column.ts";
 import { marked, markOf } from "./marks.ts";
 import type { Follower } from "./Tail.ts";
+import { stepOfWindow } from "./windows.ts";
 
 /** Lines that are parsed. */
 const parsed: ReadonlySet<string> = new Set([
@@ -130,7 +131,7 @@ export class EventsIndex implements Follower {
         this.keyframes.add(offset, at, step);
         break;
       case "Verdict":
-        this.verdicts.add(offset, at, step);
+        this.verdicts.add(offset, at, stepOfWindow(line.window));
         break;
       case "StepClosed":
         this.#closes.add(offset, at, step);

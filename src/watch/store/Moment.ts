@@ -90,9 +90,10 @@ export class Moment {
   }
 
   view(adoptions: LineView["adoptions"], attribute: Attribute): LineView {
-    const { adopted, at, groups, paused, run, step, validating, version } = Replay.keyframeOf(this.#replay);
+    const { adopted, at, ended, groups, paused, run, step, validating, version } = Replay.keyframeOf(this.#replay);
     const latest = this.#samples.at(-1) ?? null;
     const before = this.#before(SHARES_MS);
+    const oldest = this.#samples.length < 2 ? null : (this.#samples[0]?.sample ?? null);
     return {
       at,
       step,
@@ -100,14 +101,15 @@ export class Moment {
       adopted,
       paused,
       validating,
-      stages: (latest?.sample.stages ?? []).map((stage) => stageView(before?.sample ?? null, stage, run)),
+      stages: (latest?.sample.stages ?? []).map((stage) => stageView(before?.sample ?? null, oldest, stage, run)),
       ...(latest?.sample.settings === undefined ? {} : { settings: latest.sample.settings }),
       groups,
       tokensPerSecond: {
         generated: this.#rate("generated", SHARES_MS),
         trained: this.#rate("trained", TRAINED_MS),
       },
-      bottleneck: attribute(this.#samples, run),
+      // Of a run that is over, the last gauges tell how it emptied.
+      bottleneck: ended === null ? attribute(this.#samples, run) : null,
       staleness: sumOf(this.#staleness),
       adoptions,
       process: latest === null ? null : processView(before, latest),
@@ -174,8 +176,18 @@ const isSample = (value: unknown): value is Sample =>
     (Array.isArray(value.settings) &&
       value.settings.every((setting) => typeof setting === "object" && setting !== null)));
 
-const stageView = (before: Sample | null, stage: StageSample, run: RunLine | null): StageView => {
-  const then = before?.stages.find(({ name }) => name === stage.name) ?? null;
+/** Means over the time between two samples; null where nothing passed. */
+const timesOf = (then: StageSample | null, stage: StageSample): Pick<StageView, "serviceMs" | "waitMs"> =>
+  stage.items > (then?.items ?? 0) ? times(then, stage) : { waitMs: null, serviceMs: null };
+
+/** Shares are counted from `recent` on; means from `oldest` on, since few items pass in seconds. */
+const stageView = (
+  recent: Sample | null,
+  oldest: Sample | null,
+  stage: StageSample,
+  run: RunLine | null,
+): StageView => {
+  const before = (sample: Sample | null) => sample?.stages.find(({ name }) => name === stage.name) ?? null;
   const { blocked, capacity, concurrency, items, kind, name, queue, running } = stage;
   return {
     name,
@@ -187,8 +199,8 @@ const stageView = (before: Sample | null, stage: StageSample, run: RunLine | nul
     blocked,
     queue,
     items,
-    shares: shares(then, stage),
-    ...times(then, stage),
+    shares: shares(before(recent), stage),
+    ...timesOf(before(oldest), stage),
   };
 };
 

@@ -18,7 +18,16 @@ export const cutOf = (groups: readonly JudgedGroup[]): number | null => {
 const isJudged = (value: unknown): boolean =>
   Array.isArray(value) && value.every((group) => typeof group === "object" && group !== null);
 
+/** The step that trains a window. Its verdict may come several steps earlier. */
+export const stepOfWindow = (window: number): number => window + 1;
+
 export const windowOf = (line: EventLine): WindowView | null =>
   line._tag === "Verdict" && isJudged(line.judged)
-    ? { window: line.window, step: line.step, at: line.at, groups: line.judged, cut: cutOf(line.judged) }
+    ? {
+        window: line.window,
+        step: stepOfWindow(line.window),
+        at: line.at,
+        groups: line.judged,
+        cut: cutOf(line.judged),
+      }
     : null;

@@ -1,29 +1,39 @@
-/** Asks for the token that `millrace watch` wrote to a file at its start. */
+/** Asks for the token of the server: what it prints at its start shows or names it. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
 import { Dialog } from "../Dialog.ts";
 import type { TokenQuestion } from "./useControls.ts";
 
-export const TokenDialog = ({ question }: { readonly question: TokenQuestion }): VNode => {
-  const [text, setText] = useState("");
-  const submit = (event: SubmitEvent): void => {
+interface TokenFormProps {
+  /** Whether one was given that the server does not know. */
+  readonly wrong: boolean;
+  readonly give: (token: string) => void;
+  readonly cancel?: () => void;
+}
+
+export const TokenForm = ({ cancel, give, wrong }: TokenFormProps): VNode => {
+  const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
     event.preventDefault();
-    const given = text.trim();
-    setText("");
-    if (given !== "") question.give(given);
+    // From the form, not from a state: Enter may follow the last key before anything is drawn again.
+    const given = String(new FormData(event.currentTarget).get("token") ?? "").trim();
+    event.currentTarget.reset();
+    if (given !== "") give(given);
   };
-  return html`<${Dialog} open=${question.open} title="Token for controls" onClose=${question.cancel}>
-    <form onSubmit=${submit}>
-      <p>${question.wrong ? "The server does not know this token. " : ""}It lies in the file that <code>millrace watch</code> named when it started. It is kept for this tab only.</p>
-      <label>Token
-        <input type="password" name="token" autocomplete="off" spellcheck=${false} value=${text}
-          onInput=${(event: InputEvent & { readonly currentTarget: HTMLInputElement }) => setText(event.currentTarget.value)} />
-      </label>
-      <div class="buttons">
-        <button type="button" onClick=${question.cancel}>Cancel</button>
-        <button type="submit" class="primary" disabled=${text.trim() === ""}>Use it</button>
-      </div>
-    </form>
-  <//>`;
+  return html`<form class="tokenform" onSubmit=${submit}>
+    <p>${wrong ? html`<b>The server does not know this token.</b> ` : ""}<code>train --watch</code> or <code>millrace watch</code> printed the address
+      of this page: the token is the part behind <code>#token=</code>, or it is in the file named there, or it is the one that you gave to the
+      server. It is kept for this tab only.</p>
+    <label>Token
+      <input type="password" name="token" autocomplete="off" spellcheck=${false} required />
+    </label>
+    <div class="buttons">
+      ${cancel === undefined ? null : html`<button type="button" onClick=${cancel}>Cancel</button>`}
+      <button type="submit" class="primary">Use it</button>
+    </div>
+  </form>`;
 };
+
+export const TokenDialog = ({ question }: { readonly question: TokenQuestion }): VNode =>
+  html`<${Dialog} open=${question.open} title="Token for controls" onClose=${question.cancel}>
+    <${TokenForm} wrong=${question.wrong} give=${question.give} cancel=${question.cancel} />
+  <//>`;

@@ -3,16 +3,19 @@ import { html } from "htm/preact";
 import type { VNode } from "preact";
 import type { Axis } from "./align.ts";
 import type { Settings } from "./ChartCard.ts";
+import { type Csv, CsvButton } from "./CsvButton.ts";
 
 interface BarProps {
   readonly settings: Settings;
   readonly onChange: (settings: Settings) => void;
   readonly zoomed: boolean;
   readonly onReset: () => void;
-  readonly csv: string;
+  readonly csv: Csv;
+  /** Name of the file with all of it. */
+  readonly file: string;
 }
 
-export const Bar = ({ csv, onChange, onReset, settings, zoomed }: BarProps): VNode => {
+export const Bar = ({ csv, file, onChange, onReset, settings, zoomed }: BarProps): VNode => {
   const { axis, smoothing } = settings;
   const choice = (value: Axis): VNode =>
     html`<button type="button" aria-pressed=${axis === value} onClick=${() => onChange({ ...settings, axis: value })}>${value}</button>`;
@@ -29,6 +32,6 @@ export const Bar = ({ csv, onChange, onReset, settings, zoomed }: BarProps): VNo
     ${flag("marks", "marks", "Validations, checkpoints and controls as lines")}
     <span class="spacer"></span>
     <button type="button" disabled=${!zoomed} title="Or double-click a chart" onClick=${onReset}>whole run</button>
-    <a class="button" href=${csv} download title="Every step of the metrics drawn">CSV of all</a>
+    <${CsvButton} csv=${csv} name=${file} label="CSV of all" title="Every step of the metrics drawn" />
   </div>`;
 };

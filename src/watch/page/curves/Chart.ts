@@ -6,7 +6,7 @@ import uPlot from "uplot";
 import type { Mark } from "../../Api.ts";
 import { colour } from "../theme.ts";
 import type { Aligned, Axis } from "./align.ts";
-import { axesOf, bandsOf, type Colours, dataOf, PER_RUN, rangeOf, seriesOf } from "./plot.ts";
+import { axesOf, bandsOf, type Colours, dataOf, MEASURED, PER_RUN, rangeOf, seriesOf } from "./plot.ts";
 
 export type Range = readonly [number, number];
 
@@ -80,7 +80,7 @@ const hooksOf = (newest: { readonly current: ChartProps }, theme: Colours): uPlo
       else
         onCursor?.(
           plot.data[0][idx] ?? null,
-          colours.map((_, i) => plot.data[(i + 1) * PER_RUN]?.[idx] ?? null),
+          colours.map((_, i) => plot.data[i * PER_RUN + MEASURED]?.[idx] ?? null),
         );
     },
   ],

@@ -8,6 +8,7 @@ import { duration, none, number } from "../format.ts";
 import { colour } from "../theme.ts";
 import { type Axis, align, curveOf } from "./align.ts";
 import { Chart, type Range } from "./Chart.ts";
+import { type Csv, CsvButton } from "./CsvButton.ts";
 import { sayingOf } from "./choose.ts";
 import { download, fileNameOf, painted } from "./png.ts";
 import { lastOf } from "./smooth.ts";
@@ -39,7 +40,7 @@ interface ChartCardProps {
   readonly at: number | null;
   readonly now: number | null;
   readonly theme: "light" | "dark";
-  readonly csv: string;
+  readonly csv: Csv;
   readonly onRemove?: () => void;
 }
 
@@ -55,15 +56,15 @@ interface HeadProps extends ChartCardProps {
 
 const Head = ({ card, csv, last, name, onRemove, picture, readout, runs }: HeadProps): VNode =>
   html`<header>
-      <h3 title=${sayingOf(card)}>${name}</h3>
+      <h3 title=${`${name}\n${sayingOf(card)}`}>${name}</h3>
       <span class="muted unit">${card === null || card.unit === "1" ? "" : card.unit}</span>
       <span class="spacer"></span>
-      <span class="readout" ref=${readout}>
+      <span class="readout" ref=${readout} title="As measured, at the cursor or last">
         <span class="muted"></span>
         ${last.map((_, i) => html`<b key=${runs[i]?.id} style=${{ color: runs[i]?.colour }}></b>`)}
       </span>
       <span class="actions">
-        <a class="button" href=${csv} download title="Every step as CSV">CSV</a>
+        <${CsvButton} csv=${csv} name="${fileNameOf(name)}.csv" label="CSV" title="Every step as CSV" quiet=${true} />
         <button type="button" class="quiet" title="This chart as a picture" onClick=${picture}>PNG</button>
         ${onRemove === undefined ? null : html`<button type="button" class="quiet" aria-label="Remove ${name}" title="Remove" onClick=${onRemove}>×</button>`}
       </span>
@@ -84,7 +85,7 @@ export const ChartCard = (props: ChartCardProps): VNode => {
     [...runs.map(({ curves }) => curves), runs.length, name, axis, smoothing, log, at],
   );
   const colours = runs.map(({ colour }) => colour);
-  const last = aligned.curves.map(({ smooth }) => lastOf(smooth));
+  const last = aligned.curves.map(({ mean }) => lastOf(mean));
   // Written without preact: the cursor moves on all charts at once, sixty times a second.
   const write = (x: number | null, values: readonly (number | null)[]): void => {
     const element = readout.current;

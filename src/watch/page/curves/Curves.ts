@@ -7,6 +7,7 @@ import type { Client } from "../Client.ts";
 import { runColour } from "../palette.ts";
 import { format, type Route } from "../route.ts";
 import { positionAt, type Scale } from "../timeline/scale.ts";
+import { useSteps } from "../useLive.ts";
 import { useLoad } from "../useLoad.ts";
 import type { Go } from "../useRoute.ts";
 import { Bar } from "./Bar.ts";
@@ -14,8 +15,9 @@ import type { Range } from "./Chart.ts";
 import { ChartCard, type DrawnRun, type Settings } from "./ChartCard.ts";
 import { cardsBy, drawnNames } from "./choose.ts";
 import { Picker } from "./Picker.ts";
+import { fileNameOf } from "./png.ts";
 import { store, stored } from "./stored.ts";
-import { useCurves } from "./useCurves.ts";
+import { type Grown, useCurves } from "./useCurves.ts";
 
 export interface CurvesProps {
   readonly api: Client;
@@ -28,6 +30,9 @@ export interface CurvesProps {
   readonly timeline: Timeline | null;
   readonly theme: "light" | "dark";
 }
+
+/** Streams beside the current run's: a browser opens six connections to a server, and some are for questions. */
+const MOST_STREAMS = 3;
 
 const usual: Settings = { axis: "step", smoothing: 0.6, log: false, band: true, marks: false };
 
@@ -57,6 +62,16 @@ const nowOf = ({ route, run, scale }: CurvesProps, settings: Settings): number |
   return scale === null ? null : positionAt(scale, route.at);
 };
 
+/** The current run and those laid over it, with the newest step of each that goes on. */
+const useGrown = (api: Client, run: RunCard, over: readonly RunCard[], step: number): readonly Grown[] => {
+  const going = over.filter(({ state }) => state === "running").slice(0, MOST_STREAMS);
+  const steps = useSteps(
+    api,
+    going.map(({ id }) => id),
+  );
+  return [{ id: run.id, step }, ...over.map(({ id }) => ({ id, step: steps.get(id) ?? 0 }))];
+};
+
 export const Curves = (props: CurvesProps): VNode => {
   const { api, go, route, run, runs, step, theme, timeline } = props;
   const [settings, setSettings] = useState<Settings>(() => ({ ...usual, ...stored<Settings>("settings") }));
@@ -69,7 +84,8 @@ export const Curves = (props: CurvesProps): VNode => {
   const cardOf = useMemo(() => cardsBy(cards), [cards]);
   const drawn = drawnNames(chosen, names.value ?? []);
   const over = route.over.flatMap((id) => runs.find((other) => other.id === id && id !== run.id) ?? []);
-  const { byRun, error } = useCurves(api, [run.id, ...over.map(({ id }) => id)], drawn, step);
+  const newest = useGrown(api, run, over, step);
+  const { byRun, error } = useCurves(api, newest, drawn);
   const drawnRuns = [run, ...over].map(
     ({ id, name, stamp, started }, i): DrawnRun => ({
       id,
@@ -92,7 +108,7 @@ export const Curves = (props: CurvesProps): VNode => {
   return html`<div class="curvesview">
     <${Picker} names=${names.value ?? []} cards=${cards} drawn=${drawn} onChange=${choose} onDefault=${() => choose(null)} />
     <div class="charts">
-      <${Bar} settings=${settings} onChange=${change} zoomed=${zoom !== null} onReset=${() => setZoom(null)} csv=${api.csv(run.id, drawn)} />
+      <${Bar} settings=${settings} onChange=${change} zoomed=${zoom !== null} onReset=${() => setZoom(null)} csv=${() => api.csv(run.id, drawn)} file="${fileNameOf(run.id)}.csv" />
       <${Legend} drawn=${drawnRuns} route=${route} go=${go} />
       ${failure === null ? null : html`<p class="note warn">${failure}</p>`}
       ${names.value !== null && drawn.length === 0 ? html`<p class="empty">${names.value.length === 0 ? "The run has not measured anything yet." : "Choose a metric from the list."}</p>` : null}
@@ -101,7 +117,7 @@ export const Curves = (props: CurvesProps): VNode => {
           (
             name,
           ) => html`<${ChartCard} key=${name} name=${name} card=${cardOf(name)} runs=${drawnRuns} settings=${settings} zoom=${zoom} onZoom=${setZoom}
-            marks=${timeline?.marks ?? []} at=${route.at} now=${nowOf(props, settings)} theme=${theme} csv=${api.csv(run.id, [name])}
+            marks=${timeline?.marks ?? []} at=${route.at} now=${nowOf(props, settings)} theme=${theme} csv=${() => api.csv(run.id, [name])}
             onRemove=${() => choose(drawn.filter((other) => other !== name))} />`,
         )}
       </div>

@@ -13,6 +13,12 @@ interface PickerProps {
   readonly onDefault: () => void;
 }
 
+/** A name whose last part stays whole where it is too long: that is what tells one from the next. */
+const Name = ({ name }: { readonly name: string }): VNode => {
+  const cut = name.lastIndexOf("/") + 1;
+  return html`<span class="metricname"><span class="head">${name.slice(0, cut)}</span><span class="last">${name.slice(cut)}</span></span>`;
+};
+
 export const Picker = ({ cards, drawn, names, onChange, onDefault }: PickerProps): VNode => {
   const [search, setSearch] = useState("");
   const groups = useMemo(() => grouped(names, cards, search), [names, cards, search]);
@@ -34,10 +40,10 @@ export const Picker = ({ cards, drawn, names, onChange, onDefault }: PickerProps
         }) => html`<details key=${section} open=${search !== "" || names.some((name) => drawn.includes(name))}>
           <summary>${section} <span class="muted">${names.length}</span></summary>
           ${names.map(
-            (name) => html`<label key=${name} title=${sayingOf(cardOf(name))}>
+            (name) => html`<label key=${name} title=${`${name}\n${sayingOf(cardOf(name))}`}>
               <input type="checkbox" checked=${drawn.includes(name)}
                 onChange=${(event: Event & { readonly currentTarget: HTMLInputElement }) => set(name, event.currentTarget.checked)} />
-              <span>${name}</span></label>`,
+              <${Name} name=${name} /></label>`,
           )}
         </details>`,
       )}

@@ -11,8 +11,10 @@ export interface Colours {
   readonly marks: Readonly<Record<string, string>>;
 }
 
-/** Series of a run: band, raw, smoothed. */
+/** Series of a run: greatest and least, measured, smoothed. */
 export const PER_RUN = 4;
+/** Which of its rows holds what was measured; row 0 of all is where on the axis. */
+export const MEASURED = 3;
 
 /** Rows of numbers in the order of `seriesOf`. */
 export const dataOf = ({ curves, x }: Aligned): uPlot.AlignedData => {

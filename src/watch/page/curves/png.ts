@@ -39,13 +39,18 @@ export const painted = (chart: HTMLCanvasElement, { ground, runs, text, title }:
 /** A file's name from a metric's: no folder, nothing but plain characters. */
 export const fileNameOf = (text: string): string => text.replace(/[^\w.-]+/g, "_").replace(/^\.+/, "");
 
+/** Gives the browser a file to save. */
+export const save = (blob: Blob, name: string): void => {
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The browser takes the file a while after the click.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+};
+
 export const download = (canvas: HTMLCanvasElement, name: string): void =>
   canvas.toBlob((blob) => {
-    if (blob === null) return;
-    const url = URL.createObjectURL(blob);
-    const link = document.createElement("a");
-    link.href = url;
-    link.download = name;
-    link.click();
-    URL.revokeObjectURL(url);
+    if (blob !== null) save(blob, name);
   });

@@ -1,4 +1,4 @@
-/** The curves of the current run and of those laid over it; of a run that goes on, only what is new is asked for. */
+/** The curves of the current run and of those laid over it; of runs that go on, only what is new is asked for. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Curves } from "../../Api.ts";
 import type { Client } from "../Client.ts";
@@ -18,8 +18,15 @@ interface Known {
   readonly curves: Curves;
 }
 
-export const useCurves = (api: Client, runs: readonly string[], names: readonly string[], step: number): CurvesOf => {
+/** A run, and the newest step that it is known to have. */
+export interface Grown {
+  readonly id: string;
+  readonly step: number;
+}
+
+export const useCurves = (api: Client, grown: readonly Grown[], names: readonly string[]): CurvesOf => {
   const key = names.join("\n");
+  const runs = grown.map(({ id }) => id);
   const [known, setKnown] = useState<ReadonlyMap<string, Known>>(new Map());
   const [error, setError] = useState<string | null>(null);
   const newest = useRef(known);
@@ -37,24 +44,22 @@ export const useCurves = (api: Client, runs: readonly string[], names: readonly 
     }
     return abort;
   }, [api, key, runs.join("\n")]);
-  const [run] = runs;
-  const growing = useRef(false);
+  const growing = useRef(new Set<string>());
   useEffect(() => {
-    const had = run === undefined ? undefined : newest.current.get(run);
-    if (run === undefined || had?.key !== key || growing.current) return;
-    const last = had.curves.steps.at(-1) ?? 0;
-    if (step <= last) return;
-    growing.current = true;
-    const { signal } = control();
-    // Beyond a few times the points that were asked for, buckets are made anew.
-    const anew = had.curves.steps.length > 2 * POINTS;
-    api
-      .metrics(run, { name: names, points: POINTS, ...(anew ? {} : { from: last + 1 }) }, signal)
-      .then((more) => put(run, anew ? more : appended(had.curves, more)), failed(signal))
-      .finally(() => {
-        growing.current = false;
-      });
-  }, [run, key, step, known]);
+    for (const { id, step } of grown) {
+      const had = newest.current.get(id);
+      const last = had?.curves.steps.at(-1) ?? 0;
+      if (had?.key !== key || step <= last || growing.current.has(id)) continue;
+      growing.current.add(id);
+      const { signal } = control();
+      // Beyond a few times the points that were asked for, buckets are made anew.
+      const anew = had.curves.steps.length > 2 * POINTS;
+      api
+        .metrics(id, { name: names, points: POINTS, ...(anew ? {} : { from: last + 1 }) }, signal)
+        .then((more) => put(id, anew ? more : appended(had.curves, more)), failed(signal))
+        .finally(() => growing.current.delete(id));
+    }
+  }, [grown.map(({ id, step }) => `${id} ${step}`).join("\n"), key, known]);
   const here = [...known].filter(([run, known]) => runs.includes(run) && known.key === key);
   return {
     byRun: new Map(here.map(([run, { curves }]) => [run, curves])),

@@ -35,7 +35,7 @@ const Row = ({
     <td>${split === "val" ? "validation" : "training"}</td>
     <td>${tag}</td>
     <td class="num">${group}.${member}</td>
-    <td><span class=${`fact ${success ? "good" : "bad"}`}>${success ? "success" : "none"}</span></td>
+    <td><span class=${`fact ${success ? "good" : "bad"}`}>${success ? "success" : "no"}</span></td>
     <td class="num">${number(reward)}</td>
     <td class="num">${turns}</td>
     <td class="num">${tokens}</td>

@@ -44,32 +44,29 @@ export interface Scale {
   readonly diverging: boolean;
 }
 
+/** Share of the numbers that a scale of two sides or of likelihoods holds: a single far one would leave the others without colour. */
+const HELD = 0.95;
+
 /** Over all numbers of the episodes; null where there are none. */
 export const scaleOf = (episodes: readonly EpisodeRecord[], shading: Shading): Scale | null => {
-  let least = Number.POSITIVE_INFINITY;
-  let greatest = Number.NEGATIVE_INFINITY;
-  for (const { turns } of episodes) {
-    for (const turn of turns) {
-      for (const value of valuesOf(turn, shading) ?? []) {
-        if (!Number.isFinite(value)) continue;
-        least = Math.min(least, value);
-        greatest = Math.max(greatest, value);
-      }
-    }
-  }
-  if (least > greatest) return null;
+  const numbers = episodes
+    .flatMap(({ turns }) => turns.flatMap((turn) => valuesOf(turn, shading) ?? []))
+    .filter((value) => Number.isFinite(value));
+  if (numbers.length === 0) return null;
+  const least = numbers.reduce((a, b) => Math.min(a, b));
+  const greatest = numbers.reduce((a, b) => Math.max(a, b));
+  const sizes = numbers.map(Math.abs).sort((a, b) => a - b);
+  const most = sizes[Math.ceil(HELD * sizes.length) - 1] || (sizes.at(-1) ?? 0);
   switch (shading) {
     case "logprob":
-      return { shading, least, greatest: 0, diverging: false };
+      return { shading, least: -most, greatest: 0, diverging: false };
     case "entropy":
       return { shading, least: 0, greatest, diverging: false };
     case "version":
       return { shading, least, greatest, diverging: false };
     case "advantage":
-    case "value": {
-      const most = Math.max(Math.abs(least), Math.abs(greatest));
+    case "value":
       return { shading, least: -most, greatest: most, diverging: true };
-    }
   }
 };
 

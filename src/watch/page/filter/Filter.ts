@@ -38,6 +38,8 @@ export interface FilterProps {
   readonly run: RunCard;
   readonly route: Route;
   readonly step: number;
+  /** Newest step that has episodes, as the run tells it. */
+  readonly newest: number | null;
   readonly scale: Scale | null;
   readonly theme: "light" | "dark";
 }
@@ -48,7 +50,7 @@ const FilterCharts = ({ api, route, run, scale, step, theme }: FilterProps): VNo
   const names = useLoad((signal) => api.names(run.id, signal), [run.id, step > 0]);
   const cardOf = useMemo(() => cardsBy(catalogue.value ?? []), [catalogue.value]);
   const drawn = shown.filter((name) => names.value?.includes(name));
-  const { byRun } = useCurves(api, [run.id], drawn, step);
+  const { byRun } = useCurves(api, [{ id: run.id, step }], drawn);
   const runs = [
     {
       id: run.id,
@@ -64,13 +66,13 @@ const FilterCharts = ({ api, route, run, scale, step, theme }: FilterProps): VNo
       (
         name,
       ) => html`<${ChartCard} key=${name} name=${name} card=${cardOf(name)} runs=${runs} settings=${settings} zoom=${zoom} onZoom=${setZoom}
-        marks=${[]} at=${route.at} now=${now} theme=${theme} csv=${api.csv(run.id, [name])} />`,
+        marks=${[]} at=${route.at} now=${now} theme=${theme} csv=${() => api.csv(run.id, [name])} />`,
     )}
   </div>`;
 };
 
 export const Filter = (props: FilterProps): VNode => {
-  const { api, route, run, scale, step, theme } = props;
+  const { api, newest, route, run, scale, step, theme } = props;
   const [mode, setMode] = useState<Mode>("ranks");
   const [last, setLast] = useState<number | null>(null);
   const [chosen, setChosen] = useState<number | null>(null);
@@ -104,7 +106,7 @@ export const Filter = (props: FilterProps): VNode => {
               <${WindowMap} windows=${windows} mode=${mode} selected=${selected} theme=${theme} onSelect=${(index: number) => setChosen(index === windows.length - 1 ? null : (windows[index]?.window ?? null))} />
               <p class="muted small">A column is a window: above, the share kept; below, its groups ${mode === "ranks" ? "from the highest score down, stronger where it is higher" : "by score, with the cut as a line"}. Arrow keys go from window to window.</p>
             </section>
-            <${WindowPanel} api=${api} run=${run.id} route=${route} window=${window} />
+            <${WindowPanel} newest=${newest} api=${api} run=${run.id} route=${route} window=${window} />
           </div>`
     }
     <div class="viewhead below-head"><h2>What it makes of the run</h2></div>

@@ -14,6 +14,8 @@ interface WindowPanelProps {
   readonly run: string;
   readonly route: Route;
   readonly window: WindowView;
+  /** Newest step that has episodes, as the run tells it. */
+  readonly newest: number | null;
 }
 
 /** Episodes of a step asked for, to know which groups are recorded. */
@@ -42,11 +44,16 @@ const Row = ({
   </tr>`;
 };
 
-export const WindowPanel = ({ api, route, run, window }: WindowPanelProps): VNode => {
+const recordedOf = (known: number, all: number): string =>
+  known === 0
+    ? "None of its groups is recorded: episodes are sampled."
+    : `${known} of ${all} groups ${known === 1 ? "is" : "are"} recorded: the blue number opens the episodes.`;
+
+export const WindowPanel = ({ api, newest, route, run, window }: WindowPanelProps): VNode => {
   const { cut, groups, step } = window;
   const recorded = useLoad(
     (signal) => api.episodes(run, { from: step, to: step, split: "train", limit: EPISODES }, signal),
-    [run, step],
+    [run, step, newest !== null && newest >= step],
     { fresh: true },
   );
   const known = new Set(recorded.value?.episodes.map(({ group }) => group));
@@ -60,6 +67,6 @@ export const WindowPanel = ({ api, route, run, window }: WindowPanelProps): VNod
           html`<${Row} key=${group.group} group=${group} top=${top} link=${known.has(group.group) ? to(route, "episodes", "train", String(step), String(group.group)) : null} />`,
       )}</tbody>
     </table></div>
-    <p class="muted small">${recorded.loading ? "Looking for recorded episodes …" : `${known.size} of ${groups.length} groups are recorded: their numbers open the episodes.`}</p>
+    <p class="muted small">${recorded.loading ? "Looking for recorded episodes …" : recordedOf(known.size, groups.length)}</p>
   </section>`;
 };

@@ -5,17 +5,17 @@ import type { LineView } from "../../Api.ts";
 import { clock, duration, percent } from "../format.ts";
 
 const gainOf = (gain: number | null): string =>
-  gain === null ? "no slot can be added" : `one more slot: ${gain >= 0 ? "+" : ""}${percent(gain)} throughput`;
+  gain === null ? "No slot can be added." : `One more slot: ${gain >= 0 ? "+" : ""}${percent(gain)} throughput.`;
 
 export const Bottleneck = ({ view }: { readonly view: LineView }): VNode => {
   const { at, bottleneck } = view;
   if (bottleneck === null) {
     return html`<section class="bottleneck" aria-label="Bottleneck"><h3>No bottleneck</h3>
-      <p class="muted">No stage bounds the line at this moment, or too little has been measured to say.</p></section>`;
+      <p class="muted">At this moment nothing bounds the line, or too little has been measured to tell.</p></section>`;
   }
-  const { because, gain, limit, since, stage } = bottleneck;
+  const { atLeast = false, because, gain, limit, since, stage } = bottleneck;
   return html`<section class="bottleneck" aria-label="Bottleneck">
-    <h3><span class="badge warn">bottleneck</span> ${stage} <span class="muted">since ${clock(since, at)}, ${duration(at - since)}</span></h3>
-    <p>${because} <span class="muted">Limited by ${limit}; ${gainOf(gain)}.</span></p>
+    <h3><span class="badge warn">bottleneck</span> ${stage} <span class="muted">${atLeast ? `for ${duration(at - since)} or longer` : `since ${clock(since, at)}, ${duration(at - since)}`}</span></h3>
+    <p>${because} <span class="muted">Limit: ${limit}. ${gainOf(gain)}</span></p>
   </section>`;
 };

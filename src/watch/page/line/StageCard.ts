@@ -97,8 +97,8 @@ export const StageCard = ({ bottleneck, controls, groups, lanes, stage, trayRef 
     <div class="row"><span class="label">queue</span><${Queue} stage=${stage} /></div>
     <${Shares} shares=${stage.shares} />
     <dl class="times">
-      <div title="Mean wait of an item before its turn"><dt>wait</dt><dd>${duration(stage.waitMs)}</dd></div>
-      <div title="Mean work on an item"><dt>service</dt><dd>${duration(stage.serviceMs)}</dd></div>
+      <div title="Mean wait of an item before its turn, over the last minute"><dt>wait</dt><dd>${duration(stage.waitMs)}</dd></div>
+      <div title="Mean work on an item, over the last minute"><dt>service</dt><dd>${duration(stage.serviceMs)}</dd></div>
       <div title="Items passed on since the run began"><dt>items</dt><dd>${stage.items.toLocaleString("en-US")}</dd></div>
     </dl>
   </section>`;

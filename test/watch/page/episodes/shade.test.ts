@@ -40,6 +40,12 @@ describe("a scale", () => {
     expect(strength(scaleOf(both, shading)!, value)).toBeCloseTo(expected);
   });
 
+  it("is not stretched by a single far number", () => {
+    const advantages = [...Array.from({ length: 39 }, (_, i) => (i % 2 === 0 ? 1 : -1)), 50];
+    const turn = turnOf(advantages.map(String), { advantages });
+    expect(scaleOf([recordOf({ turns: [turn] })], "advantage")).toMatchObject({ least: -1, greatest: 1 });
+  });
+
   it("tells nothing apart where all tokens are one version's", () => {
     const scale = scaleOf([recordOf({ turns: [turnOf(["a"], { versions: [5] })] })], "version")!;
     expect(strength(scale, 5)).toBe(0);
