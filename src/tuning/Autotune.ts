@@ -127,7 +127,7 @@ const withoutShifted = (state: State, now: number): State => {
   const measures = new Map(
     [...state.measures].map(([name, measure]) => [
       name,
-      stages.includes(name) ? Measure.afresh(measure, now) : measure,
+      stages.includes(name) ? Measure.afresh(measure) : measure,
     ]),
   );
   return { ...state, measures, eager: true, quiet: now, readings: state.readings.slice(-1 - BLOCKS.least) };

@@ -26,11 +26,12 @@ export interface Measure {
 export const empty: Measure = { hold: [], since: 0, residue: 0, points: [] };
 
 const KEPT = 90;
-/** While a hold has fewer blocks, its newer half counts. */
-const YOUNG = 20;
+/** The newer half of a hold counts for so many service times of the setting before, and of its own. */
+const EARLY = 8;
+const TURNED = 6;
 const POINTS = 24;
 /** Least error of a point, what a minute adds, and how calls scatter compared with a Poisson process. */
-const LEAST = 0.02;
+const LEAST = 0.03;
 const AGING = 0.01;
 const SCATTER = { unknown: 2, least: 1, most: 8, blocks: 8 };
 /** Levels further apart than this do not belong to one hold. */
@@ -76,26 +77,42 @@ export const pointOf = (blocks: readonly Block[]): Point | null => {
 const left = ({ residue, since }: Measure, at: number): number =>
   residue <= 0 ? 0 : Math.exp(-Math.max(0, at - since) / residue);
 
-/** The present setting's point: of the newer half of its blocks while they are few. */
-export const present = (measure: Measure, now: number): Point | null => {
-  const young = measure.hold.length < YOUNG || now - measure.since < 10 * measure.residue;
-  const hold = young ? measure.hold.slice(Math.floor(measure.hold.length / 2)) : measure.hold;
+/** Blocks of a hold that show its setting: the newer half while earlier calls may be left, and later all at about the present level. */
+const shown = ({ hold, residue, since }: Measure, now: number): readonly Block[] => {
+  const half = hold.slice(Math.floor(hold.length / 2));
+  const serviceMs = pointOf(half)?.serviceMs ?? 0;
+  const young = now - since < Math.max(EARLY * residue, TURNED * serviceMs);
   const level = levelOf(hold.slice(-NEWEST));
-  const used = hold.filter(({ running }) => running > 0 && Math.abs(Math.log(running / level)) < Math.log(MOVED));
+  return (young ? half : hold).filter(
+    ({ running }) => running > 0 && Math.abs(Math.log(running / level)) < Math.log(MOVED),
+  );
+};
+
+/** The present setting's point. */
+export const present = (measure: Measure, now: number): Point | null => {
+  const used = shown(measure, now);
   const point = pointOf(used);
   if (point === null) return null;
   const old = total(used, ({ at }) => left(measure, at)) / used.length;
   return { ...point, error: Math.hypot(point.error, old) };
 };
 
-/** All points, the older ones less sure. */
+/** Whether a later point has more calls at once and takes less time: calls from before a change made the earlier one slow. */
+const refuted = (point: Point, later: readonly Point[]): boolean =>
+  later.some(
+    ({ error, level, serviceMs }) =>
+      level > point.level && Math.log(point.serviceMs / serviceMs) > 2 * Math.hypot(error, point.error),
+  );
+
+/** All points that stand, the older ones less sure. */
 export const pointsOf = (measure: Measure, now: number): readonly Point[] => {
   const aged = measure.points.map(({ at, ...point }) => ({
     ...point,
     error: Math.hypot(point.error, (AGING * (now - at)) / 60_000),
   }));
   const point = present(measure, now);
-  return point === null ? aged : [...aged, point];
+  const all = point === null ? aged : [...aged, point];
+  return all.filter((one, i) => !refuted(one, all.slice(i + 1)));
 };
 
 /** Ends the hold: its point is kept, and takes the place of an older one at its level. */
@@ -112,10 +129,10 @@ export const ended = (measure: Measure, now: number, residue: number): Measure =
 };
 
 /** Forgets what was measured before the newest blocks. */
-export const afresh = (measure: Measure, now: number): Measure => ({
-  ...empty,
-  hold: measure.hold.slice(-NEWEST),
-  since: now,
+export const afresh = (measure: Measure): Measure => ({
+  ...measure,
+  hold: measure.hold.slice(-NEWEST / 2),
+  points: [],
 });
 
 export const add = (measure: Measure, block: Block): Measure => {
