@@ -56,11 +56,11 @@ const QUIET_MS = 8000;
 const SETTLES = 2;
 const SETTLE_MS = { start: 2000, least: 1500, most: 10_000 };
 /** Blocks that are looked at for what waits where. */
-const BLOCKS = { fewest: 2, least: 4, most: 12 };
+const BLOCKS = { fewest: 2, least: 5, most: 12 };
 /** A change that promises this share is made after the fewest blocks. */
 const PLAIN = 1.5;
 /** A service has changed when its times differ from what is expected by this factor's logarithm, and by so many errors. */
-const SHIFT = 0.4;
+const SHIFT = 0.6;
 const ERRORS = 5;
 /** Share above which the learner or admission sets the pace. */
 const BOUND = 0.8;
@@ -109,13 +109,22 @@ const apply = (state: State, move: Move.Move, now: number): Outcome => {
   };
 };
 
+/** Whether the hold's earlier blocks show much the same; that spares the fit. */
+const asBefore = (older: Measure.Measure, newest: Curve.Point, now: number): boolean => {
+  const before = Measure.present(older, now);
+  const far = (of: "level" | "serviceMs"): number =>
+    before === null ? Number.POSITIVE_INFINITY : Math.abs(Math.log(newest[of] / before[of]));
+  return far("level") < SHIFT / 2 && far("serviceMs") < SHIFT / 2;
+};
+
 /** Stages whose newest blocks are far from what was measured of them before, at the present level. */
 const shifted = ({ measures }: State, now: number): readonly string[] =>
   [...measures].flatMap(([stage, measure]) => {
     const older = { ...measure, hold: measure.hold.slice(0, -Measure.NEWEST) };
     const newest = Measure.pointOf(measure.hold.slice(-Measure.NEWEST));
+    if (newest === null || measure.hold.length < Measure.NEWEST || asBefore(older, newest, now)) return [];
     const known = Measure.pointsOf(older, now);
-    if (newest === null || known.length === 0 || measure.hold.length < Measure.NEWEST) return [];
+    if (known.length === 0) return [];
     const { error, mean } = Curve.expected(Curve.of(known), newest.level);
     const difference = Math.abs(Math.log(newest.serviceMs) - mean);
     return difference > Math.max(SHIFT, ERRORS * Math.hypot(error, newest.error)) ? [stage] : [];
@@ -125,10 +134,7 @@ const withoutShifted = (state: State, now: number): State => {
   const stages = shifted(state, now);
   if (stages.length === 0) return state;
   const measures = new Map(
-    [...state.measures].map(([name, measure]) => [
-      name,
-      stages.includes(name) ? Measure.afresh(measure) : measure,
-    ]),
+    [...state.measures].map(([name, measure]) => [name, stages.includes(name) ? Measure.afresh(measure) : measure]),
   );
   return { ...state, measures, eager: true, quiet: now, readings: state.readings.slice(-1 - BLOCKS.least) };
 };

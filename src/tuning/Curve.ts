@@ -30,13 +30,12 @@ const MOST_ROOM = 2048;
 const APART = 1.06;
 const POWERS = [0.3, 0.6, 1, 1.25, 1.5, 2, 3];
 const BENDS = [1, 3, 12];
+/** Points of one service are not quite independent, and no curve is quite right: their evidence is divided by this. */
+const TEMPER = 2;
 /** Curves of less than this share of the largest weight are left out. */
-const SLIGHT = 1e-4;
+const SLIGHT = 1e-3;
 
-const rooms = Array.from(
-  { length: Math.ceil(Math.log(MOST_ROOM) / Math.log(APART)) },
-  (_, i) => APART ** i,
-);
+const rooms = Array.from({ length: Math.ceil(Math.log(MOST_ROOM) / Math.log(APART)) }, (_, i) => APART ** i);
 const family: readonly Shape[] = rooms.flatMap((room) =>
   POWERS.flatMap((power) => BENDS.map((bend) => ({ room, power, bend }))),
 );
@@ -63,7 +62,7 @@ export const of = (points: readonly Point[]): Curve => {
   const fits = family.map((shape) => ({ ...shape, ...fitted(shape, points) }));
   const least = fits.reduce((low, { misfit }) => Math.min(low, misfit), Number.POSITIVE_INFINITY);
   const likely = fits
-    .map(({ misfit, ...fit }) => ({ ...fit, weight: Math.exp((least - misfit) / 2) }))
+    .map(({ misfit, ...fit }) => ({ ...fit, weight: Math.exp((least - misfit) / (2 * TEMPER)) }))
     .filter(({ weight }) => weight > SLIGHT);
   const total = likely.reduce((sum, { weight }) => sum + weight, 0);
   return likely.map((fit) => ({ ...fit, weight: fit.weight / total }));

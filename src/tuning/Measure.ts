@@ -31,7 +31,7 @@ const EARLY = 8;
 const TURNED = 6;
 const POINTS = 24;
 /** Least error of a point, what a minute adds, and how calls scatter compared with a Poisson process. */
-const LEAST = 0.03;
+const LEAST = 0.02;
 const AGING = 0.01;
 const SCATTER = { unknown: 2, least: 1, most: 8, blocks: 8 };
 /** Levels further apart than this do not belong to one hold. */
@@ -59,7 +59,10 @@ const levelOf = (blocks: readonly Block[]): number => {
 const scatterOf = (blocks: readonly Block[], serviceMs: number): number => {
   const { blocks: least, unknown } = SCATTER;
   if (blocks.length < least) return unknown;
-  const squares = total(blocks, ({ busyMs, items }) => (items - busyMs / serviceMs) ** 2 / Math.max(1, busyMs / serviceMs));
+  const squares = total(
+    blocks,
+    ({ busyMs, items }) => (items - busyMs / serviceMs) ** 2 / Math.max(1, busyMs / serviceMs),
+  );
   return Math.min(SCATTER.most, Math.max(SCATTER.least, squares / (blocks.length - 1)));
 };
 

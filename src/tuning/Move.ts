@@ -45,7 +45,7 @@ const WAITING = 0.3;
 /** Share of all calls in service or waiting that a service holds whose slots are worth changing. */
 const HOLDS = 0.35;
 /** A change must promise this share of throughput. */
-const WORTH = 0.015;
+const WORTH = { eager: 0.015, calm: 0.01 };
 /** More groups in flight must promise this share of throughput. */
 const GROUPS = 0.03;
 /** A measurement that errs by more says nothing yet; one that errs by less is enough for any change. */
@@ -89,7 +89,7 @@ const ofStage = (load: StageLoad, knob: Knob, { eager, measures, now }: Evidence
     if (!eager && Curve.gain(curve, at, slots) < 0) continue;
     if (promised > gain) [to, gain] = [slots, promised];
   }
-  if (to === concurrency || gain < WORTH) return null;
+  if (to === concurrency || gain < (eager ? WORTH.eager : WORTH.calm)) return null;
   if (point.error > Math.max(SURE, gain / OFTEN)) return "unknown";
   const reason = `${running.toFixed(1)} in service take ${point.serviceMs.toFixed(0)} ms each, ${load.queue.toFixed(1)} wait`;
   return { stage: name, from: concurrency, to, gain, reason };
