@@ -1,26 +1,24 @@
 /**
  * The autotuner as a state machine without fibers, clocks or clients: it takes the gauges in, about once a second, and decides on changes of
- * concurrency. One change at a time is on trial against what was measured before it; what does not pay is taken back and not tried again for a
- * while.
- * Invariants: a change that stays has shown more than its noise; while nothing in the run changes, trials become rare and stay within one
- * change a minute; a run that shifts is explored afresh.
+ * concurrency, one at a time, by what it has measured of each stage's service times.
+ * Invariants: nothing is judged before a change has taken hold; once explored, changes are further apart than a minute, until a service is seen
+ * to have changed under unchanged settings.
  */
 import type { Control } from "../domain/Control.ts";
-import { type StageSample, times } from "../stage/Gauge.ts";
+import type { StageSample } from "../stage/Gauge.ts";
 import * as Attribution from "./Attribution.ts";
-import * as Memory from "./Memory.ts";
+import * as Curve from "./Curve.ts";
+import * as Measure from "./Measure.ts";
+import * as Move from "./Move.ts";
 import * as Progress from "./Progress.ts";
-import { type Knob, type Proposal, proposals } from "./Proposal.ts";
-import { rates, shifted } from "./Shift.ts";
 import * as StageLoad from "./StageLoad.ts";
-import { type Block, blockOf, type Trial, type Verdict, verdict } from "./Trial.ts";
 
+export type { Knob } from "./Move.ts";
 export type { Observation } from "./Progress.ts";
-export type { Knob } from "./Proposal.ts";
 
 export interface Options {
   /** The stages that it may change. */
-  readonly knobs: readonly Knob[];
+  readonly knobs: readonly Move.Knob[];
   readonly setting: Attribution.Setting;
 }
 
@@ -29,60 +27,53 @@ export interface Decision {
   readonly reason: string;
 }
 
-/** The end of a block: all gauges, and the pace of the block. */
-interface Reading {
-  readonly stages: readonly StageSample[];
-  readonly pace: number;
-}
-
 export interface State {
   readonly options: Options;
-  readonly progress: Progress.Progress | null;
-  /** Ends of the newest blocks under the present settings; the first only begins the second. */
-  readonly readings: readonly Reading[];
-  readonly trial: Trial | null;
-  /** Slots of each stage that were in use at most, older times counting less. */
-  readonly peaks: ReadonlyMap<string, number>;
-  readonly memories: ReadonlyMap<string, Memory.Memory>;
+  /** Ends of the newest blocks under the present settings, the oldest first. */
+  readonly readings: readonly Progress.Observation[];
+  readonly measures: ReadonlyMap<string, Measure.Measure>;
+  /** The stage that was changed last, until what it must give back is gone. */
+  readonly draining: { readonly stage: string; readonly to: number; readonly residue: number } | null;
   /** Blocks before this time still show the last change taking hold. */
   readonly settled: number;
-  /** Until then trials follow one another; from then on they are rare. */
-  readonly eagerUntil: number;
-  /** When a trial may begin next. */
-  readonly nextTrial: number;
-  /** When the settings were changed last. */
-  readonly changed: number;
-  /** When each stage's concurrency was last tried in each direction. */
-  readonly tried: ReadonlyMap<string, number>;
+  readonly eager: boolean;
+  /** Since when nothing was found worth a change, while the run is explored. */
+  readonly quiet: number;
+  /** When the settings were changed, the newest times. */
+  readonly changed: readonly number[];
 }
 
-/** How long a run that starts or shifts is explored. */
-const EAGER_MS = 60_000;
-/** Time between the ends of two trials once it is explored: a trial is two changes at most. */
-const CALM_MS = 150_000;
-/** Blocks before a trial that it is held against, while the run is explored and later. */
-const BASELINE = { eager: 3, calm: 12 };
-const KEPT = 61;
+/** Once the run is explored, no more than two changes, there and back, in this time; and one that long after it was explored. */
+const CALM_MS = 200_000;
+const REST_MS = 60_000;
+/** What a change is given to show its worth then. */
+const LOOK_MS = 20_000;
+/** Blocks between two looks for a change, then. */
+const CALM_LOOKS = 10;
+/** A run is explored when nothing was worth a change for this long. */
+const QUIET_MS = 8000;
 /** A change takes hold within so many service times of its stage, but at least and at most so long. */
 const SETTLES = 2;
-const SETTLE_MS = { start: 3000, least: 1500, most: 15_000 };
-/** What is left of a peak after one reading. */
-const FADE = 0.98;
+const SETTLE_MS = { start: 2000, least: 1500, most: 10_000 };
+/** Blocks that are looked at for what waits where. */
+const BLOCKS = { fewest: 2, least: 5, most: 12 };
+/** A change that promises this share is made after the fewest blocks. */
+const PLAIN = 1.5;
+/** A service has changed when its times differ from what is expected by this factor's logarithm, and by so many errors. */
+const SHIFT = 0.6;
+const ERRORS = 5;
 /** Share above which the learner or admission sets the pace. */
 const BOUND = 0.8;
 
 export const start = (options: Options): State => ({
   options,
-  progress: null,
   readings: [],
-  trial: null,
-  peaks: new Map(),
-  memories: new Map(),
+  measures: new Map(),
+  draining: null,
   settled: SETTLE_MS.start,
-  eagerUntil: EAGER_MS,
-  nextTrial: 0,
-  changed: 0,
-  tried: new Map(),
+  eager: true,
+  quiet: 0,
+  changed: [],
 });
 
 export interface Outcome {
@@ -92,146 +83,122 @@ export interface Outcome {
 
 const nothing = (state: State): Outcome => ({ state, decisions: [] });
 
-const set = (stage: string, concurrency: number, reason: string): Decision => ({
-  control: { _tag: "SetConcurrency", stage, concurrency },
-  reason,
-});
+const clamp = (ms: number): number => Math.min(SETTLE_MS.most, Math.max(SETTLE_MS.least, ms));
 
-const sampleOf = (reading: Reading | undefined, stage: string): StageSample | undefined =>
-  reading?.stages.find(({ name }) => name === stage);
-
-const loadBetween = (before: Reading, after: Reading, stage: string): StageLoad.StageLoad | undefined => {
-  const sample = sampleOf(after, stage);
-  return sample === undefined ? undefined : (StageLoad.of(sampleOf(before, stage) ?? null, sample) ?? undefined);
-};
-
-const serviceMs = (readings: readonly Reading[], stage: string): number => {
-  const after = sampleOf(readings.at(-1), stage);
-  const before = readings.length < 2 ? undefined : sampleOf(readings[0], stage);
-  return after === undefined ? 0 : Math.min(SETTLE_MS.most, times(before ?? null, after).serviceMs);
-};
-
-/** How long a change of the stage takes to show. */
-const settleMs = (readings: readonly Reading[], stage: string): number =>
-  Math.min(SETTLE_MS.most, Math.max(SETTLE_MS.least, SETTLES * serviceMs(readings, stage)));
-
-const blocks = (readings: readonly Reading[], proposal: Proposal): readonly Block[] =>
-  readings
-    .slice(1)
-    .map((reading, i) => blockOf(loadBetween(readings[i]!, reading, proposal.stage), reading.pace, proposal));
-
-const beginTrial = (state: State, proposal: Proposal, now: number): Outcome => {
-  const eager = now < state.eagerUntil;
-  const recent = state.readings.slice(-1 - (eager ? BASELINE.eager : BASELINE.calm));
-  const trial: Trial = {
-    proposal,
-    before: blocks(recent, proposal),
-    after: [],
-    eager,
-    turnMs: serviceMs(recent, proposal.stage),
-  };
-  const { from, reason, stage, to } = proposal;
+const apply = (state: State, move: Move.Move, now: number): Outcome => {
+  const { stage, to } = move;
+  const serviceMs = Measure.present(state.measures.get(stage) ?? Measure.empty, now)?.serviceMs ?? 0;
+  const fewer = to < move.from;
+  const measures = new Map(
+    [...state.measures].map(([name, measure]) => [
+      name,
+      name === stage ? Measure.ended(measure, now, fewer ? serviceMs : 0) : measure,
+    ]),
+  );
   return {
     state: {
       ...state,
-      trial,
-      settled: now + settleMs(state.readings, stage),
-      changed: now,
-      tried: new Map(state.tried).set(keyOf(proposal), now),
+      measures,
+      readings: [],
+      draining: fewer ? { stage, to, residue: serviceMs } : null,
+      settled: now + clamp(SETTLES * serviceMs),
+      changed: [...state.changed, now].slice(-2),
+      quiet: now,
     },
-    decisions: [set(stage, to, `a trial of ${to} slots, from ${from}: ${reason}`)],
+    decisions: [{ control: { _tag: "SetConcurrency", stage, concurrency: to }, reason: Move.words(move) }],
   };
 };
 
-const keyOf = ({ direction, stage }: Proposal): string => `${stage} ${direction}`;
-
-/** While the run is explored the most promising proposal, later the one that was not tried for longest. */
-const chosen = ({ eagerUntil, tried }: State, found: readonly Proposal[], now: number): Proposal | null => {
-  if (now < eagerUntil) return found[0] ?? null;
-  const age = (proposal: Proposal): number => tried.get(keyOf(proposal)) ?? -1;
-  return found.reduce<Proposal | null>((least, one) => (least === null || age(one) < age(least) ? one : least), null);
+/** Whether the hold's earlier blocks show much the same; that spares the fit. */
+const asBefore = (older: Measure.Measure, newest: Curve.Point, now: number): boolean => {
+  const before = Measure.present(older, now);
+  const far = (of: "level" | "serviceMs"): number =>
+    before === null ? Number.POSITIVE_INFINITY : Math.abs(Math.log(newest[of] / before[of]));
+  return far("level") < SHIFT / 2 && far("serviceMs") < SHIFT / 2;
 };
 
-const hasShifted = (readings: readonly Reading[]): boolean =>
-  (readings.at(-1)?.stages ?? [])
-    .filter(({ kind }) => kind === "service")
-    .some(({ name }) => {
-      const loads = readings.slice(1).map((reading, i) => loadBetween(readings[i]!, reading, name));
-      return shifted(rates(loads.filter((load) => load !== undefined)));
-    });
+/** Stages whose newest blocks are far from what was measured of them before, at the present level. */
+const shifted = ({ measures }: State, now: number): readonly string[] =>
+  [...measures].flatMap(([stage, measure]) => {
+    const older = { ...measure, hold: measure.hold.slice(0, -Measure.NEWEST) };
+    const newest = Measure.pointOf(measure.hold.slice(-Measure.NEWEST));
+    if (newest === null || measure.hold.length < Measure.NEWEST || asBefore(older, newest, now)) return [];
+    const known = Measure.pointsOf(older, now);
+    if (known.length === 0) return [];
+    const { error, mean } = Curve.expected(Curve.of(known), newest.level);
+    const difference = Math.abs(Math.log(newest.serviceMs) - mean);
+    return difference > Math.max(SHIFT, ERRORS * Math.hypot(error, newest.error)) ? [stage] : [];
+  });
 
-/** Without a trial: notices a shift, or begins the next trial once enough is known. */
-const watch = (state: State, now: number): Outcome => {
-  const { options, readings } = state;
-  if (hasShifted(readings)) {
-    const afresh = { readings: readings.slice(-1 - BASELINE.eager), memories: new Map(), eagerUntil: now + EAGER_MS };
-    return watch({ ...state, ...afresh, nextTrial: now }, now);
-  }
-  const known = now < state.eagerUntil ? BASELINE.eager : BASELINE.calm;
-  const first = readings.at(-1 - known);
-  const last = readings.at(-1);
-  if (now < state.nextTrial || first === undefined || last === undefined) return nothing(state);
+const withoutShifted = (state: State, now: number): State => {
+  const stages = shifted(state, now);
+  if (stages.length === 0) return state;
+  const measures = new Map(
+    [...state.measures].map(([name, measure]) => [name, stages.includes(name) ? Measure.afresh(measure) : measure]),
+  );
+  return { ...state, measures, eager: true, quiet: now, readings: state.readings.slice(-1 - BLOCKS.least) };
+};
+
+/** Whether a change is due once the run is explored. */
+const rested = ({ changed, quiet }: State, now: number): boolean => {
+  const recent = changed.filter((at) => now - at < CALM_MS);
+  return recent.length < 2 && now - quiet > (recent.length === 0 ? REST_MS : LOOK_MS);
+};
+
+/** Looks for a change once enough is known. */
+const watch = (before: State, now: number): Outcome => {
+  const state = withoutShifted(before, now);
+  const { eager, options, readings } = state;
+  if (readings.length <= BLOCKS.fewest) return nothing(state);
+  if (!eager && (!rested(state, now) || Math.floor(now / 1000) % CALM_LOOKS !== 0)) return nothing(state);
+  const [first, last] = [readings.at(-1 - BLOCKS.most) ?? readings[0]!, readings.at(-1)!];
   const { loads, pulls } = Attribution.attribute(first.stages, last.stages, options.setting);
   const bound = pulls.some(
     ({ limit, pull }) => (limit === "update" || limit === "admission" || limit === "validation") && pull > BOUND,
   );
-  const knobs = new Map(options.knobs.map((knob) => [knob.stage, knob]));
-  const found = proposals({ loads, pulls, peaks: state.peaks, memories: state.memories, now }, knobs, bound);
-  const proposal = chosen(state, found, now);
-  // Before its calls have turned over, a stage shows the filling of its slots and not how it serves.
-  const filled = proposal === null ? 0 : state.changed + SETTLES * serviceMs(readings, proposal.stage);
-  return proposal === null || now < filled ? nothing(state) : beginTrial(state, proposal, now);
-};
-
-const percent = (share: number): string => `${share >= 0 ? "+" : "-"}${Math.abs(100 * share).toFixed(1)} %`;
-
-const endTrial = (state: State, trial: Trial, ended: Exclude<Verdict, { _tag: "Undecided" }>, now: number): Outcome => {
-  const { direction, from, stage, to } = trial.proposal;
-  const memory = state.memories.get(stage) ?? Memory.empty;
-  const nextTrial = now >= state.eagerUntil ? now + CALM_MS : now;
-  if (ended._tag === "Pays") {
-    // What did not pay for the other stages may pay beside this change.
-    const others = [...state.memories].map(([name, other]) => [name, Memory.beside(other)] as const);
-    const memories = new Map([...others, [stage, Memory.paid(memory, direction, [from, to], ended.gain, now)]]);
-    return nothing({ ...state, trial: null, memories, nextTrial });
+  const move = bound ? null : Move.best({ loads, pulls, eager, measures: state.measures, now }, options.knobs);
+  if (move === null) return nothing({ ...state, eager: eager && now - state.quiet < QUIET_MS });
+  if (move === "unknown" || (readings.length <= BLOCKS.least && move.gain < PLAIN)) {
+    return nothing({ ...state, quiet: now });
   }
-  const measured = `${percent(ended.gain)} (+-${(100 * ended.error).toFixed(1)})`;
-  return {
-    state: {
-      ...state,
-      trial: null,
-      memories: new Map(state.memories).set(stage, Memory.failed(memory, direction, to, ended.gain + ended.error, now)),
-      nextTrial,
-      changed: now,
-      settled: now + settleMs(state.readings, stage),
-    },
-    decisions: [set(stage, from, `back from ${to} slots to ${from}, which did not pay: ${measured}`)],
-  };
+  return apply(state, move, now);
 };
 
-/** Work that a smaller concurrency still lets finish. */
-const drains = (trial: Trial, stages: readonly StageSample[]): boolean =>
-  stages.some(({ name, running }) => name === trial.proposal.stage && running > trial.proposal.to);
+const measured = (
+  before: ReadonlyMap<string, Measure.Measure>,
+  from: Progress.Observation,
+  to: Progress.Observation,
+): ReadonlyMap<string, Measure.Measure> => {
+  const ms = to.elapsedMs - from.elapsedMs;
+  const measures = new Map(before);
+  for (const sample of to.stages) {
+    if (sample.kind === "flow" && sample.name !== "score") continue;
+    const load = StageLoad.of(from.stages.find(({ name }) => name === sample.name) ?? null, sample);
+    if (load === null) continue;
+    const block = Measure.blockOf(load, to.elapsedMs, ms);
+    measures.set(sample.name, Measure.add(measures.get(sample.name) ?? Measure.empty, block));
+  }
+  return measures;
+};
 
-const peaksOf = (before: ReadonlyMap<string, number>, stages: readonly StageSample[]): ReadonlyMap<string, number> =>
-  new Map(stages.map(({ name, running }) => [name, Math.max(running, FADE * (before.get(name) ?? 0))]));
+const drains = ({ draining }: State, stages: readonly StageSample[]): boolean =>
+  draining !== null && stages.some(({ name, running }) => name === draining.stage && running > draining.to);
 
 /** Takes one reading of the gauges in. */
-export const observe = (before: State, observation: Progress.Observation): Outcome => {
+export const observe = (state: State, observation: Progress.Observation): Outcome => {
   const now = observation.elapsedMs;
-  const { pace, progress } = Progress.observe(before.progress, observation);
-  const state = { ...before, progress, peaks: peaksOf(before.peaks, observation.stages) };
-  if (pace === null) return nothing(state);
-  const reading: Reading = { stages: observation.stages, pace };
-  const { trial } = state;
-  if (trial !== null && drains(trial, observation.stages)) {
-    return nothing({ ...state, readings: [reading], settled: now + trial.turnMs });
+  if (drains(state, observation.stages)) {
+    const { residue, stage } = state.draining!;
+    const measure = state.measures.get(stage) ?? Measure.empty;
+    const measures = new Map(state.measures).set(stage, Measure.draining(measure, now));
+    return nothing({ ...state, measures, readings: [], settled: now + clamp(residue) });
   }
-  if (now < state.settled) return nothing({ ...state, readings: [reading] });
-  const readings = [...state.readings, reading].slice(-KEPT);
-  const next = { ...state, readings };
-  if (trial === null) return watch(next, now);
-  const tried = { ...trial, after: blocks(readings, trial.proposal) };
-  const ended = verdict(tried);
-  return ended._tag === "Undecided" ? nothing({ ...next, trial: tried }) : endTrial(next, tried, ended, now);
+  if (now < state.settled) return nothing({ ...state, readings: [observation] });
+  const last = state.readings.at(-1);
+  if (last === undefined) return nothing({ ...state, draining: null, readings: [observation] });
+  const ends = Progress.ends(last, observation);
+  if (ends === null) return nothing(state);
+  if (ends === "closing") return nothing({ ...state, readings: [observation] });
+  const measures = measured(state.measures, last, observation);
+  return watch({ ...state, measures, readings: [...state.readings, observation].slice(-61) }, now);
 };

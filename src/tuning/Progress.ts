@@ -1,6 +1,4 @@
-/**
- * The pace of a run, block by block: calls answered per second. Time in which a step validates or saves belongs to no block.
- */
+/** Blocks of about a second, each between two readings of the gauges. Time in which a step validates or saves belongs to no block. */
 import type { StageSample } from "../stage/Gauge.ts";
 
 /** All gauges at one moment. */
@@ -15,29 +13,12 @@ const BLOCK_MS = 1000;
 /** Share of a block that the closing stage may take. */
 const CLOSING = 0.2;
 
-/** Where the block under way began. */
-export interface Progress {
-  readonly at: number;
-  readonly calls: number;
-  readonly closingMs: number;
-}
+const closingMs = ({ stages }: Observation): number => stages.find(({ name }) => name === "close")?.busyMs ?? 0;
 
-const markOf = ({ elapsedMs, stages }: Observation): Progress => ({
-  at: elapsedMs,
-  calls: stages.reduce((sum, { items, kind }) => sum + (kind === "service" ? items : 0), 0),
-  closingMs: stages.find(({ name }) => name === "close")?.busyMs ?? 0,
-});
-
-/** Takes an observation in; `pace` is that of the block it ends, if it ends one. */
-export const observe = (
-  from: Progress | null,
-  observation: Observation,
-): { readonly progress: Progress; readonly pace: number | null } => {
-  const mark = markOf(observation);
-  if (from === null) return { progress: mark, pace: null };
-  const ms = mark.at - from.at;
+/** What an observation ends: a block that counts or not, or none yet. */
+export const ends = (from: Observation, to: Observation): "block" | "closing" | null => {
+  const ms = to.elapsedMs - from.elapsedMs;
   // A sample may come a little early.
-  if (ms < 0.9 * BLOCK_MS) return { progress: from, pace: null };
-  if (mark.closingMs - from.closingMs > CLOSING * ms) return { progress: mark, pace: null };
-  return { progress: mark, pace: (1000 * (mark.calls - from.calls)) / ms };
+  if (ms < 0.9 * BLOCK_MS) return null;
+  return closingMs(to) - closingMs(from) > CLOSING * ms ? "closing" : "block";
 };

@@ -39,7 +39,7 @@ it.effect("has what it decides from the bus's samples carried out, with its reas
       yield* Effect.yieldNow;
     }
     expect(applied[0]?.control).toMatchObject({ _tag: "SetConcurrency", stage: "step" });
-    expect(applied[0]?.reason).toMatch(/slots busy/);
+    expect(applied[0]?.reason).toMatch(/in service take/);
     yield* Fiber.interrupt(tuning);
   }).pipe(Effect.provide(Bus.layer())),
 );
