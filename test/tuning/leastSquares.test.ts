@@ -1,12 +1,13 @@
-import * as fc from "fast-check";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { leastSquares } from "../../src/tuning/leastSquares.ts";
+import { assertProperty } from "../property.ts";
 
 describe("least squares of parts that are not negative", () => {
   it("finds the factors that equations were made with", () => {
     const factor = fc.double({ min: 0, max: 5, noNaN: true });
     const parts = fc.tuple(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 50 }));
-    fc.assert(
+    assertProperty(
       fc.property(fc.tuple(factor, factor), fc.array(parts, { minLength: 6, maxLength: 12 }), ([a, b], rows) => {
         const equations = rows.map((row) => ({ parts: row, value: 0.1 + a * row[0] + b * row[1] }));
         const found = leastSquares(equations, 2);

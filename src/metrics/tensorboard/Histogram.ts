@@ -21,7 +21,9 @@ const limitsOf = (min: number, max: number, whole: boolean): readonly number[] =
   if (whole && max - min < BUCKETS) return Array.from({ length: max - min + 1 }, (_, i) => min + i + 0.5);
   if (min === max) return [max];
   const width = (max - min) / BUCKETS;
-  return Array.from({ length: BUCKETS }, (_, i) => (i === BUCKETS - 1 ? max : min + (i + 1) * width));
+  const ends = Array.from({ length: BUCKETS }, (_, i) => (i === BUCKETS - 1 ? max : min + (i + 1) * width));
+  // Between neighbouring floats there are fewer buckets.
+  return ends.filter((end, i) => i === 0 || end > ends[i - 1]!);
 };
 
 /** The first bucket whose upper end is not below the value. */

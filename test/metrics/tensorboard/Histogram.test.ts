@@ -1,6 +1,7 @@
-import * as fc from "fast-check";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as Histogram from "../../../src/metrics/tensorboard/Histogram.ts";
+import { assertProperty } from "../../property.ts";
 
 const weighted = fc.array(
   fc.tuple(
@@ -12,7 +13,7 @@ const weighted = fc.array(
 
 describe("a histogram", () => {
   it("holds every value once, in a bucket that reaches it", () => {
-    fc.assert(
+    assertProperty(
       fc.property(weighted, (values) => {
         const found = Histogram.of(values);
         if (found === null) return false;
@@ -37,6 +38,12 @@ describe("a histogram", () => {
     expect(found).toMatchObject({ min: 0, max: 2, count: 10, sum: 8, sumOfSquares: 14 });
     expect(found?.counts).toEqual([5, 2, 3]);
     expect(found?.limits).toEqual([0.5, 1.5, 2.5]);
+  });
+
+  it("has ascending ends between neighbouring numbers, too", () => {
+    const found = Histogram.ofValues([0, Number.MIN_VALUE]);
+    expect(found?.limits).toEqual([0, Number.MIN_VALUE]);
+    expect(found?.counts).toEqual([1, 1]);
   });
 
   it("is absent where nothing finite was measured", () => {

@@ -1,7 +1,8 @@
-import * as fc from "fast-check";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Begun, Chart } from "../../../src/metrics/trace/Chart.ts";
 import { opening } from "../../../src/metrics/trace/Tracks.ts";
+import { assertProperty } from "../../property.ts";
 import { record, sample, stage } from "../fixtures.ts";
 import { check, type Entry, entriesOf } from "./checker.ts";
 
@@ -38,7 +39,7 @@ const actions = fc.array(
 
 describe("the chart of a trace", () => {
   it("is a valid trace without overlap on any track, whatever spans there are", () => {
-    fc.assert(
+    assertProperty(
       fc.property(actions, (all) => {
         const chart = new Chart();
         const open: Begun[] = [];

@@ -1,13 +1,14 @@
-import * as fc from "fast-check";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Lanes } from "../../../src/metrics/trace/Lanes.ts";
+import { assertProperty } from "../../property.ts";
 
 /** Begins and ends in any order; an end is of one of the open spans. */
 const steps = fc.array(fc.oneof(fc.constant("begin" as const), fc.nat()), { maxLength: 300 });
 
 describe("lanes", () => {
   it("give each open span one of its own, and never more than were open at once", () => {
-    fc.assert(
+    assertProperty(
       fc.property(steps, (all) => {
         const lanes = new Lanes();
         const open: number[] = [];
