@@ -6,13 +6,7 @@ import { Effect, Redacted, type Scope, Tracer } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { version } from "../files/packageRoot.ts";
 import { TracedGroups } from "../stage/spanned.ts";
-import * as Otlp from "./otlp/Otlp.ts";
-import * as OtlpSink from "./otlp/OtlpSink.ts";
-import * as Prometheus from "./prometheus/Prometheus.ts";
 import type { RunInfo, Sink } from "./Sink.ts";
-import * as TensorBoard from "./tensorboard/TensorBoard.ts";
-import * as Trace from "./trace/Trace.ts";
-import * as Wandb from "./wandb/Wandb.ts";
 
 export interface Chosen {
   readonly sinks: readonly Sink[];
@@ -31,42 +25,69 @@ export interface ChosenOptions {
   readonly onListening?: (url: string) => void;
 }
 
-const collectorOf = ({ metrics: { otlp }, run, variables }: ChosenOptions): Otlp.Collector => ({
-  endpoint: otlp.endpoint,
-  headers: Otlp.headersOf(variables.OTEL_EXPORTER_OTLP_HEADERS),
-  resource: {
-    serviceName: "millrace",
-    serviceVersion: version,
-    attributes: { "millrace.run.name": run.name, "millrace.run.folder": run.folder },
-  },
+type Loaded = Pick<Chosen, "sinks" | "tracer">;
+
+const nothing: Loaded = { sinks: [], tracer: null };
+
+/** What the run file asks for is loaded then: a run without these sinks starts sooner. */
+const loaded = <A>(load: () => Promise<A>): Effect.Effect<A> => Effect.promise(load);
+
+const wandb = Effect.fnUntraced(function* ({ metrics, variables }: ChosenOptions) {
+  const { make } = yield* loaded(() => import("./wandb/Wandb.ts"));
+  const key = variables.WANDB_API_KEY?.trim() ?? "";
+  return make({ config: metrics.wandb, apiKey: key === "" ? null : Redacted.make(key), version });
 });
 
-const wandb = ({ metrics, variables }: ChosenOptions): Sink => {
-  const key = variables.WANDB_API_KEY?.trim() ?? "";
-  return Wandb.make({ config: metrics.wandb, apiKey: key === "" ? null : Redacted.make(key), version });
-};
-
 /** What the tracer still holds is sent when the scope closes. */
+const opentelemetry = Effect.fnUntraced(function* ({ metrics: { otlp }, run, variables }: ChosenOptions) {
+  const Otlp = yield* loaded(() => import("./otlp/Otlp.ts"));
+  const OtlpSink = yield* loaded(() => import("./otlp/OtlpSink.ts"));
+  const collector = {
+    endpoint: otlp.endpoint,
+    headers: Otlp.headersOf(variables.OTEL_EXPORTER_OTLP_HEADERS),
+    resource: {
+      serviceName: "millrace",
+      serviceVersion: version,
+      attributes: { "millrace.run.name": run.name, "millrace.run.folder": run.folder },
+    },
+  };
+  const both: Loaded = {
+    sinks: otlp.metrics ? [OtlpSink.make(collector)] : [],
+    tracer: otlp.traces ? yield* Otlp.tracer(collector) : null,
+  };
+  return both;
+});
+
+const prometheus = Effect.fnUntraced(function* ({ metrics, onListening }: ChosenOptions) {
+  const { make } = yield* loaded(() => import("./prometheus/Prometheus.ts"));
+  return make({ ...metrics.prometheus, ...(onListening === undefined ? {} : { onListening }) });
+});
+
+/** The trace as a file; its spans are those of `exported`, where there is one. */
+const traceFile = Effect.fnUntraced(function* (exported: Tracer.Tracer | null) {
+  const { make } = yield* loaded(() => import("./trace/Trace.ts"));
+  const trace = make();
+  const both: Loaded = { sinks: [trace.sink], tracer: trace.tracer(exported ?? Tracer.nativeTracer) };
+  return both;
+});
+
+/** The sinks live as long as the scope. */
 export const make = (options: ChosenOptions): Effect.Effect<Chosen, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { metrics, onListening } = options;
-    const { otlp, prometheus } = metrics;
+    const { metrics } = options;
     const asked = new Set<string>(metrics.sinks);
-    const collector = collectorOf(options);
-    const trace = metrics.trace ? Trace.make() : null;
-    const exported = asked.has("otlp") && otlp.traces ? yield* Otlp.tracer(collector) : null;
+    const exported = asked.has("otlp") ? yield* opentelemetry(options) : nothing;
+    const traced = metrics.trace ? yield* traceFile(exported.tracer) : { sinks: [], tracer: exported.tracer };
     return {
       sinks: [
-        ...(asked.has("wandb") ? [wandb(options)] : []),
-        ...(asked.has("tensorboard") ? [TensorBoard.make()] : []),
-        ...(asked.has("otlp") && otlp.metrics ? [OtlpSink.make(collector)] : []),
-        ...(asked.has("prometheus")
-          ? [Prometheus.make({ ...prometheus, ...(onListening === undefined ? {} : { onListening }) })]
-          : []),
-        ...(trace === null ? [] : [trace.sink]),
+        ...(asked.has("wandb") ? [yield* wandb(options)] : []),
+        ...(asked.has("tensorboard") ? [(yield* loaded(() => import("./tensorboard/TensorBoard.ts"))).make()] : []),
+        ...exported.sinks,
+        ...(asked.has("prometheus") ? [yield* prometheus(options)] : []),
+        ...traced.sinks,
       ],
-      tracer: trace === null ? exported : trace.tracer(exported ?? Tracer.nativeTracer),
-      tracedGroups: trace === null ? otlp.trace_groups : 1,
+      tracer: traced.tracer,
+      tracedGroups: metrics.trace ? 1 : metrics.otlp.trace_groups,
     };
   });
 
