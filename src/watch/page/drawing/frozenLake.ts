@@ -1,6 +1,6 @@
 /** Reads lakes of FrozenLake: square, with one player and one goal. */
 import type { LakeCell, LakeDrawing } from "./Drawing.ts";
-import { type Board, count, glyphTable, partsOf, readCoordinates, readRows } from "./gridText.ts";
+import { type Board, count, glyphTable, readBoard, readCoordinates } from "./gridText.ts";
 
 /** The symbols that a run file may replace, by their codes. */
 export const codes: Readonly<Record<string, readonly [string, LakeCell]>> = {
@@ -46,10 +46,9 @@ const located = (text: string): Board<LakeCell> | null => {
   return { rows, cols, cells: board };
 };
 
-const agree = (grid: Board<LakeCell>, told: Board<LakeCell>): boolean =>
-  grid.rows === told.rows &&
-  grid.cols === told.cols &&
-  told.cells.every((cell, at) => (cell === "start" ? "ice" : cell) === grid.cells[at]);
+/** Only coordinates tell the start. */
+const together = (shown: LakeCell, told: LakeCell): LakeCell | null =>
+  shown === (told === "start" ? "ice" : told) ? told : null;
 
 const plausible = ({ rows, cols, cells }: Board<LakeCell>): boolean =>
   rows === cols &&
@@ -58,13 +57,6 @@ const plausible = ({ rows, cols, cells }: Board<LakeCell>): boolean =>
   count(cells, "goal", "player on goal") === 1;
 
 export const readLake = (text: string, config: Readonly<Record<string, unknown>>): LakeDrawing | null => {
-  const parts = partsOf(text);
-  const grid = parts.grid === null ? null : readRows(parts.grid, glyphTable(codes, config.grid_lookup));
-  const told = parts.coordinates === null ? null : located(parts.coordinates);
-  if (parts.grid !== null && grid === null) return null;
-  if (parts.coordinates !== null && told === null) return null;
-  if (grid !== null && told !== null && !agree(grid, told)) return null;
-  // Coordinates tell the start, too.
-  const board = told ?? grid;
+  const board = readBoard(text, glyphTable(codes, config.grid_lookup), located, together);
   return board === null || !plausible(board) ? null : { kind: "frozen_lake", ...board };
 };

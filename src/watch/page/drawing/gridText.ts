@@ -10,7 +10,7 @@ export interface Board<Cell> {
 }
 
 /** Rows of symbols, each of which means a cell. */
-export const readRows = <Cell>(text: string, meanings: ReadonlyMap<string, Cell>): Board<Cell> | null => {
+const readRows = <Cell>(text: string, meanings: ReadonlyMap<string, Cell>): Board<Cell> | null => {
   const rows = text.split("\n").map((row) => Array.from(row));
   const cols = rows[0]?.length ?? 0;
   if (cols === 0 || rows.some((row) => row.length !== cols)) return null;
@@ -65,7 +65,7 @@ const recordOf = <Key extends string, Value>(
 const both = /^Coordinates: \n([\s\S]+)\nGrid Map: \n([\s\S]+)$/;
 
 /** The two parts of a text that shows coordinates and a grid; of any other, the whole as either. */
-export const partsOf = (text: string): { readonly coordinates: string | null; readonly grid: string | null } => {
+const partsOf = (text: string): { readonly coordinates: string | null; readonly grid: string | null } => {
   const match = both.exec(text);
   if (match !== null) return { coordinates: match[1] ?? null, grid: match[2] ?? null };
   return text.startsWith("Board size: ") ? { coordinates: text, grid: null } : { coordinates: null, grid: text };
@@ -89,3 +89,28 @@ export const glyphTable = <Cell>(
 
 export const count = <Cell>(cells: readonly Cell[], ...kinds: readonly Cell[]): number =>
   cells.filter((cell) => kinds.includes(cell)).length;
+
+/**
+ * The board of a text, whichever of grid and coordinates it shows. `together` makes one cell of what both say of it, or null where they do not
+ * agree.
+ */
+export const readBoard = <Cell>(
+  text: string,
+  meanings: ReadonlyMap<string, Cell>,
+  located: (coordinates: string) => Board<Cell> | null,
+  together: (shown: Cell, told: Cell) => Cell | null,
+): Board<Cell> | null => {
+  const { coordinates, grid } = partsOf(text);
+  if (grid === null) return coordinates === null ? null : located(coordinates);
+  const shown = readRows(grid, meanings);
+  if (shown === null || coordinates === null) return shown;
+  const told = located(coordinates);
+  if (told?.rows !== shown.rows || told.cols !== shown.cols) return null;
+  const cells: Cell[] = [];
+  for (const [at, cell] of shown.cells.entries()) {
+    const both = together(cell, told.cells[at] ?? cell);
+    if (both === null) return null;
+    cells.push(both);
+  }
+  return { ...shown, cells };
+};

@@ -1,6 +1,6 @@
 /** Reads Sokoban rooms. A room has one player, as many targets as boxes, and a wall all around. */
 import type { SokobanCell, SokobanDrawing } from "./Drawing.ts";
-import { type Board, count, glyphTable, partsOf, readCoordinates, readRows } from "./gridText.ts";
+import { type Board, count, glyphTable, readBoard, readCoordinates } from "./gridText.ts";
 
 /** The symbols that a run file may replace, by their codes. */
 export const codes: Readonly<Record<string, readonly [string, SokobanCell]>> = {
@@ -53,21 +53,11 @@ const plausible = (board: Board<SokobanCell>): boolean => {
   return count(cells, "player", "player on target") === 1 && boxes > 0 && boxes === targets && walled(board);
 };
 
-/** Whether the coordinates tell of the grid what it shows. */
-const agree = (grid: Board<SokobanCell>, told: Board<SokobanCell>): boolean =>
-  grid.rows === told.rows &&
-  grid.cols === told.cols &&
-  told.cells.every((cell, at) =>
-    cell === "unknown" ? grid.cells[at] === "wall" || grid.cells[at] === "floor" : cell === grid.cells[at],
-  );
+/** Only a grid tells walls and floor. */
+const together = (shown: SokobanCell, told: SokobanCell): SokobanCell | null =>
+  shown === told || (told === "unknown" && (shown === "wall" || shown === "floor")) ? shown : null;
 
 export const readSokoban = (text: string, config: Readonly<Record<string, unknown>>): SokobanDrawing | null => {
-  const parts = partsOf(text);
-  const grid = parts.grid === null ? null : readRows(parts.grid, glyphTable(codes, config.grid_lookup));
-  const told = parts.coordinates === null ? null : located(parts.coordinates);
-  if (parts.grid !== null && grid === null) return null;
-  if (parts.coordinates !== null && told === null) return null;
-  if (grid !== null && told !== null && !agree(grid, told)) return null;
-  const board = grid ?? told;
+  const board = readBoard(text, glyphTable(codes, config.grid_lookup), located, together);
   return board === null || !plausible(board) ? null : { kind: "sokoban", ...board };
 };
