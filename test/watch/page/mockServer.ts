@@ -7,9 +7,9 @@ import type { AddressInfo } from "node:net";
 import type { Control } from "../../../src/domain/Control.ts";
 import { catalogue, nameOf } from "../../../src/domain/metrics/Catalogue.ts";
 import type { RunCard } from "../../../src/watch/Api.ts";
+import { type Assets, load, send as sendAsset } from "../../../src/watch/server/Assets.ts";
 import { groupOf } from "./mockEpisodes.ts";
 import { curvesOf, episodesOf, hostile, lineAt, type MockRun, namesOf, timelineOf, windowOf } from "./mockRun.ts";
-import { fileAt, policy } from "./mockStatic.ts";
 
 export const TOKEN = "secret-token";
 const STARTED = 1_763_790_000_000;
@@ -73,6 +73,7 @@ interface World {
   readonly runs: MockRun[];
   readonly controls: Control[];
   readonly slots: Map<string, number>;
+  assets: Assets;
   paused: boolean;
   readonly streams: Set<ServerResponse>;
 }
@@ -174,15 +175,16 @@ const cards = catalogue.flatMap(({ entries, title }) =>
   entries.map((entry) => ({ ...entry, name: nameOf(entry), section: title })),
 );
 
-/** Null where the answer is a stream, which is under way. */
+/** Null where the response is under way. */
 const replyTo = async (world: World, request: IncomingMessage, response: ServerResponse): Promise<Reply | null> => {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://mock");
   if (pathname === "/api/runs") return json(world.runs.map(({ card }) => card));
   if (pathname === "/api/catalogue") return json(cards);
   const [, id, what = ""] = /^\/api\/runs\/([^/]+)\/?(.*)$/.exec(pathname) ?? [];
   if (id === undefined) {
-    const file = fileAt(pathname);
-    return file === null ? missing : { status: 200, ...file };
+    // A reload shows what was edited since.
+    if (pathname === "/") world.assets = load();
+    return sendAsset(world.assets, pathname, request, response) ? null : missing;
   }
   const run = world.runs.find(({ card }) => card.id === decodeURIComponent(id));
   if (run === undefined) return missing;
@@ -213,13 +215,19 @@ const kill = (world: World): void => {
 
 /** Serves on loopback, on a port of its own choice without one. */
 export const serve = async (port = 0): Promise<MockServer> => {
-  const world: World = { runs: runs(), controls: [], slots: new Map(), paused: false, streams: new Set() };
+  const world: World = {
+    runs: runs(),
+    controls: [],
+    slots: new Map(),
+    assets: load(),
+    paused: false,
+    streams: new Set(),
+  };
   const server = createServer(async (request, response) => {
     const reply = await replyTo(world, request, response);
     if (reply === null) return;
     const headers = { "content-type": `${reply.type}; charset=utf-8`, "cache-control": "no-store" };
-    response.writeHead(reply.status, { ...headers, "content-security-policy": policy });
-    response.end(reply.text);
+    response.writeHead(reply.status, headers).end(reply.text);
   });
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   const close = (): Promise<void> =>
