@@ -8,15 +8,15 @@ import type { Range } from "../curves/Chart.ts";
 import { ChartCard, type Settings } from "../curves/ChartCard.ts";
 import { cardsBy } from "../curves/choose.ts";
 import { useCurves } from "../curves/useCurves.ts";
-import { percent } from "../format.ts";
 import { runColour } from "../palette.ts";
 import type { Route } from "../route.ts";
 import { positionAt, type Scale, stepAt } from "../timeline/scale.ts";
 import { useLoad } from "../useLoad.ts";
 import type { Mode } from "./draw.ts";
+import { VerdictLegend } from "./VerdictLegend.ts";
 import { WindowMap } from "./WindowMap.ts";
 import { WindowPanel } from "./WindowPanel.ts";
-import { indexOfWindow, saying, spanOf, tallyOf, verdicts } from "./windows.ts";
+import { indexOfWindow, spanOf } from "./windows.ts";
 
 const LIMIT = 200;
 const LAST = 50;
@@ -86,7 +86,6 @@ export const Filter = (props: FilterProps): VNode => {
   const windows = end < 1 || value === null ? [] : value;
   const selected = chosen === null ? windows.length - 1 : indexOfWindow(windows, chosen);
   const window = windows[selected];
-  const tally = tallyOf(windows);
   const empty = error ?? (loading ? "Reading the windows …" : "No window has been judged up to here.");
   return html`<div class="filterview">
     <div class="viewhead">
@@ -96,7 +95,7 @@ export const Filter = (props: FilterProps): VNode => {
       <span class="segments" role="group" aria-label="Drawn by"><button type="button" aria-pressed=${mode === "ranks"} onClick=${() => setMode("ranks")}>by rank</button><button
         type="button" aria-pressed=${mode === "scores"} onClick=${() => setMode("scores")}>by score</button></span>
       <span class="spacer"></span>
-      <span class="verdictlegend">${verdicts.map((name) => html`<span key=${name}><i class="swatch verdict ${name}"></i>${saying[name]} ${tally.all === 0 ? "" : html`<b>${percent(Math.round((tally[name] / tally.all) * 1000) / 1000)}</b>`}</span>`)}</span>
+      <${VerdictLegend} windows=${windows} />
     </div>
     ${
       window === undefined

@@ -3,8 +3,8 @@ import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { LineView, Mark, WindowView } from "../../Api.ts";
+import { VerdictLegend } from "../filter/VerdictLegend.ts";
 import { WindowMap, wordsOf } from "../filter/WindowMap.ts";
-import { saying, tallyOf, verdicts } from "../filter/windows.ts";
 import { clock, count, number, percent } from "../format.ts";
 import { Bottleneck } from "../line/Bottleneck.ts";
 import { Staleness } from "../line/Staleness.ts";
@@ -13,13 +13,9 @@ import type { ReportRun } from "./ReportData.ts";
 
 const Windows = ({ theme, windows }: { readonly windows: readonly WindowView[]; readonly theme: Theme }) => {
   const [selected, select] = useState(windows.length - 1);
-  const tally = tallyOf(windows);
   const window = windows[selected];
   return html`<h4>Reward variance of every group</h4>
-    <p class="verdictlegend">${verdicts.map(
-      (name) =>
-        html`<span key=${name}><i class=${`swatch verdict ${name}`}></i>${saying[name]} <b>${percent(Math.round((tally[name] / Math.max(1, tally.all)) * 1000) / 1000)}</b></span>`,
-    )}</p>
+    <${VerdictLegend} windows=${windows} />
     <div class="panel"><${WindowMap} windows=${windows} mode="ranks" selected=${selected} theme=${theme} onSelect=${select} /></div>
     <p class="muted">${window === undefined ? "" : `${wordsOf(window)}.`} ${count(windows.length, "window")} shown.</p>`;
 };

@@ -1,0 +1,14 @@
+/** Which colour stands for which verdict, and the share of all groups that met it. */
+import { html } from "htm/preact";
+import type { VNode } from "preact";
+import type { WindowView } from "../../Api.ts";
+import { percent } from "../format.ts";
+import { saying, tallyOf, verdicts } from "./windows.ts";
+
+export const VerdictLegend = ({ windows }: { readonly windows: readonly WindowView[] }): VNode => {
+  const { all, ...tally } = tallyOf(windows);
+  return html`<p class="verdictlegend">${verdicts.map(
+    (name) =>
+      html`<span key=${name}><i class="swatch verdict ${name}"></i>${saying[name]} ${all === 0 ? "" : html`<b>${percent(tally[name] / all)}</b>`}</span>`,
+  )}</p>`;
+};
