@@ -77,7 +77,6 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   piscina: ["src/env/pool"],
   "onnxruntime-node": ["src/policy/runtime"],
   "@huggingface/tokenizers": ["src/policy/tokenizer"],
-  "@huggingface/jinja": ["src/policy/tokenizer"],
   rxjs: ["src/metrics", "src/engine"],
   "@effect/platform-node": ["pipelines", "src/openenv"],
   ws: ["src/openenv"],
