@@ -1,7 +1,7 @@
 /** A modal dialog of the browser's own: focus stays inside, Escape closes it. */
 import { html } from "htm/preact";
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 interface DialogProps {
   readonly open: boolean;
@@ -12,7 +12,8 @@ interface DialogProps {
 
 export const Dialog = ({ children, onClose, open, title }: DialogProps): VNode => {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // With the drawing, not after it: a late event would meet a dialog that is to be open and is not yet, and close it.
+  useLayoutEffect(() => {
     const dialog = ref.current;
     if (dialog === null || dialog.open === open) return;
     if (open) dialog.showModal();
