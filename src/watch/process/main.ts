@@ -3,14 +3,12 @@ import { Deferred, Effect, Option } from "effect";
 import { freePortAbove } from "../../http/freePort.ts";
 import { loopback, tokenFrom } from "../../http/serverFlags.ts";
 import { keptToken, makeToken } from "../server/token.ts";
-import { serve, type Watching } from "../server/WatchServer.ts";
+import { serve } from "../server/WatchServer.ts";
+import { whileLookedAt } from "./lookedAt.ts";
 import { decodeOrder, type Said, type Start, usualPort } from "./orders.ts";
 
 /** After its parent was killed, at most. */
 const HOUR_MS = 3_600_000;
-/** So long without a browser, then, and nobody looks: one that is loaded again comes back within it. */
-const LOOK_MS = 2_000;
-
 /** What the parent says first, and whether it ended in order. */
 const parent = Effect.sync(() => {
   const start = Deferred.makeUnsafe<Start>();
@@ -42,13 +40,6 @@ const open = Effect.fnUntraced(function* ({ folder, port }: Start, token: string
 const say = (message: Said): Effect.Effect<void> =>
   Effect.sync(() => void (process.connected && process.send?.(message)));
 
-/** Suspends while browsers look. */
-const whileLookedAt = ({ browsers }: Watching) =>
-  Effect.gen(function* () {
-    do yield* Effect.sleep(LOOK_MS);
-    while (browsers() > 0);
-  });
-
 const program = Effect.gen(function* () {
   const { end, start } = yield* parent;
   const order = yield* start;
@@ -58,7 +49,7 @@ const program = Effect.gen(function* () {
   const made = known === null;
   const tokenFile = made && !order.terminal ? yield* keptToken(token) : null;
   yield* say({ url: watching.url, token: made && order.terminal ? token : null, tokenFile });
-  if ((yield* end) === "gone") yield* Effect.timeoutOption(whileLookedAt(watching), HOUR_MS);
+  if ((yield* end) === "gone") yield* Effect.timeoutOption(whileLookedAt(watching.browsers), HOUR_MS);
 }).pipe(
   Effect.scoped,
   Effect.catchTags({

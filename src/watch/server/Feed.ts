@@ -35,10 +35,6 @@ export class Feed {
     this.#now = now;
   }
 
-  get size(): number {
-    return this.#browsers.size;
-  }
-
   add(response: ServerResponse): void {
     const browser = new Browser(response);
     this.#browsers.add(browser);

@@ -59,11 +59,6 @@ export class Runs {
     return shown.store;
   }
 
-  /** Browsers that listen. */
-  browsers(): number {
-    return [...this.#shown.values()].reduce((sum, { feed }) => sum + feed.size, 0);
-  }
-
   close(): void {
     for (const { feed } of this.#shown.values()) feed.close();
   }

@@ -4,7 +4,7 @@
  * bounded: connections, listening browsers, requests under way, their time and their bytes.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { Clock, Effect, Exit, Result, Schema, type Scope } from "effect";
+import { Clock, Effect, Exit, Result, Schema, type Scope, SubscriptionRef } from "effect";
 import { send } from "../../control/ControlClient.ts";
 import { Control } from "../../domain/Control.ts";
 import { Body } from "../../http/Body.ts";
@@ -58,7 +58,7 @@ export interface Watching {
   readonly port: number;
   readonly ids: readonly string[];
   /** Browsers that listen. */
-  readonly browsers: () => number;
+  readonly browsers: SubscriptionRef.SubscriptionRef<number>;
 }
 
 /** Requests of one connection that may wait for their answers. */
@@ -76,6 +76,7 @@ interface Context {
   readonly token: string;
   readonly limits: Limits;
   readonly budget: ByteBudget;
+  readonly browsers: Watching["browsers"];
 }
 
 const decodeControl = Schema.decodeUnknownResult(Schema.fromJsonString(Control));
@@ -141,10 +142,15 @@ const control = async (
   response.writeHead(204, { ...safeHeaders, "cache-control": "no-store" }).end();
 };
 
-const listenTo = ({ limits, runs }: Context, id: string, response: ServerResponse): void => {
+const listenTo = ({ browsers, limits, runs }: Context, id: string, response: ServerResponse): void => {
   const feed = runs.feed(id);
   if (feed === undefined) throw unknownRun(id, runs.ids());
-  if (runs.browsers() >= limits.browsers) throw new Problem(503, `${limits.browsers} browsers listen already`);
+  if (SubscriptionRef.getUnsafe(browsers) >= limits.browsers) {
+    throw new Problem(503, `${limits.browsers} browsers listen already`);
+  }
+  const count = (change: number): void => Effect.runSync(SubscriptionRef.update(browsers, (all) => all + change));
+  count(1);
+  response.on("close", () => count(-1));
   feed.add(response);
 };
 
@@ -215,7 +221,9 @@ export const serve = (options: WatchOptions): Effect.Effect<Watching, ListenFail
     const now = () => clock.currentTimeMillisUnsafe();
     const runs = new Runs(options.runs, options.attribute ?? bottleneckOf, limits, now);
     const guard: Guard = { wide, hosts: wide ? [host] : [], origins: [], token: wide ? token : null };
-    const context: Context = { runs, assets: load(), guard, token, limits, budget: makeByteBudget(MOST_BODIES) };
+    const browsers = yield* SubscriptionRef.make(0);
+    const budget = makeByteBudget(MOST_BODIES);
+    const context: Context = { runs, assets: load(), guard, token, limits, budget, browsers };
     const server = createServer(
       {
         requestTimeout: limits.requestMs,
@@ -233,5 +241,5 @@ export const serve = (options: WatchOptions): Effect.Effect<Watching, ListenFail
     server.timeout = limits.requestMs + KEEP_ALIVE_MS;
     const port = yield* Effect.acquireRelease(listen(server, host, options.port), () => closeAll(server, runs));
     const name = host.includes(":") ? `[${host}]` : host;
-    return { url: `http://${name}:${port}`, port, ids: runs.ids(), browsers: () => runs.browsers() };
+    return { url: `http://${name}:${port}`, port, ids: runs.ids(), browsers };
   });
