@@ -1,3 +1,5 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 const root = new URL("..", import.meta.url).pathname;
@@ -19,6 +21,8 @@ export default defineConfig({
     // listener behind.
     isolate: false,
     maxWorkers: 2,
+    // Hundreds of threads and processes are started, each of which would compile the same modules again.
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache") },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: ["default"],

@@ -18,7 +18,7 @@ export default defineConfig({
     include: readSources("test")
       .filter(({ path, text }) => path.endsWith(".test.ts") && text.includes("assertProperty("))
       .map(({ path }) => path),
-    env: { EXPLORE_SEED: seed, EXPLORE_FACTOR: factor },
+    env: { ...base.test?.env, EXPLORE_SEED: seed, EXPLORE_FACTOR: factor },
     testTimeout: 1_800_000,
   },
 });
