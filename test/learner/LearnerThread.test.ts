@@ -1,8 +1,8 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { expect, layer } from "@effect/vitest";
-import { Effect, Exit, Fiber, Layer } from "effect";
+import { Context, Effect, Exit, Fiber, Layer } from "effect";
 import { learner as catalogue } from "../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { type LearnerThreadOptions, make } from "../../src/learner/LearnerThread.ts";
@@ -41,7 +41,20 @@ const acknowledge = (port: MessagePort, version: number) =>
     port.postMessage(message);
   });
 
-layer(Layer.empty)("the learner's thread", (it) => {
+/** A folder that a learner saved at its start. */
+class Saved extends Context.Service<Saved, string>()("Saved") {
+  static readonly layer = Layer.effect(
+    Saved,
+    Effect.tap(temporaryFolder, (folder) => Effect.scoped(Effect.flatMap(start(), (learner) => learner.save(folder)))),
+  );
+  static readonly copied = Effect.gen(function* () {
+    const [saved, folder] = [yield* Saved, yield* temporaryFolder];
+    yield* Effect.promise(() => cp(saved, folder, { recursive: true }));
+    return folder;
+  });
+}
+
+layer(Saved.layer)("the learner's thread", (it) => {
   it.effect("sends each new version, and the newest of those made before an acknowledgement", () =>
     Effect.gen(function* () {
       const { port1, port2 } = yield* channel;
@@ -130,9 +143,8 @@ layer(Layer.empty)("the learner's thread", (it) => {
 
   it.effect("refuses a folder of another schema and says which it reads", () =>
     Effect.gen(function* () {
-      const folder = yield* temporaryFolder;
+      const folder = yield* Saved.copied;
       const path = join(folder, "learner.json");
-      yield* Effect.scoped(Effect.flatMap(start(), (learner) => learner.save(folder)));
       const written: Record<string, unknown> = JSON.parse(yield* Effect.promise(() => readFile(path, "utf8")));
       expect(written.schema).toBe(2);
       const { schema: _, ...early } = written;
@@ -161,8 +173,7 @@ layer(Layer.empty)("the learner's thread", (it) => {
     "goes on from no folder whose $file holds $shown in $tensor",
     ({ bits, file, shown, tensor }) =>
       Effect.gen(function* () {
-        const folder = yield* temporaryFolder;
-        yield* Effect.scoped(Effect.flatMap(start(), (learner) => learner.save(folder)));
+        const folder = yield* Saved.copied;
         const path = join(folder, `${file}.safetensors`);
         yield* plant(path, tensor, 5, bits);
         const error = yield* Effect.flip(start({ restore: folder }));
