@@ -100,6 +100,15 @@ let usualMs = 0;
 /** With room for a machine that does other things meanwhile: what is to be seen here is a run that waits. */
 const longestMs = (deadlineMs: number): number => 3 * usualMs + deadlineMs + 10_000;
 
+/** The shortest time for which a sink waits for an answer, that of OpenTelemetry; a step takes a small part of it. */
+const patienceMs = 3_000;
+
+/** Expects that no step waited for what a sink waits for. */
+const expectSteady = (folder: string): void => {
+  const times = Trial.linesOf(join(folder, "metrics.jsonl")).map(({ time }) => Number(time));
+  for (const [at, time] of times.slice(1).entries()) expect(time - times[at]!).toBeLessThan(patienceMs);
+};
+
 const expectUnmoved = Effect.fnUntraced(function* (trial: Trial.Trial, ended: Trial.Ended, trouble: Trouble) {
   const warnings = warningsOf(ended);
   expect([ended.code, ended.signal, warnings.length]).toEqual([0, null, expect.any(Number)]);
@@ -108,6 +117,7 @@ const expectUnmoved = Effect.fnUntraced(function* (trial: Trial.Trial, ended: Tr
   expect(warnings.length).toBeLessThanOrEqual(trouble.most);
   const folder = trial.folder() ?? "";
   survived(folder, steps);
+  expectSteady(folder);
   for (const sink of sinks) if (sink !== trouble.broken) yield* Effect.promise(() => whole[sink](folder));
   expect(ended.ms).toBeLessThan(longestMs(trouble.deadlineMs));
   expectNowhere(secrets, trial, ended);
@@ -267,6 +277,7 @@ describe("fifty browsers, and one that stops reading", () => {
         yield* Effect.promise(() => Promise.all(readers.map(({ closed }) => closed)));
         expect(ended).toMatchObject({ code: 0, signal: null, stderr: "" });
         survived(trial.folder() ?? "", steps);
+        expectSteady(trial.folder() ?? "");
         for (const { heard } of readers) {
           expect(heard()).toMatch(/^HTTP\/1\.1 200 /);
           expect(heard()).toContain("event: line\n");
