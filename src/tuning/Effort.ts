@@ -87,7 +87,8 @@ export const confirmation = (left: number, candidates: number, window: number, s
   const enough = Math.floor(left / short) - 1;
   const tried = Math.min(candidates, Math.max(1, enough));
   const warm = Math.max(atPace.elapsed, startMs + Math.max(settling, atPace.windows) * window);
-  const long = warm + (mostWindows / 2) * window;
+  // Long enough to be warmed up as a probe is.
+  const long = Math.max(warm / leftOut, warm + (mostWindows / 2) * window);
   const rounds = Math.min(mostRounds, Math.max(1, Math.floor(left / ((tried + 1) * long))));
   return { candidates: tried, rounds };
 };

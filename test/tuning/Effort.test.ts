@@ -52,7 +52,8 @@ describe("how long a probe is", () => {
 
 describe("what is left for confirmation", () => {
   it("runs every candidate several times where there is time", () => {
-    expect(confirmation(600_000, 3, 1_000, 3)).toEqual({ candidates: 3, rounds: 5 });
+    expect(confirmation(600_000, 3, 1_000, 3)).toEqual({ candidates: 3, rounds: 4 });
+    expect(confirmation(900_000, 3, 1_000, 3)).toEqual({ candidates: 3, rounds: 5 });
   });
 
   it("runs fewer candidates where there is not, and one at least", () => {
@@ -75,7 +76,9 @@ describe("what is left for confirmation", () => {
     expect(spent).toBeLessThanOrEqual(left + window);
   });
 
-  it("warms runs up as the probes are", () => {
-    expect(runOf(confirmationLength(30_000, 1, 3), 850).warmUp).toBe(runOf(probeIn(15), 850).warmUp);
+  it.each([300_000, 500_000, 900_000])("warms runs up as the probes are, with %d ms left", (left) => {
+    const { candidates, rounds } = confirmation(left, 3, 850, 3);
+    const length = confirmationLength(left, (candidates + 1) * rounds, 3);
+    expect(runOf(length, 850).warmUp).toBe(runOf(probeIn(15), 850).warmUp);
   });
 });
