@@ -10,6 +10,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import type * as Run from "../src/engine/Run.ts";
 import * as Stop from "../src/process/Stop.ts";
+import { isEnough, isWarm } from "../src/tuning/Effort.ts";
 import type { Observed } from "../src/tuning/Observed.ts";
 import type { Probe } from "../src/tuning/Tuning.ts";
 import { type Gauges, type Learned, observedOf, Watcher } from "../src/tuning/Watcher.ts";
@@ -52,6 +53,7 @@ const machineTime = (): number =>
 
 const read = (run: Run.Run) => (): Gauges => ({
   step: run.stage("step").sample(),
+  replies: run.stage("generate").sample().concurrency,
   main: milliseconds(process.threadCpuUsage()),
   process: milliseconds(process.cpuUsage()),
   machine: machineTime(),
@@ -75,22 +77,23 @@ const watch = (run: Run.Run, config: RunConfig, onWindow: (watcher: Watcher) => 
   });
 };
 
-/** Runs until enough windows were seen, or for its time and then to the end of its first window. */
-export const probe = ({ config, most, rows, warmUp, windows }: Probe) =>
+/** Runs until it has seen enough. */
+export const probe = ({ config, length, rows }: Probe) =>
   Effect.scoped(
     Effect.gen(function* () {
       const dir = yield* temporary;
       const clock = yield* Clock.Clock;
       const began = yield* Clock.currentTimeMillis;
       const enough = yield* Deferred.make<Observed>();
+      let warmUp: number | undefined;
       const onStart = (run: Run.Run): void =>
         watch(run, config, (watcher) => {
-          const count = watcher.windows.length;
-          const slots = rows[count - warmUp];
+          const now = { windows: watcher.windows.length, elapsed: clock.currentTimeMillisUnsafe() - began };
+          if (warmUp === undefined && isWarm(length, now)) warmUp = now.windows;
+          const slots = warmUp === undefined ? undefined : rows[(now.windows - warmUp) % rows.length];
           if (slots !== undefined) Effect.runSync(run.stage("generate").setConcurrency(slots));
-          const late = count > 0 && clock.currentTimeMillisUnsafe() - began > most;
-          if (count >= warmUp + windows || late) {
-            Deferred.doneUnsafe(enough, Effect.succeed(observedOf(watcher, config, warmUp)));
+          if (isEnough(length, now, warmUp)) {
+            Deferred.doneUnsafe(enough, Effect.succeed(observedOf(watcher, config, warmUp ?? 0)));
           }
         });
       const training = Effect.provide(

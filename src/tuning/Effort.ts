@@ -6,28 +6,89 @@ const forProbes = 0.45;
 /** When the probes have to end, milliseconds from the start. */
 export const probesEnd = (budget: number): number => forProbes * budget;
 
+/** How long a real run is. Its windows are counted from its start; times are milliseconds. */
+export interface Length {
+  /** Windows until as much is under way as stays: they are always left out. */
+  readonly settling: number;
+  /** Windows that are measured, though they take longer than `time`. */
+  readonly fewest: number;
+  /** What it should take, from the start of its threads on. */
+  readonly time: number;
+  /** It is cut at the end of the first window after this, whatever it has seen. */
+  readonly bound: number;
+}
+
+/** How far a real run is. */
+export interface Progress {
+  readonly windows: number;
+  /** Milliseconds since it was asked for. */
+  readonly elapsed: number;
+}
+
+/**
+ * When a run is at its pace: code is compiled and memory grown by what was computed, which takes time, and by the shapes that were met, which
+ * takes windows.
+ */
+const atPace: Progress = { windows: 8, elapsed: 10_000 };
+
+/** Most of a run's time that is left out, as a share, beside the windows in which it settles. */
+const leftOut = 1 / 3;
+
+/** More windows tell less than another run. */
+const mostWindows = 24;
+
+/** Whether what comes from now on is measured. */
+export const isWarm = ({ settling, time }: Length, { elapsed, windows }: Progress): boolean =>
+  windows >= settling && (elapsed >= leftOut * time || (windows >= atPace.windows && elapsed >= atPace.elapsed));
+
+/** Whether a run has seen enough; `warmUp`: its windows that are left out, where they have ended. */
+export const isEnough = (
+  { bound, fewest, time }: Length,
+  { elapsed, windows }: Progress,
+  warmUp: number | undefined,
+): boolean => {
+  if (elapsed > bound) return windows > 0;
+  const measured = warmUp === undefined ? 0 : windows - warmUp;
+  return measured >= mostWindows || (measured >= fewest && elapsed >= time);
+};
+
+/** The length of the next of `count` probes, when `left` milliseconds are left for all of them. */
+export const probeLength = (left: number, count: number, settling: number, fewest: number): Length => {
+  const time = Math.max(0, left / count);
+  return { settling, fewest, time, bound: Math.max(time, left / 2) };
+};
+
+const fewestWindows = 4;
+
+/** The length of the next of `count` real runs of the candidates. */
+export const confirmationLength = (left: number, count: number, settling: number): Length => {
+  const time = Math.max(0, left / count);
+  return { settling, fewest: fewestWindows, time, bound: time };
+};
+
 export interface Confirmation {
   /** Settings that are run beside the run file's own. */
   readonly candidates: number;
   /** Real runs of each of the settings. */
   readonly rounds: number;
-  readonly windows: number;
 }
 
-const fewestWindows = 4;
-const mostWindows = 12;
-const mostRounds = 3;
+/** To start a run's threads, about. */
+const startMs = 3_000;
+
+const mostRounds = 5;
 
 /**
- * What is left is shared by the run file's own settings and those of `candidates`, whose windows take `window` milliseconds, beside `start` to
- * start a run. Where it is not enough for all of them, the best one is run, for as long as it may.
+ * What is left is shared by the run file's own settings and those of `candidates`, whose windows take `window` milliseconds, `settling` of them
+ * until a run has settled. Where it is not enough for all of them, the best one is run, for as long as it may.
  */
-export const confirmation = (left: number, candidates: number, window: number, start: number): Confirmation => {
-  const run = (windows: number) => start + windows * window;
-  const enough = Math.floor(left / run(fewestWindows)) - 1;
+export const confirmation = (left: number, candidates: number, window: number, settling: number): Confirmation => {
+  const short = startMs + (settling + fewestWindows) * window;
+  const enough = Math.floor(left / short) - 1;
   const tried = Math.min(candidates, Math.max(1, enough));
-  const settings = tried + 1;
-  const rounds = Math.min(mostRounds, Math.max(1, Math.floor(left / (settings * run(mostWindows / 2)))));
-  const windows = Math.floor((left / (settings * rounds) - start) / window);
-  return { candidates: tried, rounds, windows: Math.min(mostWindows, Math.max(fewestWindows, windows)) };
+  const warm = Math.max(atPace.elapsed, startMs + Math.max(settling, atPace.windows) * window);
+  // Long enough to be warmed up as a probe is.
+  const long = Math.max(warm / leftOut, warm + (mostWindows / 2) * window);
+  const rounds = Math.min(mostRounds, Math.max(1, Math.floor(left / ((tried + 1) * long))));
+  return { candidates: tried, rounds };
 };

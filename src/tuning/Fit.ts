@@ -45,31 +45,21 @@ const typicalIn = (
   part: (window: ObservedWindow) => number,
 ): number | undefined => typical(windowsOf(runs).map(part).filter(Number.isFinite));
 
+const ofParts = (parts: readonly number[], factors: readonly number[]): number =>
+  parts.reduce((sum, part, i) => sum + part * factors[i]!, 0);
+
 /** Fitted again without what took much longer than the others say: something else ran then. */
 const withoutDisturbed = (equations: readonly Equation[], count: number): readonly number[] => {
   let used = equations;
   for (let round = 0; ; round++) {
     const factors = leastSquares(used, count);
-    const of = ({ parts }: Equation) => parts.reduce((sum, part, i) => sum + part * factors[i]!, 0);
-    const left = used.filter((equation) => equation.value < 1.15 * of(equation));
+    const left = used.filter(({ parts, value }) => value < 1.15 * ofParts(parts, factors));
     if (round === 3 || left.length === used.length || left.length <= count) return factors;
     used = left;
   }
 };
 
 const computed = ({ meanwhile: { prefilled, sampled } }: ObservedWindow): number => sampled + promptShare * prefilled;
-
-/** Of one generator thread alone. */
-const generationOf = (runs: readonly Observed[]): Pick<Machine, "decode" | "prefill"> => {
-  const equations = windowsOf(runs)
-    .filter(({ meanwhile }) => meanwhile.decodeSteps > 0)
-    .map((window) => {
-      const { decodeSteps, generating, sampled } = window.meanwhile;
-      return { parts: [decodeSteps, computed(window), sampled ** 2 / decodeSteps], value: generating };
-    });
-  const [step = 0, row = 0, crowding = 0] = withoutDisturbed(equations, 3);
-  return { decode: { step, row, crowding }, prefill: { step: 0, token: promptShare * row } };
-};
 
 const perToken = ({ learning, tokens }: { readonly learning: number; readonly tokens: number }): number =>
   learning / tokens;
@@ -150,11 +140,61 @@ const none: Slowdown = { generatorByGenerator: 0, generatorByLane: 0, laneByGene
 const playedAgain = (machine: Machine, { groups, settings, windows }: Observed, workload: Workload) =>
   run(machine, settings, workOf({ ...workload, played: groups }, machine), windows.length);
 
-/** What is left of a window when all that is known is taken off. */
+/** The windows of runs in which generation and updates took turns, each played again by itself. */
+const eachAgain = (machine: Machine, runs: readonly Observed[], workload: Workload) =>
+  runs.flatMap(({ groups, settings, windows }) => {
+    const size = groups.length / windows.length;
+    return windows.flatMap((seen, i) => {
+      const limited = { ...settings, slots: Math.max(1, Math.round(seen.replies / settings.generatorThreads)) };
+      const played = groups.slice(Math.floor(i * size), Math.ceil((i + 1) * size));
+      return run(machine, limited, workOf({ ...workload, played }, machine), 1).map((played) => ({ seen, played }));
+    });
+  });
+
+const partsOf = (decodeSteps: number, sampled: number, window: ObservedWindow): readonly number[] => [
+  decodeSteps,
+  computed(window),
+  sampled ** 2 / decodeSteps,
+];
+
+const refinements = 4;
+
+/**
+ * The machine with the decode steps of one generator thread alone. An equation takes the steps of a window as all of the same rows and without
+ * what goes on beside them. By how much that is wrong is seen where the window is played again, and taken off what was measured.
+ */
+const withGeneration = (machine: Machine, runs: readonly Observed[], workload: Workload): Machine => {
+  const windows = windowsOf(runs).filter(({ meanwhile }) => meanwhile.decodeSteps > 0);
+  const factorsOf = (beyond: ReadonlyMap<ObservedWindow, number>) => {
+    const equations = windows.map((window) => {
+      const { decodeSteps, generating, sampled } = window.meanwhile;
+      return { parts: partsOf(decodeSteps, sampled, window), value: generating / (beyond.get(window) ?? 1) };
+    });
+    return withoutDisturbed(equations, 3);
+  };
+  const withFactors = ([step = 0, row = 0, crowding = 0]: readonly number[]): Machine => ({
+    ...machine,
+    decode: { step, row, crowding },
+    prefill: { step: 0, token: promptShare * row },
+  });
+  let factors = factorsOf(new Map());
+  for (let round = 0; round < refinements; round++) {
+    const again = eachAgain(withFactors(factors), runs, workload);
+    const beyond = again.map(({ played: { decodeSteps, generated, generating }, seen }) => {
+      const said = ofParts(partsOf(decodeSteps, generated, seen), factors);
+      return [seen, said > 0 ? generating / said : 1] as const;
+    });
+    factors = factorsOf(new Map(beyond));
+  }
+  return withFactors(factors);
+};
+
+/** What is left of a window when all that is known is taken off. Where fewer replies were let in, more than the limit of slots differs. */
 const windowTime = (typical: Typical, machine: Machine, runs: readonly Observed[], workload: Workload): number => {
-  const left = runs.flatMap((seen) => {
-    const played = playedAgain(machine, seen, workload);
-    return seen.windows.map(({ time }, i) => time - (played[i]!.at - (played[i - 1]?.at ?? 0)));
+  const left = runs.flatMap((one) => {
+    const most = Math.max(...one.windows.map(({ replies }) => replies));
+    const whole = eachAgain(machine, [one], workload).filter(({ seen }) => seen.replies === most);
+    return whole.map(({ played, seen }) => seen.time - played.at);
   });
   return Math.max(0, typical(left) ?? 0);
 };
@@ -170,13 +210,11 @@ const windows = 12;
 
 const perSampled = ({ meanwhile: { generating, sampled } }: ObservedWindow): number => generating / sampled;
 
+const perGenerated = ({ generated, generating }: Consumed): number => generating / generated;
+
 /** How much longer generator threads took than the machine says, as a share. */
 const generatorsOver = (typical: Typical, seen: Observed, played: readonly Consumed[]): number =>
-  over(
-    typical,
-    seen.windows.map(perSampled),
-    played.map(({ generated, generating }) => generating / generated),
-  );
+  over(typical, seen.windows.map(perSampled), played.map(perGenerated));
 
 /** How much threads slow each other down: changed until virtual time gives what was seen of them together. */
 const slowdownOf = (typical: Typical, machine: Machine, { alone, together }: Probes, workload: Workload): Slowdown => {
@@ -207,9 +245,10 @@ export const machineOf = (probes: Probes, workload: Workload): Machine => {
   const { alone, cores } = probes;
   const typical = typicalOf(probes);
   const single = alone.filter(({ settings }) => settings.generatorThreads === 1);
-  const known: Machine = {
+  const idle: Machine = {
     cores,
-    ...generationOf(single.length > 0 ? single : alone),
+    decode: { step: 0, row: 0, crowding: 0 },
+    prefill: { step: 0, token: 0 },
     fedShare: fedShare(alone),
     turn: typicalIn(typical, alone, ({ meanwhile }) => meanwhile.main / meanwhile.turns) ?? 0,
     steps: alone.some(({ steps }) => steps.length > 0) ? alone.flatMap(({ steps }) => steps) : [0],
@@ -218,6 +257,7 @@ export const machineOf = (probes: Probes, workload: Workload): Machine => {
     window: 0,
     slowdown: none,
   };
+  const known = withGeneration(idle, single.length > 0 ? single : alone, workload);
   const whole = { ...known, window: windowTime(typical, known, single, workload) };
   return { ...whole, slowdown: slowdownOf(typical, whole, probes, workload) };
 };

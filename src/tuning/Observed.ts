@@ -15,6 +15,8 @@ export interface ObservedWindow {
   readonly stale: number;
   readonly versionsBehind: number;
   readonly mostBehind: number;
+  /** That could be under way at once. */
+  readonly replies: number;
   /** In the time of the window, whichever window it was for. */
   readonly meanwhile: Meanwhile;
 }

@@ -7,8 +7,9 @@ import { passChoices, threadChoices } from "./Space.ts";
 
 export interface PlannedRun {
   readonly settings: Settings;
+  /** Fewest windows after its warm-up. */
   readonly windows: number;
-  /** Limits of replies at once, one for each window from the second on; beyond them the last stays. */
+  /** Limits of replies at once, one for each window after the warm-up, over and over: wherever a run is cut, each had its turns. */
   readonly rows: readonly number[];
   /** What it is for, in words. */
   readonly purpose: string;

@@ -44,7 +44,7 @@ export const errorOf = (result: Result): number | undefined => {
 
 export const withRun = (results: readonly Result[], run: Observed): readonly Result[] =>
   results.map((result) =>
-    sameSettings(result.settings, run.settings) && result.settings.mode === run.settings.mode
+    sameSettings(result.settings, run.settings)
       ? { ...result, measured: [...result.measured, measuredPace(run)] }
       : result,
   );

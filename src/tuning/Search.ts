@@ -26,8 +26,14 @@ const discernible = 0.01;
 /** What one more changed key must gain. */
 const perKey = 0.003;
 
+/** The first of those that virtual time plays alike to the last digit: more lanes than passes, say, or more slots than there are replies. */
+const distinct = (candidates: readonly Candidate[]): readonly Candidate[] => {
+  const seen = new Map(candidates.toReversed().map((candidate) => [JSON.stringify(candidate.predicted), candidate]));
+  return candidates.filter((candidate) => seen.get(JSON.stringify(candidate.predicted)) === candidate);
+};
+
 export interface Searched {
-  /** Those that are faster than the run file's own, the best first. */
+  /** Those that are faster than the run file's own, the best first, no two the same in effect. */
   readonly best: readonly Candidate[];
   readonly shipped: Candidate;
   /** How many settings were looked at. */
@@ -47,7 +53,7 @@ export function* search(
   });
   const value = ({ predicted, settings }: Candidate): number =>
     predicted.windowsPerHour * (1 - perKey * changes(shipped, settings).size);
-  const ranked = (candidates: readonly Candidate[]) => candidates.toSorted((a, b) => value(b) - value(a));
+  const ranked = (candidates: readonly Candidate[]) => distinct(candidates.toSorted((a, b) => value(b) - value(a)));
 
   const space = threadsSpace(shipped, bounds);
   let found: Candidate[] = [];

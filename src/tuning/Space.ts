@@ -57,12 +57,9 @@ export const threadChoices = (cores: number): readonly number[] => {
   return [...new Set([...powers, Math.max(1, cores - 1), cores])].sort((a, b) => a - b);
 };
 
-/** Sizes of a pass: half of the run file's, that, and up to four times as much. */
+/** Sizes of a pass: half of the run file's, that, and up to four times as much, each once. */
 export const passChoices = (shipped: number): readonly number[] => [
-  Math.max(64, Math.round(shipped / 2)),
-  shipped,
-  2 * shipped,
-  4 * shipped,
+  ...new Set([Math.max(64, Math.round(shipped / 2)), shipped, 2 * shipped, 4 * shipped]),
 ];
 
 /** Slots of a thread: powers of two, as many as there are episodes at most. */
@@ -107,7 +104,7 @@ export const variations = (from: Settings, bounds: Bounds): readonly Settings[] 
     ...inFlight.map((rolloutConcurrency) => ({ ...from, rolloutConcurrency })),
     ...threadChoices(cores).map((count) => ({ ...from, stepThreads: count, stepConcurrency: count })),
     ...bound.map((maxStaleness) => ({ ...from, maxStaleness })),
-  ].filter(fits);
+  ].filter((settings) => !sameSettings(settings, from) && fits(settings));
 };
 
 export const sameSettings = (a: Settings, b: Settings): boolean => changes(a, b).size === 0;

@@ -13,18 +13,14 @@ import * as Plan from "./Plan.ts";
 import { settling, type Workload } from "./Predict.ts";
 import * as Results from "./Results.ts";
 import * as Search from "./Search.ts";
-import { type Bounds, settingsOf, withSettings } from "./Space.ts";
+import { type Bounds, sameSettings, settingsOf, withSettings } from "./Space.ts";
 
 /** A short real run that is asked for. */
 export interface Probe {
   readonly config: RunConfig;
-  /** Windows that are left out: threads start, and the first of each shape is slow. */
-  readonly warmUp: number;
-  readonly windows: number;
-  /** Limits of replies at once after the warm-up, one for each window; beyond them the last stays. */
+  readonly length: Effort.Length;
+  /** Limits of replies at once after the warm-up, one for each window, over and over. */
   readonly rows: readonly number[];
-  /** After so many milliseconds it ends with what it has seen, one window at least. */
-  readonly most: number;
 }
 
 export interface TuningOptions<E, R> {
@@ -50,9 +46,6 @@ export interface Known {
   /** The settings that were looked at in virtual time. */
   count: number;
 }
-
-/** To start a run's threads, about. */
-const startMs = 3_000;
 
 /** How many settings are confirmed beside the run file's own. */
 const candidates = 3;
@@ -94,15 +87,15 @@ export class Tuning<E, R> {
     return Effect.map(this.#spent(), (spent) => this.#options.show(share ?? spent / this.#options.budget, text));
   }
 
-  /** One short run. Its time is bounded by what is left of the budget. */
-  #observe(planned: Plan.PlannedRun, left: number) {
+  /** One short run. */
+  #observe({ purpose, rows, settings }: Omit<Plan.PlannedRun, "windows">, length: Effort.Length) {
     return Effect.gen({ self: this }, function* () {
-      yield* this.#show(planned.purpose);
-      const { rows, settings, windows } = planned;
+      yield* this.#show(purpose);
       const config = withSettings(this.#options.config, settings);
-      const observed = yield* this.#options.probe({ config, warmUp: settling(settings), windows, rows, most: left });
+      const observed = yield* this.#options.probe({ config, length, rows });
+      this.known.observed.push(observed);
       const { windowsPerHour } = measuredPace(observed);
-      yield* this.#show(`${planned.purpose}: ${windowsPerHour.toFixed(0)} windows an hour`);
+      yield* this.#show(`${purpose}: ${windowsPerHour.toFixed(0)} windows an hour`);
       return observed;
     });
   }
@@ -111,12 +104,13 @@ export class Tuning<E, R> {
     return Effect.gen({ self: this }, function* () {
       const { train } = this.#options.config.es_manager;
       const end = Effort.probesEnd(this.#options.budget);
-      const planned = Plan.plan(this.#shipped, this.#options.cores, train.env_groups * train.group_size);
-      for (const run of [Plan.baseline(this.#shipped), ...planned]) {
+      const others = Plan.plan(this.#shipped, this.#options.cores, train.env_groups * train.group_size);
+      const planned = [Plan.baseline(this.#shipped), ...others];
+      for (const [i, run] of planned.entries()) {
         const left = end - (yield* this.#spent());
         // The first two are what nothing can be said without.
-        if (left <= 0 && this.known.observed.length >= 2) break;
-        this.known.observed.push(yield* this.#observe(run, Math.max(0, left / 2)));
+        if (left <= 0 && i >= 2) break;
+        yield* this.#observe(run, Effort.probeLength(left, planned.length - i, settling(run.settings), run.windows));
       }
     });
   }
@@ -157,11 +151,13 @@ export class Tuning<E, R> {
       }
       const { best, count, shipped } = step.value;
       this.known.count = count;
-      const results = [shipped, ...best.slice(0, candidates)].map((candidate) => ({ ...candidate, measured: [] }));
-      // The first probe ran under the run file's own settings.
-      this.known.results = this.known.observed.slice(0, 1).reduce(Results.withRun, results);
+      // The probes do not count: they are shorter, and the machine was fitted to them.
+      this.known.results = [shipped, ...best.slice(0, candidates)].map((one) => ({ ...one, measured: [] }));
       const settings = best[0]?.settings ?? this.#shipped;
-      this.known.others = Search.trilemma(machine, settings, workload, this.#bounds.fits);
+      const shown = (other: Search.Candidate) =>
+        this.known.results.some((result) => sameSettings(result.settings, other.settings));
+      const others = Search.trilemma(machine, settings, workload, this.#bounds.fits);
+      this.known.others = others.filter((other) => !shown(other));
     });
   }
 
@@ -175,14 +171,9 @@ export class Tuning<E, R> {
         const left = this.#options.budget - (yield* this.#spent());
         if (left <= 0 && run >= confirmed.length) return;
         const { settings } = confirmed[run % confirmed.length]!;
-        const planned = {
-          settings,
-          windows: effort.windows,
-          rows: [],
-          purpose: `confirming, run ${run + 1} of ${runs}`,
-        };
-        const observed = yield* this.#observe(planned, Math.max(0, left / (runs - run)));
-        this.known.observed.push(observed);
+        const purpose = `confirming, run ${run + 1} of ${runs}`;
+        const length = Effort.confirmationLength(left, runs - run, settling(settings));
+        const observed = yield* this.#observe({ settings, rows: [], purpose }, length);
         this.known.results = Results.withRun(this.known.results, observed);
       }
     });
@@ -195,8 +186,7 @@ export class Tuning<E, R> {
       const slowest = Math.min(...results.map(({ predicted }) => predicted.windowsPerHour));
       const left = this.#options.budget - (yield* this.#spent());
       const most = Math.max(...results.map(({ settings }) => settling(settings)));
-      const window = 3_600_000 / slowest;
-      return Effort.confirmation(left, results.length - 1, window, startMs + most * window);
+      return Effort.confirmation(left, results.length - 1, 3_600_000 / slowest, most);
     });
   }
 }

@@ -24,6 +24,8 @@ export interface Learned {
 /** Read at a step's record. */
 export interface Gauges {
   readonly step: StageSample;
+  /** Replies that may be under way at once. */
+  readonly replies: number;
   /** Milliseconds on a core since the start: of the main thread, of the process, and of the whole machine. */
   readonly main: number;
   readonly process: number;
@@ -105,6 +107,7 @@ export class Watcher {
       tokens: trained.reduce((sum, group) => sum + tokensOf(group), 0),
       trained: trained.reduce((sum, group) => sum + sampledOf(group), 0),
       ...staleness(learned),
+      replies: now.replies,
       meanwhile: this.#between(before, now, metrics),
     });
     this.#gauges = now;

@@ -3,7 +3,7 @@ import type { Machine } from "../../src/simulation/replay/Machine.ts";
 import type { Settings } from "../../src/simulation/replay/Training.ts";
 import { predict } from "../../src/tuning/Predict.ts";
 import { type Searched, search, trilemma } from "../../src/tuning/Search.ts";
-import { type Bounds, variations } from "../../src/tuning/Space.ts";
+import { type Bounds, passChoices, sameSettings, variations } from "../../src/tuning/Space.ts";
 import { machine, settings, workload } from "./synthetic.ts";
 
 const bounds: Bounds = {
@@ -70,6 +70,24 @@ describe("a search in virtual time", () => {
     for (const { predicted, settings } of others.slice(1)) {
       expect(predicted.mostBehind).toBeLessThanOrEqual(settings.maxStaleness);
     }
+  });
+
+  it("finds nothing twice, neither as the same settings nor as others that are played alike", () => {
+    // One pass holds a whole optimiser step: a second lane has nothing to do.
+    const slow: Settings = { ...settings, slots: 16, lanes: 1, microBatchTokens: 1024 };
+    const { best } = found(machine, slow, { fits: ({ slots }) => slots >= 64 });
+    expect(new Set(best.map((one) => JSON.stringify(one.settings))).size).toBe(best.length);
+    expect(new Set(best.map((one) => JSON.stringify(one.predicted))).size).toBe(best.length);
+  });
+
+  it("varies to other settings only", () => {
+    const others = variations(settings, { ...bounds, fits: () => true, maxStaleness: 4 });
+    expect(others.filter((one) => sameSettings(one, settings))).toEqual([]);
+  });
+
+  it("offers each size of a pass once", () => {
+    expect(passChoices(64)).toEqual([64, 128, 256]);
+    expect(passChoices(1024)).toEqual([512, 1024, 2048, 4096]);
   });
 
   it("is reproducible", () => {

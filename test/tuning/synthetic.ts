@@ -86,7 +86,7 @@ export const observe = (real: Machine, at: Settings, windows: number, rows: read
   const apart = at.mode === "sync";
   const part = (window: number, count: number) => {
     const first = window * workload.groups;
-    const limited = { ...at, slots: Math.min(at.slots, rows[window] ?? at.slots) };
+    const limited = { ...at, slots: Math.min(at.slots, rows[window % rows.length] ?? at.slots) };
     // Seen once it has settled, and while it goes on.
     const edge = apart ? 0 : at.maxStaleness + 1;
     const trained = run(real, limited, workFrom(first - edge * workload.groups, real), count + 2 * edge);
@@ -96,7 +96,8 @@ export const observe = (real: Machine, at: Settings, windows: number, rows: read
       const time = consumed.at - (trained[edge + i - 1]?.at ?? 0) + (apart ? real.window : 0);
       const meanwhile = meanwhileOf(real, generated);
       const computing = meanwhile.main + generating + at.lanes * consumed.learning + meanwhile.stepping;
-      return { ...consumed, time, meanwhile: { ...meanwhile, computing, decodeSteps, generating } };
+      const replies = limited.slots * at.generatorThreads;
+      return { ...consumed, time, replies, meanwhile: { ...meanwhile, computing, decodeSteps, generating } };
     });
     return { groups, seen };
   };
