@@ -1,34 +1,9 @@
 /**
- * Takes the pictures of docs/pictures: `node test/generators/screenshots.ts RUN [OTHER]`, where both are folders of runs. A run that goes on is
- * shown live, one that is over in its middle. Needs Debian's chromium (or the one that CHROMIUM names); makes pictures small with pngquant
- * where that is installed.
+ * Takes the pictures of README.md and docs/page.md: `node test/generators/screenshots.ts RUN [OTHER]`, where both are folders of runs. A run that
+ * goes on is shown live, one that is over in its middle.
  */
-import { spawnSync } from "node:child_process";
-import { mkdirSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
-import { Effect, Exit, Scope } from "effect";
-import puppeteer, { type Page } from "puppeteer-core";
-import type { EpisodePage, RunCard, Timeline } from "../../src/watch/Api.ts";
-import { format, home, type Route } from "../../src/watch/page/route.ts";
-import { serve } from "../../src/watch/server/WatchServer.ts";
-
-const pictures = fileURLToPath(new URL("../../docs/pictures", import.meta.url));
-
-interface Shot {
-  readonly name: string;
-  readonly route: Partial<Route>;
-  readonly theme?: "light" | "dark";
-  /** What is there when the view is drawn. */
-  readonly ready: string;
-  readonly before?: (page: Page) => Promise<void>;
-}
-
-const json = async <A>(url: string): Promise<A> => (await (await fetch(url)).json()) as A;
-
-/** The moment at a share of the run's steps. */
-const momentAt = ({ steps }: Timeline, share: number): number | null =>
-  steps[Math.floor(share * (steps.length - 1))]?.at ?? null;
+import type { EpisodePage } from "../../src/watch/Api.ts";
+import { momentAt, type Shot, type Site, takePictures } from "./pictures.ts";
 
 /** The group to show: kept, with episodes that succeeded and others that did not, and as many turns as any. */
 const chosenGroup = ({ episodes }: EpisodePage): readonly string[] => {
@@ -44,13 +19,12 @@ const chosenGroup = ({ episodes }: EpisodePage): readonly string[] => {
   return ["train", ...key.split("/"), String(member)];
 };
 
-const shotsOf = async (url: string): Promise<readonly Shot[]> => {
-  const [run, other] = await json<readonly RunCard[]>(`${url}/api/runs`);
+const shotsOf = async (site: Site): Promise<readonly Shot[]> => {
+  const [run, other] = await site.runs();
   if (run === undefined) throw new Error("no run");
-  const of = `${url}/api/runs/${encodeURIComponent(run.id)}`;
-  const timeline = await json<Timeline>(`${of}/timeline`);
-  const kept = await json<EpisodePage>(`${of}/episodes?split=train&verdict=kept&limit=1000`);
-  const id = run.id;
+  const { id } = run;
+  const timeline = await site.timeline(id);
+  const kept = await site.ask<EpisodePage>(`/${encodeURIComponent(id)}/episodes?split=train&verdict=kept&limit=1000`);
   const newest = run.state === "running" ? null : momentAt(timeline, 0.5);
   return [
     { name: "line", route: { run: id, at: newest }, ready: ".bottleneck" },
@@ -79,41 +53,6 @@ const shotsOf = async (url: string): Promise<readonly Shot[]> => {
   ];
 };
 
-const small = (file: string): void => {
-  spawnSync("pngquant", ["--force", "--skip-if-larger", "--strip", "--quality", "70-95", "--output", file, file]);
-};
-
-const take = async (url: string, shots: readonly Shot[]): Promise<void> => {
-  const browser = await puppeteer.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
-  });
-  for (const { before, name, ready, route, theme = "light" } of shots) {
-    const page = await browser.newPage();
-    await page.emulateMediaFeatures([
-      { name: "prefers-color-scheme", value: theme },
-      { name: "prefers-reduced-motion", value: "reduce" },
-    ]);
-    await page.setViewport({ width: 1280, height: 800 });
-    await page.goto(`${url}/${format({ ...home, ...route })}`);
-    await page.waitForSelector(ready);
-    await before?.(page);
-    await page.waitForNetworkIdle({ idleTime: 500, concurrency: 1 });
-    const file = join(pictures, `${name}.png`);
-    await page.screenshot({ path: file });
-    small(file);
-    console.log(`${file} ${Math.ceil(statSync(file).size / 1000)} kB`);
-    await page.close();
-  }
-  await browser.close();
-};
-
-const folders = process.argv.slice(2).map((folder) => resolve(folder));
+const folders = process.argv.slice(2);
 if (folders.length === 0) throw new Error("node test/generators/screenshots.ts RUN [OTHER]");
-mkdirSync(pictures, { recursive: true });
-const scope = Scope.makeUnsafe();
-const { url } = await Effect.runPromise(
-  Scope.provide(serve({ runs: folders, host: "127.0.0.1", port: 0, token: "-".repeat(32), wide: false }), scope),
-);
-await take(url, await shotsOf(url));
-await Effect.runPromise(Scope.close(scope, Exit.void));
+await takePictures(folders, shotsOf);
