@@ -1,20 +1,22 @@
 /**
- * What the autotuner reaches on five machines made with injected latencies, whose best fixed settings are found by search in virtual time: the
- * whole engine over a null model on a virtual clock, from too few and from too many slots. Throughput over that of the best fixed setting on the
- * same engine and seed, after the first minute and after a shift; changes a minute once settled.
+ * What the autotuner reaches on five machines made with injected latencies, whose best fixed settings are found by search in virtual time: in the
+ * simulator, and in the whole engine over a null model on a virtual clock, from too few and from too many slots. Throughput over that of the best
+ * fixed setting in the same world and under the same seed, after the first minute and after a shift; changes a minute once settled.
  */
-import { Effect } from "effect";
-import type { Control } from "../src/domain/Control.ts";
+import { Clock, Effect } from "effect";
 import { mean } from "../src/domain/Statistics.ts";
+import type { Observer } from "../src/simulation/RunShape.ts";
 import { run as simulate } from "../src/simulation/run.ts";
+import { Bus } from "../src/stage/Bus.ts";
 import * as Dials from "../src/stage/Dials.ts";
-import * as autotuner from "../src/tuning/autotuner.ts";
+import * as Autotune from "../src/tuning/Autotune.ts";
 import type { Bench, Figure } from "./Bench.ts";
 import {
   type Concurrency,
   callTime,
   groupSize,
   groups,
+  isTuned,
   knobs,
   LENGTH,
   type Machine,
@@ -83,34 +85,50 @@ interface Ran {
   readonly changes: readonly number[];
 }
 
-/** The engine from a setting on, tuned or not. */
-const engine = (machine: Machine, from: Concurrency, seed: number, tuned: boolean): Promise<Ran> => {
+/** A run from a setting on, tuned or not. */
+type Play = (machine: Machine, from: Concurrency, seed: number, tuned: boolean) => Promise<Ran>;
+
+const setting = { mode: "async", groupSize, most: new Map(knobs.map(({ most, stage }) => [stage, most])) } as const;
+
+const inSimulator: Play = (machine, from, seed, tuned) => {
   const changes: number[] = [];
-  let controls: readonly { readonly control: Control; readonly reason: string }[] = [];
-  const tuning = Effect.gen(function* () {
+  let state = Autotune.start({ knobs, setting });
+  const observer: Observer = {
+    everyMs: 1000,
+    onSample: (sample, set) => {
+      const { decisions, state: next } = Autotune.observe(state, sample);
+      state = next;
+      for (const { control } of decisions) {
+        changes.push(sample.elapsedMs);
+        if (isTuned(control.stage)) set(control.stage, control.concurrency);
+      }
+    },
+  };
+  const { consumedAt } = simulate({ ...shapeOf(machine, from, seed), ...(tuned ? { observer } : {}) });
+  return Promise.resolve({ consumedAt, changes });
+};
+
+/** The stages of the line are there soon after it starts, at the same virtual time. */
+const atOnce = (from: Concurrency): Effect.Effect<void, never, Dials.Dials> =>
+  Effect.gen(function* () {
     const dials = yield* Dials.Dials;
-    return yield* autotuner.run({
-      knobs,
-      setting: { mode: "async", groupSize, most: new Map(knobs.map(({ most, stage }) => [stage, most])) },
-      apply: (control, reason) =>
-        Effect.gen(function* () {
-          if (control._tag !== "SetConcurrency") return;
-          controls = [...controls, { control, reason }];
-          changes.push(yield* Effect.clockWith((clock) => clock.currentTimeMillis));
-          yield* Effect.provideService(setTo(control.stage, control.concurrency), Dials.Dials, dials);
-        }),
-    });
-  });
-  const beside = Effect.gen(function* () {
-    // The line's own stages are there once it runs.
-    yield* Effect.sleep(1);
+    while (!dials.all().some(({ name }) => name === "rollout")) yield* Effect.yieldNow;
     for (const [stage, concurrency] of Object.entries(from)) yield* setTo(stage, concurrency);
-    yield* Effect.raceFirst(tuned ? tuning : Effect.never, Effect.sleep(LENGTH));
   });
-  return Effect.runPromise(inVirtualTime(engineRun(nullRun(machine, seed), beside))).then((consumedAt) => ({
-    consumedAt,
-    changes,
-  }));
+
+const inEngine: Play = async (machine, from, seed, tuned) => {
+  const changes: number[] = [];
+  const beside = Effect.gen(function* () {
+    const bus = yield* Bus;
+    const clock = yield* Clock.Clock;
+    bus.onEvent((event) => {
+      if (event._tag === "Controlled" && event.by === "autotune") changes.push(clock.currentTimeMillisUnsafe());
+    });
+    yield* atOnce(from);
+    yield* Effect.sleep(LENGTH);
+  });
+  const run = { ...nullRun(machine, seed), autotune: tuned };
+  return { consumedAt: await Effect.runPromise(inVirtualTime(engineRun(run, beside))), changes };
 };
 
 const least = (name: string, values: readonly number[]): readonly Figure[] => [
@@ -118,8 +136,9 @@ const least = (name: string, values: readonly number[]): readonly Figure[] => [
   { name: `${name}, worst seed`, value: Math.min(...values), unit: "" },
 ];
 
-const measure = async (machine: Machine): Promise<readonly Figure[]> => {
-  const { name, shift } = machine;
+const measure = async (world: string, play: Play, machine: Machine): Promise<readonly Figure[]> => {
+  const { shift } = machine;
+  const name = `${machine.name}, ${world}`;
   const end = shift?.at ?? LENGTH;
   const settings = [search(machine, false), ...(shift === undefined ? [] : [search(machine, true)])];
   const spans = [[MINUTE, end] as const, ...(shift === undefined ? [] : [[end + MINUTE, LENGTH] as const])];
@@ -127,7 +146,7 @@ const measure = async (machine: Machine): Promise<readonly Figure[]> => {
   for (const seed of SEEDS) {
     const paces: number[] = [];
     for (const [i, [from, to]] of spans.entries()) {
-      paces.push(pace((await engine(machine, settings[i]!, seed, false)).consumedAt, from, to));
+      paces.push(pace((await play(machine, settings[i]!, seed, false)).consumedAt, from, to));
     }
     fixed.push(paces);
   }
@@ -136,7 +155,7 @@ const measure = async (machine: Machine): Promise<readonly Figure[]> => {
     const shares: number[][] = spans.map(() => []);
     const rates: number[] = [];
     for (const [i, seed] of SEEDS.entries()) {
-      const { changes, consumedAt } = await engine(machine, start, seed, true);
+      const { changes, consumedAt } = await play(machine, start, seed, true);
       for (const [j, [a, b]] of spans.entries()) shares[j]!.push(pace(consumedAt, a, b) / fixed[i]![j]!);
       const settled = spans.map(([a, b]) => [a + MINUTE, b] as const);
       const within = changes.filter((at) => settled.some(([a, b]) => at >= a && at < b)).length;
@@ -155,10 +174,17 @@ const measure = async (machine: Machine): Promise<readonly Figure[]> => {
   return figures;
 };
 
+const worlds: readonly (readonly [name: string, play: Play])[] = [
+  ["simulated", inSimulator],
+  ["engine", inEngine],
+];
+
 export const bench: Bench = {
   question: "does the autotuner reach the best fixed setting, and then leave it alone?",
-  parts: machines.map((machine) => async () => {
-    const figures = await measure(machine);
-    return () => figures;
-  }),
+  parts: machines.flatMap((machine) =>
+    worlds.map(([world, play]) => async () => {
+      const figures = await measure(world, play, machine);
+      return () => figures;
+    }),
+  ),
 };

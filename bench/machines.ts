@@ -74,6 +74,9 @@ export interface Concurrency {
   readonly step: number;
 }
 
+export const isTuned = (stage: string): stage is keyof Concurrency =>
+  stage === "rollout" || stage === "generate" || stage === "step";
+
 export const knobs: readonly Knob[] = [
   { stage: "rollout", least: 1, most: 24 },
   { stage: "generate", least: 1, most: 192 },

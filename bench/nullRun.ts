@@ -37,6 +37,8 @@ export interface NullRun {
   /** Milliseconds of a reply; none where it is absent. */
   readonly generate?: CallTime;
   readonly update: number;
+  /** Whether the autotuner sets the stages' concurrency; not by default. */
+  readonly autotune?: boolean;
 }
 
 const INBOX = 8;
@@ -57,6 +59,9 @@ export const configOf = (run: NullRun): RunConfig =>
       max_staleness: run.maxStaleness,
       window_order: run.order,
       inbox: INBOX,
+      autotune: run.autotune ?? false,
+      // The most that the autotuner gives the stage of steps.
+      step_threads: Math.min(128, run.slots),
     },
     es_manager: {
       train: { env_groups: run.groups, group_size: run.groupSize, tags: ["Null"], n_groups: [run.groups], seed: 1 },

@@ -82,9 +82,10 @@ const watched = Effect.gen(function* () {
     Effect.sync(() => meter[Symbol.dispose]()),
   );
   const beside = [
+    // Before the first sample: it decides with how many calls at once the run begins.
+    ...(pipeline.autotune ? [autotuner.ofRun(config)] : []),
     Sampler.run(metrics.sample_ms, usage.read),
     Stall.watch(pipeline.stall_ms),
-    ...(pipeline.autotune ? [autotuner.ofRun(config)] : []),
   ];
   const watching = Effect.all(beside, { concurrency: "unbounded", discard: true });
   return yield* Effect.raceFirst(train, Effect.andThen(watching, Effect.never));

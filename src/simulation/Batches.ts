@@ -60,12 +60,12 @@ export class Batches {
   #begin(batch: readonly Call[]): void {
     const { gauge, onCore } = this.#options;
     this.#running++;
-    gauge?.begun(batch.length);
+    const timed = gauge?.call(batch.length);
     const moment: Moment = { at: this.#world.agenda.now, inService: this.#running };
     const ms = batch.reduce((sum, { time }) => sum + time(moment), 0);
     const end = (): void => {
       this.#running--;
-      gauge?.finished();
+      if (timed !== undefined) gauge?.called(timed, batch.length);
       gauge?.delivered(batch.length);
       for (const { done } of batch) done();
       this.#dispatch();

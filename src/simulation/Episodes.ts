@@ -5,7 +5,7 @@
 import { Batches } from "./Batches.ts";
 import { GeneratorThreads } from "./GeneratorThreads.ts";
 import type { CallTime, RunShape } from "./RunShape.ts";
-import { Station } from "./Station.ts";
+import { Station, type Taken } from "./Station.ts";
 import { Turns } from "./Turns.ts";
 import type { World } from "./World.ts";
 
@@ -16,10 +16,10 @@ type Serve = (call: Call, then: () => void) => void;
 const single = (world: World, station: Station, time: CallTime, onCore: boolean): Serve => {
   const { agenda } = world;
   return (call, then) =>
-    station.enter(() => {
+    station.enter((taken) => {
       const ms = time(...call, { at: agenda.now, inService: station.taken });
       const end = (): void => {
-        station.leave();
+        station.leave(taken);
         then();
       };
       if (onCore) world.work("step", ms, end);
@@ -78,10 +78,10 @@ export class Episodes {
   }
 
   play(group: number, member: number, ended: () => void): void {
-    this.#playing.enter(() => this.#run(group, member, ended));
+    this.#playing.enter((place) => this.#run(group, member, place, ended));
   }
 
-  #run(group: number, member: number, ended: () => void): void {
+  #run(group: number, member: number, place: Taken, ended: () => void): void {
     const { generators, mainMs = 0, turns, turnsOf } = this.#shape;
     const last = turnsOf?.(group, member) ?? turns;
     const thread = this.#threads?.open();
@@ -89,9 +89,9 @@ export class Episodes {
       thread === undefined
         ? this.#reply
         : (call, then) =>
-            this.#generating.enter(() =>
+            this.#generating.enter((taken) =>
               thread.reply(generators?.prompt?.(...call) ?? 0, generators?.tokens(...call) ?? 1, () => {
-                this.#generating.leave();
+                this.#generating.leave(taken);
                 then();
               }),
             );
@@ -99,7 +99,7 @@ export class Episodes {
     const turn = (number: number): void => {
       if (number > last) {
         if (thread !== undefined) this.#threads?.close(thread);
-        this.#playing.leave();
+        this.#playing.leave(place);
         this.#barrier?.leave();
         ended();
         return;

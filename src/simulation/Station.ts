@@ -1,8 +1,12 @@
 /** Servers with one queue in order of arrival. Growing serves who waits at once; shrinking takes no server from its holder. */
+import type { Timed } from "../stage/CallTimes.ts";
 import type { Gauge } from "../stage/Gauge.ts";
 
+/** A server taken, to be given back. */
+export type Taken = Timed | null;
+
 export class Station {
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting: ((taken: Taken) => void)[] = [];
   readonly #gauge: Gauge | null;
   #limit: number;
   #taken = 0;
@@ -18,14 +22,14 @@ export class Station {
   }
 
   /** Calls `begin` once a server is the caller's; it is given back by `leave`. */
-  enter(begin: () => void): void {
+  enter(begin: (taken: Taken) => void): void {
     this.#gauge?.enqueued();
     if (this.#taken < this.#limit && this.#waiting.length === 0) this.#begin(begin);
     else this.#waiting.push(begin);
   }
 
-  leave(): void {
-    this.#gauge?.finished();
+  leave(taken: Taken = null): void {
+    if (taken !== null) this.#gauge?.called(taken);
     this.#gauge?.delivered();
     this.#taken--;
     this.#settle();
@@ -37,10 +41,9 @@ export class Station {
     this.#settle();
   }
 
-  #begin(begin: () => void): void {
+  #begin(begin: (taken: Taken) => void): void {
     this.#taken++;
-    this.#gauge?.begun();
-    begin();
+    begin(this.#gauge?.call() ?? null);
   }
 
   #settle(): void {

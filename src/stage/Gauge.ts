@@ -8,6 +8,7 @@
 import type { Clock } from "effect";
 import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
 import { stage } from "../domain/metrics/run.ts";
+import { type Band, CallTimes, type Timed } from "./CallTimes.ts";
 
 /** A stage at one moment. Integrals are slot-milliseconds (item-milliseconds for the queue) since the stage was made. */
 export interface StageSample {
@@ -30,6 +31,8 @@ export interface StageSample {
   readonly blockedMs: number;
   readonly starvedMs: number;
   readonly queueMs: number;
+  /** Times of a service's calls by the level at which they began; empty where calls are not timed. */
+  readonly calls: readonly Band[];
 }
 
 /** A stage of one slot and no inbox at the moment it is made. */
@@ -47,6 +50,7 @@ export const emptySample = (name: string): StageSample => ({
   blockedMs: 0,
   starvedMs: 0,
   queueMs: 0,
+  calls: [],
 });
 
 /** What a gauge reads of a clock. */
@@ -74,6 +78,7 @@ export class Gauge {
   #blockedMs = 0;
   #starvedMs = 0;
   #queueMs = 0;
+  readonly #calls = new CallTimes();
 
   constructor(options: GaugeOptions, clock: GaugeClock) {
     this.#options = options;
@@ -98,6 +103,19 @@ export class Gauge {
     this.#advance();
     this.#queue -= items;
     this.#running++;
+  }
+
+  /** The same, of a call that is timed. */
+  call(items = 1): Timed {
+    this.begun(items);
+    this.#calls.begun(this.#running);
+    return { since: this.#last, level: this.#running };
+  }
+
+  /** A timed call of so many items is done. */
+  called({ level, since }: Timed, items = 1): void {
+    this.finished();
+    this.#calls.ended(level, (this.#last - since) / items);
   }
 
   /** Work is done; the slot now waits for room downstream. */
@@ -136,6 +154,7 @@ export class Gauge {
       blockedMs: this.#blockedMs,
       starvedMs: this.#starvedMs,
       queueMs: this.#queueMs,
+      calls: this.#calls.sample(),
     };
   }
 
@@ -167,6 +186,7 @@ export const sum = (a: StageSample, b: StageSample): StageSample => ({
   blockedMs: a.blockedMs + b.blockedMs,
   starvedMs: a.starvedMs + b.starvedMs,
   queueMs: a.queueMs + b.queueMs,
+  calls: [],
 });
 
 /** How a stage's slot-time divides; sums to 1 over any interval of positive length. */

@@ -6,6 +6,7 @@
  */
 import { Deferred, Effect, Exit, type Scope } from "effect";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
+import type { Timed } from "./CallTimes.ts";
 import { clockedGauge } from "./clockedGauge.ts";
 import type * as Gauge from "./Gauge.ts";
 import * as Inbox from "./Inbox.ts";
@@ -204,11 +205,12 @@ export const service = <Request, Response, E, R>({
     const initial = atLeastOne(concurrency);
     const gauge = yield* clockedGauge({ name, kind: "service", concurrency: initial, capacity: 0 });
     const slots = Slots.makeUnsafe(initial);
-    const leave = Effect.sync(() => {
-      gauge.finished();
-      gauge.delivered();
-      slots.release();
-    });
+    const leave = (timed: Timed) =>
+      Effect.sync(() => {
+        gauge.called(timed);
+        gauge.delivered();
+        slots.release();
+      });
     const abandon = Effect.sync(() => gauge.abandoned());
     const listeners = new Listeners<unknown>();
     const tell = (response: Response): Response => {
@@ -221,8 +223,8 @@ export const service = <Request, Response, E, R>({
         return restore(slots.acquire).pipe(
           Effect.onInterrupt(() => abandon),
           Effect.flatMap(() => {
-            gauge.begun();
-            return Effect.ensuring(Effect.map(restore(run(request)), tell), leave);
+            const timed = gauge.call();
+            return Effect.ensuring(Effect.map(restore(run(request)), tell), leave(timed));
           }),
         );
       });

@@ -11,9 +11,10 @@ export interface Point {
   readonly error: number;
 }
 
+/** Logarithm of crowding at a level: `softplus(slope · log(level / room)) / bend`, where the slope is power times bend. */
 interface Shape {
+  readonly slope: number;
   readonly room: number;
-  readonly power: number;
   readonly bend: number;
 }
 
@@ -30,27 +31,49 @@ const MOST_ROOM = 2048;
 const APART = 1.06;
 const POWERS = [0.3, 0.6, 1, 1.25, 1.5, 2, 3];
 const BENDS = [1, 3, 12];
-/** Points of one service are not quite independent, and no curve is quite right: their evidence is divided by this. */
-const TEMPER = 2;
 /** Curves of less than this share of the largest weight are left out. */
 const SLIGHT = 1e-3;
 
-const rooms = Array.from({ length: Math.ceil(Math.log(MOST_ROOM) / Math.log(APART)) }, (_, i) => APART ** i);
+const rooms = Array.from({ length: Math.ceil(Math.log(MOST_ROOM) / Math.log(APART)) }, (_, i) => i * Math.log(APART));
+/** Rooms as logarithms. */
 const family: readonly Shape[] = rooms.flatMap((room) =>
-  POWERS.flatMap((power) => BENDS.map((bend) => ({ room, power, bend }))),
+  POWERS.flatMap((power) => BENDS.map((bend) => ({ slope: power * bend, room, bend }))),
 );
 
-/** Logarithm of the factor by which calls take longer than one alone. */
-const crowding = ({ bend, power, room }: Shape, level: number): number => {
-  const above = power * bend * Math.log(level / room);
-  return (above > 30 ? above : Math.log1p(Math.exp(above))) / bend;
+/** Beyond it, softplus is 0 or its argument; between, it is read off a table, since a fit takes a hundred thousand of them. */
+const SPAN = 32;
+const PER_UNIT = 64;
+const table = Float64Array.from({ length: 2 * SPAN * PER_UNIT + 2 }, (_, i) =>
+  Math.log1p(Math.exp(i / PER_UNIT - SPAN)),
+);
+
+const softplus = (x: number): number => {
+  if (x >= SPAN) return x;
+  if (x <= -SPAN) return 0;
+  const at = (x + SPAN) * PER_UNIT;
+  const low = Math.floor(at);
+  return table[low]! + (at - low) * (table[low + 1]! - table[low]!);
 };
 
-const fitted = (shape: Shape, points: readonly Point[]): { readonly alone: number; readonly misfit: number } => {
+/** Logarithm of the factor by which calls take longer than one alone, at a level given as its logarithm. */
+const crowding = ({ bend, room, slope }: Shape, level: number): number => softplus(slope * (level - room)) / bend;
+
+interface Logarithms {
+  readonly level: number;
+  readonly time: number;
+  readonly weight: number;
+}
+
+const logarithms = ({ error, level, serviceMs }: Point): Logarithms => ({
+  level: Math.log(level),
+  time: Math.log(serviceMs),
+  weight: 1 / error ** 2,
+});
+
+const fitted = (shape: Shape, points: readonly Logarithms[]): { readonly alone: number; readonly misfit: number } => {
   let [total, sum, squares] = [0, 0, 0];
-  for (const { error, level, serviceMs } of points) {
-    const weight = 1 / error ** 2;
-    const value = Math.log(serviceMs) - crowding(shape, level);
+  for (const { level, time, weight } of points) {
+    const value = time - crowding(shape, level);
     total += weight;
     sum += weight * value;
     squares += weight * value ** 2;
@@ -59,10 +82,11 @@ const fitted = (shape: Shape, points: readonly Point[]): { readonly alone: numbe
 };
 
 export const of = (points: readonly Point[]): Curve => {
-  const fits = family.map((shape) => ({ ...shape, ...fitted(shape, points) }));
+  const logs = points.map(logarithms);
+  const fits = family.map((shape) => ({ ...shape, ...fitted(shape, logs) }));
   const least = fits.reduce((low, { misfit }) => Math.min(low, misfit), Number.POSITIVE_INFINITY);
   const likely = fits
-    .map(({ misfit, ...fit }) => ({ ...fit, weight: Math.exp((least - misfit) / (2 * TEMPER)) }))
+    .map(({ misfit, ...fit }) => ({ ...fit, weight: Math.exp((least - misfit) / 2) }))
     .filter(({ weight }) => weight > SLIGHT);
   const total = likely.reduce((sum, { weight }) => sum + weight, 0);
   return likely.map((fit) => ({ ...fit, weight: fit.weight / total }));
@@ -70,16 +94,17 @@ export const of = (points: readonly Point[]): Curve => {
 
 /** The logarithm of the service time expected at a level, and its standard deviation. */
 export const expected = (curve: Curve, level: number): { readonly mean: number; readonly error: number } => {
-  const values = curve.map((shape) => shape.alone + crowding(shape, level));
+  const at = Math.log(level);
+  const values = curve.map((shape) => shape.alone + crowding(shape, at));
   const mean = curve.reduce((sum, { weight }, i) => sum + weight * values[i]!, 0);
   const variance = curve.reduce((sum, { weight }, i) => sum + weight * (values[i]! - mean) ** 2, 0);
   return { mean, error: Math.sqrt(variance) };
 };
 
 const gains = (curve: Curve, from: number, to: number, of: (gain: number) => number): number => {
-  const longer = Math.log(to / from);
+  const [a, b] = [Math.log(from), Math.log(to)];
   return curve.reduce(
-    (sum, shape) => sum + shape.weight * of(Math.exp(longer + crowding(shape, from) - crowding(shape, to)) - 1),
+    (sum, shape) => sum + shape.weight * of(Math.exp(b - a + crowding(shape, a) - crowding(shape, b)) - 1),
     0,
   );
 };
@@ -87,6 +112,17 @@ const gains = (curve: Curve, from: number, to: number, of: (gain: number) => num
 /** Share of throughput that `to` calls at once are expected to give beyond `from`. */
 export const gain = (curve: Curve, from: number, to: number): number => gains(curve, from, to, (one) => one);
 
-/** The same, curves by which it loses counting as no gain: what to hope for of a change that can be taken back. */
-export const improvement = (curve: Curve, from: number, to: number): number =>
-  gains(curve, from, to, (one) => Math.max(0, one));
+/** The density and the distribution of the standard normal; the latter by the logistic approximation. */
+const density = (z: number): number => Math.exp(-(z ** 2) / 2) / Math.sqrt(2 * Math.PI);
+const below = (z: number): number => 1 / (1 + Math.exp(-1.5976 * z - 0.07056 * z ** 3));
+
+/**
+ * Expected improvement: losses count as no gain, as a change can be taken back. `doubt` is how far the truth may lie from any curve, the
+ * logarithm's standard deviation.
+ */
+export const improvement = (curve: Curve, from: number, to: number, doubt = 0): number =>
+  gains(curve, from, to, (one) => {
+    if (doubt <= 0) return Math.max(0, one);
+    const z = one / doubt;
+    return one * below(z) + doubt * density(z);
+  });

@@ -1,150 +1,176 @@
 /**
- * How long a stage's calls take under one setting, block by block, and where that was measured before. Calls that began under the setting before
- * still end after a change: the newest part of a hold is what counts, and what is left of them adds to its error.
+ * How long a stage's calls take at each level of calls in service. A call counts for the level at which it began, whatever was set since, and
+ * newer calls weigh more. Calls under way are missing, the long ones first: that is part of a point's error.
  */
-import type { Point } from "./Curve.ts";
-import type { StageLoad } from "./StageLoad.ts";
+import type { Band } from "../stage/CallTimes.ts";
+import * as Curve from "./Curve.ts";
 
-/** What a stage did in a block. */
-export interface Block {
-  readonly at: number;
-  readonly running: number;
-  readonly busyMs: number;
-  readonly items: number;
+/** Of one band: sums in which older calls count for less, and calls begun that have not ended. */
+interface Sums extends Band {
+  readonly open: number;
 }
+
+type Bands = ReadonlyMap<number, Sums>;
+type Block = readonly Band[];
 
 export interface Measure {
-  /** Blocks under the present setting. */
-  readonly hold: readonly Block[];
-  /** When the setting was made, and the mean time of calls before. */
-  readonly since: number;
-  readonly residue: number;
-  /** Points of earlier settings, with the time they were measured. */
-  readonly points: readonly (Point & { readonly at: number })[];
+  /** All but the newest blocks. */
+  readonly past: Bands;
+  /** The newest blocks, the oldest first. */
+  readonly recent: readonly Block[];
 }
 
-export const empty: Measure = { hold: [], since: 0, residue: 0, points: [] };
+export const empty: Measure = { past: new Map(), recent: [] };
 
-const KEPT = 90;
-/** The newer half of a hold counts for so many service times of the setting before, and of its own. */
-const EARLY = 8;
-const TURNED = 6;
-const POINTS = 24;
-/** Least error of a point, what a minute adds, and how calls scatter compared with a Poisson process. */
-const LEAST = 0.02;
-const AGING = 0.01;
-const SCATTER = { unknown: 2, least: 1, most: 8, blocks: 8 };
-/** Levels further apart than this do not belong to one hold. */
-const MOVED = 1.35;
-/** Newest blocks that show whether the level has moved, or the service changed. */
-export const NEWEST = 6;
+/** Blocks that show whether the service has changed. */
+const RECENT = 6;
+/** A block counts for half after so many others. */
+const HALF_LIFE = 300;
+/** Neighbouring bands are one point until it has so many calls, or is so wide. */
+const ENOUGH = 40;
+const WIDE = 1.25;
+/** Fewer calls tell nothing. */
+const FEWEST = 3;
+/** Least error of a point. */
+const LEAST = 0.015;
+/** Error of the time of one call: a square root's coefficient of variation, twice; 1.05 of exponential times, 1.15 of Pareto's with α = 1.5. */
+const SCATTER = 1.2;
+/** What calls under way may add, as a share of those that ended. */
+const OPEN = 0.5;
+/** A level is measured if a point is that near. */
+const NEAR = 1.12;
+/** A point that errs by less is sure. */
+const SURE = 0.06;
+/** How far the truth may lie from any curve: standard deviation of the logarithm, per logarithm of the distance from a sure point. */
+const DOUBT = 0.4;
+/** A service has changed when its times differ from what is expected by this logarithm, and by so many errors. */
+const SHIFT = 0.5;
+const ERRORS = 5;
+/** Calls of a band that began and ended lately are in balance within this share: otherwise the short or the long ones are missing. */
+const BALANCE = 0.5;
+const FEW = 8;
 
-export const blockOf = (load: StageLoad, at: number, ms: number): Block => ({
-  at,
-  running: load.running,
-  busyMs: load.running * ms,
-  items: load.items,
+const none = (band: number): Sums => ({ band, begun: 0, served: 0, levels: 0, roots: 0, open: 0 });
+
+const plus = (sums: Sums, { begun, levels, roots, served }: Band): Sums => ({
+  band: sums.band,
+  begun: sums.begun + begun,
+  served: sums.served + served,
+  levels: sums.levels + levels,
+  roots: sums.roots + roots,
+  open: Math.max(0, sums.open + begun - served),
 });
 
-const total = (blocks: readonly Block[], of: (block: Block) => number): number =>
-  blocks.reduce((sum, block) => sum + of(block), 0);
-
-/** Calls in service while there are any. */
-const levelOf = (blocks: readonly Block[]): number => {
-  const busy = total(blocks, ({ busyMs }) => busyMs);
-  return busy > 0 ? Math.max(1, total(blocks, ({ busyMs, running }) => busyMs * running) / busy) : 0;
+const aged = ({ band, begun, levels, open, roots, served }: Sums): Sums => {
+  const kept = 0.5 ** (1 / HALF_LIFE);
+  return { band, begun: kept * begun, served: kept * served, levels: kept * levels, roots: kept * roots, open };
 };
 
-/** Variance of the blocks' calls over what a Poisson process would have. */
-const scatterOf = (blocks: readonly Block[], serviceMs: number): number => {
-  const { blocks: least, unknown } = SCATTER;
-  if (blocks.length < least) return unknown;
-  const squares = total(
-    blocks,
-    ({ busyMs, items }) => (items - busyMs / serviceMs) ** 2 / Math.max(1, busyMs / serviceMs),
-  );
-  return Math.min(SCATTER.most, Math.max(SCATTER.least, squares / (blocks.length - 1)));
+const together = (past: Bands, blocks: readonly Block[]): Bands => {
+  const all = new Map(past);
+  for (const band of blocks.flat()) all.set(band.band, plus(all.get(band.band) ?? none(band.band), band));
+  return all;
 };
 
-/** Of some blocks; null where nothing was in service. Calls under way count, though few may have ended. */
-export const pointOf = (blocks: readonly Block[]): Point | null => {
-  const busy = total(blocks, ({ busyMs }) => busyMs);
-  if (busy <= 0) return null;
-  const items = total(blocks, (block) => block.items) + 0.5;
-  const serviceMs = busy / items;
-  const error = Math.hypot(LEAST, Math.sqrt(scatterOf(blocks, serviceMs) / items));
-  return { level: levelOf(blocks), serviceMs, error };
+const levelOf = ({ levels, served }: Sums): number => levels / served;
+
+/** Neighbouring bands together, until each has enough calls. */
+const pooled = (bands: Bands): readonly Sums[] => {
+  const pools: Sums[] = [];
+  let from = 0;
+  for (const sums of [...bands.values()].filter(({ served }) => served > 0).sort((a, b) => a.band - b.band)) {
+    const last = pools.at(-1);
+    if (last !== undefined && last.served < ENOUGH && levelOf(sums) < WIDE * from) {
+      pools[pools.length - 1] = { ...plus(last, sums), open: last.open + sums.open };
+    } else {
+      from = levelOf(sums);
+      pools.push(sums);
+    }
+  }
+  return pools;
 };
 
-/** Share of calls in service that began before the setting. */
-const left = ({ residue, since }: Measure, at: number): number =>
-  residue <= 0 ? 0 : Math.exp(-Math.max(0, at - since) / residue);
-
-/** Blocks of a hold that show its setting: the newer half while earlier calls may be left, and later all at about the present level. */
-const shown = ({ hold, residue, since }: Measure, now: number): readonly Block[] => {
-  const half = hold.slice(Math.floor(hold.length / 2));
-  const serviceMs = pointOf(half)?.serviceMs ?? 0;
-  const young = now - since < Math.max(EARLY * residue, TURNED * serviceMs);
-  const level = levelOf(hold.slice(-NEWEST));
-  return (young ? half : hold).filter(
-    ({ running }) => running > 0 && Math.abs(Math.log(running / level)) < Math.log(MOVED),
-  );
-};
-
-/** The present setting's point. */
-export const present = (measure: Measure, now: number): Point | null => {
-  const used = shown(measure, now);
-  const point = pointOf(used);
-  if (point === null) return null;
-  const old = total(used, ({ at }) => left(measure, at)) / used.length;
-  return { ...point, error: Math.hypot(point.error, old) };
-};
-
-/** Whether a later point has more calls at once and takes less time: calls from before a change made the earlier one slow. */
-const refuted = (point: Point, later: readonly Point[]): boolean =>
-  later.some(
-    ({ error, level, serviceMs }) =>
-      level > point.level && Math.log(point.serviceMs / serviceMs) > 2 * Math.hypot(error, point.error),
-  );
-
-/** All points that stand, the older ones less sure. */
-export const pointsOf = (measure: Measure, now: number): readonly Point[] => {
-  const aged = measure.points.map(({ at, ...point }) => ({
-    ...point,
-    error: Math.hypot(point.error, (AGING * (now - at)) / 60_000),
-  }));
-  const point = present(measure, now);
-  const all = point === null ? aged : [...aged, point];
-  return all.filter((one, i) => !refuted(one, all.slice(i + 1)));
-};
-
-/** Ends the hold: its point is kept, and takes the place of an older one at its level. */
-export const ended = (measure: Measure, now: number, residue: number): Measure => {
-  const point = present(measure, now);
-  const near = (level: number): boolean => point !== null && Math.abs(Math.log(level / point.level)) < 0.05;
-  const points = measure.points.filter(({ level }) => !near(level));
-  return {
-    hold: [],
-    since: now,
-    residue,
-    points: point === null ? points : [...points, { ...point, at: now }].slice(-POINTS),
-  };
-};
-
-/** Forgets what was measured before the newest blocks. */
-export const afresh = (measure: Measure): Measure => ({
-  ...measure,
-  hold: measure.hold.slice(-NEWEST / 2),
-  points: [],
+const pointOf = (sums: Sums): Curve.Point => ({
+  level: levelOf(sums),
+  serviceMs: (sums.roots / sums.served) ** 2,
+  error: Math.hypot(LEAST, SCATTER / Math.sqrt(sums.served), (OPEN * sums.open) / sums.served),
 });
 
-export const add = (measure: Measure, block: Block): Measure => {
-  const hold = [...measure.hold, block].slice(-KEPT);
-  const [older, newest] = [hold.slice(0, -NEWEST), hold.slice(-NEWEST)];
-  const [before, after] = [levelOf(older), levelOf(newest)];
-  if (before <= 0 || after <= 0 || Math.abs(Math.log(after / before)) < Math.log(MOVED)) return { ...measure, hold };
-  return { ...ended({ ...measure, hold: older }, block.at, 0), hold: newest };
+const pointsIn = (bands: Bands): readonly Curve.Point[] =>
+  pooled(bands)
+    .filter(({ served }) => served >= FEWEST)
+    .map(pointOf);
+
+/** Takes the calls of one block in. */
+export const add = ({ past, recent }: Measure, block: Block): Measure => {
+  const blocks = [...recent, block];
+  const older = new Map([...past].map(([band, sums]) => [band, aged(sums)]));
+  return { past: together(older, blocks.slice(0, -RECENT)), recent: blocks.slice(-RECENT) };
 };
 
-/** What a change left is still being given back: its share is counted from now on. */
-export const draining = (measure: Measure, now: number): Measure => ({ ...measure, since: now });
+/** All levels that were measured, the lowest first. */
+export const points = ({ past, recent }: Measure): readonly Curve.Point[] => pointsIn(together(past, recent));
+
+const distance = (point: Curve.Point, level: number): number => Math.abs(Math.log(point.level / level));
+
+const surer = (one: Curve.Point | null, other: Curve.Point): Curve.Point =>
+  one === null || other.error < one.error ? other : one;
+
+/** The surest point of all; null without any. */
+export const surest = (all: readonly Curve.Point[]): Curve.Point | null => all.reduce(surer, null);
+
+/** The surest point near a level; null where it was not measured. */
+export const at = (all: readonly Curve.Point[], level: number): Curve.Point | null =>
+  surest(all.filter((point) => distance(point, level) < Math.log(NEAR)));
+
+/** How far the time at a level may lie from what a curve through the points says: standard deviation of its logarithm. */
+export const doubt = (all: readonly Curve.Point[], level: number): number => {
+  const near = all.filter(({ error }) => error < SURE).map((point) => distance(point, level));
+  return DOUBT * Math.min(1, ...near);
+};
+
+/** Levels at which the newest calls began, with the share of the calls. */
+export const levels = ({ recent }: Measure): readonly { readonly level: number; readonly share: number }[] => {
+  const pools = pooled(together(new Map(), recent));
+  const all = pools.reduce((sum, { served }) => sum + served, 0);
+  return pools.map((sums) => ({ level: levelOf(sums), share: sums.served / all }));
+};
+
+/** Mean level at which the newest calls began; 0 without any. */
+export const level = (measure: Measure): number =>
+  levels(measure).reduce((sum, { level, share }) => sum + level * share, 0);
+
+/** Whether calls take much the same as at the nearest levels that were measured: that spares the fit. */
+const isAsNear = (newest: readonly Sums[], known: readonly Curve.Point[]): boolean => {
+  let [roots, expected] = [0, 0];
+  for (const sums of newest) {
+    const near = known.reduce((a, b) => (distance(b, levelOf(sums)) < distance(a, levelOf(sums)) ? b : a));
+    roots += sums.roots;
+    expected += sums.served * Math.sqrt(near.serviceMs);
+  }
+  return Math.abs(2 * Math.log(roots / expected)) < SHIFT / 2;
+};
+
+/** By which factor the newest calls took longer than the older ones let expect; 1 where they do not differ for certain. */
+export const shifted = ({ past, recent }: Measure): number => {
+  const balanced = ({ begun, served }: Sums): boolean =>
+    served > 0 && Math.abs(begun - served) <= BALANCE * Math.max(FEW, served);
+  const newest = [...together(new Map(), recent).values()].filter(balanced);
+  const count = newest.reduce((sum, { served }) => sum + served, 0);
+  const known = pointsIn(past);
+  if (count < FEWEST || known.length === 0 || isAsNear(newest, known)) return 1;
+  const curve = Curve.of(known);
+  let [roots, expected, error] = [0, 0, 0];
+  for (const sums of newest) {
+    const there = Curve.expected(curve, levelOf(sums));
+    const share = sums.served * Math.exp(there.mean / 2);
+    roots += sums.roots;
+    expected += share;
+    error += share * Math.hypot(there.error, doubt(known, levelOf(sums)));
+  }
+  const certain = Math.max(SHIFT, ERRORS * Math.hypot(error / expected, SCATTER / Math.sqrt(count)));
+  return Math.abs(2 * Math.log(roots / expected)) > certain ? (roots / expected) ** 2 : 1;
+};
+
+/** Forgets what was measured before the newest block. */
+export const afresh = ({ recent }: Measure): Measure => ({ past: new Map(), recent: recent.slice(-1) });

@@ -28,35 +28,32 @@ export interface Evidence {
   readonly loads: readonly StageLoad[];
   readonly pulls: readonly Pull[];
   readonly measures: ReadonlyMap<string, Measure.Measure>;
-  readonly now: number;
   /** While the run is explored, what would be learnt by a change counts, and not only what is likely. */
   readonly eager: boolean;
 }
 
-/** One change multiplies or divides by this at most; and by this once the run is explored. */
+/** One change multiplies by this at most. Beyond dividing by it, a change must be likely to gain, and then divides by this at most. */
 const GROWTH = 2;
 const SHRINKAGE = 8;
-const NEARBY = 1.2;
+/** Once the run is explored, what might be learnt counts only within this factor, and where no more than this share is likely to be lost. */
+const NEARBY = 1.21;
+const RISK = 0.04;
 /** Numbers of slots that are compared are this far apart. */
 const APART = 1.07;
+/** A service whose calls wait now and then has use for this often the slots in service. */
+const ROOMY = 3;
 /** A stage whose slots are in use by this share while calls wait is full. */
 const FULL = 0.85;
 const WAITING = 0.3;
-/** Share of all calls in service or waiting that a service holds whose slots are worth changing. */
+/** Share of all calls in service or waiting that a service holds whose slots set the pace. */
 const HOLDS = 0.35;
 /** A change must promise this share of throughput. */
-const WORTH = { eager: 0.015, calm: 0.01 };
-/** More groups in flight must promise this share of throughput. */
-const GROUPS = 0.03;
+const WORTH = { eager: 0.015, calm: 0.01, groups: 0.03, others: 0.02 };
 /** A measurement that errs by more says nothing yet; one that errs by less is enough for any change. */
 const UNSURE = 0.25;
 const SURE = 0.045;
 /** What a change promises must be this often the error of the measurement. */
 const OFTEN = 2;
-/** So many service times after a change, the calls that began before it are gone. */
-const TURNS = 1.5;
-/** A flow stage whose pull is below this has what it needs. */
-const PULLS = 0.3;
 
 const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
@@ -69,65 +66,89 @@ const between = (low: number, high: number): readonly number[] => {
 
 const isFull = ({ busy, waiting }: StageLoad): boolean => busy > FULL && waiting > WAITING;
 
-/** The best number of slots for a stage by what was measured of it; null where none is better. */
-const ofStage = (load: StageLoad, knob: Knob, { eager, measures, now }: Evidence): Move | "unknown" | null => {
-  const measure = measures.get(load.name) ?? Measure.empty;
-  const point = Measure.present(measure, now);
-  if (point === null || point.error > UNSURE || now - measure.since < TURNS * point.serviceMs) return "unknown";
-  const { concurrency, name, running } = load;
-  const full = isFull(load);
-  // Slots that stay empty crowd nobody: what counts are those in use.
-  const at = full ? concurrency : Math.min(concurrency, point.level);
-  const low = Math.max(knob.least, Math.round(at / (eager ? SHRINKAGE : NEARBY)));
-  const high = full ? Math.min(knob.most, Math.round(at * (eager ? GROWTH : NEARBY))) : Math.floor(at);
+/** What a full stage hopes for of so many slots; 0 where they are no choice. */
+const hope = (
+  curve: Curve.Curve,
+  points: readonly Curve.Point[],
+  eager: boolean,
+  at: number,
+  slots: number,
+): number => {
+  const likely = Curve.gain(curve, at, slots);
+  if (likely < (slots < at / GROWTH ? 0 : eager ? -1 : -RISK)) return 0;
+  const tried = eager || Math.abs(Math.log(slots / at)) <= Math.log(NEARBY);
+  return tried ? Curve.improvement(curve, at, slots, Measure.doubt(points, slots)) : likely;
+};
+
+/** What is likely where a stage is not always full: fewer slots matter to calls that begin above them. */
+const relief = (curve: Curve.Curve, measure: Measure.Measure, slots: number): number =>
+  Measure.levels(measure).reduce(
+    (sum, { level, share }) => sum + (level > slots ? share * Curve.gain(curve, level, slots) : 0),
+    0,
+  );
+
+/** The best number of slots for a stage by what was measured of it; null where none is better. `full`: whether more slots would be used. */
+const ofStage = (load: StageLoad, full: boolean, knob: Knob, evidence: Evidence): Move | "unknown" | null => {
+  const { eager, measures } = evidence;
+  const { concurrency, name, queue, running } = load;
+  const measure = measures.get(name) ?? Measure.empty;
+  const points = Measure.points(measure);
+  const point = full ? Measure.at(points, concurrency) : Measure.surest(points);
+  if (point === null || point.error > UNSURE) return "unknown";
+  const low = Math.max(knob.least, Math.round(concurrency / SHRINKAGE));
+  const high = full ? Math.min(knob.most, Math.round(concurrency * GROWTH)) : concurrency;
   if (low > high) return null;
-  const curve = Curve.of(Measure.pointsOf(measure, now));
+  const curve = Curve.of(points);
   let [to, gain] = [concurrency, 0];
   for (const slots of between(low, high)) {
     if (slots === concurrency) continue;
-    const promised = Curve.improvement(curve, at, slots);
-    if (!eager && Curve.gain(curve, at, slots) < 0) continue;
+    const promised = full ? hope(curve, points, eager, concurrency, slots) : relief(curve, measure, slots);
     if (promised > gain) [to, gain] = [slots, promised];
   }
   if (to === concurrency || gain < (eager ? WORTH.eager : WORTH.calm)) return null;
   if (point.error > Math.max(SURE, gain / OFTEN)) return "unknown";
-  const reason = `${running.toFixed(1)} in service take ${point.serviceMs.toFixed(0)} ms each, ${load.queue.toFixed(1)} wait`;
+  const reason = `${running.toFixed(1)} in service take ${point.serviceMs.toFixed(0)} ms each, ${queue.toFixed(1)} wait`;
   return { stage: name, from: concurrency, to, gain, reason };
 };
 
-/** Services that hold most calls, and flow stages that items wait for. */
-const candidates = ({ loads, pulls }: Evidence): readonly StageLoad[] => {
-  const held = ({ queue, running }: StageLoad): number => queue + running;
-  const total = loads.reduce((sum, load) => sum + (load.kind === "service" ? held(load) : 0), 0);
-  const pullOf = (name: string): number => pulls.find(({ stage }) => stage === name)?.pull ?? 0;
-  return loads.filter((load) =>
-    load.kind === "service"
-      ? total > 0 && held(load) > HOLDS * total
-      : load.name !== "rollout" && pullOf(load.name) > PULLS,
-  );
+const held = ({ queue, running }: StageLoad): number => queue + running;
+
+/** More slots for a service that does not set the pace, but whose calls wait: a few times as many as are in use, where that pays. */
+const ofOther = (load: StageLoad, knob: Knob, services: readonly StageLoad[], evidence: Evidence): Move | null => {
+  const most = Math.min(knob.most, Math.ceil(ROOMY * load.running));
+  if (load.waiting < WAITING || most < NEARBY * load.concurrency) return null;
+  const move = ofStage(load, true, { ...knob, most }, evidence);
+  if (move === null || move === "unknown" || move.to < move.from) return null;
+  const pull = evidence.pulls.find(({ stage }) => stage === load.name)?.pull ?? 0;
+  const busiest = services.reduce((most, { busy, name }) => (name === load.name ? most : Math.max(most, busy)), 0.01);
+  // No more is gained than the fullest of the others has to spare.
+  const [hoped, spare] = [move.gain * pull, 1 / busiest - 1];
+  const gain = (hoped * spare) / Math.max(hoped + spare, 1e-9);
+  return gain > WORTH.others ? { ...move, gain } : null;
 };
 
-/** More groups in flight, where they wait and services have slots to spare. */
-const groups = ({ loads, pulls }: Evidence, knob: Knob | undefined): Move | null => {
-  const load = loads.find(({ name }) => name === "rollout");
-  const pull = pulls.find(({ limit, stage }) => stage === "rollout" && limit === "slots");
-  if (knob === undefined || load === undefined || pull === undefined || pull.gain === null) return null;
-  const { concurrency, queue, running } = load;
-  const gain = pull.pull;
-  if (gain < GROUPS || concurrency >= knob.most) return null;
-  const to = Math.min(knob.most, 2 * concurrency);
-  const reason = `${running.toFixed(1)} groups in flight, ${queue.toFixed(1)} waiting, and services have slots to spare`;
-  return { stage: "rollout", from: concurrency, to, gain, reason };
+/** More items at once in a flow stage where they wait and services have slots to spare: groups in flight, and windows being scored. */
+const ofFlow = (load: StageLoad, knob: Knob, { pulls }: Evidence): Move | null => {
+  const { concurrency, name, queue, running } = load;
+  const pull = pulls.find(({ limit, stage }) => stage === name && limit === "slots");
+  if (pull === undefined || pull.gain === null || pull.pull < WORTH.groups || concurrency >= knob.most) return null;
+  const items = name === "rollout" ? "groups in flight" : "windows in work";
+  const reason = `${running.toFixed(1)} ${items}, ${queue.toFixed(1)} waiting, and services have slots to spare`;
+  return { stage: name, from: concurrency, to: Math.min(knob.most, 2 * concurrency), gain: pull.pull, reason };
 };
 
 /** The change that promises most: null where none promises anything, "unknown" where that is not known yet. */
 export const best = (evidence: Evidence, knobs: readonly Knob[]): Move | "unknown" | null => {
-  const knobOf = (stage: string): Knob | undefined => knobs.find((knob) => knob.stage === stage);
-  const moves = candidates(evidence).map((load) => {
-    const knob = knobOf(load.name);
-    return knob === undefined ? null : ofStage(load, knob, evidence);
+  const services = evidence.loads.filter(({ kind }) => kind === "service");
+  const total = services.reduce((sum, load) => sum + held(load), 0);
+  const moves = evidence.loads.map((load) => {
+    const knob = knobs.find(({ stage }) => stage === load.name);
+    if (knob === undefined) return null;
+    if (load.kind === "flow") return ofFlow(load, knob, evidence);
+    if (held(load) > HOLDS * total) return ofStage(load, isFull(load), knob, evidence);
+    return ofOther(load, knob, services, evidence);
   });
-  return [groups(evidence, knobOf("rollout")), ...moves].reduce((most, one) => {
+  return moves.reduce((most, one) => {
     if (one === null || (one === "unknown" && most !== null)) return most;
     return most === null || most === "unknown" || one === "unknown" || one.gain > most.gain ? one : most;
   }, null);

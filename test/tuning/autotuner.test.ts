@@ -6,7 +6,9 @@ import type { Control } from "../../src/domain/Control.ts";
 import type { RunSample } from "../../src/simulation/RunShape.ts";
 import { run } from "../../src/simulation/run.ts";
 import * as Bus from "../../src/stage/Bus.ts";
+import type * as Autotune from "../../src/tuning/Autotune.ts";
 import * as autotuner from "../../src/tuning/autotuner.ts";
+import * as LanesTuner from "../../src/tuning/LanesTuner.ts";
 
 const samples = (): readonly RunSample[] => {
   const taken: RunSample[] = [];
@@ -43,3 +45,53 @@ it.effect("has what it decides from the bus's samples carried out, with its reas
     yield* Fiber.interrupt(tuning);
   }).pipe(Effect.provide(Bus.layer())),
 );
+
+it("changes slots and lanes in turns", () => {
+  const shape = shapeOf(machines[0]!, starts["few slots"]!, 1);
+  const learner = { lanes: 2, micros: () => 8, micro: () => 50 };
+  const lanes = { most: 2, lead: shape.maxStaleness };
+  let state = autotuner.start({ knobs, setting: { mode: "async", groupSize: shape.groupSize }, lanes });
+  let used = 2;
+  const seen: {
+    readonly trying: boolean;
+    readonly exploring: boolean;
+    readonly decisions: readonly Autotune.Decision[];
+  }[] = [];
+  run({
+    ...shape,
+    learner,
+    observer: {
+      everyMs: 1000,
+      onSample: (sample, set) => {
+        const trying = LanesTuner.trying(state.lanes);
+        const settings = [{ name: "lanes", concurrency: used, most: 2 }];
+        const outcome = autotuner.observe(state, { ...sample, settings });
+        state = outcome.state;
+        seen.push({ trying, exploring: state.slots.exploring !== null, decisions: outcome.decisions });
+        for (const { control } of outcome.decisions) {
+          const { concurrency, stage } = control;
+          if (stage === "lanes") used = concurrency;
+          if (stage === "rollout" || stage === "generate" || stage === "step" || stage === "lanes")
+            set(stage, concurrency);
+        }
+      },
+    },
+  });
+  const changed = (stage: "lanes" | "slots"): typeof seen =>
+    seen.filter(({ decisions }) =>
+      decisions.some(({ control }) => (control.stage === "lanes") === (stage === "lanes")),
+    );
+  expect(changed("lanes").length).toBeGreaterThan(1);
+  expect(changed("slots").length).toBeGreaterThan(1);
+  expect(seen.every(({ decisions }) => decisions.length <= 1)).toBe(true);
+  expect(changed("lanes").some(({ exploring }) => exploring)).toBe(false);
+  expect(changed("slots").some(({ trying }) => trying)).toBe(false);
+});
+
+it("leaves the lanes alone where the run has no setting for them", () => {
+  const lanes = { most: 2, lead: 2 };
+  const first = autotuner.start({ knobs: [], setting: { mode: "async" }, lanes });
+  const last = samples().reduce((state, sample) => autotuner.observe(state, sample).state, first);
+  expect(last.lanes).toEqual(first.lanes);
+  expect(last.slots).not.toEqual(first.slots);
+});

@@ -20,4 +20,11 @@ describe("what the autotuner may change", () => {
     const { knobs } = optionsOf(configOf("/nowhere", { pipeline: { mode: "lockstep" } }));
     expect(knobs.map(({ stage }) => stage)).not.toContain("rollout");
   });
+
+  it("includes the learner's lanes, with the windows that may be made ahead", () => {
+    const lanesOf = (mode: string) =>
+      optionsOf(configOf("/nowhere", { model: { learner_lanes: 3 }, pipeline: { mode, max_staleness: 2 } })).lanes;
+    expect(lanesOf("async")).toEqual({ most: 3, lead: 2 });
+    expect(lanesOf("sync")).toEqual({ most: 3, lead: 0 });
+  });
 });

@@ -118,6 +118,7 @@ const stage = (name: string, elapsedMs: number, concurrency: number, busy: numbe
   blockedMs: 0,
   starvedMs: elapsedMs * concurrency * (1 - busy),
   queueMs: elapsedMs,
+  calls: [],
 });
 
 const gauges = (elapsedMs: number): Happening => ({

@@ -4,6 +4,7 @@
  * is free; a caller that gives up leaves the queue. A batch may put requests back, and answer others later than it ends.
  */
 import { Effect, Exit, FiberSet, type Scope } from "effect";
+import type { Timed } from "../../stage/CallTimes.ts";
 import { clockedGauge } from "../../stage/clockedGauge.ts";
 import type * as Gauge from "../../stage/Gauge.ts";
 
@@ -111,18 +112,18 @@ class Batches<Request, Answer> implements Batcher<Request, Answer> {
 
   #begin(batch: readonly Entry<Request, Answer>[]): void {
     this.#running++;
-    this.#gauge.begun(batch.length);
+    const timed = this.#gauge.call(batch.length);
     this.#fork(
       this.#options.run(batch.map(({ request }) => request)).pipe(
-        Effect.onExit((exit) => Effect.sync(() => this.#end(batch, exit))),
+        Effect.onExit((exit) => Effect.sync(() => this.#end(batch, timed, exit))),
         Effect.asVoid,
       ),
     );
   }
 
-  #end(batch: readonly Entry<Request, Answer>[], exit: Exit.Exit<readonly Reply<Answer>[]>): void {
+  #end(batch: readonly Entry<Request, Answer>[], timed: Timed, exit: Exit.Exit<readonly Reply<Answer>[]>): void {
     this.#running--;
-    this.#gauge.finished();
+    this.#gauge.called(timed, batch.length);
     const replies = batch.map((_, at) => replyOf(exit, at));
     this.#gauge.delivered(replies.filter((reply) => !(reply instanceof PutBack)).length);
     // Callers may make their next request while they are resumed; those requests join the dispatch below.

@@ -45,7 +45,7 @@ const numbers = [
   "blockedMs",
   "starvedMs",
   "queueMs",
-] as const satisfies readonly Exclude<keyof StageSample, "name" | "kind">[];
+] as const satisfies readonly Exclude<keyof StageSample, "name" | "kind" | "calls">[];
 
 const tenth = (value: number): number => Math.round(value * 10) / 10;
 
@@ -71,6 +71,7 @@ export const stageOf = ([name, kind, ...values]: CompactStage): StageSample => {
     blockedMs: at("blockedMs"),
     starvedMs: at("starvedMs"),
     queueMs: at("queueMs"),
+    calls: [],
   };
 };
 

@@ -1,0 +1,74 @@
+/**
+ * How long a service's calls take by how many are in service when one begins: a call's own time, and not the mean of an interval, so that what
+ * was measured of a level stays true of it whatever the levels before and after. Sums of square roots: long tails weigh less in them, and a mean
+ * of them is as sure after as many calls, whether times are constant, exponential or without a variance.
+ */
+
+/** Calls that began at about the same level. Sums since the stage was made. */
+export interface Band {
+  /** Its number: bands are `WIDTH` wide, so that small levels have one each. */
+  readonly band: number;
+  readonly begun: number;
+  readonly served: number;
+  /** Sum of the levels of the served calls, and of the square roots of their milliseconds. */
+  readonly levels: number;
+  readonly roots: number;
+}
+
+/** A call in service. */
+export interface Timed {
+  readonly since: number;
+  readonly level: number;
+}
+
+const WIDTH = 1.06;
+
+const bandOf = (level: number): number => Math.round(Math.log(level) / Math.log(WIDTH));
+
+type Writable = { -readonly [Key in keyof Band]: Band[Key] };
+
+const none = (band: number): Writable => ({ band, begun: 0, served: 0, levels: 0, roots: 0 });
+
+export class CallTimes {
+  readonly #bands: Writable[] = [];
+
+  begun(level: number): void {
+    this.#of(level).begun++;
+  }
+
+  /** `ms` is the time of one item where a call has several. */
+  ended(level: number, ms: number): void {
+    const band = this.#of(level);
+    band.served++;
+    band.levels += level;
+    band.roots += Math.sqrt(ms);
+  }
+
+  sample(): readonly Band[] {
+    return this.#bands.filter(({ begun }) => begun > 0).map((band) => ({ ...band }));
+  }
+
+  #of(level: number): Writable {
+    const at = bandOf(level);
+    for (let band = this.#bands.length; band <= at; band++) this.#bands.push(none(band));
+    return this.#bands[at]!;
+  }
+}
+
+/** What was begun and served between two samples; bands where nothing was are left out. */
+export const between = (before: readonly Band[], after: readonly Band[]): readonly Band[] => {
+  const earlier = new Map(before.map((band) => [band.band, band]));
+  return after.flatMap((band) => {
+    const { begun, levels, roots, served } = earlier.get(band.band) ?? none(band.band);
+    if (band.begun === begun && band.served === served) return [];
+    return [
+      {
+        band: band.band,
+        begun: band.begun - begun,
+        served: band.served - served,
+        levels: band.levels - levels,
+        roots: band.roots - roots,
+      },
+    ];
+  });
+};
