@@ -14,8 +14,8 @@ const duration = (ms: number): string => {
 const causes: Readonly<Record<Pull["limit"], (stage: string) => string>> = {
   slots: (stage) => `its slots are what ${stage} lacks`,
   threads: () => "it has no further thread",
-  memory: () => "no more sequences may hold a cache",
-  admission: () => "no more groups are admitted before the next window is consumed",
+  memory: () => "no more sequences may hold a cache (generation.slots)",
+  admission: () => "no more groups are admitted before the next window is consumed (pipeline.max_staleness)",
   update: () => "every window waits for its update",
   "main thread": () => "it works on the main thread, one window at a time",
   validation: () => "updates wait for validation, checkpoints and records",
