@@ -11,7 +11,7 @@ import type { CheckpointError } from "./checkpoint/CheckpointError.ts";
 import { type Checkpoint, modelFiles, readCheckpoint } from "./checkpoint/HuggingFaceFolder.ts";
 import { parameters, type Qwen2Config } from "./model/Architecture.ts";
 import { initialise } from "./model/Parameters.ts";
-import { bucket } from "./model/padding.ts";
+import { bucket } from "../domain/Passes.ts";
 import * as ChatTemplate from "./tokenizer/ChatTemplate.ts";
 import { nanoTokenizer } from "./tokenizer/NanoVocabulary.ts";
 import * as Tokenizer from "./tokenizer/Tokenizer.ts";

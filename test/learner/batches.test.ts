@@ -10,7 +10,7 @@ import {
   targetsOf,
   tokenWeights,
 } from "../../src/learner/batches.ts";
-import { bucket } from "../../src/policy/model/padding.ts";
+import { bucket } from "../../src/domain/Passes.ts";
 import { assertProperty } from "../property.ts";
 import { tokenBatch } from "./batch.ts";
 
