@@ -74,7 +74,7 @@ const train = Effect.gen(function* () {
   return ended;
 });
 
-/** Training with the gauges sampled and stalls reported beside it. */
+/** Training with the gauges sampled and stalls reported beside it; the autotuner hears of the first sample. */
 const watched = Effect.gen(function* () {
   const config = yield* Config;
   const { metrics, pipeline } = config;
@@ -82,7 +82,6 @@ const watched = Effect.gen(function* () {
     Effect.sync(() => meter[Symbol.dispose]()),
   );
   const beside = [
-    // Before the first sample: it decides with how many calls at once the run begins.
     ...(pipeline.autotune ? [autotuner.ofRun(config)] : []),
     Sampler.run(metrics.sample_ms, usage.read),
     Stall.watch(pipeline.stall_ms),

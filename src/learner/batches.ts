@@ -5,8 +5,8 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { boundsOf, lengthOf, type TokenBatch } from "../domain/Batch.ts";
+import { passesOf } from "../domain/Passes.ts";
 import { stream } from "../domain/Random.ts";
-import { bucket } from "../policy/model/padding.ts";
 
 export type Aggregation = RunConfig["actor"]["loss_agg_mode"];
 
@@ -42,16 +42,9 @@ export const microBatches = (
   sequences: readonly number[],
   tokens: number,
 ): readonly MicroBatch[] => {
-  const byLength = sequences.toSorted((a, b) => lengthOf(batch, b) - lengthOf(batch, a) || a - b);
-  const cut: MicroBatch[] = [];
-  let rest: readonly number[] = byLength;
-  for (let [longest] = rest; longest !== undefined; [longest] = rest) {
-    const time = bucket(lengthOf(batch, longest));
-    const rows = Math.max(1, Math.floor(tokens / time));
-    cut.push({ sequences: rest.slice(0, rows), time });
-    rest = rest.slice(rows);
-  }
-  return cut;
+  const ordered = sequences.toSorted((a, b) => a - b);
+  const lengths = ordered.map((sequence) => lengthOf(batch, sequence));
+  return passesOf(lengths, tokens).map(({ rows, time }) => ({ sequences: rows.map((row) => ordered[row]!), time }));
 };
 
 const trainedIn = (batch: Pick<TokenBatch, "offsets" | "mask">, sequence: number): number =>

@@ -1,9 +1,8 @@
 /** Servers with one queue in order of arrival. Growing serves who waits at once; shrinking takes no server from its holder. */
-import type { Timed } from "../stage/CallTimes.ts";
 import type { Gauge } from "../stage/Gauge.ts";
 
 /** A server taken, to be given back. */
-export type Taken = Timed | null;
+export type Taken = ReturnType<Gauge["call"]> | null;
 
 export class Station {
   readonly #waiting: ((taken: Taken) => void)[] = [];

@@ -45,7 +45,7 @@ export interface State {
   readonly changed: readonly number[];
 }
 
-/** Calls at once that a service starts with, at most. */
+/** Calls at once that a service starts with, and groups in flight, at most. */
 const FEW = 8;
 /** A run is explored when nothing was worth a change for so long, or after so long. */
 const QUIET_MS = 8000;
@@ -86,12 +86,13 @@ const decision = (stage: string, concurrency: number, reason: string): Decision 
   reason,
 });
 
-/** Those of some stages that may have more calls at once begin with few. */
+/** Services, and the groups in flight, of some stages that may have more at once begin with few. */
 const withFew = ({ knobs }: Options, stages: readonly StageSample[], why: (name: string) => string) =>
   stages.flatMap(({ concurrency, kind, name }) => {
     const knob = knobs.find(({ stage }) => stage === name);
     const to = Math.max(FEW, knob?.least ?? FEW);
-    if (kind !== "service" || knob === undefined || to >= concurrency) return [];
+    const begins = kind === "service" || name === "rollout";
+    if (!begins || knob === undefined || to >= concurrency) return [];
     return [decision(name, to, `${name} from ${concurrency} to ${to}: ${why(name)}`)];
   });
 

@@ -7,9 +7,9 @@ import { mean } from "../domain/Statistics.ts";
 import type { Slowdown } from "../simulation/Cores.ts";
 import type { Consumed } from "../simulation/replay/Consumed.ts";
 import type { Machine } from "../simulation/replay/Machine.ts";
-import { lanesUsed } from "../simulation/replay/Machine.ts";
-import { type PlayedGroup, tokensOf } from "../simulation/replay/Played.ts";
-import { run } from "../simulation/replay/Training.ts";
+import type { PlayedGroup } from "../simulation/replay/Played.ts";
+import { run, type Settings } from "../simulation/replay/Training.ts";
+import { lanesUsed, longest, stepsOf } from "../simulation/replay/Update.ts";
 import { type Equation, leastSquares } from "./leastSquares.ts";
 import { disturbance, type Observed, type ObservedWindow } from "./Observed.ts";
 import { settled, type Workload, workOf } from "./Predict.ts";
@@ -71,23 +71,45 @@ const usual = (runs: readonly Observed[], of: (run: Observed) => number): number
   return values.reduce((best, value) => (count(value) > count(best) ? value : best), values[0] ?? 0);
 };
 
-/** Lanes that had something to do in a run. */
-const usedIn = ({ groups, settings: { lanes, microBatchTokens }, windows }: Observed, miniBatch: number): number => {
-  const kept = groups.filter((group) => group.kept);
-  const tokens = kept.reduce((sum, group) => sum + tokensOf(group), 0) / windows.length;
-  const episodes = kept.reduce((sum, group) => sum + group.episodes.length, 0) / windows.length;
-  return lanesUsed(lanes, { tokens, episodes, miniBatch, microBatchTokens });
+/** One window of a run, with its own groups. */
+interface Seen {
+  readonly window: ObservedWindow;
+  readonly groups: readonly PlayedGroup[];
+  readonly settings: Settings;
+}
+
+const eachOf = ({ groups, settings, windows }: Observed): readonly Seen[] => {
+  const size = groups.length / windows.length;
+  return windows.map((window, i) => ({
+    window,
+    settings,
+    groups: groups.slice(Math.floor(i * size), Math.ceil((i + 1) * size)),
+  }));
+};
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+/** What the update of a window was cut into: lanes that had something to do, and padded tokens of the one that was done last and of all. */
+const cutOf = ({ groups, settings: { lanes, microBatchTokens } }: Seen, miniBatch: number) => {
+  const steps = stepsOf(
+    groups.filter(({ kept }) => kept),
+    { miniBatch, microBatchTokens },
+  );
+  return {
+    lanes: Math.max(1, ...steps.map((step) => lanesUsed(lanes, step))),
+    longest: sum(steps.map((step) => longest(step, lanes))),
+    all: sum(steps.map(sum)),
+  };
 };
 
 const updateTimes = (typical: Typical, runs: readonly Observed[], miniBatch: number): Machine["update"] => {
-  const seen = runs.map((run) => ({ run, lanes: usedIn(run, miniBatch), size: run.settings.microBatchTokens }));
   const micro = usual(runs, ({ settings }) => settings.microBatchTokens);
+  const seen = runs.flatMap(eachOf).flatMap((one) => {
+    const { lanes, longest } = cutOf(one, miniBatch);
+    return longest === 0 ? [] : [{ lanes, size: one.settings.microBatchTokens, time: one.window.learning / longest }];
+  });
   const of = (lanes: number, size: number) =>
-    typicalIn(
-      typical,
-      seen.filter((one) => one.lanes === lanes && one.size === size).map(({ run }) => run),
-      perToken,
-    );
+    typical(seen.filter((one) => one.lanes === lanes && one.size === size).map(({ time }) => time));
   const counts = [...new Set(seen.map(({ lanes }) => lanes))].sort((a, b) => a - b);
   const measured = counts.flatMap((count) => {
     const time = of(count, micro);
@@ -109,19 +131,15 @@ const updateTimes = (typical: Typical, runs: readonly Observed[], miniBatch: num
 };
 
 /** Share of a step's time in which it computes, by what the process computed beside its other threads. */
-const stepComputes = (runs: readonly Observed[]): number => {
-  const sums = runs.map(({ settings, windows }) => {
-    const sum = (part: (window: ObservedWindow) => number) =>
-      windows.reduce((total, window) => total + part(window), 0);
-    const others = sum(({ learning, meanwhile }) => meanwhile.main + meanwhile.generating + settings.lanes * learning);
-    return {
-      left: sum(({ meanwhile }) => meanwhile.computing) - others,
-      stepping: sum(({ meanwhile }) => meanwhile.stepping),
-    };
+const stepComputes = (runs: readonly Observed[], miniBatch: number): number => {
+  const each = runs.flatMap(eachOf).map((one) => {
+    const { all, longest } = cutOf(one, miniBatch);
+    const { learning, meanwhile } = one.window;
+    const lanes = longest === 0 ? 0 : (learning * all) / longest;
+    return { left: meanwhile.computing - meanwhile.main - meanwhile.generating - lanes, stepping: meanwhile.stepping };
   });
-  const stepping = sums.reduce((sum, run) => sum + run.stepping, 0);
-  const left = sums.reduce((sum, run) => sum + Math.max(0, run.left), 0);
-  return stepping === 0 ? 1 : Math.min(1, left / stepping);
+  const stepping = sum(each.map((window) => window.stepping));
+  return stepping === 0 ? 1 : Math.min(1, Math.max(0, sum(each.map(({ left }) => left))) / stepping);
 };
 
 const promptTokens = (groups: readonly PlayedGroup[]): number =>
@@ -142,13 +160,10 @@ const playedAgain = (machine: Machine, { groups, settings, windows }: Observed, 
 
 /** The windows of runs in which generation and updates took turns, each played again by itself. */
 const eachAgain = (machine: Machine, runs: readonly Observed[], workload: Workload) =>
-  runs.flatMap(({ groups, settings, windows }) => {
-    const size = groups.length / windows.length;
-    return windows.flatMap((seen, i) => {
-      const limited = { ...settings, slots: Math.max(1, Math.round(seen.replies / settings.generatorThreads)) };
-      const played = groups.slice(Math.floor(i * size), Math.ceil((i + 1) * size));
-      return run(machine, limited, workOf({ ...workload, played }, machine), 1).map((played) => ({ seen, played }));
-    });
+  runs.flatMap(eachOf).flatMap(({ groups, settings, window }) => {
+    const limited = { ...settings, slots: Math.max(1, Math.round(window.replies / settings.generatorThreads)) };
+    const again = run(machine, limited, workOf({ ...workload, played: groups }, machine), 1);
+    return again.map((played) => ({ seen: window, played }));
   });
 
 const partsOf = (decodeSteps: number, sampled: number, window: ObservedWindow): readonly number[] => [
@@ -252,7 +267,7 @@ export const machineOf = (probes: Probes, workload: Workload): Machine => {
     fedShare: fedShare(alone),
     turn: typicalIn(typical, alone, ({ meanwhile }) => meanwhile.main / meanwhile.turns) ?? 0,
     steps: alone.some(({ steps }) => steps.length > 0) ? alone.flatMap(({ steps }) => steps) : [0],
-    stepComputes: stepComputes(alone),
+    stepComputes: stepComputes(alone, workload.miniBatch),
     update: updateTimes(typical, alone, workload.miniBatch),
     window: 0,
     slowdown: none,

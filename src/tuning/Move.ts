@@ -127,14 +127,32 @@ const ofOther = (load: StageLoad, knob: Knob, services: readonly StageLoad[], ev
   return gain > WORTH.others ? { ...move, gain } : null;
 };
 
+/** What so many times the calls would gain in the service that holds most of them, as far as its slots go; infinite where that is not known. */
+const withMore = (times: number, services: readonly StageLoad[], { measures }: Evidence): number => {
+  const [fullest] = services.toSorted((a, b) => held(b) - held(a));
+  const measure = measures.get(fullest?.name ?? "");
+  const points = measure === undefined ? [] : Measure.points(measure);
+  if (fullest === undefined || measure === undefined || points.length === 0) return Number.POSITIVE_INFINITY;
+  const curve = Curve.of(points);
+  const more = (level: number): number => Math.max(level, Math.min(fullest.concurrency, times * level));
+  return Measure.levels(measure).reduce(
+    (sum, { level, share }) => sum + share * Curve.gain(curve, level, more(level)),
+    0,
+  );
+};
+
 /** More items at once in a flow stage where they wait and services have slots to spare: groups in flight, and windows being scored. */
-const ofFlow = (load: StageLoad, knob: Knob, { pulls }: Evidence): Move | null => {
+const ofFlow = (load: StageLoad, knob: Knob, services: readonly StageLoad[], evidence: Evidence): Move | null => {
   const { concurrency, name, queue, running } = load;
-  const pull = pulls.find(({ limit, stage }) => stage === name && limit === "slots");
+  const pull = evidence.pulls.find(({ limit, stage }) => stage === name && limit === "slots");
   if (pull === undefined || pull.gain === null || pull.pull < WORTH.groups || concurrency >= knob.most) return null;
-  const items = name === "rollout" ? "groups in flight" : "windows in work";
+  const to = Math.min(knob.most, 2 * concurrency);
+  const groups = name === "rollout";
+  const gain = groups ? Math.min(pull.pull, withMore(to / concurrency, services, evidence)) : pull.pull;
+  if (gain < WORTH.groups) return null;
+  const items = groups ? "groups in flight" : "windows in work";
   const reason = `${running.toFixed(1)} ${items}, ${queue.toFixed(1)} waiting, and services have slots to spare`;
-  return { stage: name, from: concurrency, to: Math.min(knob.most, 2 * concurrency), gain: pull.pull, reason };
+  return { stage: name, from: concurrency, to, gain, reason };
 };
 
 /** The change that promises most: null where none promises anything, "unknown" where that is not known yet. */
@@ -144,7 +162,7 @@ export const best = (evidence: Evidence, knobs: readonly Knob[]): Move | "unknow
   const moves = evidence.loads.map((load) => {
     const knob = knobs.find(({ stage }) => stage === load.name);
     if (knob === undefined) return null;
-    if (load.kind === "flow") return ofFlow(load, knob, evidence);
+    if (load.kind === "flow") return ofFlow(load, knob, services, evidence);
     if (held(load) > HOLDS * total) return ofStage(load, isFull(load), knob, evidence);
     return ofOther(load, knob, services, evidence);
   });

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { boundsOf, lengthOf } from "../../src/domain/Batch.ts";
+import { bucket } from "../../src/domain/Passes.ts";
 import {
   gatherTargets,
   microBatches,
@@ -10,7 +11,6 @@ import {
   targetsOf,
   tokenWeights,
 } from "../../src/learner/batches.ts";
-import { bucket } from "../../src/policy/model/padding.ts";
 import { assertProperty } from "../property.ts";
 import { tokenBatch } from "./batch.ts";
 

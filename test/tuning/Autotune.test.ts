@@ -86,6 +86,7 @@ it("begins with few calls at once, and leaves a run alone once the learner sets 
   const shape: RunShape = { ...shapeOf(machine("slow update"), starts["many slots"]!, 1), until: SHORT };
   const { changes } = tuned(shape);
   expect(changes.filter(({ at }) => at === 0).map(({ control }) => control)).toEqual([
+    { _tag: "SetConcurrency", stage: "rollout", concurrency: 8 },
     { _tag: "SetConcurrency", stage: "generate", concurrency: 8 },
     { _tag: "SetConcurrency", stage: "step", concurrency: 8 },
   ]);

@@ -2,6 +2,7 @@
 import type { Machine } from "../../src/simulation/replay/Machine.ts";
 import type { PlayedGroup } from "../../src/simulation/replay/Played.ts";
 import { run, type Settings, type Work } from "../../src/simulation/replay/Training.ts";
+import { longest, stepsOf } from "../../src/simulation/replay/Update.ts";
 import type { Observed, ObservedWindow } from "../../src/tuning/Observed.ts";
 import type { Workload } from "../../src/tuning/Predict.ts";
 
@@ -22,7 +23,7 @@ export const machine: Machine = {
     ]),
     lanes: new Map([
       [1, 1],
-      [2, 0.6],
+      [2, 1.2],
     ]),
   },
   window: 12,
@@ -55,15 +56,28 @@ export const played: readonly PlayedGroup[] = Array.from({ length: 40 }, (_, gro
 
 export const workload: Workload = { groups: 8, miniBatch: 32, prefillTokens: 2048, played };
 
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+
 const workFrom = (first: number, { steps }: Machine): Work => ({
   ...workload,
   play: (group) => played[(first + group + 5 * played.length) % played.length]!,
   step: (count) => steps[count % steps.length]!,
 });
 
-const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
-
 const allTurns = played.flatMap(({ episodes }) => episodes.flat());
+/** Milliseconds that all lanes together compute where their update takes so long. */
+const lanesCompute = (
+  learning: number,
+  groups: readonly PlayedGroup[],
+  { lanes, microBatchTokens }: Settings,
+): number => {
+  const steps = stepsOf(
+    groups.filter(({ kept }) => kept),
+    { microBatchTokens, miniBatch: workload.miniBatch },
+  );
+  return (learning * sum(steps.map(sum))) / Math.max(1, sum(steps.map((step) => longest(step, lanes))));
+};
+
 const perSampled = (part: number) => part / sum(allTurns.map(({ sampled }) => sampled));
 
 /** What comes with so many tokens sampled. */
@@ -95,7 +109,8 @@ export const observe = (real: Machine, at: Settings, windows: number, rows: read
       const { decodeSteps, generated, generating } = consumed;
       const time = consumed.at - (trained[edge + i - 1]?.at ?? 0) + (apart ? real.window : 0);
       const meanwhile = meanwhileOf(real, generated);
-      const computing = meanwhile.main + generating + at.lanes * consumed.learning + meanwhile.stepping;
+      const own = groups.slice(i * workload.groups, (i + 1) * workload.groups);
+      const computing = meanwhile.main + generating + lanesCompute(consumed.learning, own, at) + meanwhile.stepping;
       const replies = limited.slots * at.generatorThreads;
       return { ...consumed, time, replies, meanwhile: { ...meanwhile, computing, decodeSteps, generating } };
     });

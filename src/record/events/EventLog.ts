@@ -1,6 +1,6 @@
 /**
- * Writes events.jsonl and its index while a run goes on. Lines wait in memory while a write is under way and go out together with the next
- * one, in the order they came. Nobody waits for the disk but who asks for `settled`. Invariants: a keyframe stands after at most
+ * Writes events.jsonl and its index while a run goes on. Lines wait in memory for a moment and while a write is under way, and go out together,
+ * in the order they came. Nobody waits for the disk but who asks for `settled`. Invariants: a keyframe stands after at most
  * `KEYFRAME_BYTES` of other lines (or eight times the keyframe before, where that is more), and its place in the index is written after it;
  * a disk that fails, or falls behind by `MOST_WAITING` bytes, switches the log off with one warning.
  */
@@ -11,6 +11,8 @@ import * as Replay from "./Replay.ts";
 
 const KEYFRAME_BYTES = 256 * 1024;
 const MOST_WAITING = 64 * 2 ** 20;
+/** How long lines wait for others, milliseconds: each write costs the main thread, however little it writes. */
+const TOGETHER_MS = 100;
 
 /** A line of the index: where a keyframe begins. */
 export interface IndexLine {
@@ -51,6 +53,8 @@ class Writer {
   #off = false;
   #closed = false;
   readonly #news = Latch.makeUnsafe(false);
+  /** Open while someone waits for the lines. */
+  readonly #hurry = Latch.makeUnsafe(false);
   readonly #idle = Latch.makeUnsafe(true);
 
   constructor(path: string, from: Replay.Replay, size: number) {
@@ -61,7 +65,10 @@ class Writer {
     this.#keyframeEnd = Number.NEGATIVE_INFINITY;
   }
 
-  readonly settled: Effect.Effect<void> = Effect.suspend(() => this.#idle.await);
+  readonly settled: Effect.Effect<void> = Effect.suspend(() => {
+    this.#hurry.openUnsafe();
+    return this.#idle.await;
+  });
 
   readonly add = (happening: Happening, step: number, at: number): void => {
     if (this.#off) return;
@@ -78,6 +85,7 @@ class Writer {
     Effect.gen({ self: this }, function* () {
       while (!this.#off && !(this.#closed && this.#lines.length === 0)) {
         yield* this.#news.await;
+        yield* Effect.raceFirst(this.#hurry.await, Effect.sleep(TOGETHER_MS));
         yield* this.#flush(files);
       }
     });
@@ -85,6 +93,7 @@ class Writer {
   readonly close = (): void => {
     this.#closed = true;
     this.#news.openUnsafe();
+    this.#hurry.openUnsafe();
   };
 
   /** Writes what waits, once. */
@@ -105,11 +114,17 @@ class Writer {
         onSuccess: () =>
           Effect.suspend(() => {
             this.#waitingBytes -= bytes;
-            if (this.#lines.length === 0) this.#idle.openUnsafe();
+            if (this.#lines.length === 0) this.#rest();
             return this.#waitingBytes > MOST_WAITING ? this.#fail("the disk is slower than the run") : Effect.void;
           }),
       });
     });
+  }
+
+  /** All is written. */
+  #rest(): void {
+    if (!this.#closed) this.#hurry.closeUnsafe();
+    this.#idle.openUnsafe();
   }
 
   #fail(reason: string): Effect.Effect<void> {

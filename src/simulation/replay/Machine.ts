@@ -23,9 +23,9 @@ export interface Machine {
   /** Share of such a step in which it computes; it waits for the rest. */
   readonly stepComputes: number;
   readonly update: {
-    /** For a token with one lane, by `actor.micro_batch_tokens`. */
+    /** For a padded token with one lane, by `actor.micro_batch_tokens`. */
     readonly token: ReadonlyMap<number, number>;
-    /** Time with so many lanes over that with one, both without other threads. */
+    /** Time of a pass while so many lanes compute over that with one, both without other threads. */
     readonly lanes: ReadonlyMap<number, number>;
   };
   /** Between a window's update and the next, beside what threads compute. */
@@ -44,24 +44,12 @@ const between = (known: ReadonlyMap<number, number>, at: number, scale: (at: num
   return low[1] + part * (high[1] - low[1]);
 };
 
-/** What an update is cut into. */
-export interface Cut {
-  readonly tokens: number;
-  readonly episodes: number;
-  /** Episodes of an optimiser step. */
-  readonly miniBatch: number;
-  readonly microBatchTokens: number;
-}
-
-/** Lanes that have something to do: where an optimiser step has fewer passes than there are lanes, some have none. */
-export const lanesUsed = (lanes: number, { episodes, microBatchTokens, miniBatch, tokens }: Cut): number => {
-  const steps = Math.max(1, Math.ceil(episodes / miniBatch));
-  return Math.max(1, Math.min(lanes, Math.ceil(tokens / steps / microBatchTokens)));
+/** Time of a padded token of a pass while so many lanes compute, without other threads. Beyond those that were measured, each shares what they had. */
+export const updateOf = ({ update }: Machine, lanes: number, microBatchTokens: number): number => {
+  const most = Math.max(...update.lanes.keys());
+  const slower = between(update.lanes, lanes, (count) => count) * Math.max(1, lanes / most);
+  return between(update.token, microBatchTokens, Math.log) * slower;
 };
-
-/** Time of an update alone, for a token. Beyond the lanes that were measured, more do not help. */
-export const updateOf = ({ update }: Machine, lanes: number, microBatchTokens: number): number =>
-  between(update.token, microBatchTokens, Math.log) * between(update.lanes, lanes, (count) => 1 / count);
 
 export const decodeOf = ({ decode: { crowding, row, step } }: Machine, rows: number): number =>
   step + rows * (row + crowding * rows);

@@ -8,8 +8,9 @@ import { Turns } from "../Turns.ts";
 import { Windows } from "../Windows.ts";
 import { World } from "../World.ts";
 import { type Consumed, type Finished, tokensIn } from "./Consumed.ts";
-import { decodeOf, lanesUsed, type Machine, prefillOf, updateOf } from "./Machine.ts";
-import { type PlayedGroup, type PlayedTurn, tokensOf } from "./Played.ts";
+import { decodeOf, type Machine, prefillOf, updateOf } from "./Machine.ts";
+import type { PlayedGroup, PlayedTurn } from "./Played.ts";
+import { lanesUsed, type Step, stepsOf } from "./Update.ts";
 
 /** What a run file says of how much runs at once. */
 export interface Settings {
@@ -192,24 +193,40 @@ class TrainingRun {
     });
   }
 
-  /** The lanes share a window's passes. */
+  /** Optimiser steps one after the other; the lanes share the passes of each. */
   #update(kept: readonly Finished[], done: () => void): void {
-    const tokens = kept.reduce((sum, { played }) => sum + tokensOf(played), 0);
-    if (tokens === 0) {
-      done();
-      return;
-    }
     const { lanes, microBatchTokens } = this.#settings;
-    const episodes = kept.reduce((sum, { played }) => sum + played.episodes.length, 0);
-    const used = lanesUsed(lanes, { tokens, episodes, miniBatch: this.#work.miniBatch, microBatchTokens });
-    const time = tokens * updateOf(this.#machine, used, microBatchTokens);
-    let left = used;
-    for (let lane = 0; lane < used; lane++) {
-      this.#world.work("lane", time, () => {
+    const cut = { microBatchTokens, miniBatch: this.#work.miniBatch };
+    const steps = stepsOf(
+      kept.map(({ played }) => played),
+      cut,
+    );
+    const from = (at: number): void => {
+      const step = steps[at];
+      if (step === undefined) {
+        done();
+        return;
+      }
+      const used = lanesUsed(lanes, step);
+      const token = updateOf(this.#machine, used, microBatchTokens);
+      this.#share(step, used, token, () => from(at + 1));
+    };
+    from(0);
+  }
+
+  #share(step: Step, lanes: number, token: number, done: () => void): void {
+    let taken = 0;
+    let left = step.length;
+    const next = (): void => {
+      const tokens = step[taken++];
+      if (tokens === undefined) return;
+      this.#world.work("lane", token * tokens, () => {
         left--;
         if (left === 0) done();
+        else next();
       });
-    }
+    };
+    for (let lane = 0; lane < lanes; lane++) next();
   }
 
   #generated() {

@@ -3,7 +3,7 @@ import type { Machine } from "../../../src/simulation/replay/Machine.ts";
 import type { PlayedGroup } from "../../../src/simulation/replay/Played.ts";
 import { run, type Settings, type Work } from "../../../src/simulation/replay/Training.ts";
 
-/** A decode step takes 1, an update 10 a group, everything else nothing; there are cores for all. */
+/** A decode step takes 1, an update 10 a group (16 padded tokens), everything else nothing; there are cores for all. */
 const machine: Machine = {
   cores: 16,
   decode: { step: 1, row: 0, crowding: 0 },
@@ -12,7 +12,7 @@ const machine: Machine = {
   turn: 0,
   steps: [0],
   stepComputes: 1,
-  update: { token: new Map([[1024, 1]]), lanes: new Map([[1, 1]]) },
+  update: { token: new Map([[1024, 0.625]]), lanes: new Map([[1, 1]]) },
   window: 0,
   slowdown: { generatorByGenerator: 0, generatorByLane: 0, laneByGenerator: 0 },
 };
