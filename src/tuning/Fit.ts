@@ -214,6 +214,13 @@ const windowTime = (typical: Typical, machine: Machine, runs: readonly Observed[
   return Math.max(0, typical(left) ?? 0);
 };
 
+/** What keeps the learner from its next window: no more than windows in which generation goes on have left beside their update. */
+const handoverOf = (typical: Typical, window: number, together: readonly Observed[]): number =>
+  together.reduce((least, { windows }) => {
+    const left = typical(windows.map(({ learning, time }) => time - learning).filter(Number.isFinite));
+    return left === undefined ? least : Math.min(least, Math.max(0, left));
+  }, window);
+
 /** How far the windows of one run lie above those of another, as a share; 0 where one has none. */
 const over = (typical: Typical, seen: readonly number[], played: readonly number[]): number => {
   const [a, b] = [typical(seen.filter(Number.isFinite)), typical(played.filter(Number.isFinite))];
@@ -270,9 +277,11 @@ export const machineOf = (probes: Probes, workload: Workload): Machine => {
     stepComputes: stepComputes(alone, workload.miniBatch),
     update: updateTimes(typical, alone, workload.miniBatch),
     window: 0,
+    handover: 0,
     slowdown: none,
   };
   const known = withGeneration(idle, single.length > 0 ? single : alone, workload);
-  const whole = { ...known, window: windowTime(typical, known, single, workload) };
+  const window = windowTime(typical, known, single, workload);
+  const whole = { ...known, window, handover: handoverOf(typical, window, probes.together) };
   return { ...whole, slowdown: slowdownOf(typical, whole, probes, workload) };
 };

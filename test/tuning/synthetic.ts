@@ -27,6 +27,7 @@ export const machine: Machine = {
     ]),
   },
   window: 12,
+  handover: 8,
   slowdown: { generatorByGenerator: 0.15, generatorByLane: 0.25, laneByGenerator: 0.2 },
 };
 

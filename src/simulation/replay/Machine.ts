@@ -28,8 +28,10 @@ export interface Machine {
     /** Time of a pass while so many lanes compute over that with one, both without other threads. */
     readonly lanes: ReadonlyMap<number, number>;
   };
-  /** Between a window's update and the next, beside what threads compute. */
+  /** Of a window beside what threads compute: scoring and filtering before its update, weights and records after it. */
   readonly window: number;
+  /** The part of it that keeps the learner from the next window where generation goes on. */
+  readonly handover: number;
   readonly slowdown: Slowdown;
 }
 

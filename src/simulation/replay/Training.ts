@@ -185,10 +185,18 @@ class TrainingRun {
     this.#update(kept, () => {
       this.#consumed.push(this.#consumedOf(window, this.#world.agenda.now - began));
       if (kept.length > 0) this.#version++;
-      this.#admit();
-      this.#world.onMain(this.#machine.window, () => {
+      const goOn = (): void => {
         this.#learning = false;
         this.#learn();
+      };
+      if (this.#settings.mode === "async") {
+        this.#admit();
+        this.#world.onMain(this.#machine.handover, goOn);
+        return;
+      }
+      this.#world.onMain(this.#machine.window, () => {
+        this.#admit();
+        goOn();
       });
     });
   }

@@ -14,6 +14,7 @@ const machine: Machine = {
   stepComputes: 1,
   update: { token: new Map([[1024, 0.625]]), lanes: new Map([[1, 1]]) },
   window: 0,
+  handover: 0,
   slowdown: { generatorByGenerator: 0, generatorByLane: 0, laneByGenerator: 0 },
 };
 
@@ -44,6 +45,12 @@ describe("a training run in virtual time, token by token", () => {
     expect(windows[0]!.at).toBe(29);
     expect(gaps(windows)).toEqual([29, 29, 29, 29]);
     expect(windows.every(({ stale }) => stale === 0)).toBe(true);
+  });
+
+  it("makes the next window wait for all of one's time in sync, and the learner for its hand-over in async", () => {
+    const slow = { ...machine, window: 7, handover: 3 };
+    expect(gaps(run(slow, { ...settings, mode: "sync" }, work, 4))).toEqual([36, 36, 36]);
+    expect(gaps(run(slow, settings, work, 6)).every((gap) => gap === 23)).toBe(true);
   });
 
   it("is bound by the slower of the two in async, its tokens as stale as admission allows", () => {
