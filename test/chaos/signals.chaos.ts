@@ -74,7 +74,7 @@ describe("the second signal", () => {
           const run = yield* Trial.millrace([...words, "metrics.console=plain"]);
           yield* Trial.said(run, "seed");
           // Into the first rollouts, or the first update: 384 episodes are under way, which take seconds to end.
-          yield* later(300 * time);
+          yield* later(300 * (time + 1));
           run.child.kill("SIGINT");
           yield* later(secondMs);
           run.child.kill("SIGINT");

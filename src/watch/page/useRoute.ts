@@ -8,11 +8,10 @@ export type Go = (route: Route, replace?: boolean) => void;
 const go: Go = (route, replace = false) => {
   const hash = format(route);
   if (hash === location.hash) return;
-  if (!replace) location.hash = hash;
-  else {
-    history.replaceState(null, "", hash);
-    window.dispatchEvent(new HashChangeEvent("hashchange"));
-  }
+  if (replace) history.replaceState(null, "", hash);
+  else history.pushState(null, "", hash);
+  // Told at once, not after the event loop turned: the next key or click starts from this route.
+  window.dispatchEvent(new HashChangeEvent("hashchange"));
 };
 
 export const useRoute = (): readonly [Route, Go] => {
