@@ -122,7 +122,8 @@ export class Tuning<E, R> {
       const { observed } = this.known;
       const together = observed.filter(({ settings }) => settings.mode === "async");
       const alone = observed.filter(({ settings }) => settings.mode !== "async");
-      const workload = workloadOf(this.#options.config, observed);
+      // Of the run file's own settings: its windows are those that confirming runs meet, too, and episodes change from window to window.
+      const workload = workloadOf(this.#options.config, observed.slice(0, 1));
       return { machine: machineOf({ cores: this.#options.cores, alone, together }, workload), workload };
     });
   }
