@@ -1,8 +1,8 @@
 /**
  * The one place where a stage is measured: it is told when an item is enqueued, begun, finished and delivered, and gives samples with
  * levels now and integrals since the start. Invariant: busy + blocked + starved slot-time is exactly the integral of
- * the concurrency, so shares always sum to 1. Wait and service times follow from the integrals (Little's law, L = λW), so that
- * no item carries a time stamp.
+ * the concurrency, so shares always sum to 1. Mean wait and service times follow from the integrals (Little's law, L = λW); only a service's
+ * calls carry a time stamp, while they are in service.
  */
 // A type only: generator threads load this file, and should not load Effect.
 import type { Clock } from "effect";
