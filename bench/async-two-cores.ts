@@ -11,7 +11,7 @@ const windowMs = async (mode: "sync" | "async"): Promise<number> =>
   pace(
     await trainingRun({
       overrides: [`pipeline.mode=${mode}`],
-      seconds: SECONDS,
+      lasts: { seconds: SECONDS },
     }),
   );
 

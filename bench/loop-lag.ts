@@ -15,7 +15,7 @@ export const bench: Bench = {
       let before = performance.eventLoopUtilization();
       const steps = await trainingRun({
         overrides: ["pipeline.mode=async"],
-        seconds: SECONDS,
+        lasts: { seconds: SECONDS },
         stepped: () => {
           before = performance.eventLoopUtilization();
           monitor.enable();

@@ -46,7 +46,9 @@ const metricsFile = async (parent: string): Promise<string | undefined> => {
 const readSteps = async (parent: string): Promise<readonly Step[]> => {
   const file = await metricsFile(parent);
   const text = file === undefined ? "" : await readFile(file, "utf8").catch(() => "");
+  // A line without an end is being written.
   const lines: readonly unknown[] = text
+    .slice(0, text.lastIndexOf("\n") + 1)
     .split("\n")
     .filter(Boolean)
     .map((line) => JSON.parse(line));
@@ -55,8 +57,8 @@ const readSteps = async (parent: string): Promise<readonly Step[]> => {
 
 export interface TrainingRun {
   readonly overrides: readonly string[];
-  /** How long to go on after the first step was recorded; the run is then interrupted. */
-  readonly seconds: number;
+  /** How long to go on after the first step was recorded, or how many more steps; the run is then interrupted. */
+  readonly lasts: { readonly seconds: number } | { readonly steps: number };
   /** Called once, when the first step has been recorded. */
   readonly stepped?: () => void;
   /** Lives from then on as long as the run; told the run's folder. */
@@ -64,7 +66,7 @@ export interface TrainingRun {
 }
 
 /** Trains without validation on every window whole (no filter), so that runs of the same windows do the same work. */
-export const trainingRun = ({ beside, overrides, seconds, stepped }: TrainingRun): Promise<readonly Step[]> =>
+export const trainingRun = ({ beside, lasts, overrides, stepped }: TrainingRun): Promise<readonly Step[]> =>
   Effect.gen(function* () {
     const dir = yield* temporary;
     const config = yield* load(
@@ -87,15 +89,16 @@ export const trainingRun = ({ beside, overrides, seconds, stepped }: TrainingRun
       configDir,
     );
     const steps = Effect.promise(() => readSteps(join(dir, "bench")));
-    const first: Effect.Effect<void> = Effect.flatMap(steps, ({ length }) =>
-      length > 0 ? Effect.void : Effect.andThen(Effect.sleep(200), first),
-    );
+    const recorded = (count: number): Effect.Effect<void> =>
+      Effect.flatMap(steps, ({ length }) =>
+        length >= count ? Effect.void : Effect.andThen(Effect.sleep(200), recorded(count)),
+      );
     const enough = Effect.gen(function* () {
-      yield* first;
+      yield* recorded(1);
       const file = yield* Effect.promise(() => metricsFile(join(dir, "bench")));
       if (beside !== undefined && file !== undefined) yield* beside(dirname(file));
       stepped?.();
-      yield* Effect.sleep(seconds * 1000);
+      yield* "steps" in lasts ? recorded(1 + lasts.steps) : Effect.sleep(lasts.seconds * 1000);
       return yield* steps;
     });
     return yield* Effect.raceFirst(

@@ -107,6 +107,9 @@ export const report = Effect.fnUntraced(function* (
   yield* Console.log(
     `${known.count} settings in virtual time; objective: windows an hour at the same bound on staleness`,
   );
+  yield* Console.log(
+    `Under the run file's own settings the fitted machine made ${percent(known.correction - 1, true)} windows an hour over its probes; predictions are corrected by that.`,
+  );
   for (const line of table(rows, { width, widest: 12 })) yield* Console.log(line);
   const [best, shipped] = [Results.bestOf(known.results), known.results[0]];
   const pace = best === undefined ? undefined : Results.medianOf(best);

@@ -3,7 +3,7 @@
  * Each tells one thing more: the time of decode steps by their rows, what a second thread or lane gains, and the size of passes.
  */
 import type { Settings } from "../simulation/replay/Training.ts";
-import { passChoices, threadChoices } from "./Space.ts";
+import { passChoices, probedRows, threadChoices } from "./Space.ts";
 
 export interface PlannedRun {
   readonly settings: Settings;
@@ -23,15 +23,19 @@ export const baseline = (shipped: Settings): PlannedRun => ({
   purpose: "the run file as it is",
 });
 
+/** The same at the end of all: a machine's pace changes from minute to minute. */
+export const again = (shipped: Settings): PlannedRun => ({
+  ...baseline(shipped),
+  purpose: "the run file as it is, once more",
+});
+
 /** Further runs, the most telling first. `episodes`: those of a window. */
 export const plan = (shipped: Settings, cores: number, episodes: number): readonly PlannedRun[] => {
   const apart: Settings = { ...shipped, mode: shipped.mode === "lockstep" ? "lockstep" : "sync" };
-  const most = Math.min(shipped.slots, episodes);
-  const rows = [most, most / 2, most / 4, most / 8].map((count) => Math.max(1, Math.floor(count)));
   const single: PlannedRun = {
     settings: { ...apart, generatorThreads: 1, lanes: 1 },
     windows: 5,
-    rows,
+    rows: probedRows(shipped, episodes),
     purpose: "one generator thread and one lane, each alone",
   };
   const counts = threadChoices(cores).filter((count) => count > 1 && (count === 2 || count === cores));

@@ -1,8 +1,10 @@
 /** What a run comes to under settings, in virtual time. */
+
+import { mean } from "../domain/Statistics.ts";
 import type { Machine } from "../simulation/replay/Machine.ts";
 import type { PlayedGroup } from "../simulation/replay/Played.ts";
 import { run, type Settings, type Work } from "../simulation/replay/Training.ts";
-import { type Pace, paceOf } from "./Observed.ts";
+import { type Observed, type Pace, paceOf } from "./Observed.ts";
 
 /** What is the same for all settings of a run file. */
 export interface Workload {
@@ -11,6 +13,8 @@ export interface Workload {
   readonly prefillTokens: number;
   /** Groups that were played, at least one; they are played again in turn. */
   readonly played: readonly PlayedGroup[];
+  /** Time that passes over time in virtual time: what the machine's description leaves out, as seen under the run file's own settings. */
+  readonly correction: number;
 }
 
 const cycle = <A>(items: readonly A[], at: number): A => {
@@ -38,8 +42,20 @@ export const settled = (machine: Machine, settings: Settings, workload: Workload
   return { windows: middle, time: (middle.at(-1)?.at ?? 0) - (all[edge - 1]?.at ?? 0) };
 };
 
+const anchorWindows = 24;
+
+/** The correction that makes virtual time agree with real runs, each under its own settings; 1 without any. */
+export const correctionOf = (machine: Machine, workload: Workload, runs: readonly Observed[]): number => {
+  const ratios = runs.flatMap(({ settings, windows }) => {
+    const seen = mean(windows.map(({ time }) => time));
+    const played = settled(machine, settings, workload, anchorWindows).time / anchorWindows;
+    return Number.isFinite(seen) && played > 0 ? [seen / played] : [];
+  });
+  return ratios.length === 0 ? 1 : mean(ratios);
+};
+
 /** The pace of a run that has settled, over `windows` windows. */
 export const predict = (machine: Machine, settings: Settings, workload: Workload, windows: number): Pace => {
   const played = settled(machine, settings, workload, windows);
-  return paceOf(played.windows, played.time);
+  return paceOf(played.windows, played.time * workload.correction);
 };

@@ -62,10 +62,17 @@ export const passChoices = (shipped: number): readonly number[] => [
   ...new Set([Math.max(64, Math.round(shipped / 2)), shipped, 2 * shipped, 4 * shipped]),
 ];
 
-/** Slots of a thread: powers of two, as many as there are episodes at most. */
-const slotChoices = (shipped: number, episodes: number): readonly number[] => {
-  const powers = Array.from({ length: 11 }, (_, i) => 8 * 2 ** i).filter((slots) => slots < 2 * episodes);
-  return [...new Set([...powers, shipped])].sort((a, b) => a - b);
+/** Rows of a decode step that probes look at, of a run file with so many slots and episodes in a window. */
+export const probedRows = ({ slots }: Settings, episodes: number): readonly number[] => {
+  const most = Math.min(slots, episodes);
+  return [most, most / 2, most / 4, most / 8].map((count) => Math.max(1, Math.floor(count)));
+};
+
+/** Slots of a thread: powers of two, as many as there are episodes at most; not fewer than the rows of any probe, for nothing is known of them. */
+const slotChoices = (shipped: number, fewest: number, episodes: number): readonly number[] => {
+  const powers = Array.from({ length: 11 }, (_, i) => 8 * 2 ** i);
+  const within = powers.filter((slots) => slots >= fewest && slots < 2 * episodes);
+  return [...new Set([...within, shipped])].sort((a, b) => a - b);
 };
 
 export interface Bounds {
@@ -84,10 +91,11 @@ export const threadsSpace = (shipped: Settings, bounds: Bounds): readonly Settin
   const { cores, fits, groupSize, groups } = bounds;
   const lead = shipped.mode === "async" ? shipped.maxStaleness : 0;
   const episodes = (lead + 1) * groups * groupSize;
+  const fewest = Math.min(...probedRows(shipped, groups * groupSize));
   const threads = threadChoices(cores);
   const found: Settings[] = [];
   for (const generatorThreads of new Set([...threads, shipped.generatorThreads]))
-    for (const slots of slotChoices(shipped.slots, episodes / generatorThreads))
+    for (const slots of slotChoices(shipped.slots, fewest, episodes / generatorThreads))
       for (const lanes of new Set([...threads, shipped.lanes]))
         for (const microBatchTokens of passChoices(shipped.microBatchTokens))
           found.push({ ...shipped, generatorThreads, slots, lanes, microBatchTokens });

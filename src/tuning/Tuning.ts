@@ -10,7 +10,7 @@ import * as Effort from "./Effort.ts";
 import { machineOf } from "./Fit.ts";
 import { measuredPace, type Observed } from "./Observed.ts";
 import * as Plan from "./Plan.ts";
-import { settling, type Workload } from "./Predict.ts";
+import { correctionOf, settling, type Workload } from "./Predict.ts";
 import * as Results from "./Results.ts";
 import * as Search from "./Search.ts";
 import { type Bounds, sameSettings, settingsOf, withSettings } from "./Space.ts";
@@ -45,6 +45,8 @@ export interface Known {
   others: readonly Search.Candidate[];
   /** The settings that were looked at in virtual time. */
   count: number;
+  /** By how much more time passes than in virtual time, as the run file's own probes say: 1 is none. */
+  correction: number;
 }
 
 /** How many settings are confirmed beside the run file's own. */
@@ -55,12 +57,13 @@ const workloadOf = ({ actor, es_manager, generation }: RunConfig, runs: readonly
   miniBatch: actor.ppo_mini_batch_size,
   prefillTokens: generation.prefill_tokens,
   played: runs.flatMap(({ groups }) => groups),
+  correction: 1,
 });
 
 export class Tuning<E, R> {
   readonly #options: TuningOptions<E, R>;
   readonly #shipped: Settings;
-  readonly known: Known = { observed: [], results: [], others: [], count: 0 };
+  readonly known: Known = { observed: [], results: [], others: [], count: 0, correction: 1 };
 
   constructor(options: TuningOptions<E, R>) {
     this.#options = options;
@@ -105,7 +108,7 @@ export class Tuning<E, R> {
       const { train } = this.#options.config.es_manager;
       const end = Effort.probesEnd(this.#options.budget);
       const others = Plan.plan(this.#shipped, this.#options.cores, train.env_groups * train.group_size);
-      const planned = [Plan.baseline(this.#shipped), ...others];
+      const planned = [Plan.baseline(this.#shipped), ...others, Plan.again(this.#shipped)];
       for (const [i, run] of planned.entries()) {
         const left = end - (yield* this.#spent());
         // The first two are what nothing can be said without.
@@ -123,8 +126,11 @@ export class Tuning<E, R> {
       const together = observed.filter(({ settings }) => settings.mode === "async");
       const alone = observed.filter(({ settings }) => settings.mode !== "async");
       // Of the run file's own settings: its windows are those that confirming runs meet, too, and episodes change from window to window.
-      const workload = workloadOf(this.#options.config, observed.slice(0, 1));
-      return { machine: machineOf({ cores: this.#options.cores, alone, together }, workload), workload };
+      const own = observed.filter(({ settings }) => sameSettings(settings, this.#shipped));
+      const workload = workloadOf(this.#options.config, own);
+      const machine = machineOf({ cores: this.#options.cores, alone, together }, workload);
+      this.known.correction = correctionOf(machine, workload, own);
+      return { machine, workload: { ...workload, correction: this.known.correction } };
     });
   }
 

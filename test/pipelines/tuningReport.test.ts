@@ -52,6 +52,7 @@ const knownOf = ({ config }: TuneOptions, own: Partial<Result> = {}, other: Part
     ],
     others: [],
     count: 2,
+    correction: 1,
   };
 };
 

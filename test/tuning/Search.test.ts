@@ -3,7 +3,7 @@ import type { Machine } from "../../src/simulation/replay/Machine.ts";
 import type { Settings } from "../../src/simulation/replay/Training.ts";
 import { predict } from "../../src/tuning/Predict.ts";
 import { type Searched, search, trilemma } from "../../src/tuning/Search.ts";
-import { type Bounds, passChoices, sameSettings, variations } from "../../src/tuning/Space.ts";
+import { type Bounds, passChoices, sameSettings, threadsSpace, variations } from "../../src/tuning/Space.ts";
 import { machine, settings, workload } from "./synthetic.ts";
 
 const bounds: Bounds = {
@@ -45,6 +45,11 @@ describe("a search in virtual time", () => {
     const { best } = found(machine, { ...settings, slots: 16, lanes: 1, microBatchTokens: 512 }, { fits });
     expect(best.every((one) => fits(one.settings))).toBe(true);
     expect(best[0]!.settings.microBatchTokens).toBe(1024);
+  });
+
+  it("looks at no fewer slots than the probes did", () => {
+    const space = threadsSpace({ ...settings, slots: 128 }, { ...bounds, groupSize: 32, fits: () => true });
+    expect(Math.min(...space.map(({ slots }) => slots))).toBe(16);
   });
 
   it("gives steps that wait more threads", () => {

@@ -55,7 +55,7 @@ export const played: readonly PlayedGroup[] = Array.from({ length: 40 }, (_, gro
   ),
 }));
 
-export const workload: Workload = { groups: 8, miniBatch: 32, prefillTokens: 2048, played };
+export const workload: Workload = { groups: 8, miniBatch: 32, prefillTokens: 2048, played, correction: 1 };
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 

@@ -1,4 +1,8 @@
-/** The process of a run's page, forked by Page.ts: serves until it is told to end, and a while longer where its parent was killed. */
+/**
+ * The process of a run's page, forked by Page.ts: serves until it is told to end, and a while longer where its parent was killed. The run goes
+ * first: the process has a lower priority.
+ */
+import { constants, setPriority } from "node:os";
 import { Deferred, Effect, Option } from "effect";
 import { freePortAbove } from "../../http/freePort.ts";
 import { loopback, tokenFrom } from "../../http/serverFlags.ts";
@@ -58,5 +62,6 @@ const program = Effect.gen(function* () {
   }),
 );
 
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 await Effect.runPromise(program);
 process.exit(0);
