@@ -4,7 +4,7 @@
  */
 import { Cause, Effect, Exit } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
-import { load } from "../src/config/resolve.ts";
+import { resolve, warn } from "../src/config/resolve.ts";
 import type { Control } from "../src/domain/Control.ts";
 import type { Group } from "../src/domain/Group.ts";
 import type * as Run from "../src/engine/Run.ts";
@@ -17,6 +17,7 @@ import type { Assembled } from "../src/stage/WindowAssembler.ts";
 import { checkMemory } from "./memory.ts";
 import { configDir, existingFolder } from "./paths.ts";
 import { checkPresets } from "./presets.ts";
+import { checkFile } from "./smallModel.ts";
 import { type Parts, train } from "./train.ts";
 
 export type { RunConfig } from "../src/config/RunConfig.ts";
@@ -96,7 +97,13 @@ const stageOf = (run: Run.Run) => {
 
 /** A run file by name (of those in the package) or path, with overrides `key.sub=value`. Rejects with BadInput. */
 export const compose = (name: string, overrides: readonly string[] = []): Promise<RunConfig> =>
-  Effect.runPromise(load(name, overrides, configDir));
+  Effect.runPromise(
+    resolve(name, overrides, configDir).pipe(
+      Effect.tap(warn),
+      Effect.tap(checkFile),
+      Effect.map(({ config }) => config),
+    ),
+  );
 
 /** Trains after the checks that the command line makes, too: presets, and a model that is looked up in the package. */
 const checkedTrain = Effect.fnUntraced(function* (config: RunConfig, resume: string | null, parts: Parts) {
