@@ -15,7 +15,7 @@ import { leave } from "../src/process/leave.ts";
 import * as Stop from "../src/process/Stop.ts";
 import { parse } from "./arguments.ts";
 import type { Command, Invocation, PipelineName } from "./commands.ts";
-import { configDir, existingFolder, runFolder } from "./paths.ts";
+import { configDir, modelFolder, runFolder } from "./paths.ts";
 
 type Run = Extract<Command, { readonly _tag: "Run" }>;
 
@@ -54,12 +54,12 @@ const withFolders = Effect.fnUntraced(function* (
 ) {
   const { checkInherited } = yield* Effect.promise(() => import("./smallModel.ts"));
   if (pipeline !== "sft") {
-    const path = yield* existingFolder("model.path", config.model.path);
+    const path = yield* modelFolder("model.path", config.model.path);
     yield* checkInherited("model.path", path, config.model.path, inherited);
     return { ...config, model: { ...config.model, path } };
   }
   if (config.sft.init === "random") return config;
-  const init = yield* existingFolder("sft.init", config.sft.init);
+  const init = yield* modelFolder("sft.init", config.sft.init);
   yield* checkInherited("sft.init", init, config.sft.init, inherited);
   return { ...config, sft: { ...config.sft, init } };
 });

@@ -15,7 +15,7 @@ import type * as Training from "../src/engine/Training.ts";
 import * as Stop from "../src/process/Stop.ts";
 import type { Assembled } from "../src/stage/WindowAssembler.ts";
 import { checkMemory } from "./memory.ts";
-import { configDir, existingFolder } from "./paths.ts";
+import { configDir, modelFolder } from "./paths.ts";
 import { checkPresets } from "./presets.ts";
 import { checkFile } from "./smallModel.ts";
 import { type Parts, train } from "./train.ts";
@@ -109,7 +109,7 @@ export const compose = (name: string, overrides: readonly string[] = []): Promis
 const checkedTrain = Effect.fnUntraced(function* (config: RunConfig, resume: string | null, parts: Parts) {
   const { train: training, val } = config.es_manager;
   yield* checkPresets(config, [...training.tags, ...val.tags]);
-  const path = yield* existingFolder("model.path", config.model.path);
+  const path = yield* modelFolder("model.path", config.model.path);
   const found = { ...config, model: { ...config.model, path } };
   yield* checkMemory("train", found);
   return yield* train({ config: found, resume, parts });

@@ -124,10 +124,16 @@ const position = (text: string, at: number): string => {
 /** Whether a file of the list can be named in a path. */
 const isName = (name: unknown): name is string => typeof name === "string" && name.length < 256 && !name.includes("\0");
 
+/** Hydra's choice for its own machinery: `override hydra/job_logging: disabled`. */
+const isHydras = (entry: unknown): boolean =>
+  isTree(entry) && Object.keys(entry).every((key) => /^(override )?\/?hydra\//.test(key));
+
 const includesOf = (origin: string, given: unknown): Effect.Effect<readonly string[], BadInput> => {
-  const names = given ?? [];
+  const names = Array.isArray(given) ? given.filter((entry) => !isHydras(entry)) : (given ?? []);
   if (Array.isArray(names) && names.every(isName)) return Effect.succeed(names);
-  return fail(`${origin}: defaults: ${shown(given)}: expected a list of run file names`);
+  const group = Array.isArray(names) ? names.find(isTree) : undefined;
+  const why = group === undefined ? "" : "; there are no config groups of hydra, name the file of a choice";
+  return fail(`${origin}: defaults: ${shown(group ?? given)}: expected a list of run file names${why}`);
 };
 
 /** One file on disk, under whichever name. */

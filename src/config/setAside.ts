@@ -153,6 +153,8 @@ export const setAside: readonly Aside[] = [
     keys: [
       "lora.alpha",
       "lora.target_modules",
+      "critic.model.lora_alpha",
+      "critic.model.target_modules",
       "actor_rollout_ref.model.lora_alpha",
       "actor_rollout_ref.model.target_modules",
       "actor_rollout_ref.model.exclude_modules",
