@@ -211,7 +211,9 @@ export const resolveLayers = (files: readonly Layer[], texts: readonly string[])
     const unknown = unknownPresets(tree);
     const decoded = decode(RunConfig, removeAll(tree, unknown.paths), { origin, synonyms: foreignKeys });
     const foreign = layers.map(({ foreign, origin }) => ({ origin, tree: foreign }));
-    const { aside, problems } = judge(merged.foreign, merge(schemaDefaults, tree), (path) => originOf(foreign, path));
+    const { aside, problems } = judge(merged.foreign, merge(schemaDefaults, merged.tree), (path) =>
+      originOf(foreign, path),
+    );
     const lines = [
       ...merged.problems,
       ...settled.problems,

@@ -2,6 +2,7 @@
  * RAGEN's and verl's values that mean something else than a value of one key of ours, settled when all layers are merged: -1 for never, a
  * switch that decides over another key, a share of the steps. Pure.
  */
+import { shown } from "./shown.ts";
 import type { Change, Tree } from "./Tree.ts";
 import { get, removeAll, setAll } from "./Tree.ts";
 
@@ -11,6 +12,8 @@ export const settledKeys: readonly string[] = [
   "actor_rollout_ref.actor.optim.lr_warmup_steps_ratio",
   "actor_rollout_ref.rollout.val_kwargs.do_sample",
   "critic.optim.lr_warmup_steps_ratio",
+  "trainer.resume_from_path",
+  "trainer.resume_mode",
   "trainer.val_only",
 ];
 
@@ -73,7 +76,7 @@ const warmup =
     const ratio = value(foreign, share) ?? 0;
     const total = value(tree, "trainer.total_training_steps") ?? 200;
     if (typeof ratio !== "number" || !(ratio >= 0 && ratio <= 1)) {
-      return { problem: `${share}: ${JSON.stringify(ratio)}: expected a number from 0 to 1; nearest: 0` };
+      return { problem: `${share}: ${shown(ratio)}: expected a number from 0 to 1; nearest: 0` };
     }
     if (typeof total !== "number") return {};
     return steps === undefined && ratio === 0 ? {} : { set: [to(key, Math.floor(ratio * total))] };
@@ -81,6 +84,18 @@ const warmup =
 
 const asksForValidationOnly = (tree: Tree, foreign: Tree): boolean =>
   value(foreign, "trainer.val_only") === true || value(tree, "trainer.total_training_steps") === 0;
+
+/** Where nothing is trained, a checkpoint to go on from is its weights. */
+const resumed: Rule = (tree, foreign) => {
+  const mode = value(foreign, "trainer.resume_mode") ?? "auto";
+  if (mode === "auto" || mode === "disable") return {};
+  const path = value(foreign, "trainer.resume_from_path");
+  if (mode === "resume_path" && typeof path === "string" && asksForValidationOnly(tree, foreign)) {
+    return { set: [to("model.path", path)] };
+  }
+  const instead = "go on with --resume RUN_DIR, or take the weights of a checkpoint with model.path";
+  return { problem: `trainer.resume_mode: ${shown(mode)}: a run file does not resume: ${instead}` };
+};
 
 const noSteps: Rule = (tree, foreign) =>
   asksForValidationOnly(tree, foreign) && value(tree, "trainer.total_training_steps") === 0
@@ -102,6 +117,7 @@ const rules: readonly Rule[] = [
   greedy,
   warmup("actor", "actor_rollout_ref.actor.optim.lr_warmup_steps_ratio"),
   warmup("critic", "critic.optim.lr_warmup_steps_ratio"),
+  resumed,
   noSteps,
   texts,
 ];

@@ -105,12 +105,6 @@ export const unavailable: Readonly<Record<string, Unavailable>> = {
   },
   // Runs.
   "trainer.validation_steps": { inert: [1], because: "set es_manager.val.env_groups instead" },
-  "trainer.resume_mode": {
-    inert: ["auto", "disable"],
-    because: "go on with --resume RUN_DIR, or take the weights of a checkpoint with model.path",
-  },
-  // Read only where resume_mode is resume_path.
-  "trainer.resume_from_path": { inert: "any", because: "the checkpoint of trainer.resume_mode=resume_path" },
   // Diagnostics.
   collapse_detection: collapse,
   "trainer.gradient_analysis_mode": gradients,

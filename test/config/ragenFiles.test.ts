@@ -46,7 +46,6 @@ const accepted = (name: string): Resolved => Result.getOrThrow(named(name));
 /** What a file of RAGEN's asks for and this package does not have. */
 const refusedKeys: Readonly<Record<string, readonly string[]>> = {
   evaluate_api_llm: ["model_config.model_name"],
-  eval_webshop: ["trainer.resume_mode"],
 };
 
 describe("RAGEN's file", () => {
@@ -87,6 +86,12 @@ describe("RAGEN's file", () => {
     expect(config.rollout).toMatchObject({ max_turn: 800, max_actions_per_turn: 1, max_model_len: 8192 });
     expect(config.es_manager.train).toMatchObject({ tags: ["game_2048"], n_groups: [8] });
     expect(accepted("_1_bandit").config.es_manager.val).toMatchObject({ n_groups: [256, 256] });
+  });
+
+  it("of an evaluation takes the weights of the checkpoint it resumes", () => {
+    const { config, validationOnly } = accepted("eval_webshop");
+    expect([validationOnly, config.model.path]).toEqual([true, expect.stringMatching(/global_step_200$/)]);
+    expect(config.trainer).toMatchObject({ save_freq: 0, test_freq: 0, val_before_train: false });
   });
 
   it("of presets binds every environment, the one with images too", async () => {
