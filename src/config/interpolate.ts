@@ -10,7 +10,7 @@ import { eachLeaf, setAll } from "./Tree.ts";
 import { limits, readYaml } from "./yamlText.ts";
 
 /** `${key}` or `${resolver:arguments}`; anything else between braces is text. */
-const pattern = /\$\{\s*([A-Za-z_][\w.]*|\.+[\w.]+)\s*(?::([^{}]*))?\}/g;
+const pattern = /\$\{\s*([A-Za-z_][\w.]*|\.+\w[\w.]*)\s*(?::([^{}]*))?\}/g;
 const whole = new RegExp(`^${pattern.source}$`);
 
 /** The key a whole-value interpolation `${key}` refers to, under our name, or null. */

@@ -243,6 +243,18 @@ describe("overrides", () => {
   });
 });
 
+describe("references", () => {
+  it.each([
+    ["${", "."],
+    ["${a", " "],
+    ["${a:", "x"],
+    ["", "${a:"],
+    ["", "${."],
+  ])("that begin with %j and %j again and again are read in time", (start, repeated) => {
+    expect(refused("", `run.name=${start}${repeated.repeat(100_000 / repeated.length)}`).length).toBeLessThan(500);
+  });
+});
+
 describe("warnings", () => {
   it("of many keys without a meaning are one message", () => {
     const printed: string[] = [];
