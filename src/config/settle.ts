@@ -85,13 +85,19 @@ const warmup =
 const asksForValidationOnly = (tree: Tree, foreign: Tree): boolean =>
   value(foreign, "trainer.val_only") === true || value(tree, "trainer.total_training_steps") === 0;
 
+/** A run that only looks at gradients, whoever has the key. */
+const onlyAnalyses = (tree: Tree, foreign: Tree): boolean =>
+  [tree, foreign].some((layer) => value(layer, "trainer.gradient_analysis_only") === true);
+
 /** Where nothing is trained, a checkpoint to go on from is its weights. */
 const resumed: Rule = (tree, foreign) => {
   const mode = value(foreign, "trainer.resume_mode") ?? "auto";
   if (mode === "auto" || mode === "disable") return {};
   const path = value(foreign, "trainer.resume_from_path");
-  if (mode === "resume_path" && typeof path === "string" && asksForValidationOnly(tree, foreign)) {
-    return { set: [to("model.path", path)] };
+  const untrained = asksForValidationOnly(tree, foreign) || onlyAnalyses(tree, foreign);
+  if (mode === "resume_path" && typeof path === "string" && untrained) {
+    const note = `trainer.resume_from_path: ${shown(path)}: its policy is taken (model.path); a critic begins anew`;
+    return { set: [to("model.path", path)], note };
   }
   const instead = "go on with --resume RUN_DIR, or take the weights of a checkpoint with model.path";
   return { problem: `trainer.resume_mode: ${shown(mode)}: a run file does not resume: ${instead}` };

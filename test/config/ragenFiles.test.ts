@@ -89,7 +89,8 @@ describe("RAGEN's file", () => {
   });
 
   it("of an evaluation takes the weights of the checkpoint it resumes", () => {
-    const { config, validationOnly } = accepted("eval_webshop");
+    const { config, notes, validationOnly } = accepted("eval_webshop");
+    expect(notes.join("\n")).toMatch(/global_step_200": its policy is taken/);
     expect([validationOnly, config.model.path]).toEqual([true, expect.stringMatching(/global_step_200$/)]);
     expect(config.trainer).toMatchObject({ save_freq: 0, test_freq: 0, val_before_train: false });
   });
@@ -133,7 +134,7 @@ const lines = ({ keys }: Run): readonly (readonly string[])[] => {
 
 describe.each(Object.entries(runs))("the command lines of %s", (name, run) => {
   const wanting = name.endsWith("probe_ckpt")
-    ? ["trainer.resume_mode", "trainer.gradient_analysis_only", "trainer.exit_after_gradient_analysis"]
+    ? ["trainer.gradient_analysis_only", "trainer.exit_after_gradient_analysis"]
     : [];
   const folders = [
     { whose: "RAGEN's", dir: ragens, prefix: "" },
