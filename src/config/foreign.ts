@@ -33,15 +33,18 @@ export const foreignKeys: readonly string[] = [
 
 const wildcard = (key: string): string => key.replace(/^custom_envs\.[^.]+\./, "custom_envs.*.");
 
-/** The sections in which keys of the tables lie; no environment's own `env_config` is one. */
+/** The sections in which keys of the tables lie, or of ours; no environment's own `env_config` is one. */
 const sections: ReadonlySet<string> = new Set(
-  foreignKeys.flatMap((key) => {
+  [...foreignKeys, ...ours].flatMap((key) => {
     const words = key.split(".");
     return words.slice(1).map((_, index) => words.slice(0, index + 1).join("."));
   }),
 );
 
-/** Whether keys of the tables may lie below. */
+/** Whether a key is a leaf of our schema. */
+export const isOwn = (path: Path): boolean => ours.has(path.join("."));
+
+/** Whether keys that are known may lie below. */
 export const isSection = (path: Path): boolean => sections.has(wildcard(`${path.join(".")}.`).slice(0, -1));
 
 /** What exactly this key is, or null where no table names it. */

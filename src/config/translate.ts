@@ -3,13 +3,13 @@
  * none, so that their last values can be judged when all layers are known.
  */
 import { otherLoggers, respelt } from "./aliases.ts";
-import { isSection, meaningOf } from "./foreign.ts";
+import { isOwn, isSection, meaningOf } from "./foreign.ts";
 import { absolute, reference } from "./interpolate.ts";
 import { shown, shownKey } from "./shown.ts";
 import type { Change, Path, Tree } from "./Tree.ts";
 import { isTree, setAll } from "./Tree.ts";
 
-/** Stands for null under a key of RAGEN's: the key is not set, whatever earlier layers say. */
+/** Stands for null, which means that a key is not set, whatever earlier layers say. */
 export const unset: unique symbol = Symbol("unset");
 
 export interface Translation {
@@ -30,9 +30,6 @@ const sinksOf = (loggers: unknown): { readonly sinks: readonly unknown[]; readon
     without: named.filter((name): name is string => typeof name === "string" && !known(name)),
   };
 };
-
-/** Keys of ours that verl leaves empty. */
-const emptied: ReadonlySet<string> = new Set(["trainer.total_training_steps"]);
 
 /** Keys of RAGEN's that stand for all places that read them: a narrower key beside them in one layer counts, as a value counts over null. */
 const broad: ReadonlySet<string> = new Set(["model_path", "ppo_mini_batch_size", "seed.train", "seed.val"]);
@@ -63,8 +60,8 @@ export const translate = (layer: Tree): Translation => {
       if (meaning._tag === "Renamed") rename(path, meaning.to, value);
       else if (inside && isSection(path)) visit(value, path);
       else if (meaning._tag !== "Ours") foreign.push({ path, value });
-      else if (value === null && emptied.has(path.join("."))) changes.push({ path, value: unset });
-      else if (value !== null || !isSection(path)) changes.push({ path, value });
+      else if (value === null && isOwn(path) && !isSection(path)) changes.push({ path, value: unset });
+      else if (value !== null || !isSection(path)) changes.push({ path, value: respelt(path.join("."), value) });
     }
   };
   visit(layer, []);

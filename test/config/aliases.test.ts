@@ -147,6 +147,16 @@ custom_envs:
     const { config } = resolved(text, "es_manager.val.env_configs.n_groups=null", "trainer.total_training_steps=null");
     expect(config.es_manager.val.n_groups).toEqual([3, 3]);
     expect(config.trainer.total_training_steps).toBe(200);
+    expect(resolved("actor: { lr: 0.5 }", "actor.lr=null").config.actor.lr).toBe(1e-6);
+  });
+
+  it("that are empty sections change nothing", () => {
+    const { actor, custom_envs } = resolved("actor: { lr: 0.5 }\ncustom_envs:", "actor=null").config;
+    expect([actor.lr, Object.keys(custom_envs).length]).toEqual([0.5, 5]);
+  });
+
+  it("spell values as RAGEN does under our keys, too", () => {
+    expect(resolved("", "actor.kl_loss_type=low_var_kl").config.actor.kl_loss_type).toBe("k3");
   });
 
   it("leave an environment's own settings alone", () => {
