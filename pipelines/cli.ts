@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { Cause, Console, Effect, Exit, Logger } from "effect";
 import { runs } from "../src/config/compose.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
-import { load } from "../src/config/resolve.ts";
+import { load, type Resolved, resolve, warn } from "../src/config/resolve.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { version } from "../src/files/packageRoot.ts";
 import { abandonedThreads } from "../src/policy/runtime/Thread.ts";
@@ -15,37 +15,58 @@ import { leave } from "../src/process/leave.ts";
 import * as Stop from "../src/process/Stop.ts";
 import { parse } from "./arguments.ts";
 import type { Command, Invocation, PipelineName } from "./commands.ts";
-import { configDir, existingFolder, runFolder } from "./paths.ts";
+import { configDir, modelFolder, runFolder } from "./paths.ts";
 
 type Run = Extract<Command, { readonly _tag: "Run" }>;
 
 const print = (lines: readonly string[]) => Effect.forEach(lines, (line) => Console.log(line), { discard: true });
 
-/** The configuration: of the named run file, or of the run to resume. */
-const configOf = Effect.fnUntraced(function* ({ configName, overrides, pipeline, resume }: Run) {
+/** The run file: the named one, or that of the run to resume. */
+const resolvedFile = Effect.fnUntraced(function* ({ configName, envs, overrides, pipeline, resume }: Run) {
   if (resume !== null) {
     const folder = yield* runFolder("--resume", resume);
-    return { config: yield* load(join(folder, "config.yaml"), overrides, configDir), resume: folder };
+    return { ...(yield* resolve(join(folder, "config.yaml"), overrides, configDir)), resume: folder };
   }
   if (configName === null) {
     const names = runs(configDir).join(", ");
     return yield* new BadInput({ message: `${pipeline}: --config-name is missing; run files: ${names}` });
   }
-  return { config: yield* load(configName, overrides, configDir), resume };
+  return { ...(yield* resolve(configName, overrides, configDir, envs)), resume };
+});
+
+/** The run file of a pipeline that may run it. */
+const configOf = Effect.fnUntraced(function* (command: Run) {
+  const file = yield* resolvedFile(command);
+  if (file.validationOnly && command.pipeline !== "evaluate") {
+    const name = command.configName ?? "NAME";
+    const message = `${command.pipeline}: trainer.val_only: this run file only validates; nearest: millrace evaluate --config-name ${name}`;
+    return yield* new BadInput({ message });
+  }
+  yield* warn(file);
+  return file;
 });
 
 /** With absolute paths of the folders that the run reads, so that its config.yaml means the same from any working directory. */
-const withFolders = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig) {
+const withFolders = Effect.fnUntraced(function* (
+  pipeline: PipelineName,
+  config: RunConfig,
+  inherited: Resolved["inherited"],
+) {
+  const { checkInherited } = yield* Effect.promise(() => import("./smallModel.ts"));
   if (pipeline !== "sft") {
-    return { ...config, model: { ...config.model, path: yield* existingFolder("model.path", config.model.path) } };
+    const path = yield* modelFolder("model.path", config.model.path);
+    yield* checkInherited("model.path", path, config.model.path, inherited);
+    return { ...config, model: { ...config.model, path } };
   }
   if (config.sft.init === "random") return config;
-  return { ...config, sft: { ...config.sft, init: yield* existingFolder("sft.init", config.sft.init) } };
+  const init = yield* modelFolder("sft.init", config.sft.init);
+  yield* checkInherited("sft.init", init, config.sft.init, inherited);
+  return { ...config, sft: { ...config.sft, init } };
 });
 
 /** The checked configuration of a pipeline, and the folder of the run to resume or null. */
 const resolved = Effect.fnUntraced(function* (command: Run) {
-  const { config: written, resume } = yield* configOf(command);
+  const { config: written, inherited, resume } = yield* configOf(command);
   const { pipeline } = command;
   const { checkPresets } = yield* Effect.promise(() => import("./presets.ts"));
   const { train, val } = written.es_manager;
@@ -53,7 +74,7 @@ const resolved = Effect.fnUntraced(function* (command: Run) {
     written,
     pipeline === "sft" ? written.sft.sources.map(({ tag }) => tag) : [...train.tags, ...val.tags],
   );
-  const config = yield* withFolders(pipeline, written);
+  const config = yield* withFolders(pipeline, written, inherited);
   const { checkMemory } = yield* Effect.promise(() => import("./memory.ts"));
   yield* checkMemory(pipeline, config);
   return { config, resume };
@@ -83,19 +104,24 @@ const runCommand = Effect.fnUntraced(function* ({ command }: Invocation) {
       return yield* runPipeline(command);
     case "Tune": {
       const { configName: name, overrides, ...options } = command;
-      const run = { _tag: "Run", pipeline: "train", configName: name, overrides, resume: null, watch: null } as const;
+      const where = { configName: name, envs: null, overrides, resume: null, watch: null };
+      const run = { _tag: "Run", pipeline: "train", ...where } as const;
       const { config } = yield* Stop.unlessStopped(resolved(run), "anything was started");
       const { tune } = yield* Effect.promise(() => import("./tune.ts"));
       return yield* tune({ ...options, config, name, overrides });
     }
+    case "Config": {
+      const { config } = yield* Effect.promise(() => import("./config.ts"));
+      return yield* config(command);
+    }
     case "Envs": {
       const { envs } = yield* Effect.promise(() => import("./envs.ts"));
-      const config = yield* load(command.configName, command.overrides, configDir);
+      const config = yield* load(command.configName, command.overrides, configDir, command.envs);
       return yield* print(yield* envs(config, process.stdout.columns ?? 120));
     }
     case "Trace": {
       const { trace } = yield* Effect.promise(() => import("./trace.ts"));
-      const config = yield* load(command.configName, command.overrides, configDir);
+      const config = yield* load(command.configName, command.overrides, configDir, command.envs);
       return yield* print(yield* trace({ ...command, config }));
     }
     case "ServeEnv": {

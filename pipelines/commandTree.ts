@@ -34,6 +34,9 @@ const accept = Effect.fnUntraced(function* (command: Command) {
 const configName = text("config-name", "NAME", "Run file in config/, or a path to a YAML file.");
 /** Of the commands that need a run file only for its presets. */
 const presetsFile = configName.pipe(Flag.withDefault("base"));
+const envsFile = orNull(
+  text("envs", "FILE", "Presets that replace those of the run file with the same tags, as RAGEN's config/envs.yaml."),
+);
 const overrides = Argument.variadic(
   Argument.String("key.sub=value").pipe(
     Argument.withDescription("A key of the run file and its YAML value; RAGEN's key paths are accepted."),
@@ -48,6 +51,7 @@ const tagArgument = Argument.String("TAG").pipe(Argument.withDescription("A pres
 
 const resumable = (description: string) => ({
   configName: orNull(configName),
+  envs: envsFile,
   resume: orNull(text("resume", "RUN_DIR", description)),
   overrides,
 });
@@ -56,15 +60,18 @@ type Watched = number | "near" | null;
 
 interface RunWords {
   readonly configName: string | null;
+  readonly envs: string | null;
   readonly resume: string | null;
   readonly overrides: readonly string[];
   readonly watch: Watched;
 }
 
-const acceptRun = (pipeline: PipelineName, words: RunWords) =>
-  words.configName !== null && words.resume !== null
-    ? bad(`${pipeline}: --config-name and --resume exclude each other: a resumed run has its own config.yaml`)
+const acceptRun = (pipeline: PipelineName, words: RunWords) => {
+  const other = words.configName !== null ? "--config-name" : words.envs !== null ? "--envs" : null;
+  return other !== null && words.resume !== null
+    ? bad(`${pipeline}: ${other} and --resume exclude each other: a resumed run has its own config.yaml`)
     : accept({ _tag: "Run", pipeline, ...words });
+};
 
 /** The port of `--watch`, where it is given. */
 const portOf = (written: string | null): Effect.Effect<Watched, CliError.CliError> => {
@@ -88,7 +95,7 @@ const train = Cli.make(
   (words) => acceptRun("train", words),
 );
 
-const evaluate = Cli.make("evaluate", { configName: orNull(configName), overrides }, (words) =>
+const evaluate = Cli.make("evaluate", { configName: orNull(configName), envs: envsFile, overrides }, (words) =>
   acceptRun("evaluate", { ...words, resume: null, watch: null }),
 );
 
@@ -114,7 +121,13 @@ const tune = Cli.make(
   (words) => accept({ _tag: "Tune", ...words }),
 );
 
-const envs = Cli.make("envs", { configName: presetsFile, overrides }, (words) => accept({ _tag: "Envs", ...words }));
+const config = Cli.make("config", { configName, envs: envsFile, overrides }, (words) =>
+  accept({ _tag: "Config", ...words }),
+);
+
+const envs = Cli.make("envs", { configName: presetsFile, envs: envsFile, overrides }, (words) =>
+  accept({ _tag: "Envs", ...words }),
+);
 
 const trace = Cli.make(
   "trace",
@@ -124,6 +137,7 @@ const trace = Cli.make(
     seed: required("seed", { min: 0, max: 999_999_999, fallback: 0 }, "Seed of the instance."),
     actions: text("actions", "LIST", "Actions separated by ||."),
     configName: presetsFile,
+    envs: envsFile,
   },
   (words) => Effect.andThen(tagged("trace", words.tag), accept({ _tag: "Trace", ...words })),
 );
@@ -263,5 +277,5 @@ const help = Cli.make("help", { topic: Argument.variadic(Argument.String("topic"
 );
 
 export const tree = root.pipe(
-  Cli.withSubcommands([train, evaluate, sft, tune, envs, trace, serveEnv, watch, control, report, help]),
+  Cli.withSubcommands([train, evaluate, sft, config, tune, envs, trace, serveEnv, watch, control, report, help]),
 );

@@ -12,6 +12,8 @@ export type Command =
       readonly _tag: "Run";
       readonly pipeline: PipelineName;
       readonly configName: string | null;
+      /** A file whose presets replace those of the run file's `envs`. */
+      readonly envs: string | null;
       readonly overrides: readonly string[];
       readonly resume: string | null;
       /** Port of the run's page: `near` is the usual one or the next that is free; null serves none. */
@@ -25,10 +27,16 @@ export type Command =
       readonly maxStaleness: number | null;
       readonly output: string | null;
     }
-  | { readonly _tag: "Envs"; readonly configName: string; readonly overrides: readonly string[] }
+  | {
+      readonly _tag: "Config" | "Envs";
+      readonly configName: string;
+      readonly envs: string | null;
+      readonly overrides: readonly string[];
+    }
   | {
       readonly _tag: "Trace";
       readonly configName: string;
+      readonly envs: string | null;
       readonly overrides: readonly string[];
       readonly tag: string;
       readonly seed: number;
@@ -87,7 +95,11 @@ export const commands = {
   },
   sft: {
     usage: "sft --config-name NAME [key.sub=value ...]",
-    meaning: "Clones the behaviour of the environments' solvers.",
+    meaning: "Clones the behaviour of the environments' solvers, or conversations of yours.",
+  },
+  config: {
+    usage: "config --config-name NAME [--envs FILE] [key.sub=value ...]",
+    meaning: "Prints the run file as it is resolved, and what of RAGEN's keys is set aside; runs nothing.",
   },
   tune: {
     usage: "tune --config-name NAME [--budget MINUTES] [--output FILE] [key.sub=value ...]",

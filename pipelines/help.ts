@@ -53,6 +53,13 @@ const ofConfig = (section: string | undefined) => {
 export const help = (topic: readonly string[]): Effect.Effect<readonly string[], BadInput> => {
   const [name, section] = topic;
   if (name === undefined) return Effect.succeed(overview());
+  if (name === "config" && section === undefined) {
+    return Effect.map(Effect.all([ofCommand("config"), ofConfig(undefined)]), ([command, keys]) => [
+      ...command,
+      "",
+      ...keys,
+    ]);
+  }
   if (name === "config") return ofConfig(section);
   if (isCommandName(name)) return ofCommand(name);
   if (sections().includes(name)) return ofConfig(name);

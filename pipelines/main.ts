@@ -4,7 +4,7 @@
  */
 import { Cause, Effect, Exit } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
-import { load } from "../src/config/resolve.ts";
+import { resolve, warn } from "../src/config/resolve.ts";
 import type { Control } from "../src/domain/Control.ts";
 import type { Group } from "../src/domain/Group.ts";
 import type * as Run from "../src/engine/Run.ts";
@@ -15,8 +15,9 @@ import type * as Training from "../src/engine/Training.ts";
 import * as Stop from "../src/process/Stop.ts";
 import type { Assembled } from "../src/stage/WindowAssembler.ts";
 import { checkMemory } from "./memory.ts";
-import { configDir, existingFolder } from "./paths.ts";
+import { configDir, modelFolder } from "./paths.ts";
 import { checkPresets } from "./presets.ts";
+import { checkFile } from "./smallModel.ts";
 import { type Parts, train } from "./train.ts";
 
 export type { RunConfig } from "../src/config/RunConfig.ts";
@@ -96,13 +97,19 @@ const stageOf = (run: Run.Run) => {
 
 /** A run file by name (of those in the package) or path, with overrides `key.sub=value`. Rejects with BadInput. */
 export const compose = (name: string, overrides: readonly string[] = []): Promise<RunConfig> =>
-  Effect.runPromise(load(name, overrides, configDir));
+  Effect.runPromise(
+    resolve(name, overrides, configDir).pipe(
+      Effect.tap(warn),
+      Effect.tap(checkFile),
+      Effect.map(({ config }) => config),
+    ),
+  );
 
 /** Trains after the checks that the command line makes, too: presets, and a model that is looked up in the package. */
 const checkedTrain = Effect.fnUntraced(function* (config: RunConfig, resume: string | null, parts: Parts) {
   const { train: training, val } = config.es_manager;
   yield* checkPresets(config, [...training.tags, ...val.tags]);
-  const path = yield* existingFolder("model.path", config.model.path);
+  const path = yield* modelFolder("model.path", config.model.path);
   const found = { ...config, model: { ...config.model, path } };
   yield* checkMemory("train", found);
   return yield* train({ config: found, resume, parts });

@@ -2,7 +2,8 @@
  * Finds folders, independently of the working directory: the package's own, and those that a run file names, which are looked up in the
  * working directory first and in the package second. A folder that does not exist is bad input; the message names the nearest one.
  */
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { Effect } from "effect";
 import { byNearest } from "../src/config/nearest.ts";
@@ -40,6 +41,32 @@ export const existingFolder = (key: string, path: string): Effect.Effect<string,
   const hint = nearest === undefined ? "" : `; nearest: ${shownText(nearest, 200)}`;
   return Effect.fail(new BadInput({ message: `${key}: ${shown(path)}: no such folder${hint}` }));
 };
+
+const hubName = /^[\w.-]+\/[\w.-]+$/;
+
+/** Where a model of the Hugging Face hub may lie: `models/NAME`, and the snapshot that `hf download` has put into the hub's cache. */
+const hubPlaces = (name: string): readonly string[] => {
+  const beside = join("models", basename(name));
+  const home = process.env.HF_HOME ?? join(homedir(), ".cache", "huggingface");
+  const cached = join(process.env.HF_HUB_CACHE ?? join(home, "hub"), `models--${name.replace("/", "--")}`);
+  try {
+    const commit = readFileSync(join(cached, "refs", "main"), "utf8").trim();
+    return [resolve(beside), resolve(packageRoot, beside), join(cached, "snapshots", commit)];
+  } catch {
+    return [resolve(beside), resolve(packageRoot, beside)];
+  }
+};
+
+/** The absolute path of a model's folder that `key` names by its path, or as a model of the Hugging Face hub that is on this machine. */
+export const modelFolder = (key: string, path: string): Effect.Effect<string, BadInput> =>
+  Effect.catchTag(existingFolder(key, path), "BadInput", (error) => {
+    if (!hubName.test(path)) return Effect.fail(error);
+    const found = hubPlaces(path).find(isFolder);
+    if (found !== undefined) return Effect.succeed(found);
+    if (error.message.includes("; nearest: ")) return Effect.fail(error);
+    const hint = `; a model of the Hugging Face hub is taken from ${join("models", basename(path))} or the hub's cache`;
+    return Effect.fail(new BadInput({ message: `${error.message}${hint}` }));
+  });
 
 /** The absolute path of a run's folder that `key` names, or bad input. */
 export const runFolder = (key: string, path: string): Effect.Effect<string, BadInput> =>

@@ -1,5 +1,6 @@
 /**
- * The sft pipeline: clones the episodes of solvers, so that a policy has something to improve on, and writes a Hugging Face folder.
+ * The sft pipeline: clones the episodes of solvers, and conversations of the user's, so that a policy has something to improve on, and writes
+ * a Hugging Face folder.
  * Validation instances of every source are left out by content. The run's folder holds its configuration and its newest checkpoint: a run
  * that was stopped goes on from there, to the same bits as one that was not.
  */
@@ -12,6 +13,7 @@ import type { Source } from "../src/cloning/Demonstration.ts";
 import { heldOut } from "../src/cloning/heldOut.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
+import type { Episode } from "../src/domain/Episode.ts";
 import { BadInput, type EnvironmentError, type LearnerError } from "../src/domain/Errors.ts";
 import { stream } from "../src/domain/Random.ts";
 import { prepareAll } from "../src/env/prepare.ts";
@@ -27,6 +29,7 @@ import * as RunFolder from "../src/record/RunFolder.ts";
 import * as RunLock from "../src/record/RunLock.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
 import { fromPreset } from "../src/rollout/Task.ts";
+import { conversations } from "./conversations.ts";
 import { boundEnvironments, withInstances } from "./presets.ts";
 
 export interface SftOptions {
@@ -71,6 +74,7 @@ const sourcesOf = Effect.fnUntraced(function* (config: RunConfig) {
 
 /** The episodes to clone, and a sentence on what was left out. */
 const demonstrationsOf = Effect.fnUntraced(function* (config: RunConfig, sources: Sources, model: Model.Model) {
+  if (sources.length === 0) return { episodes: [], summary: "no demonstrations" };
   const tasks = sources.map(({ task }) => task);
   const excluded = yield* withInstances("sft.sources", () => heldOut(sources, config.es_manager.val));
   const demonstrator = {
@@ -104,6 +108,19 @@ const publish = (learner: LearnerThread.LearnerThread, output: string) =>
       yield* Effect.promise(() => rm(state, { recursive: true }));
     }),
   ).pipe(Effect.catchTag(["CheckpointError", "FileError"], unusable));
+
+/** Prints the loss of the conversations held out, where it is due. */
+const measured = Effect.fnUntraced(function* (
+  learner: LearnerThread.LearnerThread,
+  { batch_size, conversations: { val_freq }, steps }: RunConfig["sft"],
+  heldOut: readonly Episode[],
+  step: number,
+) {
+  const due = step === steps || (val_freq > 0 && step % val_freq === 0);
+  if (heldOut.length === 0 || !due) return;
+  const loss = yield* Cloning.lossOf(learner, heldOut, batch_size);
+  yield* Console.log(`step ${step}/${steps}  loss of the conversations held out ${loss.toFixed(4)}`);
+});
 
 /** Prints a twentieth of the steps, the first and the last, and each that was not applied. */
 const reporter = (steps: number) => {
@@ -159,9 +176,12 @@ export const sft = ({
       yield* Model.checkContext(config, model);
       const sources = yield* sourcesOf(config);
       const stop = yield* Stop.Stop;
-      const { episodes, summary } = yield* demonstrationsOf(config, sources, model);
+      const own = yield* conversations(config, model);
+      const { episodes: demonstrated, summary } = yield* demonstrationsOf(config, sources, model);
+      const episodes = [...demonstrated, ...own.training];
       const size = `${parameterCount(model.checkpoint.parameters.specs)} parameters, ${model.tokenizer.vocabSize} tokens`;
       yield* Console.log(`${size}; ${summary}`);
+      for (const sentence of own.sentences) yield* Console.log(sentence);
 
       const folder = existing ?? (yield* locked(RunFolder.create(config.run.dir, config.run.name, render(config))));
       const learner = past?.learner ?? (yield* learnerOf(config, model));
@@ -171,10 +191,11 @@ export const sft = ({
       }
       let saved = past?.path ?? null;
       const asked = yield* Effect.forkScoped(stop.requested);
+      const said = reporter(steps);
       const done = yield* Cloning.clone(learner, episodes, config, {
         from: past?.progress ?? { step: 0, skipped: null },
         stopped: Effect.sync(() => asked.pollUnsafe() !== undefined),
-        report: reporter(steps),
+        report: (step) => Effect.andThen(said(step), measured(learner, config.sft, own.heldOut, step.step)),
         save: Effect.fnUntraced(function* (progress) {
           const written = Checkpoints.save(folder.checkpoints, progress, learner.save);
           saved = yield* Effect.catchTag(written, "CheckpointError", unusable);

@@ -1,6 +1,7 @@
 /** What the tune pipeline says at its end, and the run file it writes: only what real runs have confirmed. */
+import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { basename, dirname, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { Console, Effect } from "effect";
 import { overlay } from "../src/config/overlay.ts";
 import { parseOverride } from "../src/config/overrides.ts";
@@ -15,6 +16,7 @@ import * as Search from "../src/tuning/Search.ts";
 import { changes } from "../src/tuning/Space.ts";
 import type { Known } from "../src/tuning/Tuning.ts";
 import { biasOf, percent, whatIf } from "../src/tuning/WhatIf.ts";
+import { configDir } from "./paths.ts";
 import { table } from "./table.ts";
 
 export interface TuneOptions {
@@ -31,9 +33,11 @@ export interface TuneOptions {
   readonly cores?: number;
 }
 
-/** The name as a `defaults` list beside `file` gives it. */
+/** The name as a `defaults` list beside `file` gives it: of a run file of the package, its name there. */
 const nameBeside = (name: string, file: string): string =>
-  /[/\\]|\.ya?ml$/.test(name) ? relative(dirname(file), resolve(name)).replace(/\.yaml$/, "") : name;
+  !existsSync(join(configDir, `${name}.yaml`)) && /[/\\]|\.ya?ml$/.test(name)
+    ? relative(dirname(file), resolve(name)).replace(/\.yaml$/, "")
+    : name;
 
 const outputOf = ({ name, output }: TuneOptions): string =>
   resolve(output ?? `${basename(name).replace(/\.ya?ml$/, "")}.tuned.yaml`);

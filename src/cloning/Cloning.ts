@@ -5,7 +5,8 @@
  */
 import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
-import { type Episode, totalTokens } from "../domain/Episode.ts";
+import { type Episode, sampledTokens, totalTokens } from "../domain/Episode.ts";
+import type { LearnerError } from "../domain/Errors.ts";
 import { stream } from "../domain/Random.ts";
 import * as SkippedUpdates from "../domain/SkippedUpdates.ts";
 import type { StepFailure } from "../env/Environments.ts";
@@ -96,6 +97,23 @@ export function* batches(
   }
 }
 
+/** Mean negative log-likelihood of the replies of `episodes`, nats per token, under the learner's weights; nothing is trained. */
+export const lossOf = Effect.fnUntraced(function* (
+  learner: Pick<LearnerThread, "cloningLoss">,
+  episodes: readonly Episode[],
+  size: number,
+) {
+  let sum = 0;
+  let tokens = 0;
+  for (let at = 0; at < episodes.length; at += size) {
+    const batch = episodes.slice(at, at + size);
+    const targets = batch.reduce((total, episode) => total + sampledTokens(episode), 0);
+    sum += ((yield* learner.cloningLoss(batchOf(batch, 0))) ?? 0) * targets;
+    tokens += targets;
+  }
+  return sum / tokens;
+});
+
 /** How far a cloning run has come. */
 export interface Progress {
   /** Batches trained on. */
@@ -110,7 +128,7 @@ export interface Surroundings<E> {
   readonly from: Progress;
   /** Whether to end after the current step. */
   readonly stopped: Effect.Effect<boolean>;
-  readonly report: (step: CloningStep) => Effect.Effect<void>;
+  readonly report: (step: CloningStep) => Effect.Effect<void, LearnerError>;
   /** Saves the learner, every `sft.save_freq` steps and last. */
   readonly save: (progress: Progress) => Effect.Effect<void, E>;
 }

@@ -50,7 +50,8 @@ export const replyText = (rollout: Rollout, thought: string, actions: readonly s
   return rollout.limits.enable_think ? `<think>${thought}</think>${answer}` : answer;
 };
 
-const silent = (ids: Int32Array): Turn["sampled"] => ({
+/** A reply that nobody sampled. */
+export const silent = (ids: Int32Array): Turn["sampled"] => ({
   ids,
   mu: new Float32Array(ids.length),
   versions: new Int32Array(ids.length),
@@ -58,7 +59,7 @@ const silent = (ids: Int32Array): Turn["sampled"] => ({
   finish: "stop",
 });
 
-const joined = (parts: readonly Int32Array[]): Int32Array => {
+export const joined = (parts: readonly Int32Array[]): Int32Array => {
   const all = new Int32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {

@@ -296,9 +296,31 @@ export const PresetSection = Schema.Struct({
 });
 export type Preset = typeof PresetSection.Type;
 
+export const ConversationsSection = Schema.Struct({
+  path: field(
+    Schema.String,
+    "",
+    "Data file of conversations: .jsonl, .json (one array) or .parquet, a row each, with messages as OpenAI has them; empty for none.",
+  ),
+  val_path: field(Schema.String, "", "Data file of those to measure the loss on; empty takes val_share of path."),
+  val_share: field(
+    between(0, 0.9),
+    0.05,
+    "Share of path that is measured and not cloned, by a hash of each row's content.",
+  ),
+  max_rows: field(count, 0, "Rows read from the start of path; 0 all."),
+  messages_key: field(Schema.NonEmptyString, "messages", "Column of the messages."),
+  too_long: field(
+    Schema.Literals(["cut", "leave_out"]),
+    "cut",
+    "Of a conversation that outgrows rollout.max_model_len, clone the turns that fit, or leave it out.",
+  ),
+  val_freq: field(stepsOrNone, 100, "Measure the loss every so many steps; 0 only at the end."),
+});
+
 export const SftSection = Schema.Struct({
   sources: field(
-    Schema.NonEmptyArray(
+    Schema.Array(
       Schema.Struct({
         tag: Schema.NonEmptyString,
         player: field(
@@ -315,8 +337,9 @@ export const SftSection = Schema.Struct({
       }),
     ),
     [{ tag: "SimpleSokoban" }],
-    "The demonstrations to clone, all mixed.",
+    "The demonstrations to clone, all mixed; [] for none.",
   ),
+  conversations: section(ConversationsSection, "Conversations of your own to clone, mixed with the demonstrations."),
   steps: field(steps, 500, "Optimiser steps."),
   batch_size: field(atOnce, 64, "Episodes per step."),
   lr: field(learningRate, 1e-3, "Peak learning rate."),

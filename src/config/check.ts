@@ -192,7 +192,14 @@ const capacity: Check = ({ actor, es_manager, generation, model }) => {
   ];
 };
 
+const cloned: Check = ({ sft }) =>
+  when(
+    sft.sources.length === 0 && sft.conversations.path === "",
+    () => "sft.sources: []: nothing to clone; name a source, or conversations in sft.conversations.path",
+  );
+
 const checks: readonly Check[] = [
+  cloned,
   groups,
   tagNames,
   tags,

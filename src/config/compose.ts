@@ -11,7 +11,7 @@ import { byNearest, choices } from "./nearest.ts";
 import { readText } from "./readText.ts";
 import { shown, shownText } from "./shown.ts";
 import type { Tree } from "./Tree.ts";
-import { isTree } from "./Tree.ts";
+import { get, isTree, removeAll } from "./Tree.ts";
 import { limits, readYaml } from "./yamlText.ts";
 
 export interface Layer {
@@ -58,13 +58,13 @@ export const runFiles = (dir: string): readonly string[] =>
 
 const shownName = (name: string): string => `"${shownText(name, longestPath)}"`;
 
-/** The message for a path without a file, with the nearest file beside it. */
-const noSuchPath = (path: string): string => {
+/** The message for a path without a file, with the nearest file beside it, in the working directory or in `configDir`. */
+const noSuchPath = (path: string, configDir: string): string => {
   const folder = dirname(path);
-  const nearest = byNearest(
-    basename(path),
-    runFiles(folder).map((name) => `${name}.yaml`),
-  )[0];
+  const wanted = basename(path).replace(/\.ya?ml$/, "");
+  const beside = byNearest(wanted, runFiles(folder))[0];
+  const named = byNearest(wanted, isAbsolute(folder) ? [] : runFiles(join(configDir, folder)))[0];
+  const nearest = beside === undefined ? named : `${beside}.yaml`;
   return `no run file ${shownName(path)}${nearest === undefined ? "" : `; nearest: ${shownText(join(folder, nearest), longestPath)}`}`;
 };
 
@@ -82,7 +82,7 @@ export const locate = (
   const asPath = /[/\\]|\.ya?ml$/.test(name);
   // What is no file (a folder, a pipe) is refused by name when it is read.
   if (asPath && existsSync(name)) return Effect.succeed(name);
-  if (/[/\\]/.test(name)) return fail(noSuchPath(name));
+  if (/[/\\]/.test(name)) return fail(noSuchPath(name, configDir));
   const wanted = basename(name).replace(/\.ya?ml$/, "");
   const nearest = byNearest(wanted, runFiles(configDir))[0];
   const hint = nearest === undefined ? "" : `; nearest: ${nearest}; all: ${choices(wanted, listed(configDir), 30)}`;
@@ -124,10 +124,16 @@ const position = (text: string, at: number): string => {
 /** Whether a file of the list can be named in a path. */
 const isName = (name: unknown): name is string => typeof name === "string" && name.length < 256 && !name.includes("\0");
 
+/** Hydra's choice for its own machinery: `override hydra/job_logging: disabled`. */
+const isHydras = (entry: unknown): boolean =>
+  isTree(entry) && Object.keys(entry).every((key) => /^(override )?\/?hydra\//.test(key));
+
 const includesOf = (origin: string, given: unknown): Effect.Effect<readonly string[], BadInput> => {
-  const names = given ?? [];
+  const names = Array.isArray(given) ? given.filter((entry) => !isHydras(entry)) : (given ?? []);
   if (Array.isArray(names) && names.every(isName)) return Effect.succeed(names);
-  return fail(`${origin}: defaults: ${shown(given)}: expected a list of run file names`);
+  const group = Array.isArray(names) ? names.find(isTree) : undefined;
+  const why = group === undefined ? "" : "; there are no config groups of hydra, name the file of a choice";
+  return fail(`${origin}: defaults: ${shown(group ?? given)}: expected a list of run file names${why}`);
 };
 
 /** One file on disk, under whichever name. */
@@ -139,13 +145,28 @@ const identity = (file: string): string => {
   }
 };
 
+/** What stays the same while the files of one run are read. */
+interface Reading {
+  readonly configDir: string;
+  readonly allowance: Allowance;
+  /** A file whose presets replace those of `envs`, or null. */
+  readonly envs: string | null;
+}
+
+/** The layers of the included presets, those of the user's file in place of presets with the same tags. */
+const replacingPresets = (layers: readonly Layer[], users: readonly Layer[]): readonly Layer[] => {
+  const tags = users.flatMap(({ tree }) => Object.keys(get(tree, ["custom_envs"]) ?? {}));
+  const replaced = tags.map((tag) => ["custom_envs", tag]);
+  return [...layers.map(({ origin, tree }) => ({ origin, tree: removeAll(tree, replaced) })), ...users];
+};
+
 const including = (
   file: string,
-  configDir: string,
   includers: readonly string[],
-  allowance: Allowance,
+  reading: Reading,
 ): Effect.Effect<readonly Layer[], BadInput> =>
   Effect.gen(function* () {
+    const { allowance, configDir, envs } = reading;
     const origin = shownPath(file);
     const here = identity(file);
     if (includers.includes(here)) {
@@ -161,12 +182,30 @@ const including = (
       else if (!builtIn.has(name)) {
         const beside = join(dirname(file), `${name}.yaml`);
         const included = existsSync(beside) ? beside : yield* locate(name, configDir, runFiles);
-        layers.push(...(yield* including(included, configDir, [...includers, here], allowance)));
+        const inner = yield* including(included, [...includers, here], reading);
+        const replaces = name === "envs" && envs !== null;
+        layers.push(
+          ...(replaces ? replacingPresets(inner, yield* including(envs, [...includers, here], reading)) : inner),
+        );
       }
     }
     return layers;
   });
 
-/** The layers of `file`, the most basic first. */
-export const layersOf = (file: string, configDir: string): Effect.Effect<readonly Layer[], BadInput> =>
-  Effect.suspend(() => including(file, configDir, [], { bytes: limits.characters, files: mostFiles }));
+/**
+ * The layers of `file`, the most basic first. `envs` names a file of presets, as RAGEN's envs.yaml is one: each of its presets stands in
+ * place of the one with the same tag in the file that is included as `envs`.
+ */
+export const layersOf = (
+  file: string,
+  configDir: string,
+  envs: string | null = null,
+): Effect.Effect<readonly Layer[], BadInput> =>
+  Effect.gen(function* () {
+    const users = envs === null ? null : yield* locate(envs, configDir, runFiles);
+    const allowance = { bytes: limits.characters, files: mostFiles };
+    const layers = yield* including(file, [], { allowance, configDir, envs: users });
+    if (users === null || layers.some(({ origin }) => origin === shownPath(users))) return layers;
+    // A run file that includes no presets.
+    return [...(yield* including(users, [], { allowance, configDir, envs: null })), ...layers];
+  });

@@ -1,6 +1,6 @@
 /**
  * Overrides of the command line: `key.sub=value`, `+key.sub=value`, `++key.sub=value` (all the same here) and `~key.sub` (back to the
- * default). Values are YAML scalars, or YAML flow lists and maps; anything else is taken as text.
+ * default). Values are YAML scalars, or YAML flow lists and maps, which hydra writes without spaces; anything else is taken as text.
  */
 import { Result } from "effect";
 import { BadInput } from "../domain/Errors.ts";
@@ -15,9 +15,12 @@ export type Override =
 const bad = (text: string, problem: string) =>
   Result.fail(new BadInput({ message: `override ${shown(text)}: ${problem}` }));
 
+/** Hydra's `{key:value}` as YAML, which wants a space after the colon of a key. */
+const spaced = (text: string): string => text.replaceAll(/([{,]\s*[\w.-]+):(?=[^\s])/g, "$1: ");
+
 /** Quotes, lists and maps must be well formed. Other text that YAML does not read as a scalar is kept as text. */
 const parseValue = (text: string): Result.Result<unknown, Unreadable> => {
-  const read = readYaml(text);
+  const read = readYaml(/^\s*{/.test(text) && !/["']/.test(text) ? spaced(text) : text);
   if (/^\s*[[{"']/.test(text)) return read;
   const value = Result.getOrElse(read, () => text);
   const kept = typeof value === "object" && !/^\s*(null|~)\s*$/i.test(text) ? text : value;
@@ -37,6 +40,7 @@ export const parseOverride = (text: string): Result.Result<Override, BadInput> =
   const path = name.replace(/^(\+\+?|~)/, "").split(".");
   const problem = keyProblem(path);
   if (problem !== null) return bad(text, problem);
+  if (/\w@\w/.test(name)) return bad(text, "it chooses from a config group of hydra, and there are none; name a key");
   if (name.startsWith("~")) return Result.succeed({ _tag: "Remove", path });
   if (split < 0) return bad(text, `expected ${shownText(name)}=value`);
   const value = parseValue(text.slice(split + 1));

@@ -5,25 +5,37 @@
  */
 import { Console, Effect, Result } from "effect";
 import { BadInput } from "../domain/Errors.ts";
-import { aliases, canonical, reference, translate } from "./aliases.ts";
+import { canonical } from "./aliases.ts";
+import { asideMessage, type Judged, judge } from "./asides.ts";
 import { check, evenly } from "./check.ts";
 import type { Layer } from "./compose.ts";
 import { layersOf, locate } from "./compose.ts";
 import { decode } from "./decode.ts";
+import { foreignKeys, meaningOf } from "./foreign.ts";
+import { type Inherited, inheritedOf } from "./inherited.ts";
+import { Interpolator } from "./interpolate.ts";
 import { anchored } from "./modulePath.ts";
 import { byNearest } from "./nearest.ts";
 import type { Override } from "./overrides.ts";
 import { parseOverride } from "./overrides.ts";
 import { RunConfig } from "./RunConfig.ts";
+import { settle } from "./settle.ts";
 import { listed, mostProblems, shown, shownKey, shownText } from "./shown.ts";
 import type { Path, Tree } from "./Tree.ts";
 import { eachLeaf, get, leaves, merge, removeAll, set, setAll } from "./Tree.ts";
+import { translate, unset } from "./translate.ts";
 import { limits } from "./yamlText.ts";
 
 export interface Resolved {
   readonly config: RunConfig;
-  /** Accepted keys without an effect, one line each. */
-  readonly warnings: readonly string[];
+  /** Keys without an effect here, by the reason. */
+  readonly aside: Judged["aside"];
+  /** What was decided over values that mean something else here, one line each. */
+  readonly notes: readonly string[];
+  /** The run file asks for a validation and no training. */
+  readonly validationOnly: boolean;
+  /** Values that the run file has for a small model, while a later layer names another model; none where it names these, too. */
+  readonly inherited: readonly Inherited[];
 }
 
 /** The configuration of an empty run file. */
@@ -40,6 +52,8 @@ const all = <A>(results: ReadonlyArray<Result.Result<A, BadInput>>): Effect.Effe
   return Effect.succeed(results.flatMap((result) => (Result.isSuccess(result) ? [result.success] : [])));
 };
 
+const isWhole = (value: unknown): boolean => value !== undefined && value !== unset;
+
 /**
  * Where `env_groups` or `tags` is set in a later layer than `n_groups`, the groups are split evenly among the tags, as RAGEN's files
  * expect.
@@ -47,9 +61,10 @@ const all = <A>(results: ReadonlyArray<Result.Result<A, BadInput>>): Effect.Effe
 const withGroupCounts = (layers: readonly Layer[], tree: Tree): Tree => {
   let result = tree;
   for (const side of ["train", "val"]) {
-    const last = (key: string) =>
-      layers.findLastIndex((layer) => get(layer.tree, ["es_manager", side, key]) !== undefined);
-    if (last("n_groups") >= Math.max(last("env_groups"), last("tags"))) continue;
+    const last = (key: string) => layers.findLastIndex((layer) => isWhole(get(layer.tree, ["es_manager", side, key])));
+    const others = Math.max(last("env_groups"), last("tags"));
+    const emptied = others >= 0 && get(tree, ["es_manager", side, "n_groups"]) === undefined;
+    if (last("n_groups") >= others && !emptied) continue;
     const defaults = schemaDefaults.es_manager[side === "train" ? "train" : "val"];
     const groups = get(tree, ["es_manager", side, "env_groups"]) ?? defaults.env_groups;
     const tags = get(tree, ["es_manager", side, "tags"]) ?? defaults.tags;
@@ -59,9 +74,6 @@ const withGroupCounts = (layers: readonly Layer[], tree: Tree): Tree => {
   return result;
 };
 
-/** References that lead to one another, at most. */
-const longestChain = 16;
-
 /** Whether a tree has more values than a run file may have; references can make it so. */
 const isTooLarge = (tree: Tree): boolean => {
   let count = 0;
@@ -69,32 +81,52 @@ const isTooLarge = (tree: Tree): boolean => {
   return false;
 };
 
-/** Replaces whole-value references `${key}` by that key's value. */
-const withReferences = (tree: Tree): Effect.Effect<Tree, BadInput> => {
-  const problems: string[] = [];
-  const follow = (path: Path, value: unknown, seen: readonly string[]): unknown => {
-    const key = reference(value);
-    if (key === null) return value;
-    const target = get(tree, key.split(".")) ?? get(schemaDefaults, key.split("."));
-    const circular = seen.includes(key);
-    if (target !== undefined && !circular && seen.length < longestChain) return follow(path, target, [...seen, key]);
-    const why =
-      target === undefined
-        ? "refers to a key that is not set"
-        : circular
-          ? "refers to itself"
-          : `refers to others through more than ${longestChain}`;
-    problems.push(`${shownKey(path)}: ${shown(value)} ${why}`);
-    return value;
-  };
-  const changes = leaves(tree)
-    .filter(({ value }) => reference(value) !== null)
-    .map(({ path, value }) => ({ path, value: follow(path, value, []) }));
-  if (problems.length > 0) return fail(problems);
-  const resolved = setAll(tree, changes);
-  return isTooLarge(resolved)
-    ? fail([`more than ${limits.values} values, references resolved`])
-    : Effect.succeed(resolved);
+/** A layer under our keys, and what of it has none. */
+interface TranslatedLayer extends Layer {
+  readonly foreign: Tree;
+}
+
+/** All layers as one, references replaced. */
+interface Merged {
+  readonly tree: Tree;
+  readonly foreign: Tree;
+  readonly problems: readonly string[];
+  /** False where there is too much of it to go on. */
+  readonly usable: boolean;
+}
+
+/** Whether it matters what a key without one of ours refers to. */
+const counts = (path: Path): boolean => {
+  const meaning = meaningOf(path);
+  return meaning._tag === "Settled" || (meaning._tag === "Unavailable" && meaning.entry.inert !== "any");
+};
+
+/** Merges the layers and replaces every reference by what it means. */
+const mergeAll = (layers: readonly TranslatedLayer[]): Merged => {
+  const merged = layers.reduce((under: Tree, { tree }) => merge(under, tree), {});
+  const foreign = layers.reduce((under: Tree, layer) => merge(under, layer.foreign), {});
+  const interpolator = new Interpolator({
+    lookup: (key) => {
+      const ours = canonical(key).split(".");
+      const places = [get(merged, ours), get(foreign, key.split(".")), get(schemaDefaults, ours)];
+      return places.find(isWhole);
+    },
+    environment: process.env,
+  });
+  const own = interpolator.readAll(merged);
+  const others = interpolator.readAll(foreign);
+  const failed = [...own.problems, ...others.problems.filter(({ path }) => counts(path))];
+  const problems = failed.map(({ path, value, why }) => `${shownKey(path)}: ${shown(value)} ${why}`);
+  if (isTooLarge(own.tree)) {
+    return {
+      tree: {},
+      foreign: {},
+      problems: [`more than ${limits.values} values, references resolved`],
+      usable: false,
+    };
+  }
+  const empty = [...eachLeaf(own.tree)].flatMap(({ path, value }) => (value === unset ? [path] : []));
+  return { tree: removeAll(own.tree, empty), foreign: others.tree, problems, usable: true };
 };
 
 /** The last layer that sets a key, or the list it is an item of. */
@@ -106,7 +138,7 @@ const originOf = (layers: readonly Layer[], path: Path): string | null => {
 };
 
 /** A preset without an `env_type` exists only in overrides: most likely its tag is misspelt. */
-const unknownPresets = (tree: Tree): Effect.Effect<void, BadInput> => {
+const unknownPresets = (tree: Tree): { readonly lines: readonly string[]; readonly paths: readonly Path[] } => {
   const presets = Object.entries(get(tree, ["custom_envs"]) ?? {});
   const isKnown = ([, preset]: readonly [string, unknown]) => get(preset, ["env_type"]) !== undefined;
   const known = presets.filter(isKnown).map(([tag]) => tag);
@@ -117,7 +149,11 @@ const unknownPresets = (tree: Tree): Effect.Effect<void, BadInput> => {
     const nearest = shownText(byNearest(tag, known)[0] ?? "none");
     return `${key}: no preset ${shown(tag)} (a new one needs env_type); nearest: ${nearest}`;
   });
-  return lines.length === 0 ? Effect.void : fail(lines, unknown.length - lines.length);
+  const more = unknown.length - lines.length;
+  return {
+    lines: more > 0 ? [...lines, `… and ${more} more`] : lines,
+    paths: unknown.map(([tag]) => ["custom_envs", tag]),
+  };
 };
 
 /** Overrides together may be as long as the files of a run together. */
@@ -128,61 +164,104 @@ const checkLength = (texts: readonly string[]): Effect.Effect<void, BadInput> =>
   return fail([line]);
 };
 
-const fromLayers = (files: readonly Layer[], texts: readonly string[]): Effect.Effect<Resolved, BadInput> =>
+/** The files and the overrides under our keys, the overrides last, and what was left out of values. */
+const translated = Effect.fnUntraced(function* (files: readonly Layer[], texts: readonly string[]) {
+  yield* checkLength(texts);
+  const overrides: readonly Override[] = yield* all(texts.map(parseOverride));
+  const written = setAll(
+    {},
+    overrides.flatMap((change) => (change._tag === "Set" ? [change] : [])),
+  );
+  const given: Layer = { origin: overrideOrigin, tree: anchored(written, process.cwd()) };
+  const removed = overrides.flatMap((change) => (change._tag === "Remove" ? [change.path] : []));
+  const removals = [...removed, ...removed.map((path) => canonical(path.join(".")).split("."))];
+  const notes: string[] = [];
+  const layers = [...files, given].map(({ origin, tree }): TranslatedLayer => {
+    const translation = translate(tree);
+    notes.push(...translation.notes);
+    if (origin === overrideOrigin) return { origin, ...translation };
+    return { origin, tree: removeAll(translation.tree, removals), foreign: removeAll(translation.foreign, removals) };
+  });
+  return { layers, notes };
+});
+
+/** Lines, and how many problems those of them stand for that only count others. */
+const counted = (lines: readonly string[]): readonly [lines: readonly string[], others: number] => {
+  const numbers = lines.map((line) => Number(/^… and (\d+) more$/.exec(line)?.[1] ?? 0));
+  return [lines.filter((_, index) => numbers[index] === 0), numbers.reduce((sum, count) => sum + count, 0)];
+};
+
+const keyOf = (line: string): string => line.split(": ", 1).join("");
+
+/** The problems of keys that have none yet. */
+const besides = (found: readonly string[], { message }: BadInput): readonly string[] => {
+  const named = new Set(found.map(keyOf));
+  return message.split("\n").filter((line) => !named.has(keyOf(line)));
+};
+
+/** Resolves layers that have been read, the most basic first, under `overrides`. */
+export const resolveLayers = (files: readonly Layer[], texts: readonly string[]): Effect.Effect<Resolved, BadInput> =>
   Effect.gen(function* () {
-    yield* checkLength(texts);
-    const overrides: readonly Override[] = yield* all(texts.map(parseOverride));
-    const written = setAll(
-      {},
-      overrides.flatMap((change) => (change._tag === "Set" ? [change] : [])),
-    );
-    const given = { origin: overrideOrigin, tree: anchored(written, process.cwd()) };
-    const translated = [...files, given].map(({ origin, tree }) => ({
-      origin,
-      ...translate(tree),
-    }));
-    const foreign = translated.flatMap(({ origin, problems }) => problems.map((line) => `${line} (${origin})`));
-    if (foreign.length > 0) return yield* fail(foreign);
-
-    const removals = overrides.flatMap((change) =>
-      change._tag === "Remove" ? [canonical(change.path.join(".")).split(".")] : [],
-    );
-    const layers = translated.map(({ origin, tree }) => ({
-      origin,
-      tree: origin === overrideOrigin ? tree : removeAll(tree, removals),
-    }));
-    const merged = layers.reduce((under: Tree, { tree }) => merge(under, tree), {});
-    const tree = withGroupCounts(layers, yield* withReferences(merged));
-
-    yield* unknownPresets(tree);
+    const { layers, notes } = yield* translated(files, texts);
+    const merged = mergeAll(layers);
+    if (!merged.usable) return yield* fail(merged.problems);
+    const settled = settle(merged.tree, merged.foreign);
+    const tree = withGroupCounts(layers, settled.tree);
     const origin = (path: Path) => originOf(layers, path);
-    const config = yield* Effect.fromResult(decode(RunConfig, tree, { origin, synonyms: Object.keys(aliases) }));
-    const problems = check(config);
-    if (problems.length > 0) return yield* fail(problems);
-    const warnings = translated.flatMap(({ origin, warnings }) => warnings.map((line) => `${origin}: ${line}`));
-    return { config, warnings };
+    const unknown = unknownPresets(tree);
+    const decoded = decode(RunConfig, removeAll(tree, unknown.paths), { origin, synonyms: foreignKeys });
+    const foreign = layers.map(({ foreign, origin }) => ({ origin, tree: foreign }));
+    const { aside, problems } = judge(merged.foreign, merge(schemaDefaults, merged.tree), (path) =>
+      originOf(foreign, path),
+    );
+    const lines = [
+      ...merged.problems,
+      ...settled.problems,
+      ...problems,
+      ...unknown.lines,
+      ...(Result.isFailure(decoded) ? besides(merged.problems, decoded.failure) : check(decoded.success)),
+    ];
+    if (lines.length > 0 || Result.isFailure(decoded)) return yield* fail(...counted(lines));
+    const config = decoded.success;
+    const { validationOnly } = settled;
+    return {
+      config,
+      aside,
+      notes: [...notes, ...settled.notes],
+      validationOnly,
+      inherited: inheritedOf(layers, config),
+    };
   });
 
-/** Resolves the run file `name` of `configDir` (or a path to one) under `overrides`, warnings included. */
+/** What `millrace` says of a run file beside its problems, or null. */
+export const remarks = ({ aside, notes }: Resolved): string | null => asideMessage(aside, notes);
+
+/** Resolves the run file `name` of `configDir` (or a path to one) under `overrides`. */
 export const resolve = (
   name: string,
   overrides: readonly string[],
   configDir: string,
+  envs: string | null = null,
 ): Effect.Effect<Resolved, BadInput> =>
   Effect.gen(function* () {
     const file = yield* locate(name, configDir);
-    return yield* fromLayers(yield* layersOf(file, configDir), overrides);
+    return yield* resolveLayers(yield* layersOf(file, configDir, envs), overrides);
   });
 
-/** Like `resolve`; prints the warnings to standard error. */
+/** Prints what was set aside to standard error. */
+export const warn = (resolved: Resolved): Effect.Effect<void> => {
+  const text = remarks(resolved);
+  return text === null ? Effect.void : Console.error(`warning: ${text}`);
+};
+
+/** Like `resolve`; prints what was set aside to standard error. */
 export const load = (
   name: string,
   overrides: readonly string[],
   configDir: string,
+  envs: string | null = null,
 ): Effect.Effect<RunConfig, BadInput> =>
-  resolve(name, overrides, configDir).pipe(
-    Effect.tap(({ warnings }) =>
-      warnings.length === 0 ? Effect.void : Console.error(listed(warnings.map((line) => `warning: ${line}`))),
-    ),
+  resolve(name, overrides, configDir, envs).pipe(
+    Effect.tap(warn),
     Effect.map(({ config }) => config),
   );

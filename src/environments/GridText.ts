@@ -16,6 +16,25 @@ export const observationFormat = field(
 
 export const renderMode = field(Schema.Literals(["text"]), "text", "How states are shown; only text.");
 
+/** RAGEN's key of the grids it also draws. */
+export const drawnRenderMode = field(
+  Schema.Literals(["text", "rgb_array"]),
+  "text",
+  "How states are shown: text; rgb_array is accepted, but there are no images to run with.",
+);
+
+/** What a drawn grid lacks: a policy here reads text. */
+export const imagesLacking = async ({
+  render_mode,
+}: {
+  readonly render_mode: "text" | "rgb_array";
+}): Promise<readonly string[]> =>
+  render_mode === "text"
+    ? []
+    : [
+        "env_config.render_mode: rgb_array shows images, and models here read text only; env_config.render_mode=text plays the same instances",
+      ];
+
 /** One printed character. */
 export const Glyph = Schema.String.check(Schema.isBetweenCodePoints(1, 1), Schema.isPattern(/^\S$/u));
 

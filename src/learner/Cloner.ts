@@ -43,11 +43,21 @@ export class Cloner {
     return new Cloner(network, pass, options.actor.micro_batch_tokens);
   }
 
-  async step(batch: TokenBatch, lr: number): Promise<CloningReport> {
+  /** Nats per target token; the network stays as it is. Null where there is no target. */
+  async loss(batch: TokenBatch): Promise<number | null> {
+    const sums = await this.#sums(batch);
+    return sums === null ? null : scalarOf(sums.loss);
+  }
+
+  async #sums(batch: TokenBatch) {
     const sequences = allSequences(batch);
     const weights = tokenWeights(batch, sequences, "token-mean");
     const { micros } = microInputs(batch, sequences, this.#microBatchTokens, { weights });
-    const { sums } = await this.#pass.run(this.#network, micros);
+    return (await this.#pass.run(this.#network, micros)).sums;
+  }
+
+  async step(batch: TokenBatch, lr: number): Promise<CloningReport> {
+    const sums = await this.#sums(batch);
     const tokens = trainedTokens(batch);
     if (sums === null) return { loss: 0, gradNorm: 0, tokens, applied: false, notFinite: null };
     const loss = scalarOf(sums.loss);

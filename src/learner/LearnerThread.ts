@@ -27,6 +27,8 @@ export interface LearnerThreadOptions {
 export interface LearnerThread extends Context.Service.Shape<typeof Learner> {
   /** One step of behaviour cloning at rate `lr`; the batch's mask marks the targets. */
   readonly clone: (batch: TokenBatch, lr: number) => Effect.Effect<CloningReport, LearnerError>;
+  /** Nats per target token of a batch under the current weights; null where it has no target. */
+  readonly cloningLoss: (batch: TokenBatch) => Effect.Effect<number | null, LearnerError>;
   /** Suspends until the thread is gone and then fails. */
   readonly died: Effect.Effect<never, LearnerError>;
 }
@@ -66,6 +68,7 @@ export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread
       values: (batch) => thread.call("values", batch),
       update: (batch) => thread.call("update", batch),
       clone: (batch, lr) => thread.call("clone", { batch, lr }),
+      cloningLoss: (batch) => thread.call("cloningLoss", batch),
       save: (folder) => Effect.asVoid(thread.call("save", folder)),
       version: thread.call("version", null),
       lanes:

@@ -222,12 +222,21 @@ export class Trainer implements AsyncDisposable {
     };
   }
 
-  /** One step of behaviour cloning. */
-  async clone(batch: TokenBatch, lr: number): Promise<CloningReport> {
+  async #openCloner(): Promise<Cloner> {
     const { actor } = this.#options;
     this.#cloner ??= await Cloner.open(this.#config, this.#actor.network, { lanes: this.#lanes, actor });
+    return this.#cloner;
+  }
+
+  /** The cloning loss of a batch, nats per target token; null where it has none. Changes nothing. */
+  async cloningLoss(batch: TokenBatch): Promise<number | null> {
+    return (await this.#openCloner()).loss(batch);
+  }
+
+  /** One step of behaviour cloning. */
+  async clone(batch: TokenBatch, lr: number): Promise<CloningReport> {
     this.#probe = shortest(batch);
-    const report = await this.#cloner.step(batch, lr);
+    const report = await (await this.#openCloner()).step(batch, lr);
     if (report.applied) this.#state = { ...this.#state, version: this.#state.version + 1 };
     return report;
   }

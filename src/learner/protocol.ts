@@ -26,6 +26,7 @@ export interface LearnerProtocol {
       readonly request: { readonly batch: TokenBatch; readonly lr: number };
       readonly response: CloningReport;
     };
+    readonly cloningLoss: { readonly request: TokenBatch; readonly response: number | null };
     /** How many lanes the commands after it use. */
     readonly lanes: { readonly request: number; readonly response: null };
     readonly save: { readonly request: string; readonly response: null };

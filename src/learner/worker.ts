@@ -76,6 +76,7 @@ serve<LearnerProtocol>(
     values: (batch) => inOrder(() => running().trainer.values(batch)),
     update: (batch) => inOrder(() => publishing((trainer) => trainer.update(batch))),
     clone: ({ batch, lr }) => inOrder(() => publishing((trainer) => trainer.clone(batch, lr))),
+    cloningLoss: (batch) => inOrder(() => running().trainer.cloningLoss(batch)),
     lanes: (count) =>
       inOrder(async () => {
         running().trainer.useLanes(count);

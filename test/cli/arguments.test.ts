@@ -19,6 +19,7 @@ describe("the command line", () => {
         _tag: "Run",
         pipeline: "train",
         configName: "q",
+        envs: null,
         overrides: ["+a.b=1", "~c"],
         resume: null,
         watch: null,
@@ -31,9 +32,25 @@ describe("the command line", () => {
 
   it("goes on with a run of train or sft", async () => {
     for (const pipeline of ["train", "sft"]) {
-      const command = { _tag: "Run", pipeline, configName: null, overrides: ["a=1"], resume: "runs/x", watch: null };
+      const command = {
+        _tag: "Run",
+        pipeline,
+        configName: null,
+        envs: null,
+        overrides: ["a=1"],
+        resume: "runs/x",
+        watch: null,
+      };
       expect((await parsed(pipeline, "--resume", "runs/x", "a=1")).command).toEqual(command);
     }
+  });
+
+  it("takes a file of presets, but for a run that goes on", async () => {
+    const command = { _tag: "Config", configName: "q", envs: "envs.yaml", overrides: ["a=1"] };
+    expect((await parsed("config", "--config-name", "q", "--envs", "envs.yaml", "a=1")).command).toEqual(command);
+    expect(await refused("train", "--resume", "runs/x", "--envs", "envs.yaml")).toContain(
+      "--envs and --resume exclude",
+    );
   });
 
   it.each([
@@ -80,6 +97,7 @@ describe("the command line", () => {
     expect((await parsed("trace", "FrozenLake", "--seed", "3", "--actions", "Up || Left", "a=1")).command).toEqual({
       _tag: "Trace",
       configName: "base",
+      envs: null,
       tag: "FrozenLake",
       seed: 3,
       actions: "Up || Left",
@@ -171,6 +189,7 @@ describe("the command line", () => {
       "train",
       "evaluate",
       "sft",
+      "config",
       "tune",
       "envs",
       "trace",

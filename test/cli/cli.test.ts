@@ -18,7 +18,7 @@ describe("bad input exits with 2, prints one message on standard error and nothi
   it.each([
     [
       ["trian"],
-      'unknown command "trian"; nearest: train; all: train, trace, tune, sft, envs, watch, help, control, report, evaluate, serve-env\n',
+      'unknown command "trian"; nearest: train; all: train, trace, tune, sft, envs, watch, help, config, control, report, evaluate, serve-env\n',
     ],
     [
       ["train", "--config-name", "quickstart", "filter.strategy=top_q"],
@@ -48,6 +48,15 @@ describe("bad input exits with 2, prints one message on standard error and nothi
     const { status, stderr } = millrace("evaluate", "--config-name", "quickstart", override);
     expect(status).toBe(2);
     expect(stderr).toContain("succes_rate: unknown key; nearest: custom_envs.FrozenLake.env_config.success_rate;");
+  });
+
+  it("for training with a run file that only validates", () => {
+    const { status, stderr } = millrace("train", "--config-name", "quickstart", "trainer.val_only=True");
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr:
+        "train: trainer.val_only: this run file only validates; nearest: millrace evaluate --config-name quickstart\n",
+    });
   });
 
   it("for a model folder that does not exist", () => {

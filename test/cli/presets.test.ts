@@ -42,6 +42,19 @@ describe("the presets of a run", () => {
   });
 });
 
+describe("a preset with images", () => {
+  const key = "custom_envs.CoordSokoban.env_config.render_mode";
+
+  it("binds, and says before a run that models here read text", async () => {
+    expect(await refused(`${key}=rgb_array`)).toBe("accepted");
+    const { config } = resolved("", `${key}=rgb_array`);
+    const { message } = await Effect.runPromise(Effect.flip(boundEnvironments(config, ["CoordSokoban"])));
+    expect(message).toMatch(
+      /^custom_envs\.CoordSokoban: cannot run here: env_config\.render_mode: rgb_array shows images/,
+    );
+  });
+});
+
 describe("a configuration under which no instance is found", () => {
   const tag = "CoordSokoban";
   // Two boxes cannot both leave their targets in the one move that this depth allows.

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { aliases } from "../../src/config/aliases.ts";
 import { keys } from "../../src/config/describe.ts";
+import { foreignKeys } from "../../src/config/foreign.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
+import { remarks } from "../../src/config/resolve.ts";
 import { refused, resolved } from "./configs.ts";
 
 /** Hydra's reference to another key. */
@@ -11,7 +13,11 @@ describe("RAGEN's keys", () => {
   it("all lead to keys that exist, and none is a key of ours", () => {
     const known = keys(RunConfig).map(({ key }) => key);
     expect(Object.values(aliases).filter((ours) => !known.includes(ours))).toEqual([]);
-    expect(Object.keys(aliases).filter((theirs) => known.includes(theirs))).toEqual([]);
+    expect(foreignKeys.filter((theirs) => known.includes(theirs))).toEqual([]);
+  });
+
+  it("are each in one table only", () => {
+    expect(foreignKeys.filter((key, index) => foreignKeys.indexOf(key) !== index)).toEqual([]);
   });
 
   it("work as overrides", () => {
@@ -37,14 +43,12 @@ describe("RAGEN's keys", () => {
   });
 
   it("name loggers, which are our sinks, metrics.jsonl among them, and leave out those there is no sink for", () => {
-    const { config, warnings } = resolved("trainer: { logger: [console, wandb, swanlab], project_name: ragen_latest }");
+    const { config, notes } = resolved("trainer: { logger: [console, wandb, swanlab], project_name: ragen_latest }");
     expect(config.metrics).toMatchObject({
       sinks: ["console", "wandb", "jsonl"],
       wandb: { project: "ragen_latest" },
     });
-    expect(warnings).toEqual([
-      expect.stringMatching(/trainer\.logger: there is no sink for "?swanlab"?; it is left out$/),
-    ]);
+    expect(notes).toEqual(['trainer.logger: there is no sink for "swanlab"; it is left out']);
     expect(resolved("trainer: { logger: wandb }").config.metrics.sinks).toEqual(["wandb", "jsonl"]);
   });
 
@@ -58,7 +62,7 @@ describe("RAGEN's keys", () => {
   });
 
   it("work in files, beside ours", () => {
-    const { config, warnings } = resolved(`
+    const { aside, config } = resolved(`
 hydra: { searchpath: [pkg://verl.trainer.config] }
 ppo_mini_batch_size: 16
 lora: { rank: 0, alpha: 64 }
@@ -90,10 +94,9 @@ custom_envs:
         val: { tags: ["Bandit", "BanditTest"], n_groups: [16, 16], temperature: 0.25 },
       },
     });
-    expect(warnings.map((line) => line.replace(/^.*run\.yaml: (\S+) .*$/, "$1"))).toEqual([
-      "hydra",
+    expect([...aside.values()].flat()).toEqual([
+      "hydra.searchpath",
       "lora.alpha",
-      "actor_rollout_ref.rollout.val_kwargs.do_sample",
       "trainer.n_gpus_per_node",
       "custom_envs.Bandit.parallel_friendly",
       "custom_envs.Bandit.max_workers",
@@ -109,11 +112,114 @@ custom_envs:
       "lora.rank: 8 has no counterpart: adapters are not available; the whole model is trained (override)",
     );
     expect(refused("", "lora.rank=0")).toBe("accepted");
+    expect(refused("lora: { rank: 8 }", "lora.rank=0")).toBe("accepted");
+    expect(refused("lora: { rank: 8 }", "~lora.rank")).toBe("accepted");
+  });
+
+  it.each([
+    ["custom_reward_function.path=my.py", /custom_envs\.TAG\.wrappers/],
+    ["reward_model.enable=True", /rewards come from environments/],
+    ["output.format=jsonl", /trajectories\.jsonl/],
+    ["critic.ppo_mini_batch_size=8", /actor\.ppo_mini_batch_size is 32; nearest: 32/],
+    ["critic.model.path=elsewhere", /one model/],
+    ["actor_rollout_ref.rollout.n=4", /es_manager\.train\.group_size/],
+    ["trainer.resume_mode=resume_path", /--resume RUN_DIR/],
+    ["actor_rollout_ref.actor.policy_loss.loss_mode=gspo", /PPO's/],
+  ])("that would change results are refused: %s", (override, why) => {
+    const told = refused("", override);
+    expect(told.split(":", 1)[0]).toBe(override.split("=", 1)[0]);
+    expect(told).toMatch(why);
+  });
+
+  it("are all judged at once, with the other problems", () => {
+    const told = refused("", "lora.rank=8", "output.format=jsonl", "actor.lr=-1", "es_manager.train.n_groups=[4]");
+    expect(told.split("\n").map((line) => line.split(":", 1)[0])).toEqual(["lora.rank", "output.format", "actor.lr"]);
+  });
+
+  it("that stand for several places give way to the narrower key beside them", () => {
+    const both = ["actor_rollout_ref.actor.ppo_mini_batch_size=16", "ppo_mini_batch_size=64"];
+    expect(resolved("", ...both).config.actor.ppo_mini_batch_size).toBe(16);
+  });
+
+  it("that are null are at their defaults, whatever earlier files say", () => {
+    const text =
+      "es_manager: { val: { env_groups: 6, env_configs: { tags: [Bandit, BanditTest], n_groups: [5, 1] } } }";
+    const { config } = resolved(text, "es_manager.val.env_configs.n_groups=null", "trainer.total_training_steps=null");
+    expect(config.es_manager.val.n_groups).toEqual([3, 3]);
+    expect(config.trainer.total_training_steps).toBe(200);
+    expect(resolved("actor: { lr: 0.5 }", "actor.lr=null").config.actor.lr).toBe(1e-6);
+  });
+
+  it("that are empty sections change nothing", () => {
+    const { actor, custom_envs } = resolved("actor: { lr: 0.5 }\ncustom_envs:", "actor=null").config;
+    expect([actor.lr, Object.keys(custom_envs).length]).toEqual([0.5, 5]);
+  });
+
+  it("spell values as RAGEN does under our keys, too", () => {
+    expect(resolved("", "actor.kl_loss_type=low_var_kl").config.actor.kl_loss_type).toBe("k3");
   });
 
   it("leave an environment's own settings alone", () => {
     const { config } = resolved("", "custom_envs.Bandit.env_config.max_workers=3");
     expect(config.custom_envs.Bandit?.env_config).toEqual({ max_workers: 3 });
+  });
+});
+
+describe("values that mean something else than a key's value", () => {
+  it("never validate and never save for -1, but for the last weights", () => {
+    const { config, notes } = resolved("", "trainer.test_freq=-1", "trainer.save_freq=-1");
+    expect(config.trainer).toMatchObject({ test_freq: 0, val_at_end: false, save_freq: 0 });
+    expect(notes).toEqual(["trainer.save_freq: -1: only the last weights are saved"]);
+  });
+
+  it("are those of the last layer", () => {
+    const { trainer } = resolved("trainer: { test_freq: -1 }", "trainer.test_freq=5").config;
+    expect([trainer.test_freq, trainer.val_at_end]).toEqual([5, true]);
+    const never = resolved("trainer: { val_at_end: true }", "trainer.test_freq=-1").config.trainer;
+    expect([never.test_freq, never.val_at_end]).toEqual([0, true]);
+  });
+
+  it("switch the KL loss off without a reference policy, as RAGEN does, and say so", () => {
+    const { config, notes } = resolved("", "actor.use_kl_loss=true", "actor_rollout_ref.actor.use_ref=False");
+    expect(config.actor.use_kl_loss).toBe(false);
+    expect(notes).toEqual([expect.stringContaining("actor.use_kl_loss is false")]);
+  });
+
+  it("validate greedily where nothing is sampled", () => {
+    const { config } = resolved("", "actor_rollout_ref.rollout.val_kwargs.do_sample=False");
+    expect(config.es_manager.val.temperature).toBe(0);
+  });
+
+  it("warm up for a share of the steps", () => {
+    const { actor, critic } = resolved(
+      "trainer: { total_training_steps: 300 }",
+      "actor_rollout_ref.actor.optim.lr_warmup_steps=-1",
+      "actor_rollout_ref.actor.optim.lr_warmup_steps_ratio=0.05",
+      "critic.optim.lr_warmup_steps=4",
+      "critic.optim.lr_warmup_steps_ratio=0.5",
+    ).config;
+    expect([actor.lr_warmup_steps, critic.lr_warmup_steps]).toEqual([15, 4]);
+  });
+
+  it("ask for a validation only", () => {
+    expect(resolved("", "trainer.val_only=True").validationOnly).toBe(true);
+    expect(resolved("", "trainer.total_training_steps=0")).toMatchObject({ validationOnly: true });
+    expect(resolved("").validationOnly).toBe(false);
+  });
+});
+
+describe("what is set aside", () => {
+  it("is named once, keys of a section together, and nothing is said where there is nothing", () => {
+    const told = remarks(
+      resolved("", "trainer.nnodes=2", "ray_kwargs.ray_init.num_cpus=16", "trainer.balance_batch=False"),
+    );
+    expect(told).toBe(
+      [
+        "3 keys are set aside, as nothing here depends on them:",
+        "  Ray and its workers (one process runs all stages): trainer.{nnodes, balance_batch}, ray_kwargs.ray_init.num_cpus",
+      ].join("\n"),
+    );
+    expect(remarks(resolved(""))).toBeNull();
   });
 });
 
@@ -126,5 +232,41 @@ describe("a value that refers to another key", () => {
   it("is refused when that key does not exist, or leads back", () => {
     expect(refused("", `critic.lr=${ref("nope")}`)).toContain("refers to a key that is not set");
     expect(refused("", `critic.lr=${ref("actor.lr")}`, `actor.lr=${ref("critic.lr")}`)).toContain("refers to itself");
+  });
+
+  it("may be a key that is set aside, one of its own section, or part of a text", () => {
+    const text = `
+micro_batch_size_per_gpu: 4
+critic: { ppo_micro_batch_size_per_gpu: "${ref("micro_batch_size_per_gpu")}", warmup_windows: 3, layers: "${ref(".warmup_windows")}" }
+trainer: { experiment_name: "run-${ref("micro_batch_size_per_gpu")}x${ref("seed.val")}" }`;
+    const { config } = resolved(text, "seed.val=7");
+    expect([config.run.name, config.critic.layers]).toEqual(["run-4x7", 3]);
+  });
+
+  it("may have a default, or be an environment variable", () => {
+    process.env.MILLRACE_TEST_STEPS = "12";
+    const steps = `trainer.total_training_steps=${ref("oc.env:MILLRACE_TEST_STEPS")}`;
+    const turns = `rollout.max_turn=${ref("oc.select:agent_proxy.turns,4")}`;
+    const { config } = resolved("", steps, turns, `run.name=${ref("oc.env:MILLRACE_TEST_NAME,mine")}`);
+    delete process.env.MILLRACE_TEST_STEPS;
+    expect([config.trainer.total_training_steps, config.rollout.max_turn, config.run.name]).toEqual([12, 4, "mine"]);
+  });
+
+  it("is refused where it is of an unknown kind, or of a variable that is not set", () => {
+    expect(refused("", `run.name=${ref("now:%Y")}`)).toContain(
+      "uses now, which is not known; known: oc.env, oc.select",
+    );
+    expect(refused("", `run.name=${ref("oc.env:MILLRACE_TEST_NONE")}`)).toContain(
+      'refers to the environment variable "MILLRACE_TEST_NONE", which is not set',
+    );
+  });
+
+  it("that doubles a text again and again is refused", () => {
+    const names = Array.from(
+      { length: 15 },
+      (_, n) => `g${n}: "${ref(`custom_envs.B.env_config.g${n + 1}`).repeat(64)}"`,
+    );
+    const told = refused(`custom_envs: { B: { env_type: bandit, env_config: { ${names.join(", ")}, g15: x } } }`);
+    expect(told).toContain("means too long a text");
   });
 });

@@ -83,6 +83,19 @@ describe("a file that cannot be used", () => {
     expect(message({ run: "defaults: [other]", other: "defaults: [run]" })).toContain("includes itself");
   });
 
+  it("may choose for hydra's own machinery, but from no config group", () => {
+    expect(message({ run: "defaults: [base, override hydra/job_logging: disabled]" })).toBe("accepted");
+    expect(message({ run: 'defaults: ["rollout@actor_rollout_ref.rollout": vllm, base]' })).toContain(
+      'defaults: {"rollout@actor_rollout_ref.rollout":"vllm"}: expected a list of run file names; there are no config groups',
+    );
+  });
+
+  it("of a folder of the package is refused with the nearest there", () => {
+    const configDir = new URL("../../config", import.meta.url).pathname;
+    const told = Effect.runSync(Effect.flip(load("ragen/_2_sokobn", [], configDir))).message;
+    expect(told).toBe('no run file "ragen/_2_sokobn"; nearest: ragen/_2_sokoban');
+  });
+
   it("is refused when it is a list", () => {
     expect(message({ run: "- 1" })).toContain("expected a map of sections");
   });

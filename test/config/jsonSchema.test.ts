@@ -45,4 +45,9 @@ describe("the JSON Schema of the run file", () => {
     const [first] = readFileSync(`${configDir}/${name}.yaml`, "utf8").split("\n");
     expect(first).toBe("# yaml-language-server: $schema=schema.json");
   });
+
+  it.each(runFiles(`${configDir}/ragen`))("is named by ragen/%s", (name) => {
+    const [first] = readFileSync(`${configDir}/ragen/${name}.yaml`, "utf8").split("\n");
+    expect(first).toBe("# yaml-language-server: $schema=../schema.json");
+  });
 });

@@ -12,6 +12,8 @@ describe("the value of an override", () => {
     ["[8]", [8]],
     ["[a, 'b c']", ["a", "b c"]],
     ["{a: 1}", { a: 1 }],
+    // As hydra writes maps.
+    ["{a:1,b:{c:[x,y]}}", { a: 1, b: { c: ["x", "y"] } }],
     ["'0,1'", "0,1"],
     ["", ""],
     // Not YAML scalars: texts as they are.
@@ -52,6 +54,10 @@ describe("overrides", () => {
 
   it("without a value are refused", () => {
     expect(refused("", "actor.lr")).toBe('override "actor.lr": expected actor.lr=value');
+  });
+
+  it("that choose from a config group of hydra are refused", () => {
+    expect(refused("", "rollout@actor_rollout_ref.rollout=sglang")).toContain("config group of hydra");
   });
 
   it("with an empty key are refused", () => {

@@ -69,7 +69,7 @@ describe("the registry", () => {
     ["sokoban", { dim_room: [6] }, "dim_room"],
     ["sokoban", { grid_lookup: { 0: "##" } }, "grid_lookup.0"],
     ["sokoban", { grid_lookup: { 0: "X" } }, "grid_lookup"],
-    ["sokoban", { render_mode: "rgb_array" }, "render_mode"],
+    ["sokoban", { render_mode: "ansi" }, "render_mode"],
     ["bandit", { split: "validation" }, "split"],
   ])("refuses %s %j by its key", (type, keys, path) => {
     const found = problems(type, keys);
@@ -85,6 +85,7 @@ describe("the registry", () => {
 /** The reference's tags with their limits: actions of a trajectory, and the length that the prompt names. */
 const limits: Readonly<Record<string, readonly [max_actions_per_traj: number, max_tokens: number]>> = {
   SimpleSokoban: [10, 100],
+  VisualSimpleSokoban: [10, 100],
   LargerSokoban: [10, 100],
   SokobanDifferentGridVocab: [10, 100],
   CoordSokoban: [10, 120],
@@ -111,6 +112,7 @@ const limits: Readonly<Record<string, readonly [max_actions_per_traj: number, ma
 /** What the reference sets of its environments that are played here. */
 const envConfigs: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   SimpleSokoban: { dim_room: [6, 6], num_boxes: 1, max_steps: 100 },
+  VisualSimpleSokoban: { dim_room: [6, 6], num_boxes: 1, max_steps: 100, render_mode: "rgb_array" },
   LargerSokoban: { dim_room: [8, 8], num_boxes: 2, max_steps: 100, search_depth: 10 },
   SokobanDifferentGridVocab: {
     dim_room: [6, 6],

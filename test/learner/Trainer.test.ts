@@ -216,6 +216,16 @@ it.each([1e308, Number.NaN])("applies no step of cloning at the rate %d", async 
   expect([bits(trainer), trainer.state.version]).toEqual([before, 0]);
 });
 
+it("measures the cloning loss that a step reports, and changes nothing by it", async () => {
+  await using trainer = await open();
+  const batch = creditedBatch(shape);
+  const before = bits(trainer);
+  const loss = await trainer.cloningLoss(batch);
+  expect([bits(trainer), trainer.state.version]).toEqual([before, 0]);
+  expect((await trainer.clone(batch, 1e-2)).loss).toBe(loss);
+  expect(await trainer.cloningLoss(batch)).toBeLessThan(loss ?? 0);
+});
+
 it("overfits a small batch by cloning it", async () => {
   await using trainer = await open();
   const batch = creditedBatch({ ...shape, lengths: [12, 9] });

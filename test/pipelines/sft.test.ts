@@ -180,6 +180,40 @@ describe("sft", () => {
   );
 
   it.live(
+    "clones conversations alone or with demonstrations, and measures those held out without changing a bit",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const dir = yield* temporaryFolder;
+          const path = join(dir, "chats.jsonl");
+          const rows = Array.from({ length: 24 }, (_, n) => {
+            const messages = [
+              { role: "user", content: `Up or down, ${n}?` },
+              { role: "assistant", content: n % 2 === 0 ? "Up" : "Down" },
+            ];
+            return JSON.stringify({ messages });
+          });
+          yield* Effect.promise(() => writeFile(path, rows.join("\n")));
+          const own = (val_freq: number) => ({ path, val_share: 0.3, val_freq });
+          const alone = yield* clone(sftConfig(dir, { sft: { sources: [], conversations: own(1) } }));
+          const losses = alone.flatMap((line) => /held out (\d+\.\d+)/.exec(line)?.[1] ?? []);
+          expect(losses).toHaveLength(3);
+          expect(Number(losses.at(-1))).toBeLessThan(Number(losses[0]));
+          const measured = yield* weights(join(dir, "sft"));
+
+          const rarely = yield* clone(sftConfig(dir, { sft: { sources: [], conversations: own(0) } }));
+          expect(rarely.filter((line) => / held out \d/.test(line))).toHaveLength(1);
+          expect((yield* weights(join(dir, "sft"))).equals(measured)).toBe(true);
+
+          const mixed = yield* clone(sftConfig(dir, { sft: { conversations: own(0) } }));
+          expect(mixed.some((line) => /\d+ demonstrations of FrozenLake/.test(line))).toBe(true);
+          expect(mixed.some((line) => /\d+ conversations of .*, \d+ held out$/.test(line))).toBe(true);
+        }),
+      ),
+    patience,
+  );
+
+  it.live(
     "refuses to go on from a folder without a checkpoint of its own",
     () =>
       Effect.scoped(

@@ -20,6 +20,7 @@ export const DeepCoderConfig = Schema.Struct({
     "python",
     "Language of the answers: Python under bubblewrap (Linux), or JavaScript in QuickJS (anywhere).",
   ),
+  max_steps: field(Schema.Literal(1), 1, "RAGEN's key: an episode is one answer."),
   max_tests: field(whole(0, 1_000_000), 0, "Tests run of one task, from its first; 0 all."),
   test_timeout: field(seconds, 2, "Seconds of processor time one test may take."),
   total_timeout: field(seconds, 20, "Seconds all tests of an answer may take together."),

@@ -7,7 +7,7 @@
 import type { Random } from "../../domain/Random.ts";
 import type { BaseInfo, Environment, Transition } from "../../env/Environment.ts";
 import { IllegalAction } from "../../env/IllegalAction.ts";
-import { coordinateText, gridText, gridViews, type Located, placeText } from "../GridText.ts";
+import { coordinateText, gridText, gridViews, imagesLacking, type Located, placeText } from "../GridText.ts";
 import { FrozenLakeConfig, meanings } from "./FrozenLakeConfig.ts";
 import { directions, drawMap, neighbour, ragenMap, shortestWalk } from "./FrozenLakeMap.ts";
 
@@ -96,6 +96,7 @@ export const FrozenLake: Environment<FrozenLakeConfig, FrozenLakeState> = {
     codes: ["0", "1", "2", "3", "4", "5"],
     meanings,
   }),
+  lacks: imagesLacking,
   actions: () => directions,
   /** Fewest steps past the holes, as if no step slipped. */
   solve: (config, state) => {

@@ -1,7 +1,7 @@
 /** `env_config` of FrozenLake; keys and defaults are RAGEN's. */
 import { Schema } from "effect";
 import { field, fraction, section } from "../../config/field.ts";
-import { distinctGlyphs, Glyph, gridVocab, observationFormat, renderMode } from "../GridText.ts";
+import { distinctGlyphs, drawnRenderMode, Glyph, gridVocab, observationFormat } from "../GridText.ts";
 import { instances } from "../instances.ts";
 
 /** Cell codes 0..5 to symbols. */
@@ -34,7 +34,7 @@ export const FrozenLakeConfig = Schema.Struct({
   ),
   instances,
   observation_format: observationFormat,
-  render_mode: renderMode,
+  render_mode: drawnRenderMode,
   grid_lookup: section(GridLookup, "Symbol of each cell code."),
   grid_vocab: gridVocab,
 });

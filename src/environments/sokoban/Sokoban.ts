@@ -6,7 +6,7 @@
 import type { Random } from "../../domain/Random.ts";
 import type { BaseInfo, Environment, Transition } from "../../env/Environment.ts";
 import { IllegalAction } from "../../env/IllegalAction.ts";
-import { coordinateText, gridText, gridViews, type Located, placeText } from "../GridText.ts";
+import { coordinateText, gridText, gridViews, imagesLacking, type Located, placeText } from "../GridText.ts";
 import { drawRoom, ragenRoom } from "./Room.ts";
 import { meanings, roomSize, SokobanConfig } from "./SokobanConfig.ts";
 import { shortestSolution } from "./Solver.ts";
@@ -119,6 +119,7 @@ export const Sokoban: Environment<SokobanConfig, SokobanState> = {
     codes: ["0", "1", "2", "3", "4", "5", "6"],
     meanings,
   }),
+  lacks: imagesLacking,
   actions: () => directions,
   /** Null where the steps left do not suffice, too. */
   solve: (config, { layout, player, boxes, steps }) => {

@@ -1,7 +1,7 @@
 /** `env_config` of Sokoban; keys and defaults are RAGEN's. `dim_x` (rows) and `dim_y` (columns) override `dim_room`. */
 import { Schema } from "effect";
 import { field, section, steps, whole } from "../../config/field.ts";
-import { distinctGlyphs, Glyph, gridVocab, observationFormat, renderMode } from "../GridText.ts";
+import { distinctGlyphs, drawnRenderMode, Glyph, gridVocab, observationFormat } from "../GridText.ts";
 import { instances } from "../instances.ts";
 
 /** Cell codes 0..6 to symbols. */
@@ -40,7 +40,7 @@ const keys = Schema.Struct({
   ),
   instances,
   observation_format: observationFormat,
-  render_mode: renderMode,
+  render_mode: drawnRenderMode,
   grid_lookup: section(GridLookup, "Symbol of each cell code."),
   grid_vocab: gridVocab,
 });

@@ -1,0 +1,33 @@
+/**
+ * Finds values that a run file has for a small model while a later layer names another model: the compact template, and the lengths that
+ * came with it. Naming them in that layer, or after it, makes them the user's own.
+ */
+import type { Layer } from "./compose.ts";
+import type { RunConfig } from "./RunConfig.ts";
+import { get } from "./Tree.ts";
+
+export interface Inherited {
+  /** `rollout.…` */
+  readonly key: string;
+  readonly value: string | number;
+  /** The file that has it. */
+  readonly origin: string;
+}
+
+const kept = ["template", "max_model_len", "response_length"] as const;
+
+const sets = ({ tree }: Layer, ...path: readonly string[]): boolean => get(tree, path) !== undefined;
+
+/** `layers` are under our keys, the most basic first. */
+export const inheritedOf = (layers: readonly Layer[], { rollout }: RunConfig): readonly Inherited[] => {
+  const model = layers.findLastIndex((layer) => sets(layer, "model", "path") || sets(layer, "sft", "init"));
+  const small = layers.findLastIndex(
+    (layer, index) => index < model && get(layer.tree, ["rollout", "template"]) === "compact",
+  );
+  if (small < 0) return [];
+  return kept.flatMap((name) => {
+    const at = layers.findLastIndex((layer) => sets(layer, "rollout", name));
+    const ofSmall = at >= 0 && at <= small && (name !== "template" || rollout.template === "compact");
+    return ofSmall ? [{ key: `rollout.${name}`, value: rollout[name], origin: layers[at]!.origin }] : [];
+  });
+};

@@ -1,0 +1,132 @@
+/**
+ * RAGEN's and verl's keys for what is known and not here, as data: under an inert value a key changes nothing and is accepted; under any
+ * other it is refused, with the reason. A feature that comes to be here gives its keys to aliases.ts, and loses its lines in this list.
+ * Invariant: a key of ours, or one that aliases.ts renames, never counts here.
+ */
+
+export interface Unavailable {
+  /** Values under which nothing changes; null is one of every key. `any` for what is only looked at: it is set aside. */
+  readonly inert: readonly unknown[] | "any";
+  /** The key of ours whose value is inert, too. */
+  readonly same?: string;
+  /** Why another value is refused, or why any is set aside. */
+  readonly because: string;
+}
+
+const noAdapters: Unavailable = { inert: [0], because: "adapters are not available; the whole model is trained" };
+const wholeHistory = "the model sees its whole history";
+const lookedAt = (what: string): Unavailable => ({ inert: "any", because: `${what}, not yet here` });
+const off = (because: string): Unavailable => ({ inert: [false], because });
+const unset = (because: string): Unavailable => ({ inert: [], because });
+const gradients = lookedAt("gradients by reward variance");
+const collapse = lookedAt("measures of template collapse");
+const modelFolder = "a model is the one folder that model.path names";
+const oneModel: Unavailable = { inert: [], same: "model.path", because: "actor and critic start from one model" };
+const evaluated = "an evaluation writes trajectories.jsonl and summary.json to its run folder";
+const corrections = "set algorithm.correction instead";
+
+export const unavailable: Readonly<Record<string, Unavailable>> = {
+  // Context.
+  enable_response_mask: { inert: [true], because: "only sampled tokens are ever trained on" },
+  "agent_proxy.context_window_mode": { inert: ["full"], because: wholeHistory },
+  // RAGEN reads it in the other modes only.
+  "agent_proxy.max_context_window": { inert: "any", because: "turns of other context modes than full" },
+  "agent_proxy.without_history": off(wholeHistory),
+  // Advantages.
+  grpo_advantage_length_weight: off("advantages are not weighted by length"),
+  "actor_rollout_ref.actor.grpo_advantage_length_weight": off("advantages are not weighted by length"),
+  "algorithm.zero_task_advantage": off("this ablation is not available"),
+  "algorithm.soft_advantage_reweight": off("soft reweighting is not available"),
+  "algorithm.use_pf_ppo": off("episodes are not resampled by their scores"),
+  // Losses.
+  "actor_rollout_ref.actor.policy_loss.loss_mode": { inert: ["vanilla"], because: "the policy loss is PPO's" },
+  "algorithm.use_kl_in_reward": off("use actor.use_kl_loss"),
+  "algorithm.rollout_correction.rollout_is": unset(corrections),
+  "algorithm.rollout_correction.rollout_rs": unset(corrections),
+  "algorithm.rollout_correction.rollout_token_veto_threshold": unset(corrections),
+  "algorithm.rollout_correction.bypass_mode": off(corrections),
+  "algorithm.rollout_correction.use_policy_gradient": off(corrections),
+  "algorithm.rollout_correction.rollout_is_batch_normalize": off(corrections),
+  "actor_rollout_ref.actor.shuffle": off("mini-batches keep the order of their groups"),
+  "critic.shuffle": off("mini-batches keep the order of their groups"),
+  "critic.loss_agg_mode": {
+    inert: [],
+    same: "actor.loss_agg_mode",
+    because: "losses of actor and critic are aggregated alike",
+  },
+  "critic.ppo_epochs": { inert: [], same: "actor.ppo_epochs", because: "actor and critic pass over a window together" },
+  "critic.ppo_mini_batch_size": {
+    inert: [],
+    same: "actor.ppo_mini_batch_size",
+    because: "actor and critic take the same mini-batches",
+  },
+  "critic.enable": unset("algorithm.adv_estimator decides whether there is a critic"),
+  // Optimisers.
+  "actor_rollout_ref.actor.optim.optimizer": { inert: ["AdamW"], because: "the optimiser is AdamW" },
+  "actor_rollout_ref.actor.optim.override_optimizer_config": unset("set actor.betas, actor.eps or actor.weight_decay"),
+  "actor_rollout_ref.actor.optim.min_lr_ratio": { inert: [0], because: "the cosine schedule ends at 0" },
+  "critic.optim.optimizer": { inert: ["AdamW"], because: "the optimiser is AdamW" },
+  "critic.optim.override_optimizer_config": unset("set critic.betas, critic.eps or critic.weight_decay"),
+  "critic.optim.min_lr_ratio": { inert: [0], because: "the critic's rate stays as it is" },
+  "critic.optim.lr_scheduler_type": { inert: ["constant"], because: "the critic's rate stays as it is" },
+  "critic.optim.warmup_style": { inert: ["constant"], because: "the critic's rate stays as it is" },
+  // Models.
+  "lora.rank": noAdapters,
+  "actor_rollout_ref.model.lora_rank": noAdapters,
+  "actor_rollout_ref.model.lora_adapter_path": { inert: [], because: noAdapters.because },
+  "actor_rollout_ref.model.hf_config_path": { inert: [], same: "model.path", because: modelFolder },
+  "actor_rollout_ref.model.tokenizer_path": { inert: [], same: "model.path", because: modelFolder },
+  "actor_rollout_ref.model.custom_chat_template": unset("the chat template is the tokenizer's style"),
+  "actor_rollout_ref.model.external_lib": unset("models are data; no code of theirs is loaded"),
+  "actor_rollout_ref.model.override_config": { inert: [{}], because: modelFolder },
+  "actor_rollout_ref.ref.model": { inert: [{}], because: "the reference policy is the starting weights" },
+  "critic.model.path": oneModel,
+  "critic.model.tokenizer_path": oneModel,
+  "critic.model.lora_rank": noAdapters,
+  "critic.model.override_config": { inert: [{}], because: modelFolder },
+  "critic.model.external_lib": unset("models are data; no code of theirs is loaded"),
+  // Rewards.
+  "custom_reward_function.path": unset(
+    "rewards come from environments: custom_envs.TAG.wrappers changes them, and a module of yours may be one",
+  ),
+  "reward_model.enable": off("rewards come from environments"),
+  // Generation.
+  "actor_rollout_ref.rollout.n": { inert: [1], because: "set es_manager.train.group_size instead" },
+  "actor_rollout_ref.rollout.ignore_eos": off("a reply ends with its end token"),
+  "actor_rollout_ref.rollout.over_sample_rate": { inert: [0], because: "every admitted group is played to its end" },
+  "actor_rollout_ref.rollout.skip_rollout": off("episodes are played in every run"),
+  "actor_rollout_ref.rollout.multi_turn.enable": off("turns are RAGEN's: set rollout.max_turn"),
+  "actor_rollout_ref.rollout.val_kwargs.top_p": { inert: [1], because: "validation samples from all tokens" },
+  "actor_rollout_ref.rollout.val_kwargs.top_k": { inert: [-1, 0], because: "validation samples from all tokens" },
+  "actor_rollout_ref.rollout.val_kwargs.n": { inert: [1], because: "set es_manager.val.group_size instead" },
+  "actor_rollout_ref.rollout.rollout_filter_ratio": {
+    inert: [1],
+    because: "use filter.strategy=top_k with filter.value instead",
+  },
+  // Runs.
+  "trainer.validation_steps": { inert: [1], because: "set es_manager.val.env_groups instead" },
+  // Diagnostics.
+  collapse_detection: collapse,
+  "trainer.gradient_analysis_mode": gradients,
+  "trainer.gradient_analysis_every": gradients,
+  "trainer.gradient_analysis_env_groups": gradients,
+  "trainer.gradient_analysis_group_size": gradients,
+  "trainer.gradient_analysis_log_prefilter": gradients,
+  "actor_rollout_ref.rollout.gradient_analysis_num_buckets": gradients,
+  "actor_rollout_ref.rollout.gradient_analysis_bucket_mode": gradients,
+  "trainer.gradient_analysis_only": off("a run that only analyses gradients is not yet here"),
+  "trainer.exit_after_gradient_analysis": off("a run that ends after analysing gradients is not yet here"),
+  // Evaluation.
+  "model_config.model_name": unset("models behind an API are not yet evaluated"),
+  "model_config.max_concurrency": lookedAt("models behind an API"),
+  model_info: lookedAt("models behind an API"),
+  "output.dir": { inert: ["results/eval"], because: evaluated },
+  "output.filename": { inert: ["val_rollouts.pkl"], because: evaluated },
+  "output.format": { inert: ["pkl"], because: evaluated },
+  "output.append_timestamp": { inert: [true], because: evaluated },
+  "output.save_jsonl_backup": off(evaluated),
+  "output.save_pkl_backup": off(evaluated),
+  "output.keep_batch_keys": unset(evaluated),
+  "output.keep_non_tensor_keys": unset(evaluated),
+  "output.keep_meta_info": { inert: [true], because: evaluated },
+};

@@ -1,0 +1,107 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { it } from "@effect/vitest";
+import { Effect, Result } from "effect";
+import { describe, expect } from "vitest";
+import { conversations } from "../../pipelines/conversations.ts";
+import type { Tree } from "../../src/config/Tree.ts";
+import { stream } from "../../src/domain/Random.ts";
+import * as Model from "../../src/policy/Model.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
+import { architecture, configOf } from "./tiny.ts";
+
+const model = Model.fresh(architecture, stream({ seed: 1, purpose: "initialisation", counters: [] }));
+
+const line = (n: number, turns = 1): string =>
+  JSON.stringify({
+    messages: Array.from({ length: turns }, (_, turn) => [
+      { role: "user", content: `Up or down, ${n} or ${turn}?` },
+      { role: "assistant", content: "Up" },
+    ]).flat(),
+  });
+
+/** What is read of a file with these lines; the message where it is refused. */
+const read = (lines: readonly string[], changes: Tree = {}, name = "chats.jsonl") =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder;
+      const path = join(dir, name);
+      writeFileSync(path, lines.join("\n"));
+      const config = configOf(dir, { sft: { conversations: { path, ...changes } } });
+      const result = yield* Effect.result(conversations(config, yield* model));
+      return Result.isSuccess(result)
+        ? { ...result.success, sentences: result.success.sentences.map((text) => text.replaceAll(path, "FILE")) }
+        : result.failure.message.replaceAll(path, "FILE");
+    }),
+  );
+
+const many = Array.from({ length: 60 }, (_, n) => line(n));
+
+describe("a file of conversations", () => {
+  it.effect("is split by content into those to clone and those held out, the same each time", () =>
+    Effect.gen(function* () {
+      const first = yield* read(many, { val_share: 0.25 });
+      const again = yield* read(many.toReversed(), { val_share: 0.25 });
+      if (typeof first === "string" || typeof again === "string") return expect.unreachable();
+      expect(first.training.length + first.heldOut.length).toBe(60);
+      expect(first.heldOut.length).toBeGreaterThan(5);
+      expect(again.heldOut.length).toBe(first.heldOut.length);
+      expect(first.sentences).toEqual([
+        `${first.training.length} conversations of FILE, ${first.heldOut.length} held out`,
+      ]);
+    }),
+  );
+
+  it.effect("may have too few rows to hold any out", () =>
+    Effect.gen(function* () {
+      expect(yield* read([line(1)], { val_share: 0 })).toMatchObject({
+        heldOut: [],
+        training: [{ tag: "conversations" }],
+      });
+    }),
+  );
+
+  it.effect("is cut to the context or left out, with counts; other rows say what is wrong with them", () =>
+    Effect.gen(function* () {
+      const long = [line(1), line(2, 40), "{}", '{"messages": [{"role": "user", "content": "a"}]}'];
+      const cut = yield* read(long, { val_share: 0 });
+      expect(cut).toMatchObject({
+        training: [{}, {}],
+        sentences: [
+          "2 conversations of FILE, 0 held out",
+          "1 conversations are cut to the turns that fit rollout.max_model_len (200)",
+          expect.stringContaining("2 of 4 rows cannot be used and are left out: FILE:3: no column"),
+        ],
+      });
+      const left = yield* read(long, { val_share: 0, too_long: "leave_out" });
+      expect(left).toMatchObject({ training: [{}] });
+    }),
+  );
+
+  it.effect("may be parquet, with messages as a list or as the JSON text of one", () =>
+    Effect.gen(function* () {
+      const path = new URL("../environments/dataset/fixtures/conversations.parquet", import.meta.url).pathname;
+      const { training } = yield* conversations(
+        configOf("nowhere", { sft: { conversations: { path, val_share: 0 } } }),
+        yield* model,
+      );
+      expect(training.map(({ sequences }) => sequences[0]?.turns[0]?.reply)).toEqual(["1", "2", "3"]);
+      const text = JSON.stringify({
+        chat: JSON.stringify([
+          { role: "user", content: "a" },
+          { role: "assistant", content: "b" },
+        ]),
+      });
+      expect(yield* read([text], { val_share: 0, messages_key: "chat" })).toMatchObject({ training: [{}] });
+    }),
+  );
+
+  it.effect("that cannot be read is bad input", () =>
+    Effect.gen(function* () {
+      expect(yield* read(["[]"], {}, "chats.txt")).toBe(
+        "sft.conversations.path: FILE: expected a data file named .jsonl, .json, .parquet",
+      );
+      expect(yield* read(["{}"])).toMatch(/^sft\.conversations\.path: FILE: none of its 1 rows can be used; /);
+    }),
+  );
+});
