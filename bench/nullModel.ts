@@ -41,6 +41,8 @@ const task: Task = {
   instruction: "",
   legend: "",
   wholeAnswer: false,
+  wholeRewards: false,
+  actionsInState: false,
   maxActions: 1000,
   maxTokens: 100,
 };

@@ -140,6 +140,10 @@ const runCommand = Effect.fnUntraced(function* ({ command }: Invocation) {
       const { report } = yield* Effect.promise(() => import("./report.ts"));
       return yield* print(yield* report(command));
     }
+    case "Sweep": {
+      const { sweep } = yield* Effect.promise(() => import("./sweep.ts"));
+      return yield* sweep(command);
+    }
     case "Help": {
       const { help } = yield* Effect.promise(() => import("./help.ts"));
       return yield* print(yield* help(command.topic));
@@ -167,11 +171,12 @@ const end = (code: number) =>
     process.stderr.write("", () => (abandonedThreads() > 0 ? leave(code) : process.exit(code))),
   );
 
-/** Training and cloning save when a stop is asked for, tuning says what it knows, a server closes its sessions; the others have nothing to lose. */
+/** Training and cloning save when a stop is asked for, tuning says what it knows, a sweep stops its runs, a server closes its sessions; the others have nothing to lose. */
 const stopsInOrder = ({ command }: Invocation): boolean =>
   command._tag === "ServeEnv" ||
   command._tag === "Watch" ||
   command._tag === "Tune" ||
+  command._tag === "Sweep" ||
   (command._tag === "Run" && command.pipeline !== "evaluate");
 
 /**

@@ -272,10 +272,27 @@ const report = Cli.make(
   (words) => (words.runs.length === 0 ? bad(missing("report", "RUN")) : accept({ _tag: "Report", ...words })),
 );
 
+const sweep = Cli.make(
+  "sweep",
+  {
+    file: Argument.String("FILE").pipe(
+      Argument.withDescription("A sweep of config/sweeps/, or a path to a sweep file."),
+    ),
+    overrides,
+    jobs: limit("jobs", { min: 1, max: 64, fallback: 1 }, "Runs at once, each a process of its own; 1 by default."),
+    list: Flag.Boolean("list").pipe(
+      Flag.withoutNegation,
+      Flag.withDefault(false),
+      Flag.withDescription("Check and list the points, and run nothing."),
+    ),
+  },
+  (words) => (words.file.includes("=") ? bad(missing("sweep", "FILE")) : accept({ _tag: "Sweep", ...words })),
+);
+
 const help = Cli.make("help", { topic: Argument.variadic(Argument.String("topic")) }, ({ topic }) =>
   accept({ _tag: "Help", topic }),
 );
 
 export const tree = root.pipe(
-  Cli.withSubcommands([train, evaluate, sft, config, tune, envs, trace, serveEnv, watch, control, report, help]),
+  Cli.withSubcommands([train, evaluate, sft, config, tune, envs, trace, serveEnv, watch, control, report, sweep, help]),
 );

@@ -71,6 +71,15 @@ export type Command =
     }
   | { readonly _tag: "Control"; readonly run: string; readonly control: Control }
   | { readonly _tag: "Report"; readonly runs: readonly string[]; readonly output: string | null }
+  | {
+      readonly _tag: "Sweep";
+      readonly file: string;
+      readonly overrides: readonly string[];
+      /** Runs at once. */
+      readonly jobs: number;
+      /** Only list the points. */
+      readonly list: boolean;
+    }
   | { readonly _tag: "Help"; readonly topic: readonly string[] }
   | { readonly _tag: "Version" }
   | { readonly _tag: "Completions"; readonly script: string };
@@ -128,6 +137,11 @@ export const commands = {
   report: {
     usage: "report RUN... [--output FILE]",
     meaning: "Writes one HTML file about runs, with their curves and a choice of episodes.",
+  },
+  sweep: {
+    usage: "sweep FILE [--jobs N] [--list] [key.sub=value ...]",
+    meaning:
+      "Trains at every point of a sweep file under every seed, goes on where it was stopped, and compares the points.",
   },
   help: {
     usage: "help [COMMAND | config [SECTION]]",

@@ -78,7 +78,7 @@ export const runFolder = (key: string, path: string): Effect.Effect<string, BadI
 const hasConfig = (folder: string): boolean => existsSync(join(folder, "config.yaml"));
 
 /** The newest run below a folder of runs: their names are time stamps, `-2` and so on behind those of one second. */
-const newestIn = (folder: string): string | undefined =>
+export const newestIn = (folder: string): string | undefined =>
   entries(folder)
     .filter((name) => hasConfig(join(folder, name)))
     .sort((a, b) => a.localeCompare(b, "en", { numeric: true }))

@@ -43,6 +43,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   simulation: ["domain", "stage/Gauge.ts"],
   // What bounds a run's throughput, and what to set so that it is higher.
   tuning: ["config", "control", "domain", "stage", "simulation", "metrics"],
+  // Grids over a run file's keys, and their tables.
+  sweep: ["config", "domain"],
   // The page of a run, from its folder; it steers the run as any other process does.
   watch: ["config", "control", "domain", "files", "http", "metrics", "process", "record", "stage", "tuning"],
   cloning: ["config", "domain", "files", "stage", "env", "policy", "rollout", "learner"],
@@ -85,7 +87,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   uplot: ["src/watch/page"],
   "quickjs-emscripten": ["src/sandbox"],
   "node:worker_threads": ["src/policy/runtime", "src/policy/generation", "src/learner", "src/env/pool", "src/sandbox"],
-  "node:child_process": ["src/sandbox", "src/watch/process"],
+  "node:child_process": ["src/sandbox", "src/watch/process", "pipelines/sweepRun.ts"],
 };
 
 const within = (path: string, places: readonly string[]): boolean =>

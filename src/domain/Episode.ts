@@ -46,7 +46,7 @@ export interface Turn {
   readonly reward: number;
   /** Format penalty added in this turn (0 or negative). */
   readonly penalty: number;
-  /** Numeric info of the environment, added up over the executed actions. */
+  /** Numeric info of the environment, merged over the executed actions (`domain/Info.ts`). */
   readonly info: Info;
 }
 

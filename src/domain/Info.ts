@@ -1,22 +1,27 @@
 /**
- * Numbers that an environment reports of its steps, and how they add up over an episode: of a name that begins with `final_` the last value
- * counts; one that begins with `total_` is summed; any other is summed and divided by the number of turns (RAGEN's aggregation).
+ * Numbers that an environment reports of its steps, and what they come to in a turn and over an episode, as in RAGEN. Within a turn the last
+ * action's value counts; `raw_reward` and what begins with `total_` are summed. Over an episode a name that begins with `final_` keeps its
+ * last value, one that begins with `total_` is summed, and any other is summed and divided by the number of turns.
  */
 export type Info = Readonly<Record<string, number>>;
 
 const isFinal = (key: string): boolean => key.startsWith("final_");
+const isTotal = (key: string): boolean => key.startsWith("total_");
+
+const combined = (info: Info, more: Info, sums: (key: string) => boolean): Info => {
+  const values: Record<string, number> = { ...info };
+  for (const [key, value] of Object.entries(more)) values[key] = sums(key) ? (values[key] ?? 0) + value : value;
+  return values;
+};
 
 /** Info of one turn after one more action. */
-export const added = (info: Info, more: Info): Info => {
-  const sums: Record<string, number> = { ...info };
-  for (const [key, value] of Object.entries(more)) sums[key] = isFinal(key) ? value : (sums[key] ?? 0) + value;
-  return sums;
-};
+export const merged = (info: Info, more: Info): Info =>
+  combined(info, more, (key) => isTotal(key) || key === "raw_reward");
 
 /** Info of an episode, from its turns in order. */
 export const ofEpisode = (turns: readonly Info[]): Info => {
-  const sums = turns.reduce(added, {});
+  const sums = turns.reduce((info, more) => combined(info, more, (key) => !isFinal(key)), {});
   const share = ([key, value]: [string, number]): [string, number] =>
-    isFinal(key) || key.startsWith("total_") ? [key, value] : [key, value / turns.length];
+    isFinal(key) || isTotal(key) ? [key, value] : [key, value / turns.length];
   return Object.fromEntries(Object.entries(sums).map(share));
 };

@@ -11,6 +11,8 @@ export interface Introduction {
   readonly type: string;
   readonly legend: string;
   readonly wholeAnswer: boolean;
+  readonly wholeRewards: boolean;
+  readonly actionsInState: boolean;
 }
 
 export interface AsyncEnvironment<Config, State, Info extends BaseInfo = BaseInfo>

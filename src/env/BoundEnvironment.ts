@@ -17,6 +17,10 @@ export interface Shown {
   readonly legend: string;
   /** The whole answer of a reply is one action. */
   readonly wholeAnswer: boolean;
+  /** Rewards are whole numbers, and shown so. */
+  readonly wholeRewards: boolean;
+  /** The state's text names the actions. */
+  readonly actionsInState: boolean;
   readonly contentKey: (state: unknown) => string;
   /** What is missing on this machine, a sentence each; null where nothing can be missing. */
   readonly lacks: (() => Promise<readonly string[]>) | null;
@@ -105,6 +109,8 @@ const shown = <Config, State, Info extends BaseInfo>(
     actions: (state) => environment.actions(config, own(state)),
     legend: environment.legend(config),
     wholeAnswer: environment.wholeAnswer ?? false,
+    wholeRewards: environment.wholeRewards ?? false,
+    actionsInState: environment.actionsInState ?? false,
     contentKey: (state) => environment.contentKey(config, own(state)),
     lacks: lacks === undefined ? null : () => lacks(config),
     report: report === undefined ? null : () => report(config),

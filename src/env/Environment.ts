@@ -40,6 +40,10 @@ export interface Environment<Config, State, Info extends BaseInfo = BaseInfo> {
   readonly compact: (config: Config, state: State) => string;
   /** The names of the legal actions in canonical spelling, or null for free text. */
   readonly actions: (config: Config, state: State) => readonly string[] | null;
+  /** Every reward is a whole number, which prompts show as one: 0, not 0.0. */
+  readonly wholeRewards?: true;
+  /** The state's text names the actions, which differ between instances; the system message does not list them. */
+  readonly actionsInState?: true;
   /** For free text: the whole answer of a reply is one action; nothing in it separates actions. */
   readonly wholeAnswer?: true;
   /** Lines of the system prompt that explain the symbols and coordinates of this config; empty when there are none. */

@@ -47,7 +47,7 @@ export interface StepResult {
   readonly terminated: boolean;
   readonly truncated: boolean;
   readonly success: boolean;
-  /** Numeric and boolean info fields, summed over the executed actions. */
+  /** Numeric and boolean info fields, merged over the executed actions (`domain/Info.ts`). */
   readonly info: Info;
 }
 

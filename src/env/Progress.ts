@@ -2,7 +2,7 @@
  * The progress of a step request: its actions are executed in order until the episode ends, or until one is no longer legal because of
  * those before it. A pure fold, used by the synchronous and the asynchronous players alike. Action i draws its noise from the request's stream key with i appended.
  */
-import { added, type Info } from "../domain/Info.ts";
+import { type Info, merged } from "../domain/Info.ts";
 import { type Random, stream } from "../domain/Random.ts";
 import type { Shown } from "./BoundEnvironment.ts";
 import type { BaseInfo, Transition } from "./Environment.ts";
@@ -60,7 +60,7 @@ export const after = (progress: Progress, transition: Transition<unknown, BaseIn
     terminated: transition.terminated,
     truncated: transition.truncated,
     success: transition.info.success,
-    info: added(progress.info, numbers(transition.info)),
+    info: merged(progress.info, numbers(transition.info)),
   };
 };
 

@@ -115,8 +115,14 @@ const step = async (
 const describe = async (config: RemoteConfig): Promise<Partial<Introduction>> => {
   const said = await described(config);
   if (said === null) return { wholeAnswer: config.whole_answer };
-  const { env_type: type, legend, whole_answer } = said;
-  return { type, legend: config.legend || legend, wholeAnswer: whole_answer || config.whole_answer };
+  const { actions_in_state: actionsInState = false, whole_rewards: wholeRewards = false } = said;
+  return {
+    type: said.env_type,
+    legend: config.legend || said.legend,
+    wholeAnswer: said.whole_answer || config.whole_answer,
+    wholeRewards,
+    actionsInState,
+  };
 };
 
 export const Remote: AsyncEnvironment<RemoteConfig, RemoteState, RemoteInfo> = {

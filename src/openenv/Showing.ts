@@ -33,14 +33,25 @@ export const Described = Schema.Struct({
   env_type: Schema.String,
   legend: Schema.String,
   whole_answer: Schema.Boolean,
+  /** False where a server does not say, as the next. */
+  whole_rewards: Schema.optionalKey(Schema.Boolean),
+  actions_in_state: Schema.optionalKey(Schema.Boolean),
 });
 export type Described = typeof Described.Type;
 
-export const describedBy = ({ legend, type, wholeAnswer }: BoundEnvironment): Described => ({
+export const describedBy = ({
+  actionsInState,
+  legend,
+  type,
+  wholeAnswer,
+  wholeRewards,
+}: BoundEnvironment): Described => ({
   source,
   env_type: type,
   legend,
   whole_answer: wholeAnswer,
+  whole_rewards: wholeRewards,
+  actions_in_state: actionsInState,
 });
 
 export const payloadOf = (

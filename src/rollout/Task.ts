@@ -14,6 +14,10 @@ export interface Task {
   readonly legend: string;
   /** A reply's answer is one action, not a list of them. */
   readonly wholeAnswer: boolean;
+  /** Rewards are whole numbers, and shown so. */
+  readonly wholeRewards: boolean;
+  /** The state's text names the actions; the system message does not. */
+  readonly actionsInState: boolean;
   /** Environment actions per episode. */
   readonly maxActions: number;
   /** Length named in the prompt; never a limit. */
@@ -23,13 +27,21 @@ export interface Task {
 export const fromPreset = (
   tag: string,
   preset: Preset,
-  { legend, type, wholeAnswer }: Pick<Shown, "legend" | "type" | "wholeAnswer">,
+  {
+    actionsInState,
+    legend,
+    type,
+    wholeAnswer,
+    wholeRewards,
+  }: Pick<Shown, "actionsInState" | "legend" | "type" | "wholeAnswer" | "wholeRewards">,
 ): Task => ({
   tag,
   kind: type,
   instruction: preset.env_instruction,
   legend,
   wholeAnswer,
+  wholeRewards,
+  actionsInState,
   maxActions: preset.max_actions_per_traj,
   maxTokens: preset.max_tokens,
 });

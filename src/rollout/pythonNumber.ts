@@ -17,5 +17,9 @@ export const pythonFloat = (value: number): string => {
   return `${mantissa}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 };
 
-/** A turn's reward: the sum of no rewards at all is Python's integer `0`, any other sum is a float. */
-export const pythonReward = (reward: number, executed: number): string => (executed === 0 ? "0" : pythonFloat(reward));
+/**
+ * A turn's reward, the sum of `executed` rewards: of no rewards at all it is Python's integer `0`, of whole ones (`whole`: the environment has
+ * no others) an integer, and a float of any others.
+ */
+export const pythonReward = (reward: number, executed: number, whole: boolean): string =>
+  executed === 0 || (whole && Number.isSafeInteger(reward)) ? String(reward) : pythonFloat(reward);

@@ -13,7 +13,7 @@ const thinkForm = `<think> [Your thoughts] </think> ${answerForm}`;
 const system = (task: Task, { view }: Moment, separator: string): string => {
   const legend = task.legend === "" ? "" : `\n${task.legend}`;
   const actions =
-    view.actions === null
+    view.actions === null || task.actionsInState
       ? ""
       : `\nYour available actions are:\n${view.actions.join(", ")}\nYou can make up to ${task.maxActions} actions, separated by the action separator " ${separator} "\n`;
   return `You're a helpful assistant. ${task.instruction}${legend}${actions}`;
@@ -33,7 +33,7 @@ export const ragen = ({ think, separator }: TemplateOptions): Template => {
       user: turnText(task, moment, form, false),
     }),
     next: (task, moment, previous) =>
-      `Reward:\n${pythonReward(previous.reward, previous.executed)}\n${turnText(task, moment, form, previous.invalid)}`,
+      `Reward:\n${pythonReward(previous.reward, previous.executed, task.wholeRewards)}\n${turnText(task, moment, form, previous.invalid)}`,
     state: (view) => view.observation,
   };
 };

@@ -19,7 +19,7 @@ import { type Info, ofEpisode } from "../domain/Info.ts";
 import * as Catalogue from "../domain/metrics/episodes.ts";
 import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
 import { staleness, windows } from "../domain/metrics/run.ts";
-import { mean } from "../domain/Statistics.ts";
+import { mean, sum } from "../domain/Statistics.ts";
 
 const byTag = (groups: readonly Group[]): ReadonlyMap<string, readonly Group[]> =>
   Map.groupBy(groups, ({ prompt }) => prompt.tag);
@@ -30,30 +30,66 @@ const meanOf = (values: readonly number[]): number | undefined => (values.length
 const shareOf = <A>(items: readonly A[], is: (item: A) => boolean): number | undefined =>
   meanOf(items.map((item) => (is(item) ? 1 : 0)));
 
-/** Mean over the episodes of what their environment reported, `success` aside; what an episode lacks counts as 0. */
-const meanInfo = (episodes: readonly Episode[]): Info => {
-  const infos = episodes.map((episode) => ofEpisode(turnsOf(episode).map((turn) => turn.info)));
-  const keys = new Set(infos.flatMap(Object.keys));
-  keys.delete("success");
-  return Object.fromEntries(Array.from(keys, (key) => [key, mean(infos.map((info) => info[key] ?? 0))]));
+/** What an episode comes to in numbers: its actions, its turns without a legal one, and what its environment reported, `success` aside. */
+const numbersOf = (episode: Episode): Info => {
+  const turns = turnsOf(episode);
+  const { success: _, final_max_tile: tile, ...info } = ofEpisode(turns.map((turn) => turn.info));
+  const raw = turns.flatMap(({ info: told }) => told.total_raw_reward ?? told.raw_reward ?? []);
+  return {
+    num_actions: executedActions(episode),
+    ...(turns.length === 0
+      ? {}
+      : { manager_invalid_action: mean(turns.map(({ actions }) => Number(actions.length === 0))) }),
+    ...info,
+    ...(raw.length === 0 ? {} : { episodic_return: sum(raw) }),
+    ...(tile === undefined ? {} : { max_tile: tile }),
+  };
+};
+
+/** Means over the episodes of such numbers, and over those in which each is not 0. What an episode lacks counts as 0. */
+const meanNumbers = (
+  of: { readonly split: Catalogue.Split; readonly tag: string },
+  episodes: readonly Episode[],
+): Metrics => {
+  const { info, nonZero, nonZeroTotal, total } = Catalogue.ofTag;
+  const numbers = episodes.map(numbersOf);
+  const keys = new Set(numbers.flatMap(Object.keys));
+  return measured(
+    ...Array.from(keys).flatMap((key) => {
+      const values = numbers.map((one) => one[key] ?? 0);
+      const named = { ...of, info: key.replace(/^total_/, "") };
+      const [all, some] = named.info === key ? [info, nonZero] : [total, nonZeroTotal];
+      return [
+        [all.of(named), mean(values)],
+        [some.of(named), meanOf(values.filter((value) => value !== 0))],
+      ] as const;
+    }),
+  );
 };
 
 const meanReturn = (episodes: readonly Episode[]): number | undefined =>
   meanOf(episodes.map((episode) => rewardOf(episode) + penaltyOf(episode)));
 
 const ofTag = (split: Catalogue.Split, tag: string, groups: readonly Group[]): Metrics => {
-  const { actions, info, pass, return: returned, success } = Catalogue.ofTag;
+  const { pass, return: returned, success } = Catalogue.ofTag;
   const of = { split, tag };
   const episodes = groups.flatMap(members);
   const size = Math.max(...groups.map((group) => group.episodes.length));
   const played = groups.map(members).filter((usable) => usable.length > 0);
-  return measured(
-    [success.of(of), shareOf(episodes, succeeded)],
-    [actions.of(of), meanOf(episodes.map(executedActions))],
-    [returned.of(of), meanReturn(episodes)],
-    [pass.of({ ...of, size: String(size) }), shareOf(played, (usable) => usable.some(succeeded))],
-    ...Object.entries(meanInfo(episodes)).map(([key, value]) => [info.of({ ...of, info: key }), value] as const),
+  return together(
+    measured(
+      [success.of(of), shareOf(episodes, succeeded)],
+      [returned.of(of), meanReturn(episodes)],
+      [pass.of({ ...of, size: String(size) }), shareOf(played, (usable) => usable.some(succeeded))],
+    ),
+    meanNumbers(of, episodes),
   );
+};
+
+/** The highest tile of any episode; undefined where no environment reports one. */
+const highestTile = (episodes: readonly Episode[]): number | undefined => {
+  const tiles = episodes.flatMap((episode) => numbersOf(episode).max_tile ?? []);
+  return tiles.length === 0 ? undefined : Math.max(...tiles);
 };
 
 /**
@@ -68,6 +104,7 @@ export const environmentMetrics = (
   const {
     cutByLength,
     entropy,
+    maxTile,
     parsed,
     responseLength,
     return: returned,
@@ -90,6 +127,7 @@ export const environmentMetrics = (
       [parsed.of(of), shareOf(played, (turn) => turn.parsed)],
       [cutByLength.of(of), shareOf(played, (turn) => turn.sampled.finish === "length")],
       [entropy.of(of), meanOf(played.map((turn) => entropyOf(turn.sampled)))],
+      [maxTile.of(of), highestTile(episodes)],
       [Catalogue.episodes.failed.of(of), all.filter(failed).length],
     ),
   );
@@ -111,17 +149,17 @@ export const lengthMetrics = (groups: readonly Group[]): Metrics => {
 
 /** Per-token staleness (`version` of the learner minus the token's) of the groups an update consumes. */
 export const stalenessMetrics = (groups: readonly Group[], version: Version): Metrics => {
-  let sum = 0;
+  let lag = 0;
   let count = 0;
   let max = 0;
   for (const { sampled } of groups.flatMap(members).flatMap(turnsOf)) {
     for (const sampledBy of sampled.versions) {
-      sum += version - sampledBy;
+      lag += version - sampledBy;
       count++;
       max = Math.max(max, version - sampledBy);
     }
   }
-  return count === 0 ? measured() : measured([staleness.mean, sum / count], [staleness.max, max]);
+  return count === 0 ? measured() : measured([staleness.mean, lag / count], [staleness.max, max]);
 };
 
 /** Mean sampled tokens of trained over generated episodes: 1 when the filter and the bounds do not prefer a length. */

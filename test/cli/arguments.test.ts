@@ -84,6 +84,14 @@ describe("the command line", () => {
     expect(command).toEqual({ _tag: "Control", run: "runs/a", control });
   });
 
+  it("takes a sweep's file, one run at once unless told otherwise", async () => {
+    const command = { _tag: "Sweep", file: "top_p", overrides: ["a=1"], jobs: 1, list: false };
+    expect((await parsed("sweep", "top_p", "a=1")).command).toEqual(command);
+    const words = ["sweep", "./mine.yaml", "--jobs", "3", "--list"];
+    expect((await parsed(...words)).command).toMatchObject({ file: "./mine.yaml", jobs: 3, list: true });
+    expect(await refused("sweep", "a=1")).toContain("sweep: FILE is missing");
+  });
+
   it("takes a value that begins with a dash", async () => {
     const command = await parsed("trace", "Countdown", "--actions", "-2 + 3", "--seed", "1", "a=-1");
     expect(command).toMatchObject({ command: { actions: "-2 + 3", seed: 1, overrides: ["a=-1"] } });
@@ -197,6 +205,7 @@ describe("the command line", () => {
       "watch",
       "control",
       "report",
+      "sweep",
       "help",
     ]);
   });

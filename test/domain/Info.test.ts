@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { added, ofEpisode } from "../../src/domain/Info.ts";
+import { merged, ofEpisode } from "../../src/domain/Info.ts";
 
 const turns = [
   { action_is_valid: 2, final_score: 4, total_searches: 1 },
@@ -21,12 +21,25 @@ describe("what an environment tells in numbers", () => {
     expect(ofEpisode(turns).total_searches).toBe(3);
   });
 
-  it("adds up within a turn, and what stands is replaced", () => {
-    const info = added({ action_is_valid: 1, final_score: 4 }, { action_is_valid: 1, final_score: 8 });
-    expect(info).toEqual({ action_is_valid: 2, final_score: 8 });
-  });
-
   it("is nothing without turns", () => {
     expect(ofEpisode([])).toEqual({});
+  });
+});
+
+describe("within a turn", () => {
+  it("the last action's value counts, and what only an earlier one said stays", () => {
+    const info = merged(
+      { action_is_effective: 1, action_is_valid: 1, moved: 1 },
+      { action_is_effective: 0, action_is_valid: 1 },
+    );
+    expect(info).toEqual({ action_is_effective: 0, action_is_valid: 1, moved: 1 });
+  });
+
+  it("raw rewards and totals add up", () => {
+    const info = merged(
+      { raw_reward: 4, total_searches: 1, final_score: 4 },
+      { raw_reward: 8, total_searches: 1, final_score: 12 },
+    );
+    expect(info).toEqual({ raw_reward: 12, total_searches: 2, final_score: 12 });
   });
 });

@@ -38,7 +38,22 @@ describe("the registry", () => {
 
   it.each([
     ["bandit", { lo_arm_score: 0.1, hi_arm_loscore: 0, hi_arm_hiscore: 1, hi_arm_hiscore_prob: 0.25 }],
-    ["sokoban", { dim_room: [6, 6], max_steps: 100, num_boxes: 3, search_depth: 300, observation_format: "grid" }],
+    [
+      "sokoban",
+      {
+        dim_room: [6, 6],
+        max_steps: 100,
+        num_boxes: 3,
+        search_depth: 300,
+        observation_format: "grid",
+        min_solution_steps: null,
+        max_reset_tries: 1000,
+        success_reward: 1,
+        ignore_gym_reward: false,
+        distance_reward_coeff: 0,
+        no_op_penalty: 0,
+      },
+    ],
     ["frozen_lake", { size: 4, p: 0.9, success_rate: 0.8, is_slippery: true, observation_format: "grid" }],
     ["countdown", { score: 1, format_score: 0.1 }],
     ["sudoku", { correct_placement_score: 1, invalid_action_score: -0.1, completion_bonus: 10, max_steps: 81 }],
@@ -70,6 +85,9 @@ describe("the registry", () => {
     ["sokoban", { grid_lookup: { 0: "##" } }, "grid_lookup.0"],
     ["sokoban", { grid_lookup: { 0: "X" } }, "grid_lookup"],
     ["sokoban", { render_mode: "ansi" }, "render_mode"],
+    ["sokoban", { min_solution_steps: [4, 3] }, "min_solution_steps"],
+    ["sokoban", { min_solution_steps: [0, 3] }, "min_solution_steps"],
+    ["sokoban", { max_reset_tries: 0 }, "max_reset_tries"],
     ["bandit", { split: "validation" }, "split"],
   ])("refuses %s %j by its key", (type, keys, path) => {
     const found = problems(type, keys);

@@ -24,11 +24,18 @@ const foreign = async (script: Script = {}) => {
   return server;
 };
 
-const said = ({ legend, type, wholeAnswer }: Shown) => ({ type, legend, wholeAnswer });
+const said = ({ actionsInState, legend, type, wholeAnswer, wholeRewards }: Shown) => ({
+  type,
+  legend,
+  wholeAnswer,
+  wholeRewards,
+  actionsInState,
+});
+const silent = { wholeRewards: false, actionsInState: false };
 const introduced = (environment: BoundAsyncEnvironment) => environment.introduced!();
 
 describe("a remote environment, once introduced,", () => {
-  it.for(["CoordSokoban", "StaticGSM8K"])("says of itself what %s says here", async (tag) => {
+  it.for(["CoordSokoban", "StaticGSM8K", "FrozenLake", "Bandit"])("says of itself what %s says here", async (tag) => {
     const { url } = await serving(tag);
     expect(said(await introduced(remote(url)))).toEqual(said(preset(tag)));
   });
@@ -45,8 +52,9 @@ describe("a remote environment, once introduced,", () => {
   ] as const)("is as configured where the server has %s", async ([, answer]) => {
     const { url } = await foreign({ http: (_request, _body, response) => answer(response) });
     const keys = { whole_answer: true, legend: "A line." };
-    expect(said(await introduced(remote(url, keys)))).toEqual({ type: "remote", legend: "A line.", wholeAnswer: true });
-    expect(said(await introduced(remote(url)))).toEqual({ type: "remote", legend: "", wholeAnswer: false });
+    const configured = { type: "remote", legend: "A line.", wholeAnswer: true, ...silent };
+    expect(said(await introduced(remote(url, keys)))).toEqual(configured);
+    expect(said(await introduced(remote(url)))).toEqual({ type: "remote", legend: "", wholeAnswer: false, ...silent });
   });
 
   it("is not asked again", async () => {

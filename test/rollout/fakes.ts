@@ -143,6 +143,8 @@ export const reach: Task = {
   instruction: "Walk to the end.",
   legend: "",
   wholeAnswer: false,
+  wholeRewards: false,
+  actionsInState: false,
   maxActions: 4,
   maxTokens: 100,
 };

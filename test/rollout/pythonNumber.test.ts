@@ -22,7 +22,12 @@ describe("pythonFloat", () => {
   });
 
   it("prints the sum of no rewards as an integer", () => {
-    expect(pythonReward(0, 0)).toBe("0");
-    expect(pythonReward(0, 1)).toBe("0.0");
+    expect(pythonReward(0, 0, false)).toBe("0");
+    expect(pythonReward(0, 1, false)).toBe("0.0");
+  });
+
+  it("prints whole rewards as integers", () => {
+    expect([0, -0, 1, 12].map((sum) => pythonReward(sum, 2, true))).toEqual(["0", "0", "1", "12"]);
+    expect(pythonReward(1, 1, false)).toBe("1.0");
   });
 });

@@ -55,6 +55,66 @@ describe("metrics of a window", () => {
     expect(toRecord(metrics)).toMatchObject({ "val-env/Maze/final_score": 16, "val-env/Maze/moved": 3 / 4 });
   });
 
+  it("have RAGEN's names of what is summed over an episode, and of its tiles", () => {
+    const metrics = environmentMetrics("train", [
+      group(
+        0,
+        [lost],
+        [
+          { raw_reward: 4, final_max_tile: 8, total_searches: 2 },
+          { raw_reward: 16, final_max_tile: 32 },
+        ],
+      ),
+      group(1, [lost], [{ raw_reward: 0, final_max_tile: 4, total_searches: 0 }]),
+    ]);
+    const record = toRecord(metrics);
+    expect(record).toMatchObject({
+      "train/Maze/episodic_return": 10,
+      "train/Maze/raw_reward": 5,
+      "train/Maze/max_tile": 18,
+      "train/rollout/max_tile": 32,
+      "train/Maze/traj_sum/searches": 1,
+      "train/Maze/num_actions": 1.5,
+    });
+    expect(record).not.toHaveProperty(["train/Maze/final_max_tile"]);
+    expect(record).not.toHaveProperty(["train/Maze/total_searches"]);
+  });
+
+  it("have the mean of each number over the episodes in which it is not 0, where there are any", () => {
+    const record = toRecord(
+      environmentMetrics("train", [
+        group(0, [lost], [{ moved: 1, total_searches: 3, fell: 0 }]),
+        group(1, [lost], [{ moved: 0, total_searches: 0, fell: 0 }]),
+      ]),
+    );
+    expect(record).toMatchObject({
+      "train/Maze/moved": 1 / 2,
+      "train/Maze/non-zero/moved": 1,
+      "train/Maze/non-zero/traj_sum/searches": 3,
+      "train/Maze/non-zero/num_actions": 1,
+    });
+    expect(record["train/Maze/fell"]).toBe(0);
+    expect(record).not.toHaveProperty(["train/Maze/non-zero/fell"]);
+  });
+
+  it("have the raw return of totals, and none where the environment reports no raw rewards", () => {
+    const shop = environmentMetrics("train", [group(0, [won], [{ total_raw_reward: 0 }, { total_raw_reward: 0.5 }])]);
+    expect(toRecord(shop)).toMatchObject({
+      "train/Maze/episodic_return": 0.5,
+      "train/Maze/traj_sum/raw_reward": 0.5,
+    });
+    const maze = toRecord(environmentMetrics("train", [group(0, [won], [{ moved: 1 }])]));
+    expect(Object.keys(maze).filter((name) => /episodic_return|max_tile/.test(name))).toEqual([]);
+  });
+
+  it("have the share of turns without a legal action", () => {
+    const silent = turnOf({ actions: [], info: {} });
+    const metrics = environmentMetrics("train", [
+      groupOf(0, [lost], { tag: "Maze", sequences: [{ turns: [turn({}), silent, silent, silent] }] }),
+    ]);
+    expect(toRecord(metrics)["train/Maze/manager_invalid_action"]).toBe(3 / 4);
+  });
+
   it("have no statistic of episodes where none could be used, only the count of failures", () => {
     const dead = [group(0, [broken, broken])];
     expect(toRecord(environmentMetrics("train", [], dead))).toEqual({ "train/episodes/failed": 2 });

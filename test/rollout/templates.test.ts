@@ -28,6 +28,11 @@ describe("ragen template", () => {
     expect(system).toBe("You're a helpful assistant. Walk to the end.");
   });
 
+  it("says nothing of actions that the state names", () => {
+    const { system } = ragen.opening({ ...reach, actionsInState: true }, { view, turn: 1, actionsLeft: 1 });
+    expect(system).toBe("You're a helpful assistant. Walk to the end.");
+  });
+
   it("shows the state, the actions left and the form", () => {
     const { user } = ragen.opening(reach, { view, turn: 1, actionsLeft: 4 });
     expect(user).toBe(`\nTurn 1:\nState:\nP_O\nYou have 4 actions left. ${asked}`);
@@ -36,6 +41,12 @@ describe("ragen template", () => {
   it("leads the next turn with the reward as Python prints it", () => {
     const next = ragen.next(reach, { view, turn: 2, actionsLeft: 2 }, { reward: -0.2, executed: 2, invalid: false });
     expect(next).toBe(`Reward:\n-0.2\n\nTurn 2:\nState:\nP_O\nYou have 2 actions left. ${asked}`);
+  });
+
+  it("shows whole rewards without a decimal point", () => {
+    const task = { ...reach, wholeRewards: true };
+    const next = ragen.next(task, { view, turn: 2, actionsLeft: 2 }, { reward: 0, executed: 2, invalid: false });
+    expect(next.startsWith("Reward:\n0\n\nTurn 2:")).toBe(true);
   });
 
   it("warns after a turn without a legal action, whose reward is an integer zero", () => {

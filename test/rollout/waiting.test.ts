@@ -27,6 +27,8 @@ const corridor: BoundEnvironment = {
   asynchronous: false,
   legend: "",
   wholeAnswer: false,
+  wholeRewards: false,
+  actionsInState: false,
   lacks: null,
   report: null,
   prepare: null,

@@ -22,6 +22,12 @@ export const episodes = {
     "nats",
     "Entropy of the distribution a token was sampled from, mean over the turns.",
   ),
+  maxTile: family(
+    "{split}/rollout/max_tile",
+    "max",
+    "1",
+    "Highest tile at the end of any episode, of environments that report one (`final_max_tile`).",
+  ),
   failed: family("{split}/episodes/failed", "counter", "episodes", "Episodes that could not be played to an end."),
 } as const;
 
@@ -41,11 +47,47 @@ export const ofTag = {
     "share",
     "Groups of this size in which at least one episode succeeded.",
   ),
+  invalid: family(
+    "{split}/{tag}/manager_invalid_action",
+    "share",
+    "share",
+    "Turns of an episode in which no legal action was named.",
+  ),
+  episodicReturn: family(
+    "{split}/{tag}/episodic_return",
+    "mean",
+    "reward",
+    "Raw rewards of an episode, where the environment reports them (`raw_reward` or `total_raw_reward`).",
+  ),
+  maxTile: family(
+    "{split}/{tag}/max_tile",
+    "mean",
+    "1",
+    "Highest tile at the end of an episode, where the environment reports it (`final_max_tile`).",
+  ),
   info: family(
     "{split}/{tag}/{info}",
     "mean",
     "1",
-    "A number the environment reports, per turn, in total or at the end by its name.",
+    "A number the environment reports, per turn, or at the end where its name begins with `final_`.",
+  ),
+  total: family(
+    "{split}/{tag}/traj_sum/{info}",
+    "mean",
+    "1",
+    "A number the environment reports as `total_{info}`, summed over an episode.",
+  ),
+  nonZero: family(
+    "{split}/{tag}/non-zero/{info}",
+    "mean",
+    "1",
+    "The same as the metric without `non-zero/`, over the episodes in which it is not 0; absent where there is none.",
+  ),
+  nonZeroTotal: family(
+    "{split}/{tag}/non-zero/traj_sum/{info}",
+    "mean",
+    "1",
+    "As `traj_sum/{info}`, over the episodes in which it is not 0.",
   ),
 } as const;
 

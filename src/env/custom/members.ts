@@ -51,6 +51,8 @@ const requiredOfWaiting: Table<Exclude<Required<Waiting>, "asynchronous">> = {
 const optional: Table<Optional<Pure> | Optional<Waiting> | "asynchronous"> = {
   asynchronous: yes,
   wholeAnswer: yes,
+  wholeRewards: yes,
+  actionsInState: yes,
   solve: method,
   advise: method,
   thought: method,

@@ -27,6 +27,8 @@ export interface Wrapper<Memory> {
     memory: Memory,
     step: Step,
   ) => { readonly memory: Memory; readonly reward: number; readonly cut: boolean };
+  /** Its rewards need not be whole numbers where the environment's are. */
+  readonly fractional?: true;
   /** Whether a plan of this many actions can still be played to its end. */
   readonly leaves?: (memory: Memory, actions: number) => boolean;
 }
@@ -38,6 +40,9 @@ interface Wrapped<Memory> {
   readonly episode: "on" | "ended" | "cut";
 }
 
+const rewritten = (text: string, rewrite: ((text: string) => string) | undefined): string =>
+  rewrite === undefined ? text : rewrite(text);
+
 /** The parts that are the same for both kinds. */
 const around = <Memory>(environment: Shown, wrapper: Wrapper<Memory>) => {
   const { admits, after, compact, legend, render } = wrapper;
@@ -48,15 +53,10 @@ const around = <Memory>(environment: Shown, wrapper: Wrapper<Memory>) => {
   };
   const shown: Shown = {
     ...environment,
-    render: (state) => {
-      const text = environment.render(of(state).inner);
-      return render === undefined ? text : render(text);
-    },
-    compact: (state) => {
-      const text = environment.compact(of(state).inner);
-      return compact === undefined ? text : compact(text);
-    },
-    legend: legend === undefined ? environment.legend : legend(environment.legend),
+    render: (state) => rewritten(environment.render(of(state).inner), render),
+    compact: (state) => rewritten(environment.compact(of(state).inner), compact),
+    wholeRewards: environment.wholeRewards && wrapper.fractional !== true,
+    legend: rewritten(environment.legend, legend),
     actions: names,
     contentKey: (state) => environment.contentKey(of(state).inner),
   };

@@ -26,6 +26,7 @@ export const rewardShaping = ({
   success_bonus: bonus,
 }: typeof RewardShapingConfig.Type): Wrapper<null> => ({
   start: null,
+  fractional: true,
   after: (memory, { reward, success }) => ({
     memory,
     reward: Math.min(high, Math.max(low, scale * reward + offset)) + (success ? bonus : 0),

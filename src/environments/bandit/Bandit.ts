@@ -94,6 +94,7 @@ export const Bandit: Environment<BanditConfig, BanditState> = {
   render: (_config, state) => result(state) ?? rules(state.arms),
   compact: (_config, state) => result(state) ?? state.arms.join("\n"),
   actions: (_config, state) => state.arms,
+  actionsInState: true,
   legend: () => "",
   solve: (_config, state) => {
     if (state.pull === null) return [state.arms[state.risky]!];

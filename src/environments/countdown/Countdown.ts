@@ -38,7 +38,7 @@ const sameNumbers = (a: readonly number[], b: readonly number[]): boolean =>
 /** The part of the answer that is compared with the target: the left side of an equation whose right side is the target itself. */
 const madeBy = (answer: string, target: number): string => {
   const [left = "", right, ...more] = answer.split("=");
-  const claims = right !== undefined && more.length === 0 && /^\s*\d+\s*$/.test(right) && Number(right) === target;
+  const claims = right !== undefined && more.length === 0 && /^\s*\d+\.?\s*$/.test(right) && Number(right) === target;
   return claims ? left : answer;
 };
 

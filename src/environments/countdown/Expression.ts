@@ -1,7 +1,7 @@
 /**
  * Parses arithmetic as a model writes it into a tree, and computes the exact value of a tree. Integers, + - * /,
- * parentheses and signs, read as Python reads them (equal operators from left to right, no number with a leading zero). Total: any
- * text is read or refused, in time linear in its length, and nothing is executed.
+ * parentheses and signs, read as Python reads them (equal operators from left to right, no number with a leading zero; `3.` is 3, so that
+ * an answer may close with a full stop). Total: any text is read or refused, in time linear in its length, and nothing is executed.
  */
 import { apply, type Operator, type Rational, ratio, whole } from "./Rational.ts";
 
@@ -13,7 +13,7 @@ export type Expression =
 /** A longer text is not read. It bounds the depth of the tree and the digits of its value. */
 export const longest = 256;
 
-const token = /\s*(?:(\d+)|([-+*/()]))/y;
+const token = /\s*(?:(\d+)(?:\.(?!\d))?|([-+*/()]))/y;
 
 /** Numbers and signs in order; null where the text has anything else. */
 const tokens = (text: string): readonly string[] | null => {

@@ -27,8 +27,8 @@ export interface DeepCoderState {
 }
 
 export interface DeepCoderInfo extends BaseInfo {
-  readonly passed: number;
-  readonly total: number;
+  readonly passed_tests: number;
+  readonly total_tests: number;
   /** Some test ran out of time. */
   readonly timed_out: boolean;
   readonly compile_error: boolean;
@@ -38,8 +38,8 @@ const infoOf = (verdict: Verdict, effective: boolean): DeepCoderInfo => ({
   success: solved(verdict),
   action_is_effective: effective,
   action_is_valid: verdict.valid,
-  passed: verdict.passed,
-  total: verdict.total,
+  passed_tests: verdict.passed,
+  total_tests: verdict.total,
   timed_out: verdict.timedOut > 0,
   compile_error: verdict.compileError,
 });

@@ -98,6 +98,8 @@ export const FrozenLake: Environment<FrozenLakeConfig, FrozenLakeState> = {
   }),
   lacks: imagesLacking,
   actions: () => directions,
+  /** As Gymnasium's since 1.2.1. */
+  wholeRewards: true,
   /** Fewest steps past the holes, as if no step slipped. */
   solve: (config, state) => {
     if (ended(state)) return state.layout[state.player] === "G" ? [] : null;

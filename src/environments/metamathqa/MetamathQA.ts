@@ -4,6 +4,7 @@
  * seed selects the row that Python's `random.randint` draws under it, as long as no row is left out.
  */
 import { pythonRandom } from "../random/PythonRandom.ts";
+import { right } from "../static_qa/judge.ts";
 import { quiz } from "../static_qa/Quiz.ts";
 import { MetamathQAConfig, sourceOf, standIn } from "./MetamathQAConfig.ts";
 
@@ -11,6 +12,7 @@ export const MetamathQA = quiz<MetamathQAConfig>({
   type: "metamathqa",
   config: MetamathQAConfig,
   source: sourceOf,
+  right,
   draws: ({ instances }, instance) => (instances === "ragen" ? pythonRandom(instance.key.seed) : instance),
   standIn: ({ path }) =>
     path === standIn ? `${standIn} stands in for MetaMathQA: set path to its file to play the set itself` : null,

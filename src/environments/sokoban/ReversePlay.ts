@@ -22,6 +22,8 @@ export interface Displaced {
   readonly boxes: readonly number[];
   /** Sum of Manhattan distances of the boxes from their own targets. */
   readonly displacement: number;
+  /** Moves of the search's path to it; a shorter way back may exist. */
+  readonly moves: number;
 }
 
 const mostStates = 300_000;
@@ -99,10 +101,10 @@ class Position {
     return this.#swaps;
   }
 
-  displaced(): Displaced {
+  displaced(moves: number): Displaced {
     const { cols, targets } = this.#board;
     const displacement = this.#boxes.reduce((sum, cell, box) => sum + manhattan(cols, cell, targets[box]!), 0);
-    return { player: this.#player, boxes: this.#boxes.slice(), displacement };
+    return { player: this.#player, boxes: this.#boxes.slice(), displacement, moves };
   }
 
   /** Moves the player, with the box behind it if there is one; null where the way is not free. */
@@ -145,13 +147,13 @@ export const reversePlay = (board: Board, searchDepth: number): Displaced => {
   const position = new Position(board);
   const visited = makeStateTable();
   let bestScore = 0;
-  let best = position.displaced();
-  /** Visits the state; false when it is known or the search is full. */
-  const visit = (): boolean => {
+  let best = position.displaced(0);
+  /** Visits the state that is `moves` deep; false when it is known or the search is full. */
+  const visit = (moves: number): boolean => {
     if (visited.size() >= mostStates || !visited.add(position.packed())) return false;
     const factor = position.factor();
     if (factor > 0) {
-      const found = position.displaced();
+      const found = position.displaced(moves);
       const score = factor * found.displacement;
       if (score > bestScore) [bestScore, best] = [score, found];
     }
@@ -161,7 +163,7 @@ export const reversePlay = (board: Board, searchDepth: number): Displaced => {
   // The path: the moves so far, and of each level the next direction to try.
   const path: Move[] = [];
   const next: number[] = [0];
-  visit();
+  visit(0);
   for (;;) {
     const depth = path.length;
     const direction = next[depth]!;
@@ -174,7 +176,7 @@ export const reversePlay = (board: Board, searchDepth: number): Displaced => {
     next[depth] = direction + 1;
     const move = position.move(offsets[direction]!);
     if (move === null) continue;
-    if (visit()) {
+    if (visit(depth + 1)) {
       path.push(move);
       next[path.length] = 0;
     } else position.undo(move);

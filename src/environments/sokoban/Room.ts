@@ -10,6 +10,7 @@ import { pythonRandom } from "../random/PythonRandom.ts";
 import { pythonHash } from "../random/pythonHash.ts";
 import { type Board, reversePlay } from "./ReversePlay.ts";
 import { roomSize, type SokobanConfig } from "./SokobanConfig.ts";
+import { shortestSolution } from "./Solver.ts";
 
 export interface Room {
   /** Row-major cells: 0 wall, 1 floor, 2 target. */
@@ -19,6 +20,8 @@ export interface Room {
   readonly boxes: readonly number[];
   /** Sum of Manhattan distances of the boxes from the targets they were dragged off. */
   readonly displacement: number;
+  /** Moves of the reverse play that made the room. */
+  readonly moves: number;
 }
 
 /** Rooms drawn before a configuration is given up. */
@@ -133,7 +136,7 @@ const drawOnce = (config: SokobanConfig, { placement, walk }: Sources): Room | U
   const [rows, cols] = roomSize(config);
   const board = place(rows, cols, config.num_boxes, drawFloor(rows, cols, walk), placement);
   if (board === null) return "cramped";
-  const { boxes, displacement, player } = reversePlay(board, config.search_depth);
+  const { boxes, displacement, moves, player } = reversePlay(board, config.search_depth);
   if (displacement === 0) return "undisplaced";
   let layout = "";
   for (let cell = 0; cell < board.floor.length; cell++) {
@@ -144,33 +147,64 @@ const drawOnce = (config: SokobanConfig, { placement, walk }: Sources): Room | U
     player: wander(board, boxes, player, displacement, walk),
     boxes: boxes.slice().sort((a, b) => a - b),
     displacement,
+    moves,
   };
+};
+
+type Range = NonNullable<SokobanConfig["min_solution_steps"]>;
+
+const within = ([fewest, most]: Range, steps: number): boolean => steps >= fewest && steps <= most;
+
+/** Whether a room's shortest solution has as many moves as the configuration asks for. */
+const asLong = (config: SokobanConfig, room: Room): boolean => {
+  if (config.min_solution_steps === null) return true;
+  const solution = shortestSolution({ cols: roomSize(config)[1], ...room });
+  return solution !== null && within(config.min_solution_steps, solution.length);
 };
 
 /** A solvable room with at least one box off its target. Throws NoInstance when the configuration gives one too rarely. */
 export const drawRoom = (config: SokobanConfig, random: Draws): Room => {
-  for (let draw = 0; draw < mostDraws; draw++) {
+  const draws = config.min_solution_steps === null ? mostDraws : config.max_reset_tries;
+  for (let draw = 0; draw < draws; draw++) {
     const drawn = drawOnce(config, { walk: random, placement: random });
-    if (typeof drawn !== "string") return drawn;
+    if (typeof drawn !== "string" && asLong(config, drawn)) return drawn;
   }
-  throw new NoInstance({ env_type: "sokoban", draws: mostDraws });
+  throw new NoInstance({ env_type: "sokoban", draws });
+};
+
+/** The room RAGEN draws under exactly this seed (its NumPy takes seeds below 2^32), and the draws it took; null where it finds none. */
+const roomOf = (config: SokobanConfig, seed: number): { readonly room: Room | null; readonly draws: number } => {
+  const sources = { walk: pythonRandom(seed), placement: numpyLegacy(seed) };
+  for (let draws = 1; ; draws++) {
+    const drawn = drawOnce(config, sources);
+    if (typeof drawn !== "string") return { room: drawn, draws };
+    if (drawn === "cramped" || draws === drawsOfSeed) return { room: null, draws };
+  }
+};
+
+/** The seed RAGEN goes on with: the hash of the seed's digits, which Python salts in every process; here it is unsalted (PYTHONHASHSEED=0). */
+const nextSeed = (seed: number): number => {
+  const hash = pythonHash(String(seed));
+  return Number((hash < 0n ? -hash : hash) % 4294967296n);
 };
 
 /**
- * The room RAGEN makes under a seed (its NumPy takes seeds below 2^32). Where it finds none it continues with the hash of the seed's digits,
- * which Python salts in every process; here the hash is unsalted (PYTHONHASHSEED=0).
+ * The room RAGEN makes under a seed, or under the next one that gives any; with `min_solution_steps` the first of `max_reset_tries` that is as
+ * long as asked, else the one after them. Throws NoInstance where no seed gives a room.
  */
 export const ragenRoom = (config: SokobanConfig, firstSeed: number): Room => {
+  const { max_reset_tries, min_solution_steps: range } = config;
   let seed = firstSeed;
-  for (let draw = 0; draw < mostDraws; ) {
-    const sources = { walk: pythonRandom(seed), placement: numpyLegacy(seed) };
-    let drawn: Room | Unfit = "undisplaced";
-    for (let again = 0; again < drawsOfSeed && drawn === "undisplaced"; again++, draw++) {
-      drawn = drawOnce(config, sources);
+  if (range !== null) {
+    for (let tries = 0; tries < max_reset_tries; tries++, seed = nextSeed(seed)) {
+      const { room } = roomOf(config, seed);
+      if (room !== null && within(range, room.moves)) return room;
     }
-    if (typeof drawn !== "string") return drawn;
-    const hash = pythonHash(String(seed));
-    seed = Number((hash < 0n ? -hash : hash) % 4294967296n);
+  }
+  for (let drawn = 0; drawn < mostDraws; seed = nextSeed(seed)) {
+    const { draws, room } = roomOf(config, seed);
+    if (room !== null) return room;
+    drawn += draws;
   }
   throw new NoInstance({ env_type: "sokoban", draws: mostDraws });
 };

@@ -1,6 +1,6 @@
 /**
  * Sokoban: push every box onto a target in a generated room. Each action costs 0.1; a box pushed onto a target gives 1, one
- * pushed off it costs 1, and solving the room gives 10. Solving terminates, `max_steps` truncates. The legend describes the
+ * pushed off it costs 1, and solving the room gives 10; `env_config` may reward success alone, and shape either (RAGEN PR #160). Solving terminates, `max_steps` truncates. The legend describes the
  * configured symbols and room (RAGEN prints its defaults).
  */
 import type { Random } from "../../domain/Random.ts";
@@ -45,6 +45,35 @@ const move = (state: SokobanState, offset: number): Pick<SokobanState, "player" 
   return { player: to, boxes: boxes.map((box) => (box === to ? beyond : box)).sort((a, b) => a - b) };
 };
 
+/** Sum of the Manhattan distances of the boxes from their nearest targets. */
+const distance = (cols: number, layout: string, boxes: readonly number[]): number => {
+  const targets = Array.from(layout, (_, cell) => cell).filter((cell) => layout[cell] === "2");
+  const apart = (a: number, b: number): number =>
+    Math.abs(Math.floor(a / cols) - Math.floor(b / cols)) + Math.abs((a % cols) - (b % cols));
+  return boxes.reduce((sum, box) => sum + Math.min(...targets.map((target) => apart(box, target))), 0);
+};
+
+/** The reward of a move between two states of a room. Summed in RAGEN's order, so that the printed float equals its own. */
+const paid = (config: SokobanConfig, before: SokobanState, after: Pick<SokobanState, "player" | "boxes">): number => {
+  const { layout } = before;
+  const [was, is] = [onTarget(layout, before.boxes), onTarget(layout, after.boxes)];
+  const success = is === before.boxes.length;
+  let reward: number;
+  if (config.ignore_gym_reward) reward = success ? config.success_reward : 0;
+  else {
+    reward = -0.1;
+    if (is > was) reward += 1;
+    else if (is < was) reward -= 1;
+    if (success) reward += 10;
+  }
+  if (config.distance_reward_coeff !== 0) {
+    const cols = roomSize(config)[1];
+    const nearer = distance(cols, layout, before.boxes) - distance(cols, layout, after.boxes);
+    reward += nearer * config.distance_reward_coeff;
+  }
+  return after.player === before.player ? reward + config.no_op_penalty : reward;
+};
+
 const step = (config: SokobanConfig, state: SokobanState, action: string): Transition<SokobanState, BaseInfo> => {
   const direction = directions.indexOf(action);
   if (direction < 0) throw new IllegalAction({ env_type: "sokoban", action, valid: directions });
@@ -61,17 +90,11 @@ const step = (config: SokobanConfig, state: SokobanState, action: string): Trans
   }
   const cols = roomSize(config)[1];
   const { player, boxes } = move(state, [-cols, cols, -1, 1][direction]!);
-  const after = onTarget(state.layout, boxes);
-  const success = after === all;
+  const success = onTarget(state.layout, boxes) === all;
   const steps = state.steps + 1;
-  // Summed in this order so that the printed float equals RAGEN's.
-  let reward = -0.1;
-  if (after > before) reward += 1;
-  else if (after < before) reward -= 1;
-  if (success) reward += 10;
   return {
     state: { layout: state.layout, player, boxes, steps },
-    reward,
+    reward: paid(config, state, { player, boxes }),
     terminated: success,
     truncated: !success && steps >= config.max_steps,
     info: { success, action_is_effective: player !== state.player, action_is_valid: true },

@@ -1,6 +1,6 @@
 /** `env_config` of Sokoban; keys and defaults are RAGEN's. `dim_x` (rows) and `dim_y` (columns) override `dim_room`. */
 import { Schema } from "effect";
-import { field, section, steps, whole } from "../../config/field.ts";
+import { field, reward, section, signedCoefficient, steps, whole } from "../../config/field.ts";
 import { distinctGlyphs, drawnRenderMode, Glyph, gridVocab, observationFormat } from "../GridText.ts";
 import { instances } from "../instances.ts";
 
@@ -38,6 +38,28 @@ const keys = Schema.Struct({
     300,
     "Depth of the reverse play that moves the boxes off their targets.",
   ),
+  min_solution_steps: field(
+    Schema.NullOr(Schema.Tuple([whole(1, 100_000), whole(1, 100_000)])),
+    null,
+    "Fewest and most moves of a room's shortest solution; rooms outside are drawn again. Under instances: ragen the moves of the reverse play count, as in RAGEN.",
+  ),
+  max_reset_tries: field(
+    whole(1, 100_000),
+    1_000,
+    "Rooms drawn for min_solution_steps before it is given up: the instance fails, under instances: ragen the next room is played.",
+  ),
+  ignore_gym_reward: field(
+    Schema.Boolean,
+    false,
+    "Whether solving the room earns success_reward and nothing else earns anything, in place of -0.1 a step, 1 a box and 10 at the end.",
+  ),
+  success_reward: field(reward, 1, "ignore_gym_reward: reward of the move that solves the room."),
+  distance_reward_coeff: field(
+    signedCoefficient,
+    0,
+    "Added for each cell that a move brings the boxes nearer to their nearest targets, and taken for each it brings them away.",
+  ),
+  no_op_penalty: field(reward, 0, "Added for an action that does not move the player; negative to discourage it."),
   instances,
   observation_format: observationFormat,
   render_mode: drawnRenderMode,
@@ -64,6 +86,10 @@ export const mostBoxes = (rows: number, cols: number): number => {
 
 export const SokobanConfig = keys.check(
   Schema.makeFilter((config) => {
+    const [first, last] = config.min_solution_steps ?? [1, 1];
+    if (first > last) {
+      return { path: ["min_solution_steps"], issue: `the fewest moves, ${first}, must not be above the most, ${last}` };
+    }
     const [rows, cols] = roomSize(config);
     const most = mostBoxes(rows, cols);
     if (most < 1)

@@ -9,7 +9,6 @@ import type { BaseInfo, Environment, Split, Transition } from "../../env/Environ
 import * as Dataset from "../dataset/Dataset.ts";
 import type { Source } from "../dataset/Source.ts";
 import { compactText } from "./compactText.ts";
-import { type Judging, right } from "./judge.ts";
 import type { Fields } from "./layouts.ts";
 import type { Question } from "./Question.ts";
 
@@ -26,17 +25,21 @@ export interface QuizInfo extends BaseInfo {
 }
 
 /** What differs between quizzes. */
-export interface QuizKind<Config extends Judging> {
+export interface QuizKind<Config> {
   readonly type: string;
   readonly config: Schema.Codec<Config, unknown>;
   readonly source: (config: Config) => Source<Fields, Question>;
+  /** Whether an answer is right; it is never empty. */
+  readonly right: (config: Config, question: Question, answer: string) => boolean;
   /** What the instance's row is drawn with. */
   readonly draws: (config: Config, instance: Random) => Draws;
   /** A sentence that says that a stand-in is played; null where the data is the set that the environment is named after. */
   readonly standIn: (config: Config) => string | null;
 }
 
-const step = (config: Judging, state: QuizState, action: string): Transition<QuizState, QuizInfo> => {
+type Right = (question: Question, answer: string) => boolean;
+
+const step = (right: Right, state: QuizState, action: string): Transition<QuizState, QuizInfo> => {
   const valid = action.trim() !== "";
   if (state.solved || !valid) {
     return {
@@ -47,7 +50,7 @@ const step = (config: Judging, state: QuizState, action: string): Transition<Qui
       info: { success: state.solved, action_is_effective: false, action_is_valid: valid, first_try: false },
     };
   }
-  const solved = right(config, state.question, action);
+  const solved = right(state.question, action);
   return {
     state: { ...state, wrong: state.wrong + (solved ? 0 : 1), solved },
     reward: solved ? 2 ** -state.wrong : 0,
@@ -68,7 +71,7 @@ const verdict = ({ solved, wrong }: QuizState): string | null => {
   return wrong > 0 ? "Incorrect. Please think again." : null;
 };
 
-export const quiz = <Config extends Judging>(kind: QuizKind<Config>): Environment<Config, QuizState, QuizInfo> => ({
+export const quiz = <Config>(kind: QuizKind<Config>): Environment<Config, QuizState, QuizInfo> => ({
   type: kind.type,
   config: kind.config,
   reset: (config, instance, split: Split) => ({
@@ -76,7 +79,7 @@ export const quiz = <Config extends Judging>(kind: QuizKind<Config>): Environmen
     wrong: 0,
     solved: false,
   }),
-  step,
+  step: (config, state, action) => step((question, answer) => kind.right(config, question, answer), state, action),
   render: (_config, state) => verdict(state) ?? state.question.text,
   compact: (_config, state) => verdict(state) ?? compactText(state.question.text),
   actions: () => null,

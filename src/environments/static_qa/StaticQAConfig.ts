@@ -38,6 +38,11 @@ const keys = Schema.Struct({
   choices_key: column("the choices"),
   split_key: column("what decides a row's side of the split, for sets with variants of one question"),
   ...judgingKeys("number"),
+  match: field(
+    Schema.Literals(["text", "number", "ragen"]),
+    "number",
+    "When an answer is right: equal as text but for white space and case, or also as a number or a list of numbers; ragen: by RAGEN's grading of the set (gsm8k: the first unsigned number, mmlu: the first letter A to D, punctuation dropped).",
+  ),
 });
 
 export const StaticQAConfig = keys.check(

@@ -32,11 +32,11 @@ export interface WebShopState {
 }
 
 export interface WebShopInfo extends BaseInfo {
-  readonly reward: number;
+  readonly total_reward: number;
   /** The shop's score of the purchase. */
   readonly total_raw_reward: number;
-  readonly final_success_purchase: boolean;
-  readonly final_success_find: boolean;
+  readonly total_success_purchase: boolean;
+  readonly total_success_find: boolean;
   readonly end_of_page: boolean;
 }
 
@@ -88,10 +88,10 @@ const still = (state: WebShopState, valid: boolean): Transition<WebShopState, We
       success,
       action_is_effective: false,
       action_is_valid: valid,
-      reward: 0,
+      total_reward: 0,
       total_raw_reward: 0,
-      final_success_purchase: over,
-      final_success_find: success,
+      total_success_purchase: false,
+      total_success_find: false,
       end_of_page: endOfPage(state.page),
     },
   };
@@ -124,10 +124,10 @@ const step = async (
       success,
       action_is_effective: seen.page.text !== page.text,
       action_is_valid: true,
-      reward: success ? 1 : 0,
+      total_reward: success ? 1 : 0,
       total_raw_reward: raw,
-      final_success_purchase: done,
-      final_success_find: success,
+      total_success_purchase: done,
+      total_success_find: success,
       end_of_page: endOfPage(seen.page),
     },
   };

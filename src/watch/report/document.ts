@@ -1,11 +1,12 @@
 /**
- * The report as one HTML text that needs no network: the page's modules, their libraries, styles and data stand in it. Invariant: no text of
+ * A report, or the page of a sweep, as one HTML text that needs no network: the page's modules, their libraries, styles and data stand in it. Invariant: no text of
  * the data can end the element it stands in, and the browser is told to load nothing from elsewhere.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { sheetFile } from "../libraries.ts";
 import type { ReportData } from "../page/report/ReportData.ts";
+import type { SweepData } from "../page/sweep/SweepData.ts";
 import { modulesFrom } from "./modules.ts";
 
 const page = new URL("../page/", import.meta.url);
@@ -35,8 +36,9 @@ const escaped = (text: string): string =>
 
 const hash = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-export const documentOf = (data: ReportData): string => {
-  const { entry, imports } = modulesFrom(new URL("report/main.ts", page));
+/** The document that the module `main` of the page draws from `data`. */
+const pageOf = (main: string, title: string, data: unknown): string => {
+  const { entry, imports } = modulesFrom(new URL(main, page));
   const map = scriptJson({ imports });
   const start = `import ${JSON.stringify(entry)};`;
   const policy = [
@@ -47,7 +49,6 @@ export const documentOf = (data: ReportData): string => {
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
-  const title = `millrace: ${data.runs.map(({ card }) => card.id).join(", ")}`;
   return [
     "<!doctype html>",
     '<html lang="en"><head><meta charset="utf-8">',
@@ -64,3 +65,10 @@ export const documentOf = (data: ReportData): string => {
     "",
   ].join("\n");
 };
+
+export const documentOf = (data: ReportData): string =>
+  pageOf("report/main.ts", `millrace: ${data.runs.map(({ card }) => card.id).join(", ")}`, data);
+
+/** The page of a sweep. */
+export const sweepDocumentOf = (data: SweepData): string =>
+  pageOf("sweep/main.ts", `millrace sweep: ${data.name}`, data);

@@ -34,7 +34,7 @@ for (const [name, service] of [
   ["inline", inline],
 ] as const) {
   layer(service, hooks)(name, (it) => {
-    it.effect("executes actions in order until the episode ends, summing rewards and numeric info", () =>
+    it.effect("executes actions in order until the episode ends, summing rewards and merging info", () =>
       Effect.gen(function* () {
         const environments = yield* Environments;
         const result = yield* environments.step(request(1, "2", "end", "5"));
@@ -45,7 +45,7 @@ for (const [name, service] of [
           terminated: true,
           success: true,
         });
-        expect(result.info).toEqual({ success: 1, action_is_effective: 2, action_is_valid: 2, total: 103 });
+        expect(result.info).toEqual({ success: 1, action_is_effective: 1, action_is_valid: 1, total: 100 });
       }),
     );
 

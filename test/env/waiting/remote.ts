@@ -58,6 +58,8 @@ export const remote = (
     asynchronous: true,
     legend: environment.legend,
     wholeAnswer: environment.wholeAnswer,
+    wholeRewards: environment.wholeRewards,
+    actionsInState: environment.actionsInState,
     introduced: null,
     lacks: environment.lacks,
     report: null,

@@ -89,14 +89,14 @@ describe("an answer", () => {
         success: false,
         action_is_effective: true,
         action_is_valid: true,
-        passed: 2,
-        total: 4,
+        passed_tests: 2,
+        total_tests: 4,
         timed_out: false,
         compile_error: false,
       },
     });
     const all = await step(start(), "```js\nconst double = (n) => n === true ? null : 2 * n;\n```");
-    expect(all).toMatchObject({ reward: 1, info: { success: true, passed: 4 } });
+    expect(all).toMatchObject({ reward: 1, info: { success: true, passed_tests: 4 } });
   });
 
   it("may be a program", async () => {
@@ -108,7 +108,7 @@ describe("an answer", () => {
     expect(await step(start(), "const double = (")).toMatchObject({
       reward: 0,
       terminated: true,
-      info: { success: false, action_is_effective: false, action_is_valid: true, compile_error: true, passed: 0 },
+      info: { success: false, action_is_effective: false, action_is_valid: true, compile_error: true, passed_tests: 0 },
     });
   });
 
@@ -117,7 +117,7 @@ describe("an answer", () => {
       expect(await step(start(), action)).toMatchObject({
         reward: 0,
         terminated: true,
-        info: { success: false, action_is_valid: false, passed: 0, total: 4 },
+        info: { success: false, action_is_valid: false, passed_tests: 0, total_tests: 4 },
       });
     }
   });
@@ -125,15 +125,15 @@ describe("an answer", () => {
   it("out of time fails its test alone, or all where that is wanted", async () => {
     const code = "const double = (n) => { while (n === 0); return n === true ? null : 2 * n; };";
     const kept = await step(start(), code, { test_timeout: 0.3 });
-    expect(kept).toMatchObject({ reward: 0.75, info: { passed: 3, timed_out: true } });
+    expect(kept).toMatchObject({ reward: 0.75, info: { passed_tests: 3, timed_out: true } });
     const strict = await step(start(), code, { test_timeout: 0.3, timeout_fails_all: true });
-    expect(strict).toMatchObject({ reward: 0, info: { passed: 0, timed_out: true } });
+    expect(strict).toMatchObject({ reward: 0, info: { passed_tests: 0, timed_out: true } });
   });
 
   it("is tested on the first max_tests", async () => {
     expect(await step(start(), "const double = (n) => n + 1;", { max_tests: 1 })).toMatchObject({
       reward: 1,
-      info: { total: 1, success: true },
+      info: { total_tests: 1, success: true },
     });
   });
 

@@ -14,10 +14,10 @@ const oracle = ({ rows, cols, floor, targets, player: start }: Board, searchDept
   }
   const explored = new Set<string>();
   let bestScore = -1;
-  let best: Displaced = { player: start, boxes: targets, displacement: 0 };
+  let best: Displaced = { player: start, boxes: targets, displacement: 0, moves: 0 };
   const distance = (a: number, b: number): number =>
     Math.abs(Math.floor(a / cols) - Math.floor(b / cols)) + Math.abs((a % cols) - (b % cols));
-  const visit = (node: Node, left: number): void => {
+  const visit = (node: Node, left: number, moves = 0): void => {
     if (left - 1 <= 0) return;
     const written = Array.from({ length: rows * cols }, (_, cell) => {
       const box = node.boxes.indexOf(cell);
@@ -32,7 +32,7 @@ const oracle = ({ rows, cols, floor, targets, player: start }: Board, searchDept
     const score = bare ? node.swaps * displacement : 0;
     if (score > bestScore) {
       bestScore = score;
-      best = { player: node.player, boxes: node.boxes, displacement };
+      best = { player: node.player, boxes: node.boxes, displacement, moves };
     }
     for (const offset of [-cols, cols, -1, 1]) {
       const to = node.player + offset;
@@ -47,6 +47,7 @@ const oracle = ({ rows, cols, floor, targets, player: start }: Board, searchDept
           swaps: node.swaps + (box >= 0 && box !== node.last ? 1 : 0),
         },
         left - 1,
+        moves + 1,
       );
     }
   };
@@ -94,6 +95,6 @@ describe("reversePlay", () => {
     const floor = new Uint8Array(25);
     for (const cell of [6, 7, 11, 12]) floor[cell] = 1;
     const board: Board = { rows: 5, cols: 5, floor, targets: [6], player: 12 };
-    expect(reversePlay(board, 300)).toEqual({ player: 12, boxes: [6], displacement: 0 });
+    expect(reversePlay(board, 300)).toEqual({ player: 12, boxes: [6], displacement: 0, moves: 0 });
   });
 });

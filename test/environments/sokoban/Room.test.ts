@@ -1,7 +1,7 @@
 /** Generated rooms have the reference's distribution (500 rooms of the reference generator) and are always solvable. */
 import { describe, expect, it } from "vitest";
 import { NoInstance } from "../../../src/env/NoInstance.ts";
-import { drawRoom } from "../../../src/environments/sokoban/Room.ts";
+import { drawRoom, ragenRoom } from "../../../src/environments/sokoban/Room.ts";
 import { shortestSolution } from "../../../src/environments/sokoban/Solver.ts";
 import { instanceOf } from "../../env/players.ts";
 import { mean, standardErrors } from "../statistics.ts";
@@ -68,6 +68,32 @@ describe("rooms of 6x6 cells and one box", () => {
       expect(boxes.map((box) => layout[box])).toEqual(["1"]);
       expect(layout[player] === "0" || boxes.includes(player)).toBe(false);
     }
+  });
+});
+
+describe("rooms with min_solution_steps", () => {
+  it.each([
+    [1, 3],
+    [6, 8],
+  ] as const)("are solved in %d to %d moves, and differ", (fewest, most) => {
+    const ranged = configOf({ min_solution_steps: [fewest, most] });
+    const drawn = Array.from({ length: 60 }, (_, seed) => drawRoom(ranged, instanceOf(seed)));
+    const lengths = drawn.map(
+      ({ boxes, layout, player }) => shortestSolution({ cols: 6, layout, player, boxes })!.length,
+    );
+    expect(Math.min(...lengths)).toBeGreaterThanOrEqual(fewest);
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(most);
+    expect(new Set(drawn.map(({ layout }) => layout)).size).toBeGreaterThan(40);
+  });
+
+  it("are given up after max_reset_tries", () => {
+    const never = configOf({ min_solution_steps: [900, 1_000], max_reset_tries: 5 });
+    expect(() => drawRoom(never, instanceOf(1))).toThrow("in 5 draws");
+  });
+
+  it("are of any length after max_reset_tries where they are RAGEN's", () => {
+    const never = configOf({ instances: "ragen", min_solution_steps: [900, 1_000], max_reset_tries: 2 });
+    expect(ragenRoom(never, 10_000).moves).toBeLessThan(900);
   });
 });
 

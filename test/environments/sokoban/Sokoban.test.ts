@@ -50,6 +50,37 @@ describe("the reward", () => {
   });
 });
 
+describe("the shaped reward", () => {
+  const solving = "######/#_PXO#/######";
+  const pushing = "######/#PX_O#/######";
+  const blocked = "#####/#OPX#/#####";
+
+  it("is success_reward for the solving move and 0 for others where Gym's is ignored", () => {
+    const keys = { ignore_gym_reward: true, success_reward: 2.5 };
+    expect(act(solving, "Right", 0, keys).reward).toBe(2.5);
+    expect(act(pushing, "Right", 0, keys).reward).toBe(0);
+    expect(act(solving, "Left", 0, { success_reward: 2.5 }).reward).toBe(-0.1);
+  });
+
+  it("adds what the boxes come nearer to their nearest targets", () => {
+    const keys = { distance_reward_coeff: 0.3 };
+    expect(act(pushing, "Right", 0, keys).reward).toBe(-0.1 + 0.3);
+    expect(act("######/#_OXP#/######", "Left", 0, keys).reward).toBe(-0.1 + 1 + 10 + 0.3);
+    expect(act("#######/#O_XP_#/#____O#/#######", "Left", 0, keys).reward).toBe(-0.1 + 0.3);
+    expect(act("#######/#O_XP_#/#____O#/#######", "Right", 0, keys).reward).toBe(-0.1);
+  });
+
+  it("takes what a push brings a box away", () => {
+    const keys = { distance_reward_coeff: 0.5, ignore_gym_reward: true };
+    expect(act("#######/#OPX__#/#######", "Right", 0, keys).reward).toBe(-0.5);
+  });
+
+  it("adds the penalty for an action that moves nobody", () => {
+    expect(act(blocked, "Right", 0, { no_op_penalty: -0.3 }).reward).toBe(-0.1 - 0.3);
+    expect(act(pushing, "Right", 0, { no_op_penalty: -0.3 }).reward).toBe(-0.1);
+  });
+});
+
 describe("the end", () => {
   it("is a truncation after max_steps", () => {
     expect(act("######/#PX_O#/######", "Right", 6, { max_steps: 7 })).toMatchObject({

@@ -111,10 +111,10 @@ describe("the purchase", () => {
       truncated: false,
       info: {
         success: true,
-        reward: 1,
+        total_reward: 1,
         total_raw_reward: 1,
-        final_success_purchase: true,
-        final_success_find: true,
+        total_success_purchase: true,
+        total_success_find: true,
         end_of_page: false,
       },
     });
@@ -127,10 +127,10 @@ describe("the purchase", () => {
       terminated: true,
       info: {
         success: false,
-        reward: 0,
+        total_reward: 0,
         total_raw_reward: 0.5,
-        final_success_purchase: true,
-        final_success_find: false,
+        total_success_purchase: true,
+        total_success_find: false,
       },
     });
   });

@@ -55,7 +55,7 @@ describe("the real shop", () => {
     expect(turns.map(({ terminated }) => terminated)).toEqual(actions.map((action) => action === "click[buy now]"));
     expect(turns.at(-1)).toMatchObject({
       reward: 1,
-      info: { success: true, total_raw_reward: 1, final_success_purchase: true, final_success_find: true },
+      info: { success: true, total_raw_reward: 1, total_success_purchase: true, total_success_find: true },
     });
   });
 

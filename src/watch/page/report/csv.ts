@@ -1,9 +1,15 @@
 /** A metric's curves in a report as CSV: a line for each run and bucket of steps. */
-import type { ReportRun } from "./ReportData.ts";
+import type { Curves } from "../../Api.ts";
+
+/** Something with curves, and what its lines are called. */
+interface Drawn {
+  readonly card: { readonly id: string };
+  readonly curves: Curves;
+}
 
 const quoted = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-export const linesOf = (name: string, runs: readonly Pick<ReportRun, "card" | "curves">[]): readonly string[] => [
+export const linesOf = (name: string, runs: readonly Drawn[]): readonly string[] => [
   "run,step,time,mean,min,max",
   ...runs.flatMap(({ card, curves: { series, steps, times } }) => {
     const found = series.find((one) => one.name === name);
@@ -17,5 +23,5 @@ export const linesOf = (name: string, runs: readonly Pick<ReportRun, "card" | "c
 ];
 
 /** As an address that a browser saves. */
-export const csvOf = (name: string, runs: readonly Pick<ReportRun, "card" | "curves">[]): string =>
+export const csvOf = (name: string, runs: readonly Drawn[]): string =>
   `data:text/csv;charset=utf-8,${encodeURIComponent(`${linesOf(name, runs).join("\n")}\n`)}`;

@@ -20,6 +20,8 @@ const task: Task = {
   maxActions: 10,
   maxTokens: 100,
   wholeAnswer: false,
+  wholeRewards: false,
+  actionsInState: false,
 };
 const view: Moment["view"] = { state: null, observation: full, compact: short, actions: null, contentKey: "" };
 const moment: Moment = { view, turn: 3, actionsLeft: 7 };

@@ -1,0 +1,224 @@
+/**
+ * `millrace sweep`: trains at every point of a sweep file under every seed, some runs at once, and compares the points in a table with
+ * intervals and on one page. Invariants: nothing runs before every point is checked; what is finished is not run again, and what was
+ * stopped goes on, both told from the runs' own folders; a run that fails does not end the others.
+ */
+import { join } from "node:path";
+import { Clock, Console, DateTime, Effect, Result, Schema, Semaphore } from "effect";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import { readText } from "../src/config/readText.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+import { entryOf } from "../src/domain/metrics/Catalogue.ts";
+import { replaceText } from "../src/files/AtomicWrite.ts";
+import { version } from "../src/files/packageRoot.ts";
+import { Stop } from "../src/process/Stop.ts";
+import type { Point } from "../src/sweep/Point.ts";
+import * as Results from "../src/sweep/Results.ts";
+import type { SweepData } from "../src/watch/page/sweep/SweepData.ts";
+import { sweepDocumentOf } from "../src/watch/report/document.ts";
+import { main } from "../src/watch/report/mainMetrics.ts";
+import { curvesIn, joined } from "./sweepCurves.ts";
+import { configOf, type Plan, type PlannedRun, planOf } from "./sweepPlan.ts";
+import { type Exited, type Runner, trainProcess } from "./sweepRun.ts";
+import { type RunState, stateOf } from "./sweepState.ts";
+import { table } from "./table.ts";
+
+export interface SweepOptions {
+  readonly file: string;
+  readonly overrides: readonly string[];
+  readonly jobs: number;
+  readonly list: boolean;
+}
+
+/** Some runs failed; the others are done. */
+export class RunsFailed extends Schema.TaggedError<RunsFailed>()("RunsFailed", { message: Schema.String }) {}
+
+/** A run of the sweep, and where it stands. */
+interface Standing {
+  readonly planned: PlannedRun;
+  readonly config: RunConfig;
+  /** Its own folder within the sweep's, with a folder for each start. */
+  readonly folder: string;
+  readonly state: RunState;
+}
+
+const write = (path: string, text: string) =>
+  Effect.mapError(
+    replaceText(path, text),
+    ({ message }) => new BadInput({ message: `sweep: cannot write ${path}: ${message}` }),
+  );
+
+const standings = Effect.fnUntraced(function* ({ configName, folder, runs }: Plan) {
+  return yield* Effect.forEach(runs, (planned) =>
+    Effect.gen(function* () {
+      const { config } = yield* configOf(configName, planned.overrides);
+      const own = join(folder, planned.run.name);
+      const standing: Standing = { planned, config, folder: own, state: yield* stateOf(own, config) };
+      return standing;
+    }),
+  );
+});
+
+type Done = ReadonlyMap<Point, readonly Results.Finished[]>;
+
+/** Reads a finished run's curves, each run's once: the table's metrics, and those that a report draws. */
+const reader = ({ file }: Plan): ((folder: string) => Results.Curves) => {
+  const wanted = new Set([...file.metrics.map(({ metric }) => metric), ...main]);
+  const known = new Map<string, Results.Curves>();
+  return (folder) => {
+    const curves = known.get(folder) ?? curvesIn(folder, (metric) => wanted.has(metric));
+    known.set(folder, curves);
+    return curves;
+  };
+};
+
+/** What the finished runs of each point measured. */
+const finishedOf = (plan: Plan, standing: readonly Standing[], read: (folder: string) => Results.Curves): Done =>
+  new Map(
+    plan.points.map((point) => [
+      point,
+      standing.flatMap(({ planned: { run }, state }) =>
+        run.point === point && state._tag === "Finished" ? [{ seed: run.seed, curves: read(state.folder) }] : [],
+      ),
+    ]),
+  );
+
+const dataOf = ({ file, name, text }: Plan, results: Results.Results, done: Done, written: number): SweepData => {
+  const points = results.rows.map(({ cells, point, seeds }) => ({
+    name: point.name,
+    runs: seeds.length,
+    cells,
+    curves: joined((done.get(point) ?? []).map(({ curves }) => curves)),
+  }));
+  const drawn = new Set(points.flatMap(({ curves }) => curves.series.map((series) => series.name)));
+  const metrics = [...drawn].flatMap((metric) => {
+    const entry = entryOf(metric);
+    return entry === undefined
+      ? []
+      : [{ name: metric, section: "", unit: entry.unit, kind: entry.kind, meaning: entry.meaning }];
+  });
+  return {
+    written,
+    version,
+    name,
+    runs: results.runs,
+    file: text,
+    interval: file.interval,
+    heads: results.heads,
+    metrics,
+    points,
+  };
+};
+
+/** Writes the table of what is finished, as text, CSV and JSON; `page` makes the page of it, too. Returns the lines of the table. */
+const publish = Effect.fnUntraced(function* (
+  plan: Plan,
+  standing: readonly Standing[],
+  read: (folder: string) => Results.Curves,
+  page: boolean,
+) {
+  const done = finishedOf(plan, standing, read);
+  const results = Results.resultsOf(plan.file, [...done]);
+  const lines = table(Results.textRows(results));
+  const { epochMilliseconds } = yield* DateTime.now;
+  const files = {
+    "table.txt": `${lines.join("\n")}\n`,
+    "table.csv": Results.csvOf(results),
+    "table.json": Results.jsonOf(plan.name, results),
+    ...(page ? { "sweep.html": sweepDocumentOf(dataOf(plan, results, done, epochMilliseconds)) } : {}),
+  };
+  for (const [name, text] of Object.entries(files)) yield* write(join(plan.folder, name), text);
+  return lines;
+});
+
+const duration = (milliseconds: number): string => {
+  const seconds = Math.round(milliseconds / 1000);
+  return seconds < 100 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+};
+
+/** The last thing a run printed. */
+const lastLine = (log: string): string => {
+  const text = Result.getOrElse(readText(log, 2 ** 26), () => "");
+  return text.trimEnd().split("\n").at(-1) ?? "";
+};
+
+const saysExit = (exited: Exited): string => (typeof exited === "number" ? `exit code ${exited}` : exited);
+
+/** Carries out one run, and tells where it stands then. */
+const carryOut = Effect.fnUntraced(function* (plan: Plan, standing: Standing, place: string, runner: Runner) {
+  const { config, folder, planned, state } = standing;
+  const resume = state._tag === "Unfinished" ? state.folder : null;
+  const words =
+    resume === null ? ["train", "--config-name", plan.configName, ...planned.overrides] : ["train", "--resume", resume];
+  const log = join(folder, "output.log");
+  const began = yield* Clock.currentTimeMillis;
+  yield* Console.log(`${place} ${planned.run.name}: ${resume === null ? "starts" : "goes on"}`);
+  const exited = yield* runner({ run: planned.run, config, words, resume, log });
+  const after: Standing = { ...standing, state: yield* stateOf(folder, config) };
+  const took = duration((yield* Clock.currentTimeMillis) - began);
+  const ended =
+    after.state._tag === "Finished"
+      ? "finished"
+      : exited === 0
+        ? "stopped"
+        : `failed (${saysExit(exited)}): ${lastLine(log)}`;
+  yield* Console.log(`${place} ${planned.run.name}: ${ended} after ${took}`);
+  const failed = after.state._tag !== "Finished" && exited !== 0 ? `${planned.run.name}: see ${log}` : null;
+  return { after, failed };
+});
+
+const runAll = Effect.fnUntraced(function* (plan: Plan, jobs: number, runner: Runner) {
+  const { requested } = yield* Stop;
+  const standing = [...(yield* standings(plan))];
+  const pending = [...standing.entries()].filter(([, { state }]) => state._tag !== "Finished");
+  const one = yield* Semaphore.make(1);
+  const read = reader(plan);
+  const failures: string[] = [];
+  const stopped = Effect.raceFirst(Effect.as(requested, true), Effect.as(Effect.yieldNow, false));
+  yield* Console.log(
+    `${plan.name}: ${plan.points.length} points, ${standing.length} runs, ${standing.length - pending.length} of them finished; ${plan.folder}`,
+  );
+  yield* write(join(plan.folder, "sweep.yaml"), plan.text);
+  yield* Effect.forEach(
+    pending,
+    ([at, before]) =>
+      Effect.gen(function* () {
+        if (yield* stopped) return;
+        const { after, failed } = yield* carryOut(plan, before, `[${at + 1}/${standing.length}]`, runner);
+        standing[at] = after;
+        if (failed !== null && !(yield* stopped)) failures.push(failed);
+        yield* one.withPermits(1)(publish(plan, standing, read, false));
+      }),
+    { concurrency: jobs, discard: true },
+  );
+  // Also where nothing was left to run: the columns of the file may be others.
+  return { standing, failures, stopped: yield* stopped, lines: yield* publish(plan, standing, read, true) };
+});
+
+/** Runs the sweep. Fails with BadInput before anything runs, and with RunsFailed at the end where some run failed. */
+export const sweep = Effect.fn("pipelines.sweep")(function* (options: SweepOptions, runner: Runner = trainProcess) {
+  const plan = yield* planOf(options.file, options.overrides);
+  if (options.list) {
+    const rows = plan.points.map(({ name, settings }) => [
+      name,
+      Object.entries(settings)
+        .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+        .join(" "),
+    ]);
+    for (const line of table([["POINT", "SETS"], ...rows])) yield* Console.log(line);
+    return yield* Console.log(`${plan.points.length} points, ${plan.runs.length} runs; ${plan.folder}`);
+  }
+  const { failures, lines, standing, stopped } = yield* runAll(plan, options.jobs, runner);
+  for (const line of lines) yield* Console.log(line);
+  yield* Console.log(join(plan.folder, "sweep.html"));
+  const left = standing.filter(({ state }) => state._tag !== "Finished").length;
+  if (stopped && left > 0)
+    return yield* Console.log(`stopped with ${left} of ${standing.length} runs to do; the same command goes on`);
+  if (failures.length > 0) {
+    const message = [
+      `${failures.length} of ${standing.length} runs failed; the same command tries them again`,
+      ...failures.slice(0, 10),
+    ];
+    return yield* new RunsFailed({ message: message.join("\n") });
+  }
+});

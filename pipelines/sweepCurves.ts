@@ -1,0 +1,66 @@
+/** Reads what a sweep's finished runs measured from their metrics.jsonl, and joins the curves of a point's runs for its chart. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Curves } from "../src/sweep/Results.ts";
+import type { Value } from "../src/sweep/summary.ts";
+import type { Curves as Drawn } from "../src/watch/Api.ts";
+
+const record = (line: string): Readonly<Record<string, unknown>> => {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+  } catch {
+    return {};
+  }
+};
+
+/** The curves of the metrics that `wanted` takes, of a run's folder; a line that cannot be read is left out. */
+export const curvesIn = (folder: string, wanted: (metric: string) => boolean): Curves => {
+  const curves = new Map<string, Value[]>();
+  for (const line of readFileSync(join(folder, "metrics.jsonl"), "utf8").split("\n")) {
+    const { step, ...values } = record(line);
+    if (typeof step !== "number") continue;
+    for (const [metric, value] of Object.entries(values)) {
+      if (typeof value !== "number" || !wanted(metric)) continue;
+      const curve = curves.get(metric) ?? [];
+      curve.push({ step, value });
+      curves.set(metric, curve);
+    }
+  }
+  return curves;
+};
+
+/** Steps of a chart at most; of longer runs evenly chosen ones are drawn. */
+const mostSteps = 300;
+
+/** Mean, least and greatest value over the runs, of each metric and step that any of them has. */
+export const joined = (runs: readonly Curves[]): Drawn => {
+  const names = [...new Set(runs.flatMap((curves) => [...curves.keys()]))];
+  const at = new Map<string, ReadonlyMap<number, readonly number[]>>(
+    names.map((name) => {
+      const values = runs.flatMap((curves) => curves.get(name) ?? []);
+      const bySteps = Map.groupBy(values, ({ step }) => step);
+      return [name, new Map(Array.from(bySteps, ([step, found]) => [step, found.map(({ value }) => value)]))];
+    }),
+  );
+  const all = [...new Set(Array.from(at.values()).flatMap((bySteps) => [...bySteps.keys()]))].sort((a, b) => a - b);
+  // Rare values, such as validations, are kept whatever is left out.
+  const rare = new Set(Array.from(at.values()).flatMap((bySteps) => (bySteps.size <= 50 ? [...bySteps.keys()] : [])));
+  const stride = Math.max(1, Math.ceil(all.length / mostSteps));
+  const steps = all.filter((step, index) => index % stride === 0 || index === all.length - 1 || rare.has(step));
+  const of = (name: string, combine: (values: readonly number[]) => number) =>
+    steps.map((step) => {
+      const values = at.get(name)?.get(step);
+      return values === undefined ? null : combine(values);
+    });
+  return {
+    steps,
+    times: steps.map(() => 0),
+    series: names.map((name) => ({
+      name,
+      mean: of(name, (values) => values.reduce((sum, value) => sum + value, 0) / values.length),
+      min: of(name, (values) => Math.min(...values)),
+      max: of(name, (values) => Math.max(...values)),
+    })),
+  };
+};

@@ -1,0 +1,143 @@
+/**
+ * What a sweep file asks for, resolved and checked in whole before anything runs: its points, each of its runs with its configuration, and the
+ * folder they lie in. Every problem of every point is named.
+ */
+import { existsSync } from "node:fs";
+import { resolve as absolute, basename, dirname, join } from "node:path";
+import { Console, Effect, Result } from "effect";
+import { canonical } from "../src/config/aliases.ts";
+import { locate, shownPath } from "../src/config/compose.ts";
+import { parseOverride } from "../src/config/overrides.ts";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import { readText } from "../src/config/readText.ts";
+import { resolve } from "../src/config/resolve.ts";
+import { listed, shown } from "../src/config/shown.ts";
+import { limits, readYaml } from "../src/config/yamlText.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+import { overridesOf, type Point, pointsOf, runsOf, type SweepRun, settingsOf } from "../src/sweep/Point.ts";
+import { read, type SweepFile } from "../src/sweep/SweepFile.ts";
+import { checkMemory } from "./memory.ts";
+import { configDir, existingFolder } from "./paths.ts";
+import { checkPresets } from "./presets.ts";
+
+export interface PlannedRun {
+  readonly run: SweepRun;
+  readonly overrides: readonly string[];
+}
+
+export interface Plan {
+  readonly name: string;
+  /** The text of the sweep file. */
+  readonly text: string;
+  readonly file: SweepFile;
+  readonly points: readonly Point[];
+  readonly runs: readonly PlannedRun[];
+  /** The sweep's folder. */
+  readonly folder: string;
+  /** The run file, as `--config-name` takes it. */
+  readonly configName: string;
+}
+
+const bad = (message: string) => new BadInput({ message });
+
+/** The sweep file's path, text and content. */
+const fileOf = Effect.fnUntraced(function* (name: string) {
+  const sweeps = join(configDir, "sweeps");
+  const path = yield* Effect.mapError(locate(name, sweeps), ({ message }) =>
+    bad(message.replace("no run file", "no sweep file")),
+  );
+  const text = yield* Effect.mapError(Effect.fromResult(readText(path, limits.characters)), (problem) =>
+    bad(`${shownPath(path)}: ${problem}`),
+  );
+  const tree = yield* Effect.mapError(Effect.fromResult(readYaml(text)), ({ problem }) =>
+    bad(`${shownPath(path)}: not valid YAML: ${problem}`),
+  );
+  const file = yield* Effect.fromResult(read(tree, shownPath(path)));
+  return { path, text, file };
+});
+
+/** A run file by a path is relative to the sweep file that names it. */
+const configNameOf = (config: string, path: string): string => {
+  const beside = absolute(dirname(path), config);
+  return /[/\\]|\.ya?ml$/.test(config) && existsSync(beside) ? beside : config;
+};
+
+/** Overrides of the command line that some point, or the sweep itself, sets: they would be without effect. */
+const overruled = (
+  points: readonly Point[],
+  { seed_keys }: SweepFile,
+  overrides: readonly string[],
+): readonly string[] => {
+  const set = new Set([
+    ...points.flatMap(({ settings }) => Object.keys(settings)).map(canonical),
+    ...seed_keys.map(canonical),
+    "run.name",
+  ]);
+  return overrides.flatMap((text) => {
+    const parsed = parseOverride(text);
+    const key = Result.isSuccess(parsed) ? canonical(parsed.success.path.join(".")) : "";
+    return set.has(key) ? [`override ${shown(text)}: the sweep sets this key itself`] : [];
+  });
+};
+
+/** The configuration of one run as its process resolves it. */
+export const configOf = Effect.fnUntraced(function* (configName: string, overrides: readonly string[]) {
+  const { config, warnings } = yield* resolve(configName, overrides, configDir);
+  const path = yield* existingFolder("model.path", config.model.path);
+  const found: RunConfig = { ...config, model: { ...config.model, path } };
+  return { config: found, warnings };
+});
+
+/** Resolves and checks one run as `millrace train` does; returns its warnings. */
+const checkRun = Effect.fnUntraced(function* (configName: string, overrides: readonly string[]) {
+  const { config, warnings } = yield* configOf(configName, overrides);
+  yield* checkPresets(config, [...config.es_manager.train.tags, ...config.es_manager.val.tags]);
+  yield* checkMemory("train", config);
+  return warnings;
+});
+
+/** Checks one run of each point; warnings that the points share are printed once. */
+const checked = Effect.fnUntraced(function* (configName: string, runs: readonly PlannedRun[]) {
+  const problems = new Map<string, string[]>();
+  const warnings = new Set<string>();
+  const seen = new Set<Point>();
+  for (const { overrides, run } of runs) {
+    if (seen.has(run.point)) continue;
+    seen.add(run.point);
+    const result = yield* Effect.result(checkRun(configName, overrides));
+    if (Result.isSuccess(result)) for (const line of result.success) warnings.add(line);
+    else problems.set(result.failure.message, [...(problems.get(result.failure.message) ?? []), run.point.name]);
+  }
+  for (const line of warnings) yield* Console.error(`warning: ${line}`);
+  if (problems.size === 0) return;
+  const all = new Set(runs.map(({ run }) => run.point)).size;
+  const lines = Array.from(problems, ([message, points]) => {
+    const where =
+      points.length === all ? "every point" : points.slice(0, 5).join("; ") + (points.length > 5 ? "; …" : "");
+    return `${where}: ${message}`;
+  });
+  return yield* bad(listed(lines));
+});
+
+/** `run.dir` of a run. One that cannot be resolved has problems of its own, which are named with all others. */
+const dirOf = (configName: string, overrides: readonly string[]): Effect.Effect<string> =>
+  Effect.match(resolve(configName, overrides, configDir), {
+    onSuccess: ({ config }) => config.run.dir,
+    onFailure: () => "runs",
+  });
+
+/** The plan of a sweep file under overrides of the command line. */
+export const planOf = Effect.fnUntraced(function* (name: string, overrides: readonly string[]) {
+  const { file, path, text } = yield* fileOf(name);
+  const points = yield* Effect.fromResult(pointsOf(file, shownPath(path)));
+  const problems = overruled(points, file, overrides);
+  if (problems.length > 0) return yield* bad(listed(problems));
+  const configName = configNameOf(file.config, path);
+  const sweep = file.name ?? basename(path).replace(/\.ya?ml$/, "");
+  const all = runsOf(file, points);
+  const folder = absolute(yield* dirOf(configName, settingsOf(file, all[0]!, overrides)), sweep);
+  const runs = all.map((run) => ({ run, overrides: overridesOf(file, run, folder, overrides) }));
+  yield* checked(configName, runs);
+  const plan: Plan = { name: sweep, text, file, points, runs, folder, configName };
+  return plan;
+});

@@ -1,0 +1,58 @@
+/**
+ * One run of a sweep as a process of its own, so that what one run does to its process ends no other. What it prints goes to a file. A stop
+ * that is asked for is passed on, and the run's own orderly end is waited for.
+ */
+import { spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Effect } from "effect";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import { packageRoot } from "../src/files/packageRoot.ts";
+import { Stop } from "../src/process/Stop.ts";
+import type { SweepRun } from "../src/sweep/Point.ts";
+
+export interface Order {
+  readonly run: SweepRun;
+  /** What the run is resolved to. */
+  readonly config: RunConfig;
+  /** Words after `millrace`. */
+  readonly words: readonly string[];
+  /** The folder of an unfinished run to go on with; null starts a new one. */
+  readonly resume: string | null;
+  /** File of what it prints; appended to. */
+  readonly log: string;
+}
+
+/** Exit code, or the name of the signal that ended it; a process that could not be started has its reason. */
+export type Exited = number | string;
+
+/** Carries an order out; `trainProcess` is the usual one. */
+export type Runner = (order: Order) => Effect.Effect<Exited, never, Stop>;
+
+const launcher = join(packageRoot, "pipelines", "millrace.mjs");
+
+/** Starts the process; the promise never rejects. */
+const started = ({ log, words }: Order) => {
+  mkdirSync(dirname(log), { recursive: true });
+  const output = openSync(log, "a");
+  const child = spawn(process.execPath, [launcher, ...words], { stdio: ["ignore", output, output] });
+  closeSync(output);
+  const exited = new Promise<Exited>((resolve) => {
+    child.once("error", ({ message }) => resolve(message));
+    child.once("exit", (code, signal) => resolve(code ?? signal ?? "lost"));
+  });
+  return { child, exited };
+};
+
+export const trainProcess: Runner = Effect.fnUntraced(function* (order) {
+  const { requested } = yield* Stop;
+  const { child, exited } = started(order);
+  const passOn = Effect.andThen(
+    requested,
+    Effect.sync(() => child.kill("SIGINT")),
+  );
+  return yield* Effect.raceFirst(
+    Effect.promise(() => exited),
+    Effect.andThen(passOn, Effect.never),
+  ).pipe(Effect.onInterrupt(() => Effect.sync(() => child.kill("SIGINT"))));
+});

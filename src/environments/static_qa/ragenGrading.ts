@@ -1,0 +1,38 @@
+/**
+ * When RAGEN's static environment calls an answer right. `text`: equal without case, white space and ASCII punctuation. `number`: so, or the
+ * first unsigned number in it equals the first of the right answer. `letter`: the first letter A to D anywhere in it is the right one, so
+ * that `Both` chooses B. Pure and total.
+ */
+export type RagenGrading = "text" | "number" | "letter";
+
+const normalised = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/\s+/g, "")
+    .replace(/[!-/:-@[-`{-~]/g, "");
+
+/** The value of a decimal digit of any script; each script's stand in a row from 0 to 9. */
+const digitOf = (digit: string): string => {
+  const code = digit.codePointAt(0)!;
+  let first = code;
+  while (/\p{Nd}/u.test(String.fromCodePoint(first - 1))) first--;
+  return String((code - first) % 10);
+};
+
+const firstNumber = (text: string): number | null => {
+  const found = /\d+(?:\.\d+)?/.exec(text.replace(/\p{Nd}/gu, digitOf));
+  return found === null ? null : Number(found[0]);
+};
+
+const firstLetter = (text: string): string | null => /[A-D]/.exec(text.toUpperCase())?.[0] ?? null;
+
+export const rightInRagen = (grading: RagenGrading, gold: string, answer: string): boolean => {
+  const sameText = normalised(answer) === normalised(gold);
+  if (grading === "text") return sameText;
+  if (grading === "number") {
+    const value = firstNumber(answer);
+    return sameText || (value !== null && value === firstNumber(gold));
+  }
+  const [letter, wanted] = [firstLetter(answer), firstLetter(gold)];
+  return letter !== null && wanted !== null ? letter === wanted : sameText;
+};

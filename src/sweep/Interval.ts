@@ -1,0 +1,65 @@
+/**
+ * How sure a mean over runs is: 95 % intervals by Student's t or by the percentile bootstrap (Efron, 1979). Pure, and the same bits each time: the
+ * bootstrap's draws are a function of the number of values. One value has no interval.
+ */
+import { stream } from "../domain/Random.ts";
+import { mean, standardDeviation } from "../domain/Statistics.ts";
+
+export interface Interval {
+  readonly mean: number;
+  readonly values: number;
+  /** Both ends of the 95 % interval; null of one value. */
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+export type IntervalKind = "t" | "bootstrap";
+
+/** P(|T| > t) of Student's t with `df` degrees of freedom, by its finite trigonometric series (Abramowitz and Stegun, 26.7.3 and 26.7.4). */
+const outside = (t: number, df: number): number => {
+  const angle = Math.atan(t / Math.sqrt(df));
+  const cos2 = Math.cos(angle) ** 2;
+  let term = df % 2 === 0 ? 1 : Math.cos(angle);
+  let sum = df === 1 ? 0 : term;
+  for (let k = df % 2 === 0 ? 2 : 3; k < df; k += 2) {
+    term *= (cos2 * (k - 1)) / k;
+    sum += term;
+  }
+  const within = df % 2 === 0 ? Math.sin(angle) * sum : (2 / Math.PI) * (angle + Math.sin(angle) * sum);
+  return 1 - within;
+};
+
+/** The 97.5 % quantile of Student's t with `df` degrees of freedom (at least 1). */
+export const tQuantile = (df: number): number => {
+  let [low, high] = [0, 13];
+  for (let halving = 0; halving < 60; halving++) {
+    const middle = (low + high) / 2;
+    if (outside(middle, df) > 0.05) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+};
+
+const resamples = 10_000;
+
+const bootstrapEnds = (values: readonly number[]): readonly [number, number] => {
+  const random = stream({ seed: 1, purpose: "shuffle", counters: [values.length] });
+  const means = Float64Array.from({ length: resamples }, () => {
+    let sum = 0;
+    for (let at = 0; at < values.length; at++) sum += values[random.int(values.length)]!;
+    return sum / values.length;
+  }).sort();
+  return [means[Math.floor(0.025 * resamples)]!, means[Math.ceil(0.975 * resamples) - 1]!];
+};
+
+/** Of at least one value. */
+export const intervalOf = (kind: IntervalKind, values: readonly number[]): Interval => {
+  const centre = mean(values);
+  if (values.length < 2) return { mean: centre, values: values.length, low: null, high: null };
+  if (kind === "bootstrap") {
+    const [low, high] = bootstrapEnds(values);
+    return { mean: centre, values: values.length, low, high };
+  }
+  const half = (tQuantile(values.length - 1) * standardDeviation(values)) / Math.sqrt(values.length);
+  return { mean: centre, values: values.length, low: centre - half, high: centre + half };
+};
