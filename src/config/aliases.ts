@@ -61,6 +61,9 @@ export const aliases: Readonly<Record<string, string>> = {
   "critic.optim.betas": "critic.betas",
   "critic.optim.weight_decay": "critic.weight_decay",
   "critic.optim.lr_warmup_steps": "critic.lr_warmup_steps",
+  "agent_proxy.context_window_mode": "rollout.context",
+  "agent_proxy.max_context_window": "rollout.max_context_window",
+  "agent_proxy.enable_summary_memory": "rollout.summary",
   "agent_proxy.max_turn": "rollout.max_turn",
   "agent_proxy.max_actions_per_turn": "rollout.max_actions_per_turn",
   "agent_proxy.action_sep": "rollout.action_sep",
@@ -90,6 +93,7 @@ export const aliases: Readonly<Record<string, string>> = {
 /** RAGEN's spellings of values, by our key. */
 const spellings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "filter.metric": { reward_std: "reward_variance", entropy_std: "entropy_variance" },
+  "rollout.summary": { true: "facts", false: "none" },
   "actor.kl_loss_type": { kl: "k1", mse: "k2", low_var_kl: "k3", "low-var-kl": "k3" },
 };
 
@@ -185,9 +189,10 @@ const offOnly: Readonly<Record<string, { readonly off: readonly unknown[]; reado
   "algorithm.kl_ctrl.kl_coef": { off: [0], because: "the divergence is a loss: use actor.kl_loss_coef" },
   "algorithm.kl_ctrl.type": { off: ["fixed"], because: "the divergence is a loss: use actor.kl_loss_coef" },
   "trainer.validation_steps": { off: [1], because: "set es_manager.val.env_groups instead" },
-  "agent_proxy.context_window_mode": { off: ["full"], because: "the model sees its whole history" },
-  "agent_proxy.max_context_window": { off: [-1], because: "the model sees its whole history" },
-  "agent_proxy.without_history": { off: [false], because: "the model sees its whole history" },
+  "agent_proxy.without_history": {
+    off: [false],
+    because: "use rollout.context=single_turn with rollout.max_context_window=1",
+  },
   "actor_rollout_ref.rollout.rollout_filter_ratio": {
     off: [1],
     because: "use filter.strategy=top_k with filter.value instead",
@@ -234,7 +239,9 @@ export const reference = (value: unknown): string | null => {
 };
 
 const respell = (key: string, value: unknown): unknown =>
-  typeof value === "string" ? (entry(entry(spellings, key) ?? {}, value) ?? value) : value;
+  typeof value === "string" || typeof value === "boolean"
+    ? (entry(entry(spellings, key) ?? {}, String(value)) ?? value)
+    : value;
 
 /** RAGEN's loggers as sinks, metrics.jsonl among them, and those that there is no sink for. */
 const sinksOf = (loggers: unknown): { readonly sinks: readonly unknown[]; readonly without: readonly string[] } => {

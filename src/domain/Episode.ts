@@ -28,9 +28,18 @@ export interface Sampled {
 export const entropyOf = ({ entropies }: Sampled): number =>
   entropies.reduce((sum, entropy) => sum + entropy, 0) / entropies.length;
 
+/** What a turn takes off the episode's reward, by reason; each is below 0, or absent. */
+export interface Penalties {
+  readonly format?: number;
+  readonly step?: number;
+  readonly thought_quality?: number;
+  readonly thought_length?: number;
+  readonly thought_coordinates?: number;
+}
+
 /** One turn: the ids shown before the reply, the reply, and what the environment answered. */
 export interface Turn {
-  /** Ids appended to the history before this reply: the opening prompt, or the bridge from the previous reply. Not trained on. */
+  /** Ids of the sequence before this reply: from its start, or the bridge from the previous reply in it. Not trained on. */
   readonly prompt: Int32Array;
   readonly sampled: Sampled;
   /** State text shown in this turn (for people and logs). */
@@ -44,8 +53,10 @@ export interface Turn {
   readonly executed: number;
   /** Sum of the environment's rewards of this turn. */
   readonly reward: number;
-  /** Format penalty added in this turn (0 or negative). */
+  /** Penalties of this turn, 0 or negative: for its format, and by the switches of `es_manager`. */
   readonly penalty: number;
+  /** Where such a switch is on: what the penalty is made of. */
+  readonly penalties?: Penalties;
   /** Numeric info of the environment, added up over the executed actions. */
   readonly info: Info;
 }
