@@ -27,7 +27,8 @@ const trained = Effect.fnUntraced(function* (rollout: Tree, more: Tree) {
   const onStart = (run: { readonly folder: string }): void => {
     folder = run.folder;
   };
-  const changes = { rollout: { ...turns, ...rollout }, trainer: { trajectory_freq: 1, trajectory_groups: 2 } };
+  const trainer = { trajectory_freq: 1, trajectory_groups: 2, val_at_end: true };
+  const changes = { rollout: { ...turns, ...rollout }, trainer };
   yield* train({ config: configOf(dir, merge(changes, more)), resume: null, parts: { onStart } });
   const records = yield* linesOf<Readonly<Record<string, number>>>(folder, "metrics.jsonl");
   const episodes = yield* linesOf<EpisodeRecord>(folder, "trajectories.jsonl");
@@ -49,12 +50,12 @@ const modes: readonly (readonly [string, Tree])[] = [
 
 describe("a sync run with several token sequences an episode", () => {
   it.live.each(modes)(
-    "is bit-reproducible in %s",
+    "is bit-reproducible in %s, by lockstep and two generator threads too",
     ([, rollout]) =>
       Effect.scoped(
         Effect.gen(function* () {
           const once = yield* trained(rollout, {});
-          const again = yield* trained(rollout, { model: { generator_threads: 2 } });
+          const again = yield* trained(rollout, { model: { generator_threads: 2 }, pipeline: { mode: "lockstep" } });
           expect(again.hash).toBe(once.hash);
           expect(again.episodes).toEqual(once.episodes);
           for (const record of once.records.slice(-windows)) {
@@ -65,6 +66,8 @@ describe("a sync run with several token sequences an episode", () => {
             // 8 episodes, mini-batches of 4 sequences.
             const sequences = 8 * record["train/sequences"]!;
             expect(record["train/num_mini_batches"]).toBe(Math.ceil(sequences / 4));
+            // What the generator sampled from its caches is what the learner scores of the sequences.
+            expect(record["mismatch/abs/max"]).toBeLessThan(1e-4);
           }
           const trainedOn = once.episodes.filter(({ verdict }) => verdict === "kept");
           expect(trainedOn.length).toBeGreaterThan(0);
