@@ -3,13 +3,12 @@
  * engine fails the effect.
  */
 import { Effect } from "effect";
-import type { Outcome, Sampled, TruncationReason, Turn } from "../domain/Episode.ts";
+import type { Sampled, Turn } from "../domain/Episode.ts";
 import type { Prompt } from "../domain/Group.ts";
-import type { Environments, StepFailure, StepResult, View } from "../env/Environments.ts";
+import type { Environments, View } from "../env/Environments.ts";
 import type { Policy } from "../policy/generation/Policy.ts";
-import { mapActions } from "./actions.ts";
-import { noiseKey, samplingKey } from "./keys.ts";
-import { type Grammar, parse } from "./parse.ts";
+import { type Answered, answer } from "./answer.ts";
+import { samplingKey } from "./keys.ts";
 import type { Mode, Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
 
@@ -44,38 +43,13 @@ export interface Position {
 }
 
 /** What a turn comes to. */
-export interface Taken {
+export interface Taken extends Pick<Answered, "view" | "success" | "invalid" | "outcome"> {
   readonly record: Turn;
-  /** After the turn; as before it where no action was executed. */
-  readonly view: View;
-  readonly success: boolean;
-  /** No legal action was named. */
-  readonly invalid: boolean;
-  /** How the turn ended the episode; null where it did not. */
-  readonly outcome: Outcome | null;
 }
-
-export const truncated = (reason: TruncationReason, success: boolean): Outcome => ({
-  _tag: "Truncated",
-  reason,
-  success,
-});
 
 /** The reply as text, its generation prefix put back and its end token left out. */
 const replyText = ({ chat, decode, template }: Rollout, { ids }: Sampled): string =>
   template.prefix + decode(ids.at(-1) === chat.endId ? ids.subarray(0, -1) : ids);
-
-const grammarOf = ({ rollout: { limits }, task }: Game): Grammar => ({
-  think: limits.enable_think,
-  separator: task.wholeAnswer ? null : limits.action_sep,
-  maxActions: limits.max_actions_per_turn,
-});
-
-const outcomeOf = ({ success, terminated, truncated: cut }: StepResult, actionsLeft: number): Outcome | null => {
-  if (terminated) return { _tag: "Done", success };
-  if (cut) return truncated("environment", success);
-  return actionsLeft <= 0 ? truncated("max_actions", success) : null;
-};
 
 const generate = (game: Game, { append, turn }: Position) => {
   const { member, mode, policy, prompt, rollout, sequence, sharedPrefix } = game;
@@ -90,48 +64,29 @@ const generate = (game: Game, { append, turn }: Position) => {
   });
 };
 
-const step = (game: Game, { turn, view }: Position, actions: readonly string[]) => {
-  const { environments, instance, member, mode, prompt, rollout } = game;
-  const noise = noiseKey(rollout.seed, mode.split, prompt, member, turn);
-  return environments
-    .step({ tag: prompt.tag, state: view.state, actions, noise, instance })
-    .pipe(Effect.catchTag("StepFailure", (failure: StepFailure) => Effect.succeed(failure)));
-};
-
 /** Plays one turn from `position`. */
 export const takeTurn = Effect.fnUntraced(function* (game: Game, position: Position) {
-  const { rollout } = game;
-  const { actionsLeft, append, success, view } = position;
+  const { environments, instance, member, mode, prompt, rollout, task } = game;
+  const { actionsLeft, append, success, turn, view } = position;
   const sampled = yield* generate(game, position);
   const reply = replyText(rollout, sampled);
-  const reading = parse(reply, grammarOf(game));
-  const { actions, run, penalised, invalid } = mapActions(reading.actions, view.actions, actionsLeft);
+  const { formatPenalty, limits, seed } = rollout;
+  const asked = { environments, task, limits, formatPenalty, seed, split: mode.split, prompt, member, instance };
+  const answered = yield* answer({ ...asked, turn, view, actionsLeft, success }, reply);
+  const { actions, executed, info, parsed, penalty, reward, ...after } = answered;
+  const state = rollout.template.state(view);
   const record: Turn = {
     prompt: append,
     sampled,
-    state: rollout.template.state(view),
+    state,
     reply,
-    parsed: reading.parsed,
+    parsed,
     actions,
-    penalty: penalised ? rollout.formatPenalty : 0,
-    executed: 0,
-    reward: 0,
-    info: {},
+    penalty,
+    executed,
+    reward,
+    info,
   };
-  const unmoved: Taken = { record, view, success, invalid, outcome: null };
-  if (run.length === 0) return unmoved;
-  const result = yield* step(game, position, run);
-  if ("_tag" in result) {
-    const outcome: Outcome = { _tag: "Failed", reason: result.reason, message: result.message };
-    return { ...unmoved, outcome };
-  }
-  const { executed, reward, info } = result;
-  const taken: Taken = {
-    record: { ...record, executed, reward, info },
-    view: result.view,
-    success: result.success,
-    invalid,
-    outcome: outcomeOf(result, actionsLeft - executed),
-  };
+  const taken: Taken = { ...after, record };
   return taken;
 });
