@@ -9,6 +9,7 @@ import type { BoundEnvironment } from "../env/BoundEnvironment.ts";
 import type { StepFailure, StepResult, View } from "../env/Environments.ts";
 import { answer } from "../env/pool/answer.ts";
 import type { Tokenizer } from "../policy/tokenizer/Tokenizer.ts";
+import { grammarOf } from "../rollout/answer.ts";
 import type { Head } from "../rollout/Chats.ts";
 import { bridge, byTurn, firstShown, fits, joined, opened, type Played as Past } from "../rollout/context.ts";
 import { start } from "../rollout/episode.ts";
@@ -16,7 +17,6 @@ import { parse } from "../rollout/parse.ts";
 import type { Rollout } from "../rollout/Rollout.ts";
 import type { Task } from "../rollout/Task.ts";
 import type { PastTurn } from "../rollout/Template.ts";
-import { grammarOf } from "../rollout/turn.ts";
 
 export interface Source {
   readonly task: Task;
@@ -160,7 +160,7 @@ const told = (game: Game, position: Position, { record, result }: Played): PastT
   const { actions, executed, reply, reward } = record;
   return {
     moment: position,
-    reply: parse(reply, grammarOf({ rollout, task: game.source.task })).canonical,
+    reply: parse(reply, grammarOf({ limits: rollout.limits, task: game.source.task })).canonical,
     actions: actions.slice(0, executed),
     effective: result.info.action_is_effective ?? 0,
     reward,

@@ -13,13 +13,14 @@ import type { Prompt } from "../domain/Group.ts";
 import { Environments, type View } from "../env/Environments.ts";
 import { Policy } from "../policy/generation/Policy.ts";
 import { inSpan, tracing } from "../stage/spanned.ts";
+import { truncated } from "./answer.ts";
 import { Chats, type Head } from "./Chats.ts";
 import { commonPrefix } from "./context.ts";
 import { sequenceId } from "./keys.ts";
 import type { Mode, Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
 import type { Moment } from "./Template.ts";
-import { type Game, type Position, type Taken, takeTurn, truncated } from "./turn.ts";
+import { type Game, type Position, type Taken, takeTurn } from "./turn.ts";
 
 /** What the members of a group share: the instance and the ids that open the chat about it. */
 export interface Start extends Head {

@@ -3,14 +3,12 @@
  * engine fails the effect.
  */
 import { Effect } from "effect";
-import type { Outcome, Sampled, TruncationReason, Turn } from "../domain/Episode.ts";
+import type { Sampled, Turn } from "../domain/Episode.ts";
 import type { Prompt } from "../domain/Group.ts";
-import type { Environments, StepFailure, StepResult, View } from "../env/Environments.ts";
+import type { Environments, View } from "../env/Environments.ts";
 import type { Policy } from "../policy/generation/Policy.ts";
-import { mapActions } from "./actions.ts";
-import { noiseKey, samplingKey } from "./keys.ts";
-import { type Grammar, parse } from "./parse.ts";
-import { hasSwitches, type Judged, penaltiesOf, sumOf } from "./penalties.ts";
+import { type Answered, answer } from "./answer.ts";
+import { samplingKey } from "./keys.ts";
 import type { Mode, Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
 
@@ -51,41 +49,15 @@ export interface Showing {
 }
 
 /** What a turn comes to. */
-export interface Taken {
+export interface Taken extends Pick<Answered, "view" | "success" | "invalid" | "outcome"> {
   readonly record: Turn;
   /** The reply in canonical form. */
   readonly canonical: string;
-  /** After the turn; as before it where no action was executed. */
-  readonly view: View;
-  readonly success: boolean;
-  /** No legal action was named. */
-  readonly invalid: boolean;
-  /** How the turn ended the episode; null where it did not. */
-  readonly outcome: Outcome | null;
 }
-
-export const truncated = (reason: TruncationReason, success: boolean): Outcome => ({
-  _tag: "Truncated",
-  reason,
-  success,
-});
 
 /** The reply as text, its generation prefix put back and its end token left out. */
 const replyText = ({ chat, decode, template }: Rollout, { ids }: Sampled): string =>
   template.prefix + decode(ids.at(-1) === chat.endId ? ids.subarray(0, -1) : ids);
-
-/** How the replies of a task are read. */
-export const grammarOf = ({ rollout: { limits }, task }: Pick<Game, "rollout" | "task">): Grammar => ({
-  think: limits.enable_think,
-  separator: task.wholeAnswer ? null : limits.action_sep,
-  maxActions: limits.max_actions_per_turn,
-});
-
-const outcomeOf = ({ success, terminated, truncated: cut }: StepResult, actionsLeft: number): Outcome | null => {
-  if (terminated) return { _tag: "Done", success };
-  if (cut) return truncated("environment", success);
-  return actionsLeft <= 0 ? truncated("max_actions", success) : null;
-};
 
 const generate = (game: Game, { turn }: Position, { append, kept, sharedPrefix }: Showing) => {
   const { member, mode, policy, prompt, rollout, sequence } = game;
@@ -101,58 +73,18 @@ const generate = (game: Game, { turn }: Position, { append, kept, sharedPrefix }
   return kept ? reply : Effect.tap(reply, () => policy.release(sequence));
 };
 
-const step = (game: Game, { turn, view }: Position, actions: readonly string[]) => {
-  const { environments, instance, member, mode, prompt, rollout } = game;
-  const noise = noiseKey(rollout.seed, mode.split, prompt, member, turn);
-  return environments
-    .step({ tag: prompt.tag, state: view.state, actions, noise, instance })
-    .pipe(Effect.catchTag("StepFailure", (failure: StepFailure) => Effect.succeed(failure)));
-};
-
-/** The record of a turn with its penalties, and with what they are made of where a switch is on. */
-const withPenalties = ({ penalties }: Rollout, record: Turn, judged: Omit<Judged, "executed">): Turn => {
-  const parts = penaltiesOf(penalties, { ...judged, executed: record.executed });
-  const told = { ...record, penalty: sumOf(parts) };
-  return hasSwitches(penalties) ? { ...told, penalties: parts } : told;
-};
-
 /** Plays one turn from `position`. */
 export const takeTurn = Effect.fnUntraced(function* (game: Game, position: Position, showing: Showing) {
-  const { rollout } = game;
-  const { actionsLeft, success, view } = position;
+  const { environments, instance, member, mode, prompt, rollout, task } = game;
+  const { actionsLeft, success, turn, view } = position;
   const sampled = yield* generate(game, position, showing);
   const reply = replyText(rollout, sampled);
-  const reading = parse(reply, grammarOf(game));
-  const { actions, run, penalised, invalid } = mapActions(reading.actions, view.actions, actionsLeft);
-  const judged = { reading, penalised };
-  const record: Turn = {
-    prompt: showing.recorded,
-    sampled,
-    state: rollout.template.state(view),
-    reply,
-    parsed: reading.parsed,
-    actions,
-    penalty: 0,
-    executed: 0,
-    reward: 0,
-    info: {},
-  };
-  const still = withPenalties(rollout, record, judged);
-  const unmoved: Taken = { record: still, canonical: reading.canonical, view, success, invalid, outcome: null };
-  if (run.length === 0) return unmoved;
-  const result = yield* step(game, position, run);
-  if ("_tag" in result) {
-    const outcome: Outcome = { _tag: "Failed", reason: result.reason, message: result.message };
-    return { ...unmoved, outcome };
-  }
-  const { executed, reward, info } = result;
-  const taken: Taken = {
-    record: withPenalties(rollout, { ...record, executed, reward, info }, judged),
-    canonical: reading.canonical,
-    view: result.view,
-    success: result.success,
-    invalid,
-    outcome: outcomeOf(result, actionsLeft - executed),
-  };
+  const { limits, penalties, seed } = rollout;
+  const asked = { environments, task, limits, penalties, seed, split: mode.split, prompt, member, instance };
+  const answered = yield* answer({ ...asked, turn, view, actionsLeft, success }, reply);
+  const { invalid, outcome, reading, success: succeeded, view: after, ...came } = answered;
+  const state = rollout.template.state(view);
+  const record: Turn = { prompt: showing.recorded, sampled, state, reply, ...came };
+  const taken: Taken = { record, canonical: reading.canonical, view: after, success: succeeded, invalid, outcome };
   return taken;
 });
