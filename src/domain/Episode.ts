@@ -28,6 +28,9 @@ export interface Sampled {
 export const entropyOf = ({ entropies }: Sampled): number =>
   entropies.reduce((sum, entropy) => sum + entropy, 0) / entropies.length;
 
+/** A range of indices, its end excluded. */
+export type Span = readonly [from: number, to: number];
+
 /** One turn: the ids shown before the reply, the reply, and what the environment answered. */
 export interface Turn {
   /** Ids appended to the history before this reply: the opening prompt, or the bridge from the previous reply. Not trained on. */
@@ -39,6 +42,8 @@ export interface Turn {
   readonly reply: string;
   /** Whether the parser could read the reply. */
   readonly parsed: boolean;
+  /** The sampled ids [from, to) of the thought between its tags; absent where there is none, or it is empty. */
+  readonly thought?: Span;
   /** Actions named by the reply, after the per-turn cut; the executed ones are the first `executed`. */
   readonly actions: readonly string[];
   readonly executed: number;

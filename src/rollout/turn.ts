@@ -9,9 +9,10 @@ import type { Environments, StepFailure, StepResult, View } from "../env/Environ
 import type { Policy } from "../policy/generation/Policy.ts";
 import { mapActions } from "./actions.ts";
 import { noiseKey, samplingKey } from "./keys.ts";
-import { type Grammar, parse } from "./parse.ts";
+import { type Grammar, parse, type Reading } from "./parse.ts";
 import type { Mode, Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
+import { idsWithin } from "./thought.ts";
 
 /** What is the same in every turn of an episode. */
 export interface Game {
@@ -65,6 +66,14 @@ export const truncated = (reason: TruncationReason, success: boolean): Outcome =
 const replyText = ({ chat, decode, template }: Rollout, { ids }: Sampled): string =>
   template.prefix + decode(ids.at(-1) === chat.endId ? ids.subarray(0, -1) : ids);
 
+/** The ids of the thought, as an entry of the turn's record. */
+const thoughtOf = ({ pieces, template }: Rollout, { ids }: Sampled, { span }: Reading): Pick<Turn, "thought"> => {
+  if (span === null) return {};
+  const shown = template.prefix.length;
+  const thought = idsWithin(pieces(ids), [span[0] - shown, span[1] - shown]);
+  return thought === undefined ? {} : { thought };
+};
+
 const grammarOf = ({ rollout: { limits }, task }: Game): Grammar => ({
   think: limits.enable_think,
   separator: task.wholeAnswer ? null : limits.action_sep,
@@ -112,6 +121,7 @@ export const takeTurn = Effect.fnUntraced(function* (game: Game, position: Posit
     state: rollout.template.state(view),
     reply,
     parsed: reading.parsed,
+    ...thoughtOf(rollout, sampled, reading),
     actions,
     penalty: penalised ? rollout.formatPenalty : 0,
     executed: 0,
