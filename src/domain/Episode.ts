@@ -37,6 +37,9 @@ export interface Penalties {
   readonly thought_coordinates?: number;
 }
 
+/** A range of indices, its end excluded. */
+export type Span = readonly [from: number, to: number];
+
 /** One turn: the ids shown before the reply, the reply, and what the environment answered. */
 export interface Turn {
   /** Ids of the sequence before this reply: from its start, or the bridge from the previous reply in it. Not trained on. */
@@ -48,6 +51,8 @@ export interface Turn {
   readonly reply: string;
   /** Whether the parser could read the reply. */
   readonly parsed: boolean;
+  /** The sampled ids [from, to) of the thought between its tags; absent where there is none, or it is empty. */
+  readonly thought?: Span;
   /** Actions named by the reply, after the per-turn cut; the executed ones are the first `executed`. */
   readonly actions: readonly string[];
   readonly executed: number;

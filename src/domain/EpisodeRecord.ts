@@ -2,7 +2,7 @@
  * A sampled episode as it is recorded: a line of trajectories.jsonl for each token sequence, with what the filter and the credit made of it.
  * What sinks, the page and reports show of an episode is this. Arrays over tokens have one entry for each sampled token of the turn.
  */
-import type { Finish, Outcome, Penalties, Version } from "./Episode.ts";
+import type { Finish, Outcome, Penalties, Span, Version } from "./Episode.ts";
 import type { Info } from "./Info.ts";
 
 /** Version of the records' shape. */
@@ -33,6 +33,8 @@ export interface TurnRecord {
   readonly values?: readonly number[];
   readonly finish: Finish;
   readonly parsed: boolean;
+  /** The ids [from, to) of the thought; absent where there is none. */
+  readonly thought?: Span;
   readonly actions: readonly string[];
   /** How many of the actions were carried out. */
   readonly executed: number;

@@ -49,7 +49,7 @@ const creditAt = (
       };
 
 const turnRecord = (
-  { actions, executed, info, parsed, penalties, penalty, prompt, reward, sampled }: Turn,
+  { actions, executed, info, parsed, penalties, penalty, prompt, reward, sampled, thought }: Turn,
   credit: Pick<TurnRecord, "advantages" | "values">,
   pieces: Pieces,
 ): TurnRecord => ({
@@ -62,6 +62,7 @@ const turnRecord = (
   ...credit,
   finish: sampled.finish,
   parsed,
+  ...(thought === undefined ? {} : { thought }),
   actions,
   executed,
   reward,

@@ -9,8 +9,10 @@ import type { Environments, View } from "../env/Environments.ts";
 import type { Policy } from "../policy/generation/Policy.ts";
 import { type Answered, answer } from "./answer.ts";
 import { samplingKey } from "./keys.ts";
+import type { Reading } from "./parse.ts";
 import type { Mode, Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
+import { idsWithin } from "./thought.ts";
 
 /** What is the same in every turn of an episode. */
 export interface Game {
@@ -59,6 +61,14 @@ export interface Taken extends Pick<Answered, "view" | "success" | "invalid" | "
 const replyText = ({ chat, decode, template }: Rollout, { ids }: Sampled): string =>
   template.prefix + decode(ids.at(-1) === chat.endId ? ids.subarray(0, -1) : ids);
 
+/** The ids of the thought, as an entry of the turn's record. */
+const thoughtOf = ({ pieces, template }: Rollout, { ids }: Sampled, { span }: Reading): Pick<Turn, "thought"> => {
+  if (span === null) return {};
+  const shown = template.prefix.length;
+  const thought = idsWithin(pieces(ids), [span[0] - shown, span[1] - shown]);
+  return thought === undefined ? {} : { thought };
+};
+
 const generate = (game: Game, { turn }: Position, { append, kept, sharedPrefix }: Showing) => {
   const { member, mode, policy, prompt, rollout, sequence } = game;
   const reply = policy.generate({
@@ -84,7 +94,8 @@ export const takeTurn = Effect.fnUntraced(function* (game: Game, position: Posit
   const answered = yield* answer({ ...asked, turn, view, actionsLeft, success }, reply);
   const { invalid, outcome, reading, success: succeeded, view: after, ...came } = answered;
   const state = rollout.template.state(view);
-  const record: Turn = { prompt: showing.recorded, sampled, state, reply, ...came };
+  const thought = thoughtOf(rollout, sampled, reading);
+  const record: Turn = { prompt: showing.recorded, sampled, state, reply, ...thought, ...came };
   const taken: Taken = { record, canonical: reading.canonical, view: after, success: succeeded, invalid, outcome };
   return taken;
 });
