@@ -52,6 +52,7 @@ const batchOf = ({ config, rows, trained }: Case, window: number): CreditedBatch
     mu: Float32Array.from(mask, (m) => -m * Math.log(config.vocabSize)),
     versions: Int32Array.from(mask, (m) => m - 1),
     rewards: new Float32Array(tokens),
+    placement: "sequence",
     groups: Int32Array.from({ length: rows }, (_, row) => row >> 2),
     members: Int32Array.from({ length: rows }, (_, row) => row & 3),
     sequenceIndex: new Int32Array(rows),

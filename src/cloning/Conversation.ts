@@ -7,7 +7,8 @@ import { Result } from "effect";
 import type { Episode, Turn } from "../domain/Episode.ts";
 import type { ChatTemplate } from "../policy/tokenizer/ChatTemplate.ts";
 import type { Tokenizer } from "../policy/tokenizer/Tokenizer.ts";
-import { joined, silent } from "./Demonstration.ts";
+import { joined } from "../rollout/context.ts";
+import { silent } from "./Demonstration.ts";
 
 /** A user's words and the reply to them. */
 export interface Exchange {

@@ -61,6 +61,9 @@ export const aliases: Readonly<Record<string, string>> = {
   "critic.optim.betas": "critic.betas",
   "critic.optim.weight_decay": "critic.weight_decay",
   "critic.optim.lr_warmup_steps": "critic.lr_warmup_steps",
+  "agent_proxy.context_window_mode": "rollout.context",
+  "agent_proxy.max_context_window": "rollout.max_context_window",
+  "agent_proxy.enable_summary_memory": "rollout.summary",
   "agent_proxy.max_turn": "rollout.max_turn",
   "agent_proxy.max_actions_per_turn": "rollout.max_actions_per_turn",
   "agent_proxy.action_sep": "rollout.action_sep",
@@ -90,6 +93,7 @@ export const aliases: Readonly<Record<string, string>> = {
 /** RAGEN's spellings of values, by our key. */
 const spellings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "filter.metric": { reward_std: "reward_variance", entropy_std: "entropy_variance" },
+  "rollout.summary": { true: "facts", false: "none" },
   "actor.kl_loss_type": { kl: "k1", mse: "k2", low_var_kl: "k3", "low-var-kl": "k3" },
 };
 
@@ -105,4 +109,6 @@ export const canonical = (key: string): string => entry(aliases, key) ?? key;
 
 /** Our spelling of a value of our key. */
 export const respelt = (key: string, value: unknown): unknown =>
-  typeof value === "string" ? (entry(entry(spellings, key) ?? {}, value) ?? value) : value;
+  typeof value === "string" || typeof value === "boolean"
+    ? (entry(entry(spellings, key) ?? {}, String(value)) ?? value)
+    : value;

@@ -14,7 +14,6 @@ export interface Unavailable {
 }
 
 const noAdapters: Unavailable = { inert: [0], because: "adapters are not available; the whole model is trained" };
-const wholeHistory = "the model sees its whole history";
 const lookedAt = (what: string): Unavailable => ({ inert: "any", because: `${what}, not yet here` });
 const off = (because: string): Unavailable => ({ inert: [false], because });
 const unset = (because: string): Unavailable => ({ inert: [], because });
@@ -28,10 +27,7 @@ const corrections = "set algorithm.correction instead";
 export const unavailable: Readonly<Record<string, Unavailable>> = {
   // Context.
   enable_response_mask: { inert: [true], because: "only sampled tokens are ever trained on" },
-  "agent_proxy.context_window_mode": { inert: ["full"], because: wholeHistory },
-  // RAGEN reads it in the other modes only.
-  "agent_proxy.max_context_window": { inert: "any", because: "turns of other context modes than full" },
-  "agent_proxy.without_history": off(wholeHistory),
+  "agent_proxy.without_history": off("use rollout.context=single_turn with rollout.max_context_window=1"),
   // Advantages.
   grpo_advantage_length_weight: off("advantages are not weighted by length"),
   "actor_rollout_ref.actor.grpo_advantage_length_weight": off("advantages are not weighted by length"),

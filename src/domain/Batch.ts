@@ -19,6 +19,8 @@ export interface TokenBatch {
   readonly versions: Int32Array;
   /** Reward placed on the token, [tokens]. */
   readonly rewards: Float32Array;
+  /** Whether each sequence carries its episode's whole reward, or each turn its own (domain/Placement). */
+  readonly placement: "sequence" | "turn";
   /** Group id of each sequence, [sequences]. */
   readonly groups: Int32Array;
   /** Member index of each sequence, [sequences]. */
@@ -70,6 +72,7 @@ export const shortest = (batch: TokenBatch): TokenBatch | undefined => {
     mu: batch.mu.slice(from, to),
     versions: batch.versions.slice(from, to),
     rewards: batch.rewards.slice(from, to),
+    placement: batch.placement,
     groups: batch.groups.slice(chosen, chosen + 1),
     members: batch.members.slice(chosen, chosen + 1),
     sequenceIndex: batch.sequenceIndex.slice(chosen, chosen + 1),

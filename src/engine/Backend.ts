@@ -11,7 +11,7 @@ import * as Generator from "../policy/generation/Generator.ts";
 import { Policy } from "../policy/generation/Policy.ts";
 import type { Model } from "../policy/Model.ts";
 import * as Rollout from "../rollout/Rollout.ts";
-import { fromPreset } from "../rollout/Task.ts";
+import { tasksOf } from "../rollout/Task.ts";
 
 /** Environments by tag, decoded. */
 export type Environments = ReadonlyMap<string, AnyEnvironment>;
@@ -92,10 +92,5 @@ export const modelsLayer = ({ config, current, restore, start, version }: Models
     }),
   );
 
-export const rollout = (config: RunConfig, model: Model, environments: Environments): Rollout.Rollout => {
-  const tasks = [...environments].flatMap(([tag, environment]) => {
-    const preset = config.custom_envs[tag];
-    return preset === undefined ? [] : [fromPreset(tag, preset, environment)];
-  });
-  return Rollout.make(config, tasks, model.chat, model.tokenizer);
-};
+export const rollout = (config: RunConfig, model: Model, environments: Environments): Rollout.Rollout =>
+  Rollout.make(config, tasksOf(config.custom_envs, environments), model.chat, model.tokenizer);

@@ -10,6 +10,7 @@ import type { Sampling } from "../policy/generation/Policy.ts";
 import type { ChatTemplate } from "../policy/tokenizer/ChatTemplate.ts";
 import { piecesOf } from "../policy/tokenizer/pieces.ts";
 import type { Tokenizer } from "../policy/tokenizer/Tokenizer.ts";
+import type { Switches } from "./penalties.ts";
 import type { Task } from "./Task.ts";
 import type { Template } from "./Template.ts";
 import { templates } from "./templates.ts";
@@ -22,8 +23,8 @@ export interface Rollout {
   /** The text of each id of a reply; joined, the reply. */
   readonly pieces: (ids: Iterable<number>) => readonly string[];
   readonly limits: RunConfig["rollout"];
-  /** Added once per turn that was not understood; zero or negative. */
-  readonly formatPenalty: number;
+  /** What turns take off their episode's reward. */
+  readonly penalties: Switches;
   /** Seed of the sampling and noise streams. */
   readonly seed: number;
 }
@@ -54,7 +55,7 @@ export const make = (
   decode: tokenizer.decode,
   pieces: (ids) => piecesOf(tokenizer.bytesOf, ids),
   limits: config.rollout,
-  formatPenalty: config.es_manager.format_penalty,
+  penalties: config.es_manager,
   seed: config.run.seed,
 });
 

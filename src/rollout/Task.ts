@@ -2,7 +2,7 @@
  * A task: what a prompt says of an environment preset besides its state, and how its replies are read. Made of a preset of the run
  * file and its environment; constant over a run.
  */
-import type { Preset } from "../config/RunConfig.ts";
+import type { Preset, RunConfig } from "../config/RunConfig.ts";
 import type { Shown } from "../env/BoundEnvironment.ts";
 
 export interface Task {
@@ -22,6 +22,8 @@ export interface Task {
   readonly maxActions: number;
   /** Length named in the prompt; never a limit. */
   readonly maxTokens: number;
+  /** How prompts that are no chat tell of earlier turns. */
+  readonly memory: Preset["memory"];
 }
 
 export const fromPreset = (
@@ -44,4 +46,15 @@ export const fromPreset = (
   actionsInState,
   maxActions: preset.max_actions_per_traj,
   maxTokens: preset.max_tokens,
+  memory: preset.memory,
 });
+
+/** The tasks of the presets that have an environment. */
+export const tasksOf = (
+  presets: RunConfig["custom_envs"],
+  environments: ReadonlyMap<string, Pick<Shown, "legend" | "type" | "wholeAnswer">>,
+): readonly Task[] =>
+  [...environments].flatMap(([tag, environment]) => {
+    const preset = presets[tag];
+    return preset === undefined ? [] : [fromPreset(tag, preset, environment)];
+  });

@@ -4,6 +4,7 @@
  * markup is nested in markup, the canonical reply reads back to the same thought and actions. It is for people and logs; the model's
  * history is its ids.
  */
+import type { Span } from "../domain/Episode.ts";
 
 export interface Grammar {
   /** Replies carry a thought before the answer. */
@@ -18,6 +19,8 @@ export interface Reading {
   /** Whether the reply had the form asked for. */
   readonly parsed: boolean;
   readonly thought: string;
+  /** Where the thought stands in the reply: all that is between its tags. Null where it is empty, or nothing was read. */
+  readonly span: Span | null;
   /** Trimmed, non-empty, at most `maxActions`; not yet mapped to an environment's names. */
   readonly actions: readonly string[];
   /** The reply rewritten in canonical form; the raw text when it could not be read. */
@@ -37,8 +40,8 @@ const strip = (text: string): string => {
  * Thought and answer as the lazy pattern `<think>(.*?)</think>\s*<answer>(.*?)</answer>` finds them, in linear time: a thought ends
  * only where the answer follows directly, so a stray `</think>` belongs to it.
  */
-const split = (reply: string, think: boolean): { readonly thought: string; readonly answer: string } | null => {
-  let thought = "";
+const split = (reply: string, think: boolean): { readonly thought: Span; readonly answer: string } | null => {
+  let thought: Span = [0, 0];
   let from: number;
   if (think) {
     const open = reply.indexOf("<think>");
@@ -47,7 +50,7 @@ const split = (reply: string, think: boolean): { readonly thought: string; reado
     turning.lastIndex = open + "<think>".length;
     const turn = turning.exec(reply);
     if (turn === null) return null;
-    thought = reply.slice(open + "<think>".length, turn.index);
+    thought = [open + "<think>".length, turn.index];
     from = turn.index + turn[0].length;
   } else {
     const open = reply.indexOf("<answer>");
@@ -61,8 +64,8 @@ const split = (reply: string, think: boolean): { readonly thought: string; reado
 /** Reads `reply`, the generation prefix (`<think>` or `<answer>`) included. */
 export const parse = (reply: string, grammar: Grammar): Reading => {
   const parts = split(reply, grammar.think);
-  if (parts === null) return { parsed: false, thought: "", actions: [], canonical: reply };
-  const thought = strip(parts.thought);
+  if (parts === null) return { parsed: false, thought: "", span: null, actions: [], canonical: reply };
+  const thought = strip(reply.slice(...parts.thought));
   const answer = strip(parts.answer);
   const named = (grammar.separator === null ? [answer] : answer.split(grammar.separator))
     .map((action) => action.trim())
@@ -70,5 +73,5 @@ export const parse = (reply: string, grammar: Grammar): Reading => {
   const actions = named.slice(0, grammar.maxActions);
   const shown = actions.length < named.length ? actions.join(` ${grammar.separator} `) : answer;
   const canonical = grammar.think ? `<think>${thought}</think><answer>${shown}</answer>` : `<answer>${shown}</answer>`;
-  return { parsed: true, thought, actions, canonical };
+  return { parsed: true, thought, span: thought === "" ? null : parts.thought, actions, canonical };
 };

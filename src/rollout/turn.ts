@@ -3,15 +3,16 @@
  * engine fails the effect.
  */
 import { Effect } from "effect";
-import type { Outcome, Sampled, TruncationReason, Turn } from "../domain/Episode.ts";
+import type { Sampled, Turn } from "../domain/Episode.ts";
 import type { Prompt } from "../domain/Group.ts";
-import type { Environments, StepFailure, StepResult, View } from "../env/Environments.ts";
+import type { Environments, View } from "../env/Environments.ts";
 import type { Policy } from "../policy/generation/Policy.ts";
-import { mapActions } from "./actions.ts";
-import { noiseKey, samplingKey } from "./keys.ts";
-import { type Grammar, parse } from "./parse.ts";
+import { type Answered, answer } from "./answer.ts";
+import { samplingKey } from "./keys.ts";
+import type { Reading } from "./parse.ts";
 import type { Mode, Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
+import { idsWithin } from "./thought.ts";
 
 /** What is the same in every turn of an episode. */
 export interface Game {
@@ -26,8 +27,6 @@ export interface Game {
   readonly instance: string;
   /** Key of the episode's caches in the generator. */
   readonly sequence: number;
-  /** Ids of the opening that other episodes show too. */
-  readonly sharedPrefix: number;
 }
 
 /** Where an episode stands before a turn. */
@@ -35,103 +34,68 @@ export interface Position {
   /** 1-based. */
   readonly turn: number;
   readonly view: View;
-  /** Ids to append to the history before the reply. */
-  readonly append: Int32Array;
-  /** Ids of the history so far. */
-  readonly length: number;
   readonly actionsLeft: number;
   readonly success: boolean;
 }
 
-/** What a turn comes to. */
-export interface Taken {
-  readonly record: Turn;
-  /** After the turn; as before it where no action was executed. */
-  readonly view: View;
-  readonly success: boolean;
-  /** No legal action was named. */
-  readonly invalid: boolean;
-  /** How the turn ended the episode; null where it did not. */
-  readonly outcome: Outcome | null;
+/** What the model is shown before the reply. */
+export interface Showing {
+  /** Ids to append to the chat that is open in the generator; all of a new one. */
+  readonly append: Int32Array;
+  /** Ids at the start of a new chat that other chats have too. */
+  readonly sharedPrefix: number;
+  /** Ids before the reply in the token sequence it is trained in. */
+  readonly recorded: Int32Array;
+  /** Whether the next turn may go on the chat; if not, its caches are released as soon as the reply is there. */
+  readonly kept: boolean;
 }
 
-export const truncated = (reason: TruncationReason, success: boolean): Outcome => ({
-  _tag: "Truncated",
-  reason,
-  success,
-});
+/** What a turn comes to. */
+export interface Taken extends Pick<Answered, "view" | "success" | "invalid" | "outcome"> {
+  readonly record: Turn;
+  /** The reply in canonical form. */
+  readonly canonical: string;
+}
 
 /** The reply as text, its generation prefix put back and its end token left out. */
 const replyText = ({ chat, decode, template }: Rollout, { ids }: Sampled): string =>
   template.prefix + decode(ids.at(-1) === chat.endId ? ids.subarray(0, -1) : ids);
 
-const grammarOf = ({ rollout: { limits }, task }: Game): Grammar => ({
-  think: limits.enable_think,
-  separator: task.wholeAnswer ? null : limits.action_sep,
-  maxActions: limits.max_actions_per_turn,
-});
-
-const outcomeOf = ({ success, terminated, truncated: cut }: StepResult, actionsLeft: number): Outcome | null => {
-  if (terminated) return { _tag: "Done", success };
-  if (cut) return truncated("environment", success);
-  return actionsLeft <= 0 ? truncated("max_actions", success) : null;
+/** The ids of the thought, as an entry of the turn's record. */
+const thoughtOf = ({ pieces, template }: Rollout, { ids }: Sampled, { span }: Reading): Pick<Turn, "thought"> => {
+  if (span === null) return {};
+  const shown = template.prefix.length;
+  const thought = idsWithin(pieces(ids), [span[0] - shown, span[1] - shown]);
+  return thought === undefined ? {} : { thought };
 };
 
-const generate = (game: Game, { append, turn }: Position) => {
-  const { member, mode, policy, prompt, rollout, sequence, sharedPrefix } = game;
-  return policy.generate({
+const generate = (game: Game, { turn }: Position, { append, kept, sharedPrefix }: Showing) => {
+  const { member, mode, policy, prompt, rollout, sequence } = game;
+  const reply = policy.generate({
     sequence,
     append,
-    sharedPrefix: turn === 1 ? sharedPrefix : 0,
+    sharedPrefix,
     maxTokens: rollout.limits.response_length,
     sampling: mode.sampling,
     key: samplingKey(rollout.seed, mode.split, prompt, member, turn),
     pin: mode.pin,
   });
-};
-
-const step = (game: Game, { turn, view }: Position, actions: readonly string[]) => {
-  const { environments, instance, member, mode, prompt, rollout } = game;
-  const noise = noiseKey(rollout.seed, mode.split, prompt, member, turn);
-  return environments
-    .step({ tag: prompt.tag, state: view.state, actions, noise, instance })
-    .pipe(Effect.catchTag("StepFailure", (failure: StepFailure) => Effect.succeed(failure)));
+  return kept ? reply : Effect.tap(reply, () => policy.release(sequence));
 };
 
 /** Plays one turn from `position`. */
-export const takeTurn = Effect.fnUntraced(function* (game: Game, position: Position) {
-  const { rollout } = game;
-  const { actionsLeft, append, success, view } = position;
-  const sampled = yield* generate(game, position);
+export const takeTurn = Effect.fnUntraced(function* (game: Game, position: Position, showing: Showing) {
+  const { environments, instance, member, mode, prompt, rollout, task } = game;
+  const { actionsLeft, success, turn, view } = position;
+  const sampled = yield* generate(game, position, showing);
   const reply = replyText(rollout, sampled);
-  const reading = parse(reply, grammarOf(game));
-  const { actions, run, penalised, invalid } = mapActions(reading.actions, view.actions, actionsLeft);
-  const record: Turn = {
-    prompt: append,
-    sampled,
-    state: rollout.template.state(view),
-    reply,
-    parsed: reading.parsed,
-    actions,
-    penalty: penalised ? rollout.formatPenalty : 0,
-    executed: 0,
-    reward: 0,
-    info: {},
-  };
-  const unmoved: Taken = { record, view, success, invalid, outcome: null };
-  if (run.length === 0) return unmoved;
-  const result = yield* step(game, position, run);
-  if ("_tag" in result) {
-    const outcome: Outcome = { _tag: "Failed", reason: result.reason, message: result.message };
-    return { ...unmoved, outcome };
-  }
-  const { executed, reward, info } = result;
-  const taken: Taken = {
-    record: { ...record, executed, reward, info },
-    view: result.view,
-    success: result.success,
-    invalid,
-    outcome: outcomeOf(result, actionsLeft - executed),
-  };
+  const { limits, penalties, seed } = rollout;
+  const asked = { environments, task, limits, penalties, seed, split: mode.split, prompt, member, instance };
+  const answered = yield* answer({ ...asked, turn, view, actionsLeft, success }, reply);
+  const { invalid, outcome, reading, success: succeeded, view: after, ...came } = answered;
+  const state = rollout.template.state(view);
+  const thought = thoughtOf(rollout, sampled, reading);
+  const record: Turn = { prompt: showing.recorded, sampled, state, reply, ...thought, ...came };
+  const taken: Taken = { record, canonical: reading.canonical, view: after, success: succeeded, invalid, outcome };
   return taken;
 });

@@ -36,6 +36,7 @@ const batch: CreditedBatch = {
   mu: new Float32Array(8),
   versions: new Int32Array(8),
   rewards: new Float32Array(8),
+  placement: "sequence",
   groups: Int32Array.of(6, 7),
   members: Int32Array.of(0, 0),
   sequenceIndex: Int32Array.of(0, 0),

@@ -11,6 +11,7 @@ describe("parse", () => {
     expect(parse("<think> go up </think> <answer> Up || Left </answer>", think)).toEqual({
       parsed: true,
       thought: "go up",
+      span: [7, 14],
       actions: ["Up", "Left"],
       canonical: "<think>go up</think><answer>Up || Left</answer>",
     });
@@ -43,7 +44,7 @@ describe("parse", () => {
       "<think>a</think>Up<answer>Up</answer>",
       "<answer>Up</answer>",
     ]) {
-      expect(parse(reply, think)).toEqual({ parsed: false, thought: "", actions: [], canonical: reply });
+      expect(parse(reply, think)).toEqual({ parsed: false, thought: "", span: null, actions: [], canonical: reply });
     }
     expect(parse("<think>a</think><answer>Up", think).parsed).toBe(false);
   });
@@ -66,9 +67,17 @@ describe("parse", () => {
     expect(parse("<think>x<answer>Up</answer>", noThink)).toEqual({
       parsed: true,
       thought: "",
+      span: null,
       actions: ["Up"],
       canonical: "<answer>Up</answer>",
     });
+  });
+
+  it("says where a thought stands, all that is between its tags, unless it is empty", () => {
+    const reply = "<think> a </think> b\n</think> <answer>Up</answer>";
+    const { span } = parse(reply, think);
+    expect(reply.slice(...(span ?? []))).toBe(" a </think> b\n");
+    expect(parse("<think> <think> </think><answer>Up</answer>", think).span).toBeNull();
   });
 
   it("splits on any separator literally", () => {
@@ -128,7 +137,7 @@ describe("parse", () => {
     assertProperty(
       fc.property(word, fc.array(word, { maxLength: 5 }), (thought, named) => {
         const first = parse(`<think>${thought}</think><answer>${named.join("||")}</answer>`, think);
-        expect(parse(first.canonical, think)).toEqual(first);
+        expect({ ...parse(first.canonical, think), span: first.span }).toEqual(first);
       }),
     );
   });

@@ -47,6 +47,20 @@ describe("a training run in virtual time, token by token", () => {
     expect(windows.every(({ stale }) => stale === 0)).toBe(true);
   });
 
+  it("plays token sequences of one turn each, and summaries that step no environment and are not trained", () => {
+    const reply = { prompt: 0, sampled: 10, opens: true };
+    const played: PlayedGroup = { kept: true, episodes: [[reply, { ...reply, summary: { trained: false } }, reply]] };
+    let steps = 0;
+    const step = (): number => {
+      steps++;
+      return 5;
+    };
+    const slow = { ...machine, steps: [5] };
+    const [window] = run(slow, { ...settings, mode: "sync" }, { ...work, groups: 1, play: () => played, step }, 1);
+    expect(steps).toBe(2);
+    expect(window).toMatchObject({ sampled: 30, trained: 20, tokens: 20 });
+  });
+
   it("makes the next window wait for all of one's time in sync, and the learner for its hand-over in async", () => {
     const slow = { ...machine, window: 7, handover: 3 };
     expect(gaps(run(slow, { ...settings, mode: "sync" }, work, 4))).toEqual([36, 36, 36]);

@@ -19,6 +19,7 @@ const task: Task = {
   legend: "",
   maxActions: 10,
   maxTokens: 100,
+  memory: "simple",
   wholeAnswer: false,
   wholeRewards: false,
   actionsInState: false,

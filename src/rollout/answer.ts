@@ -1,0 +1,112 @@
+/**
+ * What a reply comes to, whoever wrote it: it is read, its actions are mapped and carried out. The part of a turn that knows texts and no
+ * ids. Invariants: a failed step is the episode's outcome; a failed engine fails the effect.
+ */
+import { Effect } from "effect";
+import type { RunConfig } from "../config/RunConfig.ts";
+import type { Outcome, TruncationReason, Turn } from "../domain/Episode.ts";
+import type { Prompt } from "../domain/Group.ts";
+import type { Split } from "../env/Environment.ts";
+import type { Environments, StepFailure, StepResult, View } from "../env/Environments.ts";
+import { mapActions } from "./actions.ts";
+import { noiseKey } from "./keys.ts";
+import { type Grammar, parse, type Reading } from "./parse.ts";
+import { hasSwitches, type Judged, penaltiesOf, type Switches, sumOf } from "./penalties.ts";
+import type { Task } from "./Task.ts";
+
+/** The turn of an episode that a reply answers. */
+export interface Question {
+  readonly environments: typeof Environments.Service;
+  readonly task: Task;
+  readonly limits: RunConfig["rollout"];
+  readonly penalties: Switches;
+  /** Of the noise streams. */
+  readonly seed: number;
+  readonly split: Split;
+  readonly prompt: Prompt;
+  readonly member: number;
+  /** Content key of the instance. */
+  readonly instance: string;
+  /** 1-based. */
+  readonly turn: number;
+  readonly view: View;
+  readonly actionsLeft: number;
+  /** Of the episode so far. */
+  readonly success: boolean;
+}
+
+export interface Answered
+  extends Pick<Turn, "parsed" | "actions" | "penalty" | "penalties" | "executed" | "reward" | "info"> {
+  readonly reading: Reading;
+  /** After the turn; as before it where no action was executed. */
+  readonly view: View;
+  readonly success: boolean;
+  /** No legal action was named. */
+  readonly invalid: boolean;
+  /** How the turn ended the episode; null where it did not. */
+  readonly outcome: Outcome | null;
+}
+
+export const truncated = (reason: TruncationReason, success: boolean): Outcome => ({
+  _tag: "Truncated",
+  reason,
+  success,
+});
+
+/** How the replies of a task are read. */
+export const grammarOf = ({ limits, task }: Pick<Question, "limits" | "task">): Grammar => ({
+  think: limits.enable_think,
+  separator: task.wholeAnswer ? null : limits.action_sep,
+  maxActions: limits.max_actions_per_turn,
+});
+
+const outcomeOf = ({ success, terminated, truncated: cut }: StepResult, actionsLeft: number): Outcome | null => {
+  if (terminated) return { _tag: "Done", success };
+  if (cut) return truncated("environment", success);
+  return actionsLeft <= 0 ? truncated("max_actions", success) : null;
+};
+
+const step = (question: Question, actions: readonly string[]) => {
+  const { environments, instance, member, prompt, seed, split, turn, view } = question;
+  const noise = noiseKey(seed, split, prompt, member, turn);
+  return environments
+    .step({ tag: prompt.tag, state: view.state, actions, noise, instance })
+    .pipe(Effect.catchTag("StepFailure", (failure: StepFailure) => Effect.succeed(failure)));
+};
+
+/** The penalty of a turn, and what it is made of where a switch is on. */
+const penaltyOf = ({ penalties }: Question, judged: Judged): Pick<Turn, "penalty" | "penalties"> => {
+  const parts = penaltiesOf(penalties, judged);
+  const penalty = sumOf(parts);
+  return hasSwitches(penalties) ? { penalty, penalties: parts } : { penalty };
+};
+
+/** Reads `reply`, its generation prefix put back and its end token left out, and carries out the actions that it names. */
+export const answer = Effect.fnUntraced(function* (question: Question, reply: string) {
+  const { actionsLeft, success, view } = question;
+  const reading = parse(reply, grammarOf(question));
+  const { actions, run, penalised, invalid } = mapActions(reading.actions, view.actions, actionsLeft);
+  const read = { reading, parsed: reading.parsed, actions, invalid };
+  const charged = (executed: number) => penaltyOf(question, { reading, penalised, executed });
+  const unmoved: Answered = {
+    ...read,
+    ...charged(0),
+    executed: 0,
+    reward: 0,
+    info: {},
+    view,
+    success,
+    outcome: null,
+  };
+  if (run.length === 0) return unmoved;
+  const result = yield* step(question, run);
+  if ("_tag" in result) {
+    const outcome: Outcome = { _tag: "Failed", reason: result.reason, message: result.message };
+    return { ...unmoved, outcome };
+  }
+  const { executed, reward, info } = result;
+  const outcome = outcomeOf(result, actionsLeft - executed);
+  const moved = { executed, reward, info, view: result.view, success: result.success, outcome };
+  const answered: Answered = { ...read, ...charged(executed), ...moved };
+  return answered;
+});
