@@ -10,7 +10,7 @@ import { locate, shownPath } from "../src/config/compose.ts";
 import { parseOverride } from "../src/config/overrides.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { readText } from "../src/config/readText.ts";
-import { resolve } from "../src/config/resolve.ts";
+import { remarks, resolve } from "../src/config/resolve.ts";
 import { listed, shown } from "../src/config/shown.ts";
 import { limits, readYaml } from "../src/config/yamlText.ts";
 import { BadInput } from "../src/domain/Errors.ts";
@@ -82,18 +82,19 @@ const overruled = (
 
 /** The configuration of one run as its process resolves it. */
 export const configOf = Effect.fnUntraced(function* (configName: string, overrides: readonly string[]) {
-  const { config, warnings } = yield* resolve(configName, overrides, configDir);
+  const resolved = yield* resolve(configName, overrides, configDir);
+  const { config } = resolved;
   const path = yield* existingFolder("model.path", config.model.path);
   const found: RunConfig = { ...config, model: { ...config.model, path } };
-  return { config: found, warnings };
+  return { config: found, remarks: remarks(resolved) };
 });
 
-/** Resolves and checks one run as `millrace train` does; returns its warnings. */
+/** Resolves and checks one run as `millrace train` does; returns what there is to say of it. */
 const checkRun = Effect.fnUntraced(function* (configName: string, overrides: readonly string[]) {
-  const { config, warnings } = yield* configOf(configName, overrides);
+  const { config, remarks: said } = yield* configOf(configName, overrides);
   yield* checkPresets(config, [...config.es_manager.train.tags, ...config.es_manager.val.tags]);
   yield* checkMemory("train", config);
-  return warnings;
+  return said;
 });
 
 /** Checks one run of each point; warnings that the points share are printed once. */
@@ -105,8 +106,9 @@ const checked = Effect.fnUntraced(function* (configName: string, runs: readonly 
     if (seen.has(run.point)) continue;
     seen.add(run.point);
     const result = yield* Effect.result(checkRun(configName, overrides));
-    if (Result.isSuccess(result)) for (const line of result.success) warnings.add(line);
-    else problems.set(result.failure.message, [...(problems.get(result.failure.message) ?? []), run.point.name]);
+    if (Result.isSuccess(result)) {
+      if (result.success !== null) warnings.add(result.success);
+    } else problems.set(result.failure.message, [...(problems.get(result.failure.message) ?? []), run.point.name]);
   }
   for (const line of warnings) yield* Console.error(`warning: ${line}`);
   if (problems.size === 0) return;

@@ -52,7 +52,7 @@ export const fromPreset = (
 /** The tasks of the presets that have an environment. */
 export const tasksOf = (
   presets: RunConfig["custom_envs"],
-  environments: ReadonlyMap<string, Pick<Shown, "legend" | "type" | "wholeAnswer">>,
+  environments: ReadonlyMap<string, Parameters<typeof fromPreset>[2]>,
 ): readonly Task[] =>
   [...environments].flatMap(([tag, environment]) => {
     const preset = presets[tag];

@@ -42,11 +42,11 @@ export const ragen = ({ think, separator }: TemplateOptions): Template => {
       `Reward:\n${pythonReward(previous.reward, previous.executed, task.wholeRewards)}\n${turnText(task, moment, form, previous.invalid)}`,
     reopening: (task, moment, { summary, warned }) =>
       (summary === "" ? "" : `${summary}\n\n`) + turnText(task, moment, form, warned),
-    retelling: (task, moment, retold) => memories[task.memory](moment, retold, { form, length: lengthText(task) }),
+    retelling: (task, moment, retold) => memories[task.memory](moment, retold, { form, length: lengthText(task), wholeRewards: task.wholeRewards }),
     facts: (past) => facts(past, separator),
-    summarising: (_task, past, before, tokens) =>
+    summarising: (task, past, before, tokens) =>
       (before === "" ? "" : `Summary of the turns so far:\n${before}\n---\n`) +
-      past.map(turnRetold).join("") +
+      past.map((turn) => turnRetold(turn, task.wholeRewards)).join("") +
       "These turns will not be shown to you again. Summarize what you need to know of them to finish the task: what you tried, " +
       `what it changed, and what you learned. Write plain text without tags. Max response length: ${tokens} words (tokens).\n`,
     state: (view) => view.observation,

@@ -8,6 +8,8 @@ export interface Asked {
   readonly form: string;
   /** The length that the prompt names. */
   readonly length: string;
+  /** Rewards are whole numbers, and shown as such. */
+  readonly wholeRewards: boolean;
 }
 
 export type Memory = (moment: Moment, retold: Retold, asked: Asked) => string;

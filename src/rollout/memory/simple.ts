@@ -6,10 +6,10 @@ import type { Memory } from "./Memory.ts";
 export const warning = "No valid action provided previously. Environment state remains the same. Please try again.\n";
 
 /** A turn as text, and the line that ends it. */
-export const turnRetold = ({ executed, moment: { turn, view }, reply, reward }: PastTurn): string =>
+export const turnRetold = ({ executed, moment: { turn, view }, reply, reward }: PastTurn, wholeRewards: boolean): string =>
   `Turn ${turn} State:\n${view.observation}\n` +
   `Turn ${turn} Action: ${reply}\n` +
-  `Turn ${turn} Reward: ${pythonReward(reward, executed)}\n---\n`;
+  `Turn ${turn} Reward: ${pythonReward(reward, executed, wholeRewards)}\n---\n`;
 
 /** The heading of the turns that are shown; with a summary of those before them it is that of RAGEN's pull request 160. */
 const heading = (turn: number, shown: number, summary: string): string =>
@@ -17,9 +17,14 @@ const heading = (turn: number, shown: number, summary: string): string =>
     ? `Summary: ${turn - 1} step(s) completed so far. Showing the last ${shown} turn(s) with state/action/reward details. Recent turns:\n---\n`
     : `Recent ${shown} turn(s) (full detail):\n---\n`;
 
-export const simple: Memory = ({ actionsLeft, turn, view }, { shown, summary, warned }, { form, length }) => {
+export const simple: Memory = (
+  { actionsLeft, turn, view },
+  { shown, summary, warned },
+  { form, length, wholeRewards },
+) => {
   const told = summary === "" ? "" : `${summary}\n\n`;
-  const recent = shown.length === 0 ? "" : heading(turn, shown.length, summary) + shown.map(turnRetold).join("");
+  const turns = shown.map((past) => turnRetold(past, wholeRewards)).join("");
+  const recent = turns === "" ? "" : heading(turn, shown.length, summary) + turns;
   const before = told + recent;
   return (
     `${before}${before === "" ? "" : "\nCurrent Turn "}(Turn ${turn}):\n` +
