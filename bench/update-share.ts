@@ -55,6 +55,7 @@ const batchOf = ({ config, rows, trained }: Case, window: number): CreditedBatch
     groups: Int32Array.from({ length: rows }, (_, row) => row >> 2),
     members: Int32Array.from({ length: rows }, (_, row) => row & 3),
     sequenceIndex: new Int32Array(rows),
+    scorePlacement: "split",
     temperature: 1,
     keptRatio: 1,
     advantages: normal(),

@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect";
 import {
+  aboveZero,
   atOnce,
   between,
   coefficient,
@@ -216,9 +217,9 @@ export const FilterSection = Schema.Struct({
 
 export const AlgorithmSection = Schema.Struct({
   adv_estimator: field(
-    Schema.Literals(["gae", "grpo", "rloo", "reinforce_plus_plus", "reinforce_plus_plus_baseline"]),
+    Schema.Literals(["gae", "grpo", "brpo", "arpo", "rloo", "reinforce_plus_plus", "reinforce_plus_plus_baseline"]),
     "gae",
-    "Advantage estimator; only gae has a critic.",
+    "Advantage estimator; only gae has a critic. brpo compares with the whole batch, arpo takes the score as it is.",
   ),
   gamma: field(fraction, 1, "Discount per token."),
   lam: field(fraction, 1, "GAE lambda."),
@@ -227,15 +228,38 @@ export const AlgorithmSection = Schema.Struct({
   norm_adv_by_std_in_grpo: field(
     Schema.Boolean,
     true,
-    "GRPO divides by the group's standard deviation (false: Dr.GRPO).",
+    "GRPO divides by the group's standard deviation, and BRPO by the batch's (false: Dr.GRPO).",
+  ),
+  soft_advantage_reweight: field(
+    Schema.Boolean,
+    false,
+    "GRPO: multiply advantages by the group's standard deviation over the largest of the batch.",
+  ),
+  grpo_advantage_length_weight: field(
+    Schema.Boolean,
+    false,
+    "GRPO: divide advantages by the sequence's trained tokens over the batch's mean.",
+  ),
+  zero_task_advantage: field(
+    Schema.Boolean,
+    false,
+    "Set all advantages to 0: an ablation, in which the entropy bonus and the divergence alone train the policy.",
   ),
   whiten: field(Schema.Boolean, true, "GAE advantages are whitened over the batch."),
   correction: field(
-    Schema.Literals(["none", "decoupled", "tis"]),
+    Schema.Literals(["none", "decoupled", "loglinear", "tis", "icepop", "seq_tis", "seq_mask", "seq_reject", "vtrace"]),
     "none",
-    "Off-policy correction: clipped PPO against mu, decoupled PPO against the re-scored policy, or truncated importance sampling.",
+    "Off-policy correction: clipped PPO against mu, or against pi_prox with the weights of docs/algorithms.md.",
   ),
-  correction_cap: field(coefficient, 2, "Cap of the importance weight pi_prox / mu."),
+  correction_cap: field(coefficient, 2, "Cap of the importance ratio pi_prox / mu; 0 none."),
+  correction_floor: field(coefficient, 0.5, "Least importance ratio that icepop, seq_mask and seq_reject keep."),
+  correction_ratio: field(
+    Schema.Literals(["product", "geometric"]),
+    "product",
+    "How token ratios become that of a sequence, or of V-trace's turn.",
+  ),
+  vtrace_rho_bar: field(aboveZero(1_000_000), 1, "V-trace: cap of the ratio that weighs a turn (rho)."),
+  vtrace_c_bar: field(coefficient, 1, "V-trace: cap of the ratio that passes later turns' errors on (c)."),
 });
 
 export const ActorSection = Schema.Struct({

@@ -56,6 +56,8 @@ export const aliases: Readonly<Record<string, string>> = {
   "actor_rollout_ref.rollout.max_num_batched_tokens": "generation.prefill_tokens",
   "actor_rollout_ref.rollout.max_num_seqs": "generation.slots",
   "actor_rollout_ref.rollout.val_kwargs.temperature": "es_manager.val.temperature",
+  grpo_advantage_length_weight: "algorithm.grpo_advantage_length_weight",
+  "actor_rollout_ref.actor.grpo_advantage_length_weight": "algorithm.grpo_advantage_length_weight",
   "trainer.critic_warmup": "critic.warmup_windows",
   "critic.optim.lr": "critic.lr",
   "critic.optim.betas": "critic.betas",
@@ -170,17 +172,10 @@ const ignored: readonly string[] = [
 /** RAGEN's switches for features that are not available: only their "off" values are accepted, without a warning. */
 const offOnly: Readonly<Record<string, { readonly off: readonly unknown[]; readonly because: string }>> = {
   enable_response_mask: { off: [true], because: "only sampled tokens are ever trained on" },
-  grpo_advantage_length_weight: { off: [false], because: "advantages are not weighted by length" },
   "lora.rank": { off: [0], because: "adapters are not available; the whole model is trained" },
   "actor_rollout_ref.model.lora_rank": { off: [0], because: "adapters are not available; the whole model is trained" },
-  "actor_rollout_ref.actor.grpo_advantage_length_weight": {
-    off: [false],
-    because: "advantages are not weighted by length",
-  },
   "actor_rollout_ref.rollout.val_kwargs.top_p": { off: [1], because: "validation samples from all tokens" },
   "actor_rollout_ref.rollout.val_kwargs.top_k": { off: [-1, 0], because: "validation samples from all tokens" },
-  "algorithm.zero_task_advantage": { off: [false], because: "this ablation is not available" },
-  "algorithm.soft_advantage_reweight": { off: [false], because: "soft reweighting is not available" },
   "algorithm.use_kl_in_reward": { off: [false], because: "use actor.use_kl_loss" },
   "algorithm.kl_ctrl.kl_coef": { off: [0], because: "the divergence is a loss: use actor.kl_loss_coef" },
   "algorithm.kl_ctrl.type": { off: ["fixed"], because: "the divergence is a loss: use actor.kl_loss_coef" },

@@ -2,13 +2,11 @@
  * Checks the relations between keys of a decoded run file, which the schema of a single key cannot. Each problem is one line that names a
  * key, its value and the nearest valid one.
  */
+import { creditChecks } from "./checkCredit.ts";
 import { byNearest, choices } from "./nearest.ts";
 import type { RunConfig } from "./RunConfig.ts";
+import { type Check, when } from "./relation.ts";
 import { mostProblems, shown, shownText } from "./shown.ts";
-
-type Check = (config: RunConfig) => readonly string[];
-
-const when = (condition: boolean, line: () => string): readonly string[] => (condition ? [line()] : []);
 
 /** `groups` split evenly among the tags; the first tags get one more where they do not divide. */
 export const evenly = (groups: number, tags: number): readonly number[] =>
@@ -96,17 +94,28 @@ const lengths: Check = ({ rollout, sft }) => [
   ),
 ];
 
-const groupSize: Check = ({ algorithm, es_manager, filter }) => {
-  const size = es_manager.train.group_size;
+/** Estimators that compare the episodes of a group with each other. */
+const withinGroup: readonly RunConfig["algorithm"]["adv_estimator"][] = [
+  "grpo",
+  "rloo",
+  "reinforce_plus_plus_baseline",
+];
+
+const groupSize: Check = ({ algorithm: { adv_estimator }, es_manager, filter }) => {
+  const { env_groups, group_size: size } = es_manager.train;
   const spread = filter.metric === "reward_variance" || filter.metric === "entropy_variance";
   const keepsAll = filter.strategy === "top_p" && filter.value >= 1 && filter.include_zero;
+  const compares = withinGroup.includes(adv_estimator);
   const line = (because: string) => `es_manager.train.group_size: ${size}: ${because}; nearest: 2`;
   return [
-    ...when(size < 2 && algorithm.adv_estimator === "grpo", () =>
-      line("algorithm.adv_estimator=grpo compares the episodes of a group and needs at least 2"),
+    ...when(size < 2 && compares, () =>
+      line(`algorithm.adv_estimator=${adv_estimator} compares the episodes of a group and needs at least 2`),
     ),
-    ...when(size < 2 && algorithm.adv_estimator !== "grpo" && spread && !keepsAll, () =>
+    ...when(size < 2 && !compares && spread && !keepsAll, () =>
       line(`filter.metric=${filter.metric} is a spread within a group and needs at least 2`),
+    ),
+    ...when(size * env_groups < 2 && adv_estimator === "brpo", () =>
+      line("algorithm.adv_estimator=brpo compares the episodes of a window and needs at least 2"),
     ),
   ];
 };
@@ -167,13 +176,6 @@ const tagNames: Check = ({ custom_envs }) => {
     .map((tag) => `custom_envs: ${shown(tag)}: a tag has 1 to 128 characters and no control characters`);
 };
 
-const turns: Check = ({ algorithm: { adv_estimator, bi_level_gae } }) =>
-  when(
-    bi_level_gae && adv_estimator !== "gae",
-    () =>
-      `algorithm.bi_level_gae: true: it is a form of gae, and algorithm.adv_estimator is ${adv_estimator}; nearest: false`,
-  );
-
 const capacity: Check = ({ actor, es_manager, generation, model }) => {
   const { env_groups, group_size } = es_manager.train;
   const slots = generation.slots * model.generator_threads;
@@ -201,7 +203,7 @@ const checks: readonly Check[] = [
   sampling,
   lengths,
   groupSize,
-  turns,
+  ...creditChecks,
   capacity,
 ];
 

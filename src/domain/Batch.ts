@@ -4,6 +4,12 @@
  * (mask 1 = it was sampled and is trained on), so the first position of a sequence is never a target.
  */
 
+/**
+ * How an episode's score lies over its sequences: `split`, each turn's part where that turn was sampled, or `repeated`, the whole score at the
+ * last trained token of every sequence, as in RAGEN's turn-level context modes. The same where episodes have one sequence.
+ */
+export type ScorePlacement = "split" | "repeated";
+
 export interface TokenBatch {
   /** Index of the consumed window. */
   readonly window: number;
@@ -25,6 +31,7 @@ export interface TokenBatch {
   readonly members: Int32Array;
   /** Index of each sequence within its episode, [sequences]. */
   readonly sequenceIndex: Int32Array;
+  readonly scorePlacement: ScorePlacement;
   /** Temperature the sequences were sampled at; pi is evaluated at the same. */
   readonly temperature: number;
   /** Share of the window's groups the filter kept. */
@@ -37,6 +44,8 @@ export interface CreditedBatch extends TokenBatch {
   /** Critic's values at consumption; all 0 without a critic. */
   readonly values: Float32Array;
   readonly returns: Float32Array;
+  /** Log-probability of each id under the weights the window is trained from, where credit needed it, [tokens]. */
+  readonly proximal?: Float32Array;
 }
 
 export const sequences = (batch: Pick<TokenBatch, "offsets">): number => batch.offsets.length - 1;
@@ -73,6 +82,7 @@ export const shortest = (batch: TokenBatch): TokenBatch | undefined => {
     groups: batch.groups.slice(chosen, chosen + 1),
     members: batch.members.slice(chosen, chosen + 1),
     sequenceIndex: batch.sequenceIndex.slice(chosen, chosen + 1),
+    scorePlacement: batch.scorePlacement,
     temperature: batch.temperature,
     keptRatio: batch.keptRatio,
   };

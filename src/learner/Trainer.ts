@@ -3,14 +3,7 @@
  * weights in place and returns a report. Invariant: the version grows by one exactly when the actor's weights changed.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
-import {
-  allSequences,
-  type CreditedBatch,
-  sequences,
-  shortest,
-  type TokenBatch,
-  trainedTokens,
-} from "../domain/Batch.ts";
+import { allSequences, type CreditedBatch, sequences, shortest, type TokenBatch } from "../domain/Batch.ts";
 import { learner } from "../domain/metrics/learner.ts";
 import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
 import { mean } from "../domain/Statistics.ts";
@@ -21,11 +14,13 @@ import { Actor, type ActorStep, type PolicyTargets } from "./Actor.ts";
 import { miniBatches } from "./batches.ts";
 import { Cloner, type CloningReport } from "./Cloner.ts";
 import { Critic, type CriticStep, criticConfig, criticFrom } from "./Critic.ts";
-import { correct } from "./corrections.ts";
+import { correct, needsProximal } from "./corrections/correct.ts";
+import { interpolated, logLinearPlaces } from "./corrections/logLinear.ts";
+import { creditMetrics } from "./credit.ts";
 import type { UpdateReport } from "./Learner.ts";
 import { weightFeeds } from "./lanes/Lane.ts";
 import { Lanes, type LaneWeights } from "./lanes/Lanes.ts";
-import { batchMetrics, mismatchMetrics, SurrogateMetrics, ValueMetrics } from "./metrics.ts";
+import { batchMetrics, mismatchMetrics, SurrogateMetrics, ValueMetrics, WeightMetrics } from "./metrics.ts";
 import { policyLossOptions } from "./models.ts";
 import { type Moments, type StepResult, untaken } from "./Network.ts";
 import { among, type NotFinite, type Untrained } from "./NotFinite.ts";
@@ -154,7 +149,7 @@ export class Trainer implements AsyncDisposable {
     const { actor, critic, threads, algorithm } = options;
     const lanes = await Lanes.open(options.lanes, threads);
     const parameters = restored?.actor.parameters ?? copyOf(start);
-    const opened = await Actor.open(config, parameters, { actor, threads, lanes }, restored?.actor.moments);
+    const opened = await Actor.open(config, parameters, { actor, algorithm, threads, lanes }, restored?.actor.moments);
     const valued = criticConfig(config, critic);
     const values =
       algorithm.adv_estimator === "gae"
@@ -217,7 +212,11 @@ export class Trainer implements AsyncDisposable {
       version: this.#state.version,
       applied: trained.some(({ applied }) => applied),
       untrained: trained.findLast(({ untrained }) => untrained !== null)?.untrained ?? null,
-      metrics: together(batchMetrics(batch, critic !== undefined), ...trained.map(({ metrics }) => metrics)),
+      metrics: together(
+        batchMetrics(batch, critic !== undefined),
+        creditMetrics(batch, this.#options.algorithm),
+        ...trained.map(({ metrics }) => metrics),
+      ),
       seconds: phases.seconds,
     };
   }
@@ -295,9 +294,12 @@ export class Trainer implements AsyncDisposable {
     const { version, actorUpdates } = this.#state;
     const held = this.#reference;
     const reference = held === undefined ? undefined : await phases.time("ref", () => this.#actor.score(batch, held));
+    const weighs = needsProximal(algorithm.correction);
     const proximal =
-      algorithm.correction === "none" ? undefined : await phases.time("old_log_prob", () => this.#actor.score(batch));
+      batch.proximal ?? (weighs ? await phases.time("old_log_prob", () => this.#actor.score(batch)) : undefined);
     const { old, importance, capped } = correct(batch, proximal, algorithm);
+    const used = new WeightMetrics();
+    if (weighs) used.add(batch, allSequences(batch), { importance, capped });
     const lr = learningRate(
       { peak: options.lr, warmup: options.lr_warmup_steps, decay: options.lr_decay, total: totalUpdates },
       actorUpdates,
@@ -305,7 +307,7 @@ export class Trainer implements AsyncDisposable {
     const targets = { old, importance, advantages: batch.advantages, reference };
     const ofWhole = proximal === undefined ? undefined : mismatchMetrics(batch, allSequences(batch), proximal, version);
     const { steps, surrogate, mismatch } = await phases.time("update_actor", () =>
-      this.#stepActor(batch, targets, lr, ofWhole),
+      this.#stepActor(batch, targets, lr, ofWhole, used),
     );
     const came = outcome("policy", steps);
     this.#state = {
@@ -314,17 +316,16 @@ export class Trainer implements AsyncDisposable {
       actorUpdates: actorUpdates + (came.untrained === null ? 1 : 0),
     };
     const entropy = meanOf(steps, (step) => step.entropy);
-    const tokens = trainedTokens(batch);
     const metrics = together(
       surrogate,
       mismatch,
+      used.result(),
       measured(
         [learner.pgLoss, meanOf(steps, (step) => step.surrogate)],
         [learner.entropy, entropy],
         [learner.entropyLoss, entropy],
         [learner.klLoss, meanOf(steps, ({ kl }) => kl)],
         [learner.klCoefficient, reference === undefined ? undefined : options.kl_loss_coef],
-        [learner.cappedFraction, proximal === undefined || tokens === 0 ? undefined : capped / tokens],
         [learner.gradNorm, meanOf(steps, ({ norm }) => norm)],
         [learner.lr, lr],
         [learner.skipped, skipped(steps)],
@@ -336,27 +337,34 @@ export class Trainer implements AsyncDisposable {
 
   /**
    * One optimiser step of the actor per mini-batch of the batch. `ofWhole`: the mismatch where the whole batch was scored before; else that of
-   * the first mini-batch is taken.
+   * the first mini-batch is taken. `used` gets the weights that depend on the step.
    */
   async #stepActor(
     batch: CreditedBatch,
     targets: PolicyTargets,
     lr: number,
     ofWhole: Metrics | undefined,
+    used: WeightMetrics,
   ): Promise<ActorSteps> {
     const { version } = this.#state;
-    const surrogate = new SurrogateMetrics(policyLossOptions(this.#options.actor).clip);
+    const { actor, algorithm } = this.#options;
+    const { clip, logLinear } = policyLossOptions(actor, algorithm);
+    const surrogate = new SurrogateMetrics(clip, version);
     const logp = new Float32Array(batch.ids.length);
     const steps: ActorStep[] = [];
     let mismatch = ofWhole;
     const notFinite = inputFault(batch, targets);
-    for (const mini of this.#miniBatches(batch)) {
+    const minis = this.#miniBatches(batch);
+    for (const [taken, mini] of minis.entries()) {
       if (notFinite !== null) {
         steps.push({ surrogate: Number.NaN, entropy: Number.NaN, kl: undefined, ...untaken(notFinite) });
         continue;
       }
-      steps.push(await this.#actor.step(batch, mini, targets, lr, logp));
-      surrogate.add(batch, mini, logp, targets.old);
+      const places = logLinear && logLinearPlaces(batch, version, taken / minis.length);
+      steps.push(await this.#actor.step(batch, mini, { ...targets, places }, lr, logp));
+      const seen = logLinear && places && interpolated(batch, mini, { cap: logLinear.cap, logp, places });
+      if (seen !== undefined) used.add(batch, mini, seen);
+      surrogate.add(batch, mini, logp, seen?.old ?? targets.old);
       // Before the first step the weights are those at consumption.
       mismatch ??= mismatchMetrics(batch, mini, logp, version);
     }

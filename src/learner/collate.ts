@@ -2,7 +2,7 @@
  * Kept groups to a `TokenBatch`: each sequence of an episode becomes one sequence of the batch, its prompts and replies end to end,
  * exactly as they were shown and sampled. Invariant: the result depends on the set of groups, not on the order they arrive in.
  */
-import type { TokenBatch } from "../domain/Batch.ts";
+import type { ScorePlacement, TokenBatch } from "../domain/Batch.ts";
 import { type EpisodeId, type Turn, turnsOf } from "../domain/Episode.ts";
 import type { ScoredEpisode, ScoredGroup } from "../domain/Group.ts";
 
@@ -11,6 +11,8 @@ export interface CollateOptions {
   readonly temperature: number;
   /** Share of the window's groups that are here. */
   readonly keptRatio: number;
+  /** What the turn scores say of episodes of several sequences; `split` by default. */
+  readonly scorePlacement?: ScorePlacement;
 }
 
 /** A sequence of an episode with the reward of each of its turns. */
@@ -105,6 +107,7 @@ export const collate = (groups: readonly ScoredGroup[], options: CollateOptions)
   for (const [i, sequence] of sequences.entries()) write(arrays, sequence, offsets[i] ?? 0);
   return {
     ...arrays,
+    scorePlacement: "split",
     ...options,
     offsets,
     groups: Int32Array.from(sequences, ({ id }) => id.group),

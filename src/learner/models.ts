@@ -28,15 +28,19 @@ const flatGradient = (loss: Tensor, weights: Weights, specs: readonly ParameterS
   return concat(flat, 0);
 };
 
-export const policyLossOptions = (actor: RunConfig["actor"]): PolicyLossOptions => ({
+/** What a policy loss reads of the algorithm. */
+export type LossAlgorithm = Pick<RunConfig["algorithm"], "correction" | "correction_cap">;
+
+export const policyLossOptions = (actor: RunConfig["actor"], algorithm: LossAlgorithm): PolicyLossOptions => ({
   clip: { low: actor.clip_ratio_low, high: actor.clip_ratio_high, dual: actor.clip_ratio_c },
   entropyCoefficient: actor.entropy_coeff,
   kl: actor.use_kl_loss ? { coefficient: actor.kl_loss_coef, type: actor.kl_loss_type } : undefined,
+  logLinear: algorithm.correction === "loglinear" ? { cap: algorithm.correction_cap } : undefined,
 });
 
 /**
- * Inputs: weights, targets (`targetInputs`), temperature [], then per target: old, advantages, weights, importance and, with a KL loss,
- * reference. Outputs: gradient [parameters], logp [targets], and the scalars surrogate, entropy, kl.
+ * Inputs: weights, targets (`targetInputs`), temperature [], then per target: old, advantages, weights, importance, with a KL loss
+ * reference and with a log-linear proximal policy places. Outputs: gradient [parameters], logp [targets], and the scalars surrogate, entropy, kl.
  */
 export const actorModel = (config: Qwen2Config, options: PolicyLossOptions): Uint8Array => {
   const graph = new Graph("actor");
@@ -53,6 +57,7 @@ export const actorModel = (config: Qwen2Config, options: PolicyLossOptions): Uin
       weights: ofTargets(graph, "weights"),
       importance: ofTargets(graph, "importance"),
       reference: options.kl === undefined ? undefined : ofTargets(graph, "reference"),
+      places: options.logLinear === undefined ? undefined : ofTargets(graph, "places"),
     },
     options,
   );

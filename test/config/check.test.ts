@@ -55,6 +55,78 @@ describe("relations between keys", () => {
     expect(refused("", ...overrides)).toContain(start);
   });
 
+  it.each([
+    [["algorithm.adv_estimator=rloo", "es_manager.train.group_size=1"], "compares the episodes of a group and needs"],
+    [
+      ["algorithm.adv_estimator=reinforce_plus_plus_baseline", "es_manager.train.group_size=1"],
+      "es_manager.train.group_size: 1: algorithm.adv_estimator=reinforce_plus_plus_baseline compares",
+    ],
+    [
+      ["algorithm.adv_estimator=brpo", "es_manager.train.group_size=1", "es_manager.train.env_groups=1"],
+      "algorithm.adv_estimator=brpo compares the episodes of a window",
+    ],
+    [
+      ["reward.use_turn_scores=true", "algorithm.adv_estimator=grpo"],
+      "reward.use_turn_scores: true: algorithm.adv_estimator=grpo has one advantage per episode",
+    ],
+    [["reward.use_turn_scores=true", "algorithm.adv_estimator=arpo"], "reward.use_turn_scores: true"],
+    [
+      ["reward.use_turn_scores=true", "reward.method=mean"],
+      "reward.method: mean: turn scores (reward.use_turn_scores) are never normalised; nearest: identity",
+    ],
+    [
+      ["reward.method=mean_std", "algorithm.adv_estimator=grpo"],
+      "reward.method: mean_std: algorithm.adv_estimator=grpo divides by the deviation anyway",
+    ],
+    [
+      ["reward.method=mean_std", "reward.grouping=batch", "algorithm.adv_estimator=reinforce_plus_plus"],
+      "reward.method: mean_std: algorithm.adv_estimator=reinforce_plus_plus divides",
+    ],
+    [["reward.method=mean", "algorithm.adv_estimator=brpo"], "reward.method: mean: algorithm.adv_estimator=brpo"],
+    [["reward.method=mean", "algorithm.adv_estimator=arpo"], "within the group (reward.grouping=state) this is grpo"],
+    [
+      ["algorithm.soft_advantage_reweight=true"],
+      "algorithm.soft_advantage_reweight: true: it is defined for grpo, and algorithm.adv_estimator is gae; nearest: false",
+    ],
+    [
+      ["algorithm.grpo_advantage_length_weight=true", "algorithm.adv_estimator=rloo"],
+      "algorithm.grpo_advantage_length_weight: true: it is defined for grpo",
+    ],
+    [
+      ["algorithm.zero_task_advantage=true", "actor.entropy_coeff=0"],
+      "algorithm.zero_task_advantage: true: without actor.entropy_coeff",
+    ],
+    [
+      ["algorithm.correction=vtrace", "algorithm.adv_estimator=grpo"],
+      "algorithm.correction: vtrace: it corrects a critic's values, and algorithm.adv_estimator=grpo has no critic",
+    ],
+    [["algorithm.correction=vtrace", "algorithm.gamma=0.9"], "algorithm.gamma: 0.9: algorithm.correction=vtrace"],
+    [
+      ["algorithm.correction=vtrace", "algorithm.bi_level_gae=true"],
+      "algorithm.bi_level_gae: true: algorithm.correction=vtrace has turns as its steps",
+    ],
+    [
+      ["algorithm.correction=icepop", "algorithm.correction_cap=0.4"],
+      "algorithm.correction_floor: 0.5: above algorithm.correction_cap (0.4), no ratio is kept; nearest: 0.4",
+    ],
+  ])("of credit: %j is refused", (overrides, text) => {
+    expect(refused("", ...overrides)).toContain(text);
+  });
+
+  it.each([
+    [["reward.method=mean", "algorithm.adv_estimator=grpo"]],
+    [["reward.method=mean_std", "algorithm.adv_estimator=rloo"]],
+    [["reward.method=mean_std", "algorithm.adv_estimator=grpo", "algorithm.norm_adv_by_std_in_grpo=false"]],
+    [["reward.method=asym_clip", "algorithm.adv_estimator=grpo"]],
+    [["reward.method=mean_std", "reward.grouping=batch", "algorithm.adv_estimator=arpo"]],
+    [["reward.use_turn_scores=true", "algorithm.adv_estimator=reinforce_plus_plus"]],
+    [["algorithm.correction=icepop", "algorithm.correction_cap=0"]],
+    [["algorithm.correction=vtrace"]],
+    [["algorithm.adv_estimator=grpo", "algorithm.soft_advantage_reweight=true"]],
+  ])("of credit: %j is accepted", (overrides) => {
+    expect(refused("", ...overrides)).toBe("accepted");
+  });
+
   it("allow truncated sampling to those who accept its bias", () => {
     expect(refused("", "generation.top_p=0.9", "generation.allow_truncated_sampling=true")).toBe("accepted");
   });

@@ -34,6 +34,7 @@ export const tokenBatch = ({ seed, lengths, vocabulary, window = 0, groupSize = 
     groups: Int32Array.from(lengths, (_, i) => Math.floor(i / groupSize)),
     members: Int32Array.from(lengths, (_, i) => i % groupSize),
     sequenceIndex: new Int32Array(lengths.length),
+    scorePlacement: "split",
     temperature: 1,
     keptRatio: 1,
   };

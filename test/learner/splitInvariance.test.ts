@@ -3,7 +3,7 @@ import { Actor } from "../../src/learner/Actor.ts";
 import { Critic, criticFrom } from "../../src/learner/Critic.ts";
 import { Lanes } from "../../src/learner/lanes/Lanes.ts";
 import { creditedBatch } from "./batch.ts";
-import { actorDefaults, criticDefaults, tiny, tinyParameters } from "./model.ts";
+import { actorDefaults, algorithmDefaults, criticDefaults, tiny, tinyParameters } from "./model.ts";
 
 const modes = ["token-mean", "seq-mean-token-mean", "seq-mean-token-sum", "seq-mean-token-sum-norm"] as const;
 const batch = creditedBatch({ seed: 2, lengths: [30, 6, 17, 22, 9], vocabulary: tiny.vocabSize });
@@ -31,7 +31,12 @@ it.each(modes)(
     const gradients = [];
     for (const { budget, lanes } of cuts) {
       const actor = { ...actorDefaults, loss_agg_mode: mode, micro_batch_tokens: budget };
-      await using opened = await Actor.open(tiny, tinyParameters(), { actor, threads: 1, lanes });
+      await using opened = await Actor.open(tiny, tinyParameters(), {
+        actor,
+        algorithm: algorithmDefaults,
+        threads: 1,
+        lanes,
+      });
       const targets = {
         old: batch.mu,
         advantages: batch.advantages,

@@ -39,6 +39,7 @@ const batch: CreditedBatch = {
   groups: Int32Array.of(6, 7),
   members: Int32Array.of(0, 0),
   sequenceIndex: Int32Array.of(0, 0),
+  scorePlacement: "split",
   temperature: 1,
   keptRatio: 1,
   advantages: Float32Array.of(9, 9, 0, 0, 0.25, -0.5, 0, 0.75),

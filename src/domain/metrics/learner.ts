@@ -55,8 +55,35 @@ const policy = {
     "correction/capped_fraction",
     "share",
     "share",
-    "Trained tokens whose importance weight was cut at its cap.",
+    "Trained tokens whose importance weight a bound of the correction changed.",
   ),
+  droppedFraction: metric(
+    "correction/dropped_fraction",
+    "share",
+    "share",
+    "Trained tokens that the correction gives the weight 0.",
+  ),
+  droppedSequences: metric(
+    "correction/dropped_sequences",
+    "share",
+    "share",
+    "Sequences of which the correction leaves no token a weight.",
+  ),
+  weightEss: metric(
+    "correction/ess",
+    "share",
+    "share",
+    "Effective share of the sample under the weights that the correction gives: (sum w)^2 / (n sum w^2).",
+  ),
+  weightMean: metric("correction/weight/mean", "mean", "1", "Importance weight of a trained token in the loss."),
+  softReweightMin: metric(
+    "train/soft_reweight_min",
+    "min",
+    "1",
+    "Smallest weight that soft reweighting gives a group: its spread over the largest.",
+  ),
+  softReweightMax: metric("train/soft_reweight_max", "max", "1", "Largest weight that soft reweighting gives a group."),
+  softReweightMean: metric("train/soft_reweight_mean", "mean", "1", "Weight that soft reweighting gives a group."),
 };
 
 const mismatch = {
@@ -133,10 +160,10 @@ const batch = {
     "critic/score/mean",
     "mean",
     "reward",
-    "Rewards of a sequence, normalised and with penalties, added up.",
+    "Rewards of an episode, normalised and with penalties, added up.",
   ),
-  scoreMax: metric("critic/score/max", "max", "reward", "Largest score of a sequence."),
-  scoreMin: metric("critic/score/min", "min", "reward", "Smallest score of a sequence."),
+  scoreMax: metric("critic/score/max", "max", "reward", "Largest score of an episode."),
+  scoreMin: metric("critic/score/min", "min", "reward", "Smallest score of an episode."),
   rewardsMean: metric(
     "critic/rewards/mean",
     "mean",
@@ -156,7 +183,29 @@ const batch = {
   valuesMin: metric("critic/values/min", "min", "reward", "Smallest value of a trained token at consumption."),
 };
 
+/** `staleness`: 0 to 7 versions, and `8_or_more`. */
+const byStaleness = {
+  essByStaleness: family(
+    "mismatch/ess/staleness/{staleness}",
+    "share",
+    "share",
+    "As mismatch/ess, over tokens whose weights were so many versions behind.",
+  ),
+  klByStaleness: family(
+    "mismatch/kl/staleness/{staleness}",
+    "mean",
+    "nats",
+    "As mismatch/kl, over tokens whose weights were so many versions behind.",
+  ),
+  clipFractionByStaleness: family(
+    "actor/pg_clipfrac/staleness/{staleness}",
+    "share",
+    "share",
+    "As actor/pg_clipfrac, over tokens whose weights were so many versions behind.",
+  ),
+};
+
 /** `phase`: `update_critic`, `ref`, `old_log_prob`, `update_actor`. */
 const timing = family("timing_s/{phase}", "mean", "s", "Seconds of a phase of the update.");
 
-export const learner = { ...policy, ...mismatch, ...critic, ...batch, timing } as const;
+export const learner = { ...policy, ...mismatch, ...byStaleness, ...critic, ...batch, timing } as const;

@@ -6,9 +6,9 @@
 import { abs, add, clip, exp, less, maximum, minimum, mul, neg, square, sub, where } from "../../tensor/Elementwise.ts";
 import type { Tensor } from "../../tensor/Graph.ts";
 import { reduceSum } from "../../tensor/Layout.ts";
+import { type LogLinear, logLinear } from "./logLinear.ts";
+import { LOG_RATIO_BOUND } from "./logRatio.ts";
 
-/** Bound on log ratios, so that a far-off token cannot overflow the exponential. */
-export const LOG_RATIO_BOUND = 20;
 /** Bound of the k3 estimate per token. */
 const K3_BOUND = 10;
 
@@ -67,6 +67,8 @@ export interface PolicyLossOptions {
   readonly clip: ClipOptions;
   readonly entropyCoefficient: number;
   readonly kl: { readonly coefficient: number; readonly type: KlType } | undefined;
+  /** With the log-linear proximal policy: `old` is mu, and the inputs have `places`. */
+  readonly logLinear?: LogLinear | undefined;
 }
 
 export interface PolicyLossInputs extends ClippedInputs {
@@ -76,6 +78,8 @@ export interface PolicyLossInputs extends ClippedInputs {
   readonly importance: Tensor;
   /** Log-probability under the reference policy; needed with `kl`. */
   readonly reference: Tensor | undefined;
+  /** Of each token, the place of pi_prox between mu and the policy; needed with `logLinear`. */
+  readonly places?: Tensor | undefined;
 }
 
 export interface PolicyLoss {
@@ -86,7 +90,15 @@ export interface PolicyLoss {
   readonly kl: Tensor | undefined;
 }
 
-export const policyLoss = (inputs: PolicyLossInputs, options: PolicyLossOptions): PolicyLoss => {
+/** The inputs with the ratio against pi_prox, where that is interpolated. */
+const corrected = (inputs: PolicyLossInputs, options: PolicyLossOptions): PolicyLossInputs => {
+  const { logp, old, places } = inputs;
+  if (options.logLinear === undefined || places === undefined) return inputs;
+  return { ...inputs, ...logLinear({ logp, mu: old, places }, options.logLinear) };
+};
+
+export const policyLoss = (given: PolicyLossInputs, options: PolicyLossOptions): PolicyLoss => {
+  const inputs = corrected(given, options);
   const { weights } = inputs;
   const surrogate = weightedSum(mul(clippedSurrogate(inputs, options.clip), inputs.importance), weights);
   const entropy = weightedSum(inputs.entropy, weights);
