@@ -174,6 +174,42 @@ const turns: Check = ({ algorithm: { adv_estimator, bi_level_gae } }) =>
       `algorithm.bi_level_gae: true: it is a form of gae, and algorithm.adv_estimator is ${adv_estimator}; nearest: false`,
   );
 
+/** A loss whose ratio is of a whole sequence is a mean over sequences. */
+const policyLoss: Check = ({ actor: { loss_agg_mode, policy_loss } }) =>
+  when(
+    (policy_loss === "gspo" || policy_loss === "geo_mean") && loss_agg_mode !== "seq-mean-token-mean",
+    () =>
+      `actor.loss_agg_mode: ${loss_agg_mode}: actor.policy_loss=${policy_loss} is a mean over sequences; nearest: seq-mean-token-mean`,
+  );
+
+const responseMask: Check = ({ algorithm, rollout }) =>
+  when(
+    !rollout.enable_response_mask && algorithm.bi_level_gae,
+    () =>
+      "rollout.enable_response_mask: false: algorithm.bi_level_gae ends a turn where its trained tokens end, and then they never do; nearest: true",
+  );
+
+const divergence: Check = ({ actor, algorithm }) => {
+  const { bi_level_gae, kl_ctrl, use_kl_in_reward } = algorithm;
+  return [
+    ...when(
+      use_kl_in_reward && kl_ctrl.kl_coef === 0,
+      () =>
+        "algorithm.kl_ctrl.kl_coef: 0: algorithm.use_kl_in_reward has no effect, and an adaptive coefficient stays 0; nearest: 0.001",
+    ),
+    ...when(
+      use_kl_in_reward && bi_level_gae,
+      () =>
+        "algorithm.use_kl_in_reward: true: algorithm.bi_level_gae takes each token with a reward for the end of a turn, and the divergence is a reward of every token; nearest: false, with actor.use_kl_loss",
+    ),
+    ...when(
+      actor.ref_update_freq > 0 && !use_kl_in_reward && !actor.use_kl_loss,
+      () =>
+        `actor.ref_update_freq: ${actor.ref_update_freq}: without actor.use_kl_loss or algorithm.use_kl_in_reward there is no reference policy; nearest: 0`,
+    ),
+  ];
+};
+
 const capacity: Check = ({ actor, es_manager, generation, model }) => {
   const { env_groups, group_size } = es_manager.train;
   const slots = generation.slots * model.generator_threads;
@@ -202,6 +238,9 @@ const checks: readonly Check[] = [
   lengths,
   groupSize,
   turns,
+  policyLoss,
+  responseMask,
+  divergence,
   capacity,
 ];
 

@@ -4,7 +4,7 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { TokenBatch } from "../domain/Batch.ts";
-import { LOG_RATIO_BOUND } from "./losses/policyLoss.ts";
+import { LOG_RATIO_BOUND } from "./losses/logRatio.ts";
 
 export interface Correction {
   readonly old: Float32Array;

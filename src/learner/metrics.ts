@@ -6,7 +6,8 @@ import { allSequences, boundsOf, type CreditedBatch, type TokenBatch } from "../
 import type { Version } from "../domain/Episode.ts";
 import { learner } from "../domain/metrics/learner.ts";
 import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
-import { type ClipOptions, LOG_RATIO_BOUND } from "./losses/policyLoss.ts";
+import { LOG_RATIO_BOUND } from "./losses/logRatio.ts";
+import type { ClipOptions } from "./losses/policyLoss.ts";
 
 const bound = (logRatio: number): number => Math.max(-LOG_RATIO_BOUND, Math.min(LOG_RATIO_BOUND, logRatio));
 
