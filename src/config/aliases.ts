@@ -5,7 +5,7 @@
  */
 import { shown, shownKey } from "./shown.ts";
 import type { Change, Path, Tree } from "./Tree.ts";
-import { isTree, setAll } from "./Tree.ts";
+import { get, isTree, setAll } from "./Tree.ts";
 
 /** RAGEN's key, or section, to ours. */
 export const aliases: Readonly<Record<string, string>> = {
@@ -19,6 +19,8 @@ export const aliases: Readonly<Record<string, string>> = {
   "actor_rollout_ref.actor.optim.weight_decay": "actor.weight_decay",
   "actor_rollout_ref.actor.optim.lr_warmup_steps": "actor.lr_warmup_steps",
   "actor_rollout_ref.actor.grad_clip": "actor.grad_clip",
+  enable_response_mask: "rollout.enable_response_mask",
+  "actor_rollout_ref.actor.policy_loss.loss_mode": "actor.policy_loss",
   "actor_rollout_ref.actor.clip_ratio_low": "actor.clip_ratio_low",
   "actor_rollout_ref.actor.clip_ratio_high": "actor.clip_ratio_high",
   "actor_rollout_ref.actor.clip_ratio_c": "actor.clip_ratio_c",
@@ -89,10 +91,24 @@ export const aliases: Readonly<Record<string, string>> = {
   "trainer.generations_to_log_to_wandb.val": "trainer.validation_episodes",
 };
 
-/** RAGEN's spellings of values, by our key. */
+/** verl's names of the estimators of a divergence. */
+const estimators = { kl: "k1", mse: "k2", "k2+": "k2", "mse+": "k2", low_var_kl: "k3", "low-var-kl": "k3" };
+
+/** RAGEN's spellings of values, by our key, whether the key itself is spelled as ours or not. */
 const spellings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "filter.metric": { reward_std: "reward_variance", entropy_std: "entropy_variance" },
-  "actor.kl_loss_type": { kl: "k1", mse: "k2", low_var_kl: "k3", "low-var-kl": "k3" },
+  "actor.kl_loss_type": { ...estimators, "kl+": "k1+", "low_var_kl+": "k3+", "low-var-kl+": "k3+" },
+  // There is no gradient through the reward, and so no straight-through form.
+  "algorithm.kl_penalty": {
+    ...estimators,
+    "k1+": "k1",
+    "kl+": "k1",
+    "abs+": "abs",
+    "k3+": "k3",
+    "low_var_kl+": "k3",
+    "low-var-kl+": "k3",
+  },
+  "actor.policy_loss": { vanilla: "ppo" },
 };
 
 /** Loggers of verl that have no sink here. */
@@ -124,6 +140,12 @@ const ignored: readonly string[] = [
   "actor_rollout_ref.actor.ppo_micro_batch_size",
   "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu",
   "actor_rollout_ref.actor.fsdp_config",
+  // Of losses that actor.policy_loss does not know, and refuses.
+  "actor_rollout_ref.actor.policy_loss.clip_cov_ratio",
+  "actor_rollout_ref.actor.policy_loss.clip_cov_lb",
+  "actor_rollout_ref.actor.policy_loss.clip_cov_ub",
+  "actor_rollout_ref.actor.policy_loss.kl_cov_ratio",
+  "actor_rollout_ref.actor.policy_loss.ppo_kl_coef",
   "actor_rollout_ref.actor.ulysses_sequence_parallel_size",
   "actor_rollout_ref.actor.checkpoint",
   "actor_rollout_ref.ref",
@@ -153,7 +175,6 @@ const ignored: readonly string[] = [
   "critic.ppo_micro_batch_size_per_gpu",
   "critic.ulysses_sequence_parallel_size",
   "critic.checkpoint",
-  "algorithm.kl_penalty",
   "agent_proxy.batch_adjust_mode",
   "ctx_manager.generation.gen_config.kwargs",
   "trainer.n_gpus_per_node",
@@ -171,14 +192,10 @@ const ignored: readonly string[] = [
 
 /** RAGEN's switches for features that are not available: only their "off" values are accepted, without a warning. */
 const offOnly: Readonly<Record<string, { readonly off: readonly unknown[]; readonly because: string }>> = {
-  enable_response_mask: { off: [true], because: "only sampled tokens are ever trained on" },
   "lora.rank": { off: [0], because: "adapters are not available; the whole model is trained" },
   "actor_rollout_ref.model.lora_rank": { off: [0], because: "adapters are not available; the whole model is trained" },
   "actor_rollout_ref.rollout.val_kwargs.top_p": { off: [1], because: "validation samples from all tokens" },
   "actor_rollout_ref.rollout.val_kwargs.top_k": { off: [-1, 0], because: "validation samples from all tokens" },
-  "algorithm.use_kl_in_reward": { off: [false], because: "use actor.use_kl_loss" },
-  "algorithm.kl_ctrl.kl_coef": { off: [0], because: "the divergence is a loss: use actor.kl_loss_coef" },
-  "algorithm.kl_ctrl.type": { off: ["fixed"], because: "the divergence is a loss: use actor.kl_loss_coef" },
   "trainer.validation_steps": { off: [1], because: "set es_manager.val.env_groups instead" },
   "agent_proxy.context_window_mode": { off: ["full"], because: "the model sees its whole history" },
   "agent_proxy.max_context_window": { off: [-1], because: "the model sees its whole history" },
@@ -228,8 +245,17 @@ export const reference = (value: unknown): string | null => {
   return key === undefined ? null : canonical(key);
 };
 
-const respell = (key: string, value: unknown): unknown =>
-  typeof value === "string" ? (entry(entry(spellings, key) ?? {}, value) ?? value) : value;
+/** A tree of our keys, with the values that RAGEN spells in another way as we spell them. */
+const respelled = (tree: Tree): Tree =>
+  setAll(
+    tree,
+    Object.entries(spellings).flatMap(([key, values]) => {
+      const path = key.split(".");
+      const theirs = get(tree, path);
+      const ours = typeof theirs === "string" ? entry(values, theirs) : undefined;
+      return ours === undefined ? [] : [{ path, value: ours }];
+    }),
+  );
 
 /** RAGEN's loggers as sinks, metrics.jsonl among them, and those that there is no sink for. */
 const sinksOf = (loggers: unknown): { readonly sinks: readonly unknown[]; readonly without: readonly string[] } => {
@@ -250,7 +276,7 @@ export const translate = (layer: Tree): Translation => {
   const rename = (path: Path, ours: string, value: unknown): void => {
     if (reference(value) === ours) return;
     if (ours !== "metrics.sinks" || value === null || reference(value) !== null) {
-      changes.push({ path: ours.split("."), value: respell(ours, value) });
+      changes.push({ path: ours.split("."), value });
       return;
     }
     const { sinks, without } = sinksOf(value);
@@ -279,5 +305,5 @@ export const translate = (layer: Tree): Translation => {
     }
   };
   visit(layer, []);
-  return { tree: setAll({}, changes), warnings, problems };
+  return { tree: respelled(setAll({}, changes)), warnings, problems };
 };

@@ -176,6 +176,42 @@ const tagNames: Check = ({ custom_envs }) => {
     .map((tag) => `custom_envs: ${shown(tag)}: a tag has 1 to 128 characters and no control characters`);
 };
 
+/** A loss whose ratio is of a whole sequence is a mean over sequences. */
+const policyLoss: Check = ({ actor: { loss_agg_mode, policy_loss } }) =>
+  when(
+    (policy_loss === "gspo" || policy_loss === "geo_mean") && loss_agg_mode !== "seq-mean-token-mean",
+    () =>
+      `actor.loss_agg_mode: ${loss_agg_mode}: actor.policy_loss=${policy_loss} is a mean over sequences; nearest: seq-mean-token-mean`,
+  );
+
+const responseMask: Check = ({ algorithm: { bi_level_gae, correction }, rollout }) =>
+  when(
+    !rollout.enable_response_mask && (bi_level_gae || correction === "vtrace"),
+    () =>
+      `rollout.enable_response_mask: false: ${bi_level_gae ? "algorithm.bi_level_gae" : "algorithm.correction=vtrace"} ends a turn where its trained tokens end, and then they never do; nearest: true`,
+  );
+
+const divergence: Check = ({ actor, algorithm }) => {
+  const { bi_level_gae, kl_ctrl, use_kl_in_reward } = algorithm;
+  return [
+    ...when(
+      use_kl_in_reward && kl_ctrl.kl_coef === 0,
+      () =>
+        "algorithm.kl_ctrl.kl_coef: 0: algorithm.use_kl_in_reward has no effect, and an adaptive coefficient stays 0; nearest: 0.001",
+    ),
+    ...when(
+      use_kl_in_reward && bi_level_gae,
+      () =>
+        "algorithm.use_kl_in_reward: true: algorithm.bi_level_gae passes rewards from turn to turn by their last tokens alone, and the divergence is a reward of every token; nearest: false, with actor.use_kl_loss",
+    ),
+    ...when(
+      actor.ref_update_freq > 0 && !use_kl_in_reward && !actor.use_kl_loss,
+      () =>
+        `actor.ref_update_freq: ${actor.ref_update_freq}: without actor.use_kl_loss or algorithm.use_kl_in_reward there is no reference policy; nearest: 0`,
+    ),
+  ];
+};
+
 const capacity: Check = ({ actor, es_manager, generation, model }) => {
   const { env_groups, group_size } = es_manager.train;
   const slots = generation.slots * model.generator_threads;
@@ -204,6 +240,9 @@ const checks: readonly Check[] = [
   lengths,
   groupSize,
   ...creditChecks,
+  policyLoss,
+  responseMask,
+  divergence,
   capacity,
 ];
 

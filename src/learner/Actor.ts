@@ -8,9 +8,10 @@ import type { Qwen2Config } from "../policy/model/Architecture.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
 import { scoreModel } from "../policy/model/Score.ts";
 import type { AdamWOptions } from "./adamw.ts";
-import { tokenWeights } from "./batches.ts";
+import { type MicroTargets, tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalar, scalarOf } from "./inputs.ts";
 import type { Lanes, LaneWeights, Pass } from "./lanes/Lanes.ts";
+import { policyLosses } from "./losses/policyLoss.ts";
 import { actorModel, type LossAlgorithm, policyLossOptions } from "./models.ts";
 import { type Moments, Network, type StepResult, untaken } from "./Network.ts";
 
@@ -113,11 +114,18 @@ export class Actor implements AsyncDisposable {
     targets: PolicyTargets,
     logp: Float32Array,
   ): Promise<PolicyGradient | null> {
-    const { loss_agg_mode, micro_batch_tokens, use_kl_loss } = this.#options;
+    const { loss_agg_mode, micro_batch_tokens, policy_loss, use_kl_loss } = this.#options;
     const weights = tokenWeights(batch, mini, loss_agg_mode);
     const { old, advantages, importance, places, reference } = targets;
-    const optional = { ...(reference === undefined ? {} : { reference }), ...(places === undefined ? {} : { places }) };
-    const arrays = { old, advantages, importance, weights, ...optional };
+    const arrays = {
+      old,
+      advantages,
+      importance,
+      weights,
+      ...(reference === undefined ? {} : { reference }),
+      ...(places === undefined ? {} : { places }),
+      ...(policyLosses[policy_loss].bySequence ? { sequences: ({ sequences }: MicroTargets) => sequences } : {}),
+    };
     const temperature = scalar(batch.temperature);
     const inputs = microInputs(batch, mini, micro_batch_tokens, arrays, { temperature });
     const sums = await runInto(this.#step, this.network, inputs, "logp", logp);

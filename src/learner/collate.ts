@@ -1,6 +1,6 @@
 /**
  * Kept groups to a `TokenBatch`: each sequence of an episode becomes one sequence of the batch, its prompts and replies end to end,
- * exactly as they were shown and sampled. Invariant: the result depends on the set of groups, not on the order they arrive in.
+ * exactly as they were shown and sampled. What was shown is trained on too where `unseen` says from where. Invariant: the result depends on the set of groups, not on the order they arrive in.
  */
 import type { ScorePlacement, TokenBatch } from "../domain/Batch.ts";
 import { type EpisodeId, type Turn, turnsOf } from "../domain/Episode.ts";
@@ -13,6 +13,8 @@ export interface CollateOptions {
   readonly keptRatio: number;
   /** What the turn scores say of episodes of several sequences; `split` by default. */
   readonly scorePlacement?: ScorePlacement;
+  /** Of a sequence's first prompt, how many ids are not trained on while all later text is; without it, only sampled ids are. */
+  readonly unseen?: ((prompt: Int32Array) => number) | undefined;
 }
 
 /** A sequence of an episode with the reward of each of its turns. */
@@ -66,10 +68,13 @@ const lengthOf = ({ turns }: Rewarded): number =>
   turns.reduce((sum, { prompt, sampled }) => sum + prompt.length + sampled.ids.length, 0);
 
 /** Writes one sequence from position `at`. A turn's reward lies on its last sampled token. */
-const write = (arrays: Arrays, { turns, rewards }: Rewarded, at: number): void => {
+const write = (arrays: Arrays, { turns, rewards }: Rewarded, at: number, unseen: CollateOptions["unseen"]): void => {
   let position = at;
   for (const [index, { prompt, sampled }] of turns.entries()) {
     arrays.ids.set(prompt, position);
+    // A sequence's first id has nothing before it to be predicted from.
+    const skipped = index === 0 ? Math.max(1, unseen?.(prompt) ?? 1) : 0;
+    if (unseen !== undefined) arrays.mask.fill(1, position + skipped, position + prompt.length);
     position += prompt.length;
     if (sampled.ids.length === 0) continue;
     arrays.ids.set(sampled.ids, position);
@@ -85,7 +90,7 @@ const write = (arrays: Arrays, { turns, rewards }: Rewarded, at: number): void =
  * Sequences in order of group id, then member, then index within the episode. Those without a sampled token have nothing to train on and
  * are left out.
  */
-export const collate = (groups: readonly ScoredGroup[], options: CollateOptions): TokenBatch => {
+export const collate = (groups: readonly ScoredGroup[], { unseen, ...options }: CollateOptions): TokenBatch => {
   const sequences = groups
     .flatMap((group) => group.episodes)
     .flatMap(sequencesOf)
@@ -104,7 +109,7 @@ export const collate = (groups: readonly ScoredGroup[], options: CollateOptions)
     versions: new Int32Array(tokens).fill(-1),
     rewards: new Float32Array(tokens),
   };
-  for (const [i, sequence] of sequences.entries()) write(arrays, sequence, offsets[i] ?? 0);
+  for (const [i, sequence] of sequences.entries()) write(arrays, sequence, offsets[i] ?? 0, unseen);
   return {
     ...arrays,
     scorePlacement: "split",

@@ -15,6 +15,7 @@ import { vtrace } from "./advantages/vtrace.ts";
 import { filterLossScale, relativeLengths } from "./advantages/weighting.ts";
 import { whiten } from "./advantages/whiten.ts";
 import { logRatios } from "./corrections/ratios.ts";
+import type { Prepared } from "./Prepared.ts";
 
 export interface CreditOptions {
   readonly algorithm: RunConfig["algorithm"];
@@ -200,16 +201,16 @@ const weighted = (
 };
 
 /**
- * `values` is [tokens], the critic's at consumption (`Learner.values`); only GAE and V-trace read it. `proximal` is [tokens], the log-probabilities
- * under the weights that the window is trained from; only V-trace reads it. Throws a TypeError where V-trace is without it.
+ * Credit of a window, from what the networks say of it: only GAE and V-trace read the values, and only V-trace the log-probabilities under the
+ * weights that the window is trained from. Throws a TypeError where V-trace is without them.
  */
 export const credit = (
-  batch: TokenBatch,
-  values: Float32Array,
+  tokens: TokenBatch,
+  { proximal, rewards, values }: Prepared,
   options: CreditOptions,
-  proximal?: Float32Array,
 ): CreditedBatch => {
   const { algorithm } = options;
+  const batch = { ...tokens, rewards };
   const valued = algorithm.adv_estimator === "gae";
   const made = valued ? withCritic(batch, values, algorithm, proximal) : withoutCritic(batch, algorithm);
   const raw = valued && algorithm.whiten ? whiten(made.advantages, batch.mask) : made.advantages;

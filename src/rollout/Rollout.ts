@@ -21,6 +21,8 @@ export interface Rollout {
   readonly decode: Tokenizer["decode"];
   /** The text of each id of a reply; joined, the reply. */
   readonly pieces: (ids: Iterable<number>) => readonly string[];
+  /** Where prompts are trained on too: how many ids of a chat's opening are not. */
+  readonly unseen?: ChatTemplate["beforeUser"];
   readonly limits: RunConfig["rollout"];
   /** Added once per turn that was not understood; zero or negative. */
   readonly formatPenalty: number;
@@ -54,6 +56,7 @@ export const make = (
   decode: tokenizer.decode,
   pieces: (ids) => piecesOf(tokenizer.bytesOf, ids),
   limits: config.rollout,
+  ...(config.rollout.enable_response_mask ? {} : { unseen: chat.beforeUser }),
   formatPenalty: config.es_manager.format_penalty,
   seed: config.run.seed,
 });

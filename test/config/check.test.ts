@@ -50,6 +50,20 @@ describe("relations between keys", () => {
       "generation.slots: 8: a group of es_manager.train.group_size (16) does not fit; nearest: 16",
     ],
     [["actor.ppo_mini_batch_size=256"], "actor.ppo_mini_batch_size: 256: a window has 128 episodes"],
+    [
+      ["actor.policy_loss=gspo"],
+      "actor.loss_agg_mode: token-mean: actor.policy_loss=gspo is a mean over sequences; nearest: seq-mean-token-mean",
+    ],
+    [["algorithm.use_kl_in_reward=true"], "algorithm.kl_ctrl.kl_coef: 0: algorithm.use_kl_in_reward has no effect"],
+    [
+      ["algorithm.use_kl_in_reward=true", "algorithm.kl_ctrl.kl_coef=0.1", "algorithm.bi_level_gae=true"],
+      "algorithm.use_kl_in_reward: true: algorithm.bi_level_gae passes rewards from turn to turn by their last tokens alone",
+    ],
+    [["actor.ref_update_freq=5"], "actor.ref_update_freq: 5: without actor.use_kl_loss or algorithm.use_kl_in_reward"],
+    [
+      ["rollout.enable_response_mask=false", "algorithm.bi_level_gae=true"],
+      "rollout.enable_response_mask: false: algorithm.bi_level_gae",
+    ],
     [["sft.architecture.heads=3"], "sft.architecture.heads: 3: expected a divisor"],
   ])("%j is refused", (overrides, start) => {
     expect(refused("", ...overrides)).toContain(start);
@@ -125,6 +139,11 @@ describe("relations between keys", () => {
     [["algorithm.adv_estimator=grpo", "algorithm.soft_advantage_reweight=true"]],
   ])("of credit: %j is accepted", (overrides) => {
     expect(refused("", ...overrides)).toBe("accepted");
+  });
+
+  it("allow a reference to be renewed where one is used, and a loss over sequences with a mean over them", () => {
+    expect(refused("", "actor.ref_update_freq=5", "actor.use_kl_loss=true")).toBe("accepted");
+    expect(refused("", "actor.policy_loss=geo_mean", "actor.loss_agg_mode=seq-mean-token-mean")).toBe("accepted");
   });
 
   it("allow truncated sampling to those who accept its bias", () => {

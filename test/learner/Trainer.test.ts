@@ -226,10 +226,9 @@ describe("corrections and the reference", () => {
     const algorithm = { ...trainerOptions.algorithm, correction: "vtrace" as const };
     await using trainer = await open({ algorithm, ...withActor({ ppo_mini_batch_size: 64 }) });
     const batch = creditedBatch(shape);
-    const proximal = await trainer.logp(batch);
-    const { metrics, seconds } = await trainer.update(
-      credit(batch, await trainer.values(batch), { algorithm, lossScaling: "none" }, proximal),
-    );
+    const prepared = await trainer.prepare(batch);
+    expect(prepared.proximal).toEqual(await trainer.logp(batch));
+    const { metrics, seconds } = await trainer.update(credit(batch, prepared, { algorithm, lossScaling: "none" }));
     expect(valueIn(metrics, learner.ratioMax)).toBeCloseTo(1, 4);
     expect(valueIn(metrics, learner.weightMean)).toBeLessThan(1);
     expect(valueIn(seconds, learner.timing.of({ phase: "old_log_prob" }))).toBeUndefined();

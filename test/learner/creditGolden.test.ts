@@ -23,7 +23,12 @@ const credited = (
   change: Partial<Algorithm>,
   lossScaling: CreditOptions["lossScaling"] = "none",
   proximal?: Float32Array,
-) => credit(batch, fixtureValues, { algorithm: { ...algorithm, ...change }, lossScaling }, proximal);
+) =>
+  credit(
+    batch,
+    { values: fixtureValues, rewards: batch.rewards, ...(proximal === undefined ? {} : { proximal }) },
+    { algorithm: { ...algorithm, ...change }, lossScaling },
+  );
 
 describe.each(placements)("of scores that are %s over an episode's sequences", (placement) => {
   const batch = fixture(placement);

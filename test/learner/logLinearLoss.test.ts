@@ -27,6 +27,7 @@ const run = async (options: PolicyLossOptions, given: Readonly<Record<string, Fl
       importance: input("importance"),
       weights: input("weights"),
       reference: undefined,
+      sequences: undefined,
       places: options.logLinear === undefined ? undefined : input("places"),
     },
     options,

@@ -16,6 +16,8 @@ const lanes = [await Lanes.open(1, 1), await Lanes.open(2, 1)];
 afterAll(() => Promise.all(lanes.map((each) => each[Symbol.asyncDispose]())));
 const cuts = budgets.flatMap((budget) => lanes.map((each) => ({ budget, lanes: each })));
 
+const losses = ["ppo", "gspo", "geo_mean", "cispo", "gpg"] as const;
+
 const expectEqual = (gradients: readonly Float32Array[]) => {
   const [first, ...others] = gradients;
   if (first === undefined) return expect.unreachable();
@@ -25,12 +27,15 @@ const expectEqual = (gradients: readonly Float32Array[]) => {
     expect(Math.hypot(...other.map((value, i) => value - (first[i] ?? Number.NaN))) / norm).toBeLessThan(1e-5);
 };
 
-it.each(modes)(
-  "the policy's gradient does not depend on the cut into micro-batches nor on the lanes: %s",
-  async (mode) => {
+it.each([
+  ...modes.map((mode) => ["ppo", mode] as const),
+  ...losses.slice(1).map((loss) => [loss, "seq-mean-token-mean"] as const),
+])(
+  "the policy's gradient does not depend on the cut into micro-batches nor on the lanes: %s, %s",
+  async (loss, mode) => {
     const gradients = [];
     for (const { budget, lanes } of cuts) {
-      const actor = { ...actorDefaults, loss_agg_mode: mode, micro_batch_tokens: budget };
+      const actor = { ...actorDefaults, policy_loss: loss, loss_agg_mode: mode, micro_batch_tokens: budget };
       await using opened = await Actor.open(tiny, tinyParameters(), {
         actor,
         algorithm: algorithmDefaults,

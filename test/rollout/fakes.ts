@@ -21,6 +21,7 @@ export const chat: ChatTemplate = {
   endId,
   opening: (system, user, prefix = "") => encode(`${system === "" ? "" : `[S]${system}`}[U]${user}[A]${prefix}`),
   bridge: (user, prefix = "") => encode(`[U]${user}[A]${prefix}`),
+  beforeUser: (opening) => decode(opening).indexOf("[U]") + 3,
 };
 
 export const sampled = (text: string, ended = true): Sampled => {
@@ -155,6 +156,7 @@ export const limits: Rollout["limits"] = {
   action_sep: "||",
   max_model_len: 10_000,
   response_length: 100,
+  enable_response_mask: true,
 };
 
 export const rollout = (changes: Partial<Rollout["limits"]> = {}, task: Task = reach): Rollout => {

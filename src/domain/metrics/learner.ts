@@ -6,7 +6,12 @@
 import { family, metric } from "./Metric.ts";
 
 const policy = {
-  pgLoss: metric("actor/pg_loss", "mean", "1", "Clipped policy surrogate, over the optimiser steps that were applied."),
+  pgLoss: metric(
+    "actor/pg_loss",
+    "mean",
+    "1",
+    "Policy loss without entropy and divergence, over the optimiser steps that were applied.",
+  ),
   entropy: metric(
     "actor/entropy",
     "mean",
@@ -21,6 +26,18 @@ const policy = {
   ),
   klLoss: metric("actor/kl_loss", "mean", "nats", "Divergence from the reference policy, before its coefficient."),
   klCoefficient: metric("actor/kl_coef", "level", "1", "Coefficient of the divergence from the reference policy."),
+  rewardKlPenalty: metric(
+    "actor/reward_kl_penalty",
+    "mean",
+    "nats",
+    "Divergence of the sampled tokens from the reference policy, as it is taken off the reward: mean over sequences of their means.",
+  ),
+  rewardKlCoefficient: metric(
+    "actor/reward_kl_penalty_coeff",
+    "level",
+    "1",
+    "Coefficient of the divergence in the reward of this update.",
+  ),
   gradNorm: metric("actor/grad_norm", "mean", "1", "Global norm of the policy's gradient before clipping."),
   lr: metric("actor/lr", "level", "1", "Learning rate of the policy in this update."),
   skipped: metric(
@@ -48,7 +65,12 @@ const policy = {
     "nats",
     "Old minus new log-probability of the trained tokens, an estimate of the divergence within the update.",
   ),
-  ratioMean: metric("actor/ratio/mean", "mean", "1", "New over old probability of the trained tokens."),
+  ratioMean: metric(
+    "actor/ratio/mean",
+    "mean",
+    "1",
+    "New over old probability of the trained tokens; with gspo, of their sequences per token.",
+  ),
   ratioMin: metric("actor/ratio/min", "min", "1", "Smallest ratio of new to old probability of a trained token."),
   ratioMax: metric("actor/ratio/max", "max", "1", "Largest ratio of new to old probability of a trained token."),
   cappedFraction: metric(
@@ -168,10 +190,10 @@ const batch = {
     "critic/rewards/mean",
     "mean",
     "reward",
-    "The same as critic/score/mean; the rewards hold no divergence.",
+    "The same as critic/score/mean, less the divergence where algorithm.use_kl_in_reward takes it off.",
   ),
-  rewardsMax: metric("critic/rewards/max", "max", "reward", "The same as critic/score/max."),
-  rewardsMin: metric("critic/rewards/min", "min", "reward", "The same as critic/score/min."),
+  rewardsMax: metric("critic/rewards/max", "max", "reward", "The largest of these."),
+  rewardsMin: metric("critic/rewards/min", "min", "reward", "The smallest of these."),
   advantagesMean: metric("critic/advantages/mean", "mean", "1", "Advantage of a trained token."),
   advantagesMax: metric("critic/advantages/max", "max", "1", "Largest advantage of a trained token."),
   advantagesMin: metric("critic/advantages/min", "min", "1", "Smallest advantage of a trained token."),
