@@ -44,6 +44,7 @@ const task: Task = {
   wholeAnswer: false,
   maxActions: 1000,
   maxTokens: 100,
+  memory: "simple",
 };
 
 export const rollout = (turns: number): Rollout => ({
@@ -58,11 +59,24 @@ export const rollout = (turns: number): Rollout => ({
     max_turn: turns,
     max_actions_per_turn: 1,
     action_sep: "||",
+    context: "full",
+    max_context_window: -1,
+    overflow: "end",
+    summary: "none",
+    summary_length: 100,
+    train_summary: false,
     max_model_len: 10_000,
     response_length: 100,
     enable_response_mask: true,
   },
-  formatPenalty: -0.1,
+  penalties: {
+    format_penalty: -0.1,
+    step_penalty: 0,
+    think_quality_penalty: 0,
+    think_len_penalty: 0,
+    think_len_limit: -1,
+    think_coord_fmt_penalty: 0,
+  },
   seed: 1,
 });
 

@@ -65,7 +65,6 @@ const batchOf = (episodes: readonly Episode[], index: number) =>
         episodes: episodes.map((episode, member) => ({
           episode: { ...episode, id: { group: 0, member } },
           score: 0,
-          turnScores: [],
         })),
         failures: [],
       },

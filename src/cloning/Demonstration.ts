@@ -9,9 +9,14 @@ import type { BoundEnvironment } from "../env/BoundEnvironment.ts";
 import type { StepFailure, StepResult, View } from "../env/Environments.ts";
 import { answer } from "../env/pool/answer.ts";
 import type { Tokenizer } from "../policy/tokenizer/Tokenizer.ts";
-import { bridge, start } from "../rollout/episode.ts";
+import type { Head } from "../rollout/Chats.ts";
+import { bridge, byTurn, firstShown, fits, joined, opened, type Played as Past } from "../rollout/context.ts";
+import { start } from "../rollout/episode.ts";
+import { parse } from "../rollout/parse.ts";
 import type { Rollout } from "../rollout/Rollout.ts";
 import type { Task } from "../rollout/Task.ts";
+import type { PastTurn } from "../rollout/Template.ts";
+import { grammarOf } from "../rollout/turn.ts";
 
 export interface Source {
   readonly task: Task;
@@ -58,16 +63,6 @@ const silent = (ids: Int32Array): Turn["sampled"] => ({
   finish: "stop",
 });
 
-const joined = (parts: readonly Int32Array[]): Int32Array => {
-  const all = new Int32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
-};
-
 /** An episode of a source as it is being played. */
 interface Game {
   readonly demonstrator: Demonstrator;
@@ -77,6 +72,7 @@ interface Game {
   readonly key: (purpose: StreamKey["purpose"], ...counters: number[]) => StreamKey;
   /** Draws which turns are played at random, and their actions. */
   readonly choices: Random;
+  readonly head: Head;
 }
 
 /** Where an episode stands before a turn. */
@@ -89,6 +85,9 @@ interface Position {
   /** Ids of the history before `append`. */
   readonly length: number;
   readonly actionsLeft: number;
+  /** Where each turn is a token sequence of its own: the turns before, and the first one that the turn before was shown. */
+  readonly history: readonly Past[];
+  readonly from: number;
 }
 
 interface Played {
@@ -96,6 +95,8 @@ interface Played {
   /** Played at random and no target. */
   readonly noisy: boolean;
   readonly result: StepResult;
+  /** The first turn that it was shown. */
+  readonly from: number;
 }
 
 /** The plan of a turn, and whether it is noise; null where there is nothing to play. */
@@ -108,13 +109,33 @@ const choose = ({ choices, demonstrator, source }: Game, { turn, view }: Positio
   return plan === null || plan.length === 0 ? null : { plan, noisy };
 };
 
+/**
+ * Ids before the reply, and the first turn that they show; null where there is no room for the reply. Of summaries, only those of facts can
+ * be shown: the policy's are its own.
+ */
+const shownIn = ({ demonstrator: { rollout }, head, source: { task } }: Game, position: Position) => {
+  const { limits, template } = rollout;
+  const { append, from: before, history, length, turn } = position;
+  if (!byTurn(limits)) return fits(limits, length + append.length) ? { prompt: append, from: 1 } : null;
+  const scene = { rollout, task, system: head.system, opening: head.opening, history, now: position };
+  const last = limits.overflow === "end" ? firstShown(limits, turn, before) : turn;
+  for (let from = firstShown(limits, turn, before); from <= last; from++) {
+    const outOfSight = limits.summary === "facts" ? history.slice(0, from - 1) : [];
+    const summary = outOfSight.length === 0 ? "" : template.facts(outOfSight.map(({ told }) => told));
+    const prompt = opened(scene, from, summary);
+    if (fits(limits, prompt.length)) return { prompt, from };
+  }
+  return null;
+};
+
 /** Plays one turn; null where the episode ends before it: no room for a reply, or nothing to play. */
 const takeTurn = (game: Game, position: Position): Played | StepFailure | null => {
   const { demonstrator, environments, key, source } = game;
   const { rollout, tokenizer } = demonstrator;
   const { limits, template } = rollout;
-  const { actionsLeft, append, length, turn, view } = position;
-  if (length + append.length + limits.response_length > limits.max_model_len) return null;
+  const { actionsLeft, turn, view } = position;
+  const seen = shownIn(game, position);
+  if (seen === null) return null;
   const room = Math.min(limits.max_actions_per_turn, actionsLeft);
   const chosen = choose(game, position, room);
   if (chosen === null) return null;
@@ -128,12 +149,30 @@ const takeTurn = (game: Game, position: Position): Played | StepFailure | null =
   if (answered._tag === "StepFailure") return answered;
   if (answered._tag !== "Stepped") return null;
   const { executed, reward } = answered.result;
-  const shown = { prompt: append, sampled: silent(ids), state: template.state(view), reply, parsed: true };
-  return { noisy, result: answered.result, record: { ...shown, actions, executed, reward, penalty: 0, info: {} } };
+  const shown = { prompt: seen.prompt, sampled: silent(ids), state: template.state(view), reply, parsed: true };
+  const record = { ...shown, actions, executed, reward, penalty: 0, info: {} };
+  return { noisy, result: answered.result, record, from: seen.from };
 };
 
-/** Where the episode stands after a turn; the ids of noise become part of the next turn's prompt. */
-const following = ({ demonstrator, source }: Game, position: Position, { noisy, record, result }: Played): Position => {
+/** A turn as later prompts tell of it. */
+const told = (game: Game, position: Position, { record, result }: Played): PastTurn => {
+  const { rollout } = game.demonstrator;
+  const { actions, executed, reply, reward } = record;
+  return {
+    moment: position,
+    reply: parse(reply, grammarOf({ rollout, task: game.source.task })).canonical,
+    actions: actions.slice(0, executed),
+    effective: result.info.action_is_effective ?? 0,
+    reward,
+    executed,
+    invalid: false,
+  };
+};
+
+/** Where the episode stands after a turn; in a chat, the ids of noise become part of the next turn's prompt. */
+const following = (game: Game, position: Position, played: Played): Position => {
+  const { demonstrator, source } = game;
+  const { from, noisy, record, result } = played;
   const { rollout } = demonstrator;
   const { view, executed, reward } = result;
   const { sampled } = record;
@@ -143,7 +182,8 @@ const following = ({ demonstrator, source }: Game, position: Position, { noisy, 
   const between = bridge(rollout, sampled, user);
   const append = noisy ? joined([position.append, sampled.ids, between]) : between;
   const length = noisy ? position.length : position.length + position.append.length + sampled.ids.length;
-  return { turn, view, append, length, actionsLeft };
+  const past = byTurn(rollout.limits) ? [{ told: told(game, position, played), sampled, bridge: between }] : [];
+  return { turn, view, append, length, actionsLeft, from, history: [...position.history, ...past] };
 };
 
 /** Episode `number` of a source; its turns are the ones to clone, turns of noise lie inside the next turn's prompt. */
@@ -161,10 +201,11 @@ export const demonstrate = (
   if (reset._tag === "StepFailure") return reset;
   if (reset._tag !== "View" || demonstrator.excluded(reset.view.contentKey)) return null;
   const { view } = reset;
-  const game: Game = { demonstrator, source, environments, key, choices: stream(key("cloning", 1)) };
+  const head = start(rollout, task, number, view);
+  const game: Game = { demonstrator, source, environments, key, choices: stream(key("cloning", 1)), head };
   const turns: Turn[] = [];
-  const append = start(rollout, task, number, view).opening;
-  let position: Position = { turn: 1, view, append, length: 0, actionsLeft: task.maxActions };
+  const begun = { turn: 1, view, append: head.opening, length: 0, actionsLeft: task.maxActions };
+  let position: Position = { ...begun, from: 1, history: [] };
   let success = false;
   while (position.turn <= rollout.limits.max_turn && position.actionsLeft > 0) {
     const played = takeTurn(game, position);
@@ -180,7 +221,7 @@ export const demonstrate = (
     id: { group: number, member: 0 },
     tag: task.tag,
     seed: number,
-    sequences: [{ turns }],
+    sequences: byTurn(rollout.limits) ? turns.map((turn) => ({ turns: [turn] })) : [{ turns }],
     outcome: success ? { _tag: "Done", success } : { _tag: "Truncated", reason: "max_turn", success },
   };
 };

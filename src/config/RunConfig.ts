@@ -19,6 +19,7 @@ import {
   learningRate,
   milliseconds,
   millisecondsOrNone,
+  nonNegative,
   path,
   port,
   reward,
@@ -153,6 +154,19 @@ export const ValidationSection = Schema.Struct({
 
 export const ManagerSection = Schema.Struct({
   format_penalty: field(reward, -0.1, "Added once per turn with an unreadable reply or an illegal action."),
+  step_penalty: field(nonNegative, 0, "Taken off for every action that is carried out."),
+  think_quality_penalty: field(nonNegative, 0, "Taken off per turn whose thought has fewer than 10 characters."),
+  think_len_penalty: field(
+    nonNegative,
+    0,
+    "Taken off per turn for a thought longer than think_len_limit, times its excess over that limit as a share of it.",
+  ),
+  think_len_limit: field(whole(-1, 1_000_000_000), -1, "Characters of a thought that cost nothing; -1 no limit."),
+  think_coord_fmt_penalty: field(
+    nonNegative,
+    0,
+    "Taken off per turn whose thought does not begin with Player: (row, col), or is missing.",
+  ),
   train: section(GroupsSection, "Training groups."),
   val: section(ValidationSection, "Validation groups."),
 });
@@ -167,6 +181,32 @@ export const RolloutSection = Schema.Struct({
   max_turn: field(whole(1, 10_000), 5, "Turns per episode."),
   max_actions_per_turn: field(whole(1, 10_000), 2, "Actions taken of one reply."),
   action_sep: field(Schema.NonEmptyString, "||", "Separates the actions of one reply."),
+  context: field(
+    Schema.Literals(["full", "limited_multi_turn", "single_turn"]),
+    "full",
+    "What a turn's prompt shows: the whole chat, a chat of the last turns, or one message that retells them (docs/rollout.md).",
+  ),
+  max_context_window: field(
+    whole(-1, 10_000),
+    -1,
+    "Turns that such a prompt shows, its own included: -1 all of them, 1 no history. The full context shows all.",
+  ),
+  overflow: field(
+    Schema.Literals(["end", "drop"]),
+    "end",
+    "What a history does that outgrows max_model_len: end the episode, or drop the oldest turns.",
+  ),
+  summary: field(
+    Schema.Literals(["none", "facts", "policy"]),
+    "none",
+    "What stands for the turns out of sight: nothing, a list of facts, or a summary that the policy writes.",
+  ),
+  summary_length: field(tokens, 100, "Tokens allowed in a summary that the policy writes."),
+  train_summary: field(
+    Schema.Boolean,
+    false,
+    "Train on the summaries that the policy writes, each with its episode's reward.",
+  ),
   max_model_len: field(tokens, 3600, "Context, response tokens included."),
   response_length: field(tokens, 400, "Tokens reserved for, and allowed in, one reply."),
   enable_response_mask: field(
@@ -324,7 +364,7 @@ export const ActorSection = Schema.Struct({
     "How token losses become one number, over the whole mini-batch.",
   ),
   ppo_epochs: field(whole(1, 1_000), 1, "Passes over a window."),
-  ppo_mini_batch_size: field(episodes, 32, "Episodes per optimiser step."),
+  ppo_mini_batch_size: field(episodes, 32, "Token sequences per optimiser step; with the full context, episodes."),
   micro_batch_tokens: field(tokens, 1024, "Padded tokens per forward and backward pass."),
 });
 
@@ -348,6 +388,11 @@ export const PresetSection = Schema.Struct({
   max_actions_per_traj: field(episodes, 10, "Environment actions per episode."),
   env_instruction: field(Schema.String, "", "The description of the task in the system prompt."),
   max_tokens: field(tokens, 100, "Length that the prompt names; it is not enforced."),
+  memory: field(
+    Schema.Literals(["simple", "alfworld"]),
+    "simple",
+    "How rollout.context=single_turn retells earlier turns in the ragen template.",
+  ),
   env_config: field(Schema.Record(Schema.String, Schema.Unknown), {}, "The environment's own keys."),
   wrappers: field(
     Schema.Array(Schema.Record(Schema.String, Schema.Unknown)),

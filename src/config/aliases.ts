@@ -65,6 +65,9 @@ export const aliases: Readonly<Record<string, string>> = {
   "critic.optim.betas": "critic.betas",
   "critic.optim.weight_decay": "critic.weight_decay",
   "critic.optim.lr_warmup_steps": "critic.lr_warmup_steps",
+  "agent_proxy.context_window_mode": "rollout.context",
+  "agent_proxy.max_context_window": "rollout.max_context_window",
+  "agent_proxy.enable_summary_memory": "rollout.summary",
   "agent_proxy.max_turn": "rollout.max_turn",
   "agent_proxy.max_actions_per_turn": "rollout.max_actions_per_turn",
   "agent_proxy.action_sep": "rollout.action_sep",
@@ -97,6 +100,7 @@ const estimators = { kl: "k1", mse: "k2", "k2+": "k2", "mse+": "k2", low_var_kl:
 /** RAGEN's spellings of values, by our key, whether the key itself is spelled as ours or not. */
 const spellings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "filter.metric": { reward_std: "reward_variance", entropy_std: "entropy_variance" },
+  "rollout.summary": { true: "facts", false: "none" },
   "actor.kl_loss_type": { ...estimators, "kl+": "k1+", "low_var_kl+": "k3+", "low-var-kl+": "k3+" },
   // There is no gradient through the reward, and so no straight-through form.
   "algorithm.kl_penalty": {
@@ -197,9 +201,10 @@ const offOnly: Readonly<Record<string, { readonly off: readonly unknown[]; reado
   "actor_rollout_ref.rollout.val_kwargs.top_p": { off: [1], because: "validation samples from all tokens" },
   "actor_rollout_ref.rollout.val_kwargs.top_k": { off: [-1, 0], because: "validation samples from all tokens" },
   "trainer.validation_steps": { off: [1], because: "set es_manager.val.env_groups instead" },
-  "agent_proxy.context_window_mode": { off: ["full"], because: "the model sees its whole history" },
-  "agent_proxy.max_context_window": { off: [-1], because: "the model sees its whole history" },
-  "agent_proxy.without_history": { off: [false], because: "the model sees its whole history" },
+  "agent_proxy.without_history": {
+    off: [false],
+    because: "use rollout.context=single_turn with rollout.max_context_window=1",
+  },
   "actor_rollout_ref.rollout.rollout_filter_ratio": {
     off: [1],
     because: "use filter.strategy=top_k with filter.value instead",
@@ -252,7 +257,8 @@ const respelled = (tree: Tree): Tree =>
     Object.entries(spellings).flatMap(([key, values]) => {
       const path = key.split(".");
       const theirs = get(tree, path);
-      const ours = typeof theirs === "string" ? entry(values, theirs) : undefined;
+      const named = typeof theirs === "string" || typeof theirs === "boolean";
+      const ours = named ? entry(values, String(theirs)) : undefined;
       return ours === undefined ? [] : [{ path, value: ours }];
     }),
   );

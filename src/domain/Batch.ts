@@ -5,12 +5,6 @@
  * `rollout.enable_response_mask: false` others, which the environment showed, are trained on too, and have no mu and no version.
  */
 
-/**
- * How an episode's score lies over its sequences: `split`, each turn's part where that turn was sampled, or `repeated`, the whole score at the
- * last trained token of every sequence, as in RAGEN's turn-level context modes. The same where episodes have one sequence.
- */
-export type ScorePlacement = "split" | "repeated";
-
 export interface TokenBatch {
   /** Index of the consumed window. */
   readonly window: number;
@@ -26,13 +20,14 @@ export interface TokenBatch {
   readonly versions: Int32Array;
   /** Reward placed on the token, [tokens]. */
   readonly rewards: Float32Array;
+  /** Whether each sequence carries its episode's whole reward, or each turn its own (domain/Placement). */
+  readonly placement: "sequence" | "turn";
   /** Group id of each sequence, [sequences]. */
   readonly groups: Int32Array;
   /** Member index of each sequence, [sequences]. */
   readonly members: Int32Array;
   /** Index of each sequence within its episode, [sequences]. */
   readonly sequenceIndex: Int32Array;
-  readonly scorePlacement: ScorePlacement;
   /** Temperature the sequences were sampled at; pi is evaluated at the same. */
   readonly temperature: number;
   /** Share of the window's groups the filter kept. */
@@ -80,10 +75,10 @@ export const shortest = (batch: TokenBatch): TokenBatch | undefined => {
     mu: batch.mu.slice(from, to),
     versions: batch.versions.slice(from, to),
     rewards: batch.rewards.slice(from, to),
+    placement: batch.placement,
     groups: batch.groups.slice(chosen, chosen + 1),
     members: batch.members.slice(chosen, chosen + 1),
     sequenceIndex: batch.sequenceIndex.slice(chosen, chosen + 1),
-    scorePlacement: batch.scorePlacement,
     temperature: batch.temperature,
     keptRatio: batch.keptRatio,
   };

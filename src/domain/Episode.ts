@@ -28,9 +28,18 @@ export interface Sampled {
 export const entropyOf = ({ entropies }: Sampled): number =>
   entropies.reduce((sum, entropy) => sum + entropy, 0) / entropies.length;
 
+/** What a turn takes off the episode's reward, by reason; each is below 0, or absent. */
+export interface Penalties {
+  readonly format?: number;
+  readonly step?: number;
+  readonly thought_quality?: number;
+  readonly thought_length?: number;
+  readonly thought_coordinates?: number;
+}
+
 /** One turn: the ids shown before the reply, the reply, and what the environment answered. */
 export interface Turn {
-  /** Ids appended to the history before this reply: the opening prompt, or the bridge from the previous reply. Not trained on. */
+  /** Ids of the sequence before this reply: from its start, or the bridge from the previous reply in it. Not trained on. */
   readonly prompt: Int32Array;
   readonly sampled: Sampled;
   /** State text shown in this turn (for people and logs). */
@@ -44,8 +53,10 @@ export interface Turn {
   readonly executed: number;
   /** Sum of the environment's rewards of this turn. */
   readonly reward: number;
-  /** Format penalty added in this turn (0 or negative). */
+  /** Penalties of this turn, 0 or negative: for its format, and by the switches of `es_manager`. */
   readonly penalty: number;
+  /** Where such a switch is on: what the penalty is made of. */
+  readonly penalties?: Penalties;
   /** Numeric info of the environment, added up over the executed actions. */
   readonly info: Info;
 }
@@ -67,10 +78,14 @@ export interface EpisodeId {
 }
 
 /**
- * One chat with the policy: its prompts and replies, end to end, are what the model saw and are trained on as one sequence of tokens.
+ * One chat with the policy: its prompts and replies, end to end, are what the model saw and are trained on as one sequence of tokens. The
+ * prompt of the first turn of a later sequence repeats what the model is shown again of the turns before, replies as the ids that were
+ * sampled: there they are not trained on.
  */
 export interface Sequence {
   readonly turns: readonly Turn[];
+  /** The policy sums up earlier turns for itself, in one reply that plays nothing. Absent of a chat that plays. */
+  readonly summary?: { readonly trained: boolean };
 }
 
 export interface Episode {
@@ -78,15 +93,25 @@ export interface Episode {
   readonly tag: string;
   /** Instance seed, shared by the group. */
   readonly seed: number;
-  /** In the order they were played. One of an episode that was played, none where its environment could not be reset. */
+  /**
+   * In the order they were played: one of an episode that was played with its whole history in view, one a turn in the turn-level context
+   * modes (`rollout.context`), none where its environment could not be reset.
+   */
   readonly sequences: readonly Sequence[];
   readonly outcome: Outcome;
   /** State text after the last turn, as a next turn would show it; absent without a turn, and where a failed step leaves it unknown. */
   readonly final?: string;
 }
 
-/** All turns of the episode, over its sequences. */
-export const turnsOf = (episode: Episode): readonly Turn[] => episode.sequences.flatMap(({ turns }) => turns);
+/** All turns that played, over the episode's sequences. */
+export const turnsOf = (episode: Episode): readonly Turn[] =>
+  episode.sequences.flatMap(({ summary, turns }) => (summary === undefined ? turns : []));
+/** All replies, summaries included: what was generated for the episode. */
+export const repliesOf = (episode: Episode): readonly Turn[] => episode.sequences.flatMap(({ turns }) => turns);
+/** The sequences that have something to train on: those with a sampled token, summaries only where they are trained. */
+export const trainedSequences = (episode: Episode): readonly Sequence[] => episode.sequences.filter(isTrained);
+export const isTrained = ({ summary, turns }: Sequence): boolean =>
+  summary?.trained !== false && turns.some(({ sampled }) => sampled.ids.length > 0);
 
 /** Sum of environment rewards over the turns. */
 export const rewardOf = (episode: Episode): number => turnsOf(episode).reduce((sum, turn) => sum + turn.reward, 0);
@@ -95,7 +120,8 @@ export const succeeded = (episode: Episode): boolean => episode.outcome._tag !==
 export const failed = (episode: Episode): boolean => episode.outcome._tag === "Failed";
 export const executedActions = (episode: Episode): number =>
   turnsOf(episode).reduce((sum, turn) => sum + turn.executed, 0);
+/** Tokens sampled for the episode, summaries included. */
 export const sampledTokens = (episode: Episode): number =>
-  turnsOf(episode).reduce((sum, turn) => sum + turn.sampled.ids.length, 0);
+  repliesOf(episode).reduce((sum, turn) => sum + turn.sampled.ids.length, 0);
 export const totalTokens = (episode: Episode): number =>
-  turnsOf(episode).reduce((sum, turn) => sum + turn.prompt.length + turn.sampled.ids.length, 0);
+  repliesOf(episode).reduce((sum, turn) => sum + turn.prompt.length + turn.sampled.ids.length, 0);

@@ -2,7 +2,7 @@
  * A sampled episode as it is recorded: a line of trajectories.jsonl for each token sequence, with what the filter and the credit made of it.
  * What sinks, the page and reports show of an episode is this. Arrays over tokens have one entry for each sampled token of the turn.
  */
-import type { Finish, Outcome, Version } from "./Episode.ts";
+import type { Finish, Outcome, Penalties, Version } from "./Episode.ts";
 import type { Info } from "./Info.ts";
 
 /** Version of the records' shape. */
@@ -17,7 +17,7 @@ export interface Message {
 }
 
 export interface TurnRecord {
-  /** Ids shown before the reply: the opening prompt, or the bridge from the reply before. */
+  /** Ids shown before the reply: all of them from the start of the token sequence, or the bridge from the reply before in it. */
   readonly prompt_ids: readonly number[];
   readonly ids: readonly number[];
   /** The text of each id; joined, the reply. A character of several tokens is the last one's. */
@@ -38,6 +38,8 @@ export interface TurnRecord {
   readonly executed: number;
   readonly reward: number;
   readonly penalty: number;
+  /** What the penalty is made of, where a switch of `es_manager` beside the format penalty took its part. */
+  readonly penalties?: Penalties;
   readonly info: Info;
 }
 
@@ -49,6 +51,8 @@ export interface EpisodeRecord {
   readonly member: number;
   /** Index of this token sequence in its episode. */
   readonly sequence: number;
+  /** The sequence is the policy's summary of earlier turns: its one reply is no turn. */
+  readonly summary?: true;
   readonly tag: string;
   readonly seed: number;
   /** Success, reward, penalty and outcome are the whole episode's. */

@@ -1,5 +1,5 @@
 /** What became of an episode, in a few numbers: what the run's record of events keeps of every episode, sampled for trajectories or not. */
-import { type Episode, failed, penaltyOf, rewardOf, succeeded, turnsOf, type Version } from "./Episode.ts";
+import { type Episode, failed, penaltyOf, repliesOf, rewardOf, succeeded, turnsOf, type Version } from "./Episode.ts";
 
 export interface EpisodeSummary {
   readonly success: boolean;
@@ -24,13 +24,10 @@ export const runsOf = (versions: Iterable<Version>): readonly VersionRun[] => {
   return runs;
 };
 
-export const summaryOf = (episode: Episode): EpisodeSummary => {
-  const turns = turnsOf(episode);
-  return {
-    success: succeeded(episode),
-    reward: rewardOf(episode) + penaltyOf(episode),
-    turns: turns.length,
-    versions: runsOf(turns.flatMap(({ sampled }) => [...sampled.versions])),
-    failed: failed(episode),
-  };
-};
+export const summaryOf = (episode: Episode): EpisodeSummary => ({
+  success: succeeded(episode),
+  reward: rewardOf(episode) + penaltyOf(episode),
+  turns: turnsOf(episode).length,
+  versions: runsOf(repliesOf(episode).flatMap(({ sampled }) => [...sampled.versions])),
+  failed: failed(episode),
+});

@@ -54,8 +54,8 @@ export interface ScoredEpisode {
   readonly episode: Episode;
   /** Reward as the update sees it: rewards plus penalty, then normalised. */
   readonly score: number;
-  /** Reward placed at the last trained token of each turn; all zero but the last unless turn scores are used. */
-  readonly turnScores: readonly number[];
+  /** The reward of each turn where each carries its own, in the order of `turnsOf`; absent where each sequence carries the score (Placement). */
+  readonly turnScores?: readonly number[];
 }
 
 export interface ScoredGroup {

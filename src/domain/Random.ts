@@ -15,6 +15,7 @@ export const purposes = [
   "play", // scripted and random players
   "trajectories", // which episodes are recorded
   "jitter", // waits between two tries of a call
+  "summary", // token sampling of summaries of earlier turns
 ] as const;
 export type Purpose = (typeof purposes)[number];
 

@@ -1,9 +1,10 @@
 /**
- * Scores of groups for the filter: how much there is to learn from a group, as a number. Pure. Invariant: a score is a function of the
+ * Scores of groups for the filter: how much there is to learn from a group, as a number. Pure. Every one counts an
+ * episode once, whatever the number of its token sequences. Invariant: a score is a function of the
  * group's usable episodes only, whatever window it is in (scores of episodes were normalised before).
  */
 import type { RunConfig } from "../config/RunConfig.ts";
-import { type Episode, sampledTokens, turnsOf } from "../domain/Episode.ts";
+import { type Episode, repliesOf, sampledTokens } from "../domain/Episode.ts";
 import type { ScoredGroup } from "../domain/Group.ts";
 import { mean, standardDeviation, sum } from "../domain/Statistics.ts";
 
@@ -12,7 +13,7 @@ export type Metric = RunConfig["filter"]["metric"];
 /** Mean entropy per sampled token of an episode, nats. */
 export const entropyOf = (episode: Episode): number => {
   const tokens = sampledTokens(episode);
-  return tokens === 0 ? 0 : sum(turnsOf(episode).flatMap(({ sampled }) => [...sampled.entropies])) / tokens;
+  return tokens === 0 ? 0 : sum(repliesOf(episode).flatMap(({ sampled }) => [...sampled.entropies])) / tokens;
 };
 
 export const rewards = (group: ScoredGroup): readonly number[] => group.episodes.map(({ score }) => score);

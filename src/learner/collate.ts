@@ -1,9 +1,11 @@
 /**
- * Kept groups to a `TokenBatch`: each sequence of an episode becomes one sequence of the batch, its prompts and replies end to end,
- * exactly as they were shown and sampled. What was shown is trained on too where `unseen` says from where. Invariant: the result depends on the set of groups, not on the order they arrive in.
+/**
+ * Kept groups to a `TokenBatch`: each trained sequence of an episode becomes one sequence of the batch, its prompts and replies end to end,
+ * exactly as they were shown and sampled, with rewards where `domain/Placement` has them. What was shown is trained on too where `unseen`
+ * says from where. Invariant: the result depends on the set of groups, not on the order they arrive in.
  */
-import type { ScorePlacement, TokenBatch } from "../domain/Batch.ts";
-import { type EpisodeId, type Turn, turnsOf } from "../domain/Episode.ts";
+import type { TokenBatch } from "../domain/Batch.ts";
+import { type EpisodeId, isTrained, type Turn, turnsOf } from "../domain/Episode.ts";
 import type { ScoredEpisode, ScoredGroup } from "../domain/Group.ts";
 
 export interface CollateOptions {
@@ -11,13 +13,11 @@ export interface CollateOptions {
   readonly temperature: number;
   /** Share of the window's groups that are here. */
   readonly keptRatio: number;
-  /** What the turn scores say of episodes of several sequences; `split` by default. */
-  readonly scorePlacement?: ScorePlacement;
   /** Of a sequence's first prompt, how many ids are not trained on while all later text is; without it, only sampled ids are. */
   readonly unseen?: ((prompt: Int32Array) => number) | undefined;
 }
 
-/** A sequence of an episode with the reward of each of its turns. */
+/** A trained sequence of an episode with the reward of each of its turns. */
 interface Rewarded {
   readonly id: EpisodeId;
   readonly index: number;
@@ -51,18 +51,27 @@ const placed = (turns: readonly Turn[], scores: readonly number[]): readonly num
   return rewards;
 };
 
-/** The sequences of an episode, its turn scores split over them. */
-const sequencesOf = ({ episode, turnScores }: ScoredEpisode): readonly Rewarded[] => {
-  const rewards = placed(turnsOf(episode), turnScores);
-  let from = 0;
-  return episode.sequences.map(({ turns }, index) => {
-    const sequence = { id: episode.id, index, turns, rewards: rewards.slice(from, from + turns.length) };
-    from += turns.length;
-    return sequence;
-  });
+/** `score` on the last of the turns that has a sampled token. */
+const atTheEnd = (turns: readonly Turn[], score: number): readonly number[] => {
+  const last = turns.findLastIndex(({ sampled }) => sampled.ids.length > 0);
+  return turns.map((_, turn) => (turn === last ? score : 0));
 };
 
-const trainable = ({ turns }: Rewarded): boolean => turns.some(({ sampled }) => sampled.ids.length > 0);
+/** The trained sequences of an episode: each carries the score, or the turn scores are split over them. */
+const sequencesOf = ({ episode, score, turnScores }: ScoredEpisode): readonly Rewarded[] => {
+  const byTurn = turnScores === undefined ? undefined : placed(turnsOf(episode), turnScores);
+  let from = 0;
+  return episode.sequences.flatMap((sequence, index) => {
+    const { summary, turns } = sequence;
+    let rewards = atTheEnd(turns, score);
+    if (byTurn !== undefined) {
+      const played = summary === undefined ? turns.length : 0;
+      rewards = byTurn.slice(from, from + played);
+      from += played;
+    }
+    return isTrained(sequence) ? [{ id: episode.id, index, turns, rewards }] : [];
+  });
+};
 
 const lengthOf = ({ turns }: Rewarded): number =>
   turns.reduce((sum, { prompt, sampled }) => sum + prompt.length + sampled.ids.length, 0);
@@ -86,15 +95,11 @@ const write = (arrays: Arrays, { turns, rewards }: Rewarded, at: number, unseen:
   }
 };
 
-/**
- * Sequences in order of group id, then member, then index within the episode. Those without a sampled token have nothing to train on and
- * are left out.
- */
+/** Sequences in order of group id, then member, then index within the episode. */
 export const collate = (groups: readonly ScoredGroup[], { unseen, ...options }: CollateOptions): TokenBatch => {
-  const sequences = groups
-    .flatMap((group) => group.episodes)
+  const episodes = groups.flatMap((group) => group.episodes);
+  const sequences = episodes
     .flatMap(sequencesOf)
-    .filter(trainable)
     .sort((a, b) => a.id.group - b.id.group || a.id.member - b.id.member || a.index - b.index);
   const offsets = new Int32Array(sequences.length + 1);
   let tokens = 0;
@@ -112,8 +117,8 @@ export const collate = (groups: readonly ScoredGroup[], { unseen, ...options }: 
   for (const [i, sequence] of sequences.entries()) write(arrays, sequence, offsets[i] ?? 0, unseen);
   return {
     ...arrays,
-    scorePlacement: "split",
     ...options,
+    placement: episodes.some(({ turnScores }) => turnScores !== undefined) ? "turn" : "sequence",
     offsets,
     groups: Int32Array.from(sequences, ({ id }) => id.group),
     members: Int32Array.from(sequences, ({ id }) => id.member),

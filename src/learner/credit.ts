@@ -5,9 +5,10 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, boundsOf, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
-import { episodeScore, episodesOf, trajectoriesOf, turnsIn } from "../domain/BatchUnits.ts";
+import { episodesOf, trajectoriesOf, turnsIn } from "../domain/BatchUnits.ts";
 import { learner } from "../domain/metrics/learner.ts";
 import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
+import { episodeScores } from "../domain/Placement.ts";
 import { mean } from "../domain/Statistics.ts";
 import { type Advantages, biLevelGae, gae, returnsToGo } from "./advantages/gae.ts";
 import { batchRelative, groupRelative, leaveOneOut, softWeights } from "./advantages/relative.ts";
@@ -100,10 +101,12 @@ interface Episodes {
 
 const scored = (batch: TokenBatch): Episodes => {
   const sequences = episodesOf(batch);
+  const scores = episodeScores(batch);
+  const first = (of: ArrayLike<number>) => Float64Array.from(sequences, ([sequence]) => of[sequence!]!);
   return {
     sequences,
-    scores: Float64Array.from(sequences, (episode) => episodeScore(batch, episode)),
-    groups: Int32Array.from(sequences, ([first]) => batch.groups[first ?? -1] ?? -1),
+    scores: first(scores),
+    groups: Int32Array.from(first(batch.groups)),
   };
 };
 

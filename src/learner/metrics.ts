@@ -3,11 +3,12 @@
  * count. Invariant: a statistic over no token is absent.
  */
 import { allSequences, boundsOf, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
-import { episodeScore, episodesOf } from "../domain/BatchUnits.ts";
+import { episodesOf } from "../domain/BatchUnits.ts";
 import type { Version } from "../domain/Episode.ts";
 import { learner } from "../domain/metrics/learner.ts";
 import type { Metric } from "../domain/metrics/Metric.ts";
 import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
+import { episodeScores } from "../domain/Placement.ts";
 import type { Correction } from "./corrections/correct.ts";
 import { bounded } from "./losses/logRatio.ts";
 import type { ClipOptions } from "./losses/policyLoss.ts";
@@ -239,7 +240,8 @@ const explainedVariance = (returns: readonly number[], errors: readonly number[]
 export const batchMetrics = (batch: CreditedBatch, withValues: boolean): Metrics => {
   const all = allSequences(batch);
   const score = summary();
-  for (const episode of episodesOf(batch)) score.put(episodeScore(batch, episode));
+  const scores = episodeScores(batch);
+  for (const [first] of episodesOf(batch)) score.put(scores[first!]!);
   const [advantages, returns, values] = [summary(), summary(), summary()];
   const [targets, errors]: [number[], number[]] = [[], []];
   eachTrained(batch, all, (t) => {

@@ -38,7 +38,7 @@ export const indexLine = (record: EpisodeRecord, offset: number, length: number)
   success: record.success,
   reward: record.reward,
   verdict: record.verdict ?? null,
-  turns: record.turns.length,
+  turns: record.summary === undefined ? record.turns.length : 0,
   tokens: record.turns.reduce((sum, { ids }) => sum + ids.length, 0),
   outcome: record.outcome._tag === "Done" ? "Done" : record.outcome.reason,
   offset,

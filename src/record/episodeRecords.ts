@@ -49,7 +49,7 @@ const creditAt = (
       };
 
 const turnRecord = (
-  { actions, executed, info, parsed, penalty, prompt, reward, sampled }: Turn,
+  { actions, executed, info, parsed, penalties, penalty, prompt, reward, sampled }: Turn,
   credit: Pick<TurnRecord, "advantages" | "values">,
   pieces: Pieces,
 ): TurnRecord => ({
@@ -66,6 +66,7 @@ const turnRecord = (
   executed,
   reward,
   penalty,
+  ...(penalties === undefined ? {} : { penalties }),
   info,
 });
 
@@ -88,7 +89,7 @@ const turnRecords = (
 const recordOf = (
   origin: Origin,
   episode: Episode,
-  [sequence, { turns }]: readonly [number, Sequence],
+  [sequence, { summary, turns }]: readonly [number, Sequence],
   judgement: Judgement | null,
   pieces: Pieces,
 ): EpisodeRecord => {
@@ -103,6 +104,7 @@ const recordOf = (
     group: id.group,
     member: id.member,
     sequence,
+    ...(summary === undefined ? {} : { summary: true }),
     tag,
     seed,
     success: succeeded(episode),

@@ -10,6 +10,7 @@ import type { Sampling } from "../policy/generation/Policy.ts";
 import type { ChatTemplate } from "../policy/tokenizer/ChatTemplate.ts";
 import { piecesOf } from "../policy/tokenizer/pieces.ts";
 import type { Tokenizer } from "../policy/tokenizer/Tokenizer.ts";
+import type { Switches } from "./penalties.ts";
 import type { Task } from "./Task.ts";
 import type { Template } from "./Template.ts";
 import { templates } from "./templates.ts";
@@ -24,8 +25,8 @@ export interface Rollout {
   /** Where prompts are trained on too: how many ids of a chat's opening are not. */
   readonly unseen?: ChatTemplate["beforeUser"];
   readonly limits: RunConfig["rollout"];
-  /** Added once per turn that was not understood; zero or negative. */
-  readonly formatPenalty: number;
+  /** What turns take off their episode's reward. */
+  readonly penalties: Switches;
   /** Seed of the sampling and noise streams. */
   readonly seed: number;
 }
@@ -57,7 +58,7 @@ export const make = (
   pieces: (ids) => piecesOf(tokenizer.bytesOf, ids),
   limits: config.rollout,
   ...(config.rollout.enable_response_mask ? {} : { unseen: chat.beforeUser }),
-  formatPenalty: config.es_manager.format_penalty,
+  penalties: config.es_manager,
   seed: config.run.seed,
 });
 

@@ -18,6 +18,8 @@ export interface Task {
   readonly maxActions: number;
   /** Length named in the prompt; never a limit. */
   readonly maxTokens: number;
+  /** How prompts that are no chat tell of earlier turns. */
+  readonly memory: Preset["memory"];
 }
 
 export const fromPreset = (
@@ -32,4 +34,5 @@ export const fromPreset = (
   wholeAnswer,
   maxActions: preset.max_actions_per_traj,
   maxTokens: preset.max_tokens,
+  memory: preset.memory,
 });

@@ -1,6 +1,7 @@
 /**
  * The prompt template contract: the text around a state. The chat template turns it into ids. A template is a pure function of
- * its arguments, and shows each thing once: the opening before the first reply, then only what is new after each reply.
+ * its arguments. In a chat it shows each thing once: the opening before the first reply, then only what is new after each reply. Where
+ * the model is not shown its whole history (`rollout.context`), it also writes what a prompt says of the turns before.
  */
 import type { View } from "../env/Environments.ts";
 import type { Task } from "./Task.ts";
@@ -22,6 +23,33 @@ export interface Previous {
   readonly invalid: boolean;
 }
 
+/** A turn that was played, as a later prompt may tell of it in text. */
+export interface PastTurn extends Previous {
+  readonly moment: Moment;
+  /** The reply in canonical form. */
+  readonly reply: string;
+  /** The actions that were carried out. */
+  readonly actions: readonly string[];
+  /** How many of them changed something, as the environment says. */
+  readonly effective: number;
+}
+
+/** What a prompt that does not go on a chat tells of the turns before its own. */
+export interface Recall {
+  /** What stands for the turns before those shown; empty for nothing. */
+  readonly summary: string;
+  /** The turn before named no legal action. */
+  readonly warned: boolean;
+}
+
+/** The same where the turns before are shown as text. */
+export interface Retold extends Recall {
+  /** The first observation of the episode. */
+  readonly first: string;
+  /** The turns right before, oldest first. */
+  readonly shown: readonly PastTurn[];
+}
+
 export interface Opening {
   /** Empty leaves the system message out. */
   readonly system: string;
@@ -34,6 +62,14 @@ export interface Template {
   readonly opening: (task: Task, moment: Moment) => Opening;
   /** The user message after a reply. */
   readonly next: (task: Task, moment: Moment, previous: Previous) => string;
+  /** The user message that opens a chat at a later turn: what is before is out of sight. */
+  readonly reopening: (task: Task, moment: Moment, recall: Recall) => string;
+  /** The one user message of a turn whose prompt is no chat (`single_turn`): the turns before it stand in it as text. */
+  readonly retelling: (task: Task, moment: Moment, retold: Retold) => string;
+  /** A summary of turns made of facts alone. */
+  readonly facts: (past: readonly PastTurn[]) => string;
+  /** The user message that asks the policy for a summary of `past`, and of the summary `before` it (empty: none). */
+  readonly summarising: (task: Task, past: readonly PastTurn[], before: string, tokens: number) => string;
   /** The state text a turn shows. */
   readonly state: (view: View) => string;
 }

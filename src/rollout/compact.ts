@@ -1,14 +1,25 @@
 /**
  * The shortest prompt a model of about a million parameters needs: the kind of environment as the system message, then per turn the
- * compact state and the number of actions left. It gives no instruction, no answer format and no reward: such a model learns them from its updates.
+ * compact state and the number of actions left. It gives no instruction, no answer format and no reward: such a model learns them from its
+ * updates. A turn before is its state and what was done there; a summary is the actions alone.
  */
-import { type Moment, replyPrefix, type Template, type TemplateOptions } from "./Template.ts";
+import { type Moment, type PastTurn, replyPrefix, type Template, type TemplateOptions } from "./Template.ts";
 
 const turnText = ({ view, actionsLeft }: Moment): string => `${view.compact}\n${actionsLeft}`;
 
-export const compact = ({ think }: TemplateOptions): Template => ({
-  prefix: replyPrefix(think),
-  opening: (task, moment) => ({ system: task.kind, user: turnText(moment) }),
-  next: (_task, moment) => turnText(moment),
-  state: (view) => view.compact,
-});
+const line = (text: string): string => (text === "" ? "" : `${text}\n`);
+
+export const compact = ({ separator, think }: TemplateOptions): Template => {
+  const acted = ({ actions }: PastTurn): string => (actions.length === 0 ? "no" : actions.join(` ${separator} `));
+  const retold = (turn: PastTurn): string => `${turn.moment.view.compact}\n${acted(turn)}\n`;
+  return {
+    prefix: replyPrefix(think),
+    opening: (task, moment) => ({ system: task.kind, user: turnText(moment) }),
+    next: (_task, moment) => turnText(moment),
+    reopening: (_task, moment, { summary }) => line(summary) + turnText(moment),
+    retelling: (_task, moment, { shown, summary }) => line(summary) + shown.map(retold).join("") + turnText(moment),
+    facts: (past) => past.map(acted).join(` ${separator} `),
+    summarising: (_task, past, before) => `${line(before)}${past.map(retold).join("")}state`,
+    state: (view) => view.compact,
+  };
+};

@@ -25,6 +25,15 @@ export const samplingKey = (
   turn: number,
 ): StreamKey => ({ seed: runSeed, purpose: "sampling", counters: [family(split, prompt), member, turn] });
 
+/** Stream of the summary of an episode's first `turns` turns. */
+export const summaryKey = (
+  runSeed: number,
+  split: Split,
+  prompt: Prompt,
+  member: number,
+  turns: number,
+): StreamKey => ({ seed: runSeed, purpose: "summary", counters: [family(split, prompt), member, turns] });
+
 /** Stream of the transitions of one turn. */
 export const noiseKey = (runSeed: number, split: Split, prompt: Prompt, member: number, turn: number): StreamKey => ({
   seed: runSeed,
@@ -32,6 +41,6 @@ export const noiseKey = (runSeed: number, split: Split, prompt: Prompt, member: 
   counters: [family(split, prompt), member, turn],
 });
 
-/** Key of an episode's caches. Dense within a split, so that any modulus spreads them evenly. */
+/** Key of an episode's caches, one chat after the other. Dense within a split, so that any modulus spreads them evenly. */
 export const sequenceId = (split: Split, prompt: Prompt, member: number): number =>
   (split === "train" ? 0 : validationSequences) + prompt.group * prompt.size + member;

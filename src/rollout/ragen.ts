@@ -2,13 +2,18 @@
  * RAGEN's prompt texts, so that runs compare: instruction, legend, legal actions and budget in the system message, then per turn the
  * state, the actions left and the form asked for. Differs from RAGEN in that the legend is the one of the preset's own configuration.
  */
+import { alfworld } from "./memory/alfworld.ts";
+import { facts } from "./memory/facts.ts";
+import type { Memory, MemoryName } from "./memory/Memory.ts";
+import { simple, turnRetold, warning } from "./memory/simple.ts";
 import { pythonReward } from "./pythonNumber.ts";
 import type { Task } from "./Task.ts";
 import { type Moment, replyPrefix, type Template, type TemplateOptions } from "./Template.ts";
 
-const warning = "No valid action provided previously. Environment state remains the same. Please try again.\n";
 const answerForm = "<answer> [your answer] </answer>";
 const thinkForm = `<think> [Your thoughts] </think> ${answerForm}`;
+
+const memories: Readonly<Record<MemoryName, Memory>> = { simple, alfworld };
 
 const system = (task: Task, { view }: Moment, separator: string): string => {
   const legend = task.legend === "" ? "" : `\n${task.legend}`;
@@ -19,10 +24,11 @@ const system = (task: Task, { view }: Moment, separator: string): string => {
   return `You're a helpful assistant. ${task.instruction}${legend}${actions}`;
 };
 
+const lengthText = (task: Task): string => `Max response length: ${task.maxTokens} words (tokens).`;
+
 const turnText = (task: Task, { view, turn, actionsLeft }: Moment, form: string, invalid: boolean): string =>
   `\nTurn ${turn}:\nState:\n${view.observation}\n${invalid ? warning : ""}You have ${actionsLeft} actions left. ` +
-  `Always output: ${form} with no extra text. Strictly follow this format. ` +
-  `Max response length: ${task.maxTokens} words (tokens).\n`;
+  `Always output: ${form} with no extra text. Strictly follow this format. ${lengthText(task)}\n`;
 
 export const ragen = ({ think, separator }: TemplateOptions): Template => {
   const form = think ? thinkForm : answerForm;
@@ -34,6 +40,15 @@ export const ragen = ({ think, separator }: TemplateOptions): Template => {
     }),
     next: (task, moment, previous) =>
       `Reward:\n${pythonReward(previous.reward, previous.executed)}\n${turnText(task, moment, form, previous.invalid)}`,
+    reopening: (task, moment, { summary, warned }) =>
+      (summary === "" ? "" : `${summary}\n\n`) + turnText(task, moment, form, warned),
+    retelling: (task, moment, retold) => memories[task.memory](moment, retold, { form, length: lengthText(task) }),
+    facts: (past) => facts(past, separator),
+    summarising: (_task, past, before, tokens) =>
+      (before === "" ? "" : `Summary of the turns so far:\n${before}\n---\n`) +
+      past.map(turnRetold).join("") +
+      "These turns will not be shown to you again. Summarize what you need to know of them to finish the task: what you tried, " +
+      `what it changed, and what you learned. Write plain text without tags. Max response length: ${tokens} words (tokens).\n`,
     state: (view) => view.observation,
   };
 };

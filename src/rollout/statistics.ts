@@ -1,8 +1,8 @@
 /**
- * What played episodes say of themselves, under RAGEN's metric names. Pure. Failed episodes count only in `episodes/failed`; a statistic
- * over no episode is absent.
+ * What played episodes say of themselves, under RAGEN's metric names. Pure. Success, returns and turns count episodes, response lengths count
+ * token sequences (RAGEN's samples). Failed episodes count only in `episodes/failed`; a statistic over nothing is absent.
  */
-import type { Episode, Version } from "../domain/Episode.ts";
+import type { Episode, Sequence, Version } from "../domain/Episode.ts";
 import {
   entropyOf,
   executedActions,
@@ -11,6 +11,7 @@ import {
   rewardOf,
   sampledTokens,
   succeeded,
+  trainedSequences,
   turnsOf,
 } from "../domain/Episode.ts";
 import type { Group } from "../domain/Group.ts";
@@ -36,6 +37,28 @@ const meanInfo = (episodes: readonly Episode[]): Info => {
   const keys = new Set(infos.flatMap(Object.keys));
   keys.delete("success");
   return Object.fromEntries(Array.from(keys, (key) => [key, mean(infos.map((info) => info[key] ?? 0))]));
+};
+
+/** Sequences that play, and summaries that are trained: what response lengths are of. */
+const responses = (episode: Episode): readonly Sequence[] =>
+  episode.sequences.filter(({ summary }) => summary?.trained !== false);
+
+const lengthOf = ({ turns }: Sequence): number => turns.reduce((sum, { sampled }) => sum + sampled.ids.length, 0);
+
+/** What only some runs have: several sequences an episode, summaries, and penalties beside that for the format. */
+const occasional = (split: Catalogue.Split, episodes: readonly Episode[]): Metrics => {
+  const { penalty, sequences, summaryLength } = Catalogue.episodes;
+  const several = episodes.some((episode) => episode.sequences.length > 1);
+  const summaries = episodes.flatMap((episode) => episode.sequences.filter(({ summary }) => summary !== undefined));
+  const penalties = episodes.map((episode) => turnsOf(episode).flatMap((turn) => Object.entries(turn.penalties ?? {})));
+  const reasons = [...new Set(penalties.flat().map(([reason]) => reason))].sort();
+  const lost = (reason: string) =>
+    meanOf(penalties.map((parts) => parts.reduce((sum, [name, part]) => sum + (name === reason ? part : 0), 0)));
+  return measured(
+    [sequences.of({ split }), several ? meanOf(episodes.map((episode) => episode.sequences.length)) : undefined],
+    [summaryLength.of({ split }), meanOf(summaries.map(lengthOf))],
+    ...reasons.map((reason) => [penalty.of({ split, reason }), lost(reason)] as const),
+  );
 };
 
 const meanReturn = (episodes: readonly Episode[]): number | undefined =>
@@ -84,7 +107,7 @@ export const environmentMetrics = (
     measured(
       [success.of(of), shareOf(episodes, succeeded)],
       [returned.of(of), meanReturn(episodes)],
-      [responseLength.of(of), meanOf(episodes.map(sampledTokens))],
+      [responseLength.of(of), meanOf(episodes.flatMap(responses).map(lengthOf))],
       [turns.of(of), meanOf(episodes.map((episode) => turnsOf(episode).length))],
       [turnLength.of(of), meanOf(played.map((turn) => turn.sampled.ids.length))],
       [parsed.of(of), shareOf(played, (turn) => turn.parsed)],
@@ -92,20 +115,21 @@ export const environmentMetrics = (
       [entropy.of(of), meanOf(played.map((turn) => entropyOf(turn.sampled)))],
       [Catalogue.episodes.failed.of(of), all.filter(failed).length],
     ),
+    occasional(split, episodes),
   );
 };
 
-/** Sampled tokens of an episode, and the share of episodes with a reply that was cut at its length limit. */
+/** Sampled tokens of a token sequence, and the share of sequences with a reply that was cut at its length limit. */
 export const lengthMetrics = (groups: readonly Group[]): Metrics => {
-  const episodes = groups.flatMap(members);
-  if (episodes.length === 0) return measured();
+  const sequences = groups.flatMap(members).flatMap(responses);
+  if (sequences.length === 0) return measured();
   const { clipped, max, mean: average, min } = Catalogue.lengths;
-  const lengths = episodes.map(sampledTokens);
+  const lengths = sequences.map(lengthOf);
   return measured(
     [average, mean(lengths)],
     [max, Math.max(...lengths)],
     [min, Math.min(...lengths)],
-    [clipped, shareOf(episodes, (episode) => turnsOf(episode).some(({ sampled }) => sampled.finish === "length"))],
+    [clipped, shareOf(sequences, ({ turns }) => turns.some(({ sampled }) => sampled.finish === "length"))],
   );
 };
 
@@ -114,7 +138,10 @@ export const stalenessMetrics = (groups: readonly Group[], version: Version): Me
   let sum = 0;
   let count = 0;
   let max = 0;
-  for (const { sampled } of groups.flatMap(members).flatMap(turnsOf)) {
+  for (const { sampled } of groups
+    .flatMap(members)
+    .flatMap(trainedSequences)
+    .flatMap(({ turns }) => turns)) {
     for (const sampledBy of sampled.versions) {
       sum += version - sampledBy;
       count++;

@@ -10,6 +10,7 @@ import type { Policy } from "../policy/generation/Policy.ts";
 import { mapActions } from "./actions.ts";
 import { noiseKey, samplingKey } from "./keys.ts";
 import { type Grammar, parse } from "./parse.ts";
+import { hasSwitches, type Judged, penaltiesOf, sumOf } from "./penalties.ts";
 import type { Mode, Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
 
@@ -26,8 +27,6 @@ export interface Game {
   readonly instance: string;
   /** Key of the episode's caches in the generator. */
   readonly sequence: number;
-  /** Ids of the opening that other episodes show too. */
-  readonly sharedPrefix: number;
 }
 
 /** Where an episode stands before a turn. */
@@ -35,17 +34,27 @@ export interface Position {
   /** 1-based. */
   readonly turn: number;
   readonly view: View;
-  /** Ids to append to the history before the reply. */
-  readonly append: Int32Array;
-  /** Ids of the history so far. */
-  readonly length: number;
   readonly actionsLeft: number;
   readonly success: boolean;
+}
+
+/** What the model is shown before the reply. */
+export interface Showing {
+  /** Ids to append to the chat that is open in the generator; all of a new one. */
+  readonly append: Int32Array;
+  /** Ids at the start of a new chat that other chats have too. */
+  readonly sharedPrefix: number;
+  /** Ids before the reply in the token sequence it is trained in. */
+  readonly recorded: Int32Array;
+  /** Whether the next turn may go on the chat; if not, its caches are released as soon as the reply is there. */
+  readonly kept: boolean;
 }
 
 /** What a turn comes to. */
 export interface Taken {
   readonly record: Turn;
+  /** The reply in canonical form. */
+  readonly canonical: string;
   /** After the turn; as before it where no action was executed. */
   readonly view: View;
   readonly success: boolean;
@@ -65,7 +74,8 @@ export const truncated = (reason: TruncationReason, success: boolean): Outcome =
 const replyText = ({ chat, decode, template }: Rollout, { ids }: Sampled): string =>
   template.prefix + decode(ids.at(-1) === chat.endId ? ids.subarray(0, -1) : ids);
 
-const grammarOf = ({ rollout: { limits }, task }: Game): Grammar => ({
+/** How the replies of a task are read. */
+export const grammarOf = ({ rollout: { limits }, task }: Pick<Game, "rollout" | "task">): Grammar => ({
   think: limits.enable_think,
   separator: task.wholeAnswer ? null : limits.action_sep,
   maxActions: limits.max_actions_per_turn,
@@ -77,17 +87,18 @@ const outcomeOf = ({ success, terminated, truncated: cut }: StepResult, actionsL
   return actionsLeft <= 0 ? truncated("max_actions", success) : null;
 };
 
-const generate = (game: Game, { append, turn }: Position) => {
-  const { member, mode, policy, prompt, rollout, sequence, sharedPrefix } = game;
-  return policy.generate({
+const generate = (game: Game, { turn }: Position, { append, kept, sharedPrefix }: Showing) => {
+  const { member, mode, policy, prompt, rollout, sequence } = game;
+  const reply = policy.generate({
     sequence,
     append,
-    sharedPrefix: turn === 1 ? sharedPrefix : 0,
+    sharedPrefix,
     maxTokens: rollout.limits.response_length,
     sampling: mode.sampling,
     key: samplingKey(rollout.seed, mode.split, prompt, member, turn),
     pin: mode.pin,
   });
+  return kept ? reply : Effect.tap(reply, () => policy.release(sequence));
 };
 
 const step = (game: Game, { turn, view }: Position, actions: readonly string[]) => {
@@ -98,27 +109,36 @@ const step = (game: Game, { turn, view }: Position, actions: readonly string[]) 
     .pipe(Effect.catchTag("StepFailure", (failure: StepFailure) => Effect.succeed(failure)));
 };
 
+/** The record of a turn with its penalties, and with what they are made of where a switch is on. */
+const withPenalties = ({ penalties }: Rollout, record: Turn, judged: Omit<Judged, "executed">): Turn => {
+  const parts = penaltiesOf(penalties, { ...judged, executed: record.executed });
+  const told = { ...record, penalty: sumOf(parts) };
+  return hasSwitches(penalties) ? { ...told, penalties: parts } : told;
+};
+
 /** Plays one turn from `position`. */
-export const takeTurn = Effect.fnUntraced(function* (game: Game, position: Position) {
+export const takeTurn = Effect.fnUntraced(function* (game: Game, position: Position, showing: Showing) {
   const { rollout } = game;
-  const { actionsLeft, append, success, view } = position;
-  const sampled = yield* generate(game, position);
+  const { actionsLeft, success, view } = position;
+  const sampled = yield* generate(game, position, showing);
   const reply = replyText(rollout, sampled);
   const reading = parse(reply, grammarOf(game));
   const { actions, run, penalised, invalid } = mapActions(reading.actions, view.actions, actionsLeft);
+  const judged = { reading, penalised };
   const record: Turn = {
-    prompt: append,
+    prompt: showing.recorded,
     sampled,
     state: rollout.template.state(view),
     reply,
     parsed: reading.parsed,
     actions,
-    penalty: penalised ? rollout.formatPenalty : 0,
+    penalty: 0,
     executed: 0,
     reward: 0,
     info: {},
   };
-  const unmoved: Taken = { record, view, success, invalid, outcome: null };
+  const still = withPenalties(rollout, record, judged);
+  const unmoved: Taken = { record: still, canonical: reading.canonical, view, success, invalid, outcome: null };
   if (run.length === 0) return unmoved;
   const result = yield* step(game, position, run);
   if ("_tag" in result) {
@@ -127,7 +147,8 @@ export const takeTurn = Effect.fnUntraced(function* (game: Game, position: Posit
   }
   const { executed, reward, info } = result;
   const taken: Taken = {
-    record: { ...record, executed, reward, info },
+    record: withPenalties(rollout, { ...record, executed, reward, info }, judged),
+    canonical: reading.canonical,
     view: result.view,
     success: result.success,
     invalid,

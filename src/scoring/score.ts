@@ -1,9 +1,11 @@
 /**
  * Scores a window: one number per episode, and how it is spread over the episode's turns. A pure function of the whole window, because
  * normalisation is relative to a set of episodes. Invariants: failed members, and the members of failed groups, take no part in any
- * statistic; the turn scores of an episode that has turns sum to its score; the groups and their order stay as they are.
+ * statistic, and an episode counts once in it, however many token sequences it has; the turn scores of an episode that has turns sum to its
+ * score; the groups and their order stay as they are.
  *
- * With turn scores each turn keeps its own environment reward, unnormalised and without the format penalty, as in RAGEN.
+ * Without turn scores every token sequence carries the score (domain/Placement). With them each turn keeps its own environment reward,
+ * unnormalised and without the penalty, as in RAGEN.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { type Episode, failed, penaltyOf, rewardOf, turnsOf } from "../domain/Episode.ts";
@@ -40,12 +42,6 @@ const normalisedTotals = (groups: readonly Group[], { grouping, method }: Config
   );
 };
 
-const atTheEnd = (episode: Episode, score: number): ScoredEpisode => ({
-  episode,
-  score,
-  turnScores: turnsOf(episode).map((_, turn, turns) => (turn === turns.length - 1 ? score : 0)),
-});
-
 const byTurn = (episode: Episode): ScoredEpisode => ({
   episode,
   score: rewardOf(episode),
@@ -59,7 +55,7 @@ export const score = (window: Window, config: Config): ScoredWindow => {
     groups: window.groups.map((group) => ({
       prompt: group.prompt,
       episodes: members(group).map((episode) =>
-        config.use_turn_scores ? byTurn(episode) : atTheEnd(episode, totals.get(episode) ?? total(episode)),
+        config.use_turn_scores ? byTurn(episode) : { episode, score: totals.get(episode) ?? total(episode) },
       ),
       failures: group.episodes.filter(failed),
     })),

@@ -1,11 +1,11 @@
 /** Puts what is told of a real run together, window by window. */
 import type { RunConfig } from "../config/RunConfig.ts";
-import { turnsOf, type Version } from "../domain/Episode.ts";
+import { type Episode, trainedSequences, type Version } from "../domain/Episode.ts";
 import type { Event, StepRecord } from "../domain/Event.ts";
 import { type Group, idsOf, type ScoredGroup } from "../domain/Group.ts";
 import { type Metrics, valueIn } from "../domain/metrics/Metrics.ts";
 import { generation, timing, tokens } from "../domain/metrics/run.ts";
-import { type PlayedGroup, sampledOf, tokensOf } from "../simulation/replay/Played.ts";
+import { type PlayedGroup, type PlayedTurn, tokensOf, trainedOf } from "../simulation/replay/Played.ts";
 import type { Sample } from "../stage/Bus.ts";
 import type { StageSample } from "../stage/Gauge.ts";
 import type { Meanwhile, Observed, ObservedWindow } from "./Observed.ts";
@@ -32,14 +32,23 @@ export interface Gauges {
   readonly machine: number;
 }
 
+/** An episode by its lengths. */
+const turnsOf = ({ sequences }: Episode): readonly PlayedTurn[] =>
+  sequences.flatMap(({ summary, turns }, sequence) =>
+    turns.map(({ prompt, sampled }, turn) => ({
+      prompt: prompt.length,
+      sampled: sampled.ids.length,
+      ...(sequence > 0 && turn === 0 ? { opens: true } : {}),
+      ...(summary === undefined ? {} : { summary }),
+    })),
+  );
+
 /** The groups of a window by their lengths. */
 const playedOf = ({ filtered, window }: Learned): readonly PlayedGroup[] => {
   const kept = new Set(idsOf(filtered.kept));
   return window.groups.map(({ episodes, prompt: { group } }) => ({
     kept: kept.has(group),
-    episodes: episodes.map((episode) =>
-      turnsOf(episode).map(({ prompt, sampled }) => ({ prompt: prompt.length, sampled: sampled.ids.length })),
-    ),
+    episodes: episodes.map(turnsOf),
   }));
 };
 
@@ -47,7 +56,8 @@ const playedOf = ({ filtered, window }: Learned): readonly PlayedGroup[] => {
 const staleness = ({ filtered, from }: Learned) => {
   let [stale, versionsBehind, mostBehind] = [0, 0, 0];
   for (const { episode } of filtered.kept.flatMap(({ episodes }) => episodes)) {
-    for (const version of turnsOf(episode).flatMap(({ sampled }) => [...sampled.versions])) {
+    const replies = trainedSequences(episode).flatMap(({ turns }) => turns);
+    for (const version of replies.flatMap(({ sampled }) => [...sampled.versions])) {
       if (version < from) stale++;
       versionsBehind += from - version;
       mostBehind = Math.max(mostBehind, from - version);
@@ -105,7 +115,7 @@ export class Watcher {
       time: 1000 * (valueIn(metrics, timing.step) ?? 0),
       learning: 1000 * (values + advantages + update),
       tokens: trained.reduce((sum, group) => sum + tokensOf(group), 0),
-      trained: trained.reduce((sum, group) => sum + sampledOf(group), 0),
+      trained: trained.reduce((sum, group) => sum + trainedOf(group), 0),
       ...staleness(learned),
       replies: now.replies,
       meanwhile: this.#between(before, now, metrics),

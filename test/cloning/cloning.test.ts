@@ -51,6 +51,42 @@ const demonstrate = (...given: Parameters<typeof demonstrated>): Episode | null 
 
 const joined = (parts: readonly Int32Array[]): readonly number[] => parts.flatMap((part) => Array.from(part));
 
+/** What a rollout of the instance that demonstration `number` played comes to, under a policy. */
+const rolledOut = Effect.fnUntraced(function* (
+  source: Source,
+  { demonstrator, mode }: { readonly demonstrator: Demonstrator; readonly mode: Rollout.Mode },
+  number: number,
+  policy: typeof Policy.Service,
+) {
+  const { tag } = source.task;
+  const bound = new Map([[tag, source.environment]]);
+  const key = { seed, counters: [number] };
+  const ask = (request: Request) => Effect.sync(() => answer(bound, request));
+  const view = answer(bound, {
+    _tag: "Reset",
+    reset: { tag, split: "train", instance: { seed, purpose: "cloning", counters: [number, 0] } },
+  });
+  if (view._tag !== "View") throw new Error("no instance");
+  const environments = Environments.of({
+    reset: () => Effect.die("not asked"),
+    release: () => Effect.void,
+    step: (step) =>
+      Effect.flatMap(
+        ask({
+          _tag: "Step",
+          step: { ...step, noise: { ...key, purpose: "noise", counters: [number, step.noise.counters[2]!] } },
+        }),
+        (answered) => (answered._tag === "Stepped" ? Effect.succeed(answered.result) : Effect.die(answered)),
+      ),
+  });
+  const prompt = { group: 0, tag, seed: 0, size: 1, admittedAt: 0 };
+  const start = EpisodeProgram.start(demonstrator.rollout, source.task, 0, view.view);
+  return yield* EpisodeProgram.play(demonstrator.rollout, mode, prompt, start, 0).pipe(
+    Effect.provideService(Policy, policy),
+    Effect.provideService(Environments, environments),
+  );
+});
+
 describe("a demonstration", () => {
   const cases = [
     { tag: "FrozenLake", template: "compact", noise: 0 },
@@ -68,7 +104,7 @@ describe("a demonstration", () => {
       Effect.gen(function* () {
         const source = sourceOf(given.tag);
         const setup = yield* demonstratorOf(source, { template: given.template }, given.noise);
-        const { demonstrator, mode, tokenizer } = setup;
+        const { demonstrator, tokenizer } = setup;
         let turns = 0;
         for (let number = 0; number < 8; number++) {
           const episode = demonstrate(demonstrator, source, number);
@@ -97,32 +133,7 @@ describe("a demonstration", () => {
             hold: Effect.succeed(0),
             gauges: Effect.die("not asked"),
           });
-          const bound = new Map([[given.tag, source.environment]]);
-          const key = { seed, counters: [number] };
-          const ask = (request: Request) => Effect.sync(() => answer(bound, request));
-          const view = answer(bound, {
-            _tag: "Reset",
-            reset: { tag: given.tag, split: "train", instance: { seed, purpose: "cloning", counters: [number, 0] } },
-          });
-          if (view._tag !== "View") throw new Error("no instance");
-          const environments = Environments.of({
-            reset: () => Effect.die("not asked"),
-            release: () => Effect.void,
-            step: (step) =>
-              Effect.flatMap(
-                ask({
-                  _tag: "Step",
-                  step: { ...step, noise: { ...key, purpose: "noise", counters: [number, step.noise.counters[2]!] } },
-                }),
-                (answered) => (answered._tag === "Stepped" ? Effect.succeed(answered.result) : Effect.die(answered)),
-              ),
-          });
-          const prompt = { group: 0, tag: given.tag, seed: 0, size: 1, admittedAt: 0 };
-          const start = EpisodeProgram.start(demonstrator.rollout, source.task, 0, view.view);
-          const played = yield* EpisodeProgram.play(demonstrator.rollout, mode, prompt, start, 0).pipe(
-            Effect.provideService(Policy, policy),
-            Effect.provideService(Environments, environments),
-          );
+          const played = yield* rolledOut(source, setup, number, policy);
           const shown = joined(turnsOf(played).flatMap(({ prompt, sampled }) => [prompt, sampled.ids]));
           expect(shown.slice(0, whole.length)).toEqual(whole);
           if (given.noise === 0) {
@@ -133,6 +144,45 @@ describe("a demonstration", () => {
         }
         expect(turns).toBeGreaterThanOrEqual(8);
       }),
+  );
+
+  it.effect.each([
+    { tag: "SimpleSokoban", template: "compact", context: "limited_multi_turn", max_context_window: 2 },
+    { tag: "SimpleSokoban", template: "ragen", context: "single_turn", max_context_window: 3, summary: "facts" },
+  ] as const)("is what a rollout shows in the turn-level modes, too: $context", ({ tag, ...limits }) =>
+    Effect.gen(function* () {
+      const source = sourceOf(tag);
+      const setup = yield* demonstratorOf(source, { ...limits, max_actions_per_turn: 1, max_turn: 6 });
+      let sequences = 0;
+      for (let number = 0; number < 8; number++) {
+        const episode = demonstrate(setup.demonstrator, source, number);
+        if (episode === null) continue;
+        const turns = [...turnsOf(episode)];
+        let chat: readonly number[] = [];
+        const policy = Policy.of({
+          generate: ({ append }) =>
+            Effect.sync(() => {
+              const { prompt, sampled } = turns.shift()!;
+              expect([...chat, ...append]).toEqual([...prompt]);
+              chat = [...prompt, ...sampled.ids];
+              return sampled;
+            }),
+          release: () =>
+            Effect.sync(() => {
+              chat = [];
+            }),
+          version: Effect.succeed(0),
+          awaitVersion: () => Effect.void,
+          hold: Effect.succeed(0),
+          gauges: Effect.die("not asked"),
+        });
+        const played = yield* rolledOut(source, setup, number, policy);
+        const shown = ({ sequences }: Episode) => sequences.map(({ turns }) => turns.map(({ prompt }) => [...prompt]));
+        expect(shown(played)).toEqual(shown(episode));
+        sequences = Math.max(sequences, episode.sequences.length);
+      }
+      expect(sequences).toBeGreaterThan(3);
+    }),
   );
 
   it.effect("has the solver's replies as its only targets: turns of noise lie in the next prompt", () =>

@@ -100,6 +100,15 @@ custom_envs:
     ]);
   });
 
+  it("name context modes, windows and summaries", () => {
+    const { rollout } = resolved(
+      "agent_proxy: { context_window_mode: limited_multi_turn, max_context_window: 3, enable_summary_memory: true }",
+    ).config;
+    expect(rollout).toMatchObject({ context: "limited_multi_turn", max_context_window: 3, summary: "facts" });
+    const off = resolved("agent_proxy: { enable_summary_memory: false, max_context_window: 5 }").config;
+    expect(off.rollout).toMatchObject({ context: "full", summary: "none" });
+  });
+
   it("accept the filter's path as RAGEN's README writes it", () => {
     expect(resolved("", "actor_rollout_ref.rollout_filter_value=0.9").config.filter.value).toBe(0.9);
   });

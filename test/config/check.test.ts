@@ -64,6 +64,38 @@ describe("relations between keys", () => {
       ["rollout.enable_response_mask=false", "algorithm.bi_level_gae=true"],
       "rollout.enable_response_mask: false: algorithm.bi_level_gae",
     ],
+    [
+      ["rollout.enable_response_mask=false", "algorithm.correction=vtrace"],
+      "rollout.enable_response_mask: false: algorithm.correction=vtrace",
+    ],
+    [["rollout.max_context_window=0"], "rollout.max_context_window: 0: expected -1 (all turns) or at least 1"],
+    [["rollout.summary=policy"], "rollout.summary: policy: no turn is ever out of sight"],
+    [
+      ["rollout.context=single_turn", "rollout.summary=policy", "rollout.summary_length=3600"],
+      "rollout.summary_length: 3600: expected less than rollout.max_model_len (3600)",
+    ],
+    [
+      ["rollout.context=single_turn", "rollout.summary=facts", "rollout.train_summary=true"],
+      "rollout.train_summary: true: the policy writes no summaries",
+    ],
+    [
+      [
+        "rollout.context=single_turn",
+        "rollout.summary=policy",
+        "rollout.train_summary=true",
+        "reward.use_turn_scores=true",
+      ],
+      "rollout.train_summary: true: with reward.use_turn_scores",
+    ],
+    [
+      ["es_manager.think_quality_penalty=0.1", "rollout.enable_think=false"],
+      "es_manager.think_quality_penalty: 0.1: replies have no thoughts",
+    ],
+    [["es_manager.think_len_penalty=0.1"], "es_manager.think_len_penalty: 0.1: it needs es_manager.think_len_limit"],
+    [
+      ["actor.ppo_mini_batch_size=641", "rollout.context=limited_multi_turn"],
+      "(8 groups of 16), 640 token sequences at most; nearest: 640",
+    ],
     [["sft.architecture.heads=3"], "sft.architecture.heads: 3: expected a divisor"],
   ])("%j is refused", (overrides, start) => {
     expect(refused("", ...overrides)).toContain(start);
@@ -144,6 +176,11 @@ describe("relations between keys", () => {
   it("allow a reference to be renewed where one is used, and a loss over sequences with a mean over them", () => {
     expect(refused("", "actor.ref_update_freq=5", "actor.use_kl_loss=true")).toBe("accepted");
     expect(refused("", "actor.policy_loss=geo_mean", "actor.loss_agg_mode=seq-mean-token-mean")).toBe("accepted");
+  });
+
+  it("allow as many sequences in a mini-batch as episodes can have", () => {
+    expect(refused("", "actor.ppo_mini_batch_size=640", "rollout.context=single_turn")).toBe("accepted");
+    expect(refused("", "actor.ppo_mini_batch_size=640", "rollout.overflow=drop")).toBe("accepted");
   });
 
   it("allow truncated sampling to those who accept its bias", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { episodeScore, episodesOf, trajectoriesOf, turnsIn } from "../../src/domain/BatchUnits.ts";
+import { episodesOf, trajectoriesOf, turnsIn } from "../../src/domain/BatchUnits.ts";
 
 /** Two episodes of group 0, of two sequences and of one, and one of group 1; two tokens each. */
 const batch = {
@@ -7,7 +7,6 @@ const batch = {
   groups: Int32Array.of(0, 0, 0, 1),
   members: Int32Array.of(0, 0, 1, 0),
   sequenceIndex: Int32Array.of(0, 1, 0, 0),
-  rewards: Float32Array.of(0, 1, 0, 2, 0, 4, 0, 8),
 };
 
 describe("an episode of a batch", () => {
@@ -16,14 +15,9 @@ describe("an episode of a batch", () => {
     expect(episodesOf({ ...batch, sequenceIndex: Int32Array.of(1, 0, 0, 0) })).toEqual([[1, 0], [2], [3]]);
   });
 
-  it("has the score that its sequences carry in all where it is split, and that of the last where each repeats it", () => {
-    expect(episodeScore({ ...batch, scorePlacement: "split" }, [0, 1])).toBe(3);
-    expect(episodeScore({ ...batch, scorePlacement: "repeated" }, [0, 1])).toBe(2);
-  });
-
-  it("is one trajectory where its score is split, and as many as it has sequences where each repeats it", () => {
-    expect(trajectoriesOf({ ...batch, scorePlacement: "split" })).toEqual([[0, 1], [2], [3]]);
-    expect(trajectoriesOf({ ...batch, scorePlacement: "repeated" })).toEqual([[0], [1], [2], [3]]);
+  it("is one trajectory where turns carry rewards, and as many as it has sequences where each carries the score", () => {
+    expect(trajectoriesOf({ ...batch, placement: "turn" })).toEqual([[0, 1], [2], [3]]);
+    expect(trajectoriesOf({ ...batch, placement: "sequence" })).toEqual([[0], [1], [2], [3]]);
   });
 });
 

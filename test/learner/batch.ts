@@ -31,10 +31,10 @@ export const tokenBatch = ({ seed, lengths, vocabulary, window = 0, groupSize = 
     mu: Float32Array.from(mask, (m) => m * (-Math.log(vocabulary) + 0.3 * random.normal())),
     versions: Int32Array.from(mask, (m) => m - 1),
     rewards,
+    placement: "sequence",
     groups: Int32Array.from(lengths, (_, i) => Math.floor(i / groupSize)),
     members: Int32Array.from(lengths, (_, i) => i % groupSize),
     sequenceIndex: new Int32Array(lengths.length),
-    scorePlacement: "split",
     temperature: 1,
     keptRatio: 1,
   };

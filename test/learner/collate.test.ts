@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Episode, Turn } from "../../src/domain/Episode.ts";
 import type { ScoredGroup } from "../../src/domain/Group.ts";
+import { episodeScores } from "../../src/domain/Placement.ts";
 import { collate } from "../../src/learner/collate.ts";
 import { episodeOf, promptOf, sampledOf, turnOf } from "../domain/episodes.ts";
 
@@ -45,6 +46,32 @@ describe("collate", () => {
     expect([...batch.versions]).toEqual([-1, -1, 3, 3, -1, 3]);
     expect([...batch.offsets]).toEqual([0, 6]);
     expect(batch).toMatchObject(options);
+  });
+
+  it("places the score on the last sampled token of every sequence, unless turns have scores of their own", () => {
+    const [first, second, third] = [turn([1, 2], [3, 4]), turn([5], []), turn([6], [7])];
+    const sequences = [{ turns: [first, second] }, { turns: [third] }];
+    const scored = group(0, [{ sequences, turnScores: [] }]);
+    const episodes = scored.episodes.map(({ episode }) => ({ episode, score: 2.5 }));
+    const batch = collate([{ ...scored, episodes }], options);
+    expect(batch.placement).toBe("sequence");
+    expect([...batch.rewards]).toEqual([0, 0, 0, 2.5, 0, 0, 2.5]);
+    expect([...episodeScores(batch)]).toEqual([2.5, 2.5]);
+  });
+
+  it("leaves a summary out unless it is trained, and gives it no turn's score", () => {
+    const [first, summary, last] = [turn([1], [2]), turn([3], [4]), turn([5], [6])];
+    const played = (trained: boolean): Played => ({
+      sequences: [{ turns: [first] }, { turns: [summary], summary: { trained } }, { turns: [last] }],
+      turnScores: [1, 2],
+    });
+    const without = collate([group(0, [played(false)])], options);
+    expect([...without.sequenceIndex]).toEqual([0, 2]);
+    expect([...without.rewards]).toEqual([0, 1, 0, 2]);
+    const with_ = collate([group(0, [played(true)])], options);
+    expect([...with_.sequenceIndex]).toEqual([0, 1, 2]);
+    expect([...with_.rewards]).toEqual([0, 1, 0, 0, 0, 2]);
+    expect([...episodeScores(with_)]).toEqual([3, 3, 3]);
   });
 
   it("places each turn's score on its last sampled token", () => {

@@ -70,7 +70,7 @@ describe("off-policy correction", () => {
       (known) => known === of.name,
     );
     const { importance, old } = correct(
-      fixture("split"),
+      fixture("turn"),
       fixtureProximal,
       with_(name ?? "none", of.cap, {
         correction_floor: of.floor,

@@ -10,7 +10,7 @@ import { fixture, fixtureProximal, fixtureValues } from "./creditFixture.ts";
 
 type Algorithm = RunConfig["algorithm"];
 const algorithm = Schema.decodeUnknownSync(AlgorithmSection)({});
-const placements = ["split", "repeated"] as const;
+const placements = ["turn", "sequence"] as const;
 
 const near = (actual: ArrayLike<number>, expected: readonly number[]) => {
   expect(actual.length).toBe(expected.length);
@@ -30,7 +30,7 @@ const credited = (
     { algorithm: { ...algorithm, ...change }, lossScaling },
   );
 
-describe.each(placements)("of scores that are %s over an episode's sequences", (placement) => {
+describe.each(placements)("where each %s carries its reward", (placement) => {
   const batch = fixture(placement);
   const expected = golden.placements[placement];
   const { episodes } = golden;
@@ -91,12 +91,12 @@ describe("weights on advantages", () => {
   const grpo = { adv_estimator: "grpo", soft_advantage_reweight: true } as const;
 
   it("follow one another as in RAGEN: spread, kept share", () => {
-    const made = credited({ ...fixture("split"), keptRatio: 0.25 }, grpo, "sqrt");
+    const made = credited({ ...fixture("turn"), keptRatio: 0.25 }, grpo, "sqrt");
     near(made.advantages, golden.episodes.softThenHalf);
   });
 
   it("say what soft reweighting gave the groups", () => {
-    const metrics = creditMetrics(fixture("repeated"), grpo);
+    const metrics = creditMetrics(fixture("sequence"), grpo);
     const { max, mean, min } = golden.softWeights;
     near(
       [learner.softReweightMin, learner.softReweightMax, learner.softReweightMean].map(
@@ -104,19 +104,16 @@ describe("weights on advantages", () => {
       ),
       [min, max, mean],
     );
-    expect(creditMetrics(fixture("repeated"), algorithm).size).toBe(0);
+    expect(creditMetrics(fixture("sequence"), algorithm).size).toBe(0);
   });
 
   it("leave no advantage without the task, and the critic its returns", () => {
-    const [with_, without] = [
-      credited(fixture("split"), {}),
-      credited(fixture("split"), { zero_task_advantage: true }),
-    ];
+    const [with_, without] = [credited(fixture("turn"), {}), credited(fixture("turn"), { zero_task_advantage: true })];
     expect(without.advantages.every((advantage) => advantage === 0)).toBe(true);
     expect(without.returns).toEqual(with_.returns);
   });
 });
 
 it("V-trace is refused without the log-probabilities it corrects with", () => {
-  expect(() => credited(fixture("split"), { correction: "vtrace" })).toThrow("V-trace needs the log-probabilities");
+  expect(() => credited(fixture("turn"), { correction: "vtrace" })).toThrow("V-trace needs the log-probabilities");
 });

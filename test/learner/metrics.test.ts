@@ -127,8 +127,8 @@ describe("batch metrics", () => {
     const two = creditedBatch({ seed: 1, lengths: [4, 4], vocabulary: 9 });
     const rewards = new Float32Array(8).with(3, 2).with(7, 2);
     const episode = { ...two, rewards, members: Int32Array.of(0, 0), sequenceIndex: Int32Array.of(0, 1) };
-    expect(valueIn(batchMetrics(episode, false), learner.scoreMax)).toBe(4);
-    expect(valueIn(batchMetrics({ ...episode, scorePlacement: "repeated" }, false), learner.scoreMax)).toBe(2);
+    expect(valueIn(batchMetrics({ ...episode, placement: "turn" }, false), learner.scoreMax)).toBe(4);
+    expect(valueIn(batchMetrics({ ...episode, placement: "sequence" }, false), learner.scoreMax)).toBe(2);
   });
 
   it("say nothing of values without a critic", () => {

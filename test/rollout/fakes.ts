@@ -39,7 +39,13 @@ export interface FakePolicy {
   readonly layer: Layer.Layer<Policy>;
   readonly requests: GenerateRequest[];
   readonly released: number[];
+  /** Both in the order in which they came, with the replies as text. */
+  readonly log: LogEntry[];
 }
+
+export type LogEntry =
+  | { readonly _tag: "Asked"; readonly sequence: number; readonly append: Int32Array; readonly reply: string }
+  | { readonly _tag: "Released"; readonly sequence: number };
 
 /** `answer` gives the reply of a request; the number is the request's turn (1-based) within its sequence. */
 export const fakePolicy = (
@@ -47,6 +53,7 @@ export const fakePolicy = (
 ): FakePolicy => {
   const requests: GenerateRequest[] = [];
   const released: number[] = [];
+  const log: LogEntry[] = [];
   const turns = new Map<number, number>();
   const layer = Layer.succeed(
     Policy,
@@ -56,16 +63,25 @@ export const fakePolicy = (
           requests.push(request);
           const turn = (turns.get(request.sequence) ?? 0) + 1;
           turns.set(request.sequence, turn);
-          return answer(request, turn);
+          return Effect.tap(answer(request, turn), ({ ids }) =>
+            Effect.sync(() => {
+              const { append, sequence } = request;
+              log.push({ _tag: "Asked", sequence, append, reply: decode(ids) });
+            }),
+          );
         }),
-      release: (sequence) => Effect.sync(() => void released.push(sequence)),
+      release: (sequence) =>
+        Effect.sync(() => {
+          released.push(sequence);
+          log.push({ _tag: "Released", sequence });
+        }),
       version: Effect.succeed(0),
       hold: Effect.succeed(0),
       awaitVersion: () => Effect.void,
       gauges: Effect.die("not asked"),
     }),
   );
-  return { layer, requests, released };
+  return { layer, requests, released, log };
 };
 
 /** Replies by turn, the last one repeated. */
@@ -146,6 +162,7 @@ export const reach: Task = {
   wholeAnswer: false,
   maxActions: 4,
   maxTokens: 100,
+  memory: "simple",
 };
 
 export const limits: Rollout["limits"] = {
@@ -154,9 +171,24 @@ export const limits: Rollout["limits"] = {
   max_turn: 3,
   max_actions_per_turn: 2,
   action_sep: "||",
+  context: "full",
+  max_context_window: -1,
+  overflow: "end",
+  summary: "none",
+  summary_length: 20,
+  train_summary: false,
   max_model_len: 10_000,
   response_length: 100,
   enable_response_mask: true,
+};
+
+export const penalties: Rollout["penalties"] = {
+  format_penalty: -0.1,
+  step_penalty: 0,
+  think_quality_penalty: 0,
+  think_len_penalty: 0,
+  think_len_limit: -1,
+  think_coord_fmt_penalty: 0,
 };
 
 export const rollout = (changes: Partial<Rollout["limits"]> = {}, task: Task = reach): Rollout => {
@@ -168,7 +200,7 @@ export const rollout = (changes: Partial<Rollout["limits"]> = {}, task: Task = r
     decode,
     pieces: (ids) => Array.from(ids, (id) => decode([id])),
     limits: merged,
-    formatPenalty: -0.1,
+    penalties,
     seed: 7,
   };
 };

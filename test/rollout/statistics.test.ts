@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Outcome, Turn } from "../../src/domain/Episode.ts";
 import type { Group } from "../../src/domain/Group.ts";
 import type { Info } from "../../src/domain/Info.ts";
-import { toRecord } from "../../src/domain/metrics/Metrics.ts";
+import { together, toRecord } from "../../src/domain/metrics/Metrics.ts";
 import { environmentMetrics, lengthDrift, lengthMetrics, stalenessMetrics } from "../../src/rollout/statistics.ts";
 import { groupOf, lost, sampledOf, turnOf, won } from "../domain/episodes.ts";
 
@@ -29,6 +29,18 @@ describe("metrics of a window", () => {
       "train/success": 1 / 2,
       "train/episodes/failed": 1,
     });
+  });
+
+  it("count response lengths by token sequence, summaries only where they are trained", () => {
+    const played = { turns: [turn({}), turn({})] };
+    const summary = (trained: boolean) => ({ turns: [turnOf({ sampled: sampledOf(9) })], summary: { trained } });
+    const of = (trained: boolean) => {
+      const groups = [groupOf(0, [won, lost], { sequences: [played, summary(trained), played] })];
+      return toRecord(together(environmentMetrics("train", groups), lengthMetrics(groups)));
+    };
+    const shared = { "train/turns": 4, "train/sequences": 3, "train/summary_length": 9 };
+    expect(of(false)).toMatchObject({ ...shared, "train/response_length": 6, "response_length/max": 6 });
+    expect(of(true)).toMatchObject({ ...shared, "train/response_length": 7, "response_length/max": 9 });
   });
 
   it("leave groups without a usable episode out of pass@G", () => {

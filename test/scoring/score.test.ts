@@ -28,14 +28,14 @@ const window = (...groups: readonly Group[]): Window => ({ index: 4, groups });
 const scores = (scored: ScoredWindow) => scored.groups.map((g) => g.episodes.map((e) => e.score));
 
 describe("score", () => {
-  it("adds the penalty to the rewards and places the sum on the last turn", () => {
+  it("adds the penalty to the rewards and leaves the sum to every token sequence", () => {
     const one: Group = {
       ...group(0, [0]),
       episodes: [episode(0, 0, [turn(-0.2, -0.1), turn(1, -0.1)])],
     };
     const [scored] = score(window(one), config).groups;
     expect(scored!.episodes[0]!.score).toBeCloseTo(0.6, 12);
-    expect(scored!.episodes[0]!.turnScores).toEqual([0, scored!.episodes[0]!.score]);
+    expect(scored!.episodes[0]).not.toHaveProperty("turnScores");
   });
 
   it("keeps each turn's own reward with turn scores, without penalty and normalisation", () => {
@@ -46,6 +46,13 @@ describe("score", () => {
       [2, 1],
     ]);
     expect(scored!.episodes.map((e) => e.score)).toEqual([2, 3]);
+  });
+
+  it("counts an episode once, however many token sequences it has", () => {
+    const turns = [turn(1), turn(1)];
+    const many = episodeOf(0, 0, { sequences: turns.map((one) => ({ turns: [one] })) });
+    const one: Group = { ...group(0, [0, 4]), episodes: [many, episode(0, 1, [turn(4)])] };
+    expect(scores(score(window(one), { ...config, method: "mean" }))).toEqual([[-1, 1]]);
   });
 
   it("normalises within the group, the tag or the batch", () => {
@@ -94,7 +101,8 @@ describe("score", () => {
           expect(scored.groups.map((g) => g.episodes.length + g.failures.length)).toEqual(rewards.map((r) => r.length));
           for (const { score: total, turnScores } of scored.groups.flatMap((g) => g.episodes)) {
             expect(Number.isFinite(total)).toBe(true);
-            expect(turnScores.reduce((sum, value) => sum + value, 0)).toBeCloseTo(total, 10);
+            expect(turnScores !== undefined).toBe(use_turn_scores);
+            expect(turnScores?.reduce((sum, value) => sum + value, 0) ?? total).toBeCloseTo(total, 10);
           }
         },
       ),

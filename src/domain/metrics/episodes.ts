@@ -5,13 +5,21 @@ export type Split = "train" | "val-env";
 
 export const episodes = {
   success: family("{split}/success", "share", "share", "Episodes that succeeded."),
-  return: family(
-    "{split}/charts/avg_episode_return",
+  return: family("{split}/charts/avg_episode_return", "mean", "reward", "Rewards of an episode with its penalties."),
+  responseLength: family(
+    "{split}/response_length",
+    "mean",
+    "tokens",
+    "Tokens sampled in a token sequence: an episode, or a turn in the turn-level context modes.",
+  ),
+  sequences: family("{split}/sequences", "mean", "1", "Token sequences of an episode, where they may be several."),
+  summaryLength: family("{split}/summary_length", "mean", "tokens", "Tokens of a summary that the policy wrote."),
+  penalty: family(
+    "{split}/penalty/{reason}",
     "mean",
     "reward",
-    "Rewards of an episode with its format penalties.",
+    "What an episode lost for this reason: format, step, thought_quality, thought_length or thought_coordinates.",
   ),
-  responseLength: family("{split}/response_length", "mean", "tokens", "Tokens sampled in an episode."),
   turns: family("{split}/turns", "mean", "turns", "Turns of an episode."),
   turnLength: family("{split}/turn_length", "mean", "tokens", "Tokens sampled in a turn."),
   parsed: family("{split}/parsed", "share", "share", "Turns whose reply could be parsed."),
@@ -29,12 +37,7 @@ export const episodes = {
 export const ofTag = {
   success: family("{split}/{tag}/success", "share", "share", "Episodes of the preset that succeeded."),
   actions: family("{split}/{tag}/num_actions", "mean", "actions", "Actions executed in an episode."),
-  return: family(
-    "{split}/{tag}/avg_episode_return",
-    "mean",
-    "reward",
-    "Rewards of an episode with its format penalties.",
-  ),
+  return: family("{split}/{tag}/avg_episode_return", "mean", "reward", "Rewards of an episode with its penalties."),
   pass: family(
     "{split}/{tag}/pass@{size}",
     "share",
@@ -50,13 +53,13 @@ export const ofTag = {
 } as const;
 
 export const lengths = {
-  mean: metric("response_length/mean", "mean", "tokens", "Tokens sampled in an episode."),
-  max: metric("response_length/max", "max", "tokens", "Tokens sampled in the longest episode."),
-  min: metric("response_length/min", "min", "tokens", "Tokens sampled in the shortest episode."),
+  mean: metric("response_length/mean", "mean", "tokens", "Tokens sampled in a token sequence."),
+  max: metric("response_length/max", "max", "tokens", "Tokens sampled in the longest sequence."),
+  min: metric("response_length/min", "min", "tokens", "Tokens sampled in the shortest sequence."),
   clipped: metric(
     "response_length/clip_ratio",
     "share",
     "share",
-    "Episodes with a reply that was cut at its token limit.",
+    "Sequences with a reply that was cut at its token limit.",
   ),
 } as const;

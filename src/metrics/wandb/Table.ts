@@ -21,7 +21,8 @@ const cells: Readonly<Record<string, (sequences: readonly [EpisodeRecord, ...Epi
   penalty: ([{ penalty }]) => penalty,
   score: ([{ score }]) => score ?? null,
   verdict: ([{ verdict }]) => verdict ?? null,
-  turns: (sequences) => sequences.reduce((sum, { turns }) => sum + turns.length, 0),
+  turns: (sequences) =>
+    sequences.reduce((sum, { summary, turns }) => sum + (summary === undefined ? turns.length : 0), 0),
   tokens: (sequences) =>
     sequences.reduce((sum, { turns }) => sum + turns.reduce((all, { ids }) => all + ids.length, 0), 0),
   outcome: ([first]) => endingOf(first),

@@ -1,5 +1,5 @@
 /**
- * The policy as the rollout sees it: ids in, sampled ids out. A sequence is one episode's growing history; its caches stay in the
+ * The policy as the rollout sees it: ids in, sampled ids out. A sequence is one chat of an episode as it grows; its caches stay in the
  * generator between turns. Generation handles ids only. Invariant: what is sampled for a request depends on (weights, history,
  * stream key), never on which other sequences share its batch.
  */
@@ -19,7 +19,7 @@ export interface Sampling {
 }
 
 export interface GenerateRequest {
-  /** Unique in the run; the cache's key. The first request of an id opens the sequence, `release` closes it. */
+  /** Unique in the run; the cache's key. The first request of an id opens the sequence, `release` closes it; then it may be opened again. */
   readonly sequence: number;
   /** Ids to append to the sequence's history before sampling (opening prompt, or bridge after the last reply). */
   readonly append: Int32Array;

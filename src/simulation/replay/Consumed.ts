@@ -1,6 +1,6 @@
 /** What a window that was consumed in virtual time comes to. Times are milliseconds. */
 import type { Sampled } from "../GeneratorThreads.ts";
-import { type PlayedGroup, sampledOf, tokensOf } from "./Played.ts";
+import { type PlayedGroup, sampledOf, tokensOf, trainedOf } from "./Played.ts";
 
 /** One consumed window. */
 export interface Consumed {
@@ -45,7 +45,7 @@ export const tokensIn = (window: readonly Finished[], version: number) => {
   return {
     sampled: sum(sampledOf, window),
     tokens: sum(tokensOf, kept),
-    trained: sum(sampledOf, kept),
+    trained: sum(trainedOf, kept),
     stale,
     versionsBehind,
     mostBehind,

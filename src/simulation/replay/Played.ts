@@ -5,6 +5,10 @@ export interface PlayedTurn {
   readonly prompt: number;
   /** Tokens of the reply. */
   readonly sampled: number;
+  /** It begins a token sequence of its own: its prompt is all of it. The first turn of an episode always does. */
+  readonly opens?: boolean;
+  /** It sums up earlier turns and steps no environment. */
+  readonly summary?: { readonly trained: boolean };
 }
 
 export interface PlayedGroup {
@@ -13,9 +17,29 @@ export interface PlayedGroup {
   readonly kept: boolean;
 }
 
-/** All tokens of a group: what an update computes of it. */
-export const tokensOf = ({ episodes }: PlayedGroup): number =>
-  episodes.flat().reduce((sum, { prompt, sampled }) => sum + prompt + sampled, 0);
+const isTrained = ({ summary }: PlayedTurn): boolean => summary?.trained !== false;
 
+/** Tokens of each token sequence of an episode that is trained on. */
+export const lengthsOf = (episode: readonly PlayedTurn[]): readonly number[] => {
+  const lengths: number[] = [];
+  for (const { opens, prompt, sampled } of episode.filter(isTrained)) {
+    if (opens || lengths.length === 0) lengths.push(0);
+    lengths[lengths.length - 1]! += prompt + sampled;
+  }
+  return lengths;
+};
+
+/** All tokens that an update computes of a group. */
+export const tokensOf = ({ episodes }: PlayedGroup): number =>
+  episodes.flatMap(lengthsOf).reduce((sum, length) => sum + length, 0);
+
+/** Tokens sampled for a group. */
 export const sampledOf = ({ episodes }: PlayedGroup): number =>
   episodes.flat().reduce((sum, { sampled }) => sum + sampled, 0);
+
+/** Those of them that are trained on. */
+export const trainedOf = ({ episodes }: PlayedGroup): number =>
+  episodes
+    .flat()
+    .filter(isTrained)
+    .reduce((sum, { sampled }) => sum + sampled, 0);

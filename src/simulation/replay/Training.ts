@@ -32,7 +32,7 @@ export interface Settings {
 export interface Work {
   /** Of a window. */
   readonly groups: number;
-  /** Episodes of an optimiser step. */
+  /** Token sequences of an optimiser step. */
   readonly miniBatch: number;
   readonly prefillTokens: number;
   /** The group that is played as the n-th. */
@@ -146,7 +146,8 @@ class TrainingRun {
       const ask = (): void =>
         thread.reply(played.prompt * this.#machine.fedShare, played.sampled, (reply) => {
           sampled.push(reply);
-          this.#world.onMain(this.#machine.turn, () => this.#step(() => turn(number + 1)));
+          const goOn = () => turn(number + 1);
+          this.#world.onMain(this.#machine.turn, () => (played.summary === undefined ? this.#step(goOn) : goOn()));
         });
       if (this.#turns === undefined) ask();
       else this.#turns.arrive(ask);

@@ -1,9 +1,9 @@
 /** What an update is cut into, and how long lanes that share it take: in padded tokens, so that no time is known yet. */
 import { passesOf } from "../../domain/Passes.ts";
-import type { PlayedGroup } from "./Played.ts";
+import { lengthsOf, type PlayedGroup } from "./Played.ts";
 
 export interface Cut {
-  /** Episodes of an optimiser step. */
+  /** Token sequences of an optimiser step. */
   readonly miniBatch: number;
   readonly microBatchTokens: number;
 }
@@ -11,11 +11,11 @@ export interface Cut {
 /** Padded tokens of each pass of one optimiser step. */
 export type Step = readonly number[];
 
-/** The optimiser steps of an update on kept groups. Episodes are dealt to them in turn: in a run they are shuffled. */
+/** The optimiser steps of an update on kept groups. Token sequences are dealt to them in turn: in a run they are shuffled. */
 export const stepsOf = (kept: readonly PlayedGroup[], { microBatchTokens, miniBatch }: Cut): readonly Step[] => {
   const lengths = kept
     .flatMap(({ episodes }) => episodes)
-    .map((turns) => turns.reduce((sum, { prompt, sampled }) => sum + prompt + sampled, 0))
+    .flatMap(lengthsOf)
     .filter((length) => length > 0);
   const count = Math.ceil(lengths.length / miniBatch);
   return Array.from({ length: count }, (_, step) =>

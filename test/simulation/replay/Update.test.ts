@@ -17,6 +17,18 @@ describe("what an update is cut into", () => {
     expect(steps).toEqual([[32], [32], [16]]);
   });
 
+  it("counts token sequences: an episode may have several, and summaries that are not trained have none", () => {
+    const turn = (length: number) => ({ prompt: length - 4, sampled: 4, opens: true });
+    const summary = (trained: boolean) => ({ ...turn(32), summary: { trained } });
+    const episodes = (trained: boolean): PlayedGroup => ({
+      kept: true,
+      episodes: [[turn(16), summary(trained), turn(16), { prompt: 12, sampled: 4 }]],
+    });
+    const cut = { miniBatch: 2, microBatchTokens: 32 };
+    expect(stepsOf([episodes(false)], cut)).toEqual([[32, 16]]);
+    expect(stepsOf([episodes(true)], cut)).toEqual([[32, 16], [32]]);
+  });
+
   it("is nothing where nothing was kept", () => {
     expect(stepsOf([], { miniBatch: 2, microBatchTokens: 64 })).toEqual([]);
   });

@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import type { EpisodeRecord } from "../../../domain/EpisodeRecord.ts";
 import type { Scene } from "../../Api.ts";
 import { count, number } from "../format.ts";
-import { type Member, outcomeText, tokensOf, turnsOf } from "./members.ts";
+import { type Member, outcomeText, tokensOf, turnsIn, turnsOf } from "./members.ts";
 import { Raw } from "./Raw.ts";
 import type { Scale } from "./shade.ts";
 import { statesOf, type TurnStates } from "./states.ts";
@@ -29,14 +29,15 @@ const Turns = ({ from, record, scale, states }: TurnsProps) => {
   return html`${record.turns.map((turn, at) => {
     const { after, before } = states[at]!;
     const reply = replies[at]?.content ?? "";
-    return html`<${Turn} key=${at} at=${from + at + 1} turn=${turn} before=${before} after=${after} reply=${reply} scale=${scale} />`;
+    const title = record.summary ? "Summary of the turns so far" : `Turn ${from + at + 1}`;
+    return html`<${Turn} key=${at} title=${title} turn=${turn} before=${before} after=${after} reply=${reply} scale=${scale} />`;
   })}`;
 };
 
 export const Episode = ({ member, scale, scene }: EpisodeProps): VNode => {
   const { record, sequences } = member;
   const states = statesOf(scene, sequences);
-  const starts = sequences.map((_, at) => sequences.slice(0, at).reduce((sum, { turns }) => sum + turns.length, 0));
+  const starts = sequences.map((_, at) => sequences.slice(0, at).reduce((sum, sequence) => sum + turnsIn(sequence), 0));
   return html`<article class="episode" aria-label=${`Episode ${member.member}`}>
     <header class="facts">
       <span class=${`fact ${record.success ? "good" : "bad"}`}>${record.success ? "success" : "no success"}</span>

@@ -10,8 +10,7 @@ import type { TurnStates } from "./states.ts";
 import { Tokens } from "./Tokens.ts";
 
 interface TurnProps extends TurnStates {
-  /** 1-based. */
-  readonly at: number;
+  readonly title: string;
   readonly turn: TurnRecord;
   readonly reply: string;
   readonly scale: Scale | null;
@@ -55,14 +54,14 @@ const Plain = ({ reply }: { readonly reply: string }) => {
   )}</div>`;
 };
 
-export const Turn = ({ after, at, before, reply, scale, turn }: TurnProps): VNode => {
+export const Turn = ({ after, before, reply, scale, title, turn }: TurnProps): VNode => {
   const pieces = turn.pieces ?? [];
   const body =
     pieces.length > 0
       ? html`<${Tokens} turn=${turn} parts=${partsOf(reply, pieces)} scale=${scale} />`
       : html`<${Plain} reply=${reply} />`;
-  return html`<section class="turn" aria-label=${`Turn ${at}`}>
-    <h4>Turn ${at}</h4>
+  return html`<section class="turn" aria-label=${title}>
+    <h4>${title}</h4>
     <div class="turn-body">
       <div class="states">
         <${State} name="before" text=${before.text} drawing=${before.drawing} />

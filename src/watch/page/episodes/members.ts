@@ -21,7 +21,11 @@ export const membersOf = (records: readonly EpisodeRecord[]): readonly Member[] 
 export const tokensOf = ({ sequences }: Member): number =>
   sequences.reduce((sum, { turns }) => sum + turns.reduce((all, { ids }) => all + ids.length, 0), 0);
 
-export const turnsOf = ({ sequences }: Member): number => sequences.reduce((sum, { turns }) => sum + turns.length, 0);
+/** Turns of a token sequence; a summary of earlier turns has none. */
+export const turnsIn = ({ summary, turns }: EpisodeRecord): number => (summary === undefined ? turns.length : 0);
+
+export const turnsOf = ({ sequences }: Member): number =>
+  sequences.reduce((sum, sequence) => sum + turnsIn(sequence), 0);
 
 const cuts: Readonly<Record<string, string>> = {
   environment: "cut by the environment's own limit of steps",

@@ -26,8 +26,12 @@ export const statesOf = (
   const texts = sequences.map(shownIn);
   const opening = texts.flat()[0];
   const shown = (text: string): Shown => ({ text, drawing: drawingOf(scene, text, opening) });
-  return sequences.map(({ final, turns }, sequence) => {
-    const following = texts[sequence + 1]?.[0] ?? final;
+  return sequences.map(({ final, summary, turns }, sequence) => {
+    // What a summary was asked with is no state.
+    if (summary)
+      return turns.map((_, at) => ({ before: { text: texts[sequence]?.[at] ?? "", drawing: null }, after: null }));
+    const next = sequences.findIndex((later, at) => at > sequence && later.summary === undefined);
+    const following = texts[next]?.[0] ?? final;
     const states = [...(texts[sequence] ?? []), ...(following === undefined ? [] : [following])].map(shown);
     return turns.map((_, at) => ({ before: states[at] ?? { text: "", drawing: null }, after: states[at + 1] ?? null }));
   });

@@ -19,6 +19,7 @@ const task: Task = {
   legend: "",
   maxActions: 10,
   maxTokens: 100,
+  memory: "simple",
   wholeAnswer: false,
 };
 const view: Moment["view"] = { state: null, observation: full, compact: short, actions: null, contentKey: "" };

@@ -35,6 +35,13 @@ describe("the state after a turn", () => {
     expect(texts(null, [first, second])).toEqual([[["a", "b"]], [["b", "c"]]]);
   });
 
+  it("passes over a summary, which has no states", () => {
+    const first = recordOf({ messages: said("a"), turns: turns(1) });
+    const summary = recordOf({ sequence: 1, summary: true, messages: said("sum up"), turns: turns(1) });
+    const second = recordOf({ sequence: 2, messages: said("b"), turns: turns(1), final: "c" });
+    expect(texts(null, [first, summary, second])).toEqual([[["a", "b"]], [["sum up", null]], [["b", "c"]]]);
+  });
+
   it("is unknown after the last turn of a record that does not tell it", () => {
     expect(texts(null, [recordOf({ messages: said("a"), turns: turns(1) })])).toEqual([[["a", null]]]);
   });

@@ -1,0 +1,99 @@
+/**
+ * What the model is shown before a turn, as ids: the chat that goes on, a chat that begins anew with the last turns, or one message that
+ * retells them (RAGEN's context modes). Pure. Invariants: in a chat, earlier replies are the ids that were sampled; the first turn that is
+ * shown never moves back; a prompt leaves room for the reply.
+ */
+import type { RunConfig } from "../config/RunConfig.ts";
+import type { Sampled } from "../domain/Episode.ts";
+import type { Rollout } from "./Rollout.ts";
+import type { Task } from "./Task.ts";
+import type { Moment, PastTurn } from "./Template.ts";
+
+type Limits = RunConfig["rollout"];
+
+/** A turn that was played. */
+export interface Played {
+  readonly told: PastTurn;
+  readonly sampled: Sampled;
+  /** Ids between its reply and the next one, where a chat goes on. */
+  readonly bridge: Int32Array;
+}
+
+/** An episode before a turn. */
+export interface Scene {
+  readonly rollout: Rollout;
+  readonly task: Task;
+  /** The system message, the same in all chats of the episode. */
+  readonly system: string;
+  /** Ids of the prompt of turn 1. */
+  readonly opening: Int32Array;
+  /** The turns before, where they may be shown again. */
+  readonly history: readonly Played[];
+  readonly now: Moment;
+}
+
+export const joined = (pieces: readonly Int32Array[]): Int32Array => {
+  const [only] = pieces;
+  if (only !== undefined && pieces.length === 1) return only;
+  const all = new Int32Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+};
+
+export const commonPrefix = (a: Int32Array, b: Int32Array): number => {
+  let length = 0;
+  while (length < a.length && length < b.length && a[length] === b[length]) length++;
+  return length;
+};
+
+/** Ids that lead from a reply to the next one. An end token the reply lacks (it was cut, or a stop sequence ended it) is forced. */
+export const bridge = ({ chat, template }: Rollout, sampled: Sampled, user: string): Int32Array => {
+  const between = chat.bridge(user, template.prefix);
+  return sampled.ids.at(-1) === chat.endId ? between : joined([Int32Array.of(chat.endId), between]);
+};
+
+/** The first turn that the mode shows before `turn`, where the chat of the turn before showed `shown` on. */
+export const firstShown = ({ context, max_context_window: most }: Limits, turn: number, shown: number): number =>
+  context === "full" || most === -1 ? shown : Math.max(shown, turn - Math.max(1, most) + 1);
+
+/** Whether the next turn's prompt goes on the chat of this one, which shows `from` on, as long as there is room. */
+export const goesOn = (limits: Limits, turn: number, from: number): boolean =>
+  limits.context !== "single_turn" && firstShown(limits, turn + 1, from) === from;
+
+/** Whether each turn is a token sequence of its own. */
+export const byTurn = ({ context }: Limits): boolean => context !== "full";
+
+/** Whether a later prompt may show an earlier turn again. */
+export const showsAgain = (limits: Limits): boolean => byTurn(limits) || limits.overflow === "drop";
+
+export const fits = ({ max_model_len, response_length }: Limits, length: number): boolean =>
+  length + response_length <= max_model_len;
+
+/** The user message of the turn that is the first one shown. */
+const firstUser = ({ history, now, rollout, task }: Scene, from: number, summary: string): string => {
+  const { limits, template } = rollout;
+  const invalidBefore = (turn: number): boolean => history[turn - 2]?.told.invalid ?? false;
+  if (limits.context === "single_turn") {
+    const first = template.state((history[0]?.told.moment ?? now).view);
+    const shown = history.slice(from - 1).map(({ told }) => told);
+    return template.retelling(task, now, { first, shown, summary, warned: invalidBefore(now.turn) });
+  }
+  const moment = history[from - 1]?.told.moment ?? now;
+  return template.reopening(task, moment, { summary, warned: invalidBefore(from) });
+};
+
+/** Ids of a new chat that shows the turns from `from` on, with `summary` (empty: nothing) for those before. */
+export const opened = (scene: Scene, from: number, summary: string): Int32Array => {
+  const { history, opening, rollout, system } = scene;
+  const retold = rollout.limits.context === "single_turn";
+  const asFirst = from === 1 && (history.length === 0 || !retold);
+  const head = asFirst
+    ? opening
+    : rollout.chat.opening(system, firstUser(scene, from, summary), rollout.template.prefix);
+  const shown = retold ? [] : history.slice(from - 1);
+  return joined([head, ...shown.flatMap(({ bridge, sampled }) => [sampled.ids, bridge])]);
+};
