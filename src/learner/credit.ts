@@ -24,6 +24,7 @@ export interface CreditOptions {
 }
 
 type Algorithm = RunConfig["algorithm"];
+type CriticFree = Exclude<Algorithm["adv_estimator"], "gae">;
 
 /** Estimates of each token before anything is weighed, 0 where the mask is 0, [tokens]. */
 interface Estimates {
@@ -125,7 +126,7 @@ const spread = (batch: TokenBatch, { sequences }: Episodes, perEpisode: ArrayLik
 /** Advantages of the estimators that compare episodes, one per episode. ARPO's are the scores as they are. */
 const compared = (
   { groups, scores }: Episodes,
-  estimator: Exclude<Algorithm["adv_estimator"], "gae" | "reinforce_plus_plus">,
+  estimator: Exclude<CriticFree, "reinforce_plus_plus">,
   byStd: boolean,
 ): Float64Array => {
   switch (estimator) {
@@ -142,9 +143,9 @@ const compared = (
   }
 };
 
-const withoutCritic = (batch: TokenBatch, algorithm: Algorithm): Estimates => {
-  const { adv_estimator: estimator, gamma, norm_adv_by_std_in_grpo: byStd } = algorithm;
-  if (estimator === "reinforce_plus_plus" || estimator === "gae") {
+const withoutCritic = (batch: TokenBatch, estimator: CriticFree, algorithm: Algorithm): Estimates => {
+  const { gamma, norm_adv_by_std_in_grpo: byStd } = algorithm;
+  if (estimator === "reinforce_plus_plus") {
     const toCome = along(batch, ({ mask, rewards }) => {
       const returns = returnsToGo(rewards, mask, gamma);
       return { advantages: returns, returns };
@@ -214,8 +215,9 @@ export const credit = (
 ): CreditedBatch => {
   const { algorithm } = options;
   const batch = { ...tokens, rewards };
-  const valued = algorithm.adv_estimator === "gae";
-  const made = valued ? withCritic(batch, values, algorithm, proximal) : withoutCritic(batch, algorithm);
+  const estimator = algorithm.adv_estimator;
+  const valued = estimator === "gae";
+  const made = valued ? withCritic(batch, values, algorithm, proximal) : withoutCritic(batch, estimator, algorithm);
   const raw = valued && algorithm.whiten ? whiten(made.advantages, batch.mask) : made.advantages;
   return {
     ...batch,
