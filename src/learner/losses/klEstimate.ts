@@ -30,7 +30,7 @@ const valueTypes = {
 
 const k2 = (difference: Tensor): Tensor => mul(square(difference), 0.5);
 
-const valueOf = (difference: Tensor, type: KlValue): Tensor => {
+const estimateOf = (difference: Tensor, type: KlValue): Tensor => {
   switch (type) {
     case "k1":
       return difference;
@@ -48,7 +48,7 @@ const valueOf = (difference: Tensor, type: KlValue): Tensor => {
 /** The estimate of each token, in the shape of `logp`, nats. */
 export const klEstimate = (logp: Tensor, reference: Tensor, type: KlType): Tensor => {
   const difference = sub(logp, reference);
-  const value = valueOf(difference, valueTypes[type]);
+  const value = estimateOf(difference, valueTypes[type]);
   return type.endsWith("+") ? straightThrough(value, k2(difference)) : value;
 };
 
