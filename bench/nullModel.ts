@@ -19,6 +19,7 @@ const chat: ChatTemplate = {
   endId: END,
   opening: (system, user, prefix = "") => encode(`${system}|${user}|${prefix}`),
   bridge: (user, prefix = "") => encode(`${user}|${prefix}`),
+  beforeUser: (opening) => decode(opening).indexOf("|") + 1,
 };
 const decode = (ids: Iterable<number>): string =>
   Array.from(ids, (id) => (id === END ? "" : String.fromCodePoint(id))).join("");
@@ -68,6 +69,7 @@ export const rollout = (turns: number): Rollout => ({
     train_summary: false,
     max_model_len: 10_000,
     response_length: 100,
+    enable_response_mask: true,
   },
   penalties: {
     format_penalty: -0.1,
@@ -151,7 +153,7 @@ export const environments = (wait: Wait): Environments["Service"] =>
 export const learner = (wait: Effect.Effect<void>): Learner["Service"] => {
   let version = 0;
   return Learner.of({
-    values: (batch) => Effect.succeed(new Float32Array(batch.ids.length)),
+    prepare: ({ ids, rewards }) => Effect.succeed({ values: new Float32Array(ids.length), rewards }),
     update: () =>
       Effect.map(wait, () => ({
         version: ++version,

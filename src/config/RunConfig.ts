@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect";
 import {
+  aboveZero,
   atOnce,
   between,
   coefficient,
@@ -208,6 +209,11 @@ export const RolloutSection = Schema.Struct({
   ),
   max_model_len: field(tokens, 3600, "Context, response tokens included."),
   response_length: field(tokens, 400, "Tokens reserved for, and allowed in, one reply."),
+  enable_response_mask: field(
+    Schema.Boolean,
+    true,
+    "Train on sampled tokens only; false: also on what the environment shows after the system message (world modelling).",
+  ),
 });
 
 export const GenerationSection = Schema.Struct({
@@ -254,11 +260,22 @@ export const FilterSection = Schema.Struct({
   loss_scaling: field(Schema.Literals(["none", "linear", "sqrt"]), "none", "Scale advantages by the kept share."),
 });
 
+export const KlControlSection = Schema.Struct({
+  type: field(
+    Schema.Literals(["fixed", "adaptive"]),
+    "fixed",
+    "Whether the coefficient follows the measured divergence.",
+  ),
+  kl_coef: field(coefficient, 0, "Coefficient of the divergence in the reward, or the one that adaptive starts with."),
+  target_kl: field(aboveZero(1_000_000), 0.1, "adaptive: the divergence to hold, nats per token."),
+  horizon: field(whole(1, 1_000_000_000), 10_000, "adaptive: sequences over which the coefficient moves by the error."),
+});
+
 export const AlgorithmSection = Schema.Struct({
   adv_estimator: field(
-    Schema.Literals(["gae", "grpo", "rloo", "reinforce_plus_plus", "reinforce_plus_plus_baseline"]),
+    Schema.Literals(["gae", "grpo", "brpo", "arpo", "rloo", "reinforce_plus_plus", "reinforce_plus_plus_baseline"]),
     "gae",
-    "Advantage estimator; only gae has a critic.",
+    "Advantage estimator; only gae has a critic. brpo compares with the whole batch, arpo takes the score as it is.",
   ),
   gamma: field(fraction, 1, "Discount per token."),
   lam: field(fraction, 1, "GAE lambda."),
@@ -267,15 +284,45 @@ export const AlgorithmSection = Schema.Struct({
   norm_adv_by_std_in_grpo: field(
     Schema.Boolean,
     true,
-    "GRPO divides by the group's standard deviation (false: Dr.GRPO).",
+    "GRPO divides by the group's standard deviation, and BRPO by the batch's (false: Dr.GRPO).",
+  ),
+  soft_advantage_reweight: field(
+    Schema.Boolean,
+    false,
+    "GRPO: multiply advantages by the group's standard deviation over the largest of the batch.",
+  ),
+  grpo_advantage_length_weight: field(
+    Schema.Boolean,
+    false,
+    "GRPO: divide advantages by the sequence's trained tokens over the batch's mean.",
+  ),
+  zero_task_advantage: field(
+    Schema.Boolean,
+    false,
+    "Set all advantages to 0: an ablation, in which the entropy bonus and the divergence alone train the policy.",
   ),
   whiten: field(Schema.Boolean, true, "GAE advantages are whitened over the batch."),
   correction: field(
-    Schema.Literals(["none", "decoupled", "tis"]),
+    Schema.Literals(["none", "decoupled", "loglinear", "tis", "icepop", "seq_tis", "seq_mask", "seq_reject", "vtrace"]),
     "none",
-    "Off-policy correction: clipped PPO against mu, decoupled PPO against the re-scored policy, or truncated importance sampling.",
+    "Off-policy correction: clipped PPO against mu, or against pi_prox with the weights of docs/algorithms.md.",
   ),
-  correction_cap: field(coefficient, 2, "Cap of the importance weight pi_prox / mu."),
+  correction_cap: field(coefficient, 2, "Cap of the importance ratio pi_prox / mu; 0 none."),
+  correction_floor: field(coefficient, 0.5, "Least importance ratio that icepop, seq_mask and seq_reject keep."),
+  correction_ratio: field(
+    Schema.Literals(["product", "geometric"]),
+    "product",
+    "How token ratios become that of a sequence, or of V-trace's turn.",
+  ),
+  vtrace_rho_bar: field(aboveZero(1_000_000), 1, "V-trace: cap of the ratio that weighs a turn (rho)."),
+  vtrace_c_bar: field(coefficient, 1, "V-trace: cap of the ratio that passes later turns' errors on (c)."),
+  use_kl_in_reward: field(
+    Schema.Boolean,
+    false,
+    "Take the divergence from the reference policy off the reward of each sampled token.",
+  ),
+  kl_penalty: field(Schema.Literals(["k1", "abs", "k2", "k3"]), "k1", "Estimator of that divergence (Schulman 2020)."),
+  kl_ctrl: section(KlControlSection, "The coefficient of the divergence in the reward."),
 });
 
 export const ActorSection = Schema.Struct({
@@ -290,13 +337,27 @@ export const ActorSection = Schema.Struct({
   eps: field(epsilon, 1e-8, "AdamW epsilon."),
   weight_decay: field(between(0, 10), 0.01, "AdamW decoupled weight decay."),
   grad_clip: field(coefficient, 1, "Global gradient norm; 0 off."),
+  policy_loss: field(
+    Schema.Literals(["ppo", "gspo", "geo_mean", "cispo", "gpg"]),
+    "ppo",
+    "Policy loss: PPO's clipped surrogate, GSPO, GMPO (geo_mean), CISPO or GPG (docs/pipeline.md).",
+  ),
   clip_ratio_low: field(between(0, 1_000), 0.2, "PPO lower clip."),
   clip_ratio_high: field(between(0, 1_000), 0.28, "PPO upper clip."),
   clip_ratio_c: field(between(0, 1_000), 3, "Dual clip for negative advantages; 0 off."),
   entropy_coeff: field(signedCoefficient, 0.001, "Weight of the entropy bonus."),
   use_kl_loss: field(Schema.Boolean, false, "Penalise divergence from the reference policy (the starting weights)."),
+  ref_update_freq: field(
+    stepsOrNone,
+    0,
+    "Windows after which the reference policy becomes the policy as it is then, again and again; 0 never.",
+  ),
   kl_loss_coef: field(coefficient, 0, "Weight of that penalty."),
-  kl_loss_type: field(Schema.Literals(["k1", "abs", "k2", "k3"]), "k3", "Estimator of the divergence (Schulman 2020)."),
+  kl_loss_type: field(
+    Schema.Literals(["k1", "abs", "k2", "k3", "k1+", "abs+", "k3+"]),
+    "k3",
+    "Estimator of the divergence (Schulman 2020); with a +, its gradient is that of k2.",
+  ),
   loss_agg_mode: field(
     Schema.Literals(["token-mean", "seq-mean-token-mean", "seq-mean-token-sum", "seq-mean-token-sum-norm"]),
     "token-mean",

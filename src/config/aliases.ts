@@ -19,6 +19,8 @@ export const aliases: Readonly<Record<string, string>> = {
   // verl's older name of the same.
   "actor_rollout_ref.actor.optim.warmup_style": "actor.lr_decay",
   "actor_rollout_ref.actor.grad_clip": "actor.grad_clip",
+  enable_response_mask: "rollout.enable_response_mask",
+  "actor_rollout_ref.actor.policy_loss.loss_mode": "actor.policy_loss",
   "actor_rollout_ref.actor.clip_ratio_low": "actor.clip_ratio_low",
   "actor_rollout_ref.actor.clip_ratio_high": "actor.clip_ratio_high",
   "actor_rollout_ref.actor.clip_ratio_c": "actor.clip_ratio_c",
@@ -56,6 +58,8 @@ export const aliases: Readonly<Record<string, string>> = {
   "actor_rollout_ref.rollout.max_num_batched_tokens": "generation.prefill_tokens",
   "actor_rollout_ref.rollout.max_num_seqs": "generation.slots",
   "actor_rollout_ref.rollout.val_kwargs.temperature": "es_manager.val.temperature",
+  grpo_advantage_length_weight: "algorithm.grpo_advantage_length_weight",
+  "actor_rollout_ref.actor.grpo_advantage_length_weight": "algorithm.grpo_advantage_length_weight",
   "trainer.critic_warmup": "critic.warmup_windows",
   "critic.optim.lr": "critic.lr",
   "critic.optim.betas": "critic.betas",
@@ -90,11 +94,25 @@ export const aliases: Readonly<Record<string, string>> = {
   "trainer.generations_to_log_to_wandb.val": "trainer.validation_episodes",
 };
 
-/** RAGEN's spellings of values, by our key. */
+/** verl's names of the estimators of a divergence. */
+const estimators = { kl: "k1", mse: "k2", "k2+": "k2", "mse+": "k2", low_var_kl: "k3", "low-var-kl": "k3" };
+
+/** RAGEN's spellings of values, by our key, whether the key itself is spelled as ours or not. */
 const spellings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "filter.metric": { reward_std: "reward_variance", entropy_std: "entropy_variance" },
   "rollout.summary": { true: "facts", false: "none" },
-  "actor.kl_loss_type": { kl: "k1", mse: "k2", low_var_kl: "k3", "low-var-kl": "k3" },
+  "actor.kl_loss_type": { ...estimators, "kl+": "k1+", "low_var_kl+": "k3+", "low-var-kl+": "k3+" },
+  // There is no gradient through the reward, and so no straight-through form.
+  "algorithm.kl_penalty": {
+    ...estimators,
+    "k1+": "k1",
+    "kl+": "k1",
+    "abs+": "abs",
+    "k3+": "k3",
+    "low_var_kl+": "k3",
+    "low-var-kl+": "k3",
+  },
+  "actor.policy_loss": { vanilla: "ppo" },
 };
 
 /** Loggers of verl that have no sink here. */

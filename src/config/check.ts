@@ -2,13 +2,11 @@
  * Checks the relations between keys of a decoded run file, which the schema of a single key cannot. Each problem is one line that names a
  * key, its value and the nearest valid one.
  */
+import { creditChecks } from "./checkCredit.ts";
 import { byNearest, choices } from "./nearest.ts";
 import type { RunConfig } from "./RunConfig.ts";
+import { type Check, when } from "./relation.ts";
 import { mostProblems, shown, shownText } from "./shown.ts";
-
-type Check = (config: RunConfig) => readonly string[];
-
-const when = (condition: boolean, line: () => string): readonly string[] => (condition ? [line()] : []);
 
 /** `groups` split evenly among the tags; the first tags get one more where they do not divide. */
 export const evenly = (groups: number, tags: number): readonly number[] =>
@@ -96,17 +94,28 @@ const lengths: Check = ({ rollout, sft }) => [
   ),
 ];
 
-const groupSize: Check = ({ algorithm, es_manager, filter }) => {
-  const size = es_manager.train.group_size;
+/** Estimators that compare the episodes of a group with each other. */
+const withinGroup: readonly RunConfig["algorithm"]["adv_estimator"][] = [
+  "grpo",
+  "rloo",
+  "reinforce_plus_plus_baseline",
+];
+
+const groupSize: Check = ({ algorithm: { adv_estimator }, es_manager, filter }) => {
+  const { env_groups, group_size: size } = es_manager.train;
   const spread = filter.metric === "reward_variance" || filter.metric === "entropy_variance";
   const keepsAll = filter.strategy === "top_p" && filter.value >= 1 && filter.include_zero;
+  const compares = withinGroup.includes(adv_estimator);
   const line = (because: string) => `es_manager.train.group_size: ${size}: ${because}; nearest: 2`;
   return [
-    ...when(size < 2 && algorithm.adv_estimator === "grpo", () =>
-      line("algorithm.adv_estimator=grpo compares the episodes of a group and needs at least 2"),
+    ...when(size < 2 && compares, () =>
+      line(`algorithm.adv_estimator=${adv_estimator} compares the episodes of a group and needs at least 2`),
     ),
-    ...when(size < 2 && algorithm.adv_estimator !== "grpo" && spread && !keepsAll, () =>
+    ...when(size < 2 && !compares && spread && !keepsAll, () =>
       line(`filter.metric=${filter.metric} is a spread within a group and needs at least 2`),
+    ),
+    ...when(size * env_groups < 2 && adv_estimator === "brpo", () =>
+      line("algorithm.adv_estimator=brpo compares the episodes of a window and needs at least 2"),
     ),
   ];
 };
@@ -167,12 +176,41 @@ const tagNames: Check = ({ custom_envs }) => {
     .map((tag) => `custom_envs: ${shown(tag)}: a tag has 1 to 128 characters and no control characters`);
 };
 
-const turns: Check = ({ algorithm: { adv_estimator, bi_level_gae } }) =>
+/** A loss whose ratio is of a whole sequence is a mean over sequences. */
+const policyLoss: Check = ({ actor: { loss_agg_mode, policy_loss } }) =>
   when(
-    bi_level_gae && adv_estimator !== "gae",
+    (policy_loss === "gspo" || policy_loss === "geo_mean") && loss_agg_mode !== "seq-mean-token-mean",
     () =>
-      `algorithm.bi_level_gae: true: it is a form of gae, and algorithm.adv_estimator is ${adv_estimator}; nearest: false`,
+      `actor.loss_agg_mode: ${loss_agg_mode}: actor.policy_loss=${policy_loss} is a mean over sequences; nearest: seq-mean-token-mean`,
   );
+
+const responseMask: Check = ({ algorithm: { bi_level_gae, correction }, rollout }) =>
+  when(
+    !rollout.enable_response_mask && (bi_level_gae || correction === "vtrace"),
+    () =>
+      `rollout.enable_response_mask: false: ${bi_level_gae ? "algorithm.bi_level_gae" : "algorithm.correction=vtrace"} ends a turn where its trained tokens end, and then they never do; nearest: true`,
+  );
+
+const divergence: Check = ({ actor, algorithm }) => {
+  const { bi_level_gae, kl_ctrl, use_kl_in_reward } = algorithm;
+  return [
+    ...when(
+      use_kl_in_reward && kl_ctrl.kl_coef === 0,
+      () =>
+        "algorithm.kl_ctrl.kl_coef: 0: algorithm.use_kl_in_reward has no effect, and an adaptive coefficient stays 0; nearest: 0.001",
+    ),
+    ...when(
+      use_kl_in_reward && bi_level_gae,
+      () =>
+        "algorithm.use_kl_in_reward: true: algorithm.bi_level_gae passes rewards from turn to turn by their last tokens alone, and the divergence is a reward of every token; nearest: false, with actor.use_kl_loss",
+    ),
+    ...when(
+      actor.ref_update_freq > 0 && !use_kl_in_reward && !actor.use_kl_loss,
+      () =>
+        `actor.ref_update_freq: ${actor.ref_update_freq}: without actor.use_kl_loss or algorithm.use_kl_in_reward there is no reference policy; nearest: 0`,
+    ),
+  ];
+};
 
 /** Token sequences that an episode is trained in, at most. */
 const mostSequences = ({ context, max_turn, overflow, train_summary }: RunConfig["rollout"]): number =>
@@ -262,7 +300,10 @@ const checks: readonly Check[] = [
   sampling,
   lengths,
   groupSize,
-  turns,
+  ...creditChecks,
+  policyLoss,
+  responseMask,
+  divergence,
   context,
   thoughts,
   capacity,

@@ -161,8 +161,6 @@ export const setAside: readonly Aside[] = [
       "actor_rollout_ref.actor.freeze_vision_tower",
       "actor_rollout_ref.actor.policy_loss",
       "actor_rollout_ref.actor.optim.num_cycles",
-      "algorithm.kl_penalty",
-      "algorithm.kl_ctrl",
       "algorithm.pf_ppo",
       "algorithm.rollout_correction",
       "critic.optim.num_cycles",

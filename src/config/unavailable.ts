@@ -26,17 +26,10 @@ const corrections = "set algorithm.correction instead";
 
 export const unavailable: Readonly<Record<string, Unavailable>> = {
   // Context.
-  enable_response_mask: { inert: [true], because: "only sampled tokens are ever trained on" },
   "agent_proxy.without_history": off("use rollout.context=single_turn with rollout.max_context_window=1"),
   // Advantages.
-  grpo_advantage_length_weight: off("advantages are not weighted by length"),
-  "actor_rollout_ref.actor.grpo_advantage_length_weight": off("advantages are not weighted by length"),
-  "algorithm.zero_task_advantage": off("this ablation is not available"),
-  "algorithm.soft_advantage_reweight": off("soft reweighting is not available"),
   "algorithm.use_pf_ppo": off("episodes are not resampled by their scores"),
   // Losses.
-  "actor_rollout_ref.actor.policy_loss.loss_mode": { inert: ["vanilla"], because: "the policy loss is PPO's" },
-  "algorithm.use_kl_in_reward": off("use actor.use_kl_loss"),
   "algorithm.rollout_correction.rollout_is": unset(corrections),
   "algorithm.rollout_correction.rollout_rs": unset(corrections),
   "algorithm.rollout_correction.rollout_token_veto_threshold": unset(corrections),

@@ -1,7 +1,8 @@
 /**
  * A window as token arrays: what `credit` and `update` work on. Sequences are concatenated; sequence i occupies
  * [offsets[i], offsets[i+1]). Position t of a sequence holds its id; the arrays over positions describe *that id as a target*
- * (mask 1 = it was sampled and is trained on), so the first position of a sequence is never a target.
+ * (mask 1 = it is trained on), so the first position of a sequence is never a target. Trained ids were sampled by the policy; with
+ * `rollout.enable_response_mask: false` others, which the environment showed, are trained on too, and have no mu and no version.
  */
 
 export interface TokenBatch {
@@ -11,11 +12,11 @@ export interface TokenBatch {
   readonly ids: Int32Array;
   /** Sequence bounds, [sequences + 1]. */
   readonly offsets: Int32Array;
-  /** 1 where the id was sampled and is trained on, [tokens]. */
+  /** 1 where the id is trained on, [tokens]. */
   readonly mask: Uint8Array;
-  /** Log-probability under the distribution sampled from, 0 where mask is 0, [tokens]. */
+  /** Log-probability under the distribution sampled from, 0 where nothing was, [tokens]. */
   readonly mu: Float32Array;
-  /** Weights version that sampled the id, -1 where mask is 0, [tokens]. */
+  /** Weights version that sampled the id, -1 where none did, [tokens]. */
   readonly versions: Int32Array;
   /** Reward placed on the token, [tokens]. */
   readonly rewards: Float32Array;
@@ -39,6 +40,8 @@ export interface CreditedBatch extends TokenBatch {
   /** Critic's values at consumption; all 0 without a critic. */
   readonly values: Float32Array;
   readonly returns: Float32Array;
+  /** Log-probability of each id under the weights the window is trained from, where credit needed it, [tokens]. */
+  readonly proximal?: Float32Array;
 }
 
 export const sequences = (batch: Pick<TokenBatch, "offsets">): number => batch.offsets.length - 1;
@@ -82,3 +85,11 @@ export const shortest = (batch: TokenBatch): TokenBatch | undefined => {
 };
 
 export const trainedTokens = (batch: TokenBatch): number => batch.mask.reduce((sum, m) => sum + m, 0);
+
+/** Whether the id at position t is trained on and was sampled by the policy. */
+export const isSampled = ({ mask, versions }: Pick<TokenBatch, "mask" | "versions">, t: number): boolean =>
+  mask[t] !== 0 && (versions[t] ?? -1) >= 0;
+
+/** Trained ids that were sampled. */
+export const sampledTokens = (batch: Pick<TokenBatch, "mask" | "versions">): number =>
+  batch.mask.reduce((sum, _, t) => sum + (isSampled(batch, t) ? 1 : 0), 0);

@@ -8,10 +8,11 @@ import type { Qwen2Config } from "../policy/model/Architecture.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
 import { scoreModel } from "../policy/model/Score.ts";
 import type { AdamWOptions } from "./adamw.ts";
-import { tokenWeights } from "./batches.ts";
+import { type MicroTargets, tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalar, scalarOf } from "./inputs.ts";
 import type { Lanes, LaneWeights, Pass } from "./lanes/Lanes.ts";
-import { actorModel, policyLossOptions } from "./models.ts";
+import { policyLosses } from "./losses/policyLoss.ts";
+import { actorModel, type LossAlgorithm, policyLossOptions } from "./models.ts";
 import { type Moments, Network, type StepResult, untaken } from "./Network.ts";
 
 /** What the policy's loss needs beside the ids, each [tokens]. */
@@ -22,6 +23,8 @@ export interface PolicyTargets {
   readonly importance: Float32Array;
   /** Log-probability under the reference policy, with a KL loss. */
   readonly reference: Float32Array | undefined;
+  /** Where pi_prox lies between `old`, mu, and the policy, with a log-linear proximal policy. */
+  readonly places?: Float32Array | undefined;
 }
 
 /** Parts of the policy's loss over a mini-batch, aggregated, before their coefficients. */
@@ -72,13 +75,18 @@ export class Actor implements AsyncDisposable {
   static async open(
     config: Qwen2Config,
     parameters: Parameters,
-    options: { readonly actor: RunConfig["actor"]; readonly threads: number; readonly lanes: Lanes },
+    options: {
+      readonly actor: RunConfig["actor"];
+      readonly algorithm: LossAlgorithm;
+      readonly threads: number;
+      readonly lanes: Lanes;
+    },
     moments?: Moments,
   ): Promise<Actor> {
-    const { actor, lanes, threads } = options;
+    const { actor, algorithm, lanes, threads } = options;
     const network = await Network.open(parameters, actorOptimiser(actor), threads, moments);
     const parts: readonly Part[] = actor.use_kl_loss ? ["surrogate", "entropy", "kl"] : ["surrogate", "entropy"];
-    const onnx = actorModel(config, policyLossOptions(actor));
+    const onnx = actorModel(config, policyLossOptions(actor, algorithm));
     const step = await lanes.pass({ onnx, sums: ["gradient", ...parts], rows: ["logp"] });
     const openScore = () => lanes.pass({ onnx: scoreModel(config), sums: [], rows: ["logp"] });
     return new Actor(network, actor, step, openScore);
@@ -106,10 +114,18 @@ export class Actor implements AsyncDisposable {
     targets: PolicyTargets,
     logp: Float32Array,
   ): Promise<PolicyGradient | null> {
-    const { loss_agg_mode, micro_batch_tokens, use_kl_loss } = this.#options;
+    const { loss_agg_mode, micro_batch_tokens, policy_loss, use_kl_loss } = this.#options;
     const weights = tokenWeights(batch, mini, loss_agg_mode);
-    const { old, advantages, importance, reference } = targets;
-    const arrays = { old, advantages, importance, weights, ...(reference === undefined ? {} : { reference }) };
+    const { old, advantages, importance, places, reference } = targets;
+    const arrays = {
+      old,
+      advantages,
+      importance,
+      weights,
+      ...(reference === undefined ? {} : { reference }),
+      ...(places === undefined ? {} : { places }),
+      ...(policyLosses[policy_loss].bySequence ? { sequences: ({ sequences }: MicroTargets) => sequences } : {}),
+    };
     const temperature = scalar(batch.temperature);
     const inputs = microInputs(batch, mini, micro_batch_tokens, arrays, { temperature });
     const sums = await runInto(this.#step, this.network, inputs, "logp", logp);

@@ -8,6 +8,7 @@ import type { Version } from "../domain/Episode.ts";
 import type { LearnerError } from "../domain/Errors.ts";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
 import type { Untrained } from "./NotFinite.ts";
+import type { Prepared } from "./Prepared.ts";
 
 export interface UpdateReport {
   /** Version of the weights after the update; unchanged when the update was skipped. */
@@ -33,8 +34,8 @@ export interface LearnerLanes {
 export class Learner extends Context.Service<
   Learner,
   {
-    /** Critic values at every position, [tokens]; zeros without a critic. */
-    readonly values: (batch: TokenBatch) => Effect.Effect<Float32Array, LearnerError>;
+    /** What credit of a window is assigned from. The update of the same window follows it, or another preparation. */
+    readonly prepare: (batch: TokenBatch) => Effect.Effect<Prepared, LearnerError>;
     readonly update: (batch: CreditedBatch) => Effect.Effect<UpdateReport, LearnerError>;
     /** Writes actor, critic, optimiser moments and counters into an existing folder (a temporary one; the caller renames it). */
     readonly save: (folder: string) => Effect.Effect<void, LearnerError>;

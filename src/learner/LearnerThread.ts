@@ -65,7 +65,7 @@ export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread
     const { checkpoint, trainer, restore = null } = options;
     yield* thread.call("start", { checkpoint, options: trainer, restore, ports }, ports);
     return {
-      values: (batch) => thread.call("values", batch),
+      prepare: (batch) => thread.call("prepare", batch),
       update: (batch) => thread.call("update", batch),
       clone: (batch, lr) => thread.call("clone", { batch, lr }),
       cloningLoss: (batch) => thread.call("cloningLoss", batch),

@@ -3,16 +3,9 @@
  * weights in place and returns a report. Invariant: the version grows by one exactly when the actor's weights changed.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
-import {
-  allSequences,
-  type CreditedBatch,
-  sequences,
-  shortest,
-  type TokenBatch,
-  trainedTokens,
-} from "../domain/Batch.ts";
+import { allSequences, type CreditedBatch, sequences, shortest, type TokenBatch } from "../domain/Batch.ts";
 import { learner } from "../domain/metrics/learner.ts";
-import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
+import { type Metrics, measured, together, valueIn } from "../domain/metrics/Metrics.ts";
 import { mean } from "../domain/Statistics.ts";
 import type { Qwen2Config } from "../policy/model/Architecture.ts";
 import { allFinite } from "../policy/model/finite.ts";
@@ -21,15 +14,22 @@ import { Actor, type ActorStep, type PolicyTargets } from "./Actor.ts";
 import { miniBatches } from "./batches.ts";
 import { Cloner, type CloningReport } from "./Cloner.ts";
 import { Critic, type CriticStep, criticConfig, criticFrom } from "./Critic.ts";
-import { correct } from "./corrections.ts";
+import { correct, needsProximal } from "./corrections/correct.ts";
+import { interpolated, logLinearPlaces } from "./corrections/logLinear.ts";
+import { creditMetrics } from "./credit.ts";
+import * as KlController from "./KlController.ts";
 import type { UpdateReport } from "./Learner.ts";
-import { weightFeeds } from "./lanes/Lane.ts";
-import { Lanes, type LaneWeights } from "./lanes/Lanes.ts";
-import { batchMetrics, mismatchMetrics, SurrogateMetrics, ValueMetrics } from "./metrics.ts";
+import { LossMetrics } from "./LossMetrics.ts";
+import { Lanes } from "./lanes/Lanes.ts";
+import { batchMetrics, mismatchMetrics, ValueMetrics, WeightMetrics } from "./metrics.ts";
 import { policyLossOptions } from "./models.ts";
 import { type Moments, type StepResult, untaken } from "./Network.ts";
 import { among, type NotFinite, type Untrained } from "./NotFinite.ts";
+import { muOr, sampledOnly } from "./observed.ts";
 import { Phases } from "./Phases.ts";
+import type { Prepared } from "./Prepared.ts";
+import { Reference } from "./Reference.ts";
+import { penalised } from "./rewardPenalty.ts";
 import { learningRate } from "./schedule.ts";
 
 export interface TrainerOptions {
@@ -53,6 +53,8 @@ export interface TrainerState {
   /** Windows that trained the actor, and the critic, skipped ones not: positions of their learning-rate schedules. */
   readonly actorUpdates: number;
   readonly criticUpdates: number;
+  /** Coefficient of the divergence in the next window's reward; absent while it is that of the run file. */
+  readonly klCoefficient?: number;
 }
 
 export interface TrainedNetwork {
@@ -65,6 +67,19 @@ export interface Restored {
   readonly state: TrainerState;
   readonly actor: TrainedNetwork;
   readonly critic: TrainedNetwork | undefined;
+  /** The reference policy, where it may have been renewed; else it is the starting weights. */
+  readonly reference?: Parameters;
+}
+
+/** What the divergence in a window's reward came to, for its update. */
+interface Penalty {
+  readonly window: number;
+  /** Rewards without it. */
+  readonly scores: Float32Array;
+  /** Log-probabilities under the reference policy. */
+  readonly reference: Float32Array;
+  readonly kl: number;
+  readonly phases: Phases;
 }
 
 /** What training one network came to. */
@@ -113,14 +128,23 @@ const inputFault = (batch: CreditedBatch, { old, importance, reference }: Policy
     ...(reference === undefined ? [] : ([["reference log-probabilities", reference]] as const)),
   );
 
+/** Of the batch's statistics those of its scores, which are the rewards without a divergence. */
+const scoreMetrics = (batch: CreditedBatch): Metrics => {
+  const all = batchMetrics(batch, false);
+  const ofScores = [learner.scoreMean, learner.scoreMax, learner.scoreMin];
+  return measured(...ofScores.map((metric) => [metric, valueIn(all, metric)] as const));
+};
+
 export class Trainer implements AsyncDisposable {
   readonly #config: Qwen2Config;
   readonly #options: TrainerOptions;
   readonly #lanes: Lanes;
   readonly #actor: Actor;
   readonly #critic: Critic | undefined;
-  /** The starting weights, held where a KL loss needs them. */
-  readonly #reference: LaneWeights | undefined;
+  /** Held where the loss or the reward has a divergence from it. */
+  readonly #reference: Reference | undefined;
+  /** Of the window prepared last; its update takes it. */
+  #penalty: Penalty | undefined;
   #cloner: Cloner | undefined;
   /** One sequence of the last batch trained on. */
   #probe: TokenBatch | undefined;
@@ -132,7 +156,7 @@ export class Trainer implements AsyncDisposable {
     lanes: Lanes,
     actor: Actor,
     critic: Critic | undefined,
-    reference: LaneWeights | undefined,
+    reference: Reference | undefined,
     state: TrainerState,
   ) {
     this.#config = config;
@@ -154,7 +178,7 @@ export class Trainer implements AsyncDisposable {
     const { actor, critic, threads, algorithm } = options;
     const lanes = await Lanes.open(options.lanes, threads);
     const parameters = restored?.actor.parameters ?? copyOf(start);
-    const opened = await Actor.open(config, parameters, { actor, threads, lanes }, restored?.actor.moments);
+    const opened = await Actor.open(config, parameters, { actor, algorithm, threads, lanes }, restored?.actor.moments);
     const valued = criticConfig(config, critic);
     const values =
       algorithm.adv_estimator === "gae"
@@ -172,8 +196,8 @@ export class Trainer implements AsyncDisposable {
           )
         : undefined;
     const state = restored?.state ?? { version: 0, windows: 0, actorUpdates: 0, criticUpdates: 0 };
-    const held = actor.use_kl_loss ? copyOf(start) : undefined;
-    const reference = held === undefined ? undefined : { parameters: held, feeds: weightFeeds(held) };
+    const reference =
+      actor.use_kl_loss || algorithm.use_kl_in_reward ? new Reference(restored?.reference ?? copyOf(start)) : undefined;
     return new Trainer(config, options, lanes, opened, values, reference, state);
   }
 
@@ -187,6 +211,26 @@ export class Trainer implements AsyncDisposable {
 
   get critic(): TrainedNetwork | undefined {
     return this.#critic?.network;
+  }
+
+  /** The reference policy, where it is renewed as the run goes on. */
+  get reference(): Parameters | undefined {
+    return this.#options.actor.ref_update_freq > 0 ? this.#reference?.parameters : undefined;
+  }
+
+  /** What credit is assigned from. Changes nothing: the divergence counts when the window is given to `update`. */
+  async prepare(batch: TokenBatch): Promise<Prepared> {
+    const { correction, kl_penalty, use_kl_in_reward } = this.#options.algorithm;
+    const values = await this.values(batch);
+    const known = correction === "vtrace" ? { values, proximal: await this.#actor.score(batch) } : { values };
+    const held = this.#reference;
+    this.#penalty = undefined;
+    if (!use_kl_in_reward || held === undefined) return { ...known, rewards: batch.rewards };
+    const phases = new Phases();
+    const reference = await phases.time("ref", () => this.#actor.score(batch, held));
+    const { kl, rewards } = penalised(batch, reference, { coefficient: this.#klCoefficient, type: kl_penalty });
+    this.#penalty = { window: batch.window, scores: batch.rewards, reference, kl, phases };
+    return { ...known, rewards };
   }
 
   async values(batch: TokenBatch): Promise<Float32Array> {
@@ -203,21 +247,33 @@ export class Trainer implements AsyncDisposable {
     this.#lanes.use(count);
   }
 
-  /** Trains the critic, then (after its warm-up) the actor, on one window. */
+  /** Trains the critic, then (after its warm-up) the actor, on one window; then the reference is renewed where that is due. */
   async update(batch: CreditedBatch): Promise<UpdateReport> {
-    const phases = new Phases();
+    const penalty = this.#penalty?.window === batch.window ? this.#penalty : undefined;
+    this.#penalty = undefined;
+    const phases = penalty?.phases ?? new Phases();
     const critic = this.#critic;
     const warming = critic !== undefined && this.#state.windows < this.#options.critic.warmup_windows;
     this.#state = { ...this.#state, windows: this.#state.windows + 1 };
     this.#probe = shortest(batch);
     const trained: Trained[] = [];
     if (critic !== undefined) trained.push(await phases.time("update_critic", () => this.#trainCritic(critic, batch)));
-    if (!warming) trained.push(await this.#trainActor(batch, phases));
+    if (!warming) trained.push(await this.#trainActor(batch, phases, penalty?.reference));
+    const divergence = penalty === undefined ? measured() : this.#control(batch, penalty);
+    const { ref_update_freq } = this.#options.actor;
+    if (ref_update_freq > 0 && this.#state.windows % ref_update_freq === 0) {
+      this.#reference?.renew(this.#actor.network.parameters);
+    }
     return {
       version: this.#state.version,
       applied: trained.some(({ applied }) => applied),
       untrained: trained.findLast(({ untrained }) => untrained !== null)?.untrained ?? null,
-      metrics: together(batchMetrics(batch, critic !== undefined), ...trained.map(({ metrics }) => metrics)),
+      metrics: together(
+        batchMetrics(batch, critic !== undefined),
+        creditMetrics(batch, this.#options.algorithm),
+        divergence,
+        ...trained.map(({ metrics }) => metrics),
+      ),
       seconds: phases.seconds,
     };
   }
@@ -257,6 +313,23 @@ export class Trainer implements AsyncDisposable {
       this.#actor[Symbol.asyncDispose](),
       this.#critic?.[Symbol.asyncDispose](),
     ]);
+  }
+
+  get #klCoefficient(): number {
+    const { kl_coef, type } = this.#options.algorithm.kl_ctrl;
+    return type === "fixed" ? kl_coef : (this.#state.klCoefficient ?? kl_coef);
+  }
+
+  /** Moves the coefficient of the divergence in the reward for the next window, and says what it was in this one. */
+  #control(batch: CreditedBatch, { kl, scores }: Penalty): Metrics {
+    const { kl_ctrl } = this.#options.algorithm;
+    const coefficient = this.#klCoefficient;
+    const klCoefficient = KlController.next(kl_ctrl, coefficient, { kl, sequences: sequences(batch) });
+    if (kl_ctrl.type === "adaptive") this.#state = { ...this.#state, klCoefficient };
+    return together(
+      scoreMetrics({ ...batch, rewards: scores }),
+      measured([learner.rewardKlPenalty, kl], [learner.rewardKlCoefficient, coefficient]),
+    );
   }
 
   /** The mini-batches of every epoch, in order. */
@@ -299,22 +372,34 @@ export class Trainer implements AsyncDisposable {
     return { ...came, metrics };
   }
 
-  async #trainActor(batch: CreditedBatch, phases: Phases): Promise<Trained> {
+  /** The reference's log-probabilities for a KL loss, where the window's preparation has not `known` them. */
+  async #referenceScores(batch: CreditedBatch, phases: Phases, known: Float32Array | undefined) {
+    const held = this.#options.actor.use_kl_loss ? this.#reference : undefined;
+    if (held === undefined) return undefined;
+    return known ?? (await phases.time("ref", () => this.#actor.score(batch, held)));
+  }
+
+  async #trainActor(batch: CreditedBatch, phases: Phases, known: Float32Array | undefined): Promise<Trained> {
     const { algorithm, actor: options, totalUpdates } = this.#options;
     const { version, actorUpdates } = this.#state;
-    const held = this.#reference;
-    const reference = held === undefined ? undefined : await phases.time("ref", () => this.#actor.score(batch, held));
+    const reference = await this.#referenceScores(batch, phases, known);
+    const sampled = sampledOnly(batch);
+    const weighs = needsProximal(algorithm.correction);
+    const needed = weighs || sampled !== batch;
     const proximal =
-      algorithm.correction === "none" ? undefined : await phases.time("old_log_prob", () => this.#actor.score(batch));
-    const { old, importance, capped } = correct(batch, proximal, algorithm);
+      batch.proximal ?? (needed ? await phases.time("old_log_prob", () => this.#actor.score(batch)) : undefined);
+    const mu = proximal === undefined || sampled === batch ? batch.mu : muOr(batch, proximal);
+    const { old, importance, capped } = correct({ ...sampled, mu }, proximal, algorithm);
+    const used = new WeightMetrics();
+    if (weighs) used.add(sampled, allSequences(batch), { importance, capped });
     const lr = learningRate(
       { peak: options.lr, warmup: options.lr_warmup_steps, decay: options.lr_decay, total: totalUpdates },
       actorUpdates,
     );
     const targets = { old, importance, advantages: batch.advantages, reference };
-    const ofWhole = proximal === undefined ? undefined : mismatchMetrics(batch, allSequences(batch), proximal, version);
+    const ofWhole = proximal && mismatchMetrics(sampled, allSequences(batch), proximal, version);
     const { steps, surrogate, mismatch } = await phases.time("update_actor", () =>
-      this.#stepActor(batch, targets, lr, ofWhole),
+      this.#stepActor(batch, targets, lr, ofWhole, used),
     );
     const came = outcome("policy", steps);
     this.#state = {
@@ -323,17 +408,16 @@ export class Trainer implements AsyncDisposable {
       actorUpdates: actorUpdates + (came.untrained === null ? 1 : 0),
     };
     const entropy = meanOf(steps, (step) => step.entropy);
-    const tokens = trainedTokens(batch);
     const metrics = together(
       surrogate,
       mismatch,
+      used.result(),
       measured(
         [learner.pgLoss, meanOf(steps, (step) => step.surrogate)],
         [learner.entropy, entropy],
         [learner.entropyLoss, entropy],
         [learner.klLoss, meanOf(steps, ({ kl }) => kl)],
         [learner.klCoefficient, reference === undefined ? undefined : options.kl_loss_coef],
-        [learner.cappedFraction, proximal === undefined || tokens === 0 ? undefined : capped / tokens],
         [learner.gradNorm, meanOf(steps, ({ norm }) => norm)],
         [learner.lr, lr],
         [learner.skipped, skipped(steps)],
@@ -345,27 +429,35 @@ export class Trainer implements AsyncDisposable {
 
   /**
    * One optimiser step of the actor per mini-batch of the batch. `ofWhole`: the mismatch where the whole batch was scored before; else that of
-   * the first mini-batch is taken.
+   * the first mini-batch is taken. `used` gets the weights that depend on the step.
    */
   async #stepActor(
     batch: CreditedBatch,
     targets: PolicyTargets,
     lr: number,
     ofWhole: Metrics | undefined,
+    used: WeightMetrics,
   ): Promise<ActorSteps> {
     const { version } = this.#state;
-    const surrogate = new SurrogateMetrics(policyLossOptions(this.#options.actor).clip);
+    const { actor, algorithm } = this.#options;
+    const options = policyLossOptions(actor, algorithm);
+    const surrogate = new LossMetrics(options, version);
+    const sampled = { ...sampledOnly(batch), mu: targets.old };
     const logp = new Float32Array(batch.ids.length);
     const steps: ActorStep[] = [];
     let mismatch = ofWhole;
     const notFinite = inputFault(batch, targets);
-    for (const mini of this.#miniBatches(batch)) {
+    const minis = this.#miniBatches(batch);
+    for (const [taken, mini] of minis.entries()) {
       if (notFinite !== null) {
         steps.push({ surrogate: Number.NaN, entropy: Number.NaN, kl: undefined, ...untaken(notFinite) });
         continue;
       }
-      steps.push(await this.#actor.step(batch, mini, targets, lr, logp));
-      surrogate.add(batch, mini, logp, targets.old);
+      const places = options.logLinear && logLinearPlaces(sampled, version, taken / minis.length);
+      steps.push(await this.#actor.step(batch, mini, { ...targets, places }, lr, logp));
+      const seen = places && interpolated(sampled, mini, { cap: algorithm.correction_cap, logp, places });
+      if (seen !== undefined) used.add(sampled, mini, seen);
+      surrogate.add(batch, mini, logp, seen?.old ?? targets.old);
       // Before the first step the weights are those at consumption.
       mismatch ??= mismatchMetrics(batch, mini, logp, version);
     }

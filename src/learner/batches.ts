@@ -99,6 +99,8 @@ export interface MicroTargets {
   readonly positions: Int32Array;
   /** The place before each in the padded micro-batch, row x time + column; filled up with 0 to a padded count. */
   readonly before: BigInt64Array;
+  /** The sequence of each, counted from 0 among those that have any; filled up with 0 to the same count. */
+  readonly sequences: BigInt64Array;
 }
 
 /** Padded counts of targets are few, for the same reason as lengths. */
@@ -110,17 +112,26 @@ export const targetsOf = (
 ): MicroTargets => {
   const positions: number[] = [];
   const before: bigint[] = [];
+  const owners: bigint[] = [];
+  let owner = 0n;
   for (const [row, sequence] of sequences.entries()) {
     const [from, to] = boundsOf(batch, sequence);
+    const earlier = positions.length;
     for (let t = from + 1; t < to; t++) {
       if (batch.mask[t] === 0) continue;
       positions.push(t);
       before.push(BigInt(row * time + t - from - 1));
+      owners.push(owner);
     }
+    if (positions.length > earlier) owner++;
   }
-  const padded = new BigInt64Array(Math.max(1, Math.ceil(before.length / TARGETS)) * TARGETS);
-  padded.set(before);
-  return { positions: Int32Array.from(positions), before: padded };
+  const count = Math.max(1, Math.ceil(before.length / TARGETS)) * TARGETS;
+  const padded = (values: readonly bigint[]): BigInt64Array => {
+    const filled = new BigInt64Array(count);
+    filled.set(values);
+    return filled;
+  };
+  return { positions: Int32Array.from(positions), before: padded(before), sequences: padded(owners) };
 };
 
 /** Values over positions as values per target, filled up with 0. */

@@ -1,6 +1,6 @@
 /**
- * The learner's part of a checkpoint folder beside the Hugging Face model: critic.safetensors, the moments of both optimisers in
- * optimiser.safetensors and the counters in learner.json. Written into an existing folder with a manifest of what is there, by the thread that
+ * The learner's part of a checkpoint folder beside the Hugging Face model: critic.safetensors, reference.safetensors where the reference
+ * policy is renewed, the moments of both optimisers in optimiser.safetensors and the counters in learner.json. Written into an existing folder with a manifest of what is there, by the thread that
  * holds the numbers; the caller adds its own files to the manifest and renames the folder when whole.
  * Invariant: everything is float32, so a trainer restored from the folder goes on bit for bit.
  */
@@ -22,11 +22,13 @@ import {
   parameters,
   type Qwen2Config,
 } from "../policy/model/Architecture.ts";
+import type { Parameters } from "../policy/model/Parameters.ts";
 import type { Moments } from "./Network.ts";
 import type { Restored, TrainedNetwork, TrainerState } from "./Trainer.ts";
 
 const MODEL = "model.safetensors";
 const CRITIC = "critic.safetensors";
+const REFERENCE = "reference.safetensors";
 const OPTIMISER = "optimiser.safetensors";
 const STATE = "learner.json";
 
@@ -42,6 +44,10 @@ const Counters = Schema.Struct({
   /** Optimiser steps of the actor, and of the critic (null without one). */
   actorSteps: Count,
   criticSteps: Schema.NullOr(Count),
+  /** The coefficient of the divergence in the reward, where it has moved. */
+  klCoefficient: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0))),
+  /** Whether there is a reference policy of its own. */
+  reference: Schema.optionalKey(Schema.Literal(true)),
 });
 
 type Role = "actor" | "critic";
@@ -61,9 +67,11 @@ export const saveTrainer = Effect.fnUntraced(function* (
   state: TrainerState,
   actor: TrainedNetwork,
   critic: TrainedNetwork | undefined,
+  reference?: Parameters,
 ): Effect.fn.Return<void, CheckpointError> {
   yield* writeCheckpoint(folder, { ...model, parameters: actor.parameters, format: "F32" });
   if (critic !== undefined) yield* writeParameters(join(folder, CRITIC), critic.parameters);
+  if (reference !== undefined) yield* writeParameters(join(folder, REFERENCE), reference);
   const moments = [
     ...momentTensors("actor", actor.moments),
     ...(critic === undefined ? [] : momentTensors("critic", critic.moments)),
@@ -74,6 +82,7 @@ export const saveTrainer = Effect.fnUntraced(function* (
     ...state,
     actorSteps: actor.moments.steps,
     criticSteps: critic?.moments.steps ?? null,
+    ...(reference === undefined ? {} : { reference: true }),
   };
   yield* replaceText(join(folder, STATE), `${JSON.stringify(counters, null, 2)}\n`).pipe(
     Effect.andThen(Manifest.seal(folder)),
@@ -148,6 +157,7 @@ export const restoreTrainer = Effect.fnUntraced(function* (
   const {
     actorSteps,
     criticSteps,
+    reference,
     schema: _,
     ...state
   } = yield* Schema.decodeUnknownEffect(Counters)(json).pipe(
@@ -175,5 +185,8 @@ export const restoreTrainer = Effect.fnUntraced(function* (
     state,
     actor: yield* network("actor", MODEL, actorSpecs, actorSteps),
     critic: criticSteps === null ? undefined : yield* network("critic", CRITIC, criticSpecs, criticSteps),
+    ...(reference === undefined
+      ? {}
+      : { reference: (yield* readParameters(join(folder, REFERENCE), actorSpecs)).parameters }),
   };
 });

@@ -1,7 +1,8 @@
 /**
+/**
  * Kept groups to a `TokenBatch`: each trained sequence of an episode becomes one sequence of the batch, its prompts and replies end to end,
- * exactly as they were shown and sampled, with rewards where `domain/Placement` has them. Invariant: the result depends on the set of
- * groups, not on the order they arrive in.
+ * exactly as they were shown and sampled, with rewards where `domain/Placement` has them. What was shown is trained on too where `unseen`
+ * says from where. Invariant: the result depends on the set of groups, not on the order they arrive in.
  */
 import type { TokenBatch } from "../domain/Batch.ts";
 import { type EpisodeId, isTrained, type Turn, turnsOf } from "../domain/Episode.ts";
@@ -12,6 +13,8 @@ export interface CollateOptions {
   readonly temperature: number;
   /** Share of the window's groups that are here. */
   readonly keptRatio: number;
+  /** Of a sequence's first prompt, how many ids are not trained on while all later text is; without it, only sampled ids are. */
+  readonly unseen?: ((prompt: Int32Array) => number) | undefined;
 }
 
 /** A trained sequence of an episode with the reward of each of its turns. */
@@ -74,10 +77,13 @@ const lengthOf = ({ turns }: Rewarded): number =>
   turns.reduce((sum, { prompt, sampled }) => sum + prompt.length + sampled.ids.length, 0);
 
 /** Writes one sequence from position `at`. A turn's reward lies on its last sampled token. */
-const write = (arrays: Arrays, { turns, rewards }: Rewarded, at: number): void => {
+const write = (arrays: Arrays, { turns, rewards }: Rewarded, at: number, unseen: CollateOptions["unseen"]): void => {
   let position = at;
   for (const [index, { prompt, sampled }] of turns.entries()) {
     arrays.ids.set(prompt, position);
+    // A sequence's first id has nothing before it to be predicted from.
+    const skipped = index === 0 ? Math.max(1, unseen?.(prompt) ?? 1) : 0;
+    if (unseen !== undefined) arrays.mask.fill(1, position + skipped, position + prompt.length);
     position += prompt.length;
     if (sampled.ids.length === 0) continue;
     arrays.ids.set(sampled.ids, position);
@@ -90,7 +96,7 @@ const write = (arrays: Arrays, { turns, rewards }: Rewarded, at: number): void =
 };
 
 /** Sequences in order of group id, then member, then index within the episode. */
-export const collate = (groups: readonly ScoredGroup[], options: CollateOptions): TokenBatch => {
+export const collate = (groups: readonly ScoredGroup[], { unseen, ...options }: CollateOptions): TokenBatch => {
   const episodes = groups.flatMap((group) => group.episodes);
   const sequences = episodes
     .flatMap(sequencesOf)
@@ -108,7 +114,7 @@ export const collate = (groups: readonly ScoredGroup[], options: CollateOptions)
     versions: new Int32Array(tokens).fill(-1),
     rewards: new Float32Array(tokens),
   };
-  for (const [i, sequence] of sequences.entries()) write(arrays, sequence, offsets[i] ?? 0);
+  for (const [i, sequence] of sequences.entries()) write(arrays, sequence, offsets[i] ?? 0, unseen);
   return {
     ...arrays,
     ...options,

@@ -1,10 +1,22 @@
 /**
- * Credit assignment: advantages and returns per token from a window's tokens and the critic's values.
- * Invariant: both are 0 where the mask is 0.
+ * Credit assignment: advantages and returns per token from a window's tokens and the critic's values. GAE and V-trace run along trajectories;
+ * estimators without a critic compare episodes, each of which counts once, and give an episode's advantage to all its sequences.
+ * Invariant: advantages and returns are 0 where the mask is 0.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
-import { allSequences, boundsOf, type CreditedBatch, sequences, type TokenBatch } from "../domain/Batch.ts";
-import { biLevelGae, filterLossScale, gae, groupRelative, leaveOneOut, returnsToGo, whiten } from "./advantages.ts";
+import { allSequences, boundsOf, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
+import { episodesOf, trajectoriesOf, turnsIn } from "../domain/BatchUnits.ts";
+import { learner } from "../domain/metrics/learner.ts";
+import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
+import { episodeScores } from "../domain/Placement.ts";
+import { mean } from "../domain/Statistics.ts";
+import { type Advantages, biLevelGae, gae, returnsToGo } from "./advantages/gae.ts";
+import { batchRelative, groupRelative, leaveOneOut, softWeights } from "./advantages/relative.ts";
+import { vtrace } from "./advantages/vtrace.ts";
+import { filterLossScale, relativeLengths } from "./advantages/weighting.ts";
+import { whiten } from "./advantages/whiten.ts";
+import { logRatios } from "./corrections/ratios.ts";
+import type { Prepared } from "./Prepared.ts";
 
 export interface CreditOptions {
   readonly algorithm: RunConfig["algorithm"];
@@ -12,85 +24,218 @@ export interface CreditOptions {
 }
 
 type Algorithm = RunConfig["algorithm"];
+type CriticFree = Exclude<Algorithm["adv_estimator"], "gae">;
 
-/** 1 at the last trained token of each turn (a run of trained tokens) and wherever a reward lies. */
-const turnEnds = (rewards: Float32Array, mask: Uint8Array): Uint8Array =>
-  mask.map((trained, t) => (trained === 1 && ((mask[t + 1] ?? 0) === 0 || rewards[t] !== 0) ? 1 : 0));
+/** Estimates of each token before anything is weighed, 0 where the mask is 0, [tokens]. */
+interface Estimates {
+  readonly advantages: Float64Array;
+  readonly returns: Float64Array;
+}
 
-const withGae = (batch: TokenBatch, values: Float32Array, algorithm: Algorithm): CreditedBatch => {
-  const { gamma, lam, high_level_gamma: gammaTurns } = algorithm;
-  const raw = new Float64Array(batch.ids.length);
-  const returns = new Float32Array(batch.ids.length);
-  for (let i = 0; i < sequences(batch); i++) {
-    const [from, to] = boundsOf(batch, i);
-    const [rewards, mask] = [batch.rewards.subarray(from, to), batch.mask.subarray(from, to)];
-    const predicted = values.subarray(from, to);
-    const estimate = algorithm.bi_level_gae
-      ? biLevelGae(rewards, predicted, mask, turnEnds(rewards, mask), { gamma, gammaTurns, lam })
-      : gae(rewards, predicted, mask, gamma, lam);
-    mask.forEach((trained, t) => {
-      if (trained === 0) return;
-      raw[from + t] = estimate.advantages[t]!;
-      returns[from + t] = estimate.returns[t]!;
+/** Tokens of a trajectory, end to end. */
+interface Trajectory {
+  readonly mask: Uint8Array;
+  readonly rewards: Float32Array;
+  /** The trajectory's part of an array over the batch, [tokens of the batch] to [tokens]. */
+  readonly of: (array: ArrayLike<number>) => Float64Array;
+}
+
+/** Makes estimates of every trajectory of the batch. */
+const along = (batch: TokenBatch, estimate: (trajectory: Trajectory) => Advantages): Estimates => {
+  const advantages = new Float64Array(batch.ids.length);
+  const returns = new Float64Array(batch.ids.length);
+  for (const sequences of trajectoriesOf(batch)) {
+    const positions = sequences.flatMap((sequence) => {
+      const [from, to] = boundsOf(batch, sequence);
+      return Array.from({ length: to - from }, (_, i) => from + i);
     });
+    const mask = Uint8Array.from(positions, (position) => batch.mask[position]!);
+    const made = estimate({
+      mask,
+      rewards: Float32Array.from(positions, (position) => batch.rewards[position]!),
+      of: (array) => Float64Array.from(positions, (position) => array[position]!),
+    });
+    for (const [t, position] of positions.entries()) {
+      if (mask[t] === 0) continue;
+      advantages[position] = made.advantages[t]!;
+      returns[position] = made.returns[t]!;
+    }
   }
-  const advantages = Float32Array.from(algorithm.whiten ? whiten(raw, batch.mask) : raw);
-  return { ...batch, advantages, values, returns };
+  return { advantages, returns };
 };
 
-const scoresOf = (batch: TokenBatch): Float64Array =>
-  Float64Array.from(allSequences(batch), (sequence) =>
-    batch.rewards.subarray(...boundsOf(batch, sequence)).reduce((sum, reward) => sum + reward, 0),
+/** 1 at the last token of each turn. */
+const turnEnds = (mask: Uint8Array): Uint8Array => {
+  const ends = new Uint8Array(mask.length);
+  for (const [, last] of turnsIn(mask)) ends[last] = 1;
+  return ends;
+};
+
+const withCritic = (
+  batch: TokenBatch,
+  values: Float32Array,
+  algorithm: Algorithm,
+  proximal: Float32Array | undefined,
+): Estimates => {
+  const { gamma, lam, high_level_gamma: gammaTurns } = algorithm;
+  if (algorithm.correction === "vtrace") {
+    if (proximal === undefined) throw new TypeError("V-trace needs the log-probabilities of the weights it trains");
+    const ratios = logRatios(batch, proximal);
+    const { correction_ratio: mean, vtrace_c_bar: cBar, vtrace_rho_bar: rhoBar } = algorithm;
+    const options = { gammaTurns, lam, rhoBar, cBar, mean };
+    return along(batch, ({ mask, of, rewards }) => vtrace(rewards, of(values), of(ratios), mask, options));
+  }
+  return along(batch, ({ mask, of, rewards }) =>
+    algorithm.bi_level_gae
+      ? biLevelGae(rewards, of(values), mask, turnEnds(mask), { gamma, gammaTurns, lam })
+      : gae(rewards, of(values), mask, gamma, lam),
+  );
+};
+
+/** Scores and groups of a batch's episodes. */
+interface Episodes {
+  /** The sequences of each. */
+  readonly sequences: readonly (readonly number[])[];
+  readonly scores: Float64Array;
+  readonly groups: Int32Array;
+}
+
+const scored = (batch: TokenBatch): Episodes => {
+  const sequences = episodesOf(batch);
+  const scores = episodeScores(batch);
+  const first = (of: ArrayLike<number>) => Float64Array.from(sequences, ([sequence]) => of[sequence!]!);
+  return {
+    sequences,
+    scores: first(scores),
+    groups: Int32Array.from(first(batch.groups)),
+  };
+};
+
+/** One number per episode, on each trained token of its sequences. */
+const spread = (batch: TokenBatch, { sequences }: Episodes, perEpisode: ArrayLike<number>): Float64Array => {
+  const tokens = new Float64Array(batch.ids.length);
+  for (const [episode, own] of sequences.entries()) {
+    for (const sequence of own) {
+      const [from, to] = boundsOf(batch, sequence);
+      for (let t = from; t < to; t++) tokens[t] = perEpisode[episode]! * batch.mask[t]!;
+    }
+  }
+  return tokens;
+};
+
+/** Advantages of the estimators that compare episodes, one per episode. ARPO's are the scores as they are. */
+const compared = (
+  { groups, scores }: Episodes,
+  estimator: Exclude<CriticFree, "reinforce_plus_plus">,
+  byStd: boolean,
+): Float64Array => {
+  switch (estimator) {
+    case "grpo":
+      return groupRelative(scores, groups, byStd);
+    case "brpo":
+      return batchRelative(scores, byStd);
+    case "arpo":
+      return scores;
+    case "rloo":
+      return leaveOneOut(scores, groups);
+    case "reinforce_plus_plus_baseline":
+      return groupRelative(scores, groups, false);
+  }
+};
+
+const withoutCritic = (batch: TokenBatch, estimator: CriticFree, algorithm: Algorithm): Estimates => {
+  const { gamma, norm_adv_by_std_in_grpo: byStd } = algorithm;
+  if (estimator === "reinforce_plus_plus") {
+    const toCome = along(batch, ({ mask, rewards }) => {
+      const returns = returnsToGo(rewards, mask, gamma);
+      return { advantages: returns, returns };
+    });
+    return { advantages: whiten(toCome.advantages, batch.mask), returns: toCome.returns };
+  }
+  const episodes = scored(batch);
+  const raw = spread(batch, episodes, compared(episodes, estimator, byStd));
+  const advantages = estimator === "reinforce_plus_plus_baseline" ? whiten(raw, batch.mask) : raw;
+  return { advantages, returns: advantages };
+};
+
+/** Multiplies the advantages of each sequence. */
+const timesSequence = (
+  batch: TokenBatch,
+  advantages: Float32Array,
+  factor: (sequence: number) => number,
+): Float32Array => {
+  const scaled = advantages.slice();
+  for (const sequence of allSequences(batch)) {
+    const [from, to] = boundsOf(batch, sequence);
+    const by = factor(sequence);
+    for (let t = from; t < to; t++) scaled[t] = scaled[t]! * by;
+  }
+  return scaled;
+};
+
+const softWeightsOf = (batch: TokenBatch): ReadonlyMap<number, number> => {
+  const { groups, scores } = scored(batch);
+  return softWeights(scores, groups);
+};
+
+/** Trained tokens of each sequence. */
+const trainedLengths = (batch: TokenBatch): readonly number[] =>
+  allSequences(batch).map((sequence) =>
+    batch.mask.subarray(...boundsOf(batch, sequence)).reduce((sum, trained) => sum + trained, 0),
   );
 
-/** One advantage per sequence, on each of its trained tokens. */
-const spread = (batch: TokenBatch, perSequence: Float64Array): Float64Array => {
-  const advantages = new Float64Array(batch.ids.length);
-  perSequence.forEach((advantage, i) => {
-    const [from, to] = boundsOf(batch, i);
-    for (let t = from; t < to; t++) advantages[t] = advantage * batch.mask[t]!;
-  });
-  return advantages;
-};
-
-const toCome = (batch: TokenBatch, gamma: number): Float64Array => {
-  const returns = new Float64Array(batch.ids.length);
-  for (let i = 0; i < sequences(batch); i++) {
-    const [from, to] = boundsOf(batch, i);
-    returns.set(returnsToGo(batch.rewards.subarray(from, to), batch.mask.subarray(from, to), gamma), from);
+/** What RAGEN puts on the advantages, in its order: soft reweighting, the kept share, length, and the ablation of the task. */
+const weighted = (
+  batch: TokenBatch,
+  advantages: Float32Array,
+  { algorithm, lossScaling }: CreditOptions,
+): Float32Array => {
+  let made = advantages;
+  if (algorithm.soft_advantage_reweight) {
+    const weights = softWeightsOf(batch);
+    made = timesSequence(batch, made, (sequence) => weights.get(batch.groups[sequence] ?? -1) ?? 1);
   }
-  return returns.map((value, t) => value * batch.mask[t]!);
-};
-
-/** Advantages of the estimators that need no critic, [tokens]. */
-const criticFree = (batch: TokenBatch, algorithm: Algorithm): Float64Array => {
-  switch (algorithm.adv_estimator) {
-    case "rloo":
-      return spread(batch, leaveOneOut(scoresOf(batch), batch.groups));
-    case "reinforce_plus_plus":
-      return whiten(toCome(batch, algorithm.gamma), batch.mask);
-    case "reinforce_plus_plus_baseline":
-      return whiten(spread(batch, groupRelative(scoresOf(batch), batch.groups, false)), batch.mask);
-    case "gae":
-    case "grpo":
-      return spread(batch, groupRelative(scoresOf(batch), batch.groups, algorithm.norm_adv_by_std_in_grpo));
-  }
-};
-
-const withoutCritic = (batch: TokenBatch, algorithm: Algorithm): CreditedBatch => {
-  const advantages = Float32Array.from(criticFree(batch, algorithm));
-  const returns =
-    algorithm.adv_estimator === "reinforce_plus_plus"
-      ? Float32Array.from(toCome(batch, algorithm.gamma))
-      : advantages.slice();
-  return { ...batch, advantages, values: new Float32Array(batch.ids.length), returns };
-};
-
-/** `values` is [tokens], the critic's at consumption (`Learner.values`); only GAE reads it. */
-export const credit = (batch: TokenBatch, values: Float32Array, options: CreditOptions): CreditedBatch => {
-  const { algorithm, lossScaling } = options;
-  const credited =
-    algorithm.adv_estimator === "gae" ? withGae(batch, values, algorithm) : withoutCritic(batch, algorithm);
   const scale = filterLossScale(lossScaling, batch.keptRatio);
-  return scale === 1 ? credited : { ...credited, advantages: credited.advantages.map((a) => a * scale) };
+  if (scale !== 1) made = made.map((advantage) => advantage * scale);
+  if (algorithm.grpo_advantage_length_weight) {
+    const lengths = relativeLengths(trainedLengths(batch));
+    made = timesSequence(batch, made, (sequence) => 1 / lengths[sequence]!);
+  }
+  return algorithm.zero_task_advantage ? new Float32Array(made.length) : made;
+};
+
+/**
+ * Credit of a window, from what the networks say of it: only GAE and V-trace read the values, and only V-trace the log-probabilities under the
+ * weights that the window is trained from. Throws a TypeError where V-trace is without them.
+ */
+export const credit = (
+  tokens: TokenBatch,
+  { proximal, rewards, values }: Prepared,
+  options: CreditOptions,
+): CreditedBatch => {
+  const { algorithm } = options;
+  const batch = { ...tokens, rewards };
+  const estimator = algorithm.adv_estimator;
+  const valued = estimator === "gae";
+  const made = valued ? withCritic(batch, values, algorithm, proximal) : withoutCritic(batch, estimator, algorithm);
+  const raw = valued && algorithm.whiten ? whiten(made.advantages, batch.mask) : made.advantages;
+  return {
+    ...batch,
+    advantages: weighted(batch, Float32Array.from(raw), options),
+    values: valued ? values : new Float32Array(batch.ids.length),
+    returns: Float32Array.from(made.returns),
+    ...(proximal === undefined ? {} : { proximal }),
+  };
+};
+
+/** What soft reweighting made of the groups of a batch; nothing without it. */
+export const creditMetrics = (batch: TokenBatch, algorithm: Pick<Algorithm, "soft_advantage_reweight">): Metrics => {
+  if (!algorithm.soft_advantage_reweight) return measured();
+  const weights = [...softWeightsOf(batch).values()];
+  if (weights.length === 0) return measured();
+  return measured(
+    [learner.softReweightMin, Math.min(...weights)],
+    [learner.softReweightMax, Math.max(...weights)],
+    [learner.softReweightMean, mean(weights)],
+  );
 };

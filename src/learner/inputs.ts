@@ -3,7 +3,7 @@
  * says of it [targets], under the names that models.ts gives them. Results per target go back over the batch's positions.
  */
 import type { TokenBatch } from "../domain/Batch.ts";
-import { gatherTargets, microBatches, paddedIds, scatterTargets, targetsOf } from "./batches.ts";
+import { gatherTargets, type MicroTargets, microBatches, paddedIds, scatterTargets, targetsOf } from "./batches.ts";
 import type { Arrays, Input, Micro } from "./lanes/Lane.ts";
 import type { LaneWeights, Pass } from "./lanes/Lanes.ts";
 
@@ -23,12 +23,15 @@ export interface MicroInputs {
   readonly scatter: (results: readonly Float32Array[], into: Float32Array) => void;
 }
 
-/** `tokens`: padded tokens of a micro-batch; `arrays` are over positions, [tokens]; `more` goes into every micro-batch as it is. */
+/** What an input says of each target: values over positions, [tokens], or what is made of the targets themselves. */
+export type OfTargets = Float32Array | ((targets: MicroTargets) => BigInt64Array);
+
+/** `tokens`: padded tokens of a micro-batch; `arrays` are per target, by name; `more` goes into every micro-batch as it is. */
 export const microInputs = (
   batch: TokenBatch,
   sequences: readonly number[],
   tokens: number,
-  arrays: Readonly<Record<string, Float32Array>> = {},
+  arrays: Readonly<Record<string, OfTargets>> = {},
   more: Micro = {},
 ): MicroInputs => {
   const cut = microBatches(batch, sequences, tokens).map((micro) => ({ micro, targets: targetsOf(batch, micro) }));
@@ -36,7 +39,7 @@ export const microInputs = (
     const dims = [targets.before.length];
     const perTarget = Object.entries(arrays).map(([name, values]) => [
       name,
-      { data: gatherTargets(targets, values), dims },
+      { data: typeof values === "function" ? values(targets) : gatherTargets(targets, values), dims },
     ]);
     return {
       ids: { data: paddedIds(batch, micro), dims: [micro.sequences.length, micro.time] },

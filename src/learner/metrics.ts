@@ -3,12 +3,18 @@
  * count. Invariant: a statistic over no token is absent.
  */
 import { allSequences, boundsOf, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
+import { episodesOf } from "../domain/BatchUnits.ts";
 import type { Version } from "../domain/Episode.ts";
 import { learner } from "../domain/metrics/learner.ts";
+import type { Metric } from "../domain/metrics/Metric.ts";
 import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
-import { type ClipOptions, LOG_RATIO_BOUND } from "./losses/policyLoss.ts";
+import { episodeScores } from "../domain/Placement.ts";
+import type { Correction } from "./corrections/correct.ts";
+import { bounded } from "./losses/logRatio.ts";
+import type { ClipOptions } from "./losses/policyLoss.ts";
 
-const bound = (logRatio: number): number => Math.max(-LOG_RATIO_BOUND, Math.min(LOG_RATIO_BOUND, logRatio));
+/** Staleness from which on tokens share one metric. */
+const MOST_STALENESS = 8;
 
 /** Mean, smallest and largest of what is put in; undefined while nothing was. */
 const summary = () => {
@@ -31,6 +37,28 @@ const summary = () => {
   };
 };
 
+/** Summaries by how many versions a token's weights were behind; those of the oldest are one. */
+const byStaleness = () => {
+  const parts = Array.from({ length: MOST_STALENESS + 1 }, summary);
+  return {
+    /** A token of weights `made` before those of `version`; one that no weights sampled (-1) is none. */
+    put: (version: Version, made: Version, value: number): void => {
+      if (made >= 0) parts[Math.max(0, Math.min(MOST_STALENESS, version - made))]?.put(value);
+    },
+    /** `of` each staleness that was put in. */
+    measured: (
+      metric: (typeof learner)["essByStaleness" | "klByStaleness" | "clipFractionByStaleness"],
+      of: (part: ReturnType<typeof summary>) => number | undefined,
+    ): Metrics =>
+      measured(
+        ...parts.map((part, behind): [Metric, number | undefined] => [
+          metric.of({ staleness: behind === MOST_STALENESS ? `${behind}_or_more` : `${behind}` }),
+          of(part),
+        ]),
+      ),
+  };
+};
+
 const eachTrained = (
   batch: Pick<TokenBatch, "mask" | "offsets">,
   sequences: readonly number[],
@@ -45,25 +73,30 @@ const eachTrained = (
 /** Clipping, divergence and ratios of the surrogate, gathered over the mini-batches of an update. */
 export class SurrogateMetrics {
   readonly #clip: ClipOptions;
+  readonly #version: Version;
   readonly #clipped = summary();
+  readonly #clippedBy = byStaleness();
   readonly #lower = summary();
   readonly #kl = summary();
   readonly #ratio = summary();
 
-  constructor(clip: ClipOptions) {
+  /** `version`: of the weights at the start of the update. */
+  constructor(clip: ClipOptions, version: Version) {
     this.#clip = clip;
+    this.#version = version;
   }
 
   /** A mini-batch with the log-probabilities before its step. */
   add(batch: CreditedBatch, sequences: readonly number[], logp: Float32Array, old: Float32Array): void {
     const { low, high, dual } = this.#clip;
     eachTrained(batch, sequences, (t) => {
-      const difference = bound(logp[t]! - old[t]!);
+      const difference = bounded(logp[t]! - old[t]!);
       const ratio = Math.exp(difference);
       const advantage = batch.advantages[t]!;
       const plain = -advantage * ratio;
       const clipped = -advantage * Math.max(1 - low, Math.min(1 + high, ratio));
       this.#clipped.put(clipped > plain ? 1 : 0);
+      this.#clippedBy.put(this.#version, batch.versions[t]!, clipped > plain ? 1 : 0);
       this.#lower.put(dual > 0 && advantage < 0 && Math.max(plain, clipped) > -advantage * dual ? 1 : 0);
       this.#kl.put(-difference);
       this.#ratio.put(ratio);
@@ -71,13 +104,16 @@ export class SurrogateMetrics {
   }
 
   result(): Metrics {
-    return measured(
-      [learner.clipFraction, this.#clipped.mean()],
-      [learner.clipFractionLower, this.#lower.mean()],
-      [learner.ppoKl, this.#kl.mean()],
-      [learner.ratioMean, this.#ratio.mean()],
-      [learner.ratioMin, this.#ratio.min()],
-      [learner.ratioMax, this.#ratio.max()],
+    return together(
+      measured(
+        [learner.clipFraction, this.#clipped.mean()],
+        [learner.clipFractionLower, this.#lower.mean()],
+        [learner.ppoKl, this.#kl.mean()],
+        [learner.ratioMean, this.#ratio.mean()],
+        [learner.ratioMin, this.#ratio.min()],
+        [learner.ratioMax, this.#ratio.max()],
+      ),
+      this.#clippedBy.measured(learner.clipFractionByStaleness, (part) => part.mean()),
     );
   }
 }
@@ -85,7 +121,7 @@ export class SurrogateMetrics {
 /**
  * How far mu is from the policy's own log-probability `logp` before any step: over tokens sampled by these very weights (`fresh`, the
  * numerical mismatch of generator and learner) and by older ones (`stale`). `kl` is the k3 estimate of KL(mu || policy) and
- * `ess` the effective share of samples under the weights policy / mu.
+ * `ess` the effective share of samples under the weights policy / mu; both by staleness too.
  */
 export const mismatchMetrics = (
   batch: TokenBatch,
@@ -94,32 +130,77 @@ export const mismatchMetrics = (
   version: Version,
 ): Metrics => {
   const [absolute, kl, weight] = [summary(), summary(), summary()];
+  const [klBy, weightBy] = [byStaleness(), byStaleness()];
   const fresh = { absolute: summary(), kl: summary() };
   const stale = { absolute: summary(), kl: summary() };
   eachTrained(batch, sequences, (t) => {
-    const difference = bound(logp[t]! - batch.mu[t]!);
+    const difference = bounded(logp[t]! - batch.mu[t]!);
     const k3 = Math.exp(difference) - 1 - difference;
-    const part = batch.versions[t]! >= version ? fresh : stale;
+    const made = batch.versions[t]!;
+    const part = made >= version ? fresh : stale;
+    klBy.put(version, made, k3);
+    weightBy.put(version, made, Math.exp(difference));
     absolute.put(Math.abs(difference));
     kl.put(k3);
     weight.put(Math.exp(difference));
     part.absolute.put(Math.abs(difference));
     part.kl.put(k3);
   });
-  return measured(
-    [learner.mismatchMean, absolute.mean()],
-    [learner.mismatchMax, absolute.max()],
-    [learner.mismatchKl, kl.mean()],
-    [learner.mismatchEss, weight.effective()],
-    [learner.staleFraction, kl.count() === 0 ? undefined : stale.kl.count() / kl.count()],
-    [learner.freshMean, fresh.absolute.mean()],
-    [learner.freshMax, fresh.absolute.max()],
-    [learner.freshKl, fresh.kl.mean()],
-    [learner.staleMean, stale.absolute.mean()],
-    [learner.staleMax, stale.absolute.max()],
-    [learner.staleKl, stale.kl.mean()],
+  return together(
+    measured(
+      [learner.mismatchMean, absolute.mean()],
+      [learner.mismatchMax, absolute.max()],
+      [learner.mismatchKl, kl.mean()],
+      [learner.mismatchEss, weight.effective()],
+      [learner.staleFraction, kl.count() === 0 ? undefined : stale.kl.count() / kl.count()],
+      [learner.freshMean, fresh.absolute.mean()],
+      [learner.freshMax, fresh.absolute.max()],
+      [learner.freshKl, fresh.kl.mean()],
+      [learner.staleMean, stale.absolute.mean()],
+      [learner.staleMax, stale.absolute.max()],
+      [learner.staleKl, stale.kl.mean()],
+    ),
+    weightBy.measured(learner.essByStaleness, (part) => part.effective()),
+    klBy.measured(learner.klByStaleness, (part) => part.mean()),
   );
 };
+
+/** The importance weights that an update used, gathered over its tokens. */
+export class WeightMetrics {
+  readonly #weight = summary();
+  readonly #dropped = summary();
+  readonly #left = summary();
+  #capped = 0;
+
+  /** Weights [tokens] of the sequences, and how many of them a bound changed. */
+  add(
+    batch: Pick<TokenBatch, "mask" | "offsets">,
+    sequences: readonly number[],
+    { capped, importance }: Pick<Correction, "capped" | "importance">,
+  ): void {
+    this.#capped += capped;
+    for (const sequence of sequences) {
+      const own = summary();
+      eachTrained(batch, [sequence], (t) => {
+        own.put(importance[t]!);
+        this.#weight.put(importance[t]!);
+        this.#dropped.put(importance[t] === 0 ? 1 : 0);
+      });
+      if (own.count() > 0) this.#left.put(own.max() === 0 ? 1 : 0);
+    }
+  }
+
+  result(): Metrics {
+    const count = this.#weight.count();
+    return measured(
+      [learner.cappedFraction, count === 0 ? undefined : this.#capped / count],
+      [learner.weightEss, this.#weight.effective()],
+      [learner.weightMean, this.#weight.mean()],
+      [learner.droppedFraction, this.#dropped.mean()],
+      [learner.droppedSequences, this.#left.mean()],
+    );
+  }
+}
 
 /** Clipping of the value loss and the mean prediction, gathered over the mini-batches of an update. */
 export class ValueMetrics {
@@ -155,12 +236,12 @@ const variance = (values: readonly number[]): number => {
 const explainedVariance = (returns: readonly number[], errors: readonly number[]): number | undefined =>
   returns.length < 2 ? undefined : 1 - variance(errors) / (variance(returns) + 1e-5);
 
-/** Scores, advantages and returns of a batch and, with values, those and the share of the returns' variance they explain. */
+/** Scores of a batch's episodes, advantages and returns of its trained tokens and, with values, those and the share of the returns' variance they explain. */
 export const batchMetrics = (batch: CreditedBatch, withValues: boolean): Metrics => {
   const all = allSequences(batch);
   const score = summary();
-  for (const sequence of all)
-    score.put(batch.rewards.subarray(...boundsOf(batch, sequence)).reduce((sum, reward) => sum + reward, 0));
+  const scores = episodeScores(batch);
+  for (const [first] of episodesOf(batch)) score.put(scores[first!]!);
   const [advantages, returns, values] = [summary(), summary(), summary()];
   const [targets, errors]: [number[], number[]] = [[], []];
   eachTrained(batch, all, (t) => {

@@ -13,30 +13,41 @@ import {
 } from "../policy/model/Architecture.ts";
 import { type Weights, weight, weightInputs } from "../policy/model/Qwen2.ts";
 import { policyForward, targetInputs, valueForward } from "../policy/model/Score.ts";
-import { gradients } from "../tensor/Gradients.ts";
+import { backward, gradients } from "../tensor/Gradients.ts";
 import { Graph, type Tensor } from "../tensor/Graph.ts";
 import { concat, reshape } from "../tensor/Layout.ts";
-import { cloningLoss, type PolicyLossOptions, policyLoss } from "./losses/policyLoss.ts";
+import { cloningLoss, type PolicyLossOptions, policyLoss, policySeeds, targetLossInputs } from "./losses/policyLoss.ts";
 import { valueLoss } from "./losses/valueLoss.ts";
 
 /** An input that says something of every target. */
 const ofTargets = (graph: Graph, name: string): Tensor => graph.input(name, "float32", ["targets"]);
 
-const flatGradient = (loss: Tensor, weights: Weights, specs: readonly ParameterSpec[]): Tensor => {
-  const ordered = specs.map(({ name }) => weight(weights, name));
-  const flat = gradients(loss, ordered).map((gradient, i) => reshape(gradient, [elementCount(specs[i]!.shape)]));
+/** Gradients by the weights, which `by` gives in the order it is told them, as one vector. */
+const flatGradient = (
+  by: (ordered: readonly Tensor[]) => readonly Tensor[],
+  weights: Weights,
+  specs: readonly ParameterSpec[],
+): Tensor => {
+  const gradients = by(specs.map(({ name }) => weight(weights, name)));
+  const flat = gradients.map((gradient, i) => reshape(gradient, [elementCount(specs[i]!.shape)]));
   return concat(flat, 0);
 };
 
-export const policyLossOptions = (actor: RunConfig["actor"]): PolicyLossOptions => ({
+/** What a policy loss reads of the algorithm. */
+export type LossAlgorithm = Pick<RunConfig["algorithm"], "correction" | "correction_cap">;
+
+export const policyLossOptions = (actor: RunConfig["actor"], algorithm: LossAlgorithm): PolicyLossOptions => ({
+  loss: actor.policy_loss,
   clip: { low: actor.clip_ratio_low, high: actor.clip_ratio_high, dual: actor.clip_ratio_c },
   entropyCoefficient: actor.entropy_coeff,
   kl: actor.use_kl_loss ? { coefficient: actor.kl_loss_coef, type: actor.kl_loss_type } : undefined,
+  logLinear: algorithm.correction === "loglinear" ? { cap: algorithm.correction_cap } : undefined,
 });
 
 /**
- * Inputs: weights, targets (`targetInputs`), temperature [], then per target: old, advantages, weights, importance and, with a KL loss,
- * reference. Outputs: gradient [parameters], logp [targets], and the scalars surrogate, entropy, kl.
+ * The network with its loss in one graph: the backward pass starts from the loss's gradients by what the network says of each target.
+ * Inputs: weights, targets (`targetInputs`), temperature [], then per target those of `targetLossInputs`. Outputs: gradient [parameters],
+ * logp [targets], and the scalars surrogate, entropy, kl.
  */
 export const actorModel = (config: Qwen2Config, options: PolicyLossOptions): Uint8Array => {
   const graph = new Graph("actor");
@@ -44,19 +55,12 @@ export const actorModel = (config: Qwen2Config, options: PolicyLossOptions): Uin
   const weights = weightInputs(graph, specs);
   const temperature = graph.input("temperature", "float32", []);
   const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature);
-  const loss = policyLoss(
-    {
-      logp,
-      entropy,
-      old: ofTargets(graph, "old"),
-      advantages: ofTargets(graph, "advantages"),
-      weights: ofTargets(graph, "weights"),
-      importance: ofTargets(graph, "importance"),
-      reference: options.kl === undefined ? undefined : ofTargets(graph, "reference"),
-    },
-    options,
+  const loss = policyLoss({ logp, entropy, ...targetLossInputs(graph, options) }, options);
+  const seeds = policySeeds(loss, { logp, entropy }, options);
+  graph.output(
+    "gradient",
+    flatGradient((ordered) => backward(seeds, ordered), weights, specs),
   );
-  graph.output("gradient", flatGradient(loss.total, weights, specs));
   graph.output("logp", logp);
   graph.output("surrogate", loss.surrogate);
   graph.output("entropy", loss.entropy);
@@ -81,7 +85,10 @@ export const criticModel = (config: Qwen2Config, clipRange: number): Uint8Array 
     },
     clipRange,
   );
-  graph.output("gradient", flatGradient(loss, weights, specs));
+  graph.output(
+    "gradient",
+    flatGradient((ordered) => gradients(loss, ordered), weights, specs),
+  );
   graph.output("values", values);
   graph.output("loss", loss);
   return graph.toOnnx();
@@ -102,7 +109,10 @@ export const cloningModel = (config: Qwen2Config): Uint8Array => {
   const weights = weightInputs(graph, specs);
   const { logp } = policyForward(config, weights, targetInputs(graph), graph.constant(1));
   const loss = cloningLoss(logp, ofTargets(graph, "weights"));
-  graph.output("gradient", flatGradient(loss, weights, specs));
+  graph.output(
+    "gradient",
+    flatGradient((ordered) => gradients(loss, ordered), weights, specs),
+  );
   graph.output("loss", loss);
   return graph.toOnnx();
 };

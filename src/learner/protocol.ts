@@ -5,6 +5,7 @@ import type { Version } from "../domain/Episode.ts";
 import type { Checkpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
 import type { CloningReport } from "./Cloner.ts";
 import type { UpdateReport } from "./Learner.ts";
+import type { Prepared } from "./Prepared.ts";
 import type { TrainerOptions } from "./Trainer.ts";
 
 export interface StartRequest {
@@ -20,7 +21,7 @@ export interface StartRequest {
 export interface LearnerProtocol {
   readonly calls: {
     readonly start: { readonly request: StartRequest; readonly response: Version };
-    readonly values: { readonly request: TokenBatch; readonly response: Float32Array };
+    readonly prepare: { readonly request: TokenBatch; readonly response: Prepared };
     readonly update: { readonly request: CreditedBatch; readonly response: UpdateReport };
     readonly clone: {
       readonly request: { readonly batch: TokenBatch; readonly lr: number };

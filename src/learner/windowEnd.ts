@@ -1,5 +1,5 @@
 /** What became of a window that was given to the learner. */
-import { type CreditedBatch, trainedTokens } from "../domain/Batch.ts";
+import { type CreditedBatch, sampledTokens } from "../domain/Batch.ts";
 import type { Event } from "../domain/Event.ts";
 import type { UpdateReport } from "./Learner.ts";
 import { describe } from "./NotFinite.ts";
@@ -13,7 +13,7 @@ export const windowEnd = (
 ): Event => {
   const notFinite = untrained === null ? undefined : describe(untrained);
   const of = { window, groups, ...(notFinite === undefined ? {} : { notFinite }) };
-  if (applied) return { _tag: "Updated", ...of, version, tokens: trainedTokens(batch) };
+  if (applied) return { _tag: "Updated", ...of, version, tokens: sampledTokens(batch) };
   return {
     _tag: "UpdateSkipped",
     ...of,

@@ -42,8 +42,8 @@ const refusal = (unfit: string): string =>
   `the weights are not saved, because ${unfit} are not finite under them; lower the learning rate`;
 
 /** Refuses to write a number that is not finite. */
-const save = (folder: string, model: Checkpoint, { actor, critic, state }: Trainer): Promise<void> =>
-  Effect.runPromise(saveTrainer(folder, model, state, actor, critic)).catch((error) => {
+const save = (folder: string, model: Checkpoint, { actor, critic, reference, state }: Trainer): Promise<void> =>
+  Effect.runPromise(saveTrainer(folder, model, state, actor, critic, reference)).catch((error) => {
     const refused = error instanceof CheckpointError && error.reason === "not_finite";
     throw refused ? new CallError("not_finite", error.message) : error;
   });
@@ -73,7 +73,7 @@ const publishing = async <A>(command: (trainer: Trainer) => Promise<A>): Promise
 serve<LearnerProtocol>(
   {
     start: (request) => inOrder(() => start(request)),
-    values: (batch) => inOrder(() => running().trainer.values(batch)),
+    prepare: (batch) => inOrder(() => running().trainer.prepare(batch)),
     update: (batch) => inOrder(() => publishing((trainer) => trainer.update(batch))),
     clone: ({ batch, lr }) => inOrder(() => publishing((trainer) => trainer.clone(batch, lr))),
     cloningLoss: (batch) => inOrder(() => running().trainer.cloningLoss(batch)),

@@ -22,6 +22,8 @@ export interface Rollout {
   readonly decode: Tokenizer["decode"];
   /** The text of each id of a reply; joined, the reply. */
   readonly pieces: (ids: Iterable<number>) => readonly string[];
+  /** Where prompts are trained on too: how many ids of a chat's opening are not. */
+  readonly unseen?: ChatTemplate["beforeUser"];
   readonly limits: RunConfig["rollout"];
   /** What turns take off their episode's reward. */
   readonly penalties: Switches;
@@ -55,6 +57,7 @@ export const make = (
   decode: tokenizer.decode,
   pieces: (ids) => piecesOf(tokenizer.bytesOf, ids),
   limits: config.rollout,
+  ...(config.rollout.enable_response_mask ? {} : { unseen: chat.beforeUser }),
   penalties: config.es_manager,
   seed: config.run.seed,
 });

@@ -156,3 +156,7 @@ export const cast = (x: Tensor, dtype: DType): Tensor =>
 
 /** The same value, through which no gradient passes. */
 export const stopGradient = (x: Tensor): Tensor => x.graph.aliasOf("stopGradient", [x], x);
+
+/** The value of `value` with the gradient of `through`, in its shape (straight-through, Bengio et al. 2013). */
+export const straightThrough = (value: Tensor, through: Tensor): Tensor =>
+  value.graph.aliasOf("straightThrough", [through], value, ([g]) => [g]);

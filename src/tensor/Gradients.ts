@@ -1,6 +1,6 @@
 /**
- * Reverse-mode differentiation: the gradients of a scalar loss by given tensors, as tensors of the same graph. Only nodes between
- * the two are visited.
+ * Reverse-mode differentiation: the gradients of a scalar loss by given tensors, as tensors of the same graph. It starts from the loss, or
+ * from gradients that are known already. Only nodes between the two ends are visited.
  */
 import { add } from "./Elementwise.ts";
 import type { Producer, Tensor } from "./Graph.ts";
@@ -15,16 +15,35 @@ const zerosLike = ({ graph, shape, dtype }: Tensor): Tensor =>
         outputs: [{ dtype, shape }],
       });
 
+/** A gradient known from elsewhere: d loss / d `of`, in its shape. */
+export interface Seed {
+  readonly of: Tensor;
+  readonly gradient: Tensor;
+}
+
+/** The gradients that the seeds start with; those of one tensor add up. */
+const started = (seeds: readonly Seed[]): Map<Tensor, Tensor> => {
+  const cotangents = new Map<Tensor, Tensor>();
+  for (const { of, gradient } of seeds) {
+    if (of.dtype !== "float32" || gradient.dtype !== "float32" || !equal(of.shape, gradient.shape))
+      throw new ShapeError("seed", [of.shape, gradient.shape], "a seed is float32 and has the shape of its tensor");
+    const sofar = cotangents.get(of);
+    cotangents.set(of, sofar === undefined ? gradient : add(sofar, gradient));
+  }
+  return cotangents;
+};
+
 /**
- * d loss / d each of `wrt`, in their order and shapes; zeros where the loss does not depend on one.
- * Raises ShapeError when the loss is not a float32 scalar.
+ * d loss / d each of `wrt`, in their order and shapes, where the loss is known by its gradients at the seeds alone; zeros where no seed
+ * depends on one. A seed need not be a scalar, and the loss need not be in the graph.
+ * Raises ShapeError for a seed that does not fit its tensor.
  */
-export const gradients = (loss: Tensor, wrt: readonly Tensor[]): readonly Tensor[] => {
-  if (loss.shape.length !== 0 || loss.dtype !== "float32")
-    throw new ShapeError("gradients", [loss.shape], `the loss must be a float32 scalar, not ${loss.dtype}`);
-  const { graph } = loss;
+export const backward = (seeds: readonly Seed[], wrt: readonly Tensor[]): readonly Tensor[] => {
+  const [first] = seeds;
+  if (first === undefined) return wrt.map(zerosLike);
+  const { graph } = first.of;
   const producers = graph.producers;
-  const last = producers.indexOf(graph.producer(loss));
+  const last = Math.max(...seeds.map(({ of }) => producers.indexOf(graph.producer(of))));
 
   const dependent = new Set<Tensor>(wrt);
   const path: Producer[] = [];
@@ -35,7 +54,7 @@ export const gradients = (loss: Tensor, wrt: readonly Tensor[]): readonly Tensor
     path.push(producer);
   }
 
-  const cotangents = new Map<Tensor, Tensor>([[loss, graph.constant(1)]]);
+  const cotangents = started(seeds);
   for (const producer of path.reverse()) {
     const incoming = producer.outputs.map((output) => cotangents.get(output));
     if (incoming.every((gradient) => gradient === undefined)) continue;
@@ -50,4 +69,14 @@ export const gradients = (loss: Tensor, wrt: readonly Tensor[]): readonly Tensor
     });
   }
   return wrt.map((tensor) => cotangents.get(tensor) ?? zerosLike(tensor));
+};
+
+/**
+ * d loss / d each of `wrt`, in their order and shapes; zeros where the loss does not depend on one.
+ * Raises ShapeError when the loss is not a float32 scalar.
+ */
+export const gradients = (loss: Tensor, wrt: readonly Tensor[]): readonly Tensor[] => {
+  if (loss.shape.length !== 0 || loss.dtype !== "float32")
+    throw new ShapeError("gradients", [loss.shape], `the loss must be a float32 scalar, not ${loss.dtype}`);
+  return backward([{ of: loss, gradient: loss.graph.constant(1) }], wrt);
 };

@@ -65,6 +65,22 @@ const scatterRows = (table: Tensor, indices: Tensor, rows: Tensor): Tensor =>
     outputs: [{ dtype: table.dtype, shape: table.shape }],
   });
 
+/**
+ * Sums of the elements of x [n] by segment, the index in 0..size-1 that `segments` int64 [n] gives each: [size], 0 of a segment without
+ * elements.
+ */
+export const segmentSum = (x: Tensor, segments: Tensor, size: Dim): Tensor => {
+  if (x.shape.length !== 1 || !equal(x.shape, segments.shape))
+    throw new ShapeError("segmentSum", [x.shape, segments.shape], "both must be vectors of one size");
+  const zeros = expand(x.graph.constant([0], x.dtype, [1, 1]), [size, 1]);
+  const sums = reshape(scatterRows(zeros, segments, reshape(x, [...x.shape, 1])), [size]);
+  return x.graph.aliasOf("segmentSum", [x], sums, ([g]) => [g && elementsAt(g, segments)]);
+};
+
+/** Elements of x [size] at indices int64 [n]: [n]. */
+export const elementsAt = (x: Tensor, indices: Tensor): Tensor =>
+  reshape(gather(reshape(x, [...x.shape, 1]), indices), indices.shape);
+
 /** One element of every row along the last axis: x [..., size], indices [...] give [...]. */
 export const takeAlong = (x: Tensor, indices: Tensor): Tensor => {
   const size = x.shape.at(-1);

@@ -68,11 +68,19 @@ export const whatIf = (
 /** How what is trained on differs from what the policy would sample, in words, under settings whose pace is known. */
 export const biasOf = (config: RunConfig, { maxStaleness, mode, order }: Settings, pace: Pace): readonly string[] => {
   const { algorithm, generation } = config;
-  const corrected = {
-    none: "the ratio clip against mu bounds what they do (algorithm.correction: none)",
-    decoupled: "the proximal policy is computed anew (algorithm.correction: decoupled)",
-    tis: `their weights are cut at ${algorithm.correction_cap} (algorithm.correction: tis)`,
-  }[algorithm.correction];
+  const { correction, correction_cap: cap, correction_floor: floor } = algorithm;
+  const does = {
+    none: "the ratio clip against mu bounds what they do",
+    decoupled: "the proximal policy is computed anew",
+    loglinear: "the proximal policy is interpolated by their age",
+    tis: `their weights are cut at ${cap}`,
+    icepop: `those with a ratio outside ${floor} to ${cap} count for nothing`,
+    seq_tis: `the weights of their sequences are cut at ${cap}`,
+    seq_mask: `sequences with a ratio outside ${floor} to ${cap} count for nothing`,
+    seq_reject: `sequences with a ratio outside ${floor} to ${cap} count for nothing`,
+    vtrace: "V-trace corrects values and advantages turn by turn",
+  }[correction];
+  const corrected = `${does} (algorithm.correction: ${correction})`;
   const stale = `${percent(pace.staleShare)} of the trained tokens are from older weights, ${pace.meanBehind.toFixed(2)} versions on average and ${pace.mostBehind} at most`;
   const lines =
     mode !== "async" || pace.staleShare === 0

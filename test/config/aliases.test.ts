@@ -168,6 +168,41 @@ custom_envs:
     expect(resolved("", "actor.kl_loss_type=low_var_kl").config.actor.kl_loss_type).toBe("k3");
   });
 
+  it("for losses and divergences are ours, in verl's spelling of their values too", () => {
+    const { config } = resolved(
+      "actor: { kl_loss_type: low_var_kl+ }\nalgorithm: { kl_penalty: mse, kl_ctrl: { type: adaptive, kl_coef: 0.02 } }",
+      "enable_response_mask=false",
+      "actor_rollout_ref.actor.policy_loss.loss_mode=vanilla",
+      "algorithm.use_kl_in_reward=true",
+      "algorithm.kl_ctrl.target_kl=0.2",
+    );
+    expect(config).toMatchObject({
+      rollout: { enable_response_mask: false },
+      actor: { policy_loss: "ppo", kl_loss_type: "k3+" },
+      algorithm: {
+        use_kl_in_reward: true,
+        kl_penalty: "k2",
+        kl_ctrl: { type: "adaptive", kl_coef: 0.02, target_kl: 0.2, horizon: 10_000 },
+      },
+    });
+  });
+
+  it.each([
+    ["kl", "k1", "k1"],
+    ["kl+", "k1+", "k1"],
+    ["abs", "abs", "abs"],
+    ["mse", "k2", "k2"],
+    ["k2+", "k2", "k2"],
+    ["low_var_kl", "k3", "k3"],
+    ["low-var-kl", "k3", "k3"],
+    ["low_var_kl+", "k3+", "k3"],
+    ["k3+", "k3+", "k3"],
+  ])("accept verl's estimator %s, in the loss and in the reward", (theirs, inLoss, inReward) => {
+    const written = ["actor_rollout_ref.actor.kl_loss_type", "algorithm.kl_penalty"].map((key) => `${key}=${theirs}`);
+    const { actor, algorithm } = resolved("", ...written).config;
+    expect([actor.kl_loss_type, algorithm.kl_penalty]).toEqual([inLoss, inReward]);
+  });
+
   it("leave an environment's own settings alone", () => {
     const { config } = resolved("", "custom_envs.Bandit.env_config.max_workers=3");
     expect(config.custom_envs.Bandit?.env_config).toEqual({ max_workers: 3 });

@@ -50,6 +50,24 @@ describe("relations between keys", () => {
       "generation.slots: 8: a group of es_manager.train.group_size (16) does not fit; nearest: 16",
     ],
     [["actor.ppo_mini_batch_size=256"], "actor.ppo_mini_batch_size: 256: a window has 128 episodes"],
+    [
+      ["actor.policy_loss=gspo"],
+      "actor.loss_agg_mode: token-mean: actor.policy_loss=gspo is a mean over sequences; nearest: seq-mean-token-mean",
+    ],
+    [["algorithm.use_kl_in_reward=true"], "algorithm.kl_ctrl.kl_coef: 0: algorithm.use_kl_in_reward has no effect"],
+    [
+      ["algorithm.use_kl_in_reward=true", "algorithm.kl_ctrl.kl_coef=0.1", "algorithm.bi_level_gae=true"],
+      "algorithm.use_kl_in_reward: true: algorithm.bi_level_gae passes rewards from turn to turn by their last tokens alone",
+    ],
+    [["actor.ref_update_freq=5"], "actor.ref_update_freq: 5: without actor.use_kl_loss or algorithm.use_kl_in_reward"],
+    [
+      ["rollout.enable_response_mask=false", "algorithm.bi_level_gae=true"],
+      "rollout.enable_response_mask: false: algorithm.bi_level_gae",
+    ],
+    [
+      ["rollout.enable_response_mask=false", "algorithm.correction=vtrace"],
+      "rollout.enable_response_mask: false: algorithm.correction=vtrace",
+    ],
     [["rollout.max_context_window=0"], "rollout.max_context_window: 0: expected -1 (all turns) or at least 1"],
     [["rollout.summary=policy"], "rollout.summary: policy: no turn is ever out of sight"],
     [
@@ -81,6 +99,83 @@ describe("relations between keys", () => {
     [["sft.architecture.heads=3"], "sft.architecture.heads: 3: expected a divisor"],
   ])("%j is refused", (overrides, start) => {
     expect(refused("", ...overrides)).toContain(start);
+  });
+
+  it.each([
+    [["algorithm.adv_estimator=rloo", "es_manager.train.group_size=1"], "compares the episodes of a group and needs"],
+    [
+      ["algorithm.adv_estimator=reinforce_plus_plus_baseline", "es_manager.train.group_size=1"],
+      "es_manager.train.group_size: 1: algorithm.adv_estimator=reinforce_plus_plus_baseline compares",
+    ],
+    [
+      ["algorithm.adv_estimator=brpo", "es_manager.train.group_size=1", "es_manager.train.env_groups=1"],
+      "algorithm.adv_estimator=brpo compares the episodes of a window",
+    ],
+    [
+      ["reward.use_turn_scores=true", "algorithm.adv_estimator=grpo"],
+      "reward.use_turn_scores: true: algorithm.adv_estimator=grpo has one advantage per episode",
+    ],
+    [["reward.use_turn_scores=true", "algorithm.adv_estimator=arpo"], "reward.use_turn_scores: true"],
+    [
+      ["reward.use_turn_scores=true", "reward.method=mean"],
+      "reward.method: mean: turn scores (reward.use_turn_scores) are never normalised; nearest: identity",
+    ],
+    [
+      ["reward.method=mean_std", "algorithm.adv_estimator=grpo"],
+      "reward.method: mean_std: algorithm.adv_estimator=grpo divides by the deviation anyway",
+    ],
+    [
+      ["reward.method=mean_std", "reward.grouping=batch", "algorithm.adv_estimator=reinforce_plus_plus"],
+      "reward.method: mean_std: algorithm.adv_estimator=reinforce_plus_plus divides",
+    ],
+    [["reward.method=mean", "algorithm.adv_estimator=brpo"], "reward.method: mean: algorithm.adv_estimator=brpo"],
+    [["reward.method=mean", "algorithm.adv_estimator=arpo"], "within the group (reward.grouping=state) this is grpo"],
+    [
+      ["algorithm.soft_advantage_reweight=true"],
+      "algorithm.soft_advantage_reweight: true: it is defined for grpo, and algorithm.adv_estimator is gae; nearest: false",
+    ],
+    [
+      ["algorithm.grpo_advantage_length_weight=true", "algorithm.adv_estimator=rloo"],
+      "algorithm.grpo_advantage_length_weight: true: it is defined for grpo",
+    ],
+    [
+      ["algorithm.zero_task_advantage=true", "actor.entropy_coeff=0"],
+      "algorithm.zero_task_advantage: true: without actor.entropy_coeff",
+    ],
+    [
+      ["algorithm.correction=vtrace", "algorithm.adv_estimator=grpo"],
+      "algorithm.correction: vtrace: it corrects a critic's values, and algorithm.adv_estimator=grpo has no critic",
+    ],
+    [["algorithm.correction=vtrace", "algorithm.gamma=0.9"], "algorithm.gamma: 0.9: algorithm.correction=vtrace"],
+    [
+      ["algorithm.correction=vtrace", "algorithm.bi_level_gae=true"],
+      "algorithm.bi_level_gae: true: algorithm.correction=vtrace has turns as its steps",
+    ],
+    [
+      ["algorithm.correction=icepop", "algorithm.correction_cap=0.4"],
+      "algorithm.correction_floor: 0.5: above algorithm.correction_cap (0.4), no ratio is kept; nearest: 0.4",
+    ],
+  ])("of credit: %j is refused", (overrides, text) => {
+    expect(refused("", ...overrides)).toContain(text);
+  });
+
+  it.each([
+    [["reward.method=mean", "algorithm.adv_estimator=grpo"]],
+    [["reward.method=mean_std", "algorithm.adv_estimator=rloo"]],
+    [["reward.method=mean_std", "algorithm.adv_estimator=grpo", "algorithm.norm_adv_by_std_in_grpo=false"]],
+    [["reward.method=asym_clip", "algorithm.adv_estimator=grpo"]],
+    [["reward.method=mean_std", "reward.grouping=batch", "algorithm.adv_estimator=arpo"]],
+    [["reward.use_turn_scores=true", "algorithm.adv_estimator=reinforce_plus_plus"]],
+    [["algorithm.correction=icepop", "algorithm.correction_cap=0"]],
+    [["algorithm.correction=vtrace"]],
+    [["algorithm.adv_estimator=grpo", "algorithm.soft_advantage_reweight=true"]],
+  ])("of credit: %j is accepted", (overrides) => {
+    expect(refused("", ...overrides)).toBe("accepted");
+  });
+
+  it("allow a reference to be renewed where one is used, and a loss over sequences with a mean over them", () => {
+    expect(refused("", "actor.ref_update_freq=5", "actor.use_kl_loss=true")).toBe("accepted");
+    expect(refused("", "actor.policy_loss=geo_mean", "actor.loss_agg_mode=seq-mean-token-mean")).toBe("accepted");
   });
 
   it("allow as many sequences in a mini-batch as episodes can have", () => {

@@ -194,7 +194,7 @@ export const train = (options: Options) =>
     const command = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E> =>
       Effect.flatMap(Effect.forkIn(commands.withPermit(work), scope), Fiber.join);
     const learner = Learner.of({
-      values: (batch) => Effect.succeed(new Float32Array(batch.ids.length)),
+      prepare: ({ ids, rewards }) => Effect.succeed({ values: new Float32Array(ids.length), rewards }),
       update: (batch) =>
         command(
           Effect.gen(function* () {

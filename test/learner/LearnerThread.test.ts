@@ -93,12 +93,12 @@ layer(Saved.layer)("the learner's thread", (it) => {
           expect(yield* learner.version).toBe(1);
           yield* learner.update(batch(1));
           yield* learner.save(resumed);
-          return yield* learner.values(batch(2));
+          return yield* learner.prepare(batch(2));
         }),
       );
       expect(yield* actor(resumed)).toEqual(yield* actor(whole));
       const again = yield* start({ restore: whole });
-      expect(yield* again.values(batch(2))).toEqual(values);
+      expect(yield* again.prepare(batch(2))).toEqual(values);
     }),
   );
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { learner } from "../../src/domain/metrics/learner.ts";
 import { toRecord, valueIn } from "../../src/domain/metrics/Metrics.ts";
+import { credit } from "../../src/learner/credit.ts";
 import { Trainer, type TrainerOptions } from "../../src/learner/Trainer.ts";
 import { creditedBatch } from "./batch.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
@@ -187,16 +188,70 @@ describe("an update", () => {
 });
 
 describe("corrections and the reference", () => {
-  it.each(["decoupled", "tis"] as const)("%s takes the ratio against the re-scored policy", async (correction) => {
-    await using trainer = await open({
-      algorithm: { ...trainerOptions.algorithm, correction },
-      ...withActor({ ppo_mini_batch_size: 64 }),
-    });
-    const { metrics, seconds } = await trainer.update(creditedBatch(shape));
-    // one mini-batch: the policy is still the re-scored one, whatever mu was
+  it.each(["decoupled", "tis", "icepop", "seq_tis", "seq_mask", "seq_reject"] as const)(
+    "%s takes the ratio against the re-scored policy",
+    async (correction) => {
+      await using trainer = await open({
+        algorithm: { ...trainerOptions.algorithm, correction },
+        ...withActor({ ppo_mini_batch_size: 64 }),
+      });
+      const { metrics, seconds } = await trainer.update(creditedBatch(shape));
+      // one mini-batch: the policy is still the re-scored one, whatever mu was
+      expect(valueIn(metrics, learner.ratioMax)).toBeCloseTo(1, 4);
+      expect(valueIn(metrics, learner.mismatchMean)).toBeGreaterThan(0.1);
+      expect(valueIn(seconds, learner.timing.of({ phase: "old_log_prob" }))).toBeGreaterThan(0);
+    },
+  );
+
+  it("loglinear needs no pass of its own, and is decoupled PPO before the first step of an update", async () => {
+    // All tokens are of older weights, and the mini-batch is the whole window: pi_prox is the policy itself.
+    const older = async (correction: "loglinear" | "decoupled") => {
+      await using trainer = await open({
+        algorithm: { ...trainerOptions.algorithm, correction },
+        ...withActor({ ppo_mini_batch_size: 64 }),
+      });
+      await trainer.update(await onPolicy(trainer));
+      const batch = creditedBatch({ ...shape, window: 1, seed: 3 });
+      const report = await trainer.update(batch);
+      return report;
+    };
+    const [interpolated, scored] = [await older("loglinear"), await older("decoupled")];
+    expect(valueIn(interpolated.seconds, learner.timing.of({ phase: "old_log_prob" }))).toBeUndefined();
+    for (const metric of [learner.weightEss, learner.droppedFraction, learner.cappedFraction, learner.pgLoss])
+      expect(valueIn(interpolated.metrics, metric)).toBeCloseTo(valueIn(scored.metrics, metric) ?? Number.NaN, 3);
+    expect(valueIn(interpolated.metrics, learner.ratioMax)).toBeCloseTo(1, 4);
+  });
+
+  it("V-trace takes the log-probabilities that credit had, and scores nothing again", async () => {
+    const algorithm = { ...trainerOptions.algorithm, correction: "vtrace" as const };
+    await using trainer = await open({ algorithm, ...withActor({ ppo_mini_batch_size: 64 }) });
+    const batch = creditedBatch(shape);
+    const prepared = await trainer.prepare(batch);
+    expect(prepared.proximal).toEqual(await trainer.logp(batch));
+    const { metrics, seconds } = await trainer.update(credit(batch, prepared, { algorithm, lossScaling: "none" }));
     expect(valueIn(metrics, learner.ratioMax)).toBeCloseTo(1, 4);
-    expect(valueIn(metrics, learner.mismatchMean)).toBeGreaterThan(0.1);
-    expect(valueIn(seconds, learner.timing.of({ phase: "old_log_prob" }))).toBeGreaterThan(0);
+    expect(valueIn(metrics, learner.weightMean)).toBeLessThan(1);
+    expect(valueIn(seconds, learner.timing.of({ phase: "old_log_prob" }))).toBeUndefined();
+  });
+
+  it("a sequence that the correction rejects moves the policy no further than the others do", async () => {
+    // The second sequence is far off: its ratio is outside the bounds.
+    const whole = creditedBatch({ ...shape, lengths: [20, 14] });
+    const moved = async (advantage: number) => {
+      await using trainer = await open({
+        algorithm: { ...trainerOptions.algorithm, correction: "seq_reject", correction_ratio: "geometric" },
+        ...withActor({ ppo_mini_batch_size: 64 }),
+      });
+      const mu = await trainer.logp(whole);
+      const [from, to] = [20, 34];
+      await trainer.update({
+        ...whole,
+        mu: mu.map((value, t) => (t >= from && t < to ? value - 3 * whole.mask[t]! : value)),
+        advantages: whole.advantages.map((value, t) => (t >= from && t < to ? advantage * whole.mask[t]! : value)),
+      });
+      return bits(trainer);
+    };
+    expect(await moved(1)).toBe(await moved(-5));
   });
 
   it("measures the divergence from the starting weights as the policy leaves them", async () => {

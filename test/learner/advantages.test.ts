@@ -1,14 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  biLevelGae,
-  filterLossScale,
-  gae,
-  groupRelative,
-  leaveOneOut,
-  returnsToGo,
-  whiten,
-} from "../../src/learner/advantages.ts";
+import { biLevelGae, gae, returnsToGo } from "../../src/learner/advantages/gae.ts";
+import { batchRelative, groupRelative, leaveOneOut, softWeights } from "../../src/learner/advantages/relative.ts";
+import { filterLossScale, relativeLengths } from "../../src/learner/advantages/weighting.ts";
+import { whiten } from "../../src/learner/advantages/whiten.ts";
 import { assertProperty } from "../property.ts";
 
 const close = (actual: ArrayLike<number>, expected: readonly number[], digits = 5) => {
@@ -122,6 +117,31 @@ describe("group-relative advantages", () => {
   it("gives a group of equal scores no advantage", () => {
     close(groupRelative([2, 2, 2], [0, 0, 0], true), [0, 0, 0]);
   });
+});
+
+it("batch-relative advantages are those of one group", () => {
+  const scores = [3, 1, 2, 7];
+  expect(batchRelative(scores, true)).toEqual(groupRelative(scores, [5, 5, 5, 5], true));
+});
+
+describe("soft weights", () => {
+  it("are each group's spread over the largest", () => {
+    const weights = softWeights([0, 2, 0, 4, 1, 1], [3, 3, 5, 5, 8, 8]);
+    close([...weights.values()], [0.5, 1, 0]);
+    expect([...weights.keys()]).toEqual([3, 5, 8]);
+  });
+
+  it("take the spread of a group of one for 1", () => {
+    close([...softWeights([0, 4, 9], [0, 0, 1]).values()], [1, 1 / (2 * Math.SQRT2)]);
+  });
+
+  it("are 0 where no group has any spread", () => {
+    expect([...softWeights([2, 2, 1, 1], [0, 0, 1, 1]).values()]).toEqual([0, 0]);
+  });
+});
+
+it("relative lengths are trained tokens over their mean", () => {
+  close(relativeLengths([1, 2, 3]), [0.5, 1, 1.5]);
 });
 
 it("scales the loss by the kept share or its root", () => {

@@ -69,6 +69,16 @@ describe("micro-batches", () => {
     expect(after.map(Number)).toEqual(Array.from(targets.positions, (position) => batch.ids[position]));
   });
 
+  it("number the sequences that have targets, from 0", () => {
+    const mask = batch.mask.slice();
+    mask.fill(0, ...boundsOf(batch, 1));
+    const cut = targetsOf({ ...batch, mask }, { sequences: [2, 1, 0], time: 64 });
+    const owner = (position: number) => (position >= boundsOf(batch, 2)[0] ? 0 : 1);
+    expect(new Set(cut.positions.map(owner))).toEqual(new Set([0, 1]));
+    expect([...cut.sequences.subarray(0, cut.positions.length)].map(Number)).toEqual([...cut.positions].map(owner));
+    expect(cut.sequences.length).toBe(cut.before.length);
+  });
+
   it("pad to few counts of targets", () => {
     expect(targets.before.length % 64).toBe(0);
     expect(targets.before.length - targets.positions.length).toBeLessThan(64);

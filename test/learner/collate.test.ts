@@ -117,6 +117,26 @@ describe("collate", () => {
     expect([...batch.members]).toEqual([1]);
   });
 
+  it("marks what was shown too, behind the unseen ids of the opening, without mu or version", () => {
+    const parts = { sequences: [{ turns: [turn([1, 2, 8], [3, 4]), turn([5], [6])] }], turnScores: [0.5, 2] };
+    const sampled = collate([group(0, [parts])], options);
+    const batch = collate([group(0, [parts])], { ...options, unseen: () => 2 });
+    expect([...batch.mask]).toEqual([0, 0, 1, 1, 1, 1, 1]);
+    expect({ ...batch, mask: sampled.mask }).toEqual(sampled);
+    expect([...batch.versions]).toEqual([-1, -1, -1, 3, 3, -1, 3]);
+  });
+
+  it("marks no first id of a sequence, whatever is unseen of it", () => {
+    const parts = { sequences: [{ turns: [turn([1, 2], [3])] }, { turns: [turn([4, 5], [6])] }], turnScores: [1, 1] };
+    const batch = collate([group(0, [parts])], { ...options, unseen: () => 0 });
+    expect([...batch.mask]).toEqual([0, 1, 1, 0, 1, 1]);
+  });
+
+  it("is a plain value whatever the options", () => {
+    const batch = collate([group(0, [twoTurns])], { ...options, unseen: () => 1 });
+    expect(structuredClone(batch)).toEqual(batch);
+  });
+
   it("makes an empty batch of no groups", () => {
     const batch = collate([], options);
     expect([...batch.offsets]).toEqual([0]);

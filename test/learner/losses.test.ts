@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { adamWModel } from "../../src/learner/adamw.ts";
 import { type Aggregation, tokenWeights } from "../../src/learner/batches.ts";
-import { cloningLoss, type KlType, policyLoss } from "../../src/learner/losses/policyLoss.ts";
+import type { KlType } from "../../src/learner/losses/klEstimate.ts";
+import { cloningLoss, policyLoss } from "../../src/learner/losses/policyLoss.ts";
 import { valueLoss } from "../../src/learner/losses/valueLoss.ts";
 import { Network } from "../../src/learner/Network.ts";
 import { parametersOf } from "../../src/policy/model/Parameters.ts";
@@ -62,8 +63,10 @@ describe("the policy loss equals PyTorch's in value and gradient", () => {
       weights: given("weights"),
       importance: given("importance"),
       reference: given("reference"),
+      sequences: undefined,
     };
     const loss = policyLoss(inputs, {
+      loss: "ppo",
       clip: { low: 0.2, high: 0.28, dual: expected.dual },
       entropyCoefficient: 0.01,
       kl: type && { coefficient: 0.05, type },

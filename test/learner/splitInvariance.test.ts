@@ -3,7 +3,7 @@ import { Actor } from "../../src/learner/Actor.ts";
 import { Critic, criticFrom } from "../../src/learner/Critic.ts";
 import { Lanes } from "../../src/learner/lanes/Lanes.ts";
 import { creditedBatch } from "./batch.ts";
-import { actorDefaults, criticDefaults, tiny, tinyParameters } from "./model.ts";
+import { actorDefaults, algorithmDefaults, criticDefaults, tiny, tinyParameters } from "./model.ts";
 
 const modes = ["token-mean", "seq-mean-token-mean", "seq-mean-token-sum", "seq-mean-token-sum-norm"] as const;
 const batch = creditedBatch({ seed: 2, lengths: [30, 6, 17, 22, 9], vocabulary: tiny.vocabSize });
@@ -16,6 +16,8 @@ const lanes = [await Lanes.open(1, 1), await Lanes.open(2, 1)];
 afterAll(() => Promise.all(lanes.map((each) => each[Symbol.asyncDispose]())));
 const cuts = budgets.flatMap((budget) => lanes.map((each) => ({ budget, lanes: each })));
 
+const losses = ["ppo", "gspo", "geo_mean", "cispo", "gpg"] as const;
+
 const expectEqual = (gradients: readonly Float32Array[]) => {
   const [first, ...others] = gradients;
   if (first === undefined) return expect.unreachable();
@@ -25,13 +27,21 @@ const expectEqual = (gradients: readonly Float32Array[]) => {
     expect(Math.hypot(...other.map((value, i) => value - (first[i] ?? Number.NaN))) / norm).toBeLessThan(1e-5);
 };
 
-it.each(modes)(
-  "the policy's gradient does not depend on the cut into micro-batches nor on the lanes: %s",
-  async (mode) => {
+it.each([
+  ...modes.map((mode) => ["ppo", mode] as const),
+  ...losses.slice(1).map((loss) => [loss, "seq-mean-token-mean"] as const),
+])(
+  "the policy's gradient does not depend on the cut into micro-batches nor on the lanes: %s, %s",
+  async (loss, mode) => {
     const gradients = [];
     for (const { budget, lanes } of cuts) {
-      const actor = { ...actorDefaults, loss_agg_mode: mode, micro_batch_tokens: budget };
-      await using opened = await Actor.open(tiny, tinyParameters(), { actor, threads: 1, lanes });
+      const actor = { ...actorDefaults, policy_loss: loss, loss_agg_mode: mode, micro_batch_tokens: budget };
+      await using opened = await Actor.open(tiny, tinyParameters(), {
+        actor,
+        algorithm: algorithmDefaults,
+        threads: 1,
+        lanes,
+      });
       const targets = {
         old: batch.mu,
         advantages: batch.advantages,

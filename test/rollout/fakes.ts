@@ -21,6 +21,7 @@ export const chat: ChatTemplate = {
   endId,
   opening: (system, user, prefix = "") => encode(`${system === "" ? "" : `[S]${system}`}[U]${user}[A]${prefix}`),
   bridge: (user, prefix = "") => encode(`[U]${user}[A]${prefix}`),
+  beforeUser: (opening) => decode(opening).indexOf("[U]") + 3,
 };
 
 export const sampled = (text: string, ended = true): Sampled => {
@@ -180,6 +181,7 @@ export const limits: Rollout["limits"] = {
   train_summary: false,
   max_model_len: 10_000,
   response_length: 100,
+  enable_response_mask: true,
 };
 
 export const penalties: Rollout["penalties"] = {

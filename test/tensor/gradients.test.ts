@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as Elementwise from "../../src/tensor/Elementwise.ts";
-import { gradients } from "../../src/tensor/Gradients.ts";
+import { backward, gradients } from "../../src/tensor/Gradients.ts";
 import { Graph, type Tensor } from "../../src/tensor/Graph.ts";
-import { gather, takeAlong } from "../../src/tensor/Indexing.ts";
+import { elementsAt, gather, segmentSum, takeAlong } from "../../src/tensor/Indexing.ts";
 import { concat, expand, pad, reduceSum, reshape, slice, sumTo, transpose } from "../../src/tensor/Layout.ts";
 import { gemm, matmul } from "../../src/tensor/Linear.ts";
 import { logSoftmax, reduceMax, reduceMean, reduceSumSquare, softmax } from "../../src/tensor/Reduction.ts";
@@ -173,6 +173,16 @@ const cases: Record<string, Case> = {
     build: (x) => takeAlong(x, input(x, "ids")),
     feeds: { ids: ids(a, b) },
   }),
+  segmentSum: (a, b) => ({
+    shapes: [[a + b]],
+    build: (x) => segmentSum(mul(x, x), input(x, "ids"), a),
+    feeds: { ids: ids(a + b, a) },
+  }),
+  elementsAt: (a, b) => ({
+    shapes: [[a]],
+    build: (x) => elementsAt(mul(x, x), input(x, "ids")),
+    feeds: { ids: ids(a + b, a) },
+  }),
   // A small epsilon bends more around 0 than the step of the differences resolves.
   rmsNorm: (a, b, c) => ({ shapes: [[a, b, c], [c]], build: (x, weight) => rmsNorm(x, weight, 0.1) }),
   rotary: (a, b) => ({
@@ -248,8 +258,63 @@ describe("gradients", () => {
     expect(g![1]).toBeCloseTo(6, 5);
   });
 
+  it("take the value of one tensor and the gradient of another straight through", async () => {
+    const graph = new Graph();
+    const x = graph.input("x", "float32", [2]);
+    const y = Elementwise.straightThrough(Elementwise.exp(x), Elementwise.square(x));
+    graph.output("y", y);
+    graph.output("g", gradients(reduceSum(mul(y, y)), [x])[0]!);
+    const { g, y: value } = await runOnce(graph.toOnnx(), { x: { dtype: "float32", dims: [2], data: [0.5, -1] } });
+    [0.5, -1].forEach((at, i) => {
+      expect(value![i]).toBeCloseTo(Math.exp(at), 5);
+      expect(g![i]).toBeCloseTo(2 * Math.exp(at) * 2 * at, 5);
+    });
+  });
+
   it("refuse a loss that is not a scalar", () => {
     const x = new Graph().input("x", "float32", ["batch"]);
     expect(() => gradients(x, [x])).toThrow("gradients([batch]): the loss must be a float32 scalar");
+  });
+});
+
+describe("backward from seeds", () => {
+  it("gives the gradient of a loss of which only the gradients by two results of one node's inputs are known", async () => {
+    const graph = new Graph();
+    const x = graph.input("x", "float32", ["n"]);
+    const [first, second] = [Elementwise.exp(x), mul(x, x)];
+    const loss = reduceSum(mul(Elementwise.square(first), second));
+    const seeds = gradients(loss, [first, second]).map((gradient, i) => ({ of: i === 0 ? first : second, gradient }));
+    graph.output("whole", gradients(loss, [x])[0]!);
+    graph.output("seeded", backward(seeds, [x])[0]!);
+    const { seeded, whole } = await runOnce(graph.toOnnx(), { x: { dtype: "float32", dims: [3], data: [0.5, -1, 2] } });
+    expect(seeded).toEqual(whole);
+    expect(whole![0]).toBeCloseTo(2 * Math.E * (0.25 + 0.5), 4);
+  });
+
+  it("adds up seeds of one tensor, and is zero without any", async () => {
+    const graph = new Graph();
+    const x = graph.input("x", "float32", [2]);
+    const y = mul(x, 3);
+    const seed = { of: y, gradient: graph.input("seed", "float32", [2]) };
+    graph.output("twice", backward([seed, seed], [x])[0]!);
+    graph.output("none", backward([], [x])[0]!);
+    const at = { dtype: "float32", dims: [2] } as const;
+    const { none, twice } = await runOnce(graph.toOnnx(), {
+      x: { ...at, data: [1, 1] },
+      seed: { ...at, data: [1, 2] },
+    });
+    expect([[...twice!], [...none!]]).toEqual([
+      [6, 12],
+      [0, 0],
+    ]);
+  });
+
+  it("refuses a seed of another shape", () => {
+    const graph = new Graph();
+    const x = graph.input("x", "float32", ["n"]);
+    const gradient = graph.input("gradient", "float32", ["n", 1]);
+    expect(() => backward([{ of: x, gradient }], [x])).toThrow(
+      "seed([n], [n, 1]): a seed is float32 and has the shape",
+    );
   });
 });

@@ -6,7 +6,12 @@
 import { family, metric } from "./Metric.ts";
 
 const policy = {
-  pgLoss: metric("actor/pg_loss", "mean", "1", "Clipped policy surrogate, over the optimiser steps that were applied."),
+  pgLoss: metric(
+    "actor/pg_loss",
+    "mean",
+    "1",
+    "Policy loss without entropy and divergence, over the optimiser steps that were applied.",
+  ),
   entropy: metric(
     "actor/entropy",
     "mean",
@@ -21,6 +26,18 @@ const policy = {
   ),
   klLoss: metric("actor/kl_loss", "mean", "nats", "Divergence from the reference policy, before its coefficient."),
   klCoefficient: metric("actor/kl_coef", "level", "1", "Coefficient of the divergence from the reference policy."),
+  rewardKlPenalty: metric(
+    "actor/reward_kl_penalty",
+    "mean",
+    "nats",
+    "Divergence of the sampled tokens from the reference policy, as it is taken off the reward: mean over sequences of their means.",
+  ),
+  rewardKlCoefficient: metric(
+    "actor/reward_kl_penalty_coeff",
+    "level",
+    "1",
+    "Coefficient of the divergence in the reward of this update.",
+  ),
   gradNorm: metric("actor/grad_norm", "mean", "1", "Global norm of the policy's gradient before clipping."),
   lr: metric("actor/lr", "level", "1", "Learning rate of the policy in this update."),
   skipped: metric(
@@ -48,15 +65,47 @@ const policy = {
     "nats",
     "Old minus new log-probability of the trained tokens, an estimate of the divergence within the update.",
   ),
-  ratioMean: metric("actor/ratio/mean", "mean", "1", "New over old probability of the trained tokens."),
+  ratioMean: metric(
+    "actor/ratio/mean",
+    "mean",
+    "1",
+    "New over old probability of the trained tokens; with gspo, of their sequences per token.",
+  ),
   ratioMin: metric("actor/ratio/min", "min", "1", "Smallest ratio of new to old probability of a trained token."),
   ratioMax: metric("actor/ratio/max", "max", "1", "Largest ratio of new to old probability of a trained token."),
   cappedFraction: metric(
     "correction/capped_fraction",
     "share",
     "share",
-    "Trained tokens whose importance weight was cut at its cap.",
+    "Trained tokens whose importance weight a bound of the correction changed.",
   ),
+  droppedFraction: metric(
+    "correction/dropped_fraction",
+    "share",
+    "share",
+    "Trained tokens that the correction gives the weight 0.",
+  ),
+  droppedSequences: metric(
+    "correction/dropped_sequences",
+    "share",
+    "share",
+    "Sequences of which the correction leaves no token a weight.",
+  ),
+  weightEss: metric(
+    "correction/ess",
+    "share",
+    "share",
+    "Effective share of the sample under the weights that the correction gives: (sum w)^2 / (n sum w^2).",
+  ),
+  weightMean: metric("correction/weight/mean", "mean", "1", "Importance weight of a trained token in the loss."),
+  softReweightMin: metric(
+    "train/soft_reweight_min",
+    "min",
+    "1",
+    "Smallest weight that soft reweighting gives a group: its spread over the largest.",
+  ),
+  softReweightMax: metric("train/soft_reweight_max", "max", "1", "Largest weight that soft reweighting gives a group."),
+  softReweightMean: metric("train/soft_reweight_mean", "mean", "1", "Weight that soft reweighting gives a group."),
 };
 
 const mismatch = {
@@ -133,18 +182,18 @@ const batch = {
     "critic/score/mean",
     "mean",
     "reward",
-    "Rewards of a sequence, normalised and with penalties, added up.",
+    "Rewards of an episode, normalised and with penalties, added up.",
   ),
-  scoreMax: metric("critic/score/max", "max", "reward", "Largest score of a sequence."),
-  scoreMin: metric("critic/score/min", "min", "reward", "Smallest score of a sequence."),
+  scoreMax: metric("critic/score/max", "max", "reward", "Largest score of an episode."),
+  scoreMin: metric("critic/score/min", "min", "reward", "Smallest score of an episode."),
   rewardsMean: metric(
     "critic/rewards/mean",
     "mean",
     "reward",
-    "The same as critic/score/mean; the rewards hold no divergence.",
+    "The same as critic/score/mean, less the divergence where algorithm.use_kl_in_reward takes it off.",
   ),
-  rewardsMax: metric("critic/rewards/max", "max", "reward", "The same as critic/score/max."),
-  rewardsMin: metric("critic/rewards/min", "min", "reward", "The same as critic/score/min."),
+  rewardsMax: metric("critic/rewards/max", "max", "reward", "The largest of these."),
+  rewardsMin: metric("critic/rewards/min", "min", "reward", "The smallest of these."),
   advantagesMean: metric("critic/advantages/mean", "mean", "1", "Advantage of a trained token."),
   advantagesMax: metric("critic/advantages/max", "max", "1", "Largest advantage of a trained token."),
   advantagesMin: metric("critic/advantages/min", "min", "1", "Smallest advantage of a trained token."),
@@ -156,7 +205,29 @@ const batch = {
   valuesMin: metric("critic/values/min", "min", "reward", "Smallest value of a trained token at consumption."),
 };
 
+/** `staleness`: 0 to 7 versions, and `8_or_more`. */
+const byStaleness = {
+  essByStaleness: family(
+    "mismatch/ess/staleness/{staleness}",
+    "share",
+    "share",
+    "As mismatch/ess, over tokens whose weights were so many versions behind.",
+  ),
+  klByStaleness: family(
+    "mismatch/kl/staleness/{staleness}",
+    "mean",
+    "nats",
+    "As mismatch/kl, over tokens whose weights were so many versions behind.",
+  ),
+  clipFractionByStaleness: family(
+    "actor/pg_clipfrac/staleness/{staleness}",
+    "share",
+    "share",
+    "As actor/pg_clipfrac, over tokens whose weights were so many versions behind.",
+  ),
+};
+
 /** `phase`: `update_critic`, `ref`, `old_log_prob`, `update_actor`. */
 const timing = family("timing_s/{phase}", "mean", "s", "Seconds of a phase of the update.");
 
-export const learner = { ...policy, ...mismatch, ...critic, ...batch, timing } as const;
+export const learner = { ...policy, ...mismatch, ...byStaleness, ...critic, ...batch, timing } as const;

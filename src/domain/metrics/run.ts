@@ -102,7 +102,12 @@ export const staleness = {
 export const timing = {
   step: metric("timing_s/step", "mean", "s", "From the end of the step before to the end of this one."),
   filter: metric("timing_s/filter", "mean", "s", "Scoring of the groups and the filter's verdict."),
-  values: metric("timing_s/values", "mean", "s", "The critic's values of the batch."),
+  values: metric(
+    "timing_s/values",
+    "mean",
+    "s",
+    "The critic's values of the batch and, for a divergence in the reward, its scores by the reference policy.",
+  ),
   advantages: metric("timing_s/adv", "mean", "s", "Advantages and returns."),
   update: metric("timing_s/update", "mean", "s", "The update of actor and critic, as the pipeline waited for it."),
   testing: metric("timing_s/testing", "mean", "s", "The validation of this step."),

@@ -12,6 +12,7 @@ import { collate } from "../../learner/collate.ts";
 import { credit } from "../../learner/credit.ts";
 import * as LanesSetting from "../../learner/LanesSetting.ts";
 import { Learner, type UpdateReport } from "../../learner/Learner.ts";
+import { withoutNetworks } from "../../learner/Prepared.ts";
 import { madeVersion, windowEnd } from "../../learner/windowEnd.ts";
 import { Policy } from "../../policy/generation/Policy.ts";
 import * as Admission from "../../stage/Admission.ts";
@@ -21,6 +22,7 @@ import { Gate } from "../../stage/Gate.ts";
 import * as Stage from "../../stage/Stage.ts";
 import { spanned } from "../../stage/spanned.ts";
 import { Config } from "../Config.ts";
+import { Episodes } from "../Episodes.ts";
 import { timed } from "../timed.ts";
 import type { Judged } from "./filter.ts";
 
@@ -33,27 +35,23 @@ export interface Learned extends Pick<Judged, "window" | "scored" | "filtered"> 
   /** Null when there was nothing to train on. */
   readonly report: UpdateReport | null;
   /** Of its phases; those that did not take place are absent. */
-  readonly seconds: {
-    readonly filter: number;
-    readonly values?: number;
-    readonly advantages?: number;
-    readonly update?: number;
-  };
+  readonly seconds: { readonly filter: number } & Partial<
+    Record<"values" | "advantages" | "update", number | undefined>
+  >;
 }
 
 /** The kept groups as a batch with advantages; null where nothing was sampled. */
 const creditOf = Effect.fnUntraced(function* (config: RunConfig, { filtered, window }: Judged) {
   const learner = yield* Learner;
+  const { unseen } = (yield* Episodes).rollout;
   const { temperature } = config.generation;
-  const tokens = collate(filtered.kept, { window: window.index, temperature, keptRatio: filtered.keptRatio });
+  const tokens = collate(filtered.kept, { window: window.index, temperature, keptRatio: filtered.keptRatio, unseen });
   if (trainedTokens(tokens) === 0) return null;
-  const critic = config.algorithm.adv_estimator === "gae";
-  const [values, valuesSeconds] = critic
-    ? yield* timed(learner.values(tokens))
-    : [new Float32Array(tokens.ids.length), undefined];
+  const known = withoutNetworks(config.algorithm, tokens);
+  const [prepared, asking] = known === null ? yield* timed(learner.prepare(tokens)) : [known, undefined];
   const options = { algorithm: config.algorithm, lossScaling: config.filter.loss_scaling };
-  const [batch, advantages] = yield* timed(Effect.sync(() => credit(tokens, values, options)));
-  return { batch, seconds: { ...(valuesSeconds === undefined ? {} : { values: valuesSeconds }), advantages } };
+  const [batch, advantages] = yield* timed(Effect.sync(() => credit(tokens, prepared, options)));
+  return { batch, seconds: { values: asking, advantages } };
 });
 
 /** Tells when every generator samples with the version. */

@@ -1,18 +1,39 @@
 /**
- * The policy's loss as a tensor graph over target tokens: a scalar and its parts, from log-probabilities and what the batch holds of each
- * token. A token's weight in the loss is an input (`tokenWeights`), so that every aggregation is one weighted sum. Invariant: a token of
- * weight 0 contributes to no value or gradient.
+ * The policy's losses by name, each one small tensor graph over target tokens: from what the network and the batch say of each target to a
+ * scalar, its parts and its gradients by the network's answers. The same graph is part of the local learner's (models.ts) and a model
+ * of its own (lossModel.ts). A token's weight in the loss is an input (`tokenWeights`), so that every aggregation is one weighted sum.
+ * Invariants: a token of weight 0 contributes to no value or gradient; a loss is a sum over sequences, so that micro-batches of whole
+ * sequences add up to their mini-batch.
  */
-import { abs, add, clip, exp, less, maximum, minimum, mul, neg, square, sub, where } from "../../tensor/Elementwise.ts";
-import type { Tensor } from "../../tensor/Graph.ts";
+import type { RunConfig } from "../../config/RunConfig.ts";
+import {
+  add,
+  cast,
+  clip,
+  div,
+  equals,
+  greater,
+  less,
+  maximum,
+  minimum,
+  mul,
+  neg,
+  not,
+  stopGradient,
+  straightThrough,
+  sub,
+  where,
+} from "../../tensor/Elementwise.ts";
+import { gradients, type Seed } from "../../tensor/Gradients.ts";
+import type { Graph, Tensor } from "../../tensor/Graph.ts";
+import { elementsAt, segmentSum } from "../../tensor/Indexing.ts";
 import { reduceSum } from "../../tensor/Layout.ts";
+import { sizeOf } from "../../tensor/Shape.ts";
+import { type KlType, klEstimate } from "./klEstimate.ts";
+import { type LogLinear, logLinear } from "./logLinear.ts";
+import { ratioOf } from "./logRatio.ts";
 
-/** Bound on log ratios, so that a far-off token cannot overflow the exponential. */
-export const LOG_RATIO_BOUND = 20;
-/** Bound of the k3 estimate per token. */
-const K3_BOUND = 10;
-
-export type KlType = "k1" | "abs" | "k2" | "k3";
+export type PolicyLossName = RunConfig["actor"]["policy_loss"];
 
 export interface ClipOptions {
   readonly low: number;
@@ -21,62 +42,156 @@ export interface ClipOptions {
   readonly dual: number;
 }
 
-/** Over target tokens, all of one shape. */
-export interface ClippedInputs {
-  readonly logp: Tensor;
+/** What a loss takes of the batch, all [targets]. */
+export interface TargetInputs {
   /** Log-probability the ratio is taken against. */
   readonly old: Tensor;
   readonly advantages: Tensor;
-}
-
-export const weightedSum = (values: Tensor, weights: Tensor): Tensor => reduceSum(mul(values, weights));
-
-/**
- * Clipped surrogate (Schulman et al. 2017, clip-higher of Yu et al. 2025) of each token:
- * max(-A r, -A clip(r, 1 - low, 1 + high)) with r = exp(clamp(logp - old, ±20)), bounded by -A dual where A < 0.
- */
-export const clippedSurrogate = (
-  { logp, old, advantages }: ClippedInputs,
-  { low, high, dual }: ClipOptions,
-): Tensor => {
-  const ratio = exp(clip(sub(logp, old), -LOG_RATIO_BOUND, LOG_RATIO_BOUND));
-  const against = neg(advantages);
-  const clipped = maximum(mul(against, ratio), mul(against, clip(ratio, 1 - low, 1 + high)));
-  if (dual === 0) return clipped;
-  return where(less(advantages, 0), minimum(mul(against, dual), clipped), clipped);
-};
-
-/** Estimate of KL(policy || reference) from each sampled token (Schulman 2020). */
-export const klEstimate = (logp: Tensor, reference: Tensor, type: KlType): Tensor => {
-  const difference = sub(logp, reference);
-  switch (type) {
-    case "k1":
-      return difference;
-    case "abs":
-      return abs(difference);
-    case "k2":
-      return mul(square(difference), 0.5);
-    case "k3": {
-      const inverse = clip(neg(difference), -LOG_RATIO_BOUND, LOG_RATIO_BOUND);
-      return clip(sub(sub(exp(inverse), inverse), 1), -K3_BOUND, K3_BOUND);
-    }
-  }
-};
-
-export interface PolicyLossOptions {
-  readonly clip: ClipOptions;
-  readonly entropyCoefficient: number;
-  readonly kl: { readonly coefficient: number; readonly type: KlType } | undefined;
-}
-
-export interface PolicyLossInputs extends ClippedInputs {
-  readonly entropy: Tensor;
   readonly weights: Tensor;
   /** Off-policy correction of each token, a constant of the loss; 1 without one. */
   readonly importance: Tensor;
   /** Log-probability under the reference policy; needed with `kl`. */
   readonly reference: Tensor | undefined;
+  /** int64: which sequence each target is of, from 0 and below the number of targets; needed by losses with a ratio per sequence. */
+  readonly sequences: Tensor | undefined;
+  /** Of each target, the place of pi_prox between mu, which is `old`, and the policy; needed with `logLinear`. */
+  readonly places?: Tensor | undefined;
 }
+
+export interface PolicyLossInputs extends TargetInputs {
+  /** Log-probability of each target under the policy. */
+  readonly logp: Tensor;
+  /** Entropy of the distribution it is taken from. */
+  readonly entropy: Tensor;
+}
+
+export interface PolicyLossOptions {
+  readonly loss: PolicyLossName;
+  readonly clip: ClipOptions;
+  readonly entropyCoefficient: number;
+  readonly kl: { readonly coefficient: number; readonly type: KlType } | undefined;
+  /** With the log-linear proximal policy. */
+  readonly logLinear?: LogLinear | undefined;
+}
+
+/** Loss of each target before its importance and its weight, [targets]. */
+type Surrogate = (inputs: PolicyLossInputs, clip: ClipOptions) => Tensor;
+
+export const weightedSum = (values: Tensor, weights: Tensor): Tensor => reduceSum(mul(values, weights));
+
+const logRatio = ({ logp, old }: PolicyLossInputs): Tensor => sub(logp, old);
+
+/** max(-A r, -A clip(r, 1 - low, 1 + high)) */
+const clipped = (ratio: Tensor, advantages: Tensor, { low, high }: ClipOptions): Tensor => {
+  const against = neg(advantages);
+  return maximum(mul(against, ratio), mul(against, clip(ratio, 1 - low, 1 + high)));
+};
+
+/** Of each target, the mean of `values` over the targets of its sequence whose weight is not 0. */
+const sequenceMeans = (values: Tensor, { sequences, weights }: PolicyLossInputs): Tensor => {
+  if (sequences === undefined)
+    throw new RangeError("a loss with a ratio per sequence needs the sequence of each target");
+  const size = sizeOf(values.shape, 0);
+  const counted = cast(not(equals(weights, 0)), "float32");
+  const sums = segmentSum(mul(values, counted), sequences, size);
+  const counts = segmentSum(counted, sequences, size);
+  return elementsAt(div(sums, maximum(counts, 1)), sequences);
+};
+
+/**
+ * PPO's clipped surrogate (Schulman et al. 2017, clip-higher of Yu et al. 2025), with r = exp(clamp(logp - old, ±20)):
+ * max(-A r, -A clip(r, 1 - low, 1 + high)), bounded by -A dual where A < 0.
+ */
+const ppo: Surrogate = (inputs, options) => {
+  const { advantages } = inputs;
+  const one = clipped(ratioOf(logRatio(inputs)), advantages, options);
+  if (options.dual === 0) return one;
+  return where(less(advantages, 0), minimum(mul(neg(advantages), options.dual), one), one);
+};
+
+/**
+ * GSPO (Zheng et al. 2025): the clipped surrogate with one ratio per sequence y, s = exp(mean over y of (logp - old)), without a dual clip.
+ * Its token form (section 4.3): the gradient by a token's logp is that of its own ratio scaled to s, so that advantages may differ within
+ * a sequence; where they do not, and its tokens weigh the same, this is the gradient of s itself.
+ */
+const gspo: Surrogate = (inputs, options) => {
+  const tokens = logRatio(inputs);
+  const ratio = ratioOf(straightThrough(sequenceMeans(tokens, inputs), tokens));
+  return clipped(ratio, inputs.advantages, options);
+};
+
+/**
+ * GMPO (Zhao et al. 2025, "Geometric-mean policy optimization"): -A exp(mean of the clipped log ratios) per sequence, with its mean
+ * advantage A. Each token's log ratio is clipped to [-low, high] on the side that its own advantage pushes it to.
+ */
+const geometricMean: Surrogate = (inputs, { low, high }) => {
+  const { advantages } = inputs;
+  const tokens = logRatio(inputs);
+  const within = clip(tokens, -low, high);
+  const raised = where(greater(advantages, 0), minimum(tokens, within), 0);
+  const held = where(less(advantages, 0), maximum(tokens, within), raised);
+  return mul(neg(sequenceMeans(advantages, inputs)), ratioOf(sequenceMeans(held, inputs)));
+};
+
+/**
+ * CISPO (MiniMax-M1, 2025): -clip(r, 1 - low, 1 + high) A logp, the clipped ratio a constant, so that no token's gradient vanishes. With
+ * low = 1 it is the clamped REINFORCE of PipelineRL (Piché et al. 2025).
+ */
+const cispo: Surrogate = (inputs, { low, high }) => {
+  const weight = stopGradient(clip(ratioOf(logRatio(inputs)), 1 - low, 1 + high));
+  return mul(mul(neg(inputs.advantages), weight), inputs.logp);
+};
+
+/** GPG (Chu et al. 2025), the plain policy gradient: -A logp, no ratio. */
+const gpg: Surrogate = ({ advantages, logp }) => mul(neg(advantages), logp);
+
+/** Which ratio a loss clips, and the bounds in which it has a gradient whatever the advantage. */
+export interface Clips {
+  readonly ratio: "token" | "sequence";
+  readonly bounds: ClipOptions;
+}
+
+interface LossDefinition {
+  readonly surrogate: Surrogate;
+  /** Whether a ratio is of a whole sequence: then targets come with their sequences. */
+  readonly bySequence: boolean;
+  /** Null of a loss in which every token keeps its gradient. */
+  readonly clips: (clip: ClipOptions) => Clips | null;
+}
+
+/** Every loss of `actor.policy_loss`. */
+export const policyLosses: Readonly<Record<PolicyLossName, LossDefinition>> = {
+  ppo: { surrogate: ppo, bySequence: false, clips: (bounds) => ({ ratio: "token", bounds }) },
+  gspo: {
+    surrogate: gspo,
+    bySequence: true,
+    clips: (clip) => ({ ratio: "sequence", bounds: { ...clip, dual: 0 } }),
+  },
+  geo_mean: {
+    surrogate: geometricMean,
+    bySequence: true,
+    clips: ({ low, high }) => ({
+      ratio: "token",
+      bounds: { low: 1 - Math.exp(-low), high: Math.exp(high) - 1, dual: 0 },
+    }),
+  },
+  cispo: { surrogate: cispo, bySequence: false, clips: () => null },
+  gpg: { surrogate: gpg, bySequence: false, clips: () => null },
+};
+
+/** The inputs of a graph that a loss takes of the batch, under the names that every such model has. */
+export const targetLossInputs = (graph: Graph, { kl, logLinear, loss }: PolicyLossOptions): TargetInputs => {
+  const given = (name: string): Tensor => graph.input(name, "float32", ["targets"]);
+  return {
+    old: given("old"),
+    advantages: given("advantages"),
+    weights: given("weights"),
+    importance: given("importance"),
+    reference: kl === undefined ? undefined : given("reference"),
+    sequences: policyLosses[loss].bySequence ? graph.input("sequences", "int64", ["targets"]) : undefined,
+    places: logLinear === undefined ? undefined : given("places"),
+  };
+};
 
 export interface PolicyLoss {
   /** surrogate - entropyCoefficient entropy + klCoefficient kl; all scalars. */
@@ -86,9 +201,19 @@ export interface PolicyLoss {
   readonly kl: Tensor | undefined;
 }
 
-export const policyLoss = (inputs: PolicyLossInputs, options: PolicyLossOptions): PolicyLoss => {
+/** The inputs with the ratio against pi_prox and its weights, where pi_prox is interpolated. */
+const corrected = (inputs: PolicyLossInputs, options: PolicyLossOptions): PolicyLossInputs => {
+  const { importance, logp, old, places } = inputs;
+  if (options.logLinear === undefined || places === undefined) return inputs;
+  const made = logLinear({ logp, mu: old, places }, options.logLinear);
+  return { ...inputs, old: made.old, importance: mul(importance, made.importance) };
+};
+
+export const policyLoss = (given: PolicyLossInputs, options: PolicyLossOptions): PolicyLoss => {
+  const inputs = corrected(given, options);
   const { weights } = inputs;
-  const surrogate = weightedSum(mul(clippedSurrogate(inputs, options.clip), inputs.importance), weights);
+  const perToken = policyLosses[options.loss].surrogate(inputs, options.clip);
+  const surrogate = weightedSum(mul(perToken, inputs.importance), weights);
   const entropy = weightedSum(inputs.entropy, weights);
   const regularised =
     options.entropyCoefficient === 0 ? surrogate : sub(surrogate, mul(entropy, options.entropyCoefficient));
@@ -96,6 +221,16 @@ export const policyLoss = (inputs: PolicyLossInputs, options: PolicyLossOptions)
     return { total: regularised, surrogate, entropy, kl: undefined };
   const kl = weightedSum(klEstimate(inputs.logp, inputs.reference, options.kl.type), weights);
   return { total: add(regularised, mul(kl, options.kl.coefficient)), surrogate, entropy, kl };
+};
+
+/** What the network's backward pass starts from: the loss's gradients by `logp` and, with an entropy bonus, by `entropy`, [targets]. */
+export const policySeeds = (
+  { total }: PolicyLoss,
+  { entropy, logp }: Pick<PolicyLossInputs, "entropy" | "logp">,
+  { entropyCoefficient }: Pick<PolicyLossOptions, "entropyCoefficient">,
+): readonly Seed[] => {
+  const by = entropyCoefficient === 0 ? [logp] : [logp, entropy];
+  return gradients(total, by).map((gradient, i) => ({ of: by[i]!, gradient }));
 };
 
 /** Behaviour cloning: the weighted negative log-likelihood of the targets. */

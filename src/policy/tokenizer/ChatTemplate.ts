@@ -13,6 +13,8 @@ export interface ChatTemplate {
   readonly opening: (system: string, user: string, replyPrefix?: string) => Int32Array;
   /** Ids between a reply that ended with `endId` and the next reply. */
   readonly bridge: (nextUser: string, replyPrefix?: string) => Int32Array;
+  /** How many of an opening's ids come before the text of its user message: the system message, and the marker of the user's role. */
+  readonly beforeUser: (opening: Int32Array) => number;
   /** The token that ends a reply. */
   readonly endId: number;
 }
@@ -20,6 +22,8 @@ export interface ChatTemplate {
 interface Markers {
   readonly system: readonly [open: string, close: string];
   readonly user: readonly [open: string, close: string];
+  /** The special token that opens a user message; no text can spell it. */
+  readonly userMarker: string;
   readonly assistant: string;
   readonly end: string;
   /** What the style writes after the end of a reply. */
@@ -30,6 +34,7 @@ const markers: Readonly<Record<ChatStyle, Markers>> = {
   chatml: {
     system: ["<|im_start|>system\n", "<|im_end|>\n"],
     user: ["<|im_start|>user\n", "<|im_end|>\n"],
+    userMarker: "<|im_start|>",
     assistant: "<|im_start|>assistant\n",
     end: "<|im_end|>",
     afterReply: "\n",
@@ -37,6 +42,7 @@ const markers: Readonly<Record<ChatStyle, Markers>> = {
   compact: {
     system: ["<|system|>", ""],
     user: ["<|user|>", ""],
+    userMarker: "<|user|>",
     assistant: "<|assistant|>",
     end: "<|im_end|>",
     afterReply: "",
@@ -56,10 +62,11 @@ export const make = (
   tokenizer: Tokenizer,
   style: ChatStyle = tokenizer.chatStyle,
 ): Effect.Effect<ChatTemplate, CheckpointError> => {
-  const { system, user, assistant, end, afterReply } = markers[style];
+  const { system, user, userMarker, assistant, end, afterReply } = markers[style];
   const missing = needed[style].filter((marker) => !tokenizer.specials.has(marker));
   const endId = tokenizer.specials.get(end);
-  if (missing.length > 0 || endId === undefined) {
+  const markerId = tokenizer.specials.get(userMarker);
+  if (missing.length > 0 || endId === undefined || markerId === undefined) {
     const detail = `the chat style "${style}" needs the special tokens ${missing.join(", ")}, which this tokenizer does not have`;
     return Effect.fail(checkpointError("tokenizer.json", "unsupported", detail));
   }
@@ -68,7 +75,13 @@ export const make = (
     untrusted(text),
     trusted(user[1] + assistant + replyPrefix),
   ];
+  const systemIds = tokenizer.encode(system[0].trimEnd());
   return Effect.succeed({
+    beforeUser: (opening) => {
+      const systemFirst = systemIds.every((id, i) => opening[i] === id);
+      const marker = opening.indexOf(markerId, systemFirst ? systemIds.length : 0);
+      return marker === -1 ? opening.length : marker + 1;
+    },
     opening: (systemText, userText, replyPrefix = "") =>
       tokenizer.encodeParts([
         ...(systemText === "" ? [] : [trusted(system[0]), untrusted(systemText), trusted(system[1])]),

@@ -55,6 +55,18 @@ describe("a tokenizer of the Qwen2 form", () => {
 });
 
 describe("a chat template", () => {
+  it.each(["chatml", "compact"] as const)("tells where an opening's user message begins: %s", (style) => {
+    const own = style === "chatml" ? tokenizer : Effect.runSync(make(nanoTokenizer()));
+    const template = Effect.runSync(makeTemplate(own, style));
+    const user = style === "chatml" ? "user\ngo" : "go";
+    for (const system of ["", "be system", "<|im_start|>user <|user|>"]) {
+      const opening = template.opening(system, "go up");
+      const text = own.decode(opening.subarray(template.beforeUser(opening)));
+      expect(text.startsWith(user)).toBe(true);
+      expect(text).not.toContain("be system");
+    }
+  });
+
   it("puts a reply prefix behind the assistant's header and leaves an empty system message out", () => {
     const template = Effect.runSync(makeTemplate(tokenizer));
     expect(tokenizer.decode(template.opening("", "go", "<think>"))).toBe(

@@ -1,0 +1,106 @@
+/**
+ * Checks how rewards become advantages: options that undo one another, have no effect together, or need what another option takes away. Each
+ * problem is one line that names a key, its value, why, and the nearest valid one.
+ */
+import type { RunConfig } from "./RunConfig.ts";
+import { type Check, when } from "./relation.ts";
+
+type Estimator = RunConfig["algorithm"]["adv_estimator"];
+
+/** Estimators that make one number of an episode's turns. */
+const sumsTurns: readonly Estimator[] = ["grpo", "brpo", "arpo", "rloo", "reinforce_plus_plus_baseline"];
+
+/** Whether rewards are normalised over one set, all episodes of a window. */
+const overWindow = ({ es_manager, reward }: RunConfig): boolean =>
+  reward.grouping === "batch" || (reward.grouping === "inductive" && es_manager.train.tags.length === 1);
+
+/** Whether the estimator divides by a deviation again, so that dividing the rewards by theirs changes no advantage. */
+const divides = (config: RunConfig): boolean => {
+  const { adv_estimator, gamma, norm_adv_by_std_in_grpo: byStd } = config.algorithm;
+  if (adv_estimator === "grpo") return byStd;
+  if (adv_estimator === "reinforce_plus_plus") return overWindow(config) && gamma === 1;
+  return adv_estimator === "reinforce_plus_plus_baseline" && overWindow(config);
+};
+
+const normalisation: Check = (config) => {
+  const { algorithm, reward } = config;
+  const { adv_estimator } = algorithm;
+  if (reward.method === "identity") return [];
+  const line = (because: string) => [`reward.method: ${reward.method}: ${because}; nearest: identity`];
+  if (reward.use_turn_scores) return line("turn scores (reward.use_turn_scores) are never normalised");
+  if (adv_estimator === "brpo") return line("algorithm.adv_estimator=brpo normalises the raw scores over the window");
+  if (adv_estimator === "arpo" && reward.grouping === "state") {
+    return line(
+      "algorithm.adv_estimator=arpo takes the raw score, and within the group (reward.grouping=state) this is grpo",
+    );
+  }
+  if (reward.method === "mean_std" && divides(config)) {
+    return line(
+      `algorithm.adv_estimator=${adv_estimator} divides by the deviation anyway, and the filter would see no spread`,
+    );
+  }
+  return [];
+};
+
+const turnScores: Check = ({ algorithm: { adv_estimator }, reward }) =>
+  when(
+    reward.use_turn_scores && sumsTurns.includes(adv_estimator),
+    () =>
+      `reward.use_turn_scores: true: algorithm.adv_estimator=${adv_estimator} has one advantage per episode and cannot tell its turns apart; nearest: false, or gae`,
+  );
+
+const reweighting: Check = ({ actor, algorithm }) => {
+  const { adv_estimator, grpo_advantage_length_weight, soft_advantage_reweight, zero_task_advantage } = algorithm;
+  const ofGrpo = (key: string) =>
+    `algorithm.${key}: true: it is defined for grpo, and algorithm.adv_estimator is ${adv_estimator}; nearest: false`;
+  return [
+    ...when(soft_advantage_reweight && adv_estimator !== "grpo", () => ofGrpo("soft_advantage_reweight")),
+    ...when(grpo_advantage_length_weight && adv_estimator !== "grpo", () => ofGrpo("grpo_advantage_length_weight")),
+    ...when(
+      zero_task_advantage && actor.entropy_coeff === 0 && !actor.use_kl_loss,
+      () =>
+        "algorithm.zero_task_advantage: true: without actor.entropy_coeff and actor.use_kl_loss nothing trains the policy; nearest: false",
+    ),
+  ];
+};
+
+const biLevel: Check = ({ algorithm: { adv_estimator, bi_level_gae, correction } }) => {
+  if (!bi_level_gae) return [];
+  const line = (because: string) => `algorithm.bi_level_gae: true: ${because}; nearest: false`;
+  if (adv_estimator !== "gae") return [line(`it is a form of gae, and algorithm.adv_estimator is ${adv_estimator}`)];
+  return when(correction === "vtrace", () =>
+    line("algorithm.correction=vtrace has turns as its steps and takes the place of gae"),
+  );
+};
+
+/** Corrections that leave out ratios on both sides. */
+const twoSided: readonly RunConfig["algorithm"]["correction"][] = ["icepop", "seq_mask", "seq_reject"];
+
+const corrections: Check = ({ algorithm }) => {
+  const { adv_estimator, correction, correction_cap: cap, correction_floor: floor, gamma } = algorithm;
+  const vtrace = correction === "vtrace";
+  return [
+    ...when(
+      vtrace && adv_estimator !== "gae",
+      () =>
+        `algorithm.correction: vtrace: it corrects a critic's values, and algorithm.adv_estimator=${adv_estimator} has no critic; nearest: tis, or gae`,
+    ),
+    ...when(
+      vtrace && gamma !== 1,
+      () =>
+        `algorithm.gamma: ${gamma}: algorithm.correction=vtrace discounts turns (algorithm.high_level_gamma) and no tokens; nearest: 1`,
+    ),
+    ...when(
+      vtrace && algorithm.vtrace_c_bar > algorithm.vtrace_rho_bar,
+      () =>
+        `algorithm.vtrace_c_bar: ${algorithm.vtrace_c_bar}: above algorithm.vtrace_rho_bar (${algorithm.vtrace_rho_bar}), values need not converge; nearest: ${algorithm.vtrace_rho_bar}`,
+    ),
+    ...when(
+      twoSided.includes(correction) && cap > 0 && floor > cap,
+      () =>
+        `algorithm.correction_floor: ${floor}: above algorithm.correction_cap (${cap}), no ratio is kept; nearest: ${cap}`,
+    ),
+  ];
+};
+
+export const creditChecks: readonly Check[] = [normalisation, turnScores, reweighting, biLevel, corrections];

@@ -1,0 +1,64 @@
+/**
+ * Clipping, divergence and ratios of a policy loss, gathered over the mini-batches of an update: of the ratios that the loss itself takes,
+ * a token's own or its sequence's. Invariant: a loss that holds no ratio back has no clip fraction.
+ */
+import { boundsOf, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
+import type { Version } from "../domain/Episode.ts";
+import { learner } from "../domain/metrics/learner.ts";
+import type { Metrics } from "../domain/metrics/Metrics.ts";
+import { mean } from "../domain/Statistics.ts";
+import { type Clips, type PolicyLossOptions, policyLosses } from "./losses/policyLoss.ts";
+import { SurrogateMetrics } from "./metrics.ts";
+
+/**
+ * Log-probabilities whose ratio to `old` is, at each trained token, that of its sequence: old + mean of (logp - old). Of the sequences
+ * named; 0 elsewhere. [tokens]
+ */
+export const sequenceLevel = (
+  batch: Pick<TokenBatch, "mask" | "offsets">,
+  sequences: readonly number[],
+  logp: Float32Array,
+  old: Float32Array,
+): Float32Array => {
+  const level = new Float32Array(logp.length);
+  for (const sequence of sequences) {
+    const [from, to] = boundsOf(batch, sequence);
+    const trained: number[] = [];
+    for (let t = from; t < to; t++) if (batch.mask[t] !== 0) trained.push(t);
+    if (trained.length === 0) continue;
+    const shift = mean(trained.map((t) => logp[t]! - old[t]!));
+    for (const t of trained) level[t] = old[t]! + shift;
+  }
+  return level;
+};
+
+/** Of a loss that clips nothing; its fractions are left out. */
+const unclipped = { low: 0, high: 0, dual: 0 };
+
+const withoutFractions = (metrics: Metrics): Metrics => {
+  // Of all tokens, and by staleness.
+  const fractions = learner.clipFraction.name;
+  return new Map([...metrics].filter(([name]) => !name.startsWith(fractions)));
+};
+
+export class LossMetrics {
+  readonly #clips: Clips | null;
+  readonly #metrics: SurrogateMetrics;
+
+  /** `version`: of the weights at the start of the update. */
+  constructor({ clip, loss }: Pick<PolicyLossOptions, "clip" | "loss">, version: Version) {
+    this.#clips = policyLosses[loss].clips(clip);
+    this.#metrics = new SurrogateMetrics(this.#clips?.bounds ?? unclipped, version);
+  }
+
+  /** A mini-batch with the log-probabilities before its step. */
+  add(batch: CreditedBatch, sequences: readonly number[], logp: Float32Array, old: Float32Array): void {
+    const level = this.#clips?.ratio === "sequence" ? sequenceLevel(batch, sequences, logp, old) : logp;
+    this.#metrics.add(batch, sequences, level, old);
+  }
+
+  result(): Metrics {
+    const metrics = this.#metrics.result();
+    return this.#clips === null ? withoutFractions(metrics) : metrics;
+  }
+}

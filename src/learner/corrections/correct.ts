@@ -1,0 +1,89 @@
+/**
+ * Off-policy corrections: which log-probability the ratio of the surrogate is taken against, and the importance weight of each token, from the
+ * batch's mu and the log-probabilities re-scored at the start of the update (pi_prox).
+ */
+import type { RunConfig } from "../../config/RunConfig.ts";
+import type { TokenBatch } from "../../domain/Batch.ts";
+import { type RatioUnit, ratiosOf } from "./ratios.ts";
+
+export type CorrectionName = RunConfig["algorithm"]["correction"];
+type Algorithm = Pick<
+  RunConfig["algorithm"],
+  "correction" | "correction_cap" | "correction_floor" | "correction_ratio" | "vtrace_rho_bar"
+>;
+
+/** How a ratio becomes a weight. */
+interface Rule {
+  /** What has one ratio. */
+  readonly unit: RatioUnit;
+  /** The weight of a ratio above the cap: the cap, or 0. */
+  readonly above: "cut" | "drop";
+  /** Whether a ratio below the floor has weight 0. */
+  readonly floored: boolean;
+  /** The weight of a ratio within the bounds: itself, or 1. */
+  readonly within: "ratio" | "one";
+}
+
+/**
+ * With pi_prox the policy at the start of the update, r = pi / pi_prox in the surrogate, and the weight w of a token:
+ *
+ * - `decoupled`, token: w = pi_prox / mu, 0 above the cap. Decoupled PPO (Hilton et al. 2022), as in AReaL (Fu et al. 2025).
+ * - `tis`, token: w = min(pi_prox / mu, cap). Truncated importance sampling (Ionides 2008; Yao et al. 2025).
+ * - `icepop`, token: w = pi_prox / mu within [floor, cap], else 0. IcePop (Ling team 2025).
+ * - `seq_tis`, sequence: w = min(R, cap), R the product of the sequence's token ratios or their geometric mean. Sequence-level truncated
+ *   importance sampling (Liu et al. 2025).
+ * - `seq_mask`, sequence: w = R within [floor, cap], else 0: the same on both sides, and sequences outside left out.
+ * - `seq_reject`, sequence: w = 1 within [floor, cap], else 0. Rejection of sequences; with the geometric mean, that of Li et al. 2025.
+ * - `vtrace`, turn: w = min(rho_bar, R), R the product of the turn's token ratios or their geometric mean: the rho of V-trace (Espeholt et al.
+ *   2018), whose targets `vtrace` makes.
+ */
+const rules: Readonly<Record<Exclude<CorrectionName, "none" | "loglinear">, Rule>> = {
+  decoupled: { unit: "token", above: "drop", floored: false, within: "ratio" },
+  tis: { unit: "token", above: "cut", floored: false, within: "ratio" },
+  icepop: { unit: "token", above: "drop", floored: true, within: "ratio" },
+  seq_tis: { unit: "sequence", above: "cut", floored: false, within: "ratio" },
+  seq_mask: { unit: "sequence", above: "drop", floored: true, within: "ratio" },
+  seq_reject: { unit: "sequence", above: "drop", floored: true, within: "one" },
+  vtrace: { unit: "turn", above: "cut", floored: false, within: "ratio" },
+};
+
+/** Whether the correction needs pi_prox before the first step of an update, which costs one more pass over the window. */
+export const needsProximal = (correction: CorrectionName): boolean =>
+  correction !== "none" && correction !== "loglinear";
+
+export interface Correction {
+  /** Log-probability that the ratio of the surrogate is taken against, [tokens]. */
+  readonly old: Float32Array;
+  /** Importance weight, a constant of the loss; 1 where there is nothing to correct, [tokens]. */
+  readonly importance: Float32Array;
+  /** Trained tokens whose weight a bound changed. */
+  readonly capped: number;
+}
+
+/**
+ * The correction of a batch. `none`, and `loglinear`, whose pi_prox is interpolated within each step (`logLinearPlaces`), take the ratio against mu
+ * with weight 1 and need no `proximal`. A cap of 0 is off. All arrays are [tokens].
+ */
+export const correct = (
+  batch: Pick<TokenBatch, "mu" | "mask" | "offsets">,
+  proximal: Float32Array | undefined,
+  algorithm: Algorithm,
+): Correction => {
+  const { correction } = algorithm;
+  const importance = new Float32Array(batch.mu.length).fill(1);
+  if (correction === "none" || correction === "loglinear" || proximal === undefined)
+    return { old: batch.mu, importance, capped: 0 };
+  const { above, floored, unit, within } = rules[correction];
+  const cap = correction === "vtrace" ? algorithm.vtrace_rho_bar : algorithm.correction_cap;
+  const ratios = ratiosOf(batch, proximal, unit, algorithm.correction_ratio);
+  let capped = 0;
+  batch.mask.forEach((trained, t) => {
+    if (trained === 0) return;
+    const ratio = ratios[t]!;
+    const over = cap > 0 && ratio > cap;
+    const outside = over || (floored && ratio < algorithm.correction_floor);
+    if (outside) capped++;
+    importance[t] = outside ? (over && above === "cut" ? cap : 0) : within === "one" ? 1 : ratio;
+  });
+  return { old: proximal, importance, capped };
+};

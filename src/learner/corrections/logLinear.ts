@@ -1,0 +1,54 @@
+/**
+ * Log-linear proximal policy (AReaL, `prox_logp_method: loglinear`): pi_prox between mu and the policy in training, by how old a token is, so
+ * that decoupled PPO needs no pass of its own to score it.
+ */
+import { boundsOf, type TokenBatch } from "../../domain/Batch.ts";
+import type { Version } from "../../domain/Episode.ts";
+import { bounded } from "../losses/logRatio.ts";
+import type { Correction } from "./correct.ts";
+
+/**
+ * Place of pi_prox between mu (0) and pi (1) of each token, 0 where it is not trained on, [tokens]:
+ *
+ *     alpha = (v_prox - v_mu) / (v_pi - v_mu)       log pi_prox ~ log mu + alpha (log pi - log mu)
+ *
+ * `version` is v_prox, that of the weights at the start of the update, and `taken` the share of the update's optimiser steps behind pi, so that
+ * v_pi = version + taken. A token of the current version has alpha 0, because mu is pi_prox; before the first step an older one has
+ * alpha 1, because pi is.
+ */
+export const logLinearPlaces = (
+  { mask, versions }: Pick<TokenBatch, "mask" | "versions">,
+  version: Version,
+  taken: number,
+): Float32Array =>
+  Float32Array.from(mask, (trained, t) => {
+    const behind = version - versions[t]!;
+    return trained === 0 || behind <= 0 ? 0 : behind / (behind + taken);
+  });
+
+/**
+ * What the loss makes of the tokens of `sequences` (`logLinear` of losses), whose log-probabilities before the step are `logp`: ratios against
+ * pi_prox, and weights pi_prox / mu that are 0 above `cap`; a cap of 0 is off. Tokens of other sequences have mu and the weight 1.
+ */
+export const interpolated = (
+  batch: Pick<TokenBatch, "mask" | "mu" | "offsets">,
+  sequences: readonly number[],
+  { cap, logp, places }: { readonly cap: number; readonly logp: Float32Array; readonly places: Float32Array },
+): Correction => {
+  const old = batch.mu.slice();
+  const importance = new Float32Array(old.length).fill(1);
+  let capped = 0;
+  for (const sequence of sequences) {
+    const [from, to] = boundsOf(batch, sequence);
+    for (let t = from; t < to; t++) {
+      if (batch.mask[t] === 0) continue;
+      const way = places[t]! * bounded(logp[t]! - batch.mu[t]!);
+      const weight = Math.exp(way);
+      const over = cap > 0 && weight > cap;
+      if (over) capped++;
+      old[t] = batch.mu[t]! + way;
+      importance[t] = over ? 0 : weight;
+    }
+  }
+  return { old, importance, capped };
+};

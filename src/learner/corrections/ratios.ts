@@ -1,0 +1,53 @@
+/**
+ * Importance ratios pi_prox / mu of tokens, turns and sequences. A token that is not trained on is in none. Invariant: the logarithm of every
+ * ratio is within ±20, so that no exponential overflows.
+ */
+import { allSequences, boundsOf, type TokenBatch } from "../../domain/Batch.ts";
+import { turnsIn } from "../../domain/BatchUnits.ts";
+import { bounded } from "../losses/logRatio.ts";
+
+/** What one ratio is of: a token, a turn (a run of trained tokens), or the trained tokens of a sequence. */
+export type RatioUnit = "token" | "turn" | "sequence";
+/** How token ratios become one: multiplied, or their geometric mean. */
+export type RatioMean = "product" | "geometric";
+
+/** The ratio of `count` tokens whose log ratios sum to `sum`. */
+export const ratioOf = (sum: number, count: number, mean: RatioMean): number =>
+  Math.exp(bounded(mean === "product" ? sum : sum / count));
+
+/** log pi_prox - log mu, 0 at tokens that are not trained on. [tokens] */
+export const logRatios = ({ mask, mu }: Pick<TokenBatch, "mask" | "mu">, proximal: Float32Array): Float64Array =>
+  Float64Array.from(mask, (trained, t) => (trained === 0 ? 0 : proximal[t]! - mu[t]!));
+
+/** Positions of each unit of the batch, first and last; of a sequence all, trained or not. */
+const spansOf = (
+  batch: Pick<TokenBatch, "mask" | "offsets">,
+  unit: "turn" | "sequence",
+): readonly (readonly [first: number, last: number])[] =>
+  allSequences(batch).flatMap((sequence): readonly (readonly [number, number])[] => {
+    const [from, to] = boundsOf(batch, sequence);
+    if (unit === "sequence") return [[from, to - 1]];
+    return turnsIn(batch.mask.subarray(from, to)).map(([first, last]) => [from + first, from + last]);
+  });
+
+/** The ratio of the unit that each token is in; 1 at tokens that are not trained on. `mean` does not matter to tokens. [tokens] */
+export const ratiosOf = (
+  batch: Pick<TokenBatch, "mask" | "mu" | "offsets">,
+  proximal: Float32Array,
+  unit: RatioUnit,
+  mean: RatioMean,
+): Float64Array => {
+  const logs = logRatios(batch, proximal);
+  if (unit === "token") return logs.map((log) => Math.exp(bounded(log)));
+  const ratios = new Float64Array(logs.length).fill(1);
+  for (const [first, last] of spansOf(batch, unit)) {
+    let [sum, count] = [0, 0];
+    for (let t = first; t <= last; t++) {
+      sum += logs[t]!;
+      count += batch.mask[t]!;
+    }
+    const ratio = ratioOf(sum, Math.max(1, count), mean);
+    for (let t = first; t <= last; t++) if (batch.mask[t] !== 0) ratios[t] = ratio;
+  }
+  return ratios;
+};

@@ -1,0 +1,34 @@
+/**
+ * Decoupled PPO with the log-linear proximal policy, as a tensor graph over target tokens: pi_prox lies between mu and the policy in training,
+ * and is a constant of the loss. Invariant: no gradient passes through it.
+ */
+import { add, clip, exp, less, mul, stopGradient, sub, where } from "../../tensor/Elementwise.ts";
+import type { Tensor } from "../../tensor/Graph.ts";
+import { LOG_RATIO_BOUND } from "./logRatio.ts";
+
+export interface LogLinear {
+  /** Importance weights above it become 0; 0 off. */
+  readonly cap: number;
+}
+
+export interface LogLinearInputs {
+  /** Log-probability under the policy in training. */
+  readonly logp: Tensor;
+  readonly mu: Tensor;
+  /** alpha, the place of pi_prox between mu (0) and the policy (1). */
+  readonly places: Tensor;
+}
+
+/**
+ * `old`, log mu + alpha (log pi - log mu), and `importance`, pi_prox / mu = (pi / mu)^alpha, with the log ratio held within ±20. All of one
+ * shape.
+ */
+export const logLinear = (
+  { logp, mu, places }: LogLinearInputs,
+  { cap }: LogLinear,
+): { readonly old: Tensor; readonly importance: Tensor } => {
+  const difference = clip(sub(stopGradient(logp), mu), -LOG_RATIO_BOUND, LOG_RATIO_BOUND);
+  const way = mul(places, difference);
+  const ratio = exp(way);
+  return { old: add(mu, way), importance: cap === 0 ? ratio : where(less(cap, ratio), 0, ratio) };
+};

@@ -1,0 +1,14 @@
+/**
+ * Ratios of probabilities from log-probabilities, as a tensor graph and as numbers. Invariant: a log ratio is held within ±20 before it is
+ * exponentiated, so that a far-off token cannot overflow.
+ */
+import { clip, exp } from "../../tensor/Elementwise.ts";
+import type { Tensor } from "../../tensor/Graph.ts";
+
+export const LOG_RATIO_BOUND = 20;
+
+/** A log ratio within the bound, nats. */
+export const bounded = (logRatio: number): number => Math.max(-LOG_RATIO_BOUND, Math.min(LOG_RATIO_BOUND, logRatio));
+
+/** exp(clamp(log ratio, ±20)) of each element. */
+export const ratioOf = (logRatio: Tensor): Tensor => exp(clip(logRatio, -LOG_RATIO_BOUND, LOG_RATIO_BOUND));

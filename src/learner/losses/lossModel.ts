@@ -1,0 +1,27 @@
+/**
+ * A policy loss alone as an ONNX model, for a network that runs elsewhere: a remote learner sends each target's log-probability and entropy
+ * and starts its backward pass from the two gradients. Invariant: it holds the nodes of the local learner's own loss.
+ */
+import { gradients } from "../../tensor/Gradients.ts";
+import { Graph } from "../../tensor/Graph.ts";
+import { type PolicyLossOptions, policyLoss, targetLossInputs } from "./policyLoss.ts";
+
+/**
+ * Inputs, each [targets]: logp, entropy, old, advantages, weights, importance; with a KL loss reference; int64 sequences for a loss with a
+ * ratio per sequence. Outputs: the scalars loss, loss_surrogate, loss_entropy (before its coefficient) and, with a KL loss, loss_kl (before
+ * its coefficient); dlogp and dentropy [targets], the loss's gradients.
+ */
+export const lossModel = (options: PolicyLossOptions): Uint8Array => {
+  const graph = new Graph(`${options.loss} loss`);
+  const logp = graph.input("logp", "float32", ["targets"]);
+  const entropy = graph.input("entropy", "float32", ["targets"]);
+  const loss = policyLoss({ logp, entropy, ...targetLossInputs(graph, options) }, options);
+  graph.output("loss", loss.total);
+  graph.output("loss_surrogate", loss.surrogate);
+  graph.output("loss_entropy", loss.entropy);
+  if (loss.kl !== undefined) graph.output("loss_kl", loss.kl);
+  gradients(loss.total, [logp, entropy]).forEach((gradient, i) => {
+    graph.output(i === 0 ? "dlogp" : "dentropy", gradient);
+  });
+  return graph.toOnnx();
+};

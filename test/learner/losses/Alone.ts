@@ -1,0 +1,50 @@
+/** A policy loss alone in a session, run on sequences of targets. */
+import { lossModel } from "../../../src/learner/losses/lossModel.ts";
+import type { PolicyLossOptions } from "../../../src/learner/losses/policyLoss.ts";
+import { float32, int64, Session } from "../../../src/policy/runtime/Session.ts";
+import type { Sequence } from "./direct.ts";
+
+export interface Answer {
+  readonly loss: number;
+  /** Of every target, the sequences' end to end. */
+  readonly dlogp: readonly number[];
+  readonly dentropy: readonly number[];
+}
+
+const perTarget = ["logp", "entropy", "old", "advantages", "weights", "importance", "reference"] as const;
+
+export class Alone implements AsyncDisposable {
+  readonly #session: Session;
+
+  private constructor(session: Session) {
+    this.#session = session;
+  }
+
+  static async open(options: PolicyLossOptions): Promise<Alone> {
+    return new Alone(await Session.open(lossModel(options)));
+  }
+
+  /** `padding`: targets of weight 0 behind the others, with numbers that would be seen. */
+  async run(sequences: readonly Sequence[], padding = 0): Promise<Answer> {
+    const count = sequences.reduce((sum, { logp }) => sum + logp.length, 0);
+    const dims = [count + padding];
+    const feeds = perTarget.map((name) => {
+      const filler = name === "weights" || name === "importance" || name === "advantages" ? 0 : -1.5;
+      const values = [...sequences.flatMap((sequence) => sequence[name]), ...new Array<number>(padding).fill(filler)];
+      return [name, float32(Float32Array.from(values), dims)] as const;
+    });
+    const owners = [
+      ...sequences.flatMap(({ logp }, i) => logp.map(() => BigInt(i))),
+      ...new Array<bigint>(padding).fill(0n),
+    ];
+    const given = [...feeds, ["sequences", int64(BigInt64Array.from(owners), dims)] as const];
+    const { inputs } = this.#session;
+    using outputs = await this.#session.run(Object.fromEntries(given.filter(([name]) => inputs.includes(name))));
+    const listed = (name: string): readonly number[] => [...outputs.float32(name)];
+    return { loss: listed("loss")[0]!, dlogp: listed("dlogp"), dentropy: listed("dentropy") };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#session.close();
+  }
+}
