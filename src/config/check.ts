@@ -2,6 +2,7 @@
  * Checks the relations between keys of a decoded run file, which the schema of a single key cannot. Each problem is one line that names a
  * key, its value and the nearest valid one.
  */
+import { bestMetric } from "./bestMetric.ts";
 import { byNearest, choices } from "./nearest.ts";
 import type { RunConfig } from "./RunConfig.ts";
 import { mostProblems, shown, shownText } from "./shown.ts";
@@ -111,6 +112,36 @@ const groupSize: Check = ({ algorithm, es_manager, filter }) => {
   ];
 };
 
+/** Strategies and what they ignore. */
+const strategies: Check = ({ es_manager: { train }, filter }) => [
+  ...when(
+    filter.percentile_low >= filter.percentile_high,
+    () =>
+      `filter.percentile_low: ${filter.percentile_low}: expected less than filter.percentile_high (${filter.percentile_high}); nearest: 0`,
+  ),
+  ...when(
+    filter.strategy === "within_group" && !filter.include_zero,
+    () => "filter.include_zero: false: filter.strategy=within_group keeps every group; nearest: true",
+  ),
+  ...when(
+    filter.strategy === "within_group" && (filter.value <= 0 || filter.value > 1),
+    () =>
+      `filter.value: ${filter.value}: filter.strategy=within_group keeps this share of a group's episodes; nearest: 1`,
+  ),
+  ...when(
+    filter.strategy === "within_group" && Math.round(filter.value * train.group_size) < 2,
+    () =>
+      `filter.value: ${filter.value}: filter.strategy=within_group would keep one of the ${train.group_size} episodes of a group, which cannot vary; nearest: ${Math.min(1, 2 / train.group_size)}`,
+  ),
+];
+
+const refill: Check = ({ es_manager: { train }, filter: { refill } }) =>
+  when(
+    refill.target > train.env_groups,
+    () =>
+      `filter.refill.target: ${refill.target}: a window has es_manager.train.env_groups (${train.env_groups}) groups before it asks for more; nearest: ${train.env_groups}`,
+  );
+
 /** Most episodes of a window, or of a validation. */
 const mostEpisodes = 1_000_000;
 /** Most parameters of a model started at random: what one array of its gradients can hold. */
@@ -203,6 +234,9 @@ const checks: readonly Check[] = [
   groupSize,
   turns,
   capacity,
+  strategies,
+  refill,
+  bestMetric,
 ];
 
 export const check: Check = (config) => checks.flatMap((one) => one(config));

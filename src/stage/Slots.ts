@@ -70,3 +70,12 @@ export const makeUnsafe = (initial: number): Slots => {
     limit: () => limit,
   };
 };
+
+/** Wraps effects so that at most `limit` of them run, in the order they come. */
+export const around = (limit: number): (<A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>) => {
+  const held = makeUnsafe(limit);
+  return (effect) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.andThen(restore(held.acquire), Effect.ensuring(restore(effect), Effect.sync(held.release))),
+    );
+};

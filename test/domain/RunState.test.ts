@@ -1,4 +1,4 @@
-import { Effect, HashMap, HashSet } from "effect";
+import { Effect, HashMap } from "effect";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Event } from "../../src/domain/Event.ts";
@@ -38,8 +38,16 @@ describe("a run's state", () => {
   it("follows from its events", () => {
     const state = stateAfter([...window(0), ...admitted(2, 3), finished(2)]);
     expect(state).toMatchObject({ step: 1, trainedTokens: 10, seconds: 1, seeds: { next: 4, returned: [] } });
-    expect(state.position).toEqual({ admitted: 4, consumed: 1, version: 1, adopted: 0, stopped: false });
-    expect(HashSet.size(state.outstanding)).toBe(2);
+    expect(state.position).toEqual({
+      admitted: 4,
+      consumed: 1,
+      judged: 1,
+      asked: null,
+      version: 1,
+      adopted: 0,
+      stopped: false,
+    });
+    expect(HashMap.size(state.outstanding)).toBe(2);
     expect(HashMap.toEntries(state.ledger.inFlight)).toEqual([
       [2, 5],
       [3, 0],
@@ -111,9 +119,17 @@ describe("a run's state", () => {
     ]);
     const cut = RunState.cut(state, 2);
     expect(cut.seeds).toEqual({ next: 5, returned: [2, 3, 4] });
-    expect(cut.position).toEqual({ admitted: 2, consumed: 1, version: 1, adopted: 1, stopped: false });
+    expect(cut.position).toEqual({
+      admitted: 2,
+      consumed: 1,
+      judged: 1,
+      asked: null,
+      version: 1,
+      adopted: 1,
+      stopped: false,
+    });
     expect(cut.ledger.groups).toEqual({ admitted: 5, trained: 2, filtered: 0, failed: 0, dropped: 3 });
-    expect([cut.reason, HashSet.size(cut.outstanding), HashMap.size(cut.ledger.inFlight)]).toEqual(["complete", 0, 0]);
+    expect([cut.reason, HashMap.size(cut.outstanding), HashMap.size(cut.ledger.inFlight)]).toEqual(["complete", 0, 0]);
     expect(Ledger.assertBalanced(cut.ledger)._tag).toBe("Success");
   });
 
