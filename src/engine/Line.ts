@@ -22,10 +22,11 @@ const prompts = Effect.gen(function* () {
   let missing = 0;
   const forgo = Effect.suspend(() => (barrier === null ? Effect.void : barrier.forgo(missing * group_size)));
   return Effect.gen(function* () {
-    const { group, of, place, version } = yield* Effect.tapError(gate.admit, () => forgo);
+    const { group, of, place, urgent, version } = yield* Effect.tapError(gate.admit, () => forgo);
     missing = of - place - 1;
     if (barrier !== null && place === 0) yield* barrier.expect(of * group_size);
-    return Seeds.promptOf(es_manager.train, group, version);
+    const prompt = Seeds.promptOf(es_manager.train, group, version);
+    return urgent === undefined ? prompt : { ...prompt, urgent };
   });
 });
 

@@ -18,6 +18,8 @@ export interface Ticket {
   readonly place: number;
   readonly of: number;
   readonly window: number;
+  /** Its window asked for it, and waits. */
+  readonly urgent?: true;
   /** Newest weights version at admission. */
   readonly version: Version;
 }
@@ -49,8 +51,10 @@ export const make = (rules: Admission.Rules): Effect.Effect<typeof Gate.Service,
       const { version } = position;
       const [place, of] =
         asked === undefined ? [position.admitted % rules.groups, rules.groups] : [asked.admitted, asked.groups];
+      const own: Ticket = { group, place, of, window, version };
+      const ticket: Ticket = asked === undefined ? own : { ...own, urgent: true };
       const refill = asked === undefined ? {} : { refill: asked.round };
-      return Effect.as(bus.emit({ _tag: "Admitted", group, window, ...refill }), { group, place, of, window, version });
+      return Effect.as(bus.emit({ _tag: "Admitted", group, window, ...refill }), ticket);
     };
     const admit: Effect.Effect<Ticket, Cause.Done> = Effect.suspend(() => {
       const decided = decision();

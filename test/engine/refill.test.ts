@@ -131,6 +131,17 @@ describe("a run with refills", () => {
     }),
   );
 
+  it.live("plays what a window asked for before others that wait for a slot", () =>
+    Effect.gen(function* () {
+      const config = refilling({}, { pipeline: { mode: "async", max_staleness: 3 }, generation: { slots: 2 } });
+      const run = yield* observed({ config, fates: fatesOf([1]) });
+      // Windows 1 to 3 hold 2 to 7, which were admitted before 8 was asked for.
+      const played = [...new Set(run.replies.map(({ group }) => group))];
+      expect(played.indexOf(8)).toBeLessThan(played.indexOf(6));
+      expect(updates(run)[0]).toEqual([0, 8]);
+    }),
+  );
+
   it.live("takes the next to finish in completion order", () =>
     Effect.gen(function* () {
       const config = refilling({}, { pipeline: { mode: "async", max_staleness: 1, window_order: "completion" } });
