@@ -91,8 +91,6 @@ export const noticeOf = (event: Event): string | null => {
       return `step ${event.step}: nothing was trained; validation follows the next update`;
     case "CheckpointWritten":
       return `step ${event.step}: checkpoint ${event.folder}`;
-    case "Refill":
-      return `window ${event.window}: ${event.reason}; ${event.groups} more groups are played (refill ${event.round})`;
     case "EmptySelection":
       return `window ${event.window}: the filter kept nothing (${event.consecutive} in a row)`;
     case "Updated":

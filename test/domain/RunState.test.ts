@@ -88,6 +88,25 @@ describe("a run's state", () => {
     });
   });
 
+  it("of a checkpoint from before refills and early stops has none of them", () => {
+    const state = stateAfter(window(0));
+    const { refilled: _, seen: __, ...written } = JSON.parse(Effect.runSync(RunState.encode(state)));
+    const { judged: ___, asked: ____, ...position } = written.position;
+    const decoded = Effect.runSync(RunState.decode(JSON.stringify({ ...written, position })));
+    expect(decoded).toEqual({ ...state, position: { ...state.position, judged: 0 } });
+  });
+
+  it("counts the groups that refills asked for, of closed steps", () => {
+    const asked: Event = { _tag: "Admitted", group: 2, window: 0, refill: 1 };
+    const refill: Event = { _tag: "Refill", window: 0, round: 1, groups: 1, reason: "" };
+    const over: Event = { _tag: "StepClosed", step: 1, groups: [0, 1, 2], refilled: 1, seconds: 1 };
+    const state = stateAfter([...admitted(0, 1), ...[0, 1].map(finished), refill, asked, finished(2)]);
+    expect(RunState.windowOf(state, 2)).toBe(0);
+    expect(() => RunState.windowOf(state, 3)).toThrow("group 3 is not outstanding");
+    const closedState = stateAfter([...updated(0, [0, 1, 2]), over], state);
+    expect([closedState.refilled, closedState.position.admitted, closedState.seeds.next]).toEqual([1, 2, 3]);
+  });
+
   it("of a checkpoint that does not count skipped updates has none", () => {
     const { skipped: _, ...written } = JSON.parse(Effect.runSync(RunState.encode(stateAfter(window(0)))));
     expect(Effect.runSync(RunState.decode(JSON.stringify(written)))).toEqual(stateAfter(window(0)));

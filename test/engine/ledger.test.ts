@@ -75,9 +75,8 @@ describe("a run over random outcomes, latencies and shapes", () => {
     assertProperty(
       fc.asyncProperty(shape, async (shape) => {
         const { updateMs, adoptMs, windows, env_groups } = shape;
-        const run = await Effect.runPromise(
-          observed({ config: configOfShape(shape), fates: fatesOf(shape), updateMs, adoptMs }),
-        );
+        const config = configOfShape(shape);
+        const run = await Effect.runPromise(observed({ config, fates: fatesOf(shape), updateMs, adoptMs }));
         // The books themselves are asserted by the harness, at every event.
         expect(run.ended).toMatchObject({ step: windows, reason: "complete", version: run.batches.length });
         expect(run.records.map(({ step }) => step)).toEqual(Array.from({ length: windows }, (_, i) => i + 1));
@@ -88,6 +87,11 @@ describe("a run over random outcomes, latencies and shapes", () => {
         expect(admissions).toEqual(Array.from({ length: admitted }, (_, group) => group));
         const refilled = eventsOf(run.events, "StepClosed").reduce((sum, { refilled = 0 }) => sum + refilled, 0);
         expect(refilled).toBe(asked);
+        const { rounds, target } = config.filter.refill;
+        for (const { kept } of eventsOf(run.events, "Verdict")) {
+          expect(kept.length).toBeLessThanOrEqual(target > 0 ? target : env_groups);
+        }
+        for (const { round } of eventsOf(run.events, "Refill")) expect(round).toBeLessThanOrEqual(rounds);
         expect(run.released.length).toBe(new Set(run.replies.map(({ group, member }) => `${group} ${member}`)).size);
 
         const lead = shape.mode === "async" ? shape.max_staleness : 0;

@@ -1,6 +1,5 @@
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
-import * as fc from "fast-check";
 import { expect } from "vitest";
 import type { Tree } from "../../src/config/Tree.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
@@ -211,43 +210,4 @@ describe("a run with refills", () => {
         );
       }),
   );
-
-  it("ends, in any mode and order, with every group accounted for and no window above its target", async () => {
-    const runs = fc.record({
-      mode: fc.constantFrom("lockstep" as const, "sync" as const, "async" as const),
-      order: fc.constantFrom("admission" as const, "completion" as const),
-      max_staleness: fc.integer({ min: 0, max: 3 }),
-      target: fc.integer({ min: 1, max: 2 }),
-      rounds: fc.integer({ min: 1, max: 3 }),
-      batch: fc.integer({ min: 0, max: 3 }),
-      fates: fc.array(
-        fc.record({ kind: fc.constantFrom("mixed", "alike", "crash"), ms: fc.integer({ min: 1, max: 30 }) }),
-        {
-          minLength: 1,
-          maxLength: 12,
-        },
-      ),
-    });
-    await fc.assert(
-      fc.asyncProperty(runs, async ({ batch, fates, max_staleness, mode, order, rounds, target }) => {
-        const fate: Fates = (group, member) => {
-          const { kind, ms } = fates[group % fates.length]!;
-          const end = kind === "crash" ? "crash" : kind === "mixed" && member === 0 ? "success" : "miss";
-          return { turns: 1, end, replyMs: ms };
-        };
-        const config = refilling(
-          { target, rounds, batch },
-          { pipeline: { mode, max_staleness, window_order: order }, trainer: { total_training_steps: 3 } },
-        );
-        const { ended, events, ledger } = await Effect.runPromise(observed({ config, fates: fate }));
-        expect(ended).toMatchObject({ step: 3, reason: "complete" });
-        expect(eventsOf(events, "Verdict").map(({ window }) => window)).toEqual([0, 1, 2]);
-        const { admitted, failed, filtered, trained } = ledger.groups;
-        expect(trained + filtered + failed).toBe(admitted);
-        for (const { kept } of eventsOf(events, "Verdict")) expect(kept.length).toBeLessThanOrEqual(target);
-        for (const { round } of eventsOf(events, "Refill")) expect(round).toBeLessThanOrEqual(rounds);
-      }),
-      { seed: 1, numRuns: 12 },
-    );
-  });
 });
