@@ -135,12 +135,22 @@ const strategies: Check = ({ es_manager: { train }, filter }) => [
   ),
 ];
 
-const refill: Check = ({ es_manager: { train }, filter: { refill } }) =>
-  when(
-    refill.target > train.env_groups,
-    () =>
-      `filter.refill.target: ${refill.target}: a window has es_manager.train.env_groups (${train.env_groups}) groups before it asks for more; nearest: ${train.env_groups}`,
-  );
+const refill: Check = ({ es_manager: { train }, filter: { refill, strategy, value } }) => {
+  const line = (because: string, nearest: number) =>
+    `filter.refill.target: ${refill.target}: ${because}; nearest: ${nearest}`;
+  const most = Math.max(1, Math.floor(value));
+  return [
+    ...when(refill.target > train.env_groups, () =>
+      line(
+        `a window has es_manager.train.env_groups (${train.env_groups}) groups before it asks for more`,
+        train.env_groups,
+      ),
+    ),
+    ...when(strategy === "top_k_abs" && refill.target > most, () =>
+      line(`filter.strategy=top_k_abs keeps at most ${most} groups, however many come`, most),
+    ),
+  ];
+};
 
 /** Most episodes of a window, or of a validation. */
 const mostEpisodes = 1_000_000;

@@ -60,6 +60,10 @@ describe("relations between keys", () => {
       "filter.include_zero: false: filter.strategy=within_group keeps every group; nearest: true",
     ],
     [["filter.strategy=within_group", "filter.value=2"], "filter.value: 2: filter.strategy=within_group"],
+    [
+      ["filter.strategy=top_k_abs", "filter.value=3", "filter.refill.target=8"],
+      "filter.refill.target: 8: filter.strategy=top_k_abs keeps at most 3 groups, however many come; nearest: 3",
+    ],
     [["filter.refill.target=9"], "filter.refill.target: 9: a window has es_manager.train.env_groups (8) groups"],
     [
       ["trainer.keep_best.metric=val-env/sucess"],
