@@ -43,6 +43,16 @@ export const RunSection = Schema.Struct({
   seed: field(count, 0, "Seed of every random stream of the run except the instances."),
 });
 
+export const KeepBestSection = Schema.Struct({
+  metric: field(
+    Schema.String,
+    "",
+    "What a checkpoint is judged by, by its name in docs/metrics.md, e.g. val-env/success; empty keeps no best one.",
+  ),
+  mode: field(Schema.Literals(["max", "min"]), "max", "Whether the largest value is the best, or the smallest."),
+  patience: field(stepsOrNone, 0, "Stop once so many values in a row were no better than the best; 0 never."),
+});
+
 export const TrainerSection = Schema.Struct({
   total_training_steps: field(steps, 200, "Windows consumed before the run ends."),
   test_freq: field(stepsOrNone, 10, "Validate every so many steps; 0 only at the end."),
@@ -51,6 +61,19 @@ export const TrainerSection = Schema.Struct({
   save_freq: field(stepsOrNone, 100, "Checkpoint every so many steps; 0 only at the end."),
   max_checkpoints: field(whole(1, 100_000), 2, "Newest checkpoints kept; a damaged one falls back to the one before."),
   empty_stop_steps: field(stepsOrNone, 5, "Stop after so many consecutive empty selections; 0 never."),
+  variance_stop_steps: field(
+    stepsOrNone,
+    0,
+    "Stop when rewards within groups deviate less than a share of their mean over the first so many steps, for as many steps in a row; 0 never (RAGEN: 10).",
+  ),
+  variance_stop_share: field(fraction, 0.1, "That share."),
+  success_stop_validations: field(
+    stepsOrNone,
+    0,
+    "Stop after so many consecutive validations in which a preset succeeds in less than a share of its episodes; 0 never (RAGEN: 5).",
+  ),
+  success_stop_share: field(fraction, 0.01, "That share."),
+  keep_best: section(KeepBestSection, "The best checkpoint, kept beside the newest as checkpoints/best."),
   max_skipped_updates: field(
     stepsOrNone,
     5,
@@ -245,19 +268,36 @@ export const RewardSection = Schema.Struct({
   method: field(Schema.Literals(["identity", "mean", "mean_std", "asym_clip"]), "identity", "Reward normalisation."),
 });
 
+export const RefillSection = Schema.Struct({
+  target: field(
+    whole(0, 65_536),
+    0,
+    "Groups that a window trains on: of which fewer are kept, it asks for more, and a surplus leaves it; 0 off.",
+  ),
+  rounds: field(whole(1, 1_000), 3, "Most times that a window asks; then it trains on what is there."),
+  batch: field(whole(0, 65_536), 0, "Groups that it asks for at a time; 0 as many as it misses."),
+});
+
 export const FilterSection = Schema.Struct({
   metric: field(
     Schema.Literals(["reward_variance", "reward", "reward_sum", "entropy", "entropy_variance", "length"]),
     "reward_variance",
     "Score of a group.",
   ),
-  strategy: field(Schema.Literals(["top_p", "top_k", "top_k_abs", "min_p"]), "top_p", "Selection rule."),
+  strategy: field(
+    Schema.Literals(["top_p", "top_k", "top_k_abs", "min_p", "percentile_range", "within_group"]),
+    "top_p",
+    "Selection rule.",
+  ),
   value: field(coefficient, 1, "Parameter of the rule."),
   type: field(Schema.Literals(["largest", "smallest"]), "largest", "Which end of the ranking is kept."),
   top_p_mode: field(Schema.Literals(["linear", "softmax"]), "linear", "How top_p accumulates mass."),
   include_zero: field(Schema.Boolean, true, "Keep groups whose score is zero."),
   selection_eps: field(coefficient, 0.01, "Slack of the linear rule's threshold, in units of the score."),
+  percentile_low: field(fraction, 0, "percentile_range: keep groups from this share of the ranking on."),
+  percentile_high: field(fraction, 1, "percentile_range: and up to this one."),
   loss_scaling: field(Schema.Literals(["none", "linear", "sqrt"]), "none", "Scale advantages by the kept share."),
+  refill: section(RefillSection, "More groups for a window of which too few were kept."),
 });
 
 export const KlControlSection = Schema.Struct({
@@ -482,6 +522,11 @@ export const WandbSection = Schema.Struct({
   group: field(Schema.String, "", "Group of the run; empty for none."),
   tags: field(Schema.Array(Schema.NonEmptyString).check(Schema.isMaxLength(mostListed)), [], "Tags of the run."),
   base_url: field(url, "https://api.wandb.ai", "The server of online mode."),
+  group_tables: field(
+    Schema.Boolean,
+    false,
+    "Log the rewards of each step's groups, and the deviation of every group, as tables.",
+  ),
   train_episodes: field(whole(0, 10_000), 128, "Rows of the table of training episodes at most, over the run."),
 });
 

@@ -41,6 +41,8 @@ export const aliases: Readonly<Record<string, string>> = {
   "actor_rollout_ref.rollout.rollout_filter_top_p_prob_mode": "filter.top_p_mode",
   "actor_rollout_ref.rollout.rollout_filter_selection_eps": "filter.selection_eps",
   "actor_rollout_ref.rollout.rollout_filter_empty_stop_steps": "trainer.empty_stop_steps",
+  "actor_rollout_ref.rollout.rollout_filter_percentile_low": "filter.percentile_low",
+  "actor_rollout_ref.rollout.rollout_filter_percentile_high": "filter.percentile_high",
   // RAGEN's README writes the filter without `.rollout.`.
   "actor_rollout_ref.rollout_filter_metric": "filter.metric",
   "actor_rollout_ref.rollout_filter_strategy": "filter.strategy",
@@ -89,6 +91,7 @@ export const aliases: Readonly<Record<string, string>> = {
   "trainer.max_actor_ckpt_to_keep": "trainer.max_checkpoints",
   "trainer.logger": "metrics.sinks",
   "trainer.project_name": "metrics.wandb.project",
+  "trainer.log_group_rv_table": "metrics.wandb.group_tables",
   "trainer.log_val_generations": "trainer.validation_episodes",
   "trainer.generations_to_log_to_wandb.train": "metrics.wandb.train_episodes",
   "trainer.generations_to_log_to_wandb.val": "trainer.validation_episodes",

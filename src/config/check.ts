@@ -2,6 +2,7 @@
  * Checks the relations between keys of a decoded run file, which the schema of a single key cannot. Each problem is one line that names a
  * key, its value and the nearest valid one.
  */
+import { bestMetric } from "./bestMetric.ts";
 import { creditChecks } from "./checkCredit.ts";
 import { byNearest, choices } from "./nearest.ts";
 import type { RunConfig } from "./RunConfig.ts";
@@ -116,6 +117,46 @@ const groupSize: Check = ({ algorithm: { adv_estimator }, es_manager, filter }) 
     ),
     ...when(size * env_groups < 2 && adv_estimator === "brpo", () =>
       line("algorithm.adv_estimator=brpo compares the episodes of a window and needs at least 2"),
+    ),
+  ];
+};
+
+/** Strategies and what they ignore. */
+const strategies: Check = ({ es_manager: { train }, filter }) => [
+  ...when(
+    filter.percentile_low >= filter.percentile_high,
+    () =>
+      `filter.percentile_low: ${filter.percentile_low}: expected less than filter.percentile_high (${filter.percentile_high}); nearest: 0`,
+  ),
+  ...when(
+    filter.strategy === "within_group" && !filter.include_zero,
+    () => "filter.include_zero: false: filter.strategy=within_group keeps every group; nearest: true",
+  ),
+  ...when(
+    filter.strategy === "within_group" && (filter.value <= 0 || filter.value > 1),
+    () =>
+      `filter.value: ${filter.value}: filter.strategy=within_group keeps this share of a group's episodes; nearest: 1`,
+  ),
+  ...when(
+    filter.strategy === "within_group" && Math.round(filter.value * train.group_size) < 2,
+    () =>
+      `filter.value: ${filter.value}: filter.strategy=within_group would keep one of the ${train.group_size} episodes of a group, which cannot vary; nearest: ${Math.min(1, 2 / train.group_size)}`,
+  ),
+];
+
+const refill: Check = ({ es_manager: { train }, filter: { refill, strategy, value } }) => {
+  const line = (because: string, nearest: number) =>
+    `filter.refill.target: ${refill.target}: ${because}; nearest: ${nearest}`;
+  const most = Math.max(1, Math.floor(value));
+  return [
+    ...when(refill.target > train.env_groups, () =>
+      line(
+        `a window has es_manager.train.env_groups (${train.env_groups}) groups before it asks for more`,
+        train.env_groups,
+      ),
+    ),
+    ...when(strategy === "top_k_abs" && refill.target > most, () =>
+      line(`filter.strategy=top_k_abs keeps at most ${most} groups, however many come`, most),
     ),
   ];
 };
@@ -307,6 +348,9 @@ const checks: readonly Check[] = [
   context,
   thoughts,
   capacity,
+  strategies,
+  refill,
+  bestMetric,
 ];
 
 export const check: Check = (config) => checks.flatMap((one) => one(config));

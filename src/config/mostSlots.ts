@@ -4,9 +4,19 @@ import type { RunConfig } from "./RunConfig.ts";
 /** Sequences that may hold a cache at once, over all generator threads: the most episodes in flight. */
 export const cacheRows = ({ generation, model }: RunConfig): number => generation.slots * model.generator_threads;
 
-/** Groups that may be admitted ahead of the window that is consumed, and that window's own. */
-const admissible = ({ es_manager, pipeline }: RunConfig): number =>
-  ((pipeline.mode === "async" ? pipeline.max_staleness : 0) + 1) * es_manager.train.env_groups;
+/** Groups that may be admitted ahead of the window that is consumed, that window's own, and what a window may ask for at once. */
+const admissible = ({ es_manager, filter: { refill }, pipeline }: RunConfig): number =>
+  ((pipeline.mode === "async" ? pipeline.max_staleness : 0) + 1) * es_manager.train.env_groups +
+  (refill.target > 0 ? Math.max(refill.batch, refill.target) : 0);
+
+/**
+ * Groups that are played at once: all that admission allows. The generator's slots bound their episodes, so that one straggler of a group does
+ * not keep the slots of its finished members idle.
+ */
+export const groupsInFlight = (config: RunConfig): number => {
+  const { mode, rollout_concurrency: given } = config.pipeline;
+  return given > 0 && mode !== "lockstep" ? given : admissible(config);
+};
 
 /** Windows scored at once; there is never much to gain. */
 const windowsScored = 64;

@@ -8,8 +8,11 @@ import type { Info } from "./Info.ts";
 /** Version of the records' shape. */
 export const SCHEMA = 3;
 
-/** The filter's verdict on the group; `zero`: its score is zero, and such groups are left out; `rule`: the rule did not select it. */
-export type VerdictName = "kept" | "zero" | "rule" | "failed";
+/**
+ * The filter's verdict on the group; `zero`: its score is zero, and such groups are left out; `rule`: the rule did not select it; `surplus`:
+ * its window had enough others.
+ */
+export type VerdictName = "kept" | "zero" | "rule" | "surplus" | "failed";
 
 export interface Message {
   readonly role: "user" | "assistant";

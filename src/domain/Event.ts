@@ -4,6 +4,7 @@
  * exactly one of Updated, EmptySelection and UpdateSkipped.
  */
 import type { Control, Controller } from "./Control.ts";
+import type { EarlyStop, Seen } from "./EarlyStops.ts";
 import type { Version } from "./Episode.ts";
 import type { VerdictName } from "./EpisodeRecord.ts";
 import type { EpisodeSummary } from "./EpisodeSummary.ts";
@@ -20,6 +21,8 @@ export interface Admitted {
   readonly _tag: "Admitted";
   readonly group: number;
   readonly window: number;
+  /** Which refill of the window asked for it, from 1; absent for one of the window's own. */
+  readonly refill?: number;
 }
 
 /** All episodes of a group have ended. A failed group goes no further. */
@@ -43,7 +46,7 @@ export interface ValidationRepeated {
   readonly tag: string;
 }
 
-/** The groups of a window are gathered; they go on as one. */
+/** The groups of a window are gathered; they go on as one. Again after each refill, with those that it brought. */
 export interface Windowed {
   readonly _tag: "Windowed";
   readonly window: number;
@@ -71,6 +74,17 @@ export interface JudgedGroup {
   readonly score?: number;
   /** Mean reward of its episodes, penalties included. */
   readonly reward: number;
+}
+
+/** The filter kept too few groups of a window: admission is asked for more, and the whole of it is judged again with them. */
+export interface Refill {
+  readonly _tag: "Refill";
+  readonly window: number;
+  /** Which refill of the window this is, from 1. */
+  readonly round: number;
+  /** Groups asked for. */
+  readonly groups: number;
+  readonly reason: string;
 }
 
 /** The filter's verdict on a window; kept groups go on to the update. */
@@ -147,12 +161,20 @@ export interface ValidationPostponed {
   readonly step: number;
 }
 
+/** What the rules for an early stop have seen, after a step; emitted where one of them is on. */
+export interface Watched {
+  readonly _tag: "Watched";
+  readonly seen: Seen;
+}
+
 /** The step's record is written, and its validation is played where one was due. */
 export interface StepClosed {
   readonly _tag: "StepClosed";
   readonly step: number;
   /** All groups of its window, the failed ones too. */
   readonly groups: readonly number[];
+  /** How many of them its refills asked for; absent where none did. */
+  readonly refilled?: number;
   /** Seconds of training so far. */
   readonly seconds: number;
 }
@@ -175,7 +197,7 @@ export interface Controlled {
 /** Admission is closed for good; what is in flight drains. */
 export interface Stopped {
   readonly _tag: "Stopped";
-  readonly reason: "interrupted" | "empty_selections" | "deadline";
+  readonly reason: "interrupted" | "empty_selections" | "deadline" | EarlyStop;
 }
 
 /** Nothing happened for long; one line per stage says what it waits for. */
@@ -191,6 +213,7 @@ export type Event =
   | Finished
   | Windowed
   | Scored
+  | Refill
   | Learning
   | Controlled
   | ValidationRepeated
@@ -203,6 +226,7 @@ export type Event =
   | Validating
   | Validated
   | ValidationPostponed
+  | Watched
   | StepClosed
   | CheckpointWritten
   | Stopped

@@ -15,6 +15,8 @@ export interface Prompt {
   readonly size: number;
   /** The weights version current at admission. */
   readonly admittedAt: Version;
+  /** Its window has all others, and waits for it. */
+  readonly urgent?: true;
 }
 
 export interface Group {

@@ -2,15 +2,30 @@
  * How far a run has come, as admission sees it. Windows are counted by consumption, not by versions made: an empty selection and a
  * skipped update consume their window like an update does.
  */
-import { Schema } from "effect";
+import { Effect, Schema } from "effect";
 import { Count } from "./Count.ts";
 import type { Event } from "./Event.ts";
 
+/** Groups that a window asks for. */
+export const Asked = Schema.Struct({
+  window: Count,
+  /** Which refill of the window this is, from 1. */
+  round: Count,
+  groups: Count,
+  /** How many of them are admitted: fewer than asked for. */
+  admitted: Count,
+});
+export type Asked = typeof Asked.Type;
+
 export const Position = Schema.Struct({
-  /** Groups admitted, those of consumed windows included. */
+  /** Groups admitted as windows' own, those of consumed windows included; what refills ask for is not counted. */
   admitted: Count,
   /** Windows consumed. */
   consumed: Count,
+  /** Windows with a verdict, which ask for no more. */
+  judged: Count.pipe(Schema.withDecodingDefaultKey(Effect.succeed(0))),
+  /** The refill that admission owes; null where there is none. At most one, that of the oldest window without a verdict. */
+  asked: Schema.NullOr(Asked).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
   /** Newest weights version made by an update. */
   version: Count,
   /** Newest version that all generators sample with. */
@@ -24,6 +39,8 @@ export type Position = typeof Position.Type;
 export const start = ({ consumed = 0, groups = 0, version = 0 } = {}): Position => ({
   admitted: consumed * groups,
   consumed,
+  judged: consumed,
+  asked: null,
   version,
   adopted: version,
   stopped: false,
@@ -34,10 +51,23 @@ const consume = (position: Position, window: number): Position => ({
   consumed: Math.max(position.consumed, window + 1),
 });
 
+/** What is still owed once one more of the groups is admitted. */
+const owed = (asked: Asked): Asked | null =>
+  asked.admitted + 1 < asked.groups ? { ...asked, admitted: asked.admitted + 1 } : null;
+
 export const observe = (position: Position, event: Event): Position => {
   switch (event._tag) {
     case "Admitted":
-      return { ...position, admitted: position.admitted + 1 };
+      return event.refill === undefined || position.asked === null
+        ? { ...position, admitted: position.admitted + 1 }
+        : { ...position, asked: owed(position.asked) };
+    case "Refill":
+      return {
+        ...position,
+        asked: { window: event.window, round: event.round, groups: event.groups, admitted: 0 },
+      };
+    case "Verdict":
+      return { ...position, judged: Math.max(position.judged, event.window + 1) };
     case "Updated":
       return consume({ ...position, version: Math.max(position.version, event.version) }, event.window);
     case "EmptySelection":

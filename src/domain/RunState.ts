@@ -2,9 +2,10 @@
  * The state of a run as one value, changed only by `observe`. A checkpoint is the encoding of `cut(state)`; a step record is a function of
  * two states and the gauges beside them. Invariant: the same events give the same state.
  */
-import { Effect, HashMap, HashSet, Result, Schema } from "effect";
+import { Effect, HashMap, Option, Result, Schema } from "effect";
 import type { Control } from "./Control.ts";
 import { Count } from "./Count.ts";
+import * as EarlyStops from "./EarlyStops.ts";
 import type { Event } from "./Event.ts";
 import * as Ledger from "./Ledger.ts";
 import * as Position from "./Position.ts";
@@ -15,7 +16,7 @@ import * as SkippedUpdates from "./SkippedUpdates.ts";
 export const SCHEMA = 2;
 
 /** Why a run admits no more groups; `complete` until told otherwise. */
-export const Reason = Schema.Literals(["complete", "interrupted", "empty_selections"]);
+export const Reason = Schema.Literals(["complete", "interrupted", "empty_selections", ...EarlyStops.reasons]);
 
 export const RunState = Schema.Struct({
   schema: Schema.Literal(SCHEMA),
@@ -23,8 +24,13 @@ export const RunState = Schema.Struct({
   step: Count,
   position: Position.Position,
   seeds: SeedSchedule.SeedSchedule,
-  /** Groups admitted whose window's step is not closed, whatever has become of them: a window is made again from all of its groups. */
-  outstanding: Schema.HashSet(Count),
+  /**
+   * Groups admitted whose window's step is not closed, whatever has become of them, with the window that each was admitted for: a window is
+   * made again from all of its groups.
+   */
+  outstanding: Schema.HashMap(Count, Count),
+  /** Groups of closed steps that refills asked for. */
+  refilled: Count.pipe(Schema.withDecodingDefaultKey(Effect.succeed(0))),
   ledger: Ledger.Ledger,
   /** Windows in a row whose selection was empty. */
   emptyInARow: Count,
@@ -41,6 +47,8 @@ export const RunState = Schema.Struct({
   /** No group is admitted until admission goes on. */
   paused: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(false))),
   reason: Reason,
+  /** What the rules for an early stop have seen. */
+  seen: EarlyStops.Seen.pipe(Schema.withDecodingDefaultKey(Effect.succeed(EarlyStops.nothing))),
   /** Newest checkpoint. */
   checkpoint: Schema.NullOr(Schema.Struct({ step: Count, folder: Schema.String })),
   /** Seconds of training at the last closed step. */
@@ -53,7 +61,8 @@ export const initial: RunState = {
   step: 0,
   position: Position.start(),
   seeds: SeedSchedule.initial,
-  outstanding: HashSet.empty(),
+  outstanding: HashMap.empty(),
+  refilled: 0,
   ledger: Ledger.empty,
   emptyInARow: 0,
   skipped: null,
@@ -63,6 +72,7 @@ export const initial: RunState = {
   checkpointDue: false,
   paused: false,
   reason: "complete",
+  seen: EarlyStops.nothing,
   checkpoint: null,
   seconds: 0,
 };
@@ -90,7 +100,7 @@ const change = (state: RunState, event: Event): Partial<RunState> => {
     case "Admitted":
       return {
         seeds: SeedSchedule.issued(state.seeds, event.group),
-        outstanding: HashSet.add(state.outstanding, event.group),
+        outstanding: HashMap.set(state.outstanding, event.group, event.window),
       };
     case "Updated":
       return {
@@ -110,10 +120,13 @@ const change = (state: RunState, event: Event): Partial<RunState> => {
       return {
         step: event.step,
         seconds: event.seconds,
-        outstanding: event.groups.reduce((left, group) => HashSet.remove(left, group), state.outstanding),
+        outstanding: HashMap.removeMany(state.outstanding, event.groups),
+        refilled: state.refilled + (event.refilled ?? 0),
       };
     case "CheckpointWritten":
       return { checkpoint: { step: event.step, folder: event.folder }, checkpointDue: false };
+    case "Watched":
+      return { seen: event.seen };
     case "Controlled":
       return controlled(event.control);
     case "Stopped":
@@ -131,6 +144,13 @@ export const observe = (state: RunState, event: Event): RunState => ({
   ledger: Ledger.observe(state.ledger, event),
 });
 
+/** The window that an outstanding group was admitted for. Throws a RangeError of any other group. */
+export const windowOf = ({ outstanding }: RunState, group: number): number => {
+  const window = Option.getOrUndefined(HashMap.get(outstanding, group));
+  if (window === undefined) throw new RangeError(`group ${group} is not outstanding`);
+  return window;
+};
+
 /** The groups in flight as the event that drops them; null where there are none. */
 export const droppedBy = ({ ledger }: RunState): Extract<Event, { readonly _tag: "Dropped" }> | null => {
   const groups = Array.from(HashMap.entries(ledger.inFlight), ([group, tokens]) => ({ group, tokens }));
@@ -146,8 +166,8 @@ export const cut = (state: RunState, groupsPerWindow: number): RunState => {
   return {
     ...state,
     position: Position.start({ consumed: state.step, groups: groupsPerWindow, version: state.position.version }),
-    seeds: SeedSchedule.giveBack(state.seeds, state.outstanding),
-    outstanding: HashSet.empty(),
+    seeds: SeedSchedule.giveBack(state.seeds, HashMap.keys(state.outstanding)),
+    outstanding: HashMap.empty(),
     ledger: dropped === null ? state.ledger : Ledger.observe(state.ledger, dropped),
     checkpointDue: false,
     paused: false,
@@ -173,7 +193,7 @@ const impossible = ({ ledger, seeds }: RunState): string | undefined => {
 export const uncut = (state: RunState): string | undefined => {
   const { emptyInARow, ledger, outstanding, position, seeds, step } = state;
   const consumed = seeds.next - seeds.returned.length;
-  if (HashSet.size(outstanding) > 0 || HashMap.size(ledger.inFlight) > 0) return "it has groups in flight";
+  if (HashMap.size(outstanding) > 0 || HashMap.size(ledger.inFlight) > 0) return "it has groups in flight";
   if (position.consumed !== step) return `it consumed ${position.consumed} windows in ${step} steps`;
   if (position.version > step || emptyInARow > step) {
     return `${position.version} updates and ${emptyInARow} empty selections in a row do not fit into ${step} steps`;

@@ -7,18 +7,20 @@ import { cacheRows } from "../config/mostSlots.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import * as Controls from "../control/Controls.ts";
 import type { RunState } from "../domain/RunState.ts";
+import * as Refill from "../filtering/refill.ts";
 import { RunFolder } from "../record/RunFolder.ts";
+import * as ContentKeys from "../rollout/contentKeys.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import type { Rules } from "../stage/Admission.ts";
 import * as Barrier from "../stage/Barrier.ts";
 import * as Bus from "../stage/Bus.ts";
 import * as Dials from "../stage/Dials.ts";
 import * as Gate from "../stage/Gate.ts";
+import * as Slots from "../stage/Slots.ts";
 import { Config } from "./Config.ts";
 import { Episodes } from "./Episodes.ts";
 import * as Moments from "./Moments.ts";
 import * as Services from "./Services.ts";
-import * as Validation from "./Validation.ts";
 
 export interface RunOptions {
   readonly config: RunConfig;
@@ -32,6 +34,7 @@ const rulesOf = (config: RunConfig): Rules => ({
   groups: config.es_manager.train.env_groups,
   maxStaleness: config.pipeline.max_staleness,
   windows: config.trainer.total_training_steps,
+  refills: Refill.isOn(config.filter.refill),
 });
 
 /** Training leaves validation's instances out. In lockstep a barrier counts its episodes, else the slots bound them. */
@@ -39,9 +42,9 @@ const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
   Layer.effect(
     Episodes,
     Effect.gen(function* () {
-      const mode = Rollout.training(config, yield* Validation.contentKeys(config));
+      const mode = Rollout.training(config, yield* ContentKeys.ofValidation(config));
       const barrier = config.pipeline.mode === "lockstep" ? yield* Barrier.make : null;
-      const around = barrier?.member ?? Services.inSlots(cacheRows(config));
+      const around = barrier?.member ?? Slots.around(cacheRows(config));
       return Episodes.of({ rollout, training: { ...mode, around }, barrier });
     }),
   );

@@ -17,17 +17,16 @@ const prompts = Effect.gen(function* () {
   const { es_manager } = yield* Config;
   const gate = yield* Gate;
   const { barrier } = yield* Episodes;
-  const { env_groups, group_size } = es_manager.train;
-  let admitted = 0;
-  const forgo = Effect.suspend(() => {
-    const missing = (env_groups - (admitted % env_groups)) % env_groups;
-    return barrier === null ? Effect.void : barrier.forgo(missing * group_size);
-  });
+  const { group_size } = es_manager.train;
+  /** Groups of the newest window, or refill, that are still to be admitted. */
+  let missing = 0;
+  const forgo = Effect.suspend(() => (barrier === null ? Effect.void : barrier.forgo(missing * group_size)));
   return Effect.gen(function* () {
-    const { group, number, version } = yield* Effect.tapError(gate.admit, () => forgo);
-    admitted = number + 1;
-    if (barrier !== null && number % env_groups === 0) yield* barrier.expect(env_groups * group_size);
-    return Seeds.promptOf(es_manager.train, group, version);
+    const { group, of, place, urgent, version } = yield* Effect.tapError(gate.admit, () => forgo);
+    missing = of - place - 1;
+    if (barrier !== null && place === 0) yield* barrier.expect(of * group_size);
+    const prompt = Seeds.promptOf(es_manager.train, group, version);
+    return urgent === undefined ? prompt : { ...prompt, urgent };
   });
 });
 

@@ -2,9 +2,9 @@
 import { members } from "../domain/Group.ts";
 import * as Ledger from "../domain/Ledger.ts";
 import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
-import { generation, timing, tokens, weights, windows } from "../domain/metrics/run.ts";
-import type { GeneratorGauges } from "../policy/generation/Policy.ts";
-import { environmentMetrics, lengthDrift, lengthMetrics, stalenessMetrics } from "../rollout/statistics.ts";
+import { timing, tokens, weights, windows } from "../domain/metrics/run.ts";
+import * as Generator from "../policy/generation/metrics.ts";
+import { drift, environmentMetrics, lengthMetrics, stalenessMetrics } from "../rollout/statistics.ts";
 import type { StageSample } from "../stage/Gauge.ts";
 import * as Gauge from "../stage/Gauge.ts";
 import type { Moment } from "./Moments.ts";
@@ -16,32 +16,20 @@ const ratio = (part: number, whole: number): number | undefined => (whole === 0 
 const stageMetrics = (now: readonly StageSample[], before: readonly StageSample[]): Metrics =>
   together(...now.map((sample) => Gauge.metrics(before.find(({ name }) => name === sample.name) ?? null, sample)));
 
-const generatorMetrics = (now: GeneratorGauges, before: GeneratorGauges, elapsed: number): Metrics => {
-  const sampled = now.sampledTokens - before.sampledTokens;
-  return measured(
-    [tokens.generated, ratio(sampled, elapsed)],
-    [tokens.prefilled, ratio(now.prefilledTokens - before.prefilledTokens, elapsed)],
-    [generation.refilled, now.refilledTokens],
-    [generation.rowsPerStep, ratio(sampled, now.decodeSteps - before.decodeSteps)],
-    [generation.active, now.active],
-    [generation.busy, Gauge.shares(before.threads, now.threads).busy],
-    [generation.adoptionMs, now.adoptions === 0 ? undefined : now.adoptionMs.last],
-  );
-};
-
 /** The window's part: its episodes, the filter's verdict and the update. */
 const windowMetrics = ({ filtered, from, report, seconds, window }: Learned): Metrics => {
-  const kept = new Set(filtered.kept.map(({ prompt }) => prompt.group));
-  const trained = window.groups.filter(({ prompt }) => kept.has(prompt.group));
+  const trained = filtered.kept.map(({ episodes, prompt }) => ({ prompt, episodes: episodes.map((of) => of.episode) }));
   return together(
     environmentMetrics("train", window.groups, window.failed),
     lengthMetrics(window.groups),
     filtered.metrics,
     stalenessMetrics(trained, from),
-    lengthDrift(trained, window.groups),
+    drift(trained, window.groups),
     ...(report === null ? [] : [report.metrics, report.seconds]),
     measured(
       [windows.heldOut, window.groups.filter(({ heldOut }) => heldOut).length],
+      [windows.attempts, window.refills + 1],
+      [windows.refilled, window.refilled],
       [windows.batchSize, trained.flatMap(members).length],
       [timing.filter, seconds.filter],
       [timing.values, seconds.values],
@@ -63,7 +51,7 @@ export const make = (learned: Learned, now: Moment, before: Moment): Metrics => 
       [weights.version, position.version],
       [tokens.trained, ratio(trainedTokens - before.state.trainedTokens, elapsed)],
     ),
-    generatorMetrics(now.generator, before.generator, elapsed),
+    Generator.metrics(now.generator, before.generator, elapsed),
     stageMetrics(now.stages, before.stages),
     now.metrics,
     Ledger.metrics(ledger),

@@ -2,7 +2,8 @@
  * A training run from its first admitted group to its last checkpoint. Invariants: a checkpoint is a step boundary; a stop drops only what
  * it cannot finish, and the dropped seeds are issued again by the run that resumes.
  */
-import { Clock, Effect } from "effect";
+import { Clock, Effect, Latch } from "effect";
+import * as EarlyStops from "../domain/EarlyStops.ts";
 import type { Version } from "../domain/Episode.ts";
 import * as RunState from "../domain/RunState.ts";
 import * as Divergence from "../learner/Divergence.ts";
@@ -52,6 +53,17 @@ const interrupted = Effect.fnUntraced(function* ({ stages }: Effect.Success<type
   yield* stages.learn.halt;
 });
 
+/** Suspends until a rule of the run's own ends it, and the step is closed. Invariant: no window after it is trained on. */
+const endedEarly = Effect.fnUntraced(function* ({ stages }: Effect.Success<typeof Line.make>) {
+  const bus = yield* Bus;
+  const ended = Latch.makeUnsafe(false);
+  bus.onEvent((event) => {
+    if (event._tag === "Stopped" && EarlyStops.isEarly(event.reason)) ended.openUnsafe();
+  });
+  yield* ended.await;
+  yield* stages.learn.halt;
+});
+
 const train = Effect.gen(function* () {
   const bus = yield* Bus;
   const moments = yield* Moments;
@@ -59,7 +71,7 @@ const train = Effect.gen(function* () {
   const training = Effect.gen(function* () {
     yield* prepare;
     yield* moments.mark;
-    yield* Effect.raceFirst(line.run, interrupted(line));
+    yield* Effect.raceAllFirst([line.run, interrupted(line), endedEarly(line)]);
     const cut = RunState.droppedBy(bus.state());
     if (cut !== null) yield* bus.emit(cut);
     yield* save;

@@ -3,7 +3,7 @@
  * never read, a `.replaced` may be the good one of its step. What cannot be loaded is kept as `.damaged`, which nothing reads.
  */
 import { existsSync } from "node:fs";
-import { readdir, rename, rm } from "node:fs/promises";
+import { readdir, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { Effect } from "effect";
 import { type FileError, fileError } from "./FileError.ts";
@@ -77,15 +77,31 @@ export const settle = (
     if (!existsSync(path(folder, good.step))) throw new Error(`step-${good.step} went away while it was loaded`);
   });
 
-/** Removes all but the `count` folders of the latest steps, and those that a killed process left half-written. */
+/**
+ * Makes `name` in the folder a link to a step's folder, or removes it where `step` is null or has none. A reader finds the old link or the new one; one
+ * that a killed process left half-made is a `.partial`, as anything else.
+ */
+export const point = (folder: string, name: string, step: number | null): Effect.Effect<void, FileError> => {
+  const link = join(folder, name);
+  return attempt(link, async () => {
+    if (step === null || !existsSync(path(folder, step))) return rm(link, { force: true });
+    const partial = `${link}.partial`;
+    await rm(partial, { force: true });
+    await symlink(`step-${step}`, partial);
+    await rename(partial, link);
+  });
+};
+
+/** Removes all but the `count` folders of the latest steps and that of `also`, and those that a killed process left half-written. */
 export const keepLatest = Effect.fnUntraced(function* (
   folder: string,
   count: number,
+  also: number | null = null,
 ): Effect.fn.Return<void, FileError> {
   const steps = yield* list(folder);
   yield* attempt(folder, async () => {
     // Renamed first: of a folder that is being removed no part is ever taken for a whole one.
-    for (const step of steps.slice(0, Math.max(0, steps.length - count))) {
+    for (const step of steps.slice(0, Math.max(0, steps.length - count)).filter((step) => step !== also)) {
       const old = path(folder, step);
       await remove(`${old}.partial`);
       await rename(old, `${old}.partial`);

@@ -8,7 +8,7 @@ import { filter } from "../domain/metrics/filter.ts";
 import type { Metric } from "../domain/metrics/Metric.ts";
 import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
 import { maximum, mean, standardDeviation, sum } from "../domain/Statistics.ts";
-import { entropyOf, lengths, rewards } from "./groupScore.ts";
+import { entropyOf, type Metric as GroupMetric, lengths, rewards } from "./groupScore.ts";
 
 interface Statistic {
   readonly of: (values: readonly number[]) => number;
@@ -28,10 +28,34 @@ const entropies: ValuesOf = ({ episodes }) =>
   episodes.filter(({ episode }) => sampledTokens(episode) > 0).map(({ episode }) => entropyOf(episode));
 
 /** Entry over the usable groups, entry over the kept ones, and what both are of. */
-const table: readonly (readonly [Metric, Metric, ValuesOf, Statistic])[] = [
-  [filter.std, filter.chosenStd, rewards, std],
-  [filter.max, filter.chosenMax, rewards, max],
-  [filter.mean, filter.chosenMean, rewards, average],
+type Row = readonly [usable: Metric, chosen: Metric, of: ValuesOf, statistic: Statistic];
+
+/** Of what the filter's own metric is a statistic. */
+const filteredBy = (metric: GroupMetric): ValuesOf => {
+  switch (metric) {
+    case "reward_variance":
+    case "reward":
+    case "reward_sum":
+      return rewards;
+    case "entropy":
+    case "entropy_variance":
+      return entropies;
+    case "length":
+      return lengths;
+  }
+};
+
+/** Of the filter's own metric, whichever it is. */
+const ownRows = (metric: GroupMetric): readonly Row[] => {
+  const values = filteredBy(metric);
+  return [
+    [filter.std, filter.chosenStd, values, std],
+    [filter.max, filter.chosenMax, values, max],
+    [filter.mean, filter.chosenMean, values, average],
+  ];
+};
+
+const namedRows: readonly Row[] = [
   [filter.rewardStd, filter.chosenRewardStd, rewards, std],
   [filter.rewardMax, filter.chosenRewardMax, rewards, max],
   [filter.rewardMean, filter.chosenRewardMean, rewards, average],
@@ -53,23 +77,33 @@ const averaged = (groups: readonly ScoredGroup[], valuesOf: ValuesOf, { from, of
   return statistics.length === 0 ? undefined : mean(statistics);
 };
 
-/**
- * @param groups usable groups of the window
- * @param kept those of them the filter kept
- * @param windowSize groups of the window, failed ones included
- * @param zeros groups whose score is zero
- */
-export const filterMetrics = (
-  groups: readonly ScoredGroup[],
-  kept: readonly ScoredGroup[],
-  windowSize: number,
-  zeros: number,
-): Metrics =>
-  measured(
-    ...table.map(([usable, , values, statistic]) => [usable, averaged(groups, values, statistic)] as const),
-    ...table.map(([, chosen, values, statistic]) => [chosen, averaged(kept, values, statistic)] as const),
+export interface Filtered {
+  /** The filter's metric. */
+  readonly metric: GroupMetric;
+  /** Usable groups of the window. */
+  readonly groups: readonly ScoredGroup[];
+  /** What is trained on of them. */
+  readonly kept: readonly ScoredGroup[];
+  /** Undefined of a window without groups. */
+  readonly keptRatio: number | undefined;
+  /** Groups whose score is zero. */
+  readonly zeros: number;
+  /** Groups that the rule selected beside enough others; absent where a window trains on all that are selected. */
+  readonly surplus?: number;
+  /** Episodes kept of a group, on average; absent where groups are kept whole. */
+  readonly withinGroup?: number;
+}
+
+export const filterMetrics = ({ groups, kept, keptRatio, metric, surplus, withinGroup, zeros }: Filtered): Metrics => {
+  const rows = [...ownRows(metric), ...namedRows];
+  return measured(
+    ...rows.map(([usable, , values, statistic]) => [usable, averaged(groups, values, statistic)] as const),
+    ...rows.map(([, chosen, values, statistic]) => [chosen, averaged(kept, values, statistic)] as const),
     [filter.keptCount, kept.length],
-    [filter.keptRatio, windowSize === 0 ? undefined : kept.length / windowSize],
+    [filter.keptRatio, keptRatio],
     [filter.zeroCount, zeros],
     [filter.empty, kept.length === 0 ? 1 : 0],
+    [filter.surplus, surplus],
+    [filter.withinGroup, withinGroup],
   );
+};

@@ -1,20 +1,31 @@
 /**
  * The filter: which groups of a scored window the update trains on, with a verdict on every group. Pure, and relative to the window, which
- * is the update's batch. Invariants: only whole groups are kept, in the window's order; every group gets exactly one verdict; an empty
- * selection is a value, not an error.
+ * is the update's batch. Invariants: groups are kept in the window's order, whole but under `within_group`; every group gets exactly one
+ * verdict; an empty selection is a value, not an error.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { VerdictName } from "../domain/EpisodeRecord.ts";
 import { isFailedScored, type ScoredGroup, type ScoredWindow } from "../domain/Group.ts";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
+import { mean } from "../domain/Statistics.ts";
 import { filterMetrics } from "./FilterMetrics.ts";
 import { groupScore } from "./groupScore.ts";
+import * as Refill from "./refill.ts";
 import { isZero, select } from "./select.ts";
+import { trimmed } from "./withinGroup.ts";
 
-/** `zero`: no score and `include_zero` is off; `rule`: not selected. A failed group is not judged: fewer than two usable episodes. */
+/**
+ * `zero`: no score and `include_zero` is off; `rule`: not selected; `surplus`: selected, but `filter.refill.target` others come before it. A
+ * failed group is not judged: fewer than two usable episodes.
+ */
 export type Verdict =
   | { readonly _tag: "Kept"; readonly group: number; readonly score: number }
-  | { readonly _tag: "Dropped"; readonly group: number; readonly reason: "zero" | "rule"; readonly score: number }
+  | {
+      readonly _tag: "Dropped";
+      readonly group: number;
+      readonly reason: "zero" | "rule" | "surplus";
+      readonly score: number;
+    }
   | { readonly _tag: "Failed"; readonly group: number };
 
 /** The verdict as records name it. */
@@ -30,10 +41,11 @@ export const verdictName = (verdict: Verdict): VerdictName => {
 };
 
 export interface Filtered {
+  /** Under `within_group` with the chosen of their episodes only. */
   readonly kept: readonly ScoredGroup[];
   /** One per group of the window, in its order. */
   readonly verdicts: readonly Verdict[];
-  /** Kept groups over all groups of the window; 0 of an empty one. */
+  /** Kept groups over all groups of the window, under `within_group` kept episodes over usable ones; 0 of an empty one. */
   readonly keptRatio: number;
   readonly metrics: Metrics;
 }
@@ -44,6 +56,8 @@ export type Selection = (
   scores: readonly number[],
   window: ScoredWindow,
 ) => readonly ScoredGroup[];
+
+const ratio = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
 
 /** The run file's rule. */
 const ruleOf =
@@ -63,20 +77,37 @@ export const filter = (
   const scoreOf = new Map(judged.map((group) => [group, groupScore[config.metric](group)]));
   const scores = [...scoreOf.values()];
   const selected = new Set(selection(judged, scores, window));
-  const kept = judged.filter((group) => selected.has(group));
+  const whole = judged.filter((group) => selected.has(group));
+  const trained = new Set(Refill.withoutSurplus(config.refill, whole));
+  const within = config.strategy === "within_group";
+  const kept = [...trained].map((group) => (within ? trimmed(group, config.value) : group));
 
+  const reasonOf = (group: ScoredGroup, score: number): "zero" | "rule" | "surplus" => {
+    if (selected.has(group)) return "surplus";
+    return !config.include_zero && isZero(score) ? "zero" : "rule";
+  };
   const verdict = (group: ScoredGroup): Verdict => {
     const score = scoreOf.get(group);
     const id = group.prompt.group;
     if (score === undefined) return { _tag: "Failed", group: id };
-    if (selected.has(group)) return { _tag: "Kept", group: id, score };
-    return { _tag: "Dropped", group: id, reason: !config.include_zero && isZero(score) ? "zero" : "rule", score };
+    if (trained.has(group)) return { _tag: "Kept", group: id, score };
+    return { _tag: "Dropped", group: id, reason: reasonOf(group, score), score };
   };
 
+  const episodesOf = (groups: readonly ScoredGroup[]) => groups.reduce((sum, { episodes }) => sum + episodes.length, 0);
+  const keptRatio = within ? ratio(episodesOf(kept), episodesOf(judged)) : ratio(kept.length, window.groups.length);
   return {
     kept,
     verdicts: window.groups.map(verdict),
-    keptRatio: window.groups.length === 0 ? 0 : kept.length / window.groups.length,
-    metrics: filterMetrics(judged, kept, window.groups.length, scores.filter(isZero).length),
+    keptRatio,
+    metrics: filterMetrics({
+      metric: config.metric,
+      groups: judged,
+      kept,
+      keptRatio: window.groups.length === 0 ? undefined : keptRatio,
+      zeros: scores.filter(isZero).length,
+      ...(Refill.isOn(config.refill) ? { surplus: whole.length - kept.length } : {}),
+      ...(within ? { withinGroup: mean(kept.map(({ episodes }) => episodes.length)) } : {}),
+    }),
   };
 };

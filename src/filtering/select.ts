@@ -5,7 +5,7 @@
 import type { RunConfig } from "../config/RunConfig.ts";
 import { sum } from "../domain/Statistics.ts";
 
-export type Rule = Omit<RunConfig["filter"], "metric" | "loss_scaling">;
+export type Rule = Omit<RunConfig["filter"], "metric" | "loss_scaling" | "refill">;
 
 /** A score whose size is at most this counts as zero. */
 export const zero = 1e-10;
@@ -48,8 +48,22 @@ const softmax = (ranked: readonly Ranked[], best: number, { value, type }: Rule)
 
 const minP = (ranked: readonly Ranked[], best: number, { value, type }: Rule): readonly Ranked[] =>
   ranked.filter(({ score }) =>
-    type === "largest" ? score >= value * best - zero : score <= best / (value + zero) + zero,
+    // Of a value of 1 the best is kept whatever its size, which a term added to the divisor would cost a large score.
+    type === "largest" ? score >= value * best - zero : score <= best / Math.max(value, zero) + zero,
   );
+
+/** The nearest whole number, halves to the even one, as RAGEN's ranks are rounded. */
+export const roundHalfEven = (x: number): number => {
+  const below = Math.floor(x);
+  if (x - below !== 0.5) return Math.round(x);
+  return below % 2 === 0 ? below : below + 1;
+};
+
+/** Ranks from `percentile_low` of the candidates up to, and without, `percentile_high`; at least one where the ranking reaches so far. */
+const percentileRange = (ranked: readonly Ranked[], { percentile_high, percentile_low }: Rule): readonly Ranked[] => {
+  const from = roundHalfEven(percentile_low * ranked.length);
+  return ranked.slice(from, Math.max(from + 1, roundHalfEven(percentile_high * ranked.length)));
+};
 
 const apply = (ranked: readonly Ranked[], groups: number, rule: Rule): readonly Ranked[] => {
   const [first] = ranked;
@@ -61,9 +75,13 @@ const apply = (ranked: readonly Ranked[], groups: number, rule: Rule): readonly 
     case "top_k":
       return ranked.slice(0, Math.max(1, Math.floor(rule.value * groups)));
     case "top_k_abs":
-      return ranked.slice(0, Math.floor(rule.value));
+      return ranked.slice(0, Math.max(1, Math.floor(rule.value)));
     case "min_p":
       return minP(ranked, first.score, rule);
+    case "percentile_range":
+      return percentileRange(ranked, rule);
+    case "within_group":
+      return ranked;
   }
 };
 

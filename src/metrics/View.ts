@@ -2,7 +2,8 @@
  * What a console shows of a run, as a value: the newest figures, short histories and notices, updated by one record, sample or event at a
  * time. Pure: the same updates give the same view.
  */
-import type { Event, StepRecord } from "../domain/Event.ts";
+import { isEarly } from "../domain/EarlyStops.ts";
+import type { Event, StepRecord, Stopped } from "../domain/Event.ts";
 import { episodes } from "../domain/metrics/episodes.ts";
 import { type Metrics, together, valueIn } from "../domain/metrics/Metrics.ts";
 import { tokens } from "../domain/metrics/run.ts";
@@ -71,6 +72,12 @@ export const update = (view: View, next: Update): View => {
   }
 };
 
+const stopNotice = (reason: Stopped["reason"]): string => {
+  if (reason === "deadline") return "the stop's deadline has passed: groups in flight are dropped";
+  const then = isEarly(reason) ? "the run ends with this step" : "groups in flight are finished first";
+  return `stopping (${reason.replaceAll("_", " ")}): ${then}`;
+};
+
 /** An event as one line for people; null for those too frequent to tell. */
 export const noticeOf = (event: Event): string | null => {
   switch (event._tag) {
@@ -93,9 +100,7 @@ export const noticeOf = (event: Event): string | null => {
     case "UpdateSkipped":
       return `window ${event.window}: update skipped, ${event.reason}`;
     case "Stopped":
-      return event.reason === "deadline"
-        ? "the stop's deadline has passed: groups in flight are dropped"
-        : `stopping (${event.reason.replace("_", " ")}): groups in flight are finished first`;
+      return stopNotice(event.reason);
     case "Stalled":
       return [`nothing happened for ${duration(event.silentMs)}:`, ...event.lines].join("\n  ");
     default:
@@ -109,7 +114,7 @@ export const outcomeOf = (outcome: Outcome): string => {
     case "Completed":
       return "completed";
     case "Stopped":
-      return `stopped (${outcome.reason.replace("_", " ")})`;
+      return `stopped (${outcome.reason.replaceAll("_", " ")})`;
     case "Failed":
       return `failed: ${outcome.message}`;
   }

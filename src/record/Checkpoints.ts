@@ -1,7 +1,7 @@
 /**
  * Checkpoints of a run, `checkpoints/step-N/`: a Hugging Face folder plus the learner's state, the run's (`run.json`) and a manifest of
  * all of them, written last. Each is written beside under a temporary name and renamed when whole, so the last good one is never touched;
- * the newest N are kept. One that does not prove itself when it is read falls back to the one before.
+ * the newest N are kept, and the best, to which the link `best` points. One that does not prove itself when it is read falls back to the one before.
  */
 import { join } from "node:path";
 import { Effect } from "effect";
@@ -16,6 +16,8 @@ import { readText } from "../files/readText.ts";
 import * as StepFolders from "../files/StepFolders.ts";
 
 const STATE = "run.json";
+/** Link to the best checkpoint. */
+const BEST = "best";
 const LONGEST_STATE = 2 ** 24;
 
 const isFileError = (error: unknown): error is FileError => error instanceof FileError;
@@ -28,7 +30,7 @@ export const list = (folder: string): Effect.Effect<readonly number[], BadInput>
 
 /**
  * Writes `step-N` through `write` (which fills an existing empty folder), the run's state and the manifest, renames it into place and
- * removes all but the newest `keep`, and what a killed run left half-written. Fails with BadInput on disk errors; what was there stays then.
+ * removes all but the newest `keep` and the best, and what a killed run left half-written. Fails with BadInput on disk errors; what was there stays then.
  */
 export const save = <E, R>(
   folder: string,
@@ -45,7 +47,10 @@ export const save = <E, R>(
         Effect.andThen(Manifest.seal(partial)),
       ),
     ).pipe(Effect.mapError((error) => (isFileError(error) ? unusable(error) : error)));
-    yield* Effect.mapError(StepFolders.keepLatest(folder, keep), unusable);
+    const best = state.seen.best?.step ?? null;
+    // The link moves before what it pointed to goes; the state, not the link, says which is kept.
+    yield* Effect.mapError(StepFolders.point(folder, BEST, best), unusable);
+    yield* Effect.mapError(StepFolders.keepLatest(folder, keep, best), unusable);
     return target;
   });
 
@@ -124,19 +129,16 @@ export const latest = (folder: string): Effect.Effect<Checkpoint, BadInput> =>
  * the windows consumed, and of those to come, must be the ones that the configuration cuts.
  */
 export const checkResumable = (
-  { es_manager, pipeline }: RunConfig,
-  { seeds, step }: RunState.RunState,
+  { es_manager }: RunConfig,
+  { refilled, seeds, step }: RunState.RunState,
 ): Effect.Effect<void, BadInput> => {
   const size = es_manager.train.env_groups;
-  const consumed = seeds.next - seeds.returned.length;
+  const consumed = seeds.next - seeds.returned.length - refilled;
   const bad = (message: string) => Effect.fail(new BadInput({ message }));
   if (consumed !== step * size) {
     return bad(
       `es_manager.train.env_groups: ${size}: the run consumed ${consumed} groups in ${step} windows; nearest: ${consumed / step}`,
     );
-  }
-  if (pipeline.window_order === "admission" && seeds.returned.some((group) => group < consumed)) {
-    return bad('pipeline.window_order: "admission": the run forms its windows as groups finish; nearest: completion');
   }
   return Effect.void;
 };

@@ -38,8 +38,11 @@ export interface Mode {
   readonly pin: Version | null;
   /** Whether an instance, by its content key, must not be played (validation instances in training). */
   readonly excluded: (contentKey: string) => boolean;
-  /** Wraps every episode of a group, also one that failed before it began (lockstep counts them in and out). */
-  readonly around: <A, E, R>(episode: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>;
+  /**
+   * Wraps every episode of a group, also one that failed before it began (lockstep counts them in and out); an urgent one goes before others
+   * where not all can be played at once.
+   */
+  readonly around: <A, E, R>(episode: Effect.Effect<A, E, R>, urgent: boolean) => Effect.Effect<A, E, R>;
 }
 
 export const make = (

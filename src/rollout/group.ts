@@ -62,7 +62,7 @@ export const play: (
     }
     const episodes = yield* Effect.forEach(
       Array.from({ length: prompt.size }, (_, member) => member),
-      (member) => mode.around(episode(member)),
+      (member) => mode.around(episode(member), prompt.urgent === true),
       { concurrency: "unbounded" },
     );
     const heldOut = "heldOut" in instance && instance.heldOut;

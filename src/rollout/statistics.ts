@@ -189,9 +189,17 @@ export const stalenessMetrics = (groups: readonly Group[], version: Version): Me
   return count === 0 ? measured() : measured([staleness.mean, lag / count], [staleness.max, max]);
 };
 
-/** Mean sampled tokens of trained over generated episodes: 1 when the filter and the bounds do not prefer a length. */
-export const lengthDrift = (trained: readonly Group[], generated: readonly Group[]): Metrics => {
-  const length = (groups: readonly Group[]) => meanOf(groups.flatMap(members).map(sampledTokens));
-  const [part, all] = [length(trained), length(generated)];
-  return measured([windows.lengthDrift, part === undefined || !all ? undefined : part / all]);
+/** How trained episodes differ from generated ones, in length, success and reward: by what the filter and the bounds prefer. */
+export const drift = (trained: readonly Group[], generated: readonly Group[]): Metrics => {
+  const [part, all] = [trained, generated].map((groups) => groups.flatMap(members));
+  const of = (statistic: (episodes: readonly Episode[]) => number | undefined) =>
+    [statistic(part ?? []), statistic(all ?? [])] as const;
+  const difference = ([a, b]: readonly [number | undefined, number | undefined]) =>
+    a === undefined || b === undefined ? undefined : a - b;
+  const [length, lengths] = of((episodes) => meanOf(episodes.map(sampledTokens)));
+  return measured(
+    [windows.lengthDrift, length === undefined || !lengths ? undefined : length / lengths],
+    [windows.successDrift, difference(of((episodes) => shareOf(episodes, succeeded)))],
+    [windows.rewardDrift, difference(of(meanReturn))],
+  );
 };

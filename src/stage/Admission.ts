@@ -5,12 +5,16 @@
  *   lockstep, sync   window w opens once windows 0..w-1 are consumed and the last version they made is adopted
  *   async            window w opens once w <= consumed + max staleness
  *
+ * Where windows may ask for more groups (`refills`), what the oldest window without a verdict asks for goes first, and counts as its own: it
+ * opens no window and waits for none. A stop closes admission to new windows; those that are whole still get what they ask for, so that
+ * they train on what they would have without it.
+ *
  * Invariants: in async a group consumed in admission order was admitted at most `maxStaleness` consumed windows earlier; at most
- * (maxStaleness + 1) windows of groups are admitted and not consumed, whatever the order. Under `completion` order that backlog
+ * (maxStaleness + 1) windows of groups, and what these asked for, are admitted and not consumed, whatever the order. Under `completion` order that backlog
  * is the only bound: a straggler may be overtaken, and its own staleness is then not bounded.
  */
 import type { Version } from "../domain/Episode.ts";
-import type { Position } from "../domain/Position.ts";
+import type { Asked, Position } from "../domain/Position.ts";
 
 export interface Rules {
   readonly mode: "lockstep" | "sync" | "async";
@@ -20,13 +24,17 @@ export interface Rules {
   readonly maxStaleness: number;
   /** Windows of the whole run. */
   readonly windows: number;
+  /** Windows may ask for more groups. */
+  readonly refills?: boolean;
 }
 
 export type Decision =
-  /** The next group may start, in this window. */
-  | { readonly _tag: "Admit"; readonly window: number }
+  /** The next group may start, in this window; as one that it asked for, where `asked` says so. */
+  | { readonly _tag: "Admit"; readonly window: number; readonly asked?: Asked }
   /** Not before `consumed` windows are consumed and `version` is adopted. */
   | { readonly _tag: "Wait"; readonly window: number; readonly consumed: number; readonly version: Version }
+  /** Not unless `window`, which is whole, asks for more groups; no other window will open. */
+  | { readonly _tag: "Verdict"; readonly window: number }
   /** Not before someone lets admission go on. */
   | { readonly _tag: "Paused" }
   | { readonly _tag: "Closed"; readonly reason: "complete" | "stopped" };
@@ -36,12 +44,17 @@ export const lead = ({ mode, maxStaleness }: Rules): number => (mode === "async"
 
 export const decide = (
   rules: Rules,
-  { admitted, adopted, consumed, stopped, version }: Position,
+  { admitted, adopted, asked, consumed, judged, stopped, version }: Position,
   paused = false,
 ): Decision => {
-  if (stopped) return { _tag: "Closed", reason: "stopped" };
+  if (asked !== null) return paused && !stopped ? { _tag: "Paused" } : { _tag: "Admit", window: asked.window, asked };
   const window = Math.floor(admitted / rules.groups);
-  if (window >= rules.windows) return { _tag: "Closed", reason: "complete" };
+  if (stopped || window >= rules.windows) {
+    // The window after those that are whole is the first one that will never be.
+    const open = Math.max(judged, consumed);
+    if (rules.refills === true && open < window) return { _tag: "Verdict", window: open };
+    return { _tag: "Closed", reason: stopped ? "stopped" : "complete" };
+  }
   if (paused) return { _tag: "Paused" };
   const needed = Math.max(0, window - lead(rules));
   // With no lead a rollout is on-policy only under the weights of the last update.

@@ -5,6 +5,7 @@
  */
 import { Cause, Context, Effect, Latch, Layer } from "effect";
 import type { Version } from "../domain/Episode.ts";
+import type { Asked } from "../domain/Position.ts";
 import * as SeedSchedule from "../domain/SeedSchedule.ts";
 import * as Admission from "./Admission.ts";
 import { Bus } from "./Bus.ts";
@@ -13,9 +14,12 @@ import { Bus } from "./Bus.ts";
 export interface Ticket {
   /** Its number: which seed it plays. */
   readonly group: number;
-  /** Its place in the run, `window * groups + place`. */
-  readonly number: number;
+  /** Its place, from 0, among the `of` groups that its window has of its own, or that it asks for at once. */
+  readonly place: number;
+  readonly of: number;
   readonly window: number;
+  /** Its window asked for it, and waits. */
+  readonly urgent?: true;
   /** Newest weights version at admission. */
   readonly version: Version;
 }
@@ -41,20 +45,26 @@ export const make = (rules: Admission.Rules): Effect.Effect<typeof Gate.Service,
     });
     const position = () => bus.state().position;
     const decision = () => Admission.decide(rules, position(), bus.state().paused);
-    const admitInto = (window: number): Effect.Effect<Ticket> => {
+    const admitInto = (window: number, asked?: Asked): Effect.Effect<Ticket> => {
       const { position, seeds } = bus.state();
       const group = SeedSchedule.head(seeds);
-      const ticket: Ticket = { group, number: position.admitted, window, version: position.version };
-      return Effect.as(bus.emit({ _tag: "Admitted", group, window }), ticket);
+      const { version } = position;
+      const [place, of] =
+        asked === undefined ? [position.admitted % rules.groups, rules.groups] : [asked.admitted, asked.groups];
+      const own: Ticket = { group, place, of, window, version };
+      const ticket: Ticket = asked === undefined ? own : { ...own, urgent: true };
+      const refill = asked === undefined ? {} : { refill: asked.round };
+      return Effect.as(bus.emit({ _tag: "Admitted", group, window, ...refill }), ticket);
     };
     const admit: Effect.Effect<Ticket, Cause.Done> = Effect.suspend(() => {
       const decided = decision();
       switch (decided._tag) {
         case "Admit":
-          return admitInto(decided.window);
+          return admitInto(decided.window, decided.asked);
         case "Closed":
           return Effect.fail(Cause.Done());
         case "Wait":
+        case "Verdict":
         case "Paused":
           changed.closeUnsafe();
           return Effect.andThen(changed.await, admit);

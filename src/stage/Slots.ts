@@ -1,6 +1,6 @@
 /**
- * Resizable permits for work that runs on its caller's fiber: at most `limit` callers hold one, and they get it in the order they asked.
- * Invariant: a freed or added slot goes to the longest waiter at once; shrinking takes no slot from its holder.
+ * Resizable permits for work that runs on its caller's fiber: at most `limit` callers hold one, and they get it in the order they asked,
+ * urgent ones before all others. Invariant: a freed or added slot goes to the longest waiter of the urgent, else of all, at once; shrinking takes no slot from its holder.
  *
  * Made by hand because Effect's `Semaphore` copies its waiters at every release: among 10 000 callers of 8 slots a call costs 40 times as
  * much there (`npm run bench -- stage-overhead`).
@@ -10,6 +10,8 @@ import { Effect } from "effect";
 export interface Slots {
   /** Suspends until a slot is free; whoever got one must call `release`. */
   readonly acquire: Effect.Effect<void>;
+  /** The same, before those who are not urgent. */
+  readonly acquireUrgently: Effect.Effect<void>;
   /** Takes a slot that is free now; false where there is none. */
   readonly tryAcquire: () => boolean;
   readonly release: () => void;
@@ -23,17 +25,24 @@ interface Waiter {
 
 export const makeUnsafe = (initial: number): Slots => {
   const waiters = new Set<Waiter>();
+  const urgent = new Set<Waiter>();
   let limit = initial;
   let taken = 0;
   let settling = false;
+
+  /** The line whose first is next; null where nobody waits. */
+  const longest = (): Set<Waiter> | null => {
+    if (urgent.size > 0) return urgent;
+    return waiters.size > 0 ? waiters : null;
+  };
 
   // A resumed fiber runs inline and may release again: the flag turns that recursion into this loop.
   const settle = (): void => {
     if (settling) return;
     settling = true;
-    while (taken < limit && waiters.size > 0) {
-      const waiter: Waiter = waiters.values().next().value!;
-      waiters.delete(waiter);
+    for (let line = longest(); taken < limit && line !== null; line = longest()) {
+      const waiter: Waiter = line.values().next().value!;
+      line.delete(waiter);
       taken++;
       waiter.resume(Effect.void);
     }
@@ -41,23 +50,25 @@ export const makeUnsafe = (initial: number): Slots => {
   };
 
   const tryAcquire = (): boolean => {
-    const free = taken < limit && waiters.size === 0;
+    const free = taken < limit && longest() === null;
     if (free) taken++;
     return free;
   };
 
-  const acquire = Effect.callback<void>((resume) => {
-    if (tryAcquire()) {
-      resume(Effect.void);
-      return;
-    }
-    const waiter: Waiter = { resume };
-    waiters.add(waiter);
-    return Effect.sync(() => void waiters.delete(waiter));
-  });
+  const acquireIn = (line: Set<Waiter>) =>
+    Effect.callback<void>((resume) => {
+      if (tryAcquire()) {
+        resume(Effect.void);
+        return;
+      }
+      const waiter: Waiter = { resume };
+      line.add(waiter);
+      return Effect.sync(() => void line.delete(waiter));
+    });
 
   return {
-    acquire,
+    acquire: acquireIn(waiters),
+    acquireUrgently: acquireIn(urgent),
     tryAcquire,
     release: () => {
       taken--;
@@ -69,4 +80,16 @@ export const makeUnsafe = (initial: number): Slots => {
     },
     limit: () => limit,
   };
+};
+
+/** Wraps effects so that at most `limit` of them run, in the order they come, urgent ones first. */
+export const around = (limit: number) => {
+  const held = makeUnsafe(limit);
+  return <A, E, R>(effect: Effect.Effect<A, E, R>, urgent: boolean): Effect.Effect<A, E, R> =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.andThen(
+        restore(urgent ? held.acquireUrgently : held.acquire),
+        Effect.ensuring(restore(effect), Effect.sync(held.release)),
+      ),
+    );
 };

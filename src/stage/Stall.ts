@@ -31,6 +31,8 @@ const admissionWaitsFor = (decision: Decision): string => {
       return `room in the first inbox (window ${decision.window} is open)`;
     case "Wait":
       return `${decision.consumed} consumed windows and weights version ${decision.version}, to open window ${decision.window}`;
+    case "Verdict":
+      return `the filter's verdict on window ${decision.window}, which may ask for more groups`;
     case "Paused":
       return "someone to let it go on: it is paused";
     case "Closed":

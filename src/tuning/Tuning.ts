@@ -52,10 +52,20 @@ export interface Known {
 /** How many settings are confirmed beside the run file's own. */
 const candidates = 3;
 
-const workloadOf = ({ actor, es_manager, generation }: RunConfig, runs: readonly Observed[]): Workload => ({
-  groups: es_manager.train.env_groups,
-  miniBatch: actor.ppo_mini_batch_size,
-  prefillTokens: generation.prefill_tokens,
+/** Groups of a window: those it has of its own, and on average those that its refills bring. */
+const groupsOf = ({ es_manager: { train }, filter }: RunConfig, runs: readonly Observed[]): number => {
+  const [groups, windows] = [
+    runs.flatMap(({ groups }) => groups).length,
+    runs.flatMap(({ windows }) => windows).length,
+  ];
+  if (filter.refill.target === 0 || windows === 0) return train.env_groups;
+  return Math.max(train.env_groups, Math.round(groups / windows));
+};
+
+const workloadOf = (config: RunConfig, runs: readonly Observed[]): Workload => ({
+  groups: groupsOf(config, runs),
+  miniBatch: config.actor.ppo_mini_batch_size,
+  prefillTokens: config.generation.prefill_tokens,
   played: runs.flatMap(({ groups }) => groups),
   correction: 1,
 });

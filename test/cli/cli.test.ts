@@ -22,7 +22,7 @@ describe("bad input exits with 2, prints one message on standard error and nothi
     ],
     [
       ["train", "--config-name", "quickstart", "filter.strategy=top_q"],
-      'filter.strategy: "top_q" (override): expected one of top_p, top_k, min_p, top_k_abs; nearest: top_p\n',
+      'filter.strategy: "top_q" (override): expected one of top_p, top_k, min_p, top_k_abs, within_group, percentile_range; nearest: top_p\n',
     ],
     [
       ["train", "--config-name", "quickstart", "run.name=../../x"],

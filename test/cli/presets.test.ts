@@ -2,8 +2,8 @@ import { Effect, Result } from "effect";
 import { describe, expect, it } from "vitest";
 import { boundEnvironments, checkPresets } from "../../pipelines/presets.ts";
 import { trace } from "../../pipelines/trace.ts";
-import { contentKeys } from "../../src/engine/Validation.ts";
 import { layerInline } from "../../src/env/pool/StepPool.ts";
+import * as ContentKeys from "../../src/rollout/contentKeys.ts";
 import { resolved } from "../config/configs.ts";
 
 /** The messages for the presets of a run whose training uses CoordSokoban. */
@@ -71,7 +71,7 @@ describe("a configuration under which no instance is found", () => {
   it("is bad input of a run, before anything is played", async () => {
     const few = { ...config, es_manager: { ...config.es_manager, val: { ...config.es_manager.val, env_groups: 2 } } };
     const keys = Effect.flatMap(boundEnvironments(few, [tag]), (bound) =>
-      Effect.provide(contentKeys(few), layerInline(bound)),
+      Effect.provide(ContentKeys.ofValidation(few), layerInline(bound)),
     );
     const error = await Effect.runPromise(Effect.flip(keys));
     expect(error).toMatchObject({

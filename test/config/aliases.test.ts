@@ -112,6 +112,22 @@ custom_envs:
     expect(off.rollout).toMatchObject({ context: "full", summary: "none" });
   });
 
+  it("name the range of percentiles and the table of groups", () => {
+    const { config } = resolved(
+      "",
+      "actor_rollout_ref.rollout.rollout_filter_strategy=percentile_range",
+      "actor_rollout_ref.rollout.rollout_filter_percentile_low=0.25",
+      "actor_rollout_ref.rollout.rollout_filter_percentile_high=0.5",
+      "trainer.log_group_rv_table=true",
+    );
+    expect(config.filter).toMatchObject({
+      strategy: "percentile_range",
+      percentile_low: 0.25,
+      percentile_high: 0.5,
+    });
+    expect(config.metrics.wandb.group_tables).toBe(true);
+  });
+
   it("accept the filter's path as RAGEN's README writes it", () => {
     expect(resolved("", "actor_rollout_ref.rollout_filter_value=0.9").config.filter.value).toBe(0.9);
   });

@@ -97,6 +97,27 @@ describe("relations between keys", () => {
       "(8 groups of 16), 640 token sequences at most; nearest: 640",
     ],
     [["sft.architecture.heads=3"], "sft.architecture.heads: 3: expected a divisor"],
+    [
+      ["filter.percentile_low=0.5", "filter.percentile_high=0.5"],
+      "filter.percentile_low: 0.5: expected less than filter.percentile_high (0.5); nearest: 0",
+    ],
+    [
+      ["filter.strategy=within_group", "filter.include_zero=false"],
+      "filter.include_zero: false: filter.strategy=within_group keeps every group; nearest: true",
+    ],
+    [["filter.strategy=within_group", "filter.value=2"], "filter.value: 2: filter.strategy=within_group"],
+    [
+      ["filter.strategy=top_k_abs", "filter.value=3", "filter.refill.target=8"],
+      "filter.refill.target: 8: filter.strategy=top_k_abs keeps at most 3 groups, however many come; nearest: 3",
+    ],
+    [["filter.refill.target=9"], "filter.refill.target: 9: a window has es_manager.train.env_groups (8) groups"],
+    [
+      ["trainer.keep_best.metric=val-env/sucess"],
+      'trainer.keep_best.metric: "val-env/sucess" is no metric of this run (docs/metrics.md); nearest: val-env/success',
+    ],
+    [["trainer.keep_best.metric=val-env/CoordSokoban/succes"], "nearest: val-env/CoordSokoban/success"],
+    [["trainer.keep_best.metric=val-env/Maze/success"], "is no metric of this run"],
+    [["trainer.keep_best.metric=reward"], "is no metric of this run"],
   ])("%j is refused", (overrides, start) => {
     expect(refused("", ...overrides)).toContain(start);
   });
@@ -181,6 +202,16 @@ describe("relations between keys", () => {
   it("allow as many sequences in a mini-batch as episodes can have", () => {
     expect(refused("", "actor.ppo_mini_batch_size=640", "rollout.context=single_turn")).toBe("accepted");
     expect(refused("", "actor.ppo_mini_batch_size=640", "rollout.overflow=drop")).toBe("accepted");
+  });
+
+  it.each([
+    "val-env/success",
+    "val-env/CoordSokoban/pass@1",
+    "train/CoordSokoban/boxes_on_target",
+    "response_length/mean",
+    "stage/learn/busy",
+  ])("let the best checkpoint follow %s", (metric) => {
+    expect(refused("", `trainer.keep_best.metric=${metric}`)).toBe("accepted");
   });
 
   it("allow truncated sampling to those who accept its bias", () => {

@@ -1,4 +1,4 @@
-import { Effect, HashMap, HashSet } from "effect";
+import { Effect, HashMap } from "effect";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Event } from "../../src/domain/Event.ts";
@@ -38,8 +38,16 @@ describe("a run's state", () => {
   it("follows from its events", () => {
     const state = stateAfter([...window(0), ...admitted(2, 3), finished(2)]);
     expect(state).toMatchObject({ step: 1, trainedTokens: 10, seconds: 1, seeds: { next: 4, returned: [] } });
-    expect(state.position).toEqual({ admitted: 4, consumed: 1, version: 1, adopted: 0, stopped: false });
-    expect(HashSet.size(state.outstanding)).toBe(2);
+    expect(state.position).toEqual({
+      admitted: 4,
+      consumed: 1,
+      judged: 1,
+      asked: null,
+      version: 1,
+      adopted: 0,
+      stopped: false,
+    });
+    expect(HashMap.size(state.outstanding)).toBe(2);
     expect(HashMap.toEntries(state.ledger.inFlight)).toEqual([
       [2, 5],
       [3, 0],
@@ -80,6 +88,25 @@ describe("a run's state", () => {
     });
   });
 
+  it("of a checkpoint from before refills and early stops has none of them", () => {
+    const state = stateAfter(window(0));
+    const { refilled: _, seen: __, ...written } = JSON.parse(Effect.runSync(RunState.encode(state)));
+    const { judged: ___, asked: ____, ...position } = written.position;
+    const decoded = Effect.runSync(RunState.decode(JSON.stringify({ ...written, position })));
+    expect(decoded).toEqual({ ...state, position: { ...state.position, judged: 0 } });
+  });
+
+  it("counts the groups that refills asked for, of closed steps", () => {
+    const asked: Event = { _tag: "Admitted", group: 2, window: 0, refill: 1 };
+    const refill: Event = { _tag: "Refill", window: 0, round: 1, groups: 1, reason: "" };
+    const over: Event = { _tag: "StepClosed", step: 1, groups: [0, 1, 2], refilled: 1, seconds: 1 };
+    const state = stateAfter([...admitted(0, 1), ...[0, 1].map(finished), refill, asked, finished(2)]);
+    expect(RunState.windowOf(state, 2)).toBe(0);
+    expect(() => RunState.windowOf(state, 3)).toThrow("group 3 is not outstanding");
+    const closedState = stateAfter([...updated(0, [0, 1, 2]), over], state);
+    expect([closedState.refilled, closedState.position.admitted, closedState.seeds.next]).toEqual([1, 2, 3]);
+  });
+
   it("of a checkpoint that does not count skipped updates has none", () => {
     const { skipped: _, ...written } = JSON.parse(Effect.runSync(RunState.encode(stateAfter(window(0)))));
     expect(Effect.runSync(RunState.decode(JSON.stringify(written)))).toEqual(stateAfter(window(0)));
@@ -111,9 +138,17 @@ describe("a run's state", () => {
     ]);
     const cut = RunState.cut(state, 2);
     expect(cut.seeds).toEqual({ next: 5, returned: [2, 3, 4] });
-    expect(cut.position).toEqual({ admitted: 2, consumed: 1, version: 1, adopted: 1, stopped: false });
+    expect(cut.position).toEqual({
+      admitted: 2,
+      consumed: 1,
+      judged: 1,
+      asked: null,
+      version: 1,
+      adopted: 1,
+      stopped: false,
+    });
     expect(cut.ledger.groups).toEqual({ admitted: 5, trained: 2, filtered: 0, failed: 0, dropped: 3 });
-    expect([cut.reason, HashSet.size(cut.outstanding), HashMap.size(cut.ledger.inFlight)]).toEqual(["complete", 0, 0]);
+    expect([cut.reason, HashMap.size(cut.outstanding), HashMap.size(cut.ledger.inFlight)]).toEqual(["complete", 0, 0]);
     expect(Ledger.assertBalanced(cut.ledger)._tag).toBe("Success");
   });
 

@@ -88,6 +88,8 @@ const validationHalf = 2 ** 31;
 export interface Options {
   readonly config: RunConfig;
   readonly fates?: Fates;
+  /** How an episode of the validation with this number (from 0) ends; a success where it is left out. */
+  readonly validates?: (validation: number) => Fate["end"];
   /** Milliseconds of an update, and from its end to the generators' adoption. */
   readonly updateMs?: number;
   readonly adoptMs?: number;
@@ -133,8 +135,10 @@ export const train = (options: Options) =>
     const { config, folder, resumed = null, fates = mixed, updateMs = 0, adoptMs = 0 } = options;
     const scope = yield* Effect.scope;
     const now = yield* Effect.clockWith((clock) => Effect.succeed(() => clock.currentTimeMillisUnsafe()));
+    let validations = resumed?.validations ?? 0;
+    const validated = (): Fate["end"] => options.validates?.(validations) ?? "success";
     const fateOf = (family: number, member: number): Fate =>
-      family < validationHalf ? fates(family, member) : { turns: 1, end: "success", replyMs: 1 };
+      family < validationHalf ? fates(family, member) : { turns: 1, end: validated(), replyMs: 1 };
 
     let made: Version = resumed?.position.version ?? 0;
     let adopted = made;
@@ -235,6 +239,7 @@ export const train = (options: Options) =>
     let ledger = Ledger.empty;
     const watch = (event: Event, apply: (control: Control) => void): void => {
       events.push(event);
+      if (event._tag === "Validated") validations++;
       ledger = Ledger.observe(ledger, event);
       Result.getOrThrow(Ledger.assertBalanced(ledger));
       options.onEvent?.(

@@ -37,6 +37,12 @@ const shape = fc.record({
   updateMs: fc.integer({ min: 0, max: 30 }),
   adoptMs: fc.integer({ min: 0, max: 10 }),
   save_freq: fc.integer({ min: 0, max: 2 }),
+  // Off in every other run.
+  refill: fc.record({
+    target: fc.constantFrom(0, 0, 0, 1, 2, 3),
+    rounds: fc.integer({ min: 1, max: 2 }),
+    batch: fc.integer({ min: 0, max: 3 }),
+  }),
   fates: fc.array(fate, { minLength: 1, maxLength: 7 }),
 });
 type Shape = typeof shape extends fc.Arbitrary<infer A> ? A : never;
@@ -52,8 +58,12 @@ const configOfShape = ({ mode, window_order, max_staleness, rollout_concurrency,
     },
     generation: { slots: shape.slots },
     trainer: { total_training_steps: shape.windows, save_freq: shape.save_freq, max_checkpoints: 10 },
-    filter: dropAlike,
+    filter: { ...dropAlike, refill: { ...shape.refill, target: Math.min(shape.refill.target, shape.env_groups) } },
   });
+
+/** Most groups of a window. */
+const mostGroups = ({ env_groups, refill: { batch, rounds } }: Shape): number =>
+  env_groups + rounds * Math.max(batch, env_groups);
 
 const fatesOf =
   ({ fates }: Shape): Fates =>
@@ -65,16 +75,23 @@ describe("a run over random outcomes, latencies and shapes", () => {
     assertProperty(
       fc.asyncProperty(shape, async (shape) => {
         const { updateMs, adoptMs, windows, env_groups } = shape;
-        const run = await Effect.runPromise(
-          observed({ config: configOfShape(shape), fates: fatesOf(shape), updateMs, adoptMs }),
-        );
+        const config = configOfShape(shape);
+        const run = await Effect.runPromise(observed({ config, fates: fatesOf(shape), updateMs, adoptMs }));
         // The books themselves are asserted by the harness, at every event.
         expect(run.ended).toMatchObject({ step: windows, reason: "complete", version: run.batches.length });
         expect(run.records.map(({ step }) => step)).toEqual(Array.from({ length: windows }, (_, i) => i + 1));
         const { admitted, trained, filtered, failed, dropped } = run.ledger.groups;
-        expect([admitted, trained + filtered + failed, dropped]).toEqual([windows * env_groups, admitted, 0]);
+        const asked = eventsOf(run.events, "Refill").reduce((sum, { groups }) => sum + groups, 0);
+        expect([admitted, trained + filtered + failed, dropped]).toEqual([windows * env_groups + asked, admitted, 0]);
         const admissions = eventsOf(run.events, "Admitted").map(({ group }) => group);
-        expect(admissions).toEqual(Array.from({ length: windows * env_groups }, (_, group) => group));
+        expect(admissions).toEqual(Array.from({ length: admitted }, (_, group) => group));
+        const refilled = eventsOf(run.events, "StepClosed").reduce((sum, { refilled = 0 }) => sum + refilled, 0);
+        expect(refilled).toBe(asked);
+        const { rounds, target } = config.filter.refill;
+        for (const { kept } of eventsOf(run.events, "Verdict")) {
+          expect(kept.length).toBeLessThanOrEqual(target > 0 ? target : env_groups);
+        }
+        for (const { round } of eventsOf(run.events, "Refill")) expect(round).toBeLessThanOrEqual(rounds);
         expect(run.released.length).toBe(new Set(run.replies.map(({ group, member }) => `${group} ${member}`)).size);
 
         const lead = shape.mode === "async" ? shape.max_staleness : 0;
@@ -97,7 +114,7 @@ describe("a run over random outcomes, latencies and shapes", () => {
         fc.constantFrom(0, 5, 1000),
         async (shape, stopAt, stop_deadline_ms) => {
           const config = configOfShape(shape);
-          const { updateMs, adoptMs, windows, env_groups } = shape;
+          const { updateMs, adoptMs, windows } = shape;
           const options = {
             config: { ...config, pipeline: { ...config.pipeline, stop_deadline_ms } },
             fates: fatesOf(shape),
@@ -132,7 +149,7 @@ describe("a run over random outcomes, latencies and shapes", () => {
           expect(ended).toMatchObject({ step: windows });
           // No group is trained on twice, and none is made up: every number is one of the run's own.
           expect(new Set(trained).size).toBe(trained.length);
-          expect(Math.max(-1, ...trained)).toBeLessThan(windows * env_groups);
+          expect(Math.max(-1, ...trained)).toBeLessThan(windows * mostGroups(shape));
         },
       ),
       { ...drawn, numRuns: 60 },

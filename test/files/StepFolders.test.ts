@@ -1,4 +1,4 @@
-import { mkdir, readdir } from "node:fs/promises";
+import { mkdir, readdir, readlink, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
@@ -29,6 +29,31 @@ describe("folders of steps", () => {
       expect(yield* namesIn(folder)).toEqual(["other", "step-10", "step-9"]);
       yield* StepFolders.keepLatest(folder, 5);
       expect(yield* namesIn(folder)).toEqual(["other", "step-10", "step-9"]);
+    }),
+  );
+
+  it.effect("keep one more beside the latest", () =>
+    Effect.gen(function* () {
+      const folder = yield* folderOf("step-2", "step-5", "step-9", "step-10");
+      yield* StepFolders.keepLatest(folder, 1, 5);
+      expect(yield* namesIn(folder)).toEqual(["step-10", "step-5"]);
+    }),
+  );
+
+  it.effect("have a link that follows one of them, and is no folder of a step", () =>
+    Effect.gen(function* () {
+      const folder = yield* folderOf("step-2", "step-5");
+      const target = () => Effect.promise(() => readlink(join(folder, "best")));
+      yield* StepFolders.point(folder, "best", 2);
+      expect(yield* target()).toBe("step-2");
+      yield* StepFolders.point(folder, "best", 5);
+      expect(yield* target()).toBe("step-5");
+      yield* Effect.promise(() => symlink("step-2", join(folder, "best.partial")));
+      yield* StepFolders.keepLatest(folder, 2);
+      expect(yield* namesIn(folder)).toEqual(["best", "step-2", "step-5"]);
+      expect(yield* StepFolders.list(folder)).toEqual([2, 5]);
+      yield* StepFolders.point(folder, "best", 7);
+      expect(yield* namesIn(folder)).toEqual(["step-2", "step-5"]);
     }),
   );
 

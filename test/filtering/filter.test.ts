@@ -4,7 +4,7 @@ import type { Episode } from "../../src/domain/Episode.ts";
 import type { ScoredGroup, ScoredWindow } from "../../src/domain/Group.ts";
 import { filter as catalogue } from "../../src/domain/metrics/filter.ts";
 import { toRecord, valueIn } from "../../src/domain/metrics/Metrics.ts";
-import { filter } from "../../src/filtering/filter.ts";
+import { filter, verdictName } from "../../src/filtering/filter.ts";
 import { entropyOf, groupScore } from "../../src/filtering/groupScore.ts";
 import { episodeOf, promptOf, sampledOf, turnOf } from "../domain/episodes.ts";
 
@@ -17,7 +17,10 @@ const config: Config = {
   top_p_mode: "linear",
   include_zero: false,
   selection_eps: 0.01,
+  percentile_low: 0,
+  percentile_high: 1,
   loss_scaling: "none",
+  refill: { target: 0, rounds: 3, batch: 0 },
 };
 
 /** An episode whose turns are [tokens, mean entropy]. */
@@ -109,6 +112,31 @@ describe("filter", () => {
     const { metrics } = filter(window(single), config);
     expect(valueIn(metrics, catalogue.mean)).toBe(1);
     expect([...metrics.keys()].filter((name) => /std|entropy/.test(name))).toEqual([]);
+  });
+
+  it("takes the unnamed statistics of what its metric is of", () => {
+    const { metrics } = filter(mixed, { ...config, metric: "length", strategy: "top_k", value: 1 });
+    expect(valueIn(metrics, catalogue.mean)).toBe(valueIn(metrics, catalogue.lengthMean));
+    expect(valueIn(metrics, catalogue.chosenStd)).toBe(valueIn(metrics, catalogue.chosenLengthStd));
+    expect(valueIn(metrics, catalogue.rewardMax)).toBeCloseTo((1 + 0.1 + 10) / 3, 12);
+  });
+
+  it("trains on the oldest where more than the target are kept, and calls the others surplus", () => {
+    const groups = window(group(1, [0, 1]), group(2, [1, 1]), group(3, [0, 9]), group(4, [0, 2]));
+    const all: Config = { ...config, value: 1, refill: { ...config.refill, target: 2 } };
+    const { kept, keptRatio, metrics, verdicts } = filter(groups, all);
+    expect(kept.map((g) => g.prompt.group)).toEqual([1, 3]);
+    expect(verdicts.map(verdictName)).toEqual(["kept", "zero", "kept", "surplus"]);
+    expect([keptRatio, valueIn(metrics, catalogue.surplus)]).toEqual([0.5, 1]);
+  });
+
+  it("keeps within_group the episodes of each group that differ most, and every group", () => {
+    const within: Config = { ...config, strategy: "within_group", value: 0.5, include_zero: true };
+    const { kept, keptRatio, metrics, verdicts } = filter(window(group(1, [0, 5, 4, 9]), group(2, [1, 1])), within);
+    expect(kept.map(({ episodes }) => episodes.map(({ episode }) => episode.id.member))).toEqual([[0, 3], [1]]);
+    expect(verdicts.map(verdictName)).toEqual(["kept", "kept"]);
+    expect(keptRatio).toBe(0.5);
+    expect(valueIn(metrics, catalogue.withinGroup)).toBe(1.5);
   });
 
   it("keeps every usable group at RAGEN's defaults", () => {

@@ -10,9 +10,13 @@ const rule = (changes: Partial<Rule>): Rule => ({
   top_p_mode: "linear",
   include_zero: false,
   selection_eps: 0.01,
+  percentile_low: 0,
+  percentile_high: 1,
   ...changes,
 });
 const softmax = { top_p_mode: "softmax" } as const;
+/** The n-th quarter of the ranking. */
+const quarter = (n: number) => ({ percentile_low: n / 4, percentile_high: (n + 1) / 4 });
 const smallest = { type: "smallest" } as const;
 
 describe("select", () => {
@@ -36,6 +40,19 @@ describe("select", () => {
     ["top_k takes no more than there are", { strategy: "top_k", value: 1 }, [1, 0, 0], [0]],
     ["top_k_abs takes a number", { strategy: "top_k_abs", value: 2.9 }, [1, 2, 3], [2, 1]],
     ["top_k smallest", { strategy: "top_k", value: 0.5, ...smallest }, [4, 3, 2, 1], [3, 2]],
+    ["top_k_abs takes at least one", { strategy: "top_k_abs", value: 0.9 }, [1, 2, 3], [2]],
+    ["the first quarter", { strategy: "percentile_range", ...quarter(0) }, [1, 8, 3, 6, 5, 4, 7, 2], [1, 6]],
+    ["the last quarter", { strategy: "percentile_range", ...quarter(3) }, [1, 8, 3, 6, 5, 4, 7, 2], [7, 0]],
+    ["a narrow range takes one", { strategy: "percentile_range", ...quarter(1) }, [3, 2, 1], [1]],
+    ["ranks round halves to even", { strategy: "percentile_range", ...quarter(1) }, [6, 5, 4, 3, 2, 1], [2]],
+    ["ranges of the smallest", { strategy: "percentile_range", ...quarter(0), ...smallest }, [3, 4, 1, 2], [2]],
+    ["ranges leave zeros out", { strategy: "percentile_range", ...quarter(3) }, [4, 0, 3, 0, 2, 1], [5]],
+    [
+      "min_p smallest at 1 keeps the best, however large",
+      { strategy: "min_p", value: 1, ...smallest },
+      [9e9, 8e9],
+      [1],
+    ],
     ["min_p keeps what is near the best", { strategy: "min_p", value: 0.5 }, [4, 2, 1], [0, 1]],
     ["min_p smallest", { strategy: "min_p", value: 0.5, ...smallest }, [4, 1.9, 1], [2, 1]],
   ])("%s", (_, changes, scores, kept) => {
@@ -47,18 +64,20 @@ describe("select", () => {
   });
 
   it("keeps nothing when no score is left", () => {
-    for (const strategy of ["top_p", "top_k", "top_k_abs", "min_p"] as const) {
+    for (const strategy of ["top_p", "top_k", "top_k_abs", "min_p", "percentile_range"] as const) {
       expect(select([0, 1e-11], 2, rule({ strategy, value: 1 }))).toEqual([]);
     }
   });
 
   const anyRule = fc.record({
-    strategy: fc.constantFrom("top_p", "top_k", "top_k_abs", "min_p"),
+    strategy: fc.constantFrom("top_p", "top_k", "top_k_abs", "min_p", "percentile_range", "within_group"),
     value: fc.double({ min: 0, max: 3, noNaN: true }),
     type: fc.constantFrom("largest", "smallest"),
     top_p_mode: fc.constantFrom("linear", "softmax"),
     include_zero: fc.boolean(),
     selection_eps: fc.double({ min: 0, max: 0.1, noNaN: true }),
+    percentile_low: fc.constant(0),
+    percentile_high: fc.double({ min: 0, max: 1, noNaN: true }),
   });
   const anyScores = fc.array(fc.double({ min: 0, max: 20, noNaN: true }), { maxLength: 12 });
 

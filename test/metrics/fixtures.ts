@@ -51,6 +51,7 @@ export const someSinks: ChosenOptions["metrics"] = {
     group: "",
     tags: [],
     base_url: "http://127.0.0.1:1",
+    group_tables: false,
     train_episodes: 0,
   },
   trace: false,

@@ -161,7 +161,7 @@ describe("checkpoints", () => {
           [{ schema: "x" }, 'has schema "x"'],
           [{ schema: "x".repeat(1e6) }, 'has schema "xxx'],
           [{ ledger: { ...json.ledger, groups: { ...json.ledger.groups, dropped: 9 } } }, "do not balance"],
-          [{ outstanding: [7] }, "in flight"],
+          [{ outstanding: [[7, 3]] }, "in flight"],
           [{ position: { ...json.position, consumed: 900 } }, "900 windows in 3 steps"],
         ];
         for (const [change, message] of changes) {

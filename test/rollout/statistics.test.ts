@@ -3,7 +3,7 @@ import type { Outcome, Turn } from "../../src/domain/Episode.ts";
 import type { Group } from "../../src/domain/Group.ts";
 import type { Info } from "../../src/domain/Info.ts";
 import { together, toRecord } from "../../src/domain/metrics/Metrics.ts";
-import { environmentMetrics, lengthDrift, lengthMetrics, stalenessMetrics } from "../../src/rollout/statistics.ts";
+import { drift, environmentMetrics, lengthMetrics, stalenessMetrics } from "../../src/rollout/statistics.ts";
 import { groupOf, lost, sampledOf, turnOf, won } from "../domain/episodes.ts";
 
 const turn = (info: Info): Turn =>
@@ -132,6 +132,6 @@ describe("metrics of a window", () => {
     expect(toRecord(environmentMetrics("train", [], dead))).toEqual({ "train/episodes/failed": 2 });
     expect(lengthMetrics([]).size).toBe(0);
     expect(stalenessMetrics([], 3).size).toBe(0);
-    expect(lengthDrift([], [group(0, [won, lost])]).size).toBe(0);
+    expect(drift([], [group(0, [won, lost])]).size).toBe(0);
   });
 });

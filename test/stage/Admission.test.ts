@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Event } from "../../src/domain/Event.ts";
 import type { Group } from "../../src/domain/Group.ts";
 import * as Position from "../../src/domain/Position.ts";
 import * as Admission from "../../src/stage/Admission.ts";
@@ -42,9 +43,9 @@ describe("admission", () => {
     const spec = rules(mode);
     const first = fill(spec);
     expect(first.windows).toEqual([0, 0, 0]);
-    const after = Position.observe(first.position, updated(0));
-    expect(Admission.decide(spec, after)).toEqual({ _tag: "Wait", window: 1, consumed: 1, version: 1 });
-    expect(fill(spec, Position.observe(after, { _tag: "WeightsAdopted", version: 1 })).windows).toEqual([1, 1, 1]);
+    const told = Position.observe(first.position, updated(0));
+    expect(Admission.decide(spec, told)).toEqual({ _tag: "Wait", window: 1, consumed: 1, version: 1 });
+    expect(fill(spec, Position.observe(told, { _tag: "WeightsAdopted", version: 1 })).windows).toEqual([1, 1, 1]);
   });
 
   it("async with a bound of 0 is sync", () => {
@@ -108,7 +109,11 @@ const play = (
     if (running.length === 0) break;
     const choice = choices[tick % choices.length]!;
     const [number] = running.splice(choice.pick % running.length, 1);
-    const step = WindowAssembler.observe(assembler, finished(number!, choice.failed));
+    const step = WindowAssembler.observe(
+      assembler,
+      finished(number!, choice.failed),
+      Math.floor(number! / spec.groups),
+    );
     assembler = step.state;
     for (const window of step.windows) {
       for (const group of window.groups) stale.push(position.consumed - admittedAt.get(group.prompt.group)!);
@@ -140,6 +145,50 @@ const runs = fc.record({
     minLength: 1,
     maxLength: 40,
   }),
+});
+
+const asks = (window: number, groups: number) => ({ _tag: "Refill", window, round: 1, groups, reason: "" }) as const;
+const verdict = (window: number) => ({ _tag: "Verdict", window, kept: [], filtered: [], judged: [] }) as const;
+const stopped = { _tag: "Stopped", reason: "interrupted" } as const;
+
+/** The position after events, and admissions of what is decided then. */
+const told = (start: Position.Position, ...events: readonly Event[]) => events.reduce(Position.observe, start);
+
+describe("admission of what a window asks for", () => {
+  const spec: Admission.Rules = { ...rules("async", 1, 2, 4), refills: true };
+  const { position: full } = fill(spec);
+  const admits = (position: Position.Position, paused = false) => Admission.decide(spec, position, paused);
+
+  it("comes at once, before any other, and opens no window", () => {
+    expect(admits(full)).toMatchObject({ _tag: "Wait", window: 2 });
+    const asked = told(full, asks(0, 2));
+    expect(admits(asked)).toMatchObject({ _tag: "Admit", window: 0, asked: { round: 1, groups: 2, admitted: 0 } });
+    const refilled = told(
+      asked,
+      { _tag: "Admitted", group: 4, window: 0, refill: 1 },
+      { _tag: "Admitted", group: 5, window: 0, refill: 1 },
+    );
+    expect([refilled.admitted, refilled.asked]).toEqual([4, null]);
+    expect(admits(refilled)).toEqual(admits(full));
+  });
+
+  it("waits while admission is paused, but not once a stop drains the run", () => {
+    expect(admits(told(full, asks(0, 1)), true)).toEqual({ _tag: "Paused" });
+    expect(admits(told(full, asks(0, 1), stopped), true)).toMatchObject({ _tag: "Admit", window: 0 });
+  });
+
+  it("is still to be expected after the last admission, until every whole window has its verdict", () => {
+    const stop = told(full, stopped);
+    expect(admits(stop)).toEqual({ _tag: "Verdict", window: 0 });
+    expect(admits(told(stop, verdict(0)))).toEqual({ _tag: "Verdict", window: 1 });
+    expect(admits(told(stop, verdict(0), verdict(1)))).toEqual({ _tag: "Closed", reason: "stopped" });
+    expect(Admission.decide({ ...spec, refills: false }, stop)).toEqual({ _tag: "Closed", reason: "stopped" });
+  });
+
+  it("does not wait for a window that a stop left without some of its groups", () => {
+    const begun = told(Position.start(), { _tag: "Admitted", group: 0, window: 0 }, stopped);
+    expect(admits(begun)).toEqual({ _tag: "Closed", reason: "stopped" });
+  });
 });
 
 describe("admission with windows in any order of completion", () => {

@@ -32,7 +32,7 @@ describe("the gate", () => {
       const admitter = yield* Effect.forkChild(admitAll(gate, tickets));
       yield* TestClock.adjust(1);
       expect(tickets).toEqual(
-        [0, 1, 2, 3].map((number) => ({ group: number, number, window: Math.floor(number / 2), version: 0 })),
+        [0, 1, 2, 3].map((group) => ({ group, place: group % 2, of: 2, window: Math.floor(group / 2), version: 0 })),
       );
       yield* tell({ _tag: "Updated", window: 0, groups: [0, 1], version: 1, tokens: 0 });
       yield* TestClock.adjust(1);

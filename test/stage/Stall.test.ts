@@ -33,6 +33,11 @@ describe("the stall report", () => {
     ]);
   });
 
+  it("says that admission is to expect a refill", () => {
+    const [admission] = Stall.report([], { _tag: "Verdict", window: 4 });
+    expect(admission?.waitsFor).toBe("the filter's verdict on window 4, which may ask for more groups");
+  });
+
   it.effect("comes once per silence, and every event resets its timer", () =>
     Effect.gen(function* () {
       const bus = yield* Bus.Bus;

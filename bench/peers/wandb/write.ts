@@ -77,6 +77,7 @@ const sink = make({
     group: "proofs",
     tags: ["a", "b c"],
     base_url: "https://api.wandb.ai",
+    group_tables: false,
     train_episodes: 16,
   },
   apiKey: null,

@@ -5,12 +5,22 @@
 import { metric } from "./Metric.ts";
 
 const usable = {
-  std: metric("rollout/in_group_std", "mean", "reward", "Standard deviation of the scores within a group."),
-  max: metric("rollout/in_group_max", "mean", "reward", "Largest score of a group."),
-  mean: metric("rollout/in_group_mean", "mean", "reward", "Mean score of a group."),
-  rewardStd: metric("rollout/in_group_reward_std", "mean", "reward", "The same as rollout/in_group_std."),
-  rewardMax: metric("rollout/in_group_reward_max", "mean", "reward", "The same as rollout/in_group_max."),
-  rewardMean: metric("rollout/in_group_reward_mean", "mean", "reward", "The same as rollout/in_group_mean."),
+  std: metric(
+    "rollout/in_group_std",
+    "mean",
+    "1",
+    "Standard deviation within a group of what filter.metric is of: reward, entropy or length.",
+  ),
+  max: metric("rollout/in_group_max", "mean", "1", "Largest in a group of what filter.metric is of."),
+  mean: metric("rollout/in_group_mean", "mean", "1", "Mean in a group of what filter.metric is of."),
+  rewardStd: metric(
+    "rollout/in_group_reward_std",
+    "mean",
+    "reward",
+    "Standard deviation of the scores within a group.",
+  ),
+  rewardMax: metric("rollout/in_group_reward_max", "mean", "reward", "Largest score of a group."),
+  rewardMean: metric("rollout/in_group_reward_mean", "mean", "reward", "Mean score of a group."),
   rewardSum: metric("rollout/in_group_reward_sum", "mean", "reward", "Sum of the scores of a group."),
   entropyStd: metric(
     "rollout/in_group_entropy_std",
@@ -31,26 +41,26 @@ const usable = {
 };
 
 const chosen = {
-  chosenStd: metric("rollout/chosen_in_group_std", "mean", "reward", "As rollout/in_group_std, of kept groups."),
-  chosenMax: metric("rollout/chosen_in_group_max", "mean", "reward", "As rollout/in_group_max, of kept groups."),
-  chosenMean: metric("rollout/chosen_in_group_mean", "mean", "reward", "As rollout/in_group_mean, of kept groups."),
+  chosenStd: metric("rollout/chosen_in_group_std", "mean", "1", "As rollout/in_group_std, of kept groups."),
+  chosenMax: metric("rollout/chosen_in_group_max", "mean", "1", "As rollout/in_group_max, of kept groups."),
+  chosenMean: metric("rollout/chosen_in_group_mean", "mean", "1", "As rollout/in_group_mean, of kept groups."),
   chosenRewardStd: metric(
     "rollout/chosen_in_group_reward_std",
     "mean",
     "reward",
-    "The same as rollout/chosen_in_group_std.",
+    "As rollout/in_group_reward_std, of kept groups.",
   ),
   chosenRewardMax: metric(
     "rollout/chosen_in_group_reward_max",
     "mean",
     "reward",
-    "The same as rollout/chosen_in_group_max.",
+    "As rollout/in_group_reward_max, of kept groups.",
   ),
   chosenRewardMean: metric(
     "rollout/chosen_in_group_reward_mean",
     "mean",
     "reward",
-    "The same as rollout/chosen_in_group_mean.",
+    "As rollout/in_group_reward_mean, of kept groups.",
   ),
   chosenRewardSum: metric(
     "rollout/chosen_in_group_reward_sum",
@@ -102,7 +112,7 @@ const selection = {
     "rollout/filter_kept_ratio",
     "share",
     "share",
-    "Kept groups over all groups of the window, failed ones included.",
+    "Kept groups over all groups of the window, failed ones and those of refills included; under within_group, kept episodes over usable ones.",
   ),
   zeroCount: metric("rollout/filter_zero_count", "counter", "groups", "Usable groups whose filter score is zero."),
   empty: metric(
@@ -110,6 +120,18 @@ const selection = {
     "counter",
     "windows",
     "1 where the filter kept no group, so that nothing is trained.",
+  ),
+  surplus: metric(
+    "rollout/filter_surplus_count",
+    "counter",
+    "groups",
+    "Groups that the rule selected beyond filter.refill.target, which leave the window too.",
+  ),
+  withinGroup: metric(
+    "rollout/within_group_keep_k",
+    "mean",
+    "episodes",
+    "Episodes kept of a group by the within_group strategy.",
   ),
 };
 

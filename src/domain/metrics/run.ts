@@ -141,4 +141,29 @@ export const windows = {
     "1",
     "Mean length of trained over generated episodes; 1 where the filter prefers no length.",
   ),
+  successDrift: metric(
+    "drift/trained_success_difference",
+    "mean",
+    "1",
+    "Share of successes among trained episodes minus that among generated ones; 0 where the filter prefers neither.",
+  ),
+  rewardDrift: metric(
+    "drift/trained_reward_difference",
+    "mean",
+    "reward",
+    "Mean reward of trained episodes, penalties included, minus that of generated ones.",
+  ),
+  attempts: metric(
+    "train/rollout_attempts",
+    "counter",
+    "1",
+    "How often groups were played for the window: once, and once more for each refill.",
+  ),
+  refilled: metric("rollout/refill_groups", "counter", "groups", "Groups of the window that its refills asked for."),
+  earlyStopped: family(
+    "early_stopped/{type}",
+    "level",
+    "1",
+    "1 in the last step of a run that a rule of its own ended.",
+  ),
 } as const;

@@ -3,6 +3,7 @@
  * the ledger balances at every step; a checkpoint never stands before the record of its step.
  */
 import { Clock, Effect, Result } from "effect";
+import * as EarlyStops from "../../domain/EarlyStops.ts";
 import { idsOf } from "../../domain/Group.ts";
 import * as Ledger from "../../domain/Ledger.ts";
 import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
@@ -25,6 +26,16 @@ import type { Learned } from "./learn.ts";
 
 const due = (frequency: number, step: number): boolean => frequency > 0 && step % frequency === 0;
 
+/** Why the run's own rules end it with this step, by more of its metrics; null where it goes on, or ends anyway. */
+const watch = Effect.fnUntraced(function* (step: number, metrics: Metrics) {
+  const { trainer } = yield* Config;
+  const bus = yield* Bus;
+  const gate = yield* Gate;
+  const seen = EarlyStops.observe(trainer, bus.state().seen, step, metrics);
+  if (seen !== bus.state().seen) yield* bus.emit({ _tag: "Watched", seen });
+  return gate.isLast(step) ? null : EarlyStops.due(trainer, seen);
+});
+
 export const make = Effect.gen(function* () {
   const config = yield* Config;
   const { trainer } = config;
@@ -36,9 +47,9 @@ export const make = Effect.gen(function* () {
   const { rollout } = yield* Episodes;
 
   /** A validation that is due where nothing was trained is played after the next update. */
-  const validate = Effect.fnUntraced(function* (step: number, trained: boolean) {
+  const validate = Effect.fnUntraced(function* (step: number, trained: boolean, last: boolean) {
     const wanted = due(trainer.test_freq, step) || bus.state().validationDue;
-    if ((wanted && trained) || (trainer.val_at_end && gate.isLast(step))) return yield* Validation.validate(step);
+    if ((wanted && trained) || (trainer.val_at_end && last)) return yield* Validation.validate(step);
     if (wanted) yield* bus.emit({ _tag: "ValidationPostponed", step });
     return measured();
   });
@@ -46,20 +57,25 @@ export const make = Effect.gen(function* () {
   let saved: Metrics = measured();
   const close = Effect.fnUntraced(
     function* (learned: Learned) {
-      const { failed, groups, index } = learned.window;
+      const { failed, groups, index, refilled } = learned.window;
       const step = index + 1;
       const balanced = Ledger.assertBalanced(bus.state().ledger);
       if (Result.isFailure(balanced)) return yield* Effect.die(balanced.failure);
       const now = yield* moments.now;
       const metrics = StepRecord.make(learned, now, moments.last() ?? now);
-      const validated = yield* validate(step, learned.report !== null);
+      const ending = (yield* watch(step, metrics)) !== null || gate.isLast(step);
+      const validated = yield* validate(step, learned.report !== null, ending);
+      const reason = yield* watch(step, validated);
+      if (reason !== null) yield* bus.emit({ _tag: "Stopped", reason });
       const time = yield* Clock.currentTimeMillis;
-      yield* bus.record({ step, time, metrics: together(metrics, validated, saved) });
+      const stopped = EarlyStops.metrics(bus.state().reason);
+      yield* bus.record({ step, time, metrics: together(metrics, validated, saved, stopped) });
       const records = Sampled.ofWindow(config, learned, rollout.pieces);
       yield* Trajectories.append(folder, records);
       if (records.length > 0) yield* bus.show(records);
       const all = idsOf([...groups, ...failed]);
-      yield* bus.emit({ _tag: "StepClosed", step, groups: all, seconds: moments.seconds() });
+      const asked = refilled > 0 ? { refilled } : {};
+      yield* bus.emit({ _tag: "StepClosed", step, groups: all, ...asked, seconds: moments.seconds() });
       const failure = Divergence.ofTraining(config, bus.state().skipped, learned.report?.untrained ?? null);
       if (failure !== null) {
         // Skipped updates change nothing, so that this step can be gone on from too, unless the learner refuses to save its weights.
@@ -67,7 +83,8 @@ export const make = Effect.gen(function* () {
         return yield* failure;
       }
       // What a save took is in the record of the step after.
-      saved = due(trainer.save_freq, step) || bus.state().checkpointDue ? yield* save : measured();
+      const { checkpointDue, seen } = bus.state();
+      saved = due(trainer.save_freq, step) || checkpointDue || seen.best?.step === step ? yield* save : measured();
       // The next step's times start here: what closing this one took is no part of them.
       yield* moments.mark;
     },

@@ -1,10 +1,15 @@
-/** The filter stage: a verdict on every group of a scored window. Its concurrency is 1 by nature. */
+/**
+ * The filter stage: a verdict on every group of a scored window, or a refill, with which the window comes again. Its concurrency is 1 by
+ * nature. Invariant: verdicts come in the order of the windows, one each.
+ */
 import { Context, Effect } from "effect";
 import { idsOf, type ScoredWindow } from "../../domain/Group.ts";
 import * as Filtering from "../../filtering/filter.ts";
 import { judgedGroups } from "../../filtering/judged.ts";
+import * as Refill from "../../filtering/refill.ts";
 import { Bus } from "../../stage/Bus.ts";
 import { Dials } from "../../stage/Dials.ts";
+import * as InTurn from "../../stage/InTurn.ts";
 import * as Stage from "../../stage/Stage.ts";
 import { spanned } from "../../stage/spanned.ts";
 import type { Assembled } from "../../stage/WindowAssembler.ts";
@@ -35,6 +40,12 @@ export const make = Effect.gen(function* () {
       const [filtered, filterSeconds] = yield* timed(
         Effect.sync(() => Filtering.filter(scored, config.filter, selection)),
       );
+      const all = [...window.groups, ...window.failed];
+      const asked = Refill.wanted(config.filter.refill, window.refills, filtered.kept.length, all.length);
+      if (asked !== null) {
+        yield* bus.emit({ _tag: "Refill", window: window.index, round: window.refills + 1, ...asked });
+        return null;
+      }
       const kept = new Set(idsOf(filtered.kept));
       const left = idsOf(window.groups).filter((group) => !kept.has(group));
       yield* bus.emit({
@@ -49,5 +60,17 @@ export const make = Effect.gen(function* () {
     },
     (judging, { window }) => spanned(judging, "filter", { window: window.index }),
   );
-  return dials.add(yield* Stage.flow({ name: "filter", inbox: 1, concurrency: 1, run: judge }));
+  let turn: InTurn.InTurn<Scored> = InTurn.start(bus.state().step);
+  /** The verdicts that one more window makes due: its own, and those of windows that waited for it. */
+  const run = Effect.fnUntraced(function* (scored: Scored) {
+    turn = InTurn.come(turn, scored);
+    const judged: Judged[] = [];
+    for (let head = InTurn.head(turn); head !== undefined; head = InTurn.head(turn)) {
+      const result = yield* judge(head);
+      turn = result === null ? InTurn.withdrawn(turn) : InTurn.passed(turn);
+      if (result !== null) judged.push(result);
+    }
+    return judged;
+  });
+  return dials.add(yield* Stage.gather({ name: "filter", inbox: 1, run, rest: Effect.succeed([]) }));
 });

@@ -1,33 +1,20 @@
 /** The rollout stage: plays an admitted prompt's group. Its concurrency is groups in flight. */
 import { Effect } from "effect";
-import { mostSlots } from "../../config/mostSlots.ts";
-import type { RunConfig } from "../../config/RunConfig.ts";
+import { groupsInFlight, mostSlots } from "../../config/mostSlots.ts";
 import { summaryOf } from "../../domain/EpisodeSummary.ts";
 import { failureOf, groupTokens, isFailed, type Prompt } from "../../domain/Group.ts";
 import * as GroupProgram from "../../rollout/group.ts";
-import * as Admission from "../../stage/Admission.ts";
 import { Bus } from "../../stage/Bus.ts";
 import { Dials } from "../../stage/Dials.ts";
-import { Gate } from "../../stage/Gate.ts";
 import * as Stage from "../../stage/Stage.ts";
 import { groupSpanned } from "../../stage/spanned.ts";
 import { Config } from "../Config.ts";
 import { Episodes } from "../Episodes.ts";
 
-/**
- * Groups in flight: all that admission allows. The slots bound their episodes (`Services.inSlots`), so that one straggler of a group does
- * not keep the slots of its finished members idle.
- */
-export const rolloutConcurrency = (config: RunConfig, rules: Admission.Rules): number => {
-  const { rollout_concurrency: given } = config.pipeline;
-  return given > 0 && rules.mode !== "lockstep" ? given : (Admission.lead(rules) + 1) * rules.groups;
-};
-
 export const make = Effect.gen(function* () {
   const config = yield* Config;
   const bus = yield* Bus;
   const dials = yield* Dials;
-  const { rules } = yield* Gate;
   const { rollout, training } = yield* Episodes;
   /** Tags that ran out of instances of their own. */
   const repeating = new Set<string>();
@@ -52,7 +39,7 @@ export const make = Effect.gen(function* () {
     },
     (played, { group, seed, tag }) => groupSpanned(played, group, { tag, seed }),
   );
-  const concurrency = rolloutConcurrency(config, rules);
+  const concurrency = groupsInFlight(config);
   const most = mostSlots(config).rollout ?? null;
   return dials.add(yield* Stage.flow({ name: "rollout", inbox: 1, concurrency, most, run: play }));
 });

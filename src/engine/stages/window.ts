@@ -1,6 +1,7 @@
 /** The window stage: gathers the groups of one update. Its concurrency is 1 by nature. */
 import { Effect } from "effect";
 import { type Group, idsOf } from "../../domain/Group.ts";
+import * as RunState from "../../domain/RunState.ts";
 import { Bus } from "../../stage/Bus.ts";
 import { Dials } from "../../stage/Dials.ts";
 import { Gate } from "../../stage/Gate.ts";
@@ -13,9 +14,13 @@ export const make = Effect.gen(function* () {
   const bus = yield* Bus;
   const dials = yield* Dials;
   const { rules } = yield* Gate;
-  let assembler = WindowAssembler.start(pipeline.window_order, rules.groups, bus.state().step);
+  let assembler = WindowAssembler.start(pipeline.window_order, rules.groups, bus.state().step, rules.refills);
+  bus.onEvent((event) => {
+    assembler = WindowAssembler.told(assembler, event);
+  });
   const gather = Effect.fnUntraced(function* (group: Group) {
-    const { state, windows } = WindowAssembler.observe(assembler, group);
+    const window = RunState.windowOf(bus.state(), group.prompt.group);
+    const { state, windows } = WindowAssembler.observe(assembler, group, window);
     assembler = state;
     for (const { failed, groups, index } of windows) {
       yield* bus.emit({ _tag: "Windowed", window: index, groups: idsOf([...groups, ...failed]) });

@@ -36,6 +36,8 @@ const instantOf = (event: Event): readonly [string, TraceEvent.Args] | null => {
       return [`adopted v${event.version}`, { version: event.version }];
     case "Controlled":
       return [`control: ${event.control._tag}`, { by: event.by, ...event.control }];
+    case "Refill":
+      return ["refill", { window: event.window, round: event.round, groups: event.groups }];
     case "EmptySelection":
       return ["empty selection", { window: event.window }];
     case "UpdateSkipped":

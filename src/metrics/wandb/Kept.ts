@@ -7,7 +7,7 @@ import { HEADER, records } from "./Blocks.ts";
 import { type Decoded, decode } from "./decode.ts";
 import { Counts } from "./FileStream.ts";
 import { Latest } from "./Json.ts";
-import { keys } from "./Tables.ts";
+import { everyKey, type Key, keys } from "./Tables.ts";
 
 export class Kept {
   /** Offset behind the last record that is kept. */
@@ -22,7 +22,7 @@ export class Kept {
   readonly output: string[] = [];
   readonly summary = new Latest();
   /** The newest file of each table. */
-  readonly tables: { val?: string; train?: string } = {};
+  readonly tables: { [key in Key]?: string } = {};
   /** Files that only the part that is cut names. */
   readonly dropped: string[] = [];
   /** What was sent before `sent`, an offset of the file; it is `end` where less is kept. */
@@ -58,8 +58,7 @@ export class Kept {
   }
 
   #table(path: string): void {
-    for (const split of ["val", "train"] as const)
-      if (path.startsWith(`media/table/${keys[split]}_`)) this.tables[split] = path;
+    for (const key of everyKey) if (path.startsWith(`media/table/${keys[key]}_`)) this.tables[key] = path;
   }
 }
 

@@ -3,7 +3,7 @@
  * ascend and none comes twice, also where the run goes on after a stop or a kill.
  */
 import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
-import type { StepRecord } from "../../domain/Event.ts";
+import type { Event, StepRecord } from "../../domain/Event.ts";
 import type { Sample } from "../../stage/Bus.ts";
 import { stepLine } from "../PlainConsole.ts";
 import type { RunInfo } from "../Sink.ts";
@@ -20,17 +20,20 @@ import {
   summaryEntry,
 } from "./entries.ts";
 import { Folder, placeOf } from "./Folder.ts";
+import { GroupTables } from "./GroupTables.ts";
 import type { Item } from "./Json.ts";
 import type { Kept } from "./Kept.ts";
 import { type Machine, System } from "./System.ts";
-import { columnsOf, rowsIn, type Written } from "./Table.ts";
-import { Tables } from "./Tables.ts";
+import { rowsIn, type Written } from "./Table.ts";
+import { columnsIn, everyKey, Tables } from "./Tables.ts";
 
 export interface OfflineOptions {
   readonly run: RunInfo;
   readonly labels: Labels;
   /** Rows of the table of training episodes. */
   readonly trainEpisodes: number;
+  /** Whether the rewards of groups are tables too. */
+  readonly groupTables: boolean;
   readonly machine: Machine;
   /** Millrace's. */
   readonly version: string;
@@ -49,6 +52,7 @@ export class OfflineRun {
   readonly definitions: Definitions;
   readonly #options: OfflineOptions;
   readonly #tables: Tables;
+  readonly #groups = new GroupTables();
   readonly #system: System;
   /** The last that was written. */
   #step: number;
@@ -85,10 +89,10 @@ export class OfflineRun {
   }
 
   async #restoreTables(): Promise<void> {
-    for (const split of ["val", "train"] as const) {
-      const path = this.kept.tables[split];
+    for (const key of everyKey) {
+      const path = this.kept.tables[key];
       const text = path === undefined ? null : await this.folder.readFile(path).catch(() => null);
-      if (text !== null) this.#tables.restore(split, rowsIn(text.toString("utf8"), columnsOf(split)));
+      if (text !== null) this.#tables.restore(key, rowsIn(text.toString("utf8"), columnsIn(key)));
     }
   }
 
@@ -136,6 +140,13 @@ export class OfflineRun {
 
   episodes(records: readonly EpisodeRecord[]): void {
     this.#tables.add(records);
+  }
+
+  /** For the tables of groups, where they are asked for. */
+  event(event: Event): void {
+    if (!this.#options.groupTables) return;
+    const rows = this.#groups.observe(event);
+    if (rows !== null) this.#tables.addGroups(rows);
   }
 
   async gauges(sample: Sample): Promise<void> {

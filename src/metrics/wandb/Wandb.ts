@@ -62,10 +62,10 @@ class WandbSink implements Sink {
 
   open(run: RunInfo): Effect.Effect<void, SinkError> {
     const { config, machine = thisMachine(), version } = this.#options;
-    const { entity, group, project, tags, train_episodes } = config;
+    const { entity, group, group_tables, project, tags, train_episodes } = config;
     const labels = { entity, group, project, tags };
     return Effect.gen({ self: this }, function* () {
-      const options = { run, labels, trainEpisodes: train_episodes, machine, version };
+      const options = { run, labels, trainEpisodes: train_episodes, groupTables: group_tables, machine, version };
       const offline = yield* attempt(`write to ${run.folder}`, () => OfflineRun.open(options));
       this.#offline = offline;
       if (config.mode === "online") yield* this.#connect(offline, run);
@@ -89,6 +89,7 @@ class WandbSink implements Sink {
 
   readonly event: NonNullable<Sink["event"]> = (event) => {
     const notice = noticeOf(event);
+    this.#offline?.event(event);
     if (notice === null) return Effect.void;
     return Effect.flatMap(Clock.currentTimeMillis, (now) => this.#write((offline) => offline.print(notice, now)));
   };

@@ -82,7 +82,7 @@ const answers = {
       split: oneOf(query, "split", ["train", "val"]),
       tag: query.get("tag") || null,
       success: success === null ? null : success === "true",
-      verdict: oneOf(query, "verdict", ["kept", "zero", "rule", "failed"]),
+      verdict: oneOf(query, "verdict", ["kept", "zero", "rule", "surplus", "failed"]),
       offset: whole(query, "offset", anything, 0),
       limit: whole(query, "limit", { min: 1, max: MOST_EPISODES }, 100),
     });

@@ -25,6 +25,7 @@ export const section: Options["config"] = {
   group: "",
   tags: [],
   base_url: "http://127.0.0.1:9",
+  group_tables: false,
   train_episodes: 8,
 };
 

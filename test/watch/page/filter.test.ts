@@ -56,7 +56,7 @@ describe("a window", () => {
     const one = window(1, [judged(1, "failed"), judged(2, "kept", 2)]);
     expect(keptShare(one)).toBe(0.5);
     expect(keptShare(window(1, []))).toBeNull();
-    expect(tallyOf([one, one])).toEqual({ kept: 2, rule: 0, zero: 0, failed: 2, all: 4 });
+    expect(tallyOf([one, one])).toEqual({ kept: 2, surplus: 0, rule: 0, zero: 0, failed: 2, all: 4 });
   });
 });
 

@@ -59,5 +59,6 @@ export const verdictText: Readonly<Record<VerdictName, string>> = {
   kept: "trained on",
   zero: "left out: its score is zero, so it tells the update nothing",
   rule: "left out: the rule chose other groups",
+  surplus: "left out: the window had enough groups before it",
   failed: "left out: fewer than two of its episodes can be used",
 };

@@ -1,4 +1,4 @@
-/** Which colour stands for which verdict, and the share of all groups that met it. */
+/** Which colour stands for which verdict, and the share of all groups that met it; surplus only where there is some. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import type { WindowView } from "../../Api.ts";
@@ -7,7 +7,8 @@ import { saying, tallyOf, verdicts } from "./windows.ts";
 
 export const VerdictLegend = ({ windows }: { readonly windows: readonly WindowView[] }): VNode => {
   const { all, ...tally } = tallyOf(windows);
-  return html`<p class="verdictlegend">${verdicts.map(
+  const shown = verdicts.filter((name) => name !== "surplus" || tally.surplus > 0);
+  return html`<p class="verdictlegend">${shown.map(
     (name) =>
       html`<span key=${name}><i class="swatch verdict ${name}"></i>${saying[name]} ${all === 0 ? "" : html`<b>${percent(tally[name] / all)}</b>`}</span>`,
   )}</p>`;

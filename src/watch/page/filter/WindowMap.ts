@@ -23,7 +23,13 @@ const paletteNow = (): Palette => ({
   line: colour("--line"),
   text: colour("--text"),
   cut: colour("--bad"),
-  verdicts: { kept: colour("--accent"), rule: colour("--blocked"), zero: colour("--starved"), failed: colour("--bad") },
+  verdicts: {
+    kept: colour("--accent"),
+    surplus: colour("--blocked"),
+    rule: colour("--blocked"),
+    zero: colour("--starved"),
+    failed: colour("--bad"),
+  },
 });
 
 export const wordsOf = (window: WindowView): string => {

@@ -45,7 +45,8 @@ const cells = (ctx: Ctx, { height, palette, width, windows }: Drawing): void => 
   const down = (height - HEAD - GAP) / rows;
   for (const [i, window] of windows.entries()) {
     for (const [rank, { score = 0, verdict }] of ranked(window.groups).entries()) {
-      ctx.globalAlpha = verdict === "kept" || verdict === "rule" ? 0.3 + 0.7 * Math.sqrt(Math.min(1, score / top)) : 1;
+      ctx.globalAlpha =
+        verdict !== "zero" && verdict !== "failed" ? 0.3 + 0.7 * Math.sqrt(Math.min(1, score / top)) : 1;
       ctx.fillStyle = palette.verdicts[verdict];
       const edge = across > 4 && down > 4 ? 1 : 0;
       ctx.fillRect(i * across, HEAD + GAP + rank * down, Math.max(1, across - edge), Math.max(1, down - edge));

@@ -6,10 +6,11 @@ import type { VerdictName } from "../../../domain/EpisodeRecord.ts";
 import type { JudgedGroup } from "../../../domain/Event.ts";
 import type { WindowView } from "../../Api.ts";
 
-export const verdicts = ["kept", "rule", "zero", "failed"] as const satisfies readonly VerdictName[];
+export const verdicts = ["kept", "surplus", "rule", "zero", "failed"] as const satisfies readonly VerdictName[];
 
 export const saying: Readonly<Record<VerdictName, string>> = {
   kept: "kept",
+  surplus: "surplus",
   rule: "below the cut",
   zero: "no variance",
   failed: "failed",
@@ -27,7 +28,7 @@ export const ranked = (groups: readonly JudgedGroup[]): readonly JudgedGroup[] =
 export type Tally = Readonly<Record<VerdictName, number>> & { readonly all: number };
 
 export const tallyOf = (windows: readonly Pick<WindowView, "groups">[]): Tally => {
-  const counts = { kept: 0, rule: 0, zero: 0, failed: 0, all: 0 };
+  const counts = { kept: 0, surplus: 0, rule: 0, zero: 0, failed: 0, all: 0 };
   for (const { groups } of windows) {
     for (const { verdict } of groups) {
       counts[verdict] += 1;

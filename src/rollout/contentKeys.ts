@@ -1,0 +1,33 @@
+/** Which instances validation plays, by what they show: training leaves these out. */
+import { Effect } from "effect";
+import type { RunConfig } from "../config/RunConfig.ts";
+import { BadInput } from "../domain/Errors.ts";
+import { Environments, type StepFailure } from "../env/Environments.ts";
+import { instanceKey } from "./keys.ts";
+import * as Seeds from "./seeds.ts";
+
+/**
+ * Content keys of the validation instances, Fails with BadInput where not one of them can be made: then the
+ * environments' configuration is at fault.
+ */
+export const ofValidation = Effect.fnUntraced(function* (config: RunConfig) {
+  const environments = yield* Environments;
+  const prompts = Seeds.validation(config.es_manager.val, 0, 0);
+  const failures: StepFailure[] = [];
+  const keys = yield* Effect.forEach(
+    prompts,
+    ({ tag, seed }) =>
+      environments.reset({ tag, instance: instanceKey(seed), split: "val" }).pipe(
+        Effect.map((view) => [view.contentKey]),
+        Effect.catchTag("StepFailure", (failure: StepFailure) => {
+          failures.push(failure);
+          return Effect.succeed([]);
+        }),
+      ),
+    { concurrency: "unbounded" },
+  );
+  if (failures.length === prompts.length) {
+    return yield* new BadInput({ message: `es_manager.val: no instance can be made: ${failures[0]?.message}` });
+  }
+  return new Set(keys.flat());
+});
