@@ -142,7 +142,7 @@ export const setAside: readonly Aside[] = [
   },
   {
     why: "tables and dumps of episodes (the run's folder has trajectories.jsonl)",
-    keys: ["trainer.log_group_rv_table", "trainer.rollout_data_dir", "trainer.validation_data_dir"],
+    keys: ["trainer.rollout_data_dir", "trainer.validation_data_dir"],
   },
   {
     why: "threads of environments (pipeline.step_threads)",
