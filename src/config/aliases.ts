@@ -76,6 +76,12 @@ export const aliases: Readonly<Record<string, string>> = {
   "ctx_manager.generation.gen_config.temperature": "generation.temperature",
   "ctx_manager.generation.gen_config.top_p": "generation.top_p",
   "ctx_manager.generation.gen_config.top_k": "generation.top_k",
+  "collapse_detection.compute_freq": "diagnostics.collapse.compute_freq",
+  "collapse_detection.first_turn_enabled": "diagnostics.collapse.first_turn_enabled",
+  "collapse_detection.multi_turn_enabled": "diagnostics.collapse.multi_turn_enabled",
+  "collapse_detection.num_samples": "diagnostics.collapse.num_samples",
+  "collapse_detection.std_eps": "diagnostics.collapse.std_eps",
+  "collapse_detection.ema_decay": "diagnostics.collapse.ema_decay",
   "trainer.experiment_name": "run.name",
   "trainer.local_log_dir": "run.dir",
   "trainer.default_local_dir": "run.dir",
@@ -88,7 +94,8 @@ export const aliases: Readonly<Record<string, string>> = {
 };
 
 /** RAGEN's spellings of values, by our key. */
-const spellings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const spellings: Readonly<Record<string, Readonly<Record<string, string | number>>>> = {
+  "diagnostics.collapse.num_samples": { all: 0 },
   "filter.metric": { reward_std: "reward_variance", entropy_std: "entropy_variance" },
   "actor.kl_loss_type": { kl: "k1", mse: "k2", low_var_kl: "k3", "low-var-kl": "k3" },
 };
@@ -105,7 +112,7 @@ const ignored: readonly string[] = [
   "global_profiler",
   "reward_model",
   "custom_reward_function",
-  "collapse_detection",
+  "collapse_detection.micro_batch_size",
   "output",
   "micro_batch_size_per_gpu",
   "log_prob_micro_batch_size_per_gpu",
@@ -184,6 +191,8 @@ const offOnly: Readonly<Record<string, { readonly off: readonly unknown[]; reado
   "algorithm.use_kl_in_reward": { off: [false], because: "use actor.use_kl_loss" },
   "algorithm.kl_ctrl.kl_coef": { off: [0], because: "the divergence is a loss: use actor.kl_loss_coef" },
   "algorithm.kl_ctrl.type": { off: ["fixed"], because: "the divergence is a loss: use actor.kl_loss_coef" },
+  "trainer.gradient_analysis_env_groups": { off: [], because: "the analysis takes the update's batch" },
+  "trainer.gradient_analysis_group_size": { off: [], because: "the analysis takes the update's batch" },
   "trainer.validation_steps": { off: [1], because: "set es_manager.val.env_groups instead" },
   "agent_proxy.context_window_mode": { off: ["full"], because: "the model sees its whole history" },
   "agent_proxy.max_context_window": { off: [-1], because: "the model sees its whole history" },

@@ -15,6 +15,7 @@ export const purposes = [
   "play", // scripted and random players
   "trajectories", // which episodes are recorded
   "jitter", // waits between two tries of a call
+  "diagnostics", // which thoughts are scored against which prompts
 ] as const;
 export type Purpose = (typeof purposes)[number];
 

@@ -8,6 +8,7 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import * as Controls from "../control/Controls.ts";
 import type { RunState } from "../domain/RunState.ts";
 import { RunFolder } from "../record/RunFolder.ts";
+import { contentKeys } from "../rollout/heldOut.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import type { Rules } from "../stage/Admission.ts";
 import * as Barrier from "../stage/Barrier.ts";
@@ -18,7 +19,6 @@ import { Config } from "./Config.ts";
 import { Episodes } from "./Episodes.ts";
 import * as Moments from "./Moments.ts";
 import * as Services from "./Services.ts";
-import * as Validation from "./Validation.ts";
 
 export interface RunOptions {
   readonly config: RunConfig;
@@ -39,7 +39,7 @@ const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
   Layer.effect(
     Episodes,
     Effect.gen(function* () {
-      const mode = Rollout.training(config, yield* Validation.contentKeys(config));
+      const mode = Rollout.training(config, yield* contentKeys(config));
       const barrier = config.pipeline.mode === "lockstep" ? yield* Barrier.make : null;
       const around = barrier?.member ?? Services.inSlots(cacheRows(config));
       return Episodes.of({ rollout, training: { ...mode, around }, barrier });

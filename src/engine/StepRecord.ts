@@ -8,7 +8,7 @@ import { environmentMetrics, lengthDrift, lengthMetrics, stalenessMetrics } from
 import type { StageSample } from "../stage/Gauge.ts";
 import * as Gauge from "../stage/Gauge.ts";
 import type { Moment } from "./Moments.ts";
-import type { Learned } from "./stages/learn.ts";
+import type { Diagnosed } from "./stages/learn.ts";
 
 /** Undefined where there is nothing to divide by. */
 const ratio = (part: number, whole: number): number | undefined => (whole === 0 ? undefined : part / whole);
@@ -30,7 +30,7 @@ const generatorMetrics = (now: GeneratorGauges, before: GeneratorGauges, elapsed
 };
 
 /** The window's part: its episodes, the filter's verdict and the update. */
-const windowMetrics = ({ filtered, from, report, seconds, window }: Learned): Metrics => {
+const windowMetrics = ({ diagnostics, filtered, from, report, seconds, window }: Diagnosed): Metrics => {
   const kept = new Set(filtered.kept.map(({ prompt }) => prompt.group));
   const trained = window.groups.filter(({ prompt }) => kept.has(prompt.group));
   return together(
@@ -40,6 +40,7 @@ const windowMetrics = ({ filtered, from, report, seconds, window }: Learned): Me
     stalenessMetrics(trained, from),
     lengthDrift(trained, window.groups),
     ...(report === null ? [] : [report.metrics, report.seconds]),
+    diagnostics,
     measured(
       [windows.heldOut, window.groups.filter(({ heldOut }) => heldOut).length],
       [windows.batchSize, trained.flatMap(members).length],
@@ -52,7 +53,7 @@ const windowMetrics = ({ filtered, from, report, seconds, window }: Learned): Me
 };
 
 /** Metrics of the step that `learned` closes, from the moment `before` to `now`. */
-export const make = (learned: Learned, now: Moment, before: Moment): Metrics => {
+export const make = (learned: Diagnosed, now: Moment, before: Moment): Metrics => {
   const elapsed = now.seconds - before.seconds;
   const { emptyInARow, ledger, position, skipped, trainedTokens } = now.state;
   return together(

@@ -6,27 +6,24 @@ import { Effect } from "effect";
 import { cacheRows } from "../config/mostSlots.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { succeeded, type Version } from "../domain/Episode.ts";
-import { BadInput } from "../domain/Errors.ts";
 import type { Group } from "../domain/Group.ts";
 import { episodes } from "../domain/metrics/episodes.ts";
 import { type Metrics, measured, together, valueIn } from "../domain/metrics/Metrics.ts";
 import { timing } from "../domain/metrics/run.ts";
-import { Environments, type StepFailure } from "../env/Environments.ts";
 import { Policy } from "../policy/generation/Policy.ts";
 import { Stop } from "../process/Stop.ts";
 import { appendLine, RunFolder } from "../record/RunFolder.ts";
 import * as Sampled from "../record/sampled.ts";
 import * as Trajectories from "../record/Trajectories.ts";
 import * as GroupProgram from "../rollout/group.ts";
-import { instanceKey } from "../rollout/keys.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import * as Seeds from "../rollout/seeds.ts";
 import { environmentMetrics } from "../rollout/statistics.ts";
 import { Bus } from "../stage/Bus.ts";
 import { spanned } from "../stage/spanned.ts";
+import { timed } from "../stage/timed.ts";
 import { Config } from "./Config.ts";
 import { Episodes } from "./Episodes.ts";
-import { timed } from "./timed.ts";
 
 export interface Validated {
   readonly version: Version;
@@ -101,30 +98,4 @@ export const validate = Effect.fnUntraced(function* (step: number) {
     ([metrics, seconds]): Metrics => together(metrics, measured([timing.testing, seconds])),
   );
   return yield* Effect.raceFirst(Effect.as(stop.requested, measured()), tested);
-});
-
-/**
- * Content keys of the validation instances, which training leaves out. Fails with BadInput where not one of them can be made: then the
- * environments' configuration is at fault.
- */
-export const contentKeys = Effect.fnUntraced(function* (config: RunConfig) {
-  const environments = yield* Environments;
-  const prompts = Seeds.validation(config.es_manager.val, 0, 0);
-  const failures: StepFailure[] = [];
-  const keys = yield* Effect.forEach(
-    prompts,
-    ({ tag, seed }) =>
-      environments.reset({ tag, instance: instanceKey(seed), split: "val" }).pipe(
-        Effect.map((view) => [view.contentKey]),
-        Effect.catchTag("StepFailure", (failure: StepFailure) => {
-          failures.push(failure);
-          return Effect.succeed([]);
-        }),
-      ),
-    { concurrency: "unbounded" },
-  );
-  if (failures.length === prompts.length) {
-    return yield* new BadInput({ message: `es_manager.val: no instance can be made: ${failures[0]?.message}` });
-  }
-  return new Set(keys.flat());
 });

@@ -40,6 +40,7 @@ export const trainerOptions = (config: RunConfig): TrainerOptions => ({
   algorithm: config.algorithm,
   actor: config.actor,
   critic: config.critic,
+  analysis: config.trainer,
 });
 
 const reasonOf = (failure: ThreadFailure): LearnerError["reason"] => {
@@ -64,8 +65,9 @@ export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread
     yield* thread.call("start", { checkpoint, options: trainer, restore, ports }, ports);
     return {
       values: (batch) => thread.call("values", batch),
-      update: (batch) => thread.call("update", batch),
+      update: (batch, unfiltered) => thread.call("update", { batch, unfiltered }),
       clone: (batch, lr) => thread.call("clone", { batch, lr }),
+      score: (request) => thread.call("score", request),
       save: (folder) => Effect.asVoid(thread.call("save", folder)),
       version: thread.call("version", null),
       lanes:

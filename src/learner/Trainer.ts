@@ -11,6 +11,7 @@ import {
   type TokenBatch,
   trainedTokens,
 } from "../domain/Batch.ts";
+import { analysis, gradientsPrefilter } from "../domain/metrics/diagnostics.ts";
 import { learner } from "../domain/metrics/learner.ts";
 import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
 import { mean } from "../domain/Statistics.ts";
@@ -18,6 +19,7 @@ import type { Qwen2Config } from "../policy/model/Architecture.ts";
 import { allFinite } from "../policy/model/finite.ts";
 import { copyOf, type Parameters } from "../policy/model/Parameters.ts";
 import { Actor, type ActorStep, type PolicyTargets } from "./Actor.ts";
+import { type AnalysisOptions, endsRun, GradientAnalysis, isDue } from "./analysis/GradientAnalysis.ts";
 import { miniBatches } from "./batches.ts";
 import { Cloner, type CloningReport } from "./Cloner.ts";
 import { Critic, type CriticStep, criticConfig, criticFrom } from "./Critic.ts";
@@ -30,6 +32,7 @@ import { policyLossOptions } from "./models.ts";
 import { type Moments, type StepResult, untaken } from "./Network.ts";
 import { among, type NotFinite, type Untrained } from "./NotFinite.ts";
 import { Phases } from "./Phases.ts";
+import { Scoring } from "./Scoring.ts";
 import { learningRate } from "./schedule.ts";
 
 export interface TrainerOptions {
@@ -43,6 +46,8 @@ export interface TrainerOptions {
   readonly algorithm: RunConfig["algorithm"];
   readonly actor: RunConfig["actor"];
   readonly critic: RunConfig["critic"];
+  /** The decomposition of the gradient; none without. */
+  readonly analysis?: AnalysisOptions;
 }
 
 /** Everything that decides the next update, beside the options. */
@@ -117,11 +122,13 @@ export class Trainer implements AsyncDisposable {
   readonly #config: Qwen2Config;
   readonly #options: TrainerOptions;
   readonly #lanes: Lanes;
+  readonly #scoring: Scoring;
   readonly #actor: Actor;
   readonly #critic: Critic | undefined;
   /** The starting weights, held where a KL loss needs them. */
   readonly #reference: LaneWeights | undefined;
   #cloner: Cloner | undefined;
+  #analysis: GradientAnalysis | undefined;
   /** One sequence of the last batch trained on. */
   #probe: TokenBatch | undefined;
   #state: TrainerState;
@@ -138,6 +145,7 @@ export class Trainer implements AsyncDisposable {
     this.#config = config;
     this.#options = options;
     this.#lanes = lanes;
+    this.#scoring = new Scoring(config, lanes);
     this.#actor = actor;
     this.#critic = critic;
     this.#reference = reference;
@@ -198,26 +206,35 @@ export class Trainer implements AsyncDisposable {
     return this.#actor.score(batch);
   }
 
+  /** Log-probability of each continuation behind the prompt under the current weights, nats, summed over its ids. */
+  async behind(
+    prompt: Int32Array,
+    continuations: readonly Int32Array[],
+    temperature: number,
+  ): Promise<readonly number[]> {
+    return this.#scoring.behind(this.#actor.network, prompt, continuations, temperature);
+  }
+
   /** Passes from the next command on are shared by so many of the lanes: at least 1, at most those that were opened. Changes no bit. */
   useLanes(count: number): void {
     this.#lanes.use(count);
   }
 
-  /** Trains the critic, then (after its warm-up) the actor, on one window. */
-  async update(batch: CreditedBatch): Promise<UpdateReport> {
+  /** Trains the critic, then (after its warm-up) the actor, on one window; `unfiltered` is what of it is analysed beside what is trained on. */
+  async update(batch: CreditedBatch, unfiltered?: CreditedBatch): Promise<UpdateReport> {
     const phases = new Phases();
-    const critic = this.#critic;
+    const critic = this.#only ? undefined : this.#critic;
     const warming = critic !== undefined && this.#state.windows < this.#options.critic.warmup_windows;
     this.#state = { ...this.#state, windows: this.#state.windows + 1 };
     this.#probe = shortest(batch);
-    const trained: Trained[] = [];
+    const trained: Trained[] = this.#only ? [{ applied: false, untrained: null, metrics: this.#untrained }] : [];
     if (critic !== undefined) trained.push(await phases.time("update_critic", () => this.#trainCritic(critic, batch)));
-    if (!warming) trained.push(await this.#trainActor(batch, phases));
+    if (!warming) trained.push(await this.#trainActor(batch, phases, unfiltered));
     return {
       version: this.#state.version,
       applied: trained.some(({ applied }) => applied),
       untrained: trained.findLast(({ untrained }) => untrained !== null)?.untrained ?? null,
-      metrics: together(batchMetrics(batch, critic !== undefined), ...trained.map(({ metrics }) => metrics)),
+      metrics: together(batchMetrics(batch, this.#critic !== undefined), ...trained.map(({ metrics }) => metrics)),
       seconds: phases.seconds,
     };
   }
@@ -248,6 +265,37 @@ export class Trainer implements AsyncDisposable {
       this.#actor[Symbol.asyncDispose](),
       this.#critic?.[Symbol.asyncDispose](),
     ]);
+  }
+
+  /** A run that analyses gradients and trains nothing. */
+  get #only(): boolean {
+    return this.#options.analysis?.gradient_analysis_only === true;
+  }
+
+  get #untrained(): Metrics {
+    const { actorSkipped, criticSkipped, only } = analysis;
+    return measured([only, 1], [actorSkipped, 1], [criticSkipped, this.#critic === undefined ? undefined : 1]);
+  }
+
+  /** The decomposition of the gradient, where the window is due for it. */
+  async #analyse(
+    batch: CreditedBatch,
+    targets: PolicyTargets,
+    unfiltered: CreditedBatch | undefined,
+    phases: Phases,
+  ): Promise<Metrics> {
+    const { actor, analysis: options, seed } = this.#options;
+    if (options === undefined || !isDue(options, batch.window)) return measured();
+    this.#analysis ??= new GradientAnalysis(this.#config, { actor, analysis: options, seed }, this.#lanes);
+    const made = this.#analysis;
+    const { network } = this.#actor;
+    const metrics = await phases.time("gradient_analysis", async () => {
+      const trained = await made.of(network, batch, targets);
+      if (unfiltered === undefined) return trained;
+      const { targets: all } = await this.#targets(unfiltered, new Phases());
+      return together(trained, await made.of(network, unfiltered, all, gradientsPrefilter));
+    });
+    return together(metrics, measured([analysis.exited, endsRun(options, batch.window) ? 1 : undefined]));
   }
 
   /** The mini-batches of every epoch, in order. */
@@ -290,19 +338,28 @@ export class Trainer implements AsyncDisposable {
     return { ...came, metrics };
   }
 
-  async #trainActor(batch: CreditedBatch, phases: Phases): Promise<Trained> {
-    const { algorithm, actor: options, totalUpdates } = this.#options;
-    const { version, actorUpdates } = this.#state;
+  /** What the policy's loss reads of the batch, and the re-scored log-probabilities of a correction. */
+  async #targets(batch: CreditedBatch, phases: Phases) {
+    const { algorithm } = this.#options;
     const held = this.#reference;
     const reference = held === undefined ? undefined : await phases.time("ref", () => this.#actor.score(batch, held));
     const proximal =
       algorithm.correction === "none" ? undefined : await phases.time("old_log_prob", () => this.#actor.score(batch));
     const { old, importance, capped } = correct(batch, proximal, algorithm);
+    const targets: PolicyTargets = { old, importance, advantages: batch.advantages, reference };
+    return { targets, proximal, capped };
+  }
+
+  async #trainActor(batch: CreditedBatch, phases: Phases, unfiltered: CreditedBatch | undefined): Promise<Trained> {
+    const { actor: options, totalUpdates } = this.#options;
+    const { version, actorUpdates } = this.#state;
+    const { capped, proximal, targets } = await this.#targets(batch, phases);
     const lr = learningRate(
       { peak: options.lr, warmup: options.lr_warmup_steps, decay: options.lr_decay, total: totalUpdates },
       actorUpdates,
     );
-    const targets = { old, importance, advantages: batch.advantages, reference };
+    const analysed = await this.#analyse(batch, targets, unfiltered, phases);
+    if (this.#only) return { applied: false, untrained: null, metrics: analysed };
     const ofWhole = proximal === undefined ? undefined : mismatchMetrics(batch, allSequences(batch), proximal, version);
     const { steps, surrogate, mismatch } = await phases.time("update_actor", () =>
       this.#stepActor(batch, targets, lr, ofWhole),
@@ -316,6 +373,7 @@ export class Trainer implements AsyncDisposable {
     const entropy = meanOf(steps, (step) => step.entropy);
     const tokens = trainedTokens(batch);
     const metrics = together(
+      analysed,
       surrogate,
       mismatch,
       measured(
@@ -323,7 +381,7 @@ export class Trainer implements AsyncDisposable {
         [learner.entropy, entropy],
         [learner.entropyLoss, entropy],
         [learner.klLoss, meanOf(steps, ({ kl }) => kl)],
-        [learner.klCoefficient, reference === undefined ? undefined : options.kl_loss_coef],
+        [learner.klCoefficient, targets.reference === undefined ? undefined : options.kl_loss_coef],
         [learner.cappedFraction, proximal === undefined || tokens === 0 ? undefined : capped / tokens],
         [learner.gradNorm, meanOf(steps, ({ norm }) => norm)],
         [learner.lr, lr],

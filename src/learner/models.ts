@@ -20,9 +20,10 @@ import { cloningLoss, type PolicyLossOptions, policyLoss } from "./losses/policy
 import { valueLoss } from "./losses/valueLoss.ts";
 
 /** An input that says something of every target. */
-const ofTargets = (graph: Graph, name: string): Tensor => graph.input(name, "float32", ["targets"]);
+export const ofTargets = (graph: Graph, name: string): Tensor => graph.input(name, "float32", ["targets"]);
 
-const flatGradient = (loss: Tensor, weights: Weights, specs: readonly ParameterSpec[]): Tensor => {
+/** The gradient of a loss by all parameters, [parameters], in their order. */
+export const flatGradient = (loss: Tensor, weights: Weights, specs: readonly ParameterSpec[]): Tensor => {
   const ordered = specs.map(({ name }) => weight(weights, name));
   const flat = gradients(loss, ordered).map((gradient, i) => reshape(gradient, [elementCount(specs[i]!.shape)]));
   return concat(flat, 0);

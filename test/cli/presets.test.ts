@@ -2,8 +2,8 @@ import { Effect, Result } from "effect";
 import { describe, expect, it } from "vitest";
 import { boundEnvironments, checkPresets } from "../../pipelines/presets.ts";
 import { trace } from "../../pipelines/trace.ts";
-import { contentKeys } from "../../src/engine/Validation.ts";
 import { layerInline } from "../../src/env/pool/StepPool.ts";
+import { contentKeys } from "../../src/rollout/heldOut.ts";
 import { resolved } from "../config/configs.ts";
 
 /** The messages for the presets of a run whose training uses CoordSokoban. */

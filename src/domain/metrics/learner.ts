@@ -156,7 +156,7 @@ const batch = {
   valuesMin: metric("critic/values/min", "min", "reward", "Smallest value of a trained token at consumption."),
 };
 
-/** `phase`: `update_critic`, `ref`, `old_log_prob`, `update_actor`. */
+/** `phase`: `update_critic`, `ref`, `old_log_prob`, `gradient_analysis`, `update_actor`. */
 const timing = family("timing_s/{phase}", "mean", "s", "Seconds of a phase of the update.");
 
 export const learner = { ...policy, ...mismatch, ...critic, ...batch, timing } as const;

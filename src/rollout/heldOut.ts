@@ -1,0 +1,33 @@
+/** The instances of validation, which training leaves out. */
+import { Effect } from "effect";
+import type { RunConfig } from "../config/RunConfig.ts";
+import { BadInput } from "../domain/Errors.ts";
+import { Environments, type StepFailure } from "../env/Environments.ts";
+import { instanceKey } from "./keys.ts";
+import * as Seeds from "./seeds.ts";
+
+/**
+ * Their content keys. Fails with BadInput where not one of them can be made: then the
+ * environments' configuration is at fault.
+ */
+export const contentKeys = Effect.fnUntraced(function* (config: RunConfig) {
+  const environments = yield* Environments;
+  const prompts = Seeds.validation(config.es_manager.val, 0, 0);
+  const failures: StepFailure[] = [];
+  const keys = yield* Effect.forEach(
+    prompts,
+    ({ tag, seed }) =>
+      environments.reset({ tag, instance: instanceKey(seed), split: "val" }).pipe(
+        Effect.map((view) => [view.contentKey]),
+        Effect.catchTag("StepFailure", (failure: StepFailure) => {
+          failures.push(failure);
+          return Effect.succeed([]);
+        }),
+      ),
+    { concurrency: "unbounded" },
+  );
+  if (failures.length === prompts.length) {
+    return yield* new BadInput({ message: `es_manager.val: no instance can be made: ${failures[0]?.message}` });
+  }
+  return new Set(keys.flat());
+});
