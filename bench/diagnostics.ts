@@ -52,5 +52,9 @@ const part = (name: string, overrides: readonly string[]) => async () => {
 
 export const bench: Bench = {
   question: "what do the collapse measurements cost a run?",
-  parts: [part("in idle time", []), part("before the update", ["diagnostics.collapse.placement=before_update"])],
+  parts: [
+    part("as usual", []),
+    part("in idle time only", ["diagnostics.collapse.placement=idle"]),
+    part("before the update", ["diagnostics.collapse.placement=before_update"]),
+  ],
 };

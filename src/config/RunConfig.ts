@@ -424,9 +424,9 @@ export const CollapseSection = Schema.Struct({
   compute_freq: field(steps, 5, "Measure at the first step, and every so many."),
   num_samples: field(whole(0, 65_536), 64, "Thoughts drawn for it, less where max_share says so; 0 all."),
   placement: field(
-    Schema.Literals(["idle", "before_update"]),
-    "idle",
-    "In the learner's idle time after the window's update, or before the update, which then waits for it.",
+    Schema.Literals(["auto", "idle", "before_update"]),
+    "auto",
+    "In the learner's idle time after the window's update; before the update, which waits; auto: idle, and before the next update where there was no idle time.",
   ),
   std_eps: field(epsilon, 1e-3, "Added to the deviation that z-scores divide by."),
   ema_decay: field(decay, 0.9, "Decay of the running means."),

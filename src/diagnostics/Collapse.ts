@@ -1,7 +1,8 @@
 /**
  * The collapse measurement: whether the thoughts of a window still tell of their prompts, by the learner's own log-probabilities. It takes all
  * groups of the window, before the filter, and asks for no more work than a share of what the updates cost. In the learner's idle time it is
- * never waited for: it ends when an update needs the learner, and what is known by then is reported with the next step.
+ * never waited for: it ends when an update needs the learner, and what is known by then is reported with the next step. An update waits for
+ * it only where the run file says so, or where the learner was found to have no idle time.
  */
 import { Effect, type Scope } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
@@ -132,7 +133,12 @@ const enabledIn = ({ diagnostics: { collapse } }: RunConfig): readonly Drawing[]
 const measure = Effect.fnUntraced(function* <E>(
   config: RunConfig,
   { emit, score, state }: Needs<E>,
-  { drawing, drawn, step }: { readonly step: number; readonly drawing: Drawing; readonly drawn: Draw },
+  {
+    drawing,
+    drawn,
+    givesWay,
+    step,
+  }: { readonly step: number; readonly drawing: Drawing; readonly drawn: Draw; readonly givesWay: boolean },
   tell: (metrics: Metrics) => void,
 ) {
   const { collapse } = config.diagnostics;
@@ -142,7 +148,7 @@ const measure = Effect.fnUntraced(function* <E>(
     continuations: drawn.pairs.map(({ thought }) => thought),
     temperature: config.generation.temperature,
     passTokens: config.actor.micro_batch_tokens,
-    givesWay: collapse.placement === "idle",
+    givesWay,
   });
   const cut = drawn.pairs.length - scores.rows;
   if (scores.rows < FEWEST) {
@@ -161,6 +167,7 @@ const measureAll = Effect.fnUntraced(function* <E>(
   config: RunConfig,
   needs: Needs<E>,
   { groups, index }: Window,
+  givesWay: boolean,
   tell: (metrics: Metrics) => void,
 ) {
   const { num_samples } = config.diagnostics.collapse;
@@ -175,7 +182,7 @@ const measureAll = Effect.fnUntraced(function* <E>(
     const drawn = affordable(drawing, all, left / (enabled.length - i), micro_batch_tokens);
     if (drawn.pairs.length < FEWEST || drawn.columns.length < FEWEST) continue;
     left -= costOf(drawn, micro_batch_tokens);
-    const rows = yield* measure(config, needs, { step, drawing, drawn }, tell);
+    const rows = yield* measure(config, needs, { step, drawing, drawn, givesWay }, tell);
     // The weights have moved on, and with them what the rest of the window says.
     if (rows < drawn.pairs.length) return i === 0 && rows < FEWEST;
   }
@@ -202,10 +209,11 @@ export const make = <E>(config: RunConfig, needs: Needs<E>): Collapse<E> => {
     around: (window, update, scope) => {
       const updated = Effect.map(update, (result) => [result, told(window)] as const);
       if (!due(window.index + 1)) return updated;
-      const measuring = Effect.map(measureAll(config, needs, window, tell), (none) => {
+      const waits = placement === "before_update" || (placement === "auto" && missed);
+      const measuring = Effect.map(measureAll(config, needs, window, !waits, tell), (none) => {
         missed = none;
       });
-      if (placement === "before_update") return Effect.andThen(measuring, updated);
+      if (waits) return Effect.andThen(measuring, updated);
       // Nobody waits for it, and a learner that is gone is told of elsewhere.
       return Effect.tap(updated, () => Effect.forkIn(Effect.ignore(measuring), scope));
     },

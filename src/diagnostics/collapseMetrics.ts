@@ -24,9 +24,11 @@ const retrievalMetrics = (drawing: Drawing, { accuracy, chance, k }: Retrieval):
 const secondsMetrics = (drawing: Drawing, seconds: number, after: RunState["collapse"]): Metrics => {
   const total = after[drawing]?.seconds;
   const [step, sum] =
-    drawing === "first_turn" ? [collapse.firstStep, collapse.firstTotal] : [collapse.multiStep, collapse.multiTotal];
+    drawing === "first_turn"
+      ? [collapse.firstSeconds, collapse.firstSecondsTotal]
+      : [collapse.multiSeconds, collapse.multiSecondsTotal];
   const all = (after.first_turn?.seconds ?? 0) + (after.trajectory?.seconds ?? 0);
-  return measured([step, seconds], [sum, total], [collapse.total, all]);
+  return measured([step, seconds], [sum, total], [collapse.secondsTotal, all]);
 };
 
 /** `after`: the run's means with this measurement in them. */

@@ -8,7 +8,7 @@ import { type CrossRequest, type CrossScores, crossTokens } from "../../src/doma
 import type { Event } from "../../src/domain/Event.ts";
 import type { Window } from "../../src/domain/Group.ts";
 import { collapse } from "../../src/domain/metrics/diagnostics.ts";
-import { type Metrics, valueIn } from "../../src/domain/metrics/Metrics.ts";
+import { type Metrics, toRecord, valueIn } from "../../src/domain/metrics/Metrics.ts";
 import * as RunState from "../../src/domain/RunState.ts";
 import { episodeOf, promptOf, sampledOf, turnOf } from "../domain/episodes.ts";
 
@@ -98,8 +98,14 @@ describe("a measurement before the update", () => {
       expect(valueIn(metrics, collapse.conditional.of(of))).toBe(0.5);
       expect(valueIn(metrics, collapse.informationSeq.of(of))).toBeCloseTo(Math.log(4), 2);
       expect(regime(metrics)).toBe(0);
-      expect(valueIn(metrics, collapse.total)).toBe(1);
+      expect(valueIn(metrics, collapse.secondsTotal)).toBe(1);
       expect(valueIn(metrics, collapse.validRate)).toBe(1);
+      expect(toRecord(metrics)).toMatchObject({
+        "collapse/first_turn_num_total": 12,
+        "timing_s/collapse_first_turn_step": 0.5,
+        "timing_s/collapse_first_turn_total": 0.5,
+        "timing_s/collapse_multi_turn_total": 0.5,
+      });
     }).pipe(Effect.scoped),
   );
 
@@ -157,7 +163,7 @@ describe("a measurement before the update", () => {
 });
 
 describe("a measurement in idle time", () => {
-  const config = configOf({ ...both });
+  const config = configOf({ ...both, placement: "idle" });
 
   it.effect("begins after the update, which does not wait for it, and is told with the next step", () =>
     Effect.gen(function* () {
@@ -198,6 +204,31 @@ describe("a measurement in idle time", () => {
       const scope = yield* Effect.scope;
       const [result] = yield* made.around(windowOf(0), Effect.succeed("updated"), scope);
       expect(result).toBe("updated");
+    }).pipe(Effect.scoped),
+  );
+});
+
+describe("a measurement without a placement", () => {
+  it.effect("waits for idle time, and where there is none is made before the next update", () =>
+    Effect.gen(function* () {
+      let idle = false;
+      const { made, requests } = harness(configOf({ first_turn_enabled: true }), (request) =>
+        Effect.succeed(scoresOf(request, -9, request.givesWay && !idle ? 0 : undefined)),
+      );
+      const scope = yield* Effect.scope;
+      yield* made.around(windowOf(0), Effect.void, scope);
+      while (requests.length < 1) yield* Effect.yieldNow;
+      yield* Effect.yieldNow;
+      const [, busy] = yield* made.around(windowOf(1), Effect.void, scope);
+      expect(requests.map(({ givesWay }) => givesWay)).toEqual([true, false]);
+      expect(valueIn(busy, collapse.step.of({ drawing: "first_turn" }))).toBe(2);
+      yield* made.around(windowOf(2), Effect.void, scope);
+      idle = true;
+      yield* made.around(windowOf(4), Effect.void, scope);
+      while (requests.length < 3) yield* Effect.yieldNow;
+      yield* Effect.yieldNow;
+      yield* made.around(windowOf(5), Effect.void, scope);
+      expect(requests.map(({ givesWay }) => givesWay)).toEqual([true, false, true]);
     }).pipe(Effect.scoped),
   );
 });

@@ -72,7 +72,7 @@ describe("collapse measurements of a run", () => {
           const after = yield* resume(options);
           const means = [...before.records, ...after.records].map(({ metrics }) => [
             valueIn(metrics, collapse.firstTotal),
-            valueIn(metrics, collapse.total),
+            valueIn(metrics, collapse.secondsTotal),
           ]);
           expect(means.map(([, total]) => total)).toEqual([1, 2, 3, 4]);
           const measured = eventsOf([...before.events, ...after.events], "CollapseMeasured");

@@ -80,11 +80,16 @@ const measurement = {
 
 /** RAGEN calls the drawing from all turns `multi_turn` here. */
 const seconds = {
-  firstStep: metric("timing_s/collapse_first_turn_step", "mean", "s", "The learner's time for first turns."),
-  firstTotal: metric("timing_s/collapse_first_turn_total", "total", "s", "The same, since the run began."),
-  multiStep: metric("timing_s/collapse_multi_turn_step", "mean", "s", "The learner's time for turns of trajectories."),
-  multiTotal: metric("timing_s/collapse_multi_turn_total", "total", "s", "The same, since the run began."),
-  total: metric("timing_s/collapse_total", "total", "s", "Both, since the run began."),
+  firstSeconds: metric("timing_s/collapse_first_turn_step", "mean", "s", "The learner's time for first turns."),
+  firstSecondsTotal: metric("timing_s/collapse_first_turn_total", "total", "s", "The same, since the run began."),
+  multiSeconds: metric(
+    "timing_s/collapse_multi_turn_step",
+    "mean",
+    "s",
+    "The learner's time for turns of trajectories.",
+  ),
+  multiSecondsTotal: metric("timing_s/collapse_multi_turn_total", "total", "s", "The same, since the run began."),
+  secondsTotal: metric("timing_s/collapse_total", "total", "s", "Both, since the run began."),
 };
 
 export const collapse = { ...thinking, ...information, ...retrieval, ...measurement, ...seconds } as const;
