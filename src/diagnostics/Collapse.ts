@@ -194,8 +194,10 @@ export const make = <E>(config: RunConfig, needs: Needs<E>): Collapse<E> => {
   const wanted = enabledIn(config).length > 0;
   /** What was measured and is in no record yet. */
   let known: Metrics = measured();
-  /** The last measurement that was due found no idle time. */
+  /** The last measurement found no idle time. */
   let missed = false;
+  /** One is waiting for idle time, or has it. */
+  let underWay = false;
   const tell = (metrics: Metrics): void => {
     known = together(known, metrics);
   };
@@ -204,18 +206,31 @@ export const make = <E>(config: RunConfig, needs: Needs<E>): Collapse<E> => {
     known = measured();
     return metrics;
   };
-  const due = (step: number): boolean => wanted && (step === 1 || step % compute_freq === 0 || missed);
+  const measuring = (window: Window, givesWay: boolean) =>
+    Effect.map(measureAll(config, needs, window, givesWay, tell), (none) => {
+      missed = none;
+    });
+  /** Begins one in idle time. Nobody waits for it, and a learner that is gone is told of elsewhere. */
+  const begin = (window: Window, scope: Scope.Scope) =>
+    Effect.suspend(() => {
+      underWay = true;
+      const ended = Effect.sync(() => {
+        underWay = false;
+      });
+      return Effect.forkIn(Effect.ensuring(Effect.ignore(measuring(window, true)), ended), scope);
+    });
   return {
     around: (window, update, scope) => {
       const updated = Effect.map(update, (result) => [result, told(window)] as const);
-      if (!due(window.index + 1)) return updated;
-      const waits = placement === "before_update" || (placement === "auto" && missed);
-      const measuring = Effect.map(measureAll(config, needs, window, !waits, tell), (none) => {
-        missed = none;
-      });
-      if (waits) return Effect.andThen(measuring, updated);
-      // Nobody waits for it, and a learner that is gone is told of elsewhere.
-      return Effect.tap(updated, () => Effect.forkIn(Effect.ignore(measuring), scope));
+      if (!wanted) return updated;
+      const step = window.index + 1;
+      const due = step === 1 || step % compute_freq === 0;
+      const busy = () => placement === "auto" && missed;
+      const waits = placement === "before_update" ? due : busy() && !underWay;
+      if (waits) return Effect.andThen(measuring(window, false), updated);
+      return Effect.tap(updated, () =>
+        placement !== "before_update" && (due || missed) && !underWay && !busy() ? begin(window, scope) : Effect.void,
+      );
     },
   };
 };

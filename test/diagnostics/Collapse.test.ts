@@ -198,6 +198,22 @@ describe("a measurement in idle time", () => {
     }).pipe(Effect.scoped),
   );
 
+  it.effect("is not begun while another is under way", () =>
+    Effect.gen(function* () {
+      const free = Latch.makeUnsafe(false);
+      const { made, requests } = harness(config, (request) => Effect.as(free.await, scoresOf(request, -9)));
+      const scope = yield* Effect.scope;
+      for (let index = 0; index < 5; index++) yield* made.around(windowOf(index), Effect.void, scope);
+      while (requests.length < 1) yield* Effect.yieldNow;
+      yield* free.open;
+      while (requests.length < 2) yield* Effect.yieldNow;
+      for (let turn = 0; turn < 5; turn++) yield* Effect.yieldNow;
+      expect(requests).toHaveLength(2);
+      yield* made.around(windowOf(9), Effect.void, scope);
+      while (requests.length < 4) yield* Effect.yieldNow;
+    }).pipe(Effect.scoped),
+  );
+
   it.effect("that fails fails nothing else", () =>
     Effect.gen(function* () {
       const { made } = harness(config, () => Effect.fail("gone"));
