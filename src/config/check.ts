@@ -193,20 +193,10 @@ const capacity: Check = ({ actor, es_manager, generation, model }) => {
 };
 
 const analysis: Check = ({ trainer }) =>
-  (["gradient_analysis_only", "gradient_analysis_log_prefilter", "exit_after_gradient_analysis"] as const).flatMap(
-    (key) =>
-      when(
-        trainer[key] && !trainer.gradient_analysis_mode,
-        () => `trainer.${key}: true: nothing is analysed without trainer.gradient_analysis_mode; nearest: false`,
-      ),
-  );
-
-const thoughts: Check = ({ diagnostics: { collapse }, rollout }) =>
-  (["first_turn_enabled", "multi_turn_enabled"] as const).flatMap((key) =>
-    when(
-      collapse[key] && !rollout.enable_think,
-      () => `diagnostics.collapse.${key}: true: replies carry no thoughts without rollout.enable_think; nearest: false`,
-    ),
+  when(
+    trainer.gradient_analysis_only && !trainer.gradient_analysis_mode,
+    () =>
+      "trainer.gradient_analysis_only: true: the run would do nothing without trainer.gradient_analysis_mode; nearest: false",
   );
 
 const checks: readonly Check[] = [
@@ -221,7 +211,6 @@ const checks: readonly Check[] = [
   turns,
   capacity,
   analysis,
-  thoughts,
 ];
 
 export const check: Check = (config) => checks.flatMap((one) => one(config));
