@@ -18,7 +18,7 @@ const run = (overrides: readonly string[]): Promise<readonly Step[]> =>
 const samplesIn = (steps: readonly Step[]): readonly number[] =>
   steps.flatMap((step) => step["collapse_first_turn_sample/num_samples"] ?? []);
 
-const part = (name: string, overrides: readonly string[]) => async () => {
+const part = (name: string, atLeast: number, overrides: readonly string[]) => async () => {
   const ratios: number[] = [];
   const thoughts: number[] = [];
   const shares: number[] = [];
@@ -36,7 +36,7 @@ const part = (name: string, overrides: readonly string[]) => async () => {
   }
   const figures: readonly Figure[] = [
     figureOf(`${name}: throughput over that of a run without`, "", samplesOf(ratios), {
-      target: { atLeast: 0.95 },
+      target: { atLeast },
       note: `quickstart without filter, ${SECONDS} s after the first window, pairs in turn; every fifth window is measured`,
     }),
     figureOf(`${name}: the learner's time for it, of all time`, "", samplesOf(shares)),
@@ -53,8 +53,9 @@ const part = (name: string, overrides: readonly string[]) => async () => {
 export const bench: Bench = {
   question: "what do the collapse measurements cost a run?",
   parts: [
-    part("as usual", []),
-    part("in idle time only", ["diagnostics.collapse.placement=idle"]),
-    part("before the update", ["diagnostics.collapse.placement=before_update"]),
+    // diagnostics.max_share is a tenth.
+    part("as usual", 0.9, []),
+    part("in idle time only", 0.98, ["diagnostics.collapse.placement=idle"]),
+    part("before the update", 0.9, ["diagnostics.collapse.placement=before_update"]),
   ],
 };
