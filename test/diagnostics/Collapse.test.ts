@@ -10,6 +10,7 @@ import type { Window } from "../../src/domain/Group.ts";
 import { collapse } from "../../src/domain/metrics/diagnostics.ts";
 import { type Metrics, toRecord, valueIn } from "../../src/domain/metrics/Metrics.ts";
 import * as RunState from "../../src/domain/RunState.ts";
+import { noticeOf } from "../../src/metrics/View.ts";
 import { episodeOf, promptOf, sampledOf, turnOf } from "../domain/episodes.ts";
 
 const configOf = (collapse: Tree, diagnostics: Tree = {}): RunConfig =>
@@ -140,6 +141,13 @@ describe("a measurement before the update", () => {
         ["first_turn", "healthy", "template_collapse"],
         ["trajectory", "healthy", "template_collapse"],
       ]);
+      const notice = "template collapse: the thoughts vary, but no longer tell of their prompts";
+      expect(events.flatMap((event) => noticeOf(event) ?? [])).toEqual([
+        `step 5, first turns: ${notice}`,
+        `step 5, all turns: ${notice}`,
+      ]);
+      yield* made.around(windowOf(9), Effect.void, scope);
+      expect(events.flatMap((event) => noticeOf(event) ?? [])).toHaveLength(2);
     }).pipe(Effect.scoped),
   );
 
