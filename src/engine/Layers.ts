@@ -15,6 +15,7 @@ import * as Barrier from "../stage/Barrier.ts";
 import * as Bus from "../stage/Bus.ts";
 import * as Dials from "../stage/Dials.ts";
 import * as Gate from "../stage/Gate.ts";
+import * as Slots from "../stage/Slots.ts";
 import { Config } from "./Config.ts";
 import { Episodes } from "./Episodes.ts";
 import * as Moments from "./Moments.ts";
@@ -34,14 +35,14 @@ const rulesOf = (config: RunConfig): Rules => ({
   windows: config.trainer.total_training_steps,
 });
 
-/** Training leaves validation's instances out. In lockstep a barrier counts its episodes, else the slots bound them. */
+/** Training leaves validation's instances out. In lockstep a barrier counts its episodes, else the slots bound them, oldest groups first. */
 const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
   Layer.effect(
     Episodes,
     Effect.gen(function* () {
       const mode = Rollout.training(config, yield* contentKeys(config));
       const barrier = config.pipeline.mode === "lockstep" ? yield* Barrier.make : null;
-      const around = barrier?.member ?? Services.inSlots(cacheRows(config));
+      const around = barrier?.member ?? Slots.within(cacheRows(config));
       return Episodes.of({ rollout, training: { ...mode, around }, barrier });
     }),
   );

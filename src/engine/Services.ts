@@ -9,22 +9,11 @@ import { runsOf } from "../domain/EpisodeSummary.ts";
 import { Environments } from "../env/Environments.ts";
 import { StepPool } from "../env/pool/StepPool.ts";
 import { type GenerateRequest, Policy } from "../policy/generation/Policy.ts";
-import type { Mode } from "../rollout/Rollout.ts";
 import { Dials } from "../stage/Dials.ts";
-import * as Slots from "../stage/Slots.ts";
 import * as Stage from "../stage/Stage.ts";
 import { spanned } from "../stage/spanned.ts";
 import { Config } from "./Config.ts";
 import { Episodes } from "./Episodes.ts";
-
-/** Wraps training's episodes so that at most `limit` are in flight, those of the oldest groups first. */
-export const inSlots = (limit: number): Mode["around"] => {
-  const held = Slots.makeUnsafe(limit);
-  return (episode) =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.andThen(restore(held.acquire), Effect.ensuring(restore(episode), Effect.sync(held.release))),
-    );
-};
 
 /** What a span tells of a reply: its tokens by the version that sampled them. */
 const replied = ({ versions }: Sampled) => {

@@ -70,3 +70,12 @@ export const makeUnsafe = (initial: number): Slots => {
     limit: () => limit,
   };
 };
+
+/** Wraps effects so that at most `limit` of them are under way, in the order they were begun. */
+export const within = (limit: number): (<A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>) => {
+  const held = makeUnsafe(limit);
+  return (effect) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.andThen(restore(held.acquire), Effect.ensuring(restore(effect), Effect.sync(held.release))),
+    );
+};

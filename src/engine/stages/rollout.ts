@@ -15,7 +15,7 @@ import { Config } from "../Config.ts";
 import { Episodes } from "../Episodes.ts";
 
 /**
- * Groups in flight: all that admission allows. The slots bound their episodes (`Services.inSlots`), so that one straggler of a group does
+ * Groups in flight: all that admission allows. The slots bound their episodes (`Slots.within`), so that one straggler of a group does
  * not keep the slots of its finished members idle.
  */
 export const rolloutConcurrency = (config: RunConfig, rules: Admission.Rules): number => {
