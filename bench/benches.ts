@@ -17,6 +17,7 @@ export const benches = {
   hang: () => import("./hang.ts"),
   environments: () => import("./environments.ts"),
   "episodes-in-flight": () => import("./episodes-in-flight.ts"),
+  diagnostics: () => import("./diagnostics.ts"),
   watch: () => import("./watch.ts"),
 } as const satisfies Record<string, () => Promise<{ readonly bench: Bench }>>;
 

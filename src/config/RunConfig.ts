@@ -85,6 +85,21 @@ export const TrainerSection = Schema.Struct({
     "Write episodes to trajectories.jsonl at the first step and every so many after it; 0 never.",
   ),
   trajectory_groups: field(whole(0, 65_536), 1, "Groups of such a step that are written, whole."),
+  gradient_analysis_mode: field(
+    Schema.Boolean,
+    false,
+    "Decompose the policy's gradient by the reward variance of groups (docs/metrics.md).",
+  ),
+  gradient_analysis_every: field(steps, 50, "At the first step, and so many steps after it."),
+  gradient_analysis_num_buckets: field(whole(1, 64), 6, "Buckets of groups, of the quantile mode."),
+  gradient_analysis_bucket_mode: field(
+    Schema.Literals(["quantile", "fixed_rv"]),
+    "quantile",
+    "Buckets of equally many groups, or with the edges 0, 1, 2, 3, 4, 5 of the groups' reward deviation.",
+  ),
+  gradient_analysis_only: field(Schema.Boolean, false, "Train nothing; the run only analyses."),
+  gradient_analysis_log_prefilter: field(Schema.Boolean, false, "Analyse the groups that the filter leaves out, too."),
+  exit_after_gradient_analysis: field(Schema.Boolean, false, "End the run after the first step that was analysed."),
   validation_episodes: field(episodesOrNone, 16, "Episodes of a validation that are written to trajectories.jsonl."),
 });
 
@@ -572,6 +587,30 @@ export const MetricsSection = Schema.Struct({
   sample_ms: field(milliseconds, 500, "Sampling of the gauges."),
 });
 
+/** Collapse measurement (RAGEN's `collapse_detection`). */
+export const CollapseSection = Schema.Struct({
+  first_turn_enabled: field(
+    Schema.Boolean,
+    false,
+    "Measure whether the thoughts of first turns tell of their prompts (docs/metrics.md).",
+  ),
+  multi_turn_enabled: field(Schema.Boolean, false, "The same of any turns of the episodes."),
+  compute_freq: field(steps, 5, "Measure at the first step, and every so many."),
+  num_samples: field(whole(0, 65_536), 64, "Thoughts drawn for it, less where max_share says so; 0 all."),
+  placement: field(
+    Schema.Literals(["auto", "idle", "before_update"]),
+    "auto",
+    "In the learner's idle time after the window's update; before the update, which waits; auto: idle, and before the next update where there was no idle time.",
+  ),
+  std_eps: field(epsilon, 1e-3, "Added to the deviation that z-scores divide by."),
+  ema_decay: field(decay, 0.9, "Decay of the running means."),
+});
+
+export const DiagnosticsSection = Schema.Struct({
+  max_share: field(between(0, 1_000), 0.1, "Share of the updates' work that measurements may add, counted in tokens."),
+  collapse: section(CollapseSection, "Template collapse: what thoughts tell of their prompts."),
+});
+
 export const RunConfig = Schema.Struct({
   run: section(RunSection, "The run's name and folder."),
   trainer: section(TrainerSection, "How long, how often."),
@@ -585,6 +624,7 @@ export const RunConfig = Schema.Struct({
   algorithm: section(AlgorithmSection, "Advantages and corrections."),
   actor: section(ActorSection, "Policy update."),
   critic: section(CriticSection, "Value update."),
+  diagnostics: section(DiagnosticsSection, "What the policy's thoughts and gradients say of it."),
   sft: section(SftSection, "Behaviour cloning."),
   metrics: section(MetricsSection, "Sinks."),
   custom_envs: field(Schema.Record(Schema.String, PresetSection), {}, "Environment presets by tag."),

@@ -85,6 +85,14 @@ export const aliases: Readonly<Record<string, string>> = {
   "ctx_manager.generation.gen_config.temperature": "generation.temperature",
   "ctx_manager.generation.gen_config.top_p": "generation.top_p",
   "ctx_manager.generation.gen_config.top_k": "generation.top_k",
+  "actor_rollout_ref.rollout.gradient_analysis_num_buckets": "trainer.gradient_analysis_num_buckets",
+  "actor_rollout_ref.rollout.gradient_analysis_bucket_mode": "trainer.gradient_analysis_bucket_mode",
+  "collapse_detection.compute_freq": "diagnostics.collapse.compute_freq",
+  "collapse_detection.first_turn_enabled": "diagnostics.collapse.first_turn_enabled",
+  "collapse_detection.multi_turn_enabled": "diagnostics.collapse.multi_turn_enabled",
+  "collapse_detection.num_samples": "diagnostics.collapse.num_samples",
+  "collapse_detection.std_eps": "diagnostics.collapse.std_eps",
+  "collapse_detection.ema_decay": "diagnostics.collapse.ema_decay",
   "trainer.experiment_name": "run.name",
   "trainer.local_log_dir": "run.dir",
   "trainer.default_local_dir": "run.dir",
@@ -101,7 +109,8 @@ export const aliases: Readonly<Record<string, string>> = {
 const estimators = { kl: "k1", mse: "k2", "k2+": "k2", "mse+": "k2", low_var_kl: "k3", "low-var-kl": "k3" };
 
 /** RAGEN's spellings of values, by our key, whether the key itself is spelled as ours or not. */
-const spellings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const spellings: Readonly<Record<string, Readonly<Record<string, string | number>>>> = {
+  "diagnostics.collapse.num_samples": { all: 0 },
   "filter.metric": { reward_std: "reward_variance", entropy_std: "entropy_variance" },
   "rollout.summary": { true: "facts", false: "none" },
   "actor.kl_loss_type": { ...estimators, "kl+": "k1+", "low_var_kl+": "k3+", "low-var-kl+": "k3+" },

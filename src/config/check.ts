@@ -331,6 +331,13 @@ const cloned: Check = ({ sft }) =>
     () => "sft.sources: []: nothing to clone; name a source, or conversations in sft.conversations.path",
   );
 
+const analysis: Check = ({ trainer }) =>
+  when(
+    trainer.gradient_analysis_only && !trainer.gradient_analysis_mode,
+    () =>
+      "trainer.gradient_analysis_only: true: the run would do nothing without trainer.gradient_analysis_mode; nearest: false",
+  );
+
 const checks: readonly Check[] = [
   cloned,
   groups,
@@ -351,6 +358,7 @@ const checks: readonly Check[] = [
   strategies,
   refill,
   bestMetric,
+  analysis,
 ];
 
 export const check: Check = (config) => checks.flatMap((one) => one(config));

@@ -99,6 +99,7 @@ export const setAside: readonly Aside[] = [
   {
     why: "micro-batches (passes are cut by actor.micro_batch_tokens, which changes no gradient)",
     keys: [
+      "collapse_detection.micro_batch_size",
       "micro_batch_size_per_gpu",
       "log_prob_micro_batch_size_per_gpu",
       "actor_rollout_ref.actor.use_dynamic_bsz",

@@ -18,7 +18,6 @@ const lookedAt = (what: string): Unavailable => ({ inert: "any", because: `${wha
 const off = (because: string): Unavailable => ({ inert: [false], because });
 const unset = (because: string): Unavailable => ({ inert: [], because });
 const gradients = lookedAt("gradients by reward variance");
-const collapse = lookedAt("measures of template collapse");
 const modelFolder = "a model is the one folder that model.path names";
 const oneModel: Unavailable = { inert: [], same: "model.path", because: "actor and critic start from one model" };
 const evaluated = "an evaluation writes trajectories.jsonl and summary.json to its run folder";
@@ -95,16 +94,8 @@ export const unavailable: Readonly<Record<string, Unavailable>> = {
   // Runs.
   "trainer.validation_steps": { inert: [1], because: "set es_manager.val.env_groups instead" },
   // Diagnostics.
-  collapse_detection: collapse,
-  "trainer.gradient_analysis_mode": gradients,
-  "trainer.gradient_analysis_every": gradients,
   "trainer.gradient_analysis_env_groups": gradients,
   "trainer.gradient_analysis_group_size": gradients,
-  "trainer.gradient_analysis_log_prefilter": gradients,
-  "actor_rollout_ref.rollout.gradient_analysis_num_buckets": gradients,
-  "actor_rollout_ref.rollout.gradient_analysis_bucket_mode": gradients,
-  "trainer.gradient_analysis_only": off("a run that only analyses gradients is not yet here"),
-  "trainer.exit_after_gradient_analysis": off("a run that ends after analysing gradients is not yet here"),
   // Evaluation.
   "model_config.model_name": unset("models behind an API are not yet evaluated"),
   "model_config.max_concurrency": lookedAt("models behind an API"),

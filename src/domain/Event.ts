@@ -9,6 +9,7 @@ import type { Version } from "./Episode.ts";
 import type { VerdictName } from "./EpisodeRecord.ts";
 import type { EpisodeSummary } from "./EpisodeSummary.ts";
 import type { Metrics } from "./metrics/Metrics.ts";
+import type { Drawing, Regime } from "./Regime.ts";
 
 /** The run goes on from the checkpoint of `step`: what was in flight then is admitted again. */
 export interface Resumed {
@@ -140,6 +141,32 @@ export interface Dropped {
   readonly reason: "stopped";
 }
 
+/** The thoughts of a step's window were scored against prompts (src/diagnostics). */
+export interface CollapseMeasured {
+  readonly _tag: "CollapseMeasured";
+  /** Of the window; the measurement may be done later. */
+  readonly step: number;
+  readonly drawing: Drawing;
+  /** The weights that scored. */
+  readonly version: Version;
+  /** `Seq` of whole thoughts, the others per token; `information` is the estimate of I(X;Z), `entropy` that of H(Z|X). */
+  readonly measured: {
+    readonly marginalStd: number;
+    readonly marginalStdSeq: number;
+    readonly zscore: number;
+    readonly zscoreSeq: number;
+    readonly information: number;
+    readonly entropy: number;
+  };
+  /** Of the running means. */
+  readonly decay: number;
+  readonly regime: Regime;
+  /** Null at the first measurement. */
+  readonly before: Regime | null;
+  /** The learner's seconds. */
+  readonly seconds: number;
+}
+
 /** Groups of a validation that are done. */
 export interface Validating {
   readonly _tag: "Validating";
@@ -197,7 +224,7 @@ export interface Controlled {
 /** Admission is closed for good; what is in flight drains. */
 export interface Stopped {
   readonly _tag: "Stopped";
-  readonly reason: "interrupted" | "empty_selections" | "deadline" | EarlyStop;
+  readonly reason: "interrupted" | "empty_selections" | "gradient_analysis" | "deadline" | EarlyStop;
 }
 
 /** Nothing happened for long; one line per stage says what it waits for. */
@@ -223,6 +250,7 @@ export type Event =
   | UpdateSkipped
   | WeightsAdopted
   | Dropped
+  | CollapseMeasured
   | Validating
   | Validated
   | ValidationPostponed

@@ -16,6 +16,7 @@ export const purposes = [
   "trajectories", // which episodes are recorded
   "jitter", // waits between two tries of a call
   "summary", // token sampling of summaries of earlier turns
+  "diagnostics", // which thoughts are scored against which prompts
 ] as const;
 export type Purpose = (typeof purposes)[number];
 

@@ -3,6 +3,7 @@
  * two states and the gauges beside them. Invariant: the same events give the same state.
  */
 import { Effect, HashMap, Option, Result, Schema } from "effect";
+import * as CollapseMeans from "./CollapseMeans.ts";
 import type { Control } from "./Control.ts";
 import { Count } from "./Count.ts";
 import * as EarlyStops from "./EarlyStops.ts";
@@ -16,7 +17,13 @@ import * as SkippedUpdates from "./SkippedUpdates.ts";
 export const SCHEMA = 2;
 
 /** Why a run admits no more groups; `complete` until told otherwise. */
-export const Reason = Schema.Literals(["complete", "interrupted", "empty_selections", ...EarlyStops.reasons]);
+export const Reason = Schema.Literals([
+  "complete",
+  "interrupted",
+  "empty_selections",
+  "gradient_analysis",
+  ...EarlyStops.reasons,
+]);
 
 export const RunState = Schema.Struct({
   schema: Schema.Literal(SCHEMA),
@@ -36,6 +43,11 @@ export const RunState = Schema.Struct({
   emptyInARow: Count,
   /** Updates in a row that were skipped; null after one that was not. */
   skipped: Schema.NullOr(SkippedUpdates.SkippedUpdates).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
+  /** What is remembered of collapse measurements; null before the first. */
+  collapse: Schema.Struct({
+    first_turn: Schema.NullOr(CollapseMeans.CollapseMeans),
+    trajectory: Schema.NullOr(CollapseMeans.CollapseMeans),
+  }).pipe(Schema.withDecodingDefaultKey(Effect.succeed({ first_turn: null, trajectory: null }))),
   /** Tokens that took part in an update. */
   trainedTokens: Count,
   /** Validations played; each has its own sequence numbers. */
@@ -66,6 +78,7 @@ export const initial: RunState = {
   ledger: Ledger.empty,
   emptyInARow: 0,
   skipped: null,
+  collapse: { first_turn: null, trajectory: null },
   trainedTokens: 0,
   validations: 0,
   validationDue: false,
@@ -112,6 +125,13 @@ const change = (state: RunState, event: Event): Partial<RunState> => {
       return { emptyInARow: 0, skipped: SkippedUpdates.observe(state.skipped, event) };
     case "EmptySelection":
       return { emptyInARow: event.consecutive };
+    case "CollapseMeasured":
+      return {
+        collapse: {
+          ...state.collapse,
+          [event.drawing]: CollapseMeans.observe(state.collapse[event.drawing], event),
+        },
+      };
     case "ValidationPostponed":
       return { validationDue: true };
     case "Validated":

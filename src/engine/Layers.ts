@@ -37,7 +37,7 @@ const rulesOf = (config: RunConfig): Rules => ({
   refills: Refill.isOn(config.filter.refill),
 });
 
-/** Training leaves validation's instances out. In lockstep a barrier counts its episodes, else the slots bound them. */
+/** Training leaves validation's instances out. In lockstep a barrier counts its episodes, else the slots bound them, oldest groups first. */
 const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
   Layer.effect(
     Episodes,

@@ -8,7 +8,7 @@ import { drift, environmentMetrics, lengthMetrics, stalenessMetrics } from "../r
 import type { StageSample } from "../stage/Gauge.ts";
 import * as Gauge from "../stage/Gauge.ts";
 import type { Moment } from "./Moments.ts";
-import type { Learned } from "./stages/learn.ts";
+import type { Diagnosed } from "./stages/learn.ts";
 
 /** Undefined where there is nothing to divide by. */
 const ratio = (part: number, whole: number): number | undefined => (whole === 0 ? undefined : part / whole);
@@ -17,7 +17,7 @@ const stageMetrics = (now: readonly StageSample[], before: readonly StageSample[
   together(...now.map((sample) => Gauge.metrics(before.find(({ name }) => name === sample.name) ?? null, sample)));
 
 /** The window's part: its episodes, the filter's verdict and the update. */
-const windowMetrics = ({ filtered, from, report, seconds, window }: Learned): Metrics => {
+const windowMetrics = ({ diagnostics, filtered, from, report, seconds, window }: Diagnosed): Metrics => {
   const trained = filtered.kept.map(({ episodes, prompt }) => ({ prompt, episodes: episodes.map((of) => of.episode) }));
   return together(
     environmentMetrics("train", window.groups, window.failed),
@@ -26,6 +26,7 @@ const windowMetrics = ({ filtered, from, report, seconds, window }: Learned): Me
     stalenessMetrics(trained, from),
     drift(trained, window.groups),
     ...(report === null ? [] : [report.metrics, report.seconds]),
+    diagnostics,
     measured(
       [windows.heldOut, window.groups.filter(({ heldOut }) => heldOut).length],
       [windows.attempts, window.refills + 1],
@@ -40,7 +41,7 @@ const windowMetrics = ({ filtered, from, report, seconds, window }: Learned): Me
 };
 
 /** Metrics of the step that `learned` closes, from the moment `before` to `now`. */
-export const make = (learned: Learned, now: Moment, before: Moment): Metrics => {
+export const make = (learned: Diagnosed, now: Moment, before: Moment): Metrics => {
   const elapsed = now.seconds - before.seconds;
   const { emptyInARow, ledger, position, skipped, trainedTokens } = now.state;
   return together(

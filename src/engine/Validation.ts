@@ -21,9 +21,9 @@ import * as Seeds from "../rollout/seeds.ts";
 import { environmentMetrics } from "../rollout/statistics.ts";
 import { Bus } from "../stage/Bus.ts";
 import { spanned } from "../stage/spanned.ts";
+import { timed } from "../stage/timed.ts";
 import { Config } from "./Config.ts";
 import { Episodes } from "./Episodes.ts";
-import { timed } from "./timed.ts";
 
 export interface Validated {
   readonly version: Version;

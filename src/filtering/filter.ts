@@ -67,6 +67,12 @@ const ruleOf =
     return groups.filter((_, index) => chosen.has(index));
   };
 
+/** All usable groups of a window, as if a filter kept them. */
+export const unfiltered = ({ groups }: ScoredWindow): Pick<Filtered, "kept" | "keptRatio"> => ({
+  kept: groups.filter((group) => !isFailedScored(group)),
+  keptRatio: 1,
+});
+
 /** Judges a window by the run file's rule, or by `selection` in its place. */
 export const filter = (
   window: ScoredWindow,

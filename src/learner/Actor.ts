@@ -49,6 +49,22 @@ export const actorOptimiser = (actor: RunConfig["actor"]): AdamWOptions => ({
   gradClip: actor.grad_clip,
 });
 
+/** What the policy's loss takes of the mini-batch `mini`, by the names of its inputs. */
+export const lossArrays = (
+  batch: TokenBatch,
+  mini: readonly number[],
+  { advantages, importance, old, places, reference }: PolicyTargets,
+  { loss_agg_mode, policy_loss }: Pick<RunConfig["actor"], "loss_agg_mode" | "policy_loss">,
+) => ({
+  old,
+  advantages,
+  importance,
+  weights: tokenWeights(batch, mini, loss_agg_mode),
+  ...(reference === undefined ? {} : { reference }),
+  ...(places === undefined ? {} : { places }),
+  ...(policyLosses[policy_loss].bySequence ? { sequences: ({ sequences }: MicroTargets) => sequences } : {}),
+});
+
 type Part = "surrogate" | "entropy" | "kl";
 
 export class Actor implements AsyncDisposable {
@@ -114,18 +130,8 @@ export class Actor implements AsyncDisposable {
     targets: PolicyTargets,
     logp: Float32Array,
   ): Promise<PolicyGradient | null> {
-    const { loss_agg_mode, micro_batch_tokens, policy_loss, use_kl_loss } = this.#options;
-    const weights = tokenWeights(batch, mini, loss_agg_mode);
-    const { old, advantages, importance, places, reference } = targets;
-    const arrays = {
-      old,
-      advantages,
-      importance,
-      weights,
-      ...(reference === undefined ? {} : { reference }),
-      ...(places === undefined ? {} : { places }),
-      ...(policyLosses[policy_loss].bySequence ? { sequences: ({ sequences }: MicroTargets) => sequences } : {}),
-    };
+    const { micro_batch_tokens, use_kl_loss } = this.#options;
+    const arrays = lossArrays(batch, mini, targets, this.#options);
     const temperature = scalar(batch.temperature);
     const inputs = microInputs(batch, mini, micro_batch_tokens, arrays, { temperature });
     const sums = await runInto(this.#step, this.network, inputs, "logp", logp);

@@ -4,6 +4,7 @@
  */
 import { Context, type Effect } from "effect";
 import type { CreditedBatch, TokenBatch } from "../domain/Batch.ts";
+import type { CrossRequest, CrossScores } from "../domain/CrossScores.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { LearnerError } from "../domain/Errors.ts";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
@@ -36,7 +37,10 @@ export class Learner extends Context.Service<
   {
     /** What credit of a window is assigned from. The update of the same window follows it, or another preparation. */
     readonly prepare: (batch: TokenBatch) => Effect.Effect<Prepared, LearnerError>;
-    readonly update: (batch: CreditedBatch) => Effect.Effect<UpdateReport, LearnerError>;
+    /** `unfiltered`: all usable groups of the window, where their gradient is analysed too. */
+    readonly update: (batch: CreditedBatch, unfiltered?: CreditedBatch) => Effect.Effect<UpdateReport, LearnerError>;
+    /** Scores continuations behind prompts between the commands; a command waits for one pass at most. */
+    readonly score: (request: CrossRequest) => Effect.Effect<CrossScores, LearnerError>;
     /** Writes actor, critic, optimiser moments and counters into an existing folder (a temporary one; the caller renames it). */
     readonly save: (folder: string) => Effect.Effect<void, LearnerError>;
     readonly version: Effect.Effect<Version, LearnerError>;

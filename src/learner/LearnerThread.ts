@@ -42,6 +42,7 @@ export const trainerOptions = (config: RunConfig): TrainerOptions => ({
   algorithm: config.algorithm,
   actor: config.actor,
   critic: config.critic,
+  analysis: config.trainer,
 });
 
 const reasonOf = (failure: ThreadFailure): LearnerError["reason"] => {
@@ -66,9 +67,10 @@ export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread
     yield* thread.call("start", { checkpoint, options: trainer, restore, ports }, ports);
     return {
       prepare: (batch) => thread.call("prepare", batch),
-      update: (batch) => thread.call("update", batch),
+      update: (batch, unfiltered) => thread.call("update", { batch, unfiltered }),
       clone: (batch, lr) => thread.call("clone", { batch, lr }),
       cloningLoss: (batch) => thread.call("cloningLoss", batch),
+      score: (request) => thread.call("score", request),
       save: (folder) => Effect.asVoid(thread.call("save", folder)),
       version: thread.call("version", null),
       lanes:

@@ -3,7 +3,7 @@ import { learner } from "../domain/metrics/learner.ts";
 import type { Metric } from "../domain/metrics/Metric.ts";
 import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
 
-export type Phase = "update_critic" | "ref" | "old_log_prob" | "update_actor";
+export type Phase = "update_critic" | "ref" | "old_log_prob" | "gradient_analysis" | "update_actor";
 
 export class Phases {
   readonly #seconds: (readonly [Metric, number])[] = [];

@@ -4,6 +4,7 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type CreditedBatch, sequences, shortest, type TokenBatch } from "../domain/Batch.ts";
+import { analysis, gradientsPrefilter } from "../domain/metrics/diagnostics.ts";
 import { learner } from "../domain/metrics/learner.ts";
 import { type Metrics, measured, together, valueIn } from "../domain/metrics/Metrics.ts";
 import { mean } from "../domain/Statistics.ts";
@@ -11,6 +12,7 @@ import type { Qwen2Config } from "../policy/model/Architecture.ts";
 import { allFinite } from "../policy/model/finite.ts";
 import { copyOf, type Parameters } from "../policy/model/Parameters.ts";
 import { Actor, type ActorStep, type PolicyTargets } from "./Actor.ts";
+import { type AnalysisOptions, endsRun, GradientAnalysis, isDue } from "./analysis/GradientAnalysis.ts";
 import { miniBatches } from "./batches.ts";
 import { Cloner, type CloningReport } from "./Cloner.ts";
 import { Critic, type CriticStep, criticConfig, criticFrom } from "./Critic.ts";
@@ -30,6 +32,7 @@ import { Phases } from "./Phases.ts";
 import type { Prepared } from "./Prepared.ts";
 import { Reference } from "./Reference.ts";
 import { penalised } from "./rewardPenalty.ts";
+import { Scoring } from "./Scoring.ts";
 import { learningRate } from "./schedule.ts";
 
 export interface TrainerOptions {
@@ -43,6 +46,8 @@ export interface TrainerOptions {
   readonly algorithm: RunConfig["algorithm"];
   readonly actor: RunConfig["actor"];
   readonly critic: RunConfig["critic"];
+  /** The decomposition of the gradient; none without. */
+  readonly analysis?: AnalysisOptions;
 }
 
 /** Everything that decides the next update, beside the options. */
@@ -139,6 +144,7 @@ export class Trainer implements AsyncDisposable {
   readonly #config: Qwen2Config;
   readonly #options: TrainerOptions;
   readonly #lanes: Lanes;
+  readonly #scoring: Scoring;
   readonly #actor: Actor;
   readonly #critic: Critic | undefined;
   /** Held where the loss or the reward has a divergence from it. */
@@ -146,6 +152,7 @@ export class Trainer implements AsyncDisposable {
   /** Of the window prepared last; its update takes it. */
   #penalty: Penalty | undefined;
   #cloner: Cloner | undefined;
+  #analysis: GradientAnalysis | undefined;
   /** One sequence of the last batch trained on. */
   #probe: TokenBatch | undefined;
   #state: TrainerState;
@@ -162,6 +169,7 @@ export class Trainer implements AsyncDisposable {
     this.#config = config;
     this.#options = options;
     this.#lanes = lanes;
+    this.#scoring = new Scoring(config, lanes);
     this.#actor = actor;
     this.#critic = critic;
     this.#reference = reference;
@@ -242,23 +250,35 @@ export class Trainer implements AsyncDisposable {
     return this.#actor.score(batch);
   }
 
+  /** Log-probability of each continuation behind the prompt under the current weights, nats, summed over its ids. */
+  async behind(
+    prompt: Int32Array,
+    continuations: readonly Int32Array[],
+    temperature: number,
+  ): Promise<readonly number[]> {
+    return this.#scoring.behind(this.#actor.network, prompt, continuations, temperature);
+  }
+
   /** Passes from the next command on are shared by so many of the lanes: at least 1, at most those that were opened. Changes no bit. */
   useLanes(count: number): void {
     this.#lanes.use(count);
   }
 
-  /** Trains the critic, then (after its warm-up) the actor, on one window; then the reference is renewed where that is due. */
-  async update(batch: CreditedBatch): Promise<UpdateReport> {
+  /**
+   * Trains the critic, then (after its warm-up) the actor, on one window; then the reference is renewed where that is due. `unfiltered` is
+   * what of the window is analysed beside what is trained on.
+   */
+  async update(batch: CreditedBatch, unfiltered?: CreditedBatch): Promise<UpdateReport> {
     const penalty = this.#penalty?.window === batch.window ? this.#penalty : undefined;
     this.#penalty = undefined;
     const phases = penalty?.phases ?? new Phases();
-    const critic = this.#critic;
+    const critic = this.#only ? undefined : this.#critic;
     const warming = critic !== undefined && this.#state.windows < this.#options.critic.warmup_windows;
     this.#state = { ...this.#state, windows: this.#state.windows + 1 };
     this.#probe = shortest(batch);
-    const trained: Trained[] = [];
+    const trained: Trained[] = this.#only ? [{ applied: false, untrained: null, metrics: this.#untrained }] : [];
     if (critic !== undefined) trained.push(await phases.time("update_critic", () => this.#trainCritic(critic, batch)));
-    if (!warming) trained.push(await this.#trainActor(batch, phases, penalty?.reference));
+    if (!warming) trained.push(await this.#trainActor(batch, phases, { known: penalty?.reference, unfiltered }));
     const divergence = penalty === undefined ? measured() : this.#control(batch, penalty);
     const { ref_update_freq } = this.#options.actor;
     if (ref_update_freq > 0 && this.#state.windows % ref_update_freq === 0) {
@@ -269,7 +289,7 @@ export class Trainer implements AsyncDisposable {
       applied: trained.some(({ applied }) => applied),
       untrained: trained.findLast(({ untrained }) => untrained !== null)?.untrained ?? null,
       metrics: together(
-        batchMetrics(batch, critic !== undefined),
+        batchMetrics(batch, this.#critic !== undefined),
         creditMetrics(batch, this.#options.algorithm),
         divergence,
         ...trained.map(({ metrics }) => metrics),
@@ -332,6 +352,37 @@ export class Trainer implements AsyncDisposable {
     );
   }
 
+  /** A run that analyses gradients and trains nothing. */
+  get #only(): boolean {
+    return this.#options.analysis?.gradient_analysis_only === true;
+  }
+
+  get #untrained(): Metrics {
+    const { actorSkipped, criticSkipped, only } = analysis;
+    return measured([only, 1], [actorSkipped, 1], [criticSkipped, this.#critic === undefined ? undefined : 1]);
+  }
+
+  /** The decomposition of the gradient, where the window is due for it. */
+  async #analyse(
+    batch: CreditedBatch,
+    targets: PolicyTargets,
+    unfiltered: CreditedBatch | undefined,
+    phases: Phases,
+  ): Promise<Metrics> {
+    const { actor, algorithm, analysis: options, seed } = this.#options;
+    if (options === undefined || !isDue(options, batch.window)) return measured();
+    this.#analysis ??= new GradientAnalysis(this.#config, { actor, algorithm, analysis: options, seed }, this.#lanes);
+    const made = this.#analysis;
+    const { network } = this.#actor;
+    const metrics = await phases.time("gradient_analysis", async () => {
+      const trained = await made.of(network, batch, targets);
+      if (unfiltered === undefined) return trained;
+      const { targets: all } = await this.#targets(unfiltered, new Phases(), undefined);
+      return together(trained, await made.of(network, unfiltered, all, gradientsPrefilter));
+    });
+    return together(metrics, measured([analysis.exited, endsRun(options, batch.window) ? 1 : undefined]));
+  }
+
   /** The mini-batches of every epoch, in order. */
   #miniBatches(batch: CreditedBatch): readonly (readonly number[])[] {
     const { seed, actor } = this.#options;
@@ -379,9 +430,9 @@ export class Trainer implements AsyncDisposable {
     return known ?? (await phases.time("ref", () => this.#actor.score(batch, held)));
   }
 
-  async #trainActor(batch: CreditedBatch, phases: Phases, known: Float32Array | undefined): Promise<Trained> {
-    const { algorithm, actor: options, totalUpdates } = this.#options;
-    const { version, actorUpdates } = this.#state;
+  /** What the policy's loss reads of the batch, the re-scored log-probabilities where they are needed, and the weights of a correction. */
+  async #targets(batch: CreditedBatch, phases: Phases, known: Float32Array | undefined) {
+    const { algorithm } = this.#options;
     const reference = await this.#referenceScores(batch, phases, known);
     const sampled = sampledOnly(batch);
     const weighs = needsProximal(algorithm.correction);
@@ -392,11 +443,25 @@ export class Trainer implements AsyncDisposable {
     const { old, importance, capped } = correct({ ...sampled, mu }, proximal, algorithm);
     const used = new WeightMetrics();
     if (weighs) used.add(sampled, allSequences(batch), { importance, capped });
+    const targets: PolicyTargets = { old, importance, advantages: batch.advantages, reference };
+    return { targets, proximal, sampled, used };
+  }
+
+  /** `known`: the reference's log-probabilities; `unfiltered`: what is analysed beside the batch. */
+  async #trainActor(
+    batch: CreditedBatch,
+    phases: Phases,
+    { known, unfiltered }: { readonly known: Float32Array | undefined; readonly unfiltered: CreditedBatch | undefined },
+  ): Promise<Trained> {
+    const { actor: options, totalUpdates } = this.#options;
+    const { version, actorUpdates } = this.#state;
+    const { proximal, sampled, targets, used } = await this.#targets(batch, phases, known);
     const lr = learningRate(
       { peak: options.lr, warmup: options.lr_warmup_steps, decay: options.lr_decay, total: totalUpdates },
       actorUpdates,
     );
-    const targets = { old, importance, advantages: batch.advantages, reference };
+    const analysed = await this.#analyse(batch, targets, unfiltered, phases);
+    if (this.#only) return { applied: false, untrained: null, metrics: analysed };
     const ofWhole = proximal && mismatchMetrics(sampled, allSequences(batch), proximal, version);
     const { steps, surrogate, mismatch } = await phases.time("update_actor", () =>
       this.#stepActor(batch, targets, lr, ofWhole, used),
@@ -409,6 +474,7 @@ export class Trainer implements AsyncDisposable {
     };
     const entropy = meanOf(steps, (step) => step.entropy);
     const metrics = together(
+      analysed,
       surrogate,
       mismatch,
       used.result(),
@@ -417,7 +483,7 @@ export class Trainer implements AsyncDisposable {
         [learner.entropy, entropy],
         [learner.entropyLoss, entropy],
         [learner.klLoss, meanOf(steps, ({ kl }) => kl)],
-        [learner.klCoefficient, reference === undefined ? undefined : options.kl_loss_coef],
+        [learner.klCoefficient, targets.reference === undefined ? undefined : options.kl_loss_coef],
         [learner.gradNorm, meanOf(steps, ({ norm }) => norm)],
         [learner.lr, lr],
         [learner.skipped, skipped(steps)],

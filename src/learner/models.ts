@@ -20,10 +20,10 @@ import { cloningLoss, type PolicyLossOptions, policyLoss, policySeeds, targetLos
 import { valueLoss } from "./losses/valueLoss.ts";
 
 /** An input that says something of every target. */
-const ofTargets = (graph: Graph, name: string): Tensor => graph.input(name, "float32", ["targets"]);
+export const ofTargets = (graph: Graph, name: string): Tensor => graph.input(name, "float32", ["targets"]);
 
-/** Gradients by the weights, which `by` gives in the order it is told them, as one vector. */
-const flatGradient = (
+/** Gradients by the weights, which `by` gives in the order it is told them, as one vector [parameters]. */
+export const flatGradient = (
   by: (ordered: readonly Tensor[]) => readonly Tensor[],
   weights: Weights,
   specs: readonly ParameterSpec[],

@@ -1,6 +1,7 @@
 /** The calls of the learner's thread. `start` comes first and once; the others run one at a time in the order sent. */
 import type { MessagePort } from "node:worker_threads";
 import type { CreditedBatch, TokenBatch } from "../domain/Batch.ts";
+import type { CrossRequest, CrossScores } from "../domain/CrossScores.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { Checkpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
 import type { CloningReport } from "./Cloner.ts";
@@ -22,12 +23,17 @@ export interface LearnerProtocol {
   readonly calls: {
     readonly start: { readonly request: StartRequest; readonly response: Version };
     readonly prepare: { readonly request: TokenBatch; readonly response: Prepared };
-    readonly update: { readonly request: CreditedBatch; readonly response: UpdateReport };
+    readonly update: {
+      readonly request: { readonly batch: CreditedBatch; readonly unfiltered: CreditedBatch | undefined };
+      readonly response: UpdateReport;
+    };
     readonly clone: {
       readonly request: { readonly batch: TokenBatch; readonly lr: number };
       readonly response: CloningReport;
     };
     readonly cloningLoss: { readonly request: TokenBatch; readonly response: number | null };
+    /** Its passes run between the calls that come meanwhile. */
+    readonly score: { readonly request: CrossRequest; readonly response: CrossScores };
     /** How many lanes the commands after it use. */
     readonly lanes: { readonly request: number; readonly response: null };
     readonly save: { readonly request: string; readonly response: null };

@@ -1,5 +1,6 @@
 /**
- * Entry of the learner's thread: holds the trainer and its mailboxes and answers calls one at a time in the order they came.
+ * Entry of the learner's thread: holds the trainer and its mailboxes and answers calls one at a time in the order they came; a scoring goes on
+ * between them, pass by pass.
  * Invariant: generators are sent snapshots taken between commands, never weights in the middle of an update.
  */
 import { Effect } from "effect";
@@ -12,6 +13,7 @@ import { criticConfig } from "./Critic.ts";
 import { restoreTrainer, saveTrainer } from "./checkpoint.ts";
 import { Mailbox } from "./Mailbox.ts";
 import type { LearnerProtocol, StartRequest } from "./protocol.ts";
+import { crossScores } from "./Scoring.ts";
 import { type Restored, Trainer } from "./Trainer.ts";
 
 interface Started {
@@ -32,6 +34,17 @@ const inOrder = <A>(work: () => Promise<A>): Promise<A> => {
   last = mine;
   return mine;
 };
+
+/** Commands of updates so far: what gives way to them looks here. */
+let demands = 0;
+const ofUpdate = <A>(work: () => Promise<A>): Promise<A> => {
+  demands++;
+  return inOrder(work);
+};
+
+let closing = false;
+/** The scoring under way, or the last one. */
+let scoring: Promise<unknown> = Promise.resolve();
 
 const restore = (folder: string, config: Qwen2Config, valued: Qwen2Config): Promise<Restored> =>
   Effect.runPromise(restoreTrainer(folder, config, valued)).catch((error) => {
@@ -73,10 +86,26 @@ const publishing = async <A>(command: (trainer: Trainer) => Promise<A>): Promise
 serve<LearnerProtocol>(
   {
     start: (request) => inOrder(() => start(request)),
-    prepare: (batch) => inOrder(() => running().trainer.prepare(batch)),
-    update: (batch) => inOrder(() => publishing((trainer) => trainer.update(batch))),
-    clone: ({ batch, lr }) => inOrder(() => publishing((trainer) => trainer.clone(batch, lr))),
-    cloningLoss: (batch) => inOrder(() => running().trainer.cloningLoss(batch)),
+    prepare: (batch) => ofUpdate(() => running().trainer.prepare(batch)),
+    update: ({ batch, unfiltered }) => ofUpdate(() => publishing((trainer) => trainer.update(batch, unfiltered))),
+    clone: ({ batch, lr }) => ofUpdate(() => publishing((trainer) => trainer.clone(batch, lr))),
+    cloningLoss: (batch) => ofUpdate(() => running().trainer.cloningLoss(batch)),
+    score: (request, { onCancel }) => {
+      const { trainer } = running();
+      let cancelled = false;
+      onCancel(() => {
+        cancelled = true;
+      });
+      const scores = crossScores(request, {
+        inTurn: inOrder,
+        demands: () => demands,
+        unwanted: () => cancelled || closing,
+        version: () => trainer.state.version,
+        behind: (prompt, continuations, temperature) => trainer.behind(prompt, continuations, temperature),
+      });
+      scoring = scores;
+      return scores;
+    },
     lanes: (count) =>
       inOrder(async () => {
         running().trainer.useLanes(count);
@@ -95,6 +124,8 @@ serve<LearnerProtocol>(
   async () => {
     // A start that is under way opens threads and sessions still: what it opens is closed.
     if (started === undefined) await last.catch(() => undefined);
+    closing = true;
+    await scoring.catch(() => undefined);
     for (const mailbox of started?.mailboxes ?? []) mailbox.close();
     await started?.trainer[Symbol.asyncDispose]();
   },

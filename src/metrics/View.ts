@@ -7,6 +7,7 @@ import type { Event, StepRecord, Stopped } from "../domain/Event.ts";
 import { episodes } from "../domain/metrics/episodes.ts";
 import { type Metrics, together, valueIn } from "../domain/metrics/Metrics.ts";
 import { tokens } from "../domain/metrics/run.ts";
+import type { Drawing, Regime } from "../domain/Regime.ts";
 import type { Sample } from "../stage/Bus.ts";
 import { duration, percent } from "./format.ts";
 import type { Outcome, RunInfo } from "./Sink.ts";
@@ -78,6 +79,15 @@ const stopNotice = (reason: Stopped["reason"]): string => {
   return `stopping (${reason.replaceAll("_", " ")}): ${then}`;
 };
 
+const regimeText: Readonly<Record<Regime, string>> = {
+  healthy: "the thoughts vary and tell of their prompts again",
+  template_collapse: "template collapse: the thoughts vary, but no longer tell of their prompts",
+  compressed: "the thoughts vary little, and tell of their prompts",
+  entropy_collapse: "entropy collapse: the thoughts hardly vary, and no longer tell of their prompts",
+};
+
+const drawingText: Readonly<Record<Drawing, string>> = { first_turn: "first turns", trajectory: "all turns" };
+
 /** An event as one line for people; null for those too frequent to tell. */
 export const noticeOf = (event: Event): string | null => {
   switch (event._tag) {
@@ -87,6 +97,10 @@ export const noticeOf = (event: Event): string | null => {
       return `group ${event.group}: ${event.tag} has hardly an instance that is not validation's; training plays those too`;
     case "Validated":
       return `step ${event.step}: validation success ${event.success === undefined ? "unknown, no episode could be used" : percent(event.success)}`;
+    case "CollapseMeasured":
+      return event.regime === (event.before ?? "healthy")
+        ? null
+        : `step ${event.step}, ${drawingText[event.drawing]}: ${regimeText[event.regime]}`;
     case "ValidationPostponed":
       return `step ${event.step}: nothing was trained; validation follows the next update`;
     case "CheckpointWritten":

@@ -7,8 +7,8 @@ import { instanceKey } from "./keys.ts";
 import * as Seeds from "./seeds.ts";
 
 /**
- * Content keys of the validation instances, Fails with BadInput where not one of them can be made: then the
- * environments' configuration is at fault.
+ * Content keys of the validation instances. Fails with BadInput where not one of them can be made: then the environments' configuration is
+ * at fault.
  */
 export const ofValidation = Effect.fnUntraced(function* (config: RunConfig) {
   const environments = yield* Environments;

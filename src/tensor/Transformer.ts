@@ -89,7 +89,7 @@ const causalMask = (graph: Graph, start: Dim, end: Dim): Tensor => {
 };
 
 /** The ends of `count` about equal blocks of a size, as sizes; symbols are bound for those that a polynomial cannot say. */
-const blockEnds = (graph: Graph, size: Dim, blocks: number): readonly Dim[] =>
+export const blockEnds = (graph: Graph, size: Dim, blocks: number): readonly Dim[] =>
   Array.from({ length: blocks }, (_, index) => {
     const part = index + 1;
     if (part === blocks) return size;

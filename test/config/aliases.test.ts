@@ -42,6 +42,20 @@ describe("RAGEN's keys", () => {
     });
   });
 
+  it("ask for collapse measurements", () => {
+    const base =
+      "collapse_detection: { compute_freq: 10, micro_batch_size: 64, first_turn_enabled: true, num_samples: all }";
+    const found = resolved(base, "collapse_detection.multi_turn_enabled=False");
+    const { config } = found;
+    expect(config.diagnostics.collapse).toMatchObject({
+      compute_freq: 10,
+      first_turn_enabled: true,
+      multi_turn_enabled: false,
+      num_samples: 0,
+    });
+    expect(remarks(found)).toContain("collapse_detection.micro_batch_size");
+  });
+
   it("name loggers, which are our sinks, metrics.jsonl among them, and leave out those there is no sink for", () => {
     const { config, notes } = resolved("trainer: { logger: [console, wandb, swanlab], project_name: ragen_latest }");
     expect(config.metrics).toMatchObject({

@@ -39,6 +39,7 @@ describe("relations between keys", () => {
     [["generation.top_k=50"], "generation.top_k: 50: truncated sampling"],
     [["generation.top_k=0"], "generation.top_k: 0: expected -1"],
     [["generation.temperature=0"], "generation.temperature: 0"],
+    [["trainer.gradient_analysis_only=true"], "trainer.gradient_analysis_only: true: the run would do nothing"],
     [
       ["rollout.response_length=3600"],
       "rollout.response_length: 3600: expected less than rollout.max_model_len (3600)",

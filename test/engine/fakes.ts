@@ -13,6 +13,7 @@ import { merge, type Tree } from "../../src/config/Tree.ts";
 import * as Controls from "../../src/control/Controls.ts";
 import type { CreditedBatch } from "../../src/domain/Batch.ts";
 import type { Control } from "../../src/domain/Control.ts";
+import type { CrossRequest, CrossScores } from "../../src/domain/CrossScores.ts";
 import type { Version } from "../../src/domain/Episode.ts";
 import type { LearnerError, PolicyError } from "../../src/domain/Errors.ts";
 import type { Event, StepRecord } from "../../src/domain/Event.ts";
@@ -84,6 +85,8 @@ export interface Reply {
   readonly version: Version;
 }
 
+const unscored = (version: Version): CrossScores => ({ rows: 0, sums: new Float64Array(0), version, seconds: 0 });
+
 const validationHalf = 2 ** 31;
 export interface Options {
   readonly config: RunConfig;
@@ -101,6 +104,10 @@ export interface Options {
   readonly failReply?: (of: { readonly group: number }) => PolicyError | null;
   /** Why the save of this number (from 1) fails; null where it does not. */
   readonly failSave?: (save: number) => LearnerError | null;
+  /** What every reply thinks; by default replies have no thought. */
+  readonly thought?: string;
+  /** How the learner scores; by default it finishes no row. */
+  readonly score?: (request: CrossRequest) => Effect.Effect<CrossScores, LearnerError>;
   /** Lanes of the learner; by default it has one. */
   readonly lanes?: LearnerLanes;
   readonly folder: typeof RunFolder.RunFolder.Service;
@@ -132,7 +139,7 @@ const viewOf = (seed: number, turn: number): View => ({
 /** Runs training over fakes to its end. */
 export const train = (options: Options) =>
   Effect.gen(function* () {
-    const { config, folder, resumed = null, fates = mixed, updateMs = 0, adoptMs = 0 } = options;
+    const { config, folder, resumed = null, fates = mixed, thought, updateMs = 0, adoptMs = 0 } = options;
     const scope = yield* Effect.scope;
     const now = yield* Effect.clockWith((clock) => Effect.succeed(() => clock.currentTimeMillisUnsafe()));
     let validations = resumed?.validations ?? 0;
@@ -161,7 +168,7 @@ export const train = (options: Options) =>
       if (failed !== null) return yield* failed;
       const validation = family >= validationHalf;
       replies.push({ group: family, member, turn, validation, asked, served: now(), version });
-      const reply = sampled("<answer>Right</answer>");
+      const reply = sampled(`${thought === undefined ? "" : `${thought}</think>`}<answer>Right</answer>`);
       return { ...reply, versions: reply.versions.fill(version) };
     });
     const policy = Policy.of({
@@ -219,6 +226,7 @@ export const train = (options: Options) =>
             return { version, applied: true, untrained: null, metrics: new Map(), seconds: new Map() };
           }),
         ),
+      score: (request) => options.score?.(request) ?? Effect.sync(() => unscored(made)),
       save: (into) =>
         command(
           Effect.suspend(() => {
@@ -252,7 +260,7 @@ export const train = (options: Options) =>
       );
     };
     const state = resumed ?? RunState.initial;
-    const played = rollout({ ...config.rollout, enable_think: false });
+    const played = rollout({ ...config.rollout, enable_think: thought !== undefined });
     const given = Context.make(Policy, policy).pipe(
       Context.add(Environments, environments),
       Context.add(StepPool, StepPool.of({ ...step, losses: () => Losses.none })),

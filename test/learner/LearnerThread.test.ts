@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { expect, layer } from "@effect/vitest";
 import { Context, Effect, Exit, Fiber, Layer } from "effect";
+import type { CrossRequest } from "../../src/domain/CrossScores.ts";
 import { learner as catalogue } from "../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { type LearnerThreadOptions, make } from "../../src/learner/LearnerThread.ts";
@@ -54,7 +55,46 @@ class Saved extends Context.Service<Saved, string>()("Saved") {
   });
 }
 
+/** Many passes of a few tokens. */
+const crossRequest = (givesWay: boolean): CrossRequest => ({
+  prompts: Array.from({ length: 8 }, (_, i) => Int32Array.of(1, i, 2)),
+  continuations: Array.from({ length: 40 }, (_, i) => Int32Array.of(i % 19, 3)),
+  temperature: 1,
+  passTokens: 1,
+  givesWay,
+});
+
 layer(Saved.layer)("the learner's thread", (it) => {
+  it.effect("scores between commands: one that gives way ends for an update, another goes on under its version", () =>
+    Effect.gen(function* () {
+      const learner = yield* start();
+      const whole = yield* learner.score(crossRequest(false));
+      expect(whole).toMatchObject({ rows: 40, version: 0 });
+      const giving = yield* Effect.forkChild(learner.score(crossRequest(true)), { startImmediately: true });
+      const { version } = yield* learner.update(batch(0));
+      const given = yield* Fiber.join(giving);
+      expect([version, given.version]).toEqual([1, 0]);
+      expect(given.rows).toBeLessThan(40);
+      expect([...given.sums]).toEqual([...whole.sums.slice(0, given.sums.length)]);
+      expect(yield* learner.score(crossRequest(true))).toMatchObject({ rows: 40, version: 1 });
+    }),
+  );
+
+  it.effect("closes while a scoring goes on", () =>
+    Effect.gen(function* () {
+      const scoring = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const learner = yield* start();
+          const scoring = yield* Effect.forkDetach(learner.score(crossRequest(true)), { startImmediately: true });
+          yield* learner.version;
+          return scoring;
+        }),
+      );
+      const exit = yield* Fiber.await(scoring);
+      expect(Exit.isFailure(exit) || exit.value.rows <= 40).toBe(true);
+    }),
+  );
+
   it.effect("sends each new version, and the newest of those made before an acknowledgement", () =>
     Effect.gen(function* () {
       const { port1, port2 } = yield* channel;

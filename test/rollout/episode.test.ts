@@ -42,6 +42,21 @@ describe("an episode", () => {
     }),
   );
 
+  it.effect(
+    "records which ids of a reply are its thought, and none where there is no thought or none could be read",
+    () =>
+      Effect.gen(function* () {
+        const replies = ["go on</think><answer>Right</answer>", " </think><answer>Right</answer>", "go on"];
+        const episode = yield* playAlone(
+          scripted(...replies),
+          corridor(() => 9),
+        );
+        const turns = turnsOf(episode);
+        expect(turns.map(({ thought }) => thought)).toEqual([[0, 5], undefined, undefined]);
+        expect(turns.slice(1).some((turn) => "thought" in turn)).toBe(false);
+      }),
+  );
+
   it.effect("takes an answer as one action where its task says so", () =>
     Effect.gen(function* () {
       const environments = corridor(() => 2);

@@ -2,6 +2,7 @@
  * All metrics of a run, by where they come from. The console, the sinks and docs/metrics.md derive from it. Invariant: no two entries have
  * one name.
  */
+import { analysis, collapse, gradients, gradientsPrefilter } from "./diagnostics.ts";
 import { episodes, lengths, ofTag } from "./episodes.ts";
 import { filter } from "./filter.ts";
 import { learner } from "./learner.ts";
@@ -28,6 +29,8 @@ export const catalogue: readonly Section[] = [
   section("Lengths and staleness", "src/rollout/statistics.ts", lengths, staleness),
   section("Filter", "src/filtering/FilterMetrics.ts", filter),
   section("Learner", "src/learner/metrics.ts and src/learner/Trainer.ts", learner),
+  section("Collapse", "src/diagnostics", collapse),
+  section("Gradients by reward variance", "src/learner/analysis", gradients, gradientsPrefilter, analysis),
   section("Windows", "src/engine/StepRecord.ts", windows, weights),
   section("Stages", "src/stage/Gauge.ts", stage),
   section("Step threads", "src/env/pool/Losses.ts, of this process", stepping),

@@ -22,7 +22,7 @@ import { Moments } from "../Moments.ts";
 import * as StepRecord from "../StepRecord.ts";
 import { save } from "../save.ts";
 import * as Validation from "../Validation.ts";
-import type { Learned } from "./learn.ts";
+import type { Diagnosed } from "./learn.ts";
 
 const due = (frequency: number, step: number): boolean => frequency > 0 && step % frequency === 0;
 
@@ -56,7 +56,7 @@ export const make = Effect.gen(function* () {
 
   let saved: Metrics = measured();
   const close = Effect.fnUntraced(
-    function* (learned: Learned) {
+    function* (learned: Diagnosed) {
       const { failed, groups, index, refilled } = learned.window;
       const step = index + 1;
       const balanced = Ledger.assertBalanced(bus.state().ledger);

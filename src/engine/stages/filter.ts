@@ -12,9 +12,9 @@ import { Dials } from "../../stage/Dials.ts";
 import * as InTurn from "../../stage/InTurn.ts";
 import * as Stage from "../../stage/Stage.ts";
 import { spanned } from "../../stage/spanned.ts";
+import { timed } from "../../stage/timed.ts";
 import type { Assembled } from "../../stage/WindowAssembler.ts";
 import { Config } from "../Config.ts";
-import { timed } from "../timed.ts";
 import type { Scored } from "./score.ts";
 
 /** A window after the filter's verdict. */

@@ -3,11 +3,15 @@
  * the window before to be closed, and counts as blocked meanwhile. Invariants: every window is consumed exactly once, trained on or not;
  * a window's passes all use the same number of the learner's lanes.
  */
-import { Effect } from "effect";
+import { Effect, type Scope } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
+import * as Collapse from "../../diagnostics/Collapse.ts";
 import { type CreditedBatch, trainedTokens } from "../../domain/Batch.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { idsOf } from "../../domain/Group.ts";
+import type { Metrics } from "../../domain/metrics/Metrics.ts";
+import { type Filtered, unfiltered } from "../../filtering/filter.ts";
+import { endsRun, takesAll } from "../../learner/analysis/GradientAnalysis.ts";
 import { collate } from "../../learner/collate.ts";
 import { credit } from "../../learner/credit.ts";
 import * as LanesSetting from "../../learner/LanesSetting.ts";
@@ -21,9 +25,9 @@ import { Dials } from "../../stage/Dials.ts";
 import { Gate } from "../../stage/Gate.ts";
 import * as Stage from "../../stage/Stage.ts";
 import { spanned } from "../../stage/spanned.ts";
+import { timed } from "../../stage/timed.ts";
 import { Config } from "../Config.ts";
 import { Episodes } from "../Episodes.ts";
-import { timed } from "../timed.ts";
 import type { Judged } from "./filter.ts";
 
 /** What became of a window. */
@@ -40,12 +44,21 @@ export interface Learned extends Pick<Judged, "window" | "scored" | "filtered"> 
   >;
 }
 
-/** The kept groups as a batch with advantages; null where nothing was sampled. */
-const creditOf = Effect.fnUntraced(function* (config: RunConfig, { filtered, window }: Judged) {
+/** With what the diagnostics know by its end. */
+export interface Diagnosed extends Learned {
+  readonly diagnostics: Metrics;
+}
+
+/** The kept groups of window `index` as a batch with advantages; null where nothing was sampled. */
+const creditOf = Effect.fnUntraced(function* (
+  config: RunConfig,
+  index: number,
+  { kept, keptRatio }: Pick<Filtered, "kept" | "keptRatio">,
+) {
   const learner = yield* Learner;
   const { unseen } = (yield* Episodes).rollout;
   const { temperature } = config.generation;
-  const tokens = collate(filtered.kept, { window: window.index, temperature, keptRatio: filtered.keptRatio, unseen });
+  const tokens = collate(kept, { window: index, temperature, keptRatio, unseen });
   if (trainedTokens(tokens) === 0) return null;
   const known = withoutNetworks(config.algorithm, tokens);
   const [prepared, asking] = known === null ? yield* timed(learner.prepare(tokens)) : [known, undefined];
@@ -77,33 +90,56 @@ const pass = Effect.fnUntraced(function* ({ filtered, window }: Judged) {
   yield* bus.emit({ _tag: "EmptySelection", window: window.index, consecutive });
 });
 
+/** Trains on the batch of a window, analyses `all` of it, and consumes it. `scope`: of what goes on without being waited for. */
+const update = Effect.fnUntraced(function* (
+  { filtered, window }: Judged,
+  batch: CreditedBatch,
+  all: CreditedBatch | undefined,
+  scope: Scope.Scope,
+) {
+  const config = yield* Config;
+  const bus = yield* Bus;
+  const { rules } = yield* Gate;
+  const learner = yield* Learner;
+  const report = yield* learner.update(batch, all);
+  const { version } = report;
+  // First, because the end of a window opens admission at once.
+  if (endsRun(config.trainer, batch.window)) yield* bus.emit({ _tag: "Stopped", reason: "gradient_analysis" });
+  if (Admission.lead(rules) === 0) yield* adopted(version);
+  yield* bus.emit(windowEnd(report, window.index, idsOf(filtered.kept), batch));
+  // Nobody waits for it, and a thread that is gone is told of elsewhere.
+  if (report.applied && Admission.lead(rules) > 0) yield* Effect.forkIn(Effect.ignore(adopted(version)), scope);
+  return report;
+});
+
 export const make = Effect.gen(function* () {
   const config = yield* Config;
   const bus = yield* Bus;
   const dials = yield* Dials;
-  const { rules } = yield* Gate;
   const scope = yield* Effect.scope;
-  const { lanes } = yield* Learner;
+  const { lanes, score } = yield* Learner;
   const shared = lanes === null ? null : LanesSetting.make(lanes);
   if (shared !== null) dials.addSetting(shared);
 
-  const update = Effect.fnUntraced(function* ({ filtered, window }: Judged, batch: CreditedBatch) {
-    const learner = yield* Learner;
-    const report = yield* learner.update(batch);
-    const { version } = report;
-    if (Admission.lead(rules) === 0) yield* adopted(version);
-    yield* bus.emit(windowEnd(report, window.index, idsOf(filtered.kept), batch));
-    // Nobody waits for it, and a thread that is gone is told of elsewhere.
-    if (report.applied && Admission.lead(rules) > 0) yield* Effect.forkIn(Effect.ignore(adopted(version)), scope);
-    return report;
-  });
+  const collapse = Collapse.make(config, { score, emit: bus.emit, state: bus.state });
+  const diagnosed = (judged: Judged) =>
+    Effect.map(
+      collapse.around(judged.window, learn(judged), scope),
+      ([learned, diagnostics]): Diagnosed => ({
+        ...learned,
+        diagnostics,
+      }),
+    );
 
   const learn = Effect.fnUntraced(function* (judged: Judged) {
     const { filtered, filterSeconds, scored, window } = judged;
     const from = bus.state().position.version;
     yield* bus.emit({ _tag: "Learning", window: window.index, from });
     if (shared !== null) yield* shared.apply;
-    const credited = yield* creditOf(config, judged);
+    const analysed = takesAll(config.trainer, window.index);
+    // First, because the learner keeps what it prepared last for the update.
+    const all = analysed ? yield* creditOf(config, window.index, unfiltered(scored)) : null;
+    const credited = yield* creditOf(config, window.index, filtered);
     const passed: Learned = {
       window,
       scored,
@@ -117,7 +153,12 @@ export const make = Effect.gen(function* () {
       yield* pass(judged);
       return passed;
     }
-    const updating = spanned(update(judged, credited.batch), "update", { window: window.index, from }, madeVersion);
+    const updating = spanned(
+      update(judged, credited.batch, all?.batch, scope),
+      "update",
+      { window: window.index, from },
+      madeVersion,
+    );
     const [report, seconds] = yield* timed(updating);
     const learned: Learned = {
       ...passed,
@@ -128,5 +169,5 @@ export const make = Effect.gen(function* () {
     return learned;
   });
 
-  return dials.add(yield* Stage.flow({ name: "learn", inbox: 1, concurrency: 1, run: learn }));
+  return dials.add(yield* Stage.flow({ name: "learn", inbox: 1, concurrency: 1, run: diagnosed }));
 });

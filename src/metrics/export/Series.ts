@@ -22,12 +22,14 @@ export interface Series {
 }
 
 /** What stands for a parameter in a name; the others leave nothing behind: `stage/{stage}/busy` becomes `stage busy`. */
-const words: Labels = { split: "episodes", tag: "tag", info: "info" };
+const words: Labels = { split: "episodes", tag: "tag", info: "info", part: "part", k: "k" };
 
 const wordOf = (segment: string): string =>
   segment
     .replace(/\{(\w+)\}/g, (_, parameter: string) => words[parameter] ?? "")
     .replace(/@$/, "")
+    .replace("@", "_at_")
+    .replace("__", "_")
     .replace(/_(s|ms)$/, "");
 
 /** The words of a name or template, its parameters taken out. */

@@ -9,6 +9,7 @@ import { scenesOf } from "../scenes.ts";
 import type { RunStore } from "../store/RunStore.ts";
 import { type Choice, choose, sameGroup } from "./choose.ts";
 import type { Discretion } from "./Discretion.ts";
+import { decompositionsOf, normNames } from "./decompositions.ts";
 import { mainMetrics } from "./mainMetrics.ts";
 
 /** Most of each part of a run. */
@@ -16,6 +17,8 @@ export const limits = {
   /** Buckets of a curve. */
   points: 300,
   windows: 200,
+  /** Steps of which gradient norms are drawn. */
+  analysed: 6,
   marks: 300,
   configCharacters: 256 * 1024,
   /** Characters of the records of one group, and of all groups of a run. */
@@ -110,7 +113,8 @@ const groupsOf = async (store: RunStore, discretion: Discretion, choices: readon
 export const gather = async (store: RunStore, discretion: Discretion): Promise<ReportRun> => {
   await store.ready;
   const card = await store.card();
-  const names = mainMetrics(await store.names());
+  const all = await store.names();
+  const names = mainMetrics(all);
   const config = await store.config();
   const { episodes, total } = await store.episodes({ ...everything, offset: 0, limit: Number.POSITIVE_INFINITY });
   const choices = withChoice(choose(episodes), await unread(store, episodes));
@@ -127,6 +131,10 @@ export const gather = async (store: RunStore, discretion: Discretion): Promise<R
     },
     config: config === null ? null : discretion.config(config.slice(0, limits.configCharacters)),
     curves: await store.curves(names, 0, Number.POSITIVE_INFINITY, limits.points),
+    gradients: decompositionsOf(
+      await store.curves(normNames(all), 0, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
+      limits.analysed,
+    ),
     windows: await store.windows(0, Number.POSITIVE_INFINITY, limits.windows),
     marks: marks.slice(-limits.marks).map((mark) => ({ ...mark, text: told(mark.text) })),
     line,

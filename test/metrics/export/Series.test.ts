@@ -46,6 +46,26 @@ describe("the series of a run", () => {
     });
   });
 
+  it("keep a family apart from the metric that it is named after", () => {
+    const [, norm, part, accuracy, at] = Series.ofStep(
+      record(3, {
+        "actor/grad_norm": 1,
+        "actor/grad_norm/task": 2,
+        "collapse_trajectory_sample/retrieval_accuracy": 0.5,
+        "collapse_trajectory_sample/retrieval_accuracy@4": 0.75,
+      }),
+    );
+    expect([norm, part].map((series) => series?.path)).toEqual([
+      ["actor", "grad_norm"],
+      ["actor", "grad_norm", "part"],
+    ]);
+    expect([accuracy, at].map((series) => series?.path)).toEqual([
+      ["collapse_sample", "retrieval_accuracy"],
+      ["collapse_sample", "retrieval_accuracy_at_k"],
+    ]);
+    expect(at?.labels).toEqual({ drawing: "trajectory", k: "4" });
+  });
+
   it("count times in seconds", () => {
     const [, adoption, update] = Series.ofStep(record(3, { "generation/adoption_ms": 4, "timing_s/update": 2 }));
     expect(adoption).toMatchObject({ unit: "s", value: 0.004, path: ["generation", "adoption"] });

@@ -29,6 +29,7 @@ const data = (id: string): ReportData => ({
       },
       config: hostile,
       curves: { steps: [], times: [], series: [] },
+      gradients: [],
       windows: [],
       marks: [],
       line: null,

@@ -12,11 +12,23 @@ export interface ChosenGroup {
   readonly leftOut: number;
 }
 
+/** Parts of the policy's loss whose gradients are told apart. */
+export const parts = ["task", "entropy", "kl"] as const;
+export type Part = (typeof parts)[number];
+
+/** Gradient norms of a step; null where a bucket has no such part. */
+export interface Decomposition {
+  readonly step: number;
+  readonly buckets: readonly ({ readonly name: string } & Readonly<Record<Part, number | null>>)[];
+}
+
 export interface ReportRun {
   readonly card: RunCard;
   /** The run file; null where it cannot be read. */
   readonly config: string | null;
   readonly curves: Curves;
+  /** Of the steps that were analysed, evenly chosen. */
+  readonly gradients: readonly Decomposition[];
   /** Evenly chosen windows. */
   readonly windows: readonly WindowView[];
   readonly marks: readonly Mark[];

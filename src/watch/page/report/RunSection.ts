@@ -9,6 +9,7 @@ import { clock, count, number, percent } from "../format.ts";
 import { Bottleneck } from "../line/Bottleneck.ts";
 import { Staleness } from "../line/Staleness.ts";
 import type { Theme } from "../theme.ts";
+import { GradientBars } from "./GradientBars.ts";
 import type { ReportRun } from "./ReportData.ts";
 
 const Windows = ({ theme, windows }: { readonly windows: readonly WindowView[]; readonly theme: Theme }) => {
@@ -63,11 +64,12 @@ interface RunSectionProps {
 }
 
 export const RunSection = ({ colour, run, theme }: RunSectionProps): VNode => {
-  const { card, config, counts, line, marks, windows } = run;
+  const { card, config, counts, gradients, line, marks, windows } = run;
   return html`<section class="rp-run" aria-label=${card.id}>
     <h3 style=${{ color: colour }}>${card.id}</h3>
     ${card.message === null ? null : html`<p class="muted">${card.message}</p>`}
     ${windows.length === 0 ? null : html`<${Windows} windows=${windows} theme=${theme} />`}
+    <${GradientBars} steps=${gradients} />
     ${line === null ? null : html`<${LastLine} line=${line} />`}
     ${marks.length === 0 ? null : html`<${Marks} marks=${marks} leftOut=${counts.marksLeftOut} />`}
     ${config === null ? null : html`<details><summary>Run file</summary><pre>${config}</pre></details>`}

@@ -1,0 +1,12 @@
+/** Words of the collapse diagnostics: how thoughts are drawn to be measured, and what a measurement says of the policy. */
+
+/** Pairs of prompt and thought: of first turns, or of any turn. */
+export const drawings = ["first_turn", "trajectory"] as const;
+export type Drawing = (typeof drawings)[number];
+
+/**
+ * By how much thoughts vary given their prompt, H(Z|X), and how much they tell of it, I(X;Z): both high; only the first; only the second;
+ * neither (Wang et al., RAGEN-2, arXiv 2604.06268).
+ */
+export const regimes = ["healthy", "template_collapse", "compressed", "entropy_collapse"] as const;
+export type Regime = (typeof regimes)[number];

@@ -1,0 +1,237 @@
+/**
+ * The decomposition of the policy's gradient (RAGEN-2, arXiv 2604.06268): how long the gradients of task, entropy and KL are over groups whose
+ * rewards vary little, and over those whose rewards vary much. It changes no weights. A bucket is taken in mini-batches, as an update takes the
+ * batch, and its figures are means over them.
+ */
+import type { RunConfig } from "../../config/RunConfig.ts";
+import { boundsOf, type CreditedBatch, sequences as countOf } from "../../domain/Batch.ts";
+import { analysis, gradients, type gradientsPrefilter } from "../../domain/metrics/diagnostics.ts";
+import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
+import { maximum, mean } from "../../domain/Statistics.ts";
+import type { Qwen2Config } from "../../policy/model/Architecture.ts";
+import { lossArrays, type PolicyTargets } from "../Actor.ts";
+import { miniBatches } from "../batches.ts";
+import { microInputs, scalar, scalarOf } from "../inputs.ts";
+import type { Lanes, LaneWeights, Pass } from "../lanes/Lanes.ts";
+import { type LossAlgorithm, policyLossOptions } from "../models.ts";
+import { type Bucket, bucketsOf, ratedGroups } from "./buckets.ts";
+import { partsModel } from "./partsModel.ts";
+
+/** The run file's keys of it. */
+export type AnalysisOptions = Pick<
+  RunConfig["trainer"],
+  | "gradient_analysis_mode"
+  | "gradient_analysis_every"
+  | "gradient_analysis_num_buckets"
+  | "gradient_analysis_bucket_mode"
+  | "gradient_analysis_only"
+  | "gradient_analysis_log_prefilter"
+  | "exit_after_gradient_analysis"
+>;
+
+/** Whether the window of this index is analysed: the first one, and every so many. */
+export const isDue = (options: AnalysisOptions | undefined, window: number): boolean =>
+  options?.gradient_analysis_mode === true && window % options.gradient_analysis_every === 0;
+
+/** Whether the groups that the filter leaves out are analysed too. */
+export const takesAll = (options: AnalysisOptions, window: number): boolean =>
+  options.gradient_analysis_log_prefilter && isDue(options, window);
+
+/** Whether the run ends after the window. */
+export const endsRun = (options: AnalysisOptions, window: number): boolean =>
+  options.exit_after_gradient_analysis && isDue(options, window);
+
+type Part = "task" | "entropy" | "kl";
+
+/** Of one mini-batch. */
+interface Measured {
+  /** Norms of the gradients of the parts, with their coefficients. */
+  readonly norms: Readonly<Partial<Record<Part, number>>>;
+  readonly policy: number;
+  readonly entropy: number;
+  readonly kl: number | undefined;
+}
+
+const normOf = (gradient: Float32Array): number =>
+  Math.sqrt(gradient.reduce((total, value) => total + value * value, 0));
+
+const meanOf = <A>(items: readonly A[], of: (item: A) => number | undefined): number | undefined => {
+  const values = items.flatMap((item) => of(item) ?? []);
+  return values.length === 0 ? undefined : mean(values);
+};
+
+const over = (value: number | undefined, count: number): number | undefined =>
+  value === undefined || count === 0 ? undefined : value / count;
+
+export class GradientAnalysis {
+  readonly #actor: RunConfig["actor"];
+  readonly #options: AnalysisOptions;
+  readonly #seed: number;
+  readonly #open: () => Promise<Pass<"gradient" | "surrogate" | "entropy" | "kl", never>>;
+  #pass: Promise<Pass<"gradient" | "surrogate" | "entropy" | "kl", never>> | undefined;
+
+  constructor(
+    config: Qwen2Config,
+    options: {
+      readonly actor: RunConfig["actor"];
+      readonly algorithm: LossAlgorithm;
+      readonly analysis: AnalysisOptions;
+      readonly seed: number;
+    },
+    lanes: Lanes,
+  ) {
+    const { actor, algorithm } = options;
+    this.#actor = actor;
+    this.#options = options.analysis;
+    this.#seed = options.seed;
+    const parts = ["surrogate", "entropy", ...(actor.use_kl_loss ? (["kl"] as const) : [])] as const;
+    this.#open = () =>
+      lanes.pass({ onnx: partsModel(config, policyLossOptions(actor, algorithm)), sums: ["gradient", ...parts], rows: [] });
+  }
+
+  /** The batch's decomposition under the weights, by default as `grad_norm/…`. */
+  async of(
+    weights: LaneWeights,
+    batch: CreditedBatch,
+    targets: PolicyTargets,
+    families: Families = gradients,
+  ): Promise<Metrics> {
+    const { gradient_analysis_bucket_mode: mode, gradient_analysis_num_buckets: count } = this.#options;
+    const all: Metrics[] = [];
+    for (const bucket of bucketsOf(ratedGroups(batch), mode, count)) {
+      all.push(await this.#ofBucket(weights, batch, targets, bucket, families));
+    }
+    return together(...all);
+  }
+
+  /** The parts of the loss that the update has, with their coefficients. */
+  get #coefficients(): readonly (readonly [Part, number])[] {
+    const { entropy_coeff, kl_loss_coef, use_kl_loss } = this.#actor;
+    return [
+      ["task", 1],
+      ...(entropy_coeff === 0 ? [] : ([["entropy", -entropy_coeff]] as const)),
+      ...(use_kl_loss ? ([["kl", kl_loss_coef]] as const) : []),
+    ];
+  }
+
+  async #ofMini(
+    weights: LaneWeights,
+    batch: CreditedBatch,
+    targets: PolicyTargets,
+    mini: readonly number[],
+  ): Promise<Measured> {
+    const { micro_batch_tokens } = this.#actor;
+    this.#pass ??= this.#open();
+    const pass = await this.#pass;
+    const { reference } = targets;
+    const arrays = lossArrays(batch, mini, targets, this.#actor);
+    const norms: Partial<Record<Part, number>> = {};
+    let losses: Omit<Measured, "norms"> = { policy: Number.NaN, entropy: Number.NaN, kl: undefined };
+    for (const [part, coefficient] of this.#coefficients) {
+      const weigh = (one: Part) => scalar(one === part ? coefficient : 0);
+      const inputs = microInputs(batch, mini, micro_batch_tokens, arrays, {
+        temperature: scalar(batch.temperature),
+        task_weight: weigh("task"),
+        entropy_weight: weigh("entropy"),
+        ...(reference === undefined ? {} : { kl_weight: weigh("kl") }),
+      });
+      const { sums } = await pass.run(weights, inputs.micros);
+      if (sums === null) continue;
+      norms[part] = normOf(sums.gradient);
+      const kl = reference === undefined ? undefined : scalarOf(sums.kl);
+      losses = { policy: scalarOf(sums.surrogate), entropy: scalarOf(sums.entropy), kl };
+    }
+    return { norms, ...losses };
+  }
+
+  async #ofBucket(
+    weights: LaneWeights,
+    batch: CreditedBatch,
+    targets: PolicyTargets,
+    bucket: Bucket,
+    families: Families,
+  ): Promise<Metrics> {
+    const { ppo_mini_batch_size } = this.#actor;
+    const sequences = bucket.groups.flatMap((group) => group.sequences).toSorted((a, b) => a - b);
+    const cut = miniBatches(sequences.length, ppo_mini_batch_size, {
+      seed: this.#seed,
+      window: batch.window,
+      epoch: 0,
+    });
+    const minis: Measured[] = [];
+    for (const mini of cut) {
+      minis.push(
+        await this.#ofMini(
+          weights,
+          batch,
+          targets,
+          mini.map((i) => sequences[i]!),
+        ),
+      );
+    }
+    return together(
+      partMetrics(families, bucket.name, minis, { sequences: sequences.length, tokens: tokensOf(batch, sequences) }),
+      lossMetrics(families, bucket.name, minis, this.#actor),
+      sizeMetrics(families, bucket, sequences.length, countOf(batch)),
+    );
+  }
+}
+
+type Families = typeof gradients | typeof gradientsPrefilter;
+
+const tokensOf = (batch: CreditedBatch, sequences: readonly number[]): number =>
+  sequences
+    .map((sequence) => batch.mask.subarray(...boundsOf(batch, sequence)).reduce((total, m) => total + m, 0))
+    .reduce((a, b) => a + b, 0);
+
+const partMetrics = (
+  families: Families,
+  bucket: string,
+  minis: readonly Measured[],
+  counts: { readonly sequences: number; readonly tokens: number },
+): Metrics =>
+  measured(
+    ...(["task", "entropy", "kl"] as const).flatMap((part) => {
+      const norm = meanOf(minis, ({ norms }) => norms[part]);
+      const of = { bucket, part };
+      return [
+        [families.norm.of(of), norm] as const,
+        [families.perSample.of(of), over(norm, counts.sequences)] as const,
+        [families.perToken.of(of), over(norm, counts.tokens)] as const,
+        ...(bucket === "all" && families === gradients ? [[analysis.ofAll.of({ part }), norm] as const] : []),
+      ];
+    }),
+  );
+
+const lossMetrics = (
+  families: Families,
+  bucket: string,
+  minis: readonly Measured[],
+  { entropy_coeff, kl_loss_coef }: RunConfig["actor"],
+): Metrics => {
+  const parts = {
+    policy: meanOf(minis, ({ policy }) => policy),
+    entropy: meanOf(minis, ({ entropy }) => entropy),
+    kl: meanOf(minis, ({ kl }) => kl),
+    total: meanOf(minis, ({ entropy, kl, policy }) => policy - entropy_coeff * entropy + kl_loss_coef * (kl ?? 0)),
+  };
+  return measured(
+    ...Object.entries(parts).flatMap(([part, value]) => [
+      [families.loss.of({ bucket, part }), value] as const,
+      ...(bucket === "all" && families === gradients ? [[analysis.lossOfAll.of({ part }), value] as const] : []),
+    ]),
+  );
+};
+
+const sizeMetrics = (families: Families, { groups, name }: Bucket, sequences: number, all: number): Metrics => {
+  const of = { bucket: name };
+  const stds = groups.map(({ std }) => std);
+  return measured(
+    [families.samples.of(of), sequences],
+    [families.percent.of(of), (100 * sequences) / all],
+    [families.stdMean.of(of), mean(stds)],
+    [families.stdMin.of(of), Math.min(...stds)],
+    [families.stdMax.of(of), maximum(stds)],
+    [families.groups.of(of), groups.length],
+  );
+};

@@ -1,0 +1,38 @@
+/**
+ * The policy's pass with the parts of its loss weighed by inputs: task, entropy and KL, so that one model gives the gradient of each alone.
+ * Invariant: with the coefficients of the run file its gradient is that of the update.
+ */
+import { type ParameterSpec, parameters, type Qwen2Config } from "../../policy/model/Architecture.ts";
+import { weightInputs } from "../../policy/model/Qwen2.ts";
+import { policyForward, targetInputs } from "../../policy/model/Score.ts";
+import { add, mul } from "../../tensor/Elementwise.ts";
+import { gradients } from "../../tensor/Gradients.ts";
+import { Graph } from "../../tensor/Graph.ts";
+import { type PolicyLossOptions, policyLoss, targetLossInputs } from "../losses/policyLoss.ts";
+import { flatGradient } from "../models.ts";
+
+/**
+ * Inputs: as the actor's model, and the scalars task_weight, entropy_weight and, with a KL loss, kl_weight. Outputs: gradient [parameters],
+ * and the scalars surrogate, entropy, kl before their weights.
+ */
+export const partsModel = (config: Qwen2Config, options: PolicyLossOptions): Uint8Array => {
+  const graph = new Graph("parts");
+  const specs: readonly ParameterSpec[] = parameters(config);
+  const weights = weightInputs(graph, specs);
+  const temperature = graph.input("temperature", "float32", []);
+  const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature);
+  const parts = policyLoss({ logp, entropy, ...targetLossInputs(graph, options) }, options);
+  const weighed = add(
+    mul(parts.surrogate, graph.input("task_weight", "float32", [])),
+    mul(parts.entropy, graph.input("entropy_weight", "float32", [])),
+  );
+  const loss = parts.kl === undefined ? weighed : add(weighed, mul(parts.kl, graph.input("kl_weight", "float32", [])));
+  graph.output(
+    "gradient",
+    flatGradient((ordered) => gradients(loss, ordered), weights, specs),
+  );
+  graph.output("surrogate", parts.surrogate);
+  graph.output("entropy", parts.entropy);
+  if (parts.kl !== undefined) graph.output("kl", parts.kl);
+  return graph.toOnnx();
+};
