@@ -85,6 +85,9 @@ export const aliases: Readonly<Record<string, string>> = {
   "trainer.log_val_generations": "trainer.validation_episodes",
   "trainer.generations_to_log_to_wandb.train": "metrics.wandb.train_episodes",
   "trainer.generations_to_log_to_wandb.val": "trainer.validation_episodes",
+  "model_config.model_name": "evaluation.endpoint.model",
+  "model_config.max_concurrency": "evaluation.endpoint.max_concurrency",
+  model_info: "evaluation.model_info",
 };
 
 /** RAGEN's spellings of values, by our key. */
@@ -106,7 +109,6 @@ const ignored: readonly string[] = [
   "reward_model",
   "custom_reward_function",
   "collapse_detection",
-  "output",
   "micro_batch_size_per_gpu",
   "log_prob_micro_batch_size_per_gpu",
   "lora.alpha",
@@ -188,6 +190,11 @@ const offOnly: Readonly<Record<string, { readonly off: readonly unknown[]; reado
   "agent_proxy.context_window_mode": { off: ["full"], because: "the model sees its whole history" },
   "agent_proxy.max_context_window": { off: [-1], because: "the model sees its whole history" },
   "agent_proxy.without_history": { off: [false], because: "the model sees its whole history" },
+  "output.keep_batch_keys": { off: [], because: "episodes are written as texts, without tensors" },
+  "output.keep_non_tensor_keys": { off: [], because: "every line has its messages and its metadata" },
+  "output.keep_meta_info": { off: [true], because: "the summary is always written" },
+  "output.save_jsonl_backup": { off: [true, false], because: "JSON lines are written in any case" },
+  "output.save_pkl_backup": { off: [false], because: "episodes are written as JSON lines only" },
   "actor_rollout_ref.rollout.rollout_filter_ratio": {
     off: [1],
     because: "use filter.strategy=top_k with filter.value instead",
