@@ -15,7 +15,7 @@ import { leave } from "../src/process/leave.ts";
 import * as Stop from "../src/process/Stop.ts";
 import { parse } from "./arguments.ts";
 import type { Command, Invocation, PipelineName } from "./commands.ts";
-import { configDir, existingFolder, runFolder } from "./paths.ts";
+import { configDir, existingFolder, playedFolders, runFolder } from "./paths.ts";
 
 type Run = Extract<Command, { readonly _tag: "Run" }>;
 
@@ -36,6 +36,7 @@ const configOf = Effect.fnUntraced(function* ({ configName, overrides, pipeline,
 
 /** With absolute paths of the folders that the run reads, so that its config.yaml means the same from any working directory. */
 const withFolders = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig) {
+  if (pipeline === "evaluate") return yield* playedFolders(config);
   if (pipeline !== "sft") {
     return { ...config, model: { ...config.model, path: yield* existingFolder("model.path", config.model.path) } };
   }
@@ -68,7 +69,7 @@ const runPipeline = Effect.fnUntraced(function* (command: Run) {
     }
     case "evaluate": {
       const { evaluate } = yield* Effect.promise(() => import("./evaluate.ts"));
-      return yield* evaluate({ config });
+      return yield* evaluate({ config, resume });
     }
     case "sft": {
       const { sft } = yield* Effect.promise(() => import("./sft.ts"));
@@ -113,6 +114,14 @@ const runCommand = Effect.fnUntraced(function* ({ command }: Invocation) {
     case "Report": {
       const { report } = yield* Effect.promise(() => import("./report.ts"));
       return yield* print(yield* report(command));
+    }
+    case "Compare": {
+      const { compare } = yield* Effect.promise(() => import("./compare.ts"));
+      return yield* print(yield* compare(command));
+    }
+    case "Leaderboard": {
+      const { leaderboard } = yield* Effect.promise(() => import("./leaderboard.ts"));
+      return yield* print(yield* leaderboard(command));
     }
     case "Help": {
       const { help } = yield* Effect.promise(() => import("./help.ts"));

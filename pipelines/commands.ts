@@ -63,6 +63,13 @@ export type Command =
     }
   | { readonly _tag: "Control"; readonly run: string; readonly control: Control }
   | { readonly _tag: "Report"; readonly runs: readonly string[]; readonly output: string | null }
+  | { readonly _tag: "Compare"; readonly runs: readonly string[]; readonly json: boolean }
+  | {
+      readonly _tag: "Leaderboard";
+      readonly folders: readonly string[];
+      readonly output: string;
+      readonly title: string;
+    }
   | { readonly _tag: "Help"; readonly topic: readonly string[] }
   | { readonly _tag: "Version" }
   | { readonly _tag: "Completions"; readonly script: string };
@@ -83,7 +90,7 @@ export const commands = {
   train: { usage: "train --config-name NAME [--watch [PORT]] [key.sub=value ...]", meaning: "Trains a policy." },
   evaluate: {
     usage: "evaluate --config-name NAME [key.sub=value ...]",
-    meaning: "Validates only; writes trajectories and a summary.",
+    meaning: "Plays the validation by a checkpoint or a chat endpoint; writes every episode and a summary.",
   },
   sft: {
     usage: "sft --config-name NAME [key.sub=value ...]",
@@ -116,6 +123,14 @@ export const commands = {
   report: {
     usage: "report RUN... [--output FILE]",
     meaning: "Writes one HTML file about runs, with their curves and a choice of episodes.",
+  },
+  compare: {
+    usage: "compare RUN... [--json]",
+    meaning: "Compares evaluations, or validations of runs, instance by instance; RUN@STEP is the one after a step.",
+  },
+  leaderboard: {
+    usage: "leaderboard DIR... [--output FILE] [--title TEXT]",
+    meaning: "Writes one HTML page of all evaluations in some folders.",
   },
   help: {
     usage: "help [COMMAND | config [SECTION]]",

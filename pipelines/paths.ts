@@ -6,6 +6,8 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { Effect } from "effect";
 import { byNearest } from "../src/config/nearest.ts";
+import { playersOf } from "../src/config/players.ts";
+import type { RunConfig } from "../src/config/RunConfig.ts";
 import { shown, shownText } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { packageRoot } from "../src/files/packageRoot.ts";
@@ -40,6 +42,24 @@ export const existingFolder = (key: string, path: string): Effect.Effect<string,
   const hint = nearest === undefined ? "" : `; nearest: ${shownText(nearest, 200)}`;
   return Effect.fail(new BadInput({ message: `${key}: ${shown(path)}: no such folder${hint}` }));
 };
+
+/** The configuration of an evaluation, with absolute paths of the checkpoints that play; an endpoint needs none. */
+export const playedFolders = (config: RunConfig): Effect.Effect<RunConfig, BadInput> =>
+  Effect.gen(function* () {
+    const players = playersOf(config);
+    const { evaluation, model } = config;
+    const listed = evaluation.models.length > 0;
+    const models = yield* Effect.forEach(evaluation.models, (entry, index) =>
+      entry.path === ""
+        ? Effect.succeed(entry)
+        : Effect.map(existingFolder(`evaluation.models.${index}.path`, entry.path), (path) => ({ ...entry, path })),
+    );
+    const plays = players.some(
+      (player, index) => player._tag === "Checkpoint" && (!listed || evaluation.models[index]?.path === ""),
+    );
+    const path = plays ? yield* existingFolder("model.path", model.path) : model.path;
+    return { ...config, model: { ...model, path }, evaluation: { ...evaluation, models } };
+  });
 
 /** The absolute path of a run's folder that `key` names, or bad input. */
 export const runFolder = (key: string, path: string): Effect.Effect<string, BadInput> =>
