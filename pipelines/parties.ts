@@ -9,7 +9,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import type { Version } from "../src/domain/Episode.ts";
 import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain/Errors.ts";
 import type { Group, Prompt } from "../src/domain/Group.ts";
-import { minus, nothing, type Prices, plus } from "../src/endpoints/Budget.ts";
+import { meter, minus, nothing, type Prices } from "../src/endpoints/Budget.ts";
 import type { EndpointStopped, Usage } from "../src/endpoints/Chat.ts";
 import * as ChatClient from "../src/endpoints/ChatClient.ts";
 import { play } from "../src/endpoints/play.ts";
@@ -57,21 +57,10 @@ export interface Party {
   readonly close: (folder: typeof RunFolder.Service) => Effect.Effect<void, BadInput>;
 }
 
-/** Adds up what episodes used, each once: of a list that grows at its end, only what is new is read. */
-const meter = () => {
-  let read = 0;
-  let sum = nothing;
-  return (episodes: readonly EvaluatedEpisode[]): Usage => {
-    for (const episode of episodes.slice(read)) {
-      sum = plus(sum, { prompt: promptTokensOf(episode), reply: tokensOf(episode) });
-    }
-    read = episodes.length;
-    return sum;
-  };
-};
+const usage = (episode: EvaluatedEpisode): Usage => ({ prompt: promptTokensOf(episode), reply: tokensOf(episode) });
 
 /** What finished episodes used. */
-export const usageOf = (episodes: readonly EvaluatedEpisode[]): Usage => meter()(episodes);
+export const usageOf = (episodes: readonly EvaluatedEpisode[]): Usage => meter(usage)(episodes).sum;
 
 const keysOf = ({ group, seed, size, tag }: Prompt) =>
   Array.from({ length: size }, (_, member) => ({ group, tag, seed, member }));
@@ -175,7 +164,7 @@ const endpointParty = Effect.fnUntraced(function* (
       ),
     })),
   );
-  const [costOf, freshCostOf] = [meter(), meter()];
+  const [costOf, freshCostOf] = [meter(usage), meter(usage)];
   const { prices } = endpoint.budget;
   const party: Party = {
     model: endpoint.model,
@@ -184,10 +173,13 @@ const endpointParty = Effect.fnUntraced(function* (
     tasks,
     works,
     concurrency: endpoint.maxConcurrency,
-    admits: ({ finished, underway }) => client.admits({ finished: finished.length, cost: costOf(finished), underway }),
+    admits: ({ finished, underway }) => {
+      const { most, sum } = costOf(finished);
+      return client.admits({ finished: finished.length, cost: sum, most, underway });
+    },
     used: ({ fresh }) => {
       const { requests, retries, spent } = client.tally();
-      return { requests, retries, lost: minus(spent, freshCostOf(fresh)) };
+      return { requests, retries, lost: minus(spent, freshCostOf(fresh).sum) };
     },
     prices: prices.in === 0 && prices.out === 0 ? null : prices,
     close: () => Effect.void,

@@ -28,6 +28,27 @@ export const opened: Account = { spent: nothing, reserved: nothing };
 
 export const plus = (a: Usage, b: Usage): Usage => ({ prompt: a.prompt + b.prompt, reply: a.reply + b.reply });
 export const minus = (a: Usage, b: Usage): Usage => ({ prompt: a.prompt - b.prompt, reply: a.reply - b.reply });
+const largest = (a: Usage, b: Usage): Usage => ({
+  prompt: Math.max(a.prompt, b.prompt),
+  reply: Math.max(a.reply, b.reply),
+});
+
+/** Of a list that grows at its end: what all have used, and the most of one. Only what is new is read. */
+export const meter = <A>(usageOf: (item: A) => Usage) => {
+  let read = 0;
+  let sum = nothing;
+  let most = nothing;
+  return (items: readonly A[]): { readonly sum: Usage; readonly most: Usage } => {
+    for (const item of items.slice(read)) {
+      const usage = usageOf(item);
+      sum = plus(sum, usage);
+      most = largest(most, usage);
+    }
+    read = items.length;
+    return { sum, most };
+  };
+};
+
 export const total = ({ prompt, reply }: Usage): number => prompt + reply;
 
 /** USD. */
@@ -49,29 +70,30 @@ export const settle = ({ reserved, spent }: Account, most: Usage, used: Usage): 
   reserved: minus(reserved, most),
 });
 
-/** Episodes so far: finished ones with what they cost, and how many are under way. */
+/** Episodes so far: what finished ones have cost together, the most that one of them has, and how many are under way. */
 export interface Progress {
   readonly finished: number;
   readonly cost: Usage;
+  readonly most: Usage;
   readonly underway: number;
 }
 
+const times = (count: number, { prompt, reply }: Usage): Usage => ({ prompt: count * prompt, reply: count * reply });
+
 /**
- * Whether one more episode can be expected to finish within the budget: it and those under way cost as much as the finished ones did on
- * average. Without a finished one nothing is expected.
+ * Whether one more episode can be expected to finish within the budget: it and those under way cost as much as the dearest so far did, since
+ * short ones finish first. Without a finished one nothing is expected.
  */
 export const admits = (
   limits: Limits,
   { spent }: Account,
-  { cost: ofFinished, finished, underway }: Progress,
+  { cost: paid, finished, most, underway }: Progress,
 ): boolean => {
   if (!within(limits, spent)) return false;
   if (finished === 0) return true;
-  const share = (underway + 1) / finished;
-  const expected = { prompt: share * ofFinished.prompt, reply: share * ofFinished.reply };
-  // What those under way have cost already is part of what they are expected to cost.
-  const lower = plus(ofFinished, expected);
-  return within(limits, lower);
+  // What was spent on episodes that are neither finished nor under way is gone too.
+  const gone = largest(paid, minus(spent, times(underway, most)));
+  return within(limits, plus(gone, times(underway + 1, most)));
 };
 
 /** Tokens of a prompt of `characters`, by what prompts have had so far; before any, two characters a token. */

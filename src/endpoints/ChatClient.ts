@@ -86,7 +86,11 @@ class Line {
   }
 
   admits(progress: Budget.Progress): boolean {
-    return this.#stopped === null && !this.#spent && Budget.admits(this.#endpoint.budget, this.#account, progress);
+    if (this.#stopped !== null || this.#spent) return false;
+    // The last request of an episode reserves a whole reply.
+    const { most } = progress;
+    const reserved = { ...most, reply: most.reply + this.#endpoint.maxTokens };
+    return Budget.admits(this.#endpoint.budget, this.#account, { ...progress, most: reserved });
   }
 
   #stop(reason: EndpointStopped["reason"], message: string): EndpointStopped {

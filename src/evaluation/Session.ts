@@ -2,7 +2,7 @@
  * One sitting of an evaluation: plays what is not finished, keeps what finishes at once, and stops admitting where it is told to. Invariants:
  * a finished episode is on the disk before another begins in its place; what is finished is never played again.
  */
-import { Effect } from "effect";
+import { Deferred, Effect } from "effect";
 import type { BadInput } from "../domain/Errors.ts";
 import type { EpisodeLog } from "./EpisodeLog.ts";
 import { type EpisodeKey, type EvaluatedEpisode, keyOf } from "./EvaluatedEpisode.ts";
@@ -60,17 +60,24 @@ export const run = <E, R>(session: Session<E, R>): Effect.Effect<Played<E>, BadI
     const failed: NotPlayed[] = [];
     let underway = 0;
     const standing = (): Standing => ({ planned: planned.size, finished, fresh, failed, underway });
-    const one = Effect.fnUntraced(function* ({ keys, play }: Work<E, R>) {
-      if (keys.every((key) => done.has(keyOf(key))) || !admits(standing())) return;
+    let ended = Deferred.makeUnsafe<void>();
+    /** Whether a work may begin; where it may not yet, the next end of another decides. */
+    const admitted = Effect.gen(function* () {
+      while (!admits(standing())) {
+        if (underway === 0) return false;
+        yield* Deferred.await(ended);
+      }
       underway++;
-      const played = yield* play.pipe(
-        Effect.mapError((error) => new Broken(error)),
-        Effect.ensuring(
-          Effect.sync(() => {
-            underway--;
-          }),
-        ),
-      );
+      return true;
+    });
+    const end = Effect.sync(() => {
+      underway--;
+      Deferred.doneUnsafe(ended, Effect.void);
+      ended = Deferred.makeUnsafe<void>();
+    });
+    const one = Effect.fnUntraced(function* ({ keys, play }: Work<E, R>) {
+      if (keys.every((key) => done.has(keyOf(key))) || !(yield* admitted)) return;
+      const played = yield* Effect.mapError(play, (error) => new Broken(error));
       const episodes = played.filter((each): each is EvaluatedEpisode => !isNotPlayed(each) && !done.has(keyOf(each)));
       const kept = Effect.tap(log.append(episodes), () =>
         Effect.sync(() => {
@@ -82,6 +89,7 @@ export const run = <E, R>(session: Session<E, R>): Effect.Effect<Played<E>, BadI
       // What is written is counted, also where another work ends the session meanwhile.
       yield* Effect.uninterruptible(kept);
       failed.push(...played.filter(isNotPlayed));
+      yield* end;
       yield* progress(standing());
     });
     const failure = yield* Effect.forEach(works, one, { concurrency, discard: true }).pipe(

@@ -46,15 +46,22 @@ describe("a budget", () => {
     );
   });
 
-  it("admits an episode only where it and those under way can be expected to finish", () => {
+  it("admits an episode only where it and those under way can be as dear as the dearest so far", () => {
     const spent = { ...Budget.opened, spent: usage(400, 0) };
-    const progress = { finished: 4, cost: usage(400, 0), underway: 1 };
-    expect(Budget.admits(limits(600, null), spent, progress)).toBe(true);
+    const progress = { finished: 4, cost: usage(400, 0), most: usage(150, 0), underway: 1 };
+    expect(Budget.admits(limits(700, null), spent, progress)).toBe(true);
+    expect(Budget.admits(limits(699, null), spent, progress)).toBe(false);
+  });
+
+  it("counts what was spent on episodes that were not finished", () => {
+    const spent = { ...Budget.opened, spent: usage(500, 0) };
+    const progress = { finished: 1, cost: usage(100, 0), most: usage(100, 0), underway: 0 };
     expect(Budget.admits(limits(599, null), spent, progress)).toBe(false);
   });
 
   it("expects nothing before an episode has finished", () => {
-    expect(Budget.admits(limits(1, null), Budget.opened, { finished: 0, cost: usage(0, 0), underway: 9 })).toBe(true);
+    const progress = { finished: 0, cost: Budget.nothing, most: Budget.nothing, underway: 9 };
+    expect(Budget.admits(limits(1, null), Budget.opened, progress)).toBe(true);
   });
 
   it("estimates prompts by those that were counted", () => {
