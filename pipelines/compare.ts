@@ -1,7 +1,7 @@
 /** `millrace compare`: several evaluations, or validations of runs, in one table with paired intervals. Unlike ones are refused. */
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { Effect, Option, Schema } from "effect";
+import { Console, Effect, Option, Schema } from "effect";
 import { load } from "../src/config/resolve.ts";
 import { shown } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
@@ -95,6 +95,9 @@ const checked = Effect.fnUntraced(function* (parties: readonly Party[]) {
 
 const comparedOf = Effect.fnUntraced(function* (parties: readonly Party[]) {
   const named = distinct(parties);
+  for (const { name, results } of named) {
+    if (results.length === 0) yield* Console.error(`${name}: no episode is finished; it is left out`);
+  }
   yield* checked(named);
   return comparison(named);
 });

@@ -104,9 +104,10 @@ const ending = (
 const sat = Effect.fnUntraced(function* (folder: Paths, name: string, party: Party, log: EpisodeLog.EpisodeLog) {
   const began = yield* Clock.currentTimeMillis;
   const bar = yield* evaluationBar(name);
-  let latest: Session.Standing | null = null;
+  const { admits, concurrency, works } = party;
+  const planned = works.reduce((sum, { keys }) => sum + keys.length, 0);
+  let latest: Session.Standing = { planned, finished: log.finished, fresh: [], failed: [], underway: 0 };
   const leave = Effect.gen(function* () {
-    if (latest === null) return;
     const { lost, requests, retries } = party.used(latest);
     const seconds = ((yield* Clock.currentTimeMillis) - began) / 1_000;
     const line = { requests, retries, seconds, lost_prompt: lost.prompt, lost_reply: lost.reply };
@@ -114,7 +115,6 @@ const sat = Effect.fnUntraced(function* (folder: Paths, name: string, party: Par
     yield* Folder.appendFailures(folder.path, latest.failed);
   });
   const left = Console.error(`what is finished is kept: millrace evaluate --resume ${folder.path} plays the rest`);
-  const { admits, concurrency, works } = party;
   const progress = (standing: Session.Standing) =>
     Effect.sync(() => {
       latest = standing;

@@ -45,6 +45,9 @@ export interface ClientOptions {
   readonly seed: number;
 }
 
+/** The reply to a chat that a filter has kept back. */
+const withheld: ChatReply = { text: "", finish: "filtered", usage: null };
+
 const charactersOf = (messages: readonly Message[]): number =>
   messages.reduce((sum, { content }) => sum + content.length, 0);
 
@@ -147,7 +150,9 @@ class Line {
     );
     if (Result.isFailure(answered)) return ofTransport(answered.failure);
     const reply = answered.success.status === 200 ? read(parsed(answered.success.body)) : null;
-    return reply ?? ofReply(answered.success, key, yield* Clock.currentTimeMillis);
+    if (reply !== null) return reply;
+    const failure: Failure = ofReply(answered.success, key, yield* Clock.currentTimeMillis);
+    return failure._tag === "filtered" ? withheld : failure;
   });
 
   /** One attempt, paid for. */
@@ -204,7 +209,7 @@ class Line {
   }
 
   /** What is not tried again. */
-  #refused(tag: Exclude<Failure["_tag"], "again">, message: string): Unanswered | EndpointStopped {
+  #refused(tag: Exclude<Failure["_tag"], "again" | "filtered">, message: string): Unanswered | EndpointStopped {
     if (tag === "context") return new Unanswered({ reason: "context", message });
     return tag === "rejected" ? this.#unanswered("rejected", message) : this.#stop(tag, message);
   }

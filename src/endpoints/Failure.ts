@@ -9,11 +9,12 @@ import { retryAfterMs } from "./retryAfter.ts";
 
 /**
  * `again`: worth another attempt; `waitMs` is what the endpoint asked for, null where it did not. `rejected`: this request will never be
- * answered. `context`: its chat is longer than the model takes. `refused`: no request will be, for what the user set. `quota`: the account is
+ * answered. `filtered`: a filter has kept its chat back. `context`: its chat is longer than the model takes. `refused`: no request will be, for what the user set. `quota`: the account is
  * exhausted.
  */
 export type Failure =
   | { readonly _tag: "again"; readonly waitMs: number | null; readonly busy: boolean; readonly message: string }
+  | { readonly _tag: "filtered"; readonly message: string }
   | { readonly _tag: "rejected" | "context" | "refused" | "quota"; readonly message: string };
 
 const longest = 160;
@@ -54,6 +55,7 @@ export const saidIn = (body: string | null): Said => {
 
 const quotaCodes = /insufficient_quota|billing|credit_balance/;
 const quotaTexts = /credit balance is too low|exceeded your current quota|insufficient (balance|credits)/i;
+const filterCodes = /content_filter|content_policy/;
 const contextCodes = /context_length_exceeded/;
 const contextTexts = /maximum context length|prompt is too long|context (length|window)|too many tokens/i;
 
@@ -80,7 +82,7 @@ export const ofReply = ({ body, headers, status }: HttpReply, key: string | null
   if (status === 413 || contextCodes.test(said.code) || contextTexts.test(said.message)) {
     return { _tag: "context", message };
   }
-  if (status >= 400) return { _tag: "rejected", message };
+  if (status >= 400) return { _tag: filterCodes.test(said.code) ? "filtered" : "rejected", message };
   return { _tag: "again", waitMs: null, busy: false, message: `no reply in the answer: ${words}` };
 };
 

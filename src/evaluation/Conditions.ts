@@ -38,7 +38,11 @@ export interface Difference {
   readonly values: readonly [string | null, string | null];
 }
 
+const tagsOf = ({ custom_envs }: Conditions): string => JSON.stringify(Object.keys(custom_envs).sort());
+
 export const differenceOf = (one: Conditions, other: Conditions): Difference | null => {
+  const [ours, theirs] = [tagsOf(one), tagsOf(other)];
+  if (ours !== theirs) return { key: "es_manager.val.tags", values: [ours, theirs] };
   const [a, b] = [flat(one), flat(other)];
   const key = [...new Set([...a.keys(), ...b.keys()])].sort().find((name) => a.get(name) !== b.get(name));
   return key === undefined ? null : { key, values: [a.get(key) ?? null, b.get(key) ?? null] };

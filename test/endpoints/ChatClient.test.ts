@@ -75,6 +75,16 @@ describe("a request", () => {
   );
 });
 
+it.live("a chat that a filter keeps back has a reply without text", () =>
+  Effect.gen(function* () {
+    const body = { error: { message: "filtered", code: "content_filter" } };
+    const server = yield* standIn((_, response) => json(response, 400, body));
+    const client = yield* ChatClient.make(endpointAt(server.url, { failuresInARow: 1 }), options);
+    expect(yield* client.complete(chat)).toEqual({ text: "", finish: "filtered", usage: null });
+    expect(server.asked).toHaveLength(1);
+  }),
+);
+
 describe("the endpoint", () => {
   it.live("is asked nothing more once too many requests in a row came to nothing", () =>
     Effect.gen(function* () {

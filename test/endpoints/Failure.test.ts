@@ -40,6 +40,10 @@ describe("an answer that is no reply", () => {
     });
   });
 
+  it("is a chat that was filtered, where it says so", () => {
+    expect(failure(400, error("The response was filtered", "content_filter"))._tag).toBe("filtered");
+  });
+
   it("is asked for again where a 200 holds nonsense", () => {
     expect(failure(200, "<html>maintenance</html>")._tag).toBe("again");
   });

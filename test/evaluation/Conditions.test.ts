@@ -47,6 +47,11 @@ describe("the conditions of an evaluation", () => {
     );
   });
 
+  it("name the presets where others are played", () => {
+    const other = configOf({ es_manager: { val: { tags: ["Other"], n_groups: [4], env_groups: 4 } } });
+    expect(reason(configOf(), other)).toBe('es_manager.val.tags is ["Reach"] and ["Other"]');
+  });
+
   it("have another environment version where the preset differs, and the same template version", () => {
     const [a, b] = [versions(configOf()), versions(configOf({}, { env_config: { length: 4 } }))];
     expect(a.environment).not.toBe(b.environment);
