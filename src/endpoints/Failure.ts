@@ -87,7 +87,7 @@ export const ofReply = ({ body, headers, status }: HttpReply, key: string | null
 };
 
 /** What it means that no answer came. */
-export const ofTransport = ({ message }: HttpFailure): Failure => ({
+export const ofTransport = ({ message }: HttpFailure): Extract<Failure, { readonly _tag: "again" }> => ({
   _tag: "again",
   waitMs: null,
   busy: false,
