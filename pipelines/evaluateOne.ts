@@ -146,7 +146,11 @@ export const evaluateOne = Effect.fnUntraced(function* (
 
   const { failed, finished } = played.standing;
   const episodes = sorted(finished);
-  const metrics = metricsOf(episodes, plan.group_size, failed.length);
+  const metrics = metricsOf(episodes, {
+    size: plan.group_size,
+    failures: failed.length,
+    endpoint: player._tag === "Endpoint",
+  });
   const sessions = yield* Folder.readSessions(folder.path);
   const lost = Folder.lostIn(sessions);
   const summary = summaryOf(episodes, {

@@ -196,7 +196,8 @@ class Line {
     const key = { seed: this.#options.seed, purpose: "jitter", counters: [call, nth] } as const;
     const varied = backoff / 2 + (backoff / 2) * stream(key).uniform();
     if (asked !== null && busy) this.#notBefore = Math.max(this.#notBefore, now + asked);
-    return Math.max(asked ?? 0, varied);
+    // A little later than asked, so that those who wait do not all come back at once.
+    return asked === null ? varied : asked + Math.min(varied, this.#endpoint.retryWaitMs);
   }
 
   /** A request that comes to nothing; too many of them in a row end the evaluation. */

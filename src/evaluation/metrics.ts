@@ -2,7 +2,7 @@
 import type { Episode, Sampled, Turn } from "../domain/Episode.ts";
 import type { Group } from "../domain/Group.ts";
 import { episodes as catalogue } from "../domain/metrics/episodes.ts";
-import type { Metrics } from "../domain/metrics/Metrics.ts";
+import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
 import { environmentMetrics } from "../rollout/statistics.ts";
 import type { EvaluatedEpisode, EvaluatedTurn } from "./EvaluatedEpisode.ts";
 
@@ -43,16 +43,32 @@ const groupsOf = (episodes: readonly EvaluatedEpisode[], size: number): readonly
     return [{ prompt: { group, tag, seed, size, admittedAt: 0 }, episodes: members.map(episodeOf) }];
   });
 
+/** What is known besides the episodes. */
+export interface Played {
+  /** Episodes of each instance. */
+  readonly size: number;
+  /** Episodes that could not be played. */
+  readonly failures: number;
+  /** By a chat endpoint, which may filter. */
+  readonly endpoint: boolean;
+}
+
 /**
- * Success, returns and lengths of the episodes by preset and over all, under the names of a validation. `failures` episodes could not be played.
- * Lengths are absent where a reply's tokens were not counted.
+ * Success, returns and lengths of the episodes by preset and over all, under the names of a validation. Lengths are absent where a reply's tokens
+ * were not counted.
  */
-export const metricsOf = (episodes: readonly EvaluatedEpisode[], size: number, failures: number): Metrics => {
-  const metrics = new Map(environmentMetrics("val-env", groupsOf(episodes, size)));
+export const metricsOf = (episodes: readonly EvaluatedEpisode[], { endpoint, failures, size }: Played): Metrics => {
   const of = { split: "val-env" } as const;
+  const turns = episodes.flatMap((episode) => episode.turns);
+  const filtered = turns.filter(({ finish }) => finish === "filtered").length / turns.length;
+  const metrics = new Map(
+    together(
+      environmentMetrics("val-env", groupsOf(episodes, size)),
+      measured([catalogue.filtered.of(of), endpoint ? filtered : undefined]),
+    ),
+  );
   metrics.set(catalogue.failed.of(of).name, failures);
-  const uncounted = episodes.some(({ turns }) => turns.some(({ tokens }) => tokens === null));
-  if (uncounted) {
+  if (turns.some(({ tokens }) => tokens === null)) {
     for (const { name } of [catalogue.responseLength.of(of), catalogue.turnLength.of(of)]) metrics.delete(name);
   }
   return metrics;

@@ -75,6 +75,26 @@ describe("a request", () => {
   );
 });
 
+it.live("Anthropic's protocol is spoken as it asks for", () =>
+  Effect.gen(function* () {
+    const server = yield* standIn((_, response) =>
+      json(response, 200, {
+        content: [{ type: "text", text: "fine" }],
+        stop_reason: "end_turn",
+        usage: { input_tokens: 3, output_tokens: 2 },
+      }),
+    );
+    const key = Redacted.make("k-1");
+    const client = yield* ChatClient.make(endpointAt(server.url, { protocol: "anthropic" }), { ...options, key });
+    expect(yield* client.complete(chat)).toEqual({ text: "fine", finish: "stop", usage: { prompt: 3, reply: 2 } });
+    expect(server.asked[0]).toMatchObject({
+      path: "/v1/messages",
+      headers: { "x-api-key": "k-1", "anthropic-version": "2023-06-01" },
+      body: { max_tokens: 100 },
+    });
+  }),
+);
+
 it.live("a chat that a filter keeps back has a reply without text", () =>
   Effect.gen(function* () {
     const body = { error: { message: "filtered", code: "content_filter" } };

@@ -55,9 +55,11 @@ describe("a summary", () => {
   });
 });
 
+const played = { size: 1, failures: 0, endpoint: true };
+
 describe("metrics of finished episodes", () => {
   it("are a validation's", () => {
-    const metrics = toRecord(metricsOf([episode(), lost], 1, 1));
+    const metrics = toRecord(metricsOf([episode(), lost], { ...played, failures: 1 }));
     expect(metrics).toMatchObject({
       "val-env/success": 0.5,
       "val-env/FrozenLake/success": 0.5,
@@ -70,13 +72,19 @@ describe("metrics of finished episodes", () => {
   });
 
   it("have no lengths where a reply was not counted", () => {
-    const metrics = toRecord(metricsOf([episode({ turns: [turn({ tokens: null })] })], 1, 0));
+    const metrics = toRecord(metricsOf([episode({ turns: [turn({ tokens: null })] })], played));
     expect(metrics).not.toHaveProperty("val-env/response_length");
     expect(metrics).toHaveProperty("val-env/turns");
   });
 
   it("count replies that were cut", () => {
-    const metrics = toRecord(metricsOf([episode({ turns: [turn({ finish: "length" }), turn()] })], 1, 0));
+    const metrics = toRecord(metricsOf([episode({ turns: [turn({ finish: "length" }), turn()] })], played));
     expect(metrics["val-env/cut_by_length"]).toBe(0.5);
+  });
+
+  it("count replies that were filtered, of endpoints", () => {
+    const half = [episode({ turns: [turn({ finish: "filtered" }), turn()] })];
+    expect(toRecord(metricsOf(half, played))["val-env/filtered"]).toBe(0.5);
+    expect(toRecord(metricsOf(half, { ...played, endpoint: false }))).not.toHaveProperty("val-env/filtered");
   });
 });
