@@ -155,6 +155,7 @@ export const evaluateOne = Effect.fnUntraced(function* (
   const lost = Folder.lostIn(sessions);
   const summary = summaryOf(episodes, {
     ...plan,
+    tags: [...new Set(config.es_manager.val.tags)],
     template: config.rollout.template,
     written: yield* Clock.currentTimeMillis,
     failed: failed.length,

@@ -32,14 +32,15 @@ export const leaderboard = Effect.fnUntraced(function* (asked: {
   readonly title: string;
 }) {
   const entries = (yield* Effect.forEach(asked.folders, entriesIn)).flat();
-  if (entries.length === 0) {
-    const message = `leaderboard: ${asked.folders.map(shown).join(", ")}: no evaluation with a summary.json lies there; millrace evaluate makes one`;
+  const found = benchmarks(entries);
+  if (found.length === 0) {
+    const message = `leaderboard: ${asked.folders.map(shown).join(", ")}: no evaluation with a summary and a finished episode lies there; millrace evaluate makes one`;
     return yield* new BadInput({ message });
   }
   const path = resolve(asked.output);
   yield* replaceText(path, page(entries, asked.title, yield* Clock.currentTimeMillis)).pipe(
     Effect.mapError(({ message }) => new BadInput({ message: `--output: cannot write ${message}` })),
   );
-  const tables = benchmarks(entries).length;
-  return [`${path}: ${entries.length} results in ${tables} ${tables === 1 ? "table" : "tables"}`];
+  const tables = found.length;
+  return [`${path}: ${found.flat().length} results in ${tables} ${tables === 1 ? "table" : "tables"}`];
 });

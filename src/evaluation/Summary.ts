@@ -35,6 +35,7 @@ export const Summary = Schema.Struct({
   temperature: Schema.Finite,
   /** Names of the environments and of the texts that were played. */
   versions: Schema.Struct({ environment: Schema.String, template: Schema.String }),
+  /** Presets of the validation. */
   tags: Schema.Array(Schema.String),
   /** The template's name. */
   template: Schema.String,
@@ -94,6 +95,7 @@ export type Known = Pick<
   | "kind"
   | "temperature"
   | "versions"
+  | "tags"
   | "template"
   | "written"
   | "planned"
@@ -116,7 +118,6 @@ export const summaryOf = (episodes: readonly EvaluatedEpisode[], { cost, lost, .
   return {
     schema: 1,
     ...known,
-    tags: [...byTag.keys()],
     finished: episodes.length,
     succeeded: sum(({ outcome }) => (outcome.success ? 1 : 0)),
     interval: byInstance(episodes).length === episodes.length ? "wilson" : "bootstrap over instances",

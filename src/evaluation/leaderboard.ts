@@ -11,10 +11,11 @@ export interface Entry {
   readonly origin: string;
 }
 
-/** The tables: entries of one benchmark, the best first. */
+/** The tables: entries of one benchmark, the best first. Those without an episode are in none. */
 export const benchmarks = (entries: readonly Entry[]): readonly (readonly Entry[])[] => {
   const share = ({ summary }: Entry): number => summary.success?.mean ?? -1;
-  const groups = Map.groupBy(entries, ({ summary: { tags, versions } }) =>
+  const played = entries.filter(({ summary }) => summary.finished > 0);
+  const groups = Map.groupBy(played, ({ summary: { tags, versions } }) =>
     JSON.stringify([[...tags].sort(), versions.environment, versions.template]),
   );
   return [...groups]
@@ -68,10 +69,16 @@ const perEpisode = ({ finished, tokens }: Summary): string =>
 
 const day = (millis: number): string => new Date(millis).toISOString().slice(0, 10);
 
+/** A checkpoint by the last parts of its path: where it lies on a machine is nobody else's business. */
+const modelText = ({ kind, model, name }: Summary): string => {
+  if (model === name) return "";
+  return kind === "checkpoint" ? model.split(/[/\\]/).slice(-3).join("/") : model;
+};
+
 const row = ({ origin, summary }: Entry, place: number): string => {
-  const { cost_usd, episodes, kind, model, name, planned, return: returned, success, temperature, written } = summary;
+  const { cost_usd, episodes, kind, name, planned, return: returned, success, temperature, written } = summary;
   const part = episodes < planned ? ` of ${planned}` : "";
-  const about = [kind, model === name ? "" : model, `temperature ${temperature}`, origin].filter((text) => text !== "");
+  const about = [kind, modelText(summary), `temperature ${temperature}`, origin].filter((text) => text !== "");
   return [
     "<tr>",
     numberCell(String(place)),
@@ -113,7 +120,7 @@ export const leaderboard = (entries: readonly Entry[], title: string, written: n
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<title>${escaped(title)}</title><style>${style}</style></head><body>`,
     `<h1>${escaped(title)}</h1>`,
-    `<p>${entries.length} results, ${day(written)}. Success with its 95 % interval. Results are in one table where the environment preset and every text around its states are the same.</p>`,
+    `<p>${benchmarks(entries).flat().length} results, ${day(written)}. Success with its 95 % interval. Results are in one table where the environment preset and every text around its states are the same.</p>`,
     ...benchmarks(entries).map(tableOf),
     "</body></html>",
     "",

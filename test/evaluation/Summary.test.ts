@@ -12,6 +12,7 @@ const known = {
   kind: "openai",
   temperature: 0,
   versions: { environment: "e", template: "t" },
+  tags: ["FrozenLake"],
   template: "ragen",
   written: 1,
   planned: 5,

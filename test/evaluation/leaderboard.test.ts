@@ -13,6 +13,7 @@ const entry = (name: string, wins: number, changes: Partial<Summary> = {}): Entr
     kind: "openai",
     temperature: 0,
     versions: { environment: "e1", template: "t1" },
+    tags: ["FrozenLake"],
     template: "ragen",
     written: 0,
     planned: 10,
@@ -43,6 +44,17 @@ describe("the leaderboard", () => {
       entry("d", 0),
     ]);
     expect(tables.map((table) => table.map(({ summary }) => summary.name))).toEqual([["a", "d"], ["c"], ["b"]]);
+  });
+
+  it("leaves out who has finished nothing", () => {
+    expect(benchmarks([entry("a", 1), entry("none", 0, { finished: 0, success: null })]).flat()).toHaveLength(1);
+  });
+
+  it("names a checkpoint by the end of its path", () => {
+    const model = "/home/me/secret/runs/lake/1/checkpoints/step-9";
+    const html = leaderboard([entry("a", 1, { kind: "checkpoint", model })], "Title", 0);
+    expect(html).toContain("1/checkpoints/step-9");
+    expect(html).not.toContain("secret");
   });
 
   it("is one file that loads nothing", () => {
