@@ -149,7 +149,12 @@ const endpointParty = Effect.fnUntraced(function* (
   before: Usage,
 ) {
   const key = yield* keyOf(endpoint);
-  const client = yield* ChatClient.make(endpoint, { key, before, seed: config.run.seed });
+  const client = yield* ChatClient.make(endpoint, {
+    key,
+    before,
+    seed: config.run.seed,
+    warn: (message) => Effect.logWarning(message),
+  });
   const rollout = textRollout(config, tasks);
   const works = Seeds.validation(config.es_manager.val, 0, 0).flatMap((prompt) =>
     keysOf(prompt).map((each) => ({

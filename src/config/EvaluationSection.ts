@@ -28,7 +28,8 @@ const types = {
   max_concurrency: atOnce,
   requests_per_minute: rate,
   tokens_per_minute: rate,
-  timeout_ms: milliseconds,
+  // Node's fetch gives up on a silent server after 300 s.
+  timeout_ms: whole(1, 300_000),
   retries: whole(0, 1_000),
   retry_wait_ms: milliseconds,
   failures_in_a_row: atOnce,

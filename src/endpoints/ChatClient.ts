@@ -43,7 +43,12 @@ export interface ClientOptions {
   readonly before: Usage;
   /** Of the waits between attempts. */
   readonly seed: number;
+  /** Told why attempts fail, now and then. */
+  readonly warn?: (message: string) => Effect.Effect<void>;
 }
+
+/** Least time between two warnings. */
+const warningMs = 10_000;
 
 /** The reply to a chat that a filter has kept back. */
 const withheld: ChatReply = { text: "", finish: "filtered", usage: null };
@@ -67,6 +72,7 @@ class Line {
   #retries = 0;
   #calls = 0;
   #failed = 0;
+  #warnedAt = Number.NEGATIVE_INFINITY;
   #stopped: EndpointStopped | null = null;
   /** A request was refused for its cost. Smaller ones may still be asked. */
   #spent = false;
@@ -200,6 +206,13 @@ class Line {
     return asked === null ? varied : asked + Math.min(varied, this.#endpoint.retryWaitMs);
   }
 
+  #warn(message: string, now: number): Effect.Effect<void> {
+    const { warn } = this.#options;
+    if (warn === undefined || now - this.#warnedAt < warningMs) return Effect.void;
+    this.#warnedAt = now;
+    return warn(`${this.#endpoint.baseUrl}: ${message}; trying again`);
+  }
+
   /** A request that comes to nothing; too many of them in a row end the evaluation. */
   #unanswered(reason: Unanswered["reason"], message: string): Unanswered | EndpointStopped {
     this.#failed++;
@@ -232,6 +245,7 @@ class Line {
         if (wait === null) return yield* this.#stop("quota", `it asks to wait ${waitWords(result.waitMs)}; ${message}`);
         if (nth >= this.#endpoint.retries) return yield* this.#unanswered("exhausted", message);
         this.#retries++;
+        yield* this.#warn(message, yield* Clock.currentTimeMillis);
         yield* Effect.sleep(Duration.millis(wait));
       }
     },

@@ -55,6 +55,17 @@ describe("a request", () => {
     }),
   );
 
+  it.live("that is repeated is told of, once in a while", () =>
+    Effect.gen(function* () {
+      const server = yield* standIn(firstly(bad(faults.broken), bad(faults.broken)));
+      const told: string[] = [];
+      const warn = (message: string) => Effect.sync(() => void told.push(message));
+      const client = yield* ChatClient.make(endpointAt(server.url), { ...options, warn });
+      yield* client.complete(chat);
+      expect(told).toEqual([`${server.url}: status 500: internal error; trying again`]);
+    }),
+  );
+
   it.live("is given up after its retries, with the last reason", () =>
     Effect.gen(function* () {
       const server = yield* standIn(bad(faults.broken));

@@ -37,6 +37,14 @@ describe("OpenAI's protocol", () => {
     expect(openai.read(body)).toEqual({ text: "", finish: "stop", usage: null });
   });
 
+  it("takes a text in parts", () => {
+    const content = [
+      { type: "text", text: "a" },
+      { type: "text", text: "b" },
+    ];
+    expect(openai.read({ choices: [{ message: { content } }] })?.text).toBe("ab");
+  });
+
   it("reads nothing out of another shape", () => {
     for (const body of [null, {}, { choices: [] }, { error: { message: "no" } }, "text"])
       expect(openai.read(body)).toBe(null);
