@@ -239,6 +239,31 @@ describe("several models", () => {
     }),
   );
 
+  it.live("play although one of them fails, and only what is left on a resume", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder;
+      const [good, bad] = [yield* standIn(walk), yield* standIn((_, response) => faults.broken(response))];
+      const listed = (second: string) =>
+        settings(
+          good.url,
+          { retries: 0, failures_in_a_row: 1 },
+          {
+            models: [{ name: "bad", endpoint: { base_url: second } }, { name: "good" }],
+          },
+        );
+      const { failure } = yield* run(dir, listed(bad.url));
+      expect(failure).toContain("a request came to nothing; the last: status 500");
+      const folder = yield* newest(dir);
+      expect(ascending(yield* seedsIn(join(folder, "good")))).toEqual(instances);
+      const asked = good.asked.length;
+      const mended = yield* standIn(walk);
+      const { exit } = yield* run(dir, listed(mended.url), folder);
+      expect(Exit.isSuccess(exit)).toBe(true);
+      expect(ascending(yield* seedsIn(join(folder, "bad")))).toEqual(instances);
+      expect(good.asked.length).toBe(asked);
+    }),
+  );
+
   it.live("are refused a comparison under unlike texts", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder;
