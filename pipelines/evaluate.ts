@@ -61,6 +61,14 @@ const evaluateAll = Effect.fnUntraced(function* (
   if (failure !== null) return yield* failure;
 });
 
+/** The folder of an evaluation to go on with; that of a training is bad input. */
+const reopened = Effect.fnUntraced(function* (path: string) {
+  const folder = yield* RunFolder.open(path);
+  if (!existsSync(folder.metrics)) return folder;
+  const message = `--resume: ${path}: a training run; millrace evaluate --config-name NAME model.path=CHECKPOINT plays one of its checkpoints`;
+  return yield* new BadInput({ message });
+});
+
 export const evaluate = ({
   config,
   resume = null,
@@ -70,7 +78,7 @@ export const evaluate = ({
       const environments = yield* boundEnvironments(config, [...new Set(config.es_manager.val.tags)]);
       const folder = yield* resume === null
         ? RunFolder.create(config.run.dir, `${config.run.name}-evaluate`, render(config))
-        : RunFolder.open(resume);
+        : reopened(resume);
       yield* RunLock.hold(folder.path);
       const pool = yield* Layer.build(Backend.environmentsLayer(config, environments));
       const [player] = playersOf(config);

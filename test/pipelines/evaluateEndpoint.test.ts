@@ -1,5 +1,5 @@
 /** Evaluations by a chat endpoint that fails in every way: nothing that finished is lost, nothing is played twice. */
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "@effect/vitest";
 import { Console, Effect, Exit } from "effect";
@@ -141,6 +141,20 @@ describe("an evaluation by an endpoint", () => {
       expect(failure).toContain("the template, its texts or a rule of a turn is not as the evaluation began");
       const other = yield* run(dir, settings(server.url, { model: "runner" }), folder);
       expect(other.failure).toContain("the model is not as the evaluation began");
+    }),
+  );
+
+  it.live("does not go on in the folder of a training", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder;
+      const server = yield* standIn(walk);
+      yield* Effect.promise(async () => {
+        await writeFile(join(dir, "config.yaml"), "");
+        await writeFile(join(dir, "metrics.jsonl"), "");
+      });
+      const { failure } = yield* run(dir, settings(server.url), dir);
+      expect(failure).toContain("a training run; millrace evaluate --config-name NAME");
+      expect(server.asked).toHaveLength(0);
     }),
   );
 
