@@ -3,7 +3,7 @@
  * The entry point: parses the command line, resolves the run file and runs one pipeline. Exit code 0 when done, 2 for bad input with one
  * readable message on standard error, 1 for a failed engine, 130 when interrupted; stack traces only with `--debug`.
  */
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { Cause, Console, Effect, Exit, Logger } from "effect";
 import { runs } from "../src/config/compose.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
@@ -15,7 +15,7 @@ import { leave } from "../src/process/leave.ts";
 import * as Stop from "../src/process/Stop.ts";
 import { parse } from "./arguments.ts";
 import type { Command, Invocation, PipelineName } from "./commands.ts";
-import { configDir, modelFolder, runFolder } from "./paths.ts";
+import { configDir, modelFolder, playedFolders, runFolder } from "./paths.ts";
 
 type Run = Extract<Command, { readonly _tag: "Run" }>;
 
@@ -53,6 +53,14 @@ const withFolders = Effect.fnUntraced(function* (
   inherited: Resolved["inherited"],
 ) {
   const { checkInherited } = yield* Effect.promise(() => import("./smallModel.ts"));
+  if (pipeline === "evaluate") {
+    const played = yield* playedFolders(config);
+    // An evaluation of endpoints alone leaves it as it is written.
+    if (isAbsolute(played.model.path)) {
+      yield* checkInherited("model.path", played.model.path, config.model.path, inherited);
+    }
+    return played;
+  }
   if (pipeline !== "sft") {
     const path = yield* modelFolder("model.path", config.model.path);
     yield* checkInherited("model.path", path, config.model.path, inherited);
@@ -89,7 +97,7 @@ const runPipeline = Effect.fnUntraced(function* (command: Run) {
     }
     case "evaluate": {
       const { evaluate } = yield* Effect.promise(() => import("./evaluate.ts"));
-      return yield* evaluate({ config });
+      return yield* evaluate({ config, resume });
     }
     case "sft": {
       const { sft } = yield* Effect.promise(() => import("./sft.ts"));
@@ -143,6 +151,14 @@ const runCommand = Effect.fnUntraced(function* ({ command }: Invocation) {
     case "Sweep": {
       const { sweep } = yield* Effect.promise(() => import("./sweep.ts"));
       return yield* sweep(command);
+    }
+    case "Compare": {
+      const { compare } = yield* Effect.promise(() => import("./compare.ts"));
+      return yield* print(yield* compare(command));
+    }
+    case "Leaderboard": {
+      const { leaderboard } = yield* Effect.promise(() => import("./leaderboard.ts"));
+      return yield* print(yield* leaderboard(command));
     }
     case "Help": {
       const { help } = yield* Effect.promise(() => import("./help.ts"));

@@ -95,8 +95,12 @@ const train = Cli.make(
   (words) => acceptRun("train", words),
 );
 
-const evaluate = Cli.make("evaluate", { configName: orNull(configName), envs: envsFile, overrides }, (words) =>
-  acceptRun("evaluate", { ...words, resume: null, watch: null }),
+const evaluate = Cli.make(
+  "evaluate",
+  resumable(
+    "Go on with an evaluation's folder: what is finished is not played again; the overrides become part of it.",
+  ),
+  (words) => acceptRun("evaluate", { ...words, watch: null }),
 );
 
 const sft = Cli.make(
@@ -289,10 +293,60 @@ const sweep = Cli.make(
   (words) => (words.file.includes("=") ? bad(missing("sweep", "FILE")) : accept({ _tag: "Sweep", ...words })),
 );
 
+const compare = Cli.make(
+  "compare",
+  {
+    runs: Argument.variadic(
+      Argument.String("RUN").pipe(
+        Argument.withDescription(
+          "An evaluation's or a run's folder, or runs/NAME for its newest; the first is the baseline.",
+        ),
+      ),
+    ),
+    json: Flag.Boolean("json").pipe(
+      Flag.withoutNegation,
+      Flag.withDefault(false),
+      Flag.withDescription("Print the numbers as JSON."),
+    ),
+  },
+  (words) => (words.runs.length === 0 ? bad(missing("compare", "RUN")) : accept({ _tag: "Compare", ...words })),
+);
+
+const leaderboard = Cli.make(
+  "leaderboard",
+  {
+    folders: Argument.variadic(
+      Argument.String("DIR").pipe(Argument.withDescription("A folder in which evaluations lie, such as runs.")),
+    ),
+    output: text("output", "FILE", "Where the page is written, leaderboard.html by default.").pipe(
+      Flag.withDefault("leaderboard.html"),
+    ),
+    title: text("title", "TEXT", "Title of the page, Leaderboard by default.").pipe(Flag.withDefault("Leaderboard")),
+  },
+  (words) =>
+    words.folders.length === 0 ? bad(missing("leaderboard", "DIR")) : accept({ _tag: "Leaderboard", ...words }),
+);
+
 const help = Cli.make("help", { topic: Argument.variadic(Argument.String("topic")) }, ({ topic }) =>
   accept({ _tag: "Help", topic }),
 );
 
 export const tree = root.pipe(
-  Cli.withSubcommands([train, evaluate, sft, config, tune, envs, trace, serveEnv, watch, control, report, sweep, help]),
+  Cli.withSubcommands([
+    train,
+    evaluate,
+    sft,
+    config,
+    tune,
+    envs,
+    trace,
+    serveEnv,
+    watch,
+    control,
+    report,
+    compare,
+    leaderboard,
+    sweep,
+    help,
+  ]),
 );

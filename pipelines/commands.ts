@@ -80,6 +80,13 @@ export type Command =
       /** Only list the points. */
       readonly list: boolean;
     }
+  | { readonly _tag: "Compare"; readonly runs: readonly string[]; readonly json: boolean }
+  | {
+      readonly _tag: "Leaderboard";
+      readonly folders: readonly string[];
+      readonly output: string;
+      readonly title: string;
+    }
   | { readonly _tag: "Help"; readonly topic: readonly string[] }
   | { readonly _tag: "Version" }
   | { readonly _tag: "Completions"; readonly script: string };
@@ -100,7 +107,7 @@ export const commands = {
   train: { usage: "train --config-name NAME [--watch [PORT]] [key.sub=value ...]", meaning: "Trains a policy." },
   evaluate: {
     usage: "evaluate --config-name NAME [key.sub=value ...]",
-    meaning: "Validates only; writes trajectories and a summary.",
+    meaning: "Plays the validation by a checkpoint or a chat endpoint; writes every episode and a summary.",
   },
   sft: {
     usage: "sft --config-name NAME [key.sub=value ...]",
@@ -142,6 +149,14 @@ export const commands = {
     usage: "sweep FILE [--jobs N] [--list] [key.sub=value ...]",
     meaning:
       "Trains at every point of a sweep file under every seed, goes on where it was stopped, and compares the points.",
+  },
+  compare: {
+    usage: "compare RUN... [--json]",
+    meaning: "Compares evaluations, or validations of runs, instance by instance; RUN@STEP is the one after a step.",
+  },
+  leaderboard: {
+    usage: "leaderboard DIR... [--output FILE] [--title TEXT]",
+    meaning: "Writes one HTML page of all evaluations in some folders.",
   },
   help: {
     usage: "help [COMMAND | config [SECTION]]",

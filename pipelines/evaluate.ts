@@ -1,41 +1,96 @@
-/** The evaluate pipeline: validation only. Writes a run's folder with every trajectory and a summary, and the summary to stdout. */
+/**
+ * The evaluate pipeline: plays the validation instances by a checkpoint, by a chat endpoint, or by each of a list, in a run's folder that has every
+ * episode and a summary. What finishes is kept at once, so that an evaluation that was cut short goes on from its folder.
+ */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { Console, Effect, Layer } from "effect";
+import { Console, Effect, Layer, Result } from "effect";
+import { playersOf, singlesOf } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
-import type { BadInput, EnvironmentError, PolicyError } from "../src/domain/Errors.ts";
-import { toRecord } from "../src/domain/metrics/Metrics.ts";
+import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain/Errors.ts";
+import type { EndpointStopped } from "../src/endpoints/Chat.ts";
 import * as Backend from "../src/engine/Backend.ts";
-import * as Validation from "../src/engine/Validation.ts";
-import { Policy } from "../src/policy/generation/Policy.ts";
-import * as Model from "../src/policy/Model.ts";
+import { episodesFile } from "../src/evaluation/EvaluationFolder.ts";
+import { replaceText } from "../src/files/AtomicWrite.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
-import * as Sampled from "../src/record/sampled.ts";
-import * as Trajectories from "../src/record/Trajectories.ts";
+import * as RunLock from "../src/record/RunLock.ts";
+import { comparedLines } from "./compare.ts";
+import { evaluateOne } from "./evaluateOne.ts";
+import { evaluationsIn } from "./evaluationsIn.ts";
 import { boundEnvironments } from "./presets.ts";
 
 export interface EvaluateOptions {
   readonly config: RunConfig;
+  /** Folder of an evaluation to go on with. */
+  readonly resume?: string | null;
 }
 
-export const evaluate = ({ config }: EvaluateOptions): Effect.Effect<void, BadInput | PolicyError | EnvironmentError> =>
+/** The folder of one model of a list, made where it is missing. */
+const folderOf = Effect.fnUntraced(function* (parent: string, name: string, config: RunConfig) {
+  const path = join(parent, name);
+  yield* replaceText(join(path, "config.yaml"), render(config)).pipe(
+    Effect.mapError(({ message }) => new BadInput({ message: `cannot write ${message}` })),
+  );
+  return yield* RunFolder.open(path);
+});
+
+/** Every model of the list, one after the other, and one table of all. One that fails does not keep the others from playing. */
+const evaluateAll = Effect.fnUntraced(function* (
+  config: RunConfig,
+  folder: typeof RunFolder.RunFolder.Service,
+  environments: Backend.Environments,
+) {
+  const players = playersOf(config);
+  const folders: string[] = [];
+  let failure: BadInput | PolicyError | EnvironmentError | EndpointStopped | null = null;
+  for (const [index, single] of singlesOf(config).entries()) {
+    const player = players[index];
+    if (player === undefined) continue;
+    const own = yield* folderOf(folder.path, player.name, single);
+    yield* Console.log(`\n${player.name}`);
+    const result = yield* Effect.result(evaluateOne(single, player, own, environments, true));
+    if (Result.isFailure(result)) {
+      failure ??= result.failure;
+      yield* Console.error(`${player.name}: ${result.failure.message}`);
+    }
+    if (existsSync(join(own.path, episodesFile))) folders.push(own.path);
+  }
+  const lines = folders.length > 1 ? yield* comparedLines(folders) : [];
+  yield* Effect.forEach(["", ...lines], (line) => Console.log(line), { discard: true });
+  if (failure !== null) return yield* failure;
+});
+
+/** The folder of an evaluation to go on with; that of a training is bad input. */
+const reopened = Effect.fnUntraced(function* (path: string) {
+  const folder = yield* RunFolder.open(path);
+  if (!existsSync(folder.metrics)) return folder;
+  const message = `--resume: ${path}: a training run; millrace evaluate --config-name NAME model.path=CHECKPOINT plays one of its checkpoints`;
+  return yield* new BadInput({ message });
+});
+
+export const evaluate = ({
+  config,
+  resume = null,
+}: EvaluateOptions): Effect.Effect<void, BadInput | PolicyError | EnvironmentError | EndpointStopped> =>
   Effect.scoped(
     Effect.gen(function* () {
       const environments = yield* boundEnvironments(config, [...new Set(config.es_manager.val.tags)]);
-      const model = yield* Model.load(config.model.path);
-      yield* Model.checkContext(config, model);
-      const folder = yield* RunFolder.create(config.run.dir, `${config.run.name}-evaluate`, render(config));
-      const generator = yield* Backend.generator(config, model, 0);
+      const folder = yield* resume === null
+        ? RunFolder.create(config.run.dir, `${config.run.name}-evaluate`, render(config))
+        : reopened(resume);
+      yield* RunLock.hold(folder.path);
       const pool = yield* Layer.build(Backend.environmentsLayer(config, environments));
-      const rollout = Backend.rollout(config, model, environments);
-      const { groups, metrics } = yield* Validation.play(config, rollout, 0).pipe(
-        Effect.provideService(Policy, generator),
-        Effect.provideContext(pool),
+      const [player] = playersOf(config);
+      const play =
+        config.evaluation.models.length > 0 || player === undefined
+          ? evaluateAll(config, folder, environments)
+          : evaluateOne(config, player, folder, environments, false);
+      // A folder in which nothing was begun is of no use to anyone.
+      const begun = (): boolean => resume !== null || evaluationsIn(folder.path, 1).length > 0;
+      yield* Effect.provideContext(play, pool).pipe(
+        Effect.onError(() => (begun() ? Effect.void : RunFolder.discard(folder))),
       );
-      yield* Trajectories.append(folder, Sampled.ofValidation(groups, 0, Number.POSITIVE_INFINITY, rollout.pieces));
-      yield* RunFolder.appendLine(join(folder.path, "summary.json"), toRecord(metrics));
-      const width = Math.max(...Array.from(metrics.keys(), (name) => name.length));
-      for (const [name, value] of metrics) yield* Console.log(`${name.padEnd(width)}  ${value.toFixed(4)}`);
-      yield* Console.log(`${groups.length} groups; trajectories in ${folder.trajectories}`);
+      if (resume !== null) yield* RunFolder.reconfigure(folder, render(config));
     }),
   );

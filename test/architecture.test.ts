@@ -34,6 +34,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "policy/Weights.ts",
   ],
   diagnostics: ["config", "domain", "policy"],
+  // What an evaluation leaves, whoever played it: episodes as texts, summaries, comparisons.
+  evaluation: ["config", "domain", "env", "files", "rollout"],
+  // Chat endpoints as players of an evaluation.
+  endpoints: ["config", "domain", "env", "evaluation", "rollout"],
   metrics: ["config", "domain", "files", "http", "stage"],
   // What a run leaves on disk; read by whoever looks at runs, too.
   record: ["config", "domain", "files", "filtering", "stage"],

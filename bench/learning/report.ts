@@ -4,7 +4,8 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { bootstrap, differences, type Estimate, overRuns } from "./pairing.ts";
+import { bootstrap, type Interval } from "../../src/evaluation/intervals.ts";
+import { differences, overRuns } from "./pairing.ts";
 
 interface Record_ {
   readonly name: string;
@@ -24,7 +25,7 @@ const outcomes = (success: string): readonly number[] => Array.from(success, Num
 const first = ({ validations }: Record_): readonly number[] => outcomes(validations[0]!.success);
 const last = ({ validations }: Record_): readonly number[] => outcomes(validations[validations.length - 1]!.success);
 const percent = (value: number): string => (100 * value).toFixed(1);
-const shown = ({ mean, low, high }: Estimate): string => `${percent(mean)} [${percent(low)}, ${percent(high)}]`;
+const shown = ({ mean, low, high }: Interval): string => `${percent(mean)} [${percent(low)}, ${percent(high)}]`;
 
 console.log("| run | mode | seeds | before % | after % | rise, points | each seed | minutes |");
 console.log("|---|---|---|---|---|---|---|---|");

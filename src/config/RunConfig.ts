@@ -3,6 +3,7 @@
  * (`custom_envs`) it decodes all but `env_config` and `wrappers`, which their environment and wrappers decode.
  */
 import { Schema } from "effect";
+import { EvaluationSection, OutputSection } from "./EvaluationSection.ts";
 import {
   aboveZero,
   atOnce,
@@ -627,6 +628,8 @@ export const RunConfig = Schema.Struct({
   diagnostics: section(DiagnosticsSection, "What the policy's thoughts and gradients say of it."),
   sft: section(SftSection, "Behaviour cloning."),
   metrics: section(MetricsSection, "Sinks."),
+  evaluation: section(EvaluationSection, "Who plays an evaluation."),
+  output: section(OutputSection, "The episodes of an evaluation as a file."),
   custom_envs: field(Schema.Record(Schema.String, PresetSection), {}, "Environment presets by tag."),
 });
 export type RunConfig = typeof RunConfig.Type;

@@ -103,6 +103,9 @@ export const aliases: Readonly<Record<string, string>> = {
   "trainer.log_val_generations": "trainer.validation_episodes",
   "trainer.generations_to_log_to_wandb.train": "metrics.wandb.train_episodes",
   "trainer.generations_to_log_to_wandb.val": "trainer.validation_episodes",
+  "model_config.model_name": "evaluation.endpoint.model",
+  "model_config.max_concurrency": "evaluation.endpoint.max_concurrency",
+  model_info: "evaluation.model_info",
 };
 
 /** verl's names of the estimators of a divergence. */

@@ -32,6 +32,7 @@ export const stepsOrNone = whole(0, 10_000_000);
 export const episodes = whole(1, 1_000_000);
 export const episodesOrNone = whole(0, 1_000_000);
 export const tokens = whole(1, 1_048_576);
+export const tokensOrNone = whole(0, 1_048_576);
 export const threads = whole(1, 128);
 /** What is under way at once. */
 export const atOnce = whole(1, 65_536);
@@ -51,32 +52,38 @@ export const reward = between(-1_000_000_000, 1_000_000_000);
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
+const isPath = (text: string): boolean => !/\p{Cc}/u.test(text) && bytesOf(text) <= 4_000;
+const pathForm = "a path of at most 4000 bytes without control characters";
+
 /** A path of the user's; any that the file system could have. */
-export const path = Schema.NonEmptyString.check(
-  Schema.makeFilter((text) => !/\p{Cc}/u.test(text) && bytesOf(text) <= 4_000, {
-    expected: "a path of at most 4000 bytes without control characters",
-  }),
-);
+export const path = Schema.NonEmptyString.check(Schema.makeFilter(isPath, { expected: pathForm }));
+/** A path, or nothing. */
+export const optionalPath = Schema.String.check(Schema.makeFilter(isPath, { expected: `${pathForm}, or nothing` }));
 
 /** Bytes of a folder's name; a run's may get a suffix, and file systems end at 255. */
 const longestName = 200;
 
-const nameProblem = (text: string): string | undefined => {
+const nameProblem = (text: string, of: "file" | "folder"): string | undefined => {
   if (/^[^.-]/u.test(text) && !/[/\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text) && bytesOf(text) <= longestName)
     return undefined;
   const nearest = text
     .replace(/[^\p{L}\p{N}._-]+/gu, "-")
     .replace(/^[.-]+/, "")
     .slice(0, 40);
-  return `expected the name of one folder: no slashes, no dot or dash in front, at most ${longestName} bytes; nearest: ${nearest || "run"}`;
+  return `expected the name of one ${of}: no slashes, no dot or dash in front, at most ${longestName} bytes; nearest: ${nearest || "run"}`;
 };
 
 /** The name of one folder. */
-export const folderName = Schema.NonEmptyString.check(Schema.makeFilter(nameProblem));
+export const folderName = Schema.NonEmptyString.check(Schema.makeFilter((text) => nameProblem(text, "folder")));
+/** The name of one file. */
+export const fileName = Schema.NonEmptyString.check(Schema.makeFilter((text) => nameProblem(text, "file")));
+
+const isUrl = (text: string): boolean => /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/.test(text);
+const urlForm = "an address, as https://name:port";
 
 /** An address of a server, without a query. */
-export const url = Schema.NonEmptyString.check(
-  Schema.makeFilter((text) => /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/.test(text), {
-    expected: "an address, as https://name:port",
-  }),
+export const url = Schema.NonEmptyString.check(Schema.makeFilter(isUrl, { expected: urlForm }));
+/** An address, or nothing. */
+export const optionalUrl = Schema.String.check(
+  Schema.makeFilter((text) => text === "" || isUrl(text), { expected: `${urlForm}, or nothing` }),
 );

@@ -53,9 +53,15 @@ const noCheckpoints: Rule = (tree) =>
     ? { set: [to("trainer.save_freq", 0)], note: "trainer.save_freq: -1: only the last weights are saved" }
     : {};
 
-/** Without a reference policy RAGEN switches the KL loss off. */
+/** Without a reference policy RAGEN switches the KL loss off; a divergence in the reward has nothing to be measured from. */
 const reference: Rule = (tree, foreign) => {
   if (value(foreign, "actor_rollout_ref.actor.use_ref") !== false) return {};
+  if (value(tree, "algorithm.use_kl_in_reward") === true) {
+    return {
+      problem:
+        "actor_rollout_ref.actor.use_ref: false: algorithm.use_kl_in_reward needs a reference policy; nearest: true",
+    };
+  }
   if (value(tree, "actor.use_kl_loss") !== true) return {};
   const note = "actor_rollout_ref.actor.use_ref: false: actor.use_kl_loss is false, as there is no reference policy";
   return { set: [to("actor.use_kl_loss", false)], note };
@@ -116,6 +122,12 @@ const texts: Rule = (tree) => ({
   }),
 });
 
+/** RAGEN's evaluations are pickles; what is in them is written as text. */
+const pickled: Rule = (tree) =>
+  value(tree, "output.format") === "pkl"
+    ? { set: [to("output.format", "jsonl")], note: "output.format: pkl: episodes are written as JSON lines" }
+    : {};
+
 const rules: readonly Rule[] = [
   noValidation,
   noCheckpoints,
@@ -126,6 +138,7 @@ const rules: readonly Rule[] = [
   resumed,
   noSteps,
   texts,
+  pickled,
 ];
 
 /** `tree` has our keys, `foreign` those that have none; references are replaced in both. */

@@ -20,7 +20,6 @@ const unset = (because: string): Unavailable => ({ inert: [], because });
 const gradients = lookedAt("gradients by reward variance");
 const modelFolder = "a model is the one folder that model.path names";
 const oneModel: Unavailable = { inert: [], same: "model.path", because: "actor and critic start from one model" };
-const evaluated = "an evaluation writes trajectories.jsonl and summary.json to its run folder";
 const corrections = "set algorithm.correction instead";
 
 export const unavailable: Readonly<Record<string, Unavailable>> = {
@@ -97,16 +96,9 @@ export const unavailable: Readonly<Record<string, Unavailable>> = {
   "trainer.gradient_analysis_env_groups": gradients,
   "trainer.gradient_analysis_group_size": gradients,
   // Evaluation.
-  "model_config.model_name": unset("models behind an API are not yet evaluated"),
-  "model_config.max_concurrency": lookedAt("models behind an API"),
-  model_info: lookedAt("models behind an API"),
-  "output.dir": { inert: ["results/eval"], because: evaluated },
-  "output.filename": { inert: ["val_rollouts.pkl"], because: evaluated },
-  "output.format": { inert: ["pkl"], because: evaluated },
-  "output.append_timestamp": { inert: [true], because: evaluated },
-  "output.save_jsonl_backup": off(evaluated),
-  "output.save_pkl_backup": off(evaluated),
-  "output.keep_batch_keys": unset(evaluated),
-  "output.keep_non_tensor_keys": unset(evaluated),
-  "output.keep_meta_info": { inert: [true], because: evaluated },
+  "output.keep_batch_keys": unset("episodes are written as texts, without tensors"),
+  "output.keep_non_tensor_keys": unset("every line has its messages and its metadata"),
+  "output.keep_meta_info": { inert: [true], because: "the summary is always written" },
+  "output.save_jsonl_backup": { inert: [true, false], because: "JSON lines are written in any case" },
+  "output.save_pkl_backup": off("episodes are written as JSON lines only"),
 };

@@ -1,11 +1,10 @@
 /**
- * The HTTP client of every environment that is backed by an external server, and the one place that decides how a failed attempt is
- * repeated. A request has a limit on the body it takes and may have
- * one on its time; interruption aborts it at once. The transport is Node's `fetch`, which gives up on a server that is silent for 300 s.
+ * The HTTP client of everything that asks an external server, environments and chat endpoints, and the one place that decides how a failed
+ * attempt is repeated. A request has a limit on the body it takes and may have one on its time; interruption aborts it at once. The transport is Node's `fetch`, which gives up on a server that is silent for 300 s.
  */
 import { Cause, Duration, Effect, Exit, Option, Schedule, Schema, Stream } from "effect";
 import * as HttpClientRequest from "effect/http/HttpClientRequest";
-import { type Failure, type Response, scopedClient, untraced } from "../http/fetchClient.ts";
+import { type Failure, type Response, scopedClient, unredirected, untraced } from "../http/fetchClient.ts";
 
 export interface HttpRequest {
   readonly method: "GET" | "POST";
@@ -17,10 +16,14 @@ export interface HttpRequest {
   readonly mostBytes: number;
   /** Longest time until the whole body is there, milliseconds; without it there is no limit here. */
   readonly timeoutMs?: number;
+  /** A redirection is the reply and is not followed: the headers may hold a secret. */
+  readonly stays?: true;
 }
 
 export interface HttpReply {
   readonly status: number;
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
   /** Null where it is longer than `mostBytes`; the rest is not read. */
   readonly body: string | null;
 }
@@ -89,7 +92,7 @@ export const send = (request: HttpRequest): Effect.Effect<HttpReply, HttpFailure
     Effect.flatMap((response) =>
       textWithin(response, request.mostBytes).pipe(
         Effect.mapError((error) => failure("disconnected", error)),
-        Effect.map((body): HttpReply => ({ status: response.status, body })),
+        Effect.map((body): HttpReply => ({ status: response.status, headers: response.headers, body })),
       ),
     ),
     // Closing the scope aborts what is left of the request: a body that is too long, or one nobody waits for.
@@ -97,9 +100,10 @@ export const send = (request: HttpRequest): Effect.Effect<HttpReply, HttpFailure
     // A server of another project has no use for our trace.
     untraced,
   );
-  const { timeoutMs } = request;
-  if (timeoutMs === undefined) return sent;
-  return Effect.timeoutOrElse(sent, {
+  const { stays, timeoutMs } = request;
+  const asked = stays === true ? unredirected(sent) : sent;
+  if (timeoutMs === undefined) return asked;
+  return Effect.timeoutOrElse(asked, {
     duration: Duration.millis(timeoutMs),
     orElse: () => Effect.fail(new HttpFailure({ reason: "timeout", message: `no answer after ${timeoutMs} ms` })),
   });

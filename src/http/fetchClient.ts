@@ -19,6 +19,10 @@ export const scopedClient: HttpClient.HttpClient.With<HttpClientError, Scope.Sco
 export const untraced = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.provideService(effect, HttpClient.TracerPropagationEnabled, false);
 
+/** Takes a redirection as the answer. */
+export const unredirected = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.provideService(effect, FetchHttpClient.RequestInit, { redirect: "manual" });
+
 /** The client as a service, each of its answers wrapped. */
 export const layerOf = (wrap: (answer: Answer) => Answer): Layer.Layer<HttpClient.HttpClient> =>
   Layer.succeed(

@@ -30,8 +30,8 @@ describe("the command line", () => {
     expect(await parsed("train", "--debug", "--config-name=q", "+a.b=1", "~c")).toEqual(run);
   });
 
-  it("goes on with a run of train or sft", async () => {
-    for (const pipeline of ["train", "sft"]) {
+  it("goes on with a run of train or sft, or an evaluation", async () => {
+    for (const pipeline of ["train", "sft", "evaluate"]) {
       const command = {
         _tag: "Run",
         pipeline,
@@ -62,6 +62,22 @@ describe("the command line", () => {
     [[], null],
   ] as const)("takes the port of a run's page from %j", async (words, watch) => {
     expect((await parsed("train", "--config-name", "q", ...words)).command).toMatchObject({ watch });
+  });
+
+  it("takes what to compare, and folders for a leaderboard", async () => {
+    expect((await parsed("compare", "runs/a", "--json", "runs/b@400")).command).toEqual({
+      _tag: "Compare",
+      runs: ["runs/a", "runs/b@400"],
+      json: true,
+    });
+    expect((await parsed("leaderboard", "runs", "--output", "x.html")).command).toEqual({
+      _tag: "Leaderboard",
+      folders: ["runs"],
+      output: "x.html",
+      title: "Leaderboard",
+    });
+    expect(await refused("compare")).toContain("compare: RUN is missing");
+    expect(await refused("leaderboard")).toContain("leaderboard: DIR is missing");
   });
 
   it("takes runs to watch, on loopback unless told otherwise", async () => {
@@ -205,6 +221,8 @@ describe("the command line", () => {
       "watch",
       "control",
       "report",
+      "compare",
+      "leaderboard",
       "sweep",
       "help",
     ]);
@@ -213,7 +231,6 @@ describe("the command line", () => {
   it.each([
     [[], "a command is missing; one of train,"],
     [["tain"], 'unknown command "tain"; nearest: train;'],
-    [["evaluate", "--resume", "x"], 'evaluate: unknown flag "--resume"; nearest: --'],
     [["evaluate", "--no-debug"], 'evaluate: unknown flag "--no-debug"; nearest: --debug'],
     [["--completions", "ksh"], 'millrace: --completions: "ksh": expected one of zsh, bash, fish; nearest: zsh'],
     [["train", "--config-name", "a", "--config-name", "b"], "train: --config-name: given 2 times, expected once"],

@@ -12,7 +12,7 @@ it.live("plays every validation instance once, the same way each time, and write
     Effect.gen(function* () {
       const dir = yield* Effect.tap(temporaryFolder, writeModel);
       const lines: string[] = [];
-      const quiet = { ...globalThis.console, log: (line: string) => void lines.push(line) };
+      const quiet = { ...globalThis.console, log: (line: string) => void lines.push(line), error: () => undefined };
       const config = configOf(dir, { pipeline: { step_inline: false } });
       const run = Effect.provideService(evaluate({ config }), Console.Console, quiet);
       yield* run;

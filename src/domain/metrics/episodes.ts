@@ -24,6 +24,12 @@ export const episodes = {
   turnLength: family("{split}/turn_length", "mean", "tokens", "Tokens sampled in a turn."),
   parsed: family("{split}/parsed", "share", "share", "Turns whose reply could be parsed."),
   cutByLength: family("{split}/cut_by_length", "share", "share", "Turns whose reply was cut at its token limit."),
+  filtered: family(
+    "{split}/filtered",
+    "share",
+    "share",
+    "Turns whose reply a filter of the chat endpoint kept back; of endpoints only.",
+  ),
   entropy: family(
     "{split}/entropy",
     "mean",

@@ -1,0 +1,174 @@
+/** One model's evaluation in its folder: plays what is not finished, then writes the summary and prints it. */
+import { join } from "node:path";
+import { Clock, Console, Effect } from "effect";
+import type { Player } from "../src/config/players.ts";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain/Errors.ts";
+import type { Metrics } from "../src/domain/metrics/Metrics.ts";
+import { cost, plus, total } from "../src/endpoints/Budget.ts";
+import type { EndpointStopped } from "../src/endpoints/Chat.ts";
+import type { Environments } from "../src/engine/Backend.ts";
+import { conditionsOf, versionsOf } from "../src/evaluation/Conditions.ts";
+import { sorted } from "../src/evaluation/contestants.ts";
+import * as EpisodeLog from "../src/evaluation/EpisodeLog.ts";
+import * as Folder from "../src/evaluation/EvaluationFolder.ts";
+import { metricsOf } from "../src/evaluation/metrics.ts";
+import { changeOf, type Plan } from "../src/evaluation/Plan.ts";
+import * as Session from "../src/evaluation/Session.ts";
+import { type Summary, summaryOf } from "../src/evaluation/Summary.ts";
+import type { RunFolder } from "../src/record/RunFolder.ts";
+import { tasksOf } from "../src/rollout/Task.ts";
+import { writeCopy } from "./episodesCopy.ts";
+import { evaluationBar } from "./evaluationBar.ts";
+import { type Party, type PartyError, partyOf, usageOf } from "./parties.ts";
+
+type Paths = typeof RunFolder.Service;
+
+const planOf = (config: RunConfig, party: Party, player: Player): Plan => {
+  const { group_size, seed } = config.es_manager.val;
+  const { kind, model, tasks, template, works } = party;
+  return {
+    schema: 1,
+    name: player.name,
+    model,
+    kind,
+    temperature: player.temperature,
+    versions: versionsOf(conditionsOf(config), template, tasks),
+    seed,
+    group_size,
+    planned: works.reduce((sum, { keys }) => sum + keys.length, 0),
+  };
+};
+
+/** Writes the plan. One that would play otherwise than the folder's own is bad input. */
+const planned = Effect.fnUntraced(function* (folder: Paths, now: Plan) {
+  const before = yield* Folder.readPlan(folder.path);
+  const change = before === null ? null : changeOf(before, now);
+  if (change !== null) {
+    const message = `--resume: ${folder.path}: ${change} is not as the evaluation began; begin another one`;
+    return yield* new BadInput({ message });
+  }
+  const plan = { ...now, name: before?.name ?? now.name };
+  yield* Folder.writePlan(folder.path, plan);
+  return plan;
+});
+
+/** Why episodes are left that nothing failed in. */
+const stoppedOf = ({ failure, standing }: Session.Played<PartyError>): Summary["stopped"] => {
+  if (failure?._tag === "EndpointStopped") return { reason: failure.reason, message: failure.message };
+  const left = standing.planned - standing.finished.length - standing.failed.length;
+  if (failure !== null || left <= 0) return null;
+  return { reason: "budget", message: "one more episode is not expected to fit into the budget" };
+};
+
+const metricLines = (metrics: Metrics): readonly string[] => {
+  const width = Math.max(0, ...Array.from(metrics.keys(), (name) => name.length));
+  return [...metrics].map(([name, value]) => `${name.padEnd(width)}  ${value.toFixed(4)}`);
+};
+
+const percent = (share: number): string => (100 * share).toFixed(1);
+
+const tokenLine = ({ cost_usd, tokens }: Summary): string => {
+  const usd = cost_usd === undefined ? "" : `; ${cost_usd.toFixed(4)} USD`;
+  return `${tokens.prompt} tokens of prompts, ${tokens.reply} of replies, ${tokens.lost} of unfinished episodes${usd}`;
+};
+
+const endLines = ({ path, trajectories }: Paths, groups: number, summary: Summary): readonly string[] => {
+  const { failed, finished, kind, planned: all, stopped, success } = summary;
+  return [
+    ...(success === null
+      ? []
+      : [`success ${percent(success.mean)} %, 95 % interval ${percent(success.low)} to ${percent(success.high)}`]),
+    kind === "checkpoint" ? `${groups} groups; trajectories in ${trajectories}` : tokenLine(summary),
+    `${finished} of ${all} episodes in ${join(path, Folder.episodesFile)}`,
+    ...(failed === 0 ? [] : [`${failed} episodes could not be played: ${join(path, Folder.failuresFile)}`]),
+    ...(stopped === null ? [] : [`stopped: ${stopped.message}`]),
+    ...(finished < all ? [`millrace evaluate --resume ${path} plays the rest`] : []),
+  ];
+};
+
+/** How a session that ended early ends the command. A spent budget is no failure. */
+const ending = (
+  failure: PartyError | null,
+  { path }: Paths,
+): Effect.Effect<void, BadInput | PolicyError | EnvironmentError | EndpointStopped> => {
+  if (failure === null) return Effect.void;
+  if (failure._tag !== "EndpointStopped") return Effect.fail(failure);
+  const { message, reason } = failure;
+  if (reason === "budget") return Effect.void;
+  if (reason !== "refused") return Effect.fail(failure);
+  return Effect.fail(new BadInput({ message: `evaluation.endpoint: ${message}; what is finished is in ${path}` }));
+};
+
+/** Plays the session, and writes what it used, also where it is interrupted. */
+const sat = Effect.fnUntraced(function* (folder: Paths, name: string, party: Party, log: EpisodeLog.EpisodeLog) {
+  const began = yield* Clock.currentTimeMillis;
+  const bar = yield* evaluationBar(name);
+  const { admits, concurrency, works } = party;
+  const planned = works.reduce((sum, { keys }) => sum + keys.length, 0);
+  let latest: Session.Standing = { planned, finished: log.finished, fresh: [], failed: [], underway: 0 };
+  const leave = Effect.gen(function* () {
+    const { lost, requests, retries } = party.used(latest);
+    const seconds = ((yield* Clock.currentTimeMillis) - began) / 1_000;
+    const line = { requests, retries, seconds, lost_prompt: lost.prompt, lost_reply: lost.reply };
+    yield* Folder.appendSession(folder.path, line);
+    yield* Folder.appendFailures(folder.path, latest.failed);
+  });
+  const left = Console.error(`what is finished is kept: millrace evaluate --resume ${folder.path} plays the rest`);
+  const progress = (standing: Session.Standing) =>
+    Effect.sync(() => {
+      latest = standing;
+      bar(standing);
+    });
+  const played = yield* Session.run({ log, works, concurrency, admits, progress }).pipe(
+    Effect.onInterrupt(() => Effect.andThen(Effect.ignore(leave), left)),
+  );
+  latest = played.standing;
+  yield* leave;
+  return played;
+}, Effect.scoped);
+
+/** `listed`: others play beside it. */
+export const evaluateOne = Effect.fnUntraced(function* (
+  config: RunConfig,
+  player: Player,
+  folder: Paths,
+  environments: Environments,
+  listed: boolean,
+) {
+  const log = yield* EpisodeLog.make(join(folder.path, Folder.episodesFile), config.es_manager.val.group_size);
+  const lostBefore = Folder.lostIn(yield* Folder.readSessions(folder.path));
+  const tasks = tasksOf(config.custom_envs, environments);
+  const before = plus(usageOf(log.finished), lostBefore);
+  const party = yield* partyOf(config, player, environments, tasks, before);
+  const plan = yield* planned(folder, planOf(config, party, player));
+  const played = yield* sat(folder, plan.name, party, log);
+
+  const { failed, finished } = played.standing;
+  const episodes = sorted(finished);
+  const metrics = metricsOf(episodes, {
+    size: plan.group_size,
+    failures: failed.length,
+    endpoint: player._tag === "Endpoint",
+  });
+  const sessions = yield* Folder.readSessions(folder.path);
+  const lost = Folder.lostIn(sessions);
+  const summary = summaryOf(episodes, {
+    ...plan,
+    tags: [...new Set(config.es_manager.val.tags)],
+    template: config.rollout.template,
+    written: yield* Clock.currentTimeMillis,
+    failed: failed.length,
+    stopped: stoppedOf(played),
+    ...Folder.sumOf(sessions),
+    lost: total(lost),
+    cost: party.prices === null ? null : cost(party.prices, plus(usageOf(episodes), lost)),
+  });
+  yield* party.close(folder);
+  yield* Folder.writeSummary(folder.path, summary, metrics);
+  const copy = yield* writeCopy(config, listed ? plan.name : null, episodes);
+  const lines = [...metricLines(metrics), ...endLines(folder, party.works.length, summary), ...copy];
+  yield* Effect.forEach(lines, (line) => Console.log(line), { discard: true });
+  yield* ending(played.failure, folder);
+  return summary;
+}, Effect.scoped);

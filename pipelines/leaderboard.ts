@@ -1,0 +1,46 @@
+/** `millrace leaderboard`: one HTML page of all evaluations below some folders, a table for each benchmark. */
+import { basename, dirname, relative, resolve } from "node:path";
+import { Clock, Effect } from "effect";
+import { shown } from "../src/config/shown.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+import { readSummary } from "../src/evaluation/EvaluationFolder.ts";
+import { benchmarks, type Entry, leaderboard as page } from "../src/evaluation/leaderboard.ts";
+import { replaceText } from "../src/files/AtomicWrite.ts";
+import { evaluationsIn } from "./evaluationsIn.ts";
+import { existingFolder } from "./paths.ts";
+
+/** Levels of folders that are searched: a folder of runs holds names, these hold times, these models. */
+const deepest = 5;
+
+/** Its place below the folder that was asked for: no path of this machine goes into the page. */
+const originOf = (root: string, folder: string): string => relative(dirname(root), folder) || basename(folder);
+
+const entriesIn = Effect.fnUntraced(function* (word: string) {
+  const root = yield* existingFolder("DIR", word);
+  const found = yield* Effect.forEach(evaluationsIn(root, deepest), (folder) =>
+    Effect.map(readSummary(folder), (summary): readonly Entry[] =>
+      summary === null ? [] : [{ summary, origin: originOf(root, folder) }],
+    ),
+  );
+  return found.flat();
+});
+
+/** What was written, as lines. */
+export const leaderboard = Effect.fnUntraced(function* (asked: {
+  readonly folders: readonly string[];
+  readonly output: string;
+  readonly title: string;
+}) {
+  const entries = (yield* Effect.forEach(asked.folders, entriesIn)).flat();
+  const found = benchmarks(entries);
+  if (found.length === 0) {
+    const message = `leaderboard: ${asked.folders.map(shown).join(", ")}: no evaluation with a summary and a finished episode lies there; millrace evaluate makes one`;
+    return yield* new BadInput({ message });
+  }
+  const path = resolve(asked.output);
+  yield* replaceText(path, page(entries, asked.title, yield* Clock.currentTimeMillis)).pipe(
+    Effect.mapError(({ message }) => new BadInput({ message: `--output: cannot write ${message}` })),
+  );
+  const tables = found.length;
+  return [`${path}: ${found.flat().length} results in ${tables} ${tables === 1 ? "table" : "tables"}`];
+});

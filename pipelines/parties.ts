@@ -1,0 +1,205 @@
+/**
+ * Who plays an evaluation, made ready: a checkpoint with its generator threads, or a chat endpoint with its key. Either way what is left is a list
+ * of works that give finished episodes.
+ */
+import { Context, Effect, Redacted, type Scope } from "effect";
+import { cacheRows } from "../src/config/mostSlots.ts";
+import type { Checkpoint, Endpoint, Player } from "../src/config/players.ts";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import type { Version } from "../src/domain/Episode.ts";
+import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain/Errors.ts";
+import type { Group, Prompt } from "../src/domain/Group.ts";
+import { meter, minus, nothing, type Prices } from "../src/endpoints/Budget.ts";
+import type { EndpointStopped, Usage } from "../src/endpoints/Chat.ts";
+import * as ChatClient from "../src/endpoints/ChatClient.ts";
+import { play } from "../src/endpoints/play.ts";
+import { textRollout } from "../src/endpoints/textRollout.ts";
+import * as Backend from "../src/engine/Backend.ts";
+import { Environments, type View } from "../src/env/Environments.ts";
+import { episodesOf } from "../src/evaluation/chats.ts";
+import { type EvaluatedEpisode, promptTokensOf, tokensOf } from "../src/evaluation/EvaluatedEpisode.ts";
+import type { Standing, Work } from "../src/evaluation/Session.ts";
+import { Policy } from "../src/policy/generation/Policy.ts";
+import * as Model from "../src/policy/Model.ts";
+import type { RunFolder } from "../src/record/RunFolder.ts";
+import * as Sampled from "../src/record/sampled.ts";
+import * as Trajectories from "../src/record/Trajectories.ts";
+import * as GroupProgram from "../src/rollout/group.ts";
+import * as Rollout from "../src/rollout/Rollout.ts";
+import * as Seeds from "../src/rollout/seeds.ts";
+import type { Task } from "../src/rollout/Task.ts";
+import type { Template } from "../src/rollout/Template.ts";
+
+export type PartyError = PolicyError | EnvironmentError | EndpointStopped;
+
+/** What a session used besides what its finished episodes say. */
+export interface Used {
+  readonly requests: number;
+  readonly retries: number;
+  /** By episodes that were not finished. */
+  readonly lost: Usage;
+}
+
+export interface Party {
+  /** The name at the endpoint, or the checkpoint's folder. */
+  readonly model: string;
+  /** `checkpoint`, or the endpoint's protocol. */
+  readonly kind: string;
+  readonly template: Template;
+  readonly tasks: Iterable<Task>;
+  readonly works: readonly Work<PartyError, Environments>[];
+  readonly concurrency: number;
+  readonly admits: (standing: Standing) => boolean;
+  readonly used: (standing: Standing) => Used;
+  /** USD per million tokens; null where no price is set. */
+  readonly prices: Prices | null;
+  /** Writes what is left to write once the session has ended. */
+  readonly close: (folder: typeof RunFolder.Service) => Effect.Effect<void, BadInput>;
+}
+
+const usage = (episode: EvaluatedEpisode): Usage => ({ prompt: promptTokensOf(episode), reply: tokensOf(episode) });
+
+/** What finished episodes used. */
+export const usageOf = (episodes: readonly EvaluatedEpisode[]): Usage => meter(usage)(episodes).sum;
+
+const keysOf = ({ group, seed, size, tag }: Prompt) =>
+  Array.from({ length: size }, (_, member) => ({ group, tag, seed, member }));
+
+/** The environments, `seen` told of every view that a reset gives. */
+const watched = (environments: typeof Environments.Service, seen: (view: View) => void) =>
+  Environments.of({
+    ...environments,
+    reset: (request) => Effect.tap(environments.reset(request), (view) => Effect.sync(() => seen(view))),
+  });
+
+/** Plays a prompt by a pinned version. */
+const groupWork = (
+  rollout: Rollout.Rollout,
+  policy: typeof Policy.Service,
+  version: Version,
+  config: RunConfig,
+  prompt: Prompt,
+  played: (group: Group) => void,
+): Work<PartyError, Environments> => ({
+  keys: keysOf(prompt),
+  play: Effect.gen(function* () {
+    const environments = yield* Environments;
+    const views: View[] = [];
+    const own = watched(environments, (view) => void views.push(view));
+    const mode = Rollout.validating(config, version);
+    const group = yield* GroupProgram.play(rollout, mode, prompt).pipe(
+      Effect.provideContext(Context.make(Policy, policy).pipe(Context.add(Environments, own))),
+    );
+    played(group);
+    const task = rollout.tasks.get(prompt.tag);
+    const [view] = views;
+    const { template } = rollout;
+    return episodesOf(group, view === undefined || task === undefined ? null : { template, task, view });
+  }),
+});
+
+const checkpointParty = Effect.fnUntraced(function* (
+  config: RunConfig,
+  { path }: Checkpoint,
+  environments: Backend.Environments,
+) {
+  const model = yield* Model.load(path);
+  yield* Model.checkContext(config, model);
+  const policy = yield* Backend.generator(config, model, 0);
+  const version = yield* policy.hold;
+  const rollout = Backend.rollout(config, model, environments);
+  const { val } = config.es_manager;
+  const groups = new Map<number, Group>();
+  const works = Seeds.validation(val, 0, version).map((prompt) =>
+    groupWork(rollout, policy, version, config, prompt, (group) => void groups.set(prompt.group, group)),
+  );
+  const party: Party = {
+    model: path,
+    kind: "checkpoint",
+    template: rollout.template,
+    tasks: rollout.tasks.values(),
+    works,
+    concurrency: Math.max(1, Math.floor(cacheRows(config) / val.group_size)),
+    admits: () => true,
+    used: () => ({ requests: 0, retries: 0, lost: nothing }),
+    prices: null,
+    close: (folder) => {
+      const inOrder = [...groups.values()].sort((a, b) => a.prompt.group - b.prompt.group);
+      const records = Sampled.ofValidation(inOrder, 0, Number.POSITIVE_INFINITY, rollout.pieces);
+      return Trajectories.append(folder, records);
+    },
+  };
+  return party;
+});
+
+/** The key of an endpoint, from the environment; it goes nowhere but into requests. */
+const keyOf = ({ keyVariable }: Endpoint): Effect.Effect<Redacted.Redacted | null, BadInput> => {
+  if (keyVariable === null) return Effect.succeed(null);
+  const value = process.env[keyVariable]?.trim() ?? "";
+  if (/^[\x21-\x7e]+$/.test(value)) return Effect.succeed(Redacted.make(value));
+  const problem = value === "" ? "is not set" : "holds characters that a header cannot have";
+  const message = `evaluation.endpoint.api_key_env: the environment variable ${keyVariable} ${problem}`;
+  return Effect.fail(new BadInput({ message }));
+};
+
+const endpointParty = Effect.fnUntraced(function* (
+  config: RunConfig,
+  endpoint: Endpoint,
+  tasks: readonly Task[],
+  before: Usage,
+) {
+  const key = yield* keyOf(endpoint);
+  const client = yield* ChatClient.make(endpoint, {
+    key,
+    before,
+    seed: config.run.seed,
+    warn: (message) => Effect.logWarning(message),
+  });
+  const rollout = textRollout(config, tasks);
+  const works = Seeds.validation(config.es_manager.val, 0, 0).flatMap((prompt) =>
+    keysOf(prompt).map((each) => ({
+      keys: [each],
+      play: play(rollout, client, prompt, each.member).pipe(
+        Effect.map((episode) => [episode]),
+        // The others go on: what is left may do for them.
+        Effect.catchIf(
+          ({ _tag, ...error }) => _tag === "EndpointStopped" && "reason" in error && error.reason === "budget",
+          () => Effect.succeed([]),
+        ),
+      ),
+    })),
+  );
+  const [costOf, freshCostOf] = [meter(usage), meter(usage)];
+  const { prices } = endpoint.budget;
+  const party: Party = {
+    model: endpoint.model,
+    kind: endpoint.protocol,
+    template: rollout.template,
+    tasks,
+    works,
+    concurrency: endpoint.maxConcurrency,
+    admits: ({ finished, underway }) => {
+      const { most, sum } = costOf(finished);
+      return client.admits({ finished: finished.length, cost: sum, most, underway });
+    },
+    used: ({ fresh }) => {
+      const { requests, retries, spent } = client.tally();
+      return { requests, retries, lost: minus(spent, freshCostOf(fresh).sum) };
+    },
+    prices: prices.in === 0 && prices.out === 0 ? null : prices,
+    close: () => Effect.void,
+  };
+  return party;
+});
+
+/** `environments` are those of the validation, `before` is what earlier sessions have spent. */
+export const partyOf = (
+  config: RunConfig,
+  player: Player,
+  environments: Backend.Environments,
+  tasks: readonly Task[],
+  before: Usage,
+): Effect.Effect<Party, BadInput | PolicyError, Scope.Scope> =>
+  player._tag === "Checkpoint"
+    ? checkpointParty(config, player, environments)
+    : endpointParty(config, player, tasks, before);

@@ -1,0 +1,110 @@
+/**
+ * What an evaluation may cost, in tokens and in money. Pure. Invariant: as long as no reply is longer than its limit and no prompt longer than
+ * estimated, what is spent never exceeds the budget, whatever is under way at once: the most a request can cost is reserved before it is sent.
+ */
+import type { Usage } from "./Chat.ts";
+
+export interface Prices {
+  /** USD per million tokens. */
+  readonly in: number;
+  readonly out: number;
+}
+
+export interface Limits {
+  /** Null: no limit. */
+  readonly tokens: number | null;
+  readonly usd: number | null;
+  readonly prices: Prices;
+}
+
+/** Tokens spent, and reserved for requests under way. */
+export interface Account {
+  readonly spent: Usage;
+  readonly reserved: Usage;
+}
+
+export const nothing: Usage = { prompt: 0, reply: 0 };
+export const opened: Account = { spent: nothing, reserved: nothing };
+
+export const plus = (a: Usage, b: Usage): Usage => ({ prompt: a.prompt + b.prompt, reply: a.reply + b.reply });
+export const minus = (a: Usage, b: Usage): Usage => ({ prompt: a.prompt - b.prompt, reply: a.reply - b.reply });
+const largest = (a: Usage, b: Usage): Usage => ({
+  prompt: Math.max(a.prompt, b.prompt),
+  reply: Math.max(a.reply, b.reply),
+});
+
+/** Of a list that grows at its end: what all have used, and the most of one. Only what is new is read. */
+export const meter = <A>(usageOf: (item: A) => Usage) => {
+  let read = 0;
+  let sum = nothing;
+  let most = nothing;
+  return (items: readonly A[]): { readonly sum: Usage; readonly most: Usage } => {
+    for (const item of items.slice(read)) {
+      const usage = usageOf(item);
+      sum = plus(sum, usage);
+      most = largest(most, usage);
+    }
+    read = items.length;
+    return { sum, most };
+  };
+};
+
+export const total = ({ prompt, reply }: Usage): number => prompt + reply;
+
+/** USD. */
+export const cost = (prices: Prices, { prompt, reply }: Usage): number =>
+  (prices.in * prompt + prices.out * reply) / 1_000_000;
+
+const within = ({ prices, tokens, usd }: Limits, usage: Usage): boolean =>
+  (tokens === null || total(usage) <= tokens) && (usd === null || cost(prices, usage) <= usd);
+
+/** The account with `most` reserved; null where the budget does not have it. */
+export const reserve = (limits: Limits, { reserved, spent }: Account, most: Usage): Account | null => {
+  const claimed = plus(reserved, most);
+  return within(limits, plus(spent, claimed)) ? { spent, reserved: claimed } : null;
+};
+
+/** A request for which `most` was reserved has cost `used`. */
+export const settle = ({ reserved, spent }: Account, most: Usage, used: Usage): Account => ({
+  spent: plus(spent, used),
+  reserved: minus(reserved, most),
+});
+
+/** Episodes so far: what finished ones have cost together, the most that one of them has, and how many are under way. */
+export interface Progress {
+  readonly finished: number;
+  readonly cost: Usage;
+  readonly most: Usage;
+  readonly underway: number;
+}
+
+const times = (count: number, { prompt, reply }: Usage): Usage => ({ prompt: count * prompt, reply: count * reply });
+
+/**
+ * Whether one more episode can be expected to finish within the budget: it and those under way cost as much as the dearest so far did, since
+ * short ones finish first. Without a finished one nothing is expected.
+ */
+export const admits = (
+  limits: Limits,
+  { spent }: Account,
+  { cost: paid, finished, most, underway }: Progress,
+): boolean => {
+  if (!within(limits, spent)) return false;
+  if (finished === 0) return true;
+  // What was spent on episodes that are neither finished nor under way is gone too.
+  const gone = largest(paid, minus(spent, times(underway, most)));
+  return within(limits, plus(gone, times(underway + 1, most)));
+};
+
+/** Tokens of a prompt of `characters`, by what prompts have had so far; before any, two characters a token. */
+export const estimated = (characters: number, seen: { readonly characters: number; readonly tokens: number }): number =>
+  Math.ceil(characters * (seen.characters === 0 ? 0.5 : seen.tokens / seen.characters));
+
+/** How much of the budget is left, in words; null without one. */
+export const left = ({ prices, tokens, usd }: Limits, { spent }: Account): string | null => {
+  const parts = [
+    ...(tokens === null ? [] : [`${total(spent)} of ${tokens} tokens`]),
+    ...(usd === null ? [] : [`${cost(prices, spent).toFixed(4)} of ${usd} USD`]),
+  ];
+  return parts.length === 0 ? null : parts.join(", ");
+};

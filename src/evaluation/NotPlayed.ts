@@ -1,0 +1,18 @@
+/** An episode that could not be played to an end, as data: it counts in `episodes/failed`, and a resume plays it again. */
+import type { EpisodeKey } from "./EvaluatedEpisode.ts";
+
+export interface NotPlayed extends EpisodeKey {
+  readonly _tag: "NotPlayed";
+  /** The failure's kind: of the environment, or of the endpoint. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+export const notPlayed = (key: EpisodeKey, reason: string, message: string): NotPlayed => ({
+  _tag: "NotPlayed",
+  ...key,
+  reason,
+  message,
+});
+
+export const isNotPlayed = (played: object): played is NotPlayed => "_tag" in played && played._tag === "NotPlayed";

@@ -1,0 +1,89 @@
+/**
+ * Episodes of a checkpoint as episodes of an evaluation: the chat is written out again as texts, which the template is a pure function of. The ids
+ * remain the record of what the model saw; the texts are for people and for other tools.
+ */
+import { type Episode, entropyOf, type Turn, turnsOf } from "../domain/Episode.ts";
+import type { Group } from "../domain/Group.ts";
+import type { View } from "../env/Environments.ts";
+import type { Task } from "../rollout/Task.ts";
+import type { Template } from "../rollout/Template.ts";
+import type { EvaluatedEpisode, EvaluatedTurn, Message } from "./EvaluatedEpisode.ts";
+import { type NotPlayed, notPlayed } from "./NotPlayed.ts";
+
+/** What the members of a group were shown first. */
+export interface Opening {
+  readonly template: Template;
+  readonly task: Task;
+  readonly view: View;
+}
+
+/** The view that a turn showed: templates read its texts and its actions. */
+const shownView = ({ view }: Opening, turn: Turn): View => ({ ...view, observation: turn.state, compact: turn.state });
+
+const chatOf = (opening: Opening, turns: readonly Turn[]): readonly Message[] => {
+  const { task, template, view } = opening;
+  const { system, user } = template.opening(task, { view, turn: 1, actionsLeft: task.maxActions });
+  const messages: Message[] = [
+    ...(system === "" ? [] : [{ role: "system", content: system } as const]),
+    { role: "user", content: user },
+  ];
+  let actionsLeft = task.maxActions;
+  for (const [index, turn] of turns.entries()) {
+    const before = turns[index - 1];
+    if (before !== undefined) {
+      const { actions, executed, reward } = before;
+      actionsLeft -= executed;
+      const moment = { view: shownView(opening, turn), turn: index + 1, actionsLeft };
+      const content = template.next(task, moment, { reward, executed, invalid: actions.length === 0 });
+      messages.push({ role: "user", content });
+    }
+    messages.push({ role: "assistant", content: turn.reply });
+  }
+  return messages;
+};
+
+/** `before`: tokens of the chat before the turn's own prompt. */
+const turnOf = (turn: Turn, before: number): EvaluatedTurn => {
+  const { actions, executed, info, parsed, penalty, prompt, reward, sampled } = turn;
+  const entropy = sampled.ids.length === 0 ? null : entropyOf(sampled);
+  return {
+    actions,
+    executed,
+    reward,
+    penalty,
+    parsed,
+    info,
+    finish: sampled.finish,
+    promptTokens: before + prompt.length,
+    tokens: sampled.ids.length,
+    entropy: Number.isFinite(entropy) ? entropy : null,
+  };
+};
+
+const turnsWithTokens = (episode: Episode): readonly EvaluatedTurn[] =>
+  episode.sequences.flatMap(({ turns }) => {
+    let length = 0;
+    return turns.map((turn) => {
+      const evaluated = turnOf(turn, length);
+      length += turn.prompt.length + turn.sampled.ids.length;
+      return evaluated;
+    });
+  });
+
+const evaluated = (opening: Opening, episode: Episode): EvaluatedEpisode | NotPlayed => {
+  const { id, outcome, seed, tag } = episode;
+  const key = { group: id.group, tag, seed, member: id.member };
+  if (outcome._tag === "Failed") return notPlayed(key, outcome.reason, outcome.message);
+  const messages = chatOf(opening, turnsOf(episode));
+  const final = episode.final ?? opening.template.state(opening.view);
+  return { ...key, contentKey: opening.view.contentKey, outcome, messages, turns: turnsWithTokens(episode), final };
+};
+
+/** The episodes of a group; `opening` is null where its instance could not be reset. */
+export const episodesOf = (group: Group, opening: Opening | null): readonly (EvaluatedEpisode | NotPlayed)[] =>
+  group.episodes.map((episode) => {
+    if (opening !== null) return evaluated(opening, episode);
+    const { id, outcome, seed, tag } = episode;
+    const message = outcome._tag === "Failed" ? outcome.message : "its instance was not reset";
+    return notPlayed({ group: id.group, tag, seed, member: id.member }, "reset", message);
+  });

@@ -1,0 +1,75 @@
+/** Metrics of finished episodes: those of a validation, computed by the same function. */
+import type { Episode, Sampled, Turn } from "../domain/Episode.ts";
+import type { Group } from "../domain/Group.ts";
+import { episodes as catalogue } from "../domain/metrics/episodes.ts";
+import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
+import { environmentMetrics } from "../rollout/statistics.ts";
+import type { EvaluatedEpisode, EvaluatedTurn } from "./EvaluatedEpisode.ts";
+
+/** As many tokens as the reply had, for counting: which ones is not known. The entropy stands for that of each; NaN where it is not known. */
+const counted = ({ entropy, finish, tokens }: EvaluatedTurn): Sampled => {
+  const length = tokens ?? 0;
+  return {
+    ids: new Int32Array(length),
+    mu: new Float32Array(0),
+    versions: new Int32Array(0),
+    entropies: new Float32Array(length).fill(entropy ?? Number.NaN),
+    finish: finish === "length" ? "length" : "stop",
+  };
+};
+
+const turnOf = (turn: EvaluatedTurn): Turn => ({
+  ...turn,
+  prompt: new Int32Array(0),
+  sampled: counted(turn),
+  state: "",
+  reply: "",
+});
+
+const episodeOf = ({ group, member, outcome, seed, tag, turns }: EvaluatedEpisode): Episode => ({
+  id: { group, member },
+  tag,
+  seed,
+  sequences: [{ turns: turns.map(turnOf) }],
+  outcome,
+});
+
+/** Only for counting: these episodes have no tokens, and never leave this file. */
+const groupsOf = (episodes: readonly EvaluatedEpisode[], size: number): readonly Group[] =>
+  [...Map.groupBy(episodes, ({ group }) => group)].flatMap(([group, members]) => {
+    const [first] = members;
+    if (first === undefined) return [];
+    const { seed, tag } = first;
+    return [{ prompt: { group, tag, seed, size, admittedAt: 0 }, episodes: members.map(episodeOf) }];
+  });
+
+/** What is known besides the episodes. */
+export interface Played {
+  /** Episodes of each instance. */
+  readonly size: number;
+  /** Episodes that could not be played. */
+  readonly failures: number;
+  /** By a chat endpoint, which may filter. */
+  readonly endpoint: boolean;
+}
+
+/**
+ * Success, returns and lengths of the episodes by preset and over all, under the names of a validation. Lengths are absent where a reply's tokens
+ * were not counted.
+ */
+export const metricsOf = (episodes: readonly EvaluatedEpisode[], { endpoint, failures, size }: Played): Metrics => {
+  const of = { split: "val-env" } as const;
+  const turns = episodes.flatMap((episode) => episode.turns);
+  const filtered = turns.filter(({ finish }) => finish === "filtered").length / turns.length;
+  const metrics = new Map(
+    together(
+      environmentMetrics("val-env", groupsOf(episodes, size)),
+      measured([catalogue.filtered.of(of), endpoint ? filtered : undefined]),
+    ),
+  );
+  metrics.set(catalogue.failed.of(of).name, failures);
+  if (turns.some(({ tokens }) => tokens === null)) {
+    for (const { name } of [catalogue.responseLength.of(of), catalogue.turnLength.of(of)]) metrics.delete(name);
+  }
+  return metrics;
+};
