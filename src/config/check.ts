@@ -226,12 +226,20 @@ const policyLoss: Check = ({ actor: { loss_agg_mode, policy_loss } }) =>
       `actor.loss_agg_mode: ${loss_agg_mode}: actor.policy_loss=${policy_loss} is a mean over sequences; nearest: seq-mean-token-mean`,
   );
 
-const responseMask: Check = ({ algorithm: { bi_level_gae, correction }, rollout }) =>
-  when(
-    !rollout.enable_response_mask && (bi_level_gae || correction === "vtrace"),
-    () =>
-      `rollout.enable_response_mask: false: ${bi_level_gae ? "algorithm.bi_level_gae" : "algorithm.correction=vtrace"} ends a turn where its trained tokens end, and then they never do; nearest: true`,
-  );
+const responseMask: Check = ({ algorithm: { bi_level_gae, correction }, rollout }) => {
+  if (rollout.enable_response_mask) return [];
+  const line = (because: string) => `rollout.enable_response_mask: false: ${because}; nearest: true`;
+  return [
+    ...when(bi_level_gae || correction === "vtrace", () =>
+      line(
+        `${bi_level_gae ? "algorithm.bi_level_gae" : "algorithm.correction=vtrace"} ends a turn where its trained tokens end, and then they never do`,
+      ),
+    ),
+    ...when(rollout.context !== "full", () =>
+      line(`rollout.context=${rollout.context} shows turns again in later sequences, which would be trained on again`),
+    ),
+  ];
+};
 
 const divergence: Check = ({ actor, algorithm }) => {
   const { bi_level_gae, kl_ctrl, use_kl_in_reward } = algorithm;
@@ -355,6 +363,11 @@ const endpoints: Check = (config) =>
           known.length === 0 ? "" : `, or a name of evaluation.model_info (${choices(keys.model, known, 20)})`;
         return `${key}.kind: none: ${shown(keys.model)} needs openai or anthropic${all}; nearest: openai`;
       }),
+      ...when(
+        plays && config.rollout.context !== "full",
+        () =>
+          `rollout.context: ${config.rollout.context}: an endpoint is shown its whole chat; nearest: full, or a checkpoint that plays`,
+      ),
       ...when(plays && keys.model === "", () => `${key}.model: "": expected the model's name at the endpoint`),
       ...when(
         keys.budget_usd > 0 && keys.price_in === 0 && keys.price_out === 0,

@@ -103,4 +103,19 @@ const corrections: Check = ({ algorithm }) => {
   ];
 };
 
-export const creditChecks: readonly Check[] = [normalisation, turnScores, reweighting, biLevel, corrections];
+/** Each sequence of an episode has a divergence of its own; an estimate along one sequence can use it, one of whole episodes cannot. */
+const divergence: Check = ({ algorithm: { adv_estimator, use_kl_in_reward }, rollout: { context } }) =>
+  when(
+    use_kl_in_reward && context !== "full" && adv_estimator !== "gae",
+    () =>
+      `algorithm.use_kl_in_reward: true: rollout.context=${context} gives an episode several sequences, each with its own divergence, and algorithm.adv_estimator=${adv_estimator} takes one score per episode; nearest: false, with actor.use_kl_loss`,
+  );
+
+export const creditChecks: readonly Check[] = [
+  normalisation,
+  turnScores,
+  reweighting,
+  biLevel,
+  corrections,
+  divergence,
+];

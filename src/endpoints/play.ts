@@ -17,7 +17,7 @@ import type { ChatReply, EndpointStopped, Unanswered } from "./Chat.ts";
 import type { ChatClient } from "./ChatClient.ts";
 
 /** What an episode depends on besides the environments and the endpoint. */
-export type TextRollout = Pick<Rollout, "tasks" | "template" | "limits" | "formatPenalty" | "seed">;
+export type TextRollout = Pick<Rollout, "tasks" | "template" | "limits" | "penalties" | "seed">;
 
 /**
  * The reply as the parser reads it. A chat endpoint does not write behind our prefix, so its reply is read as it is; only where it does not open
@@ -74,11 +74,11 @@ const asked = (client: ChatClient, messages: readonly Message[]) =>
 /** How the episode ends at `position`, or where it goes on. */
 const takeTurn = Effect.fnUntraced(function* (game: Game, position: Position, { messages, turns }: Course) {
   const { client, environments, instance, member, prompt, rollout, task } = game;
-  const { formatPenalty, limits, seed, template } = rollout;
+  const { limits, penalties, seed, template } = rollout;
   const { success, turn, view } = position;
   const reply = yield* asked(client, messages);
   if (reply === null) return { outcome: truncated("context", success), view } satisfies Ended;
-  const question = { environments, task, limits, formatPenalty, seed, split: "val", prompt, member, instance } as const;
+  const question = { environments, task, limits, penalties, seed, split: "val", prompt, member, instance } as const;
   const answered = yield* answer({ ...question, ...position }, replyOf(template.prefix, reply.text));
   messages.push({ role: "assistant", content: reply.text });
   turns.push(turnOf(answered, reply));

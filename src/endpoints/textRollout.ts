@@ -11,6 +11,6 @@ export const textRollout = (config: RunConfig, tasks: Iterable<Task>): TextRollo
     separator: config.rollout.action_sep,
   }),
   limits: config.rollout,
-  formatPenalty: config.es_manager.format_penalty,
+  penalties: config.es_manager,
   seed: config.run.seed,
 });

@@ -1,8 +1,8 @@
 /**
  * How sure an evaluation is: 95 % intervals of a share and of a mean, and tests of two that played the same instances. Pure, and the same bits each
- * time: the bootstrap's draws are a function of the number of values.
+ * time.
  */
-import { stream } from "../domain/Random.ts";
+import { bootstrapEnds } from "../domain/bootstrap.ts";
 import { mean } from "../domain/Statistics.ts";
 
 export interface Interval {
@@ -34,14 +34,7 @@ const resamples = 4_000;
  * of its episodes, so that the interval holds for other instances of the same kind.
  */
 export const bootstrap = (values: readonly number[], draws: number = resamples): Interval => {
-  const random = stream({ seed: 1, purpose: "shuffle", counters: [values.length] });
-  const means = Float64Array.from({ length: draws }, () => {
-    let sum = 0;
-    for (let i = 0; i < values.length; i++) sum += values[random.int(values.length)] ?? 0;
-    return sum / values.length;
-  }).sort();
-  const low = means[Math.floor(0.025 * draws)] ?? Number.NaN;
-  const high = means[Math.ceil(0.975 * draws) - 1] ?? Number.NaN;
+  const [low, high] = bootstrapEnds(values, draws);
   return { mean: mean(values), low, high };
 };
 

@@ -1,8 +1,8 @@
 /**
- * How sure a mean over runs is: 95 % intervals by Student's t or by the percentile bootstrap (Efron, 1979). Pure, and the same bits each time: the
- * bootstrap's draws are a function of the number of values. One value has no interval.
+ * How sure a mean over runs is: 95 % intervals by Student's t or by the bootstrap. Pure, and the same bits each time. One value has no
+ * interval.
  */
-import { stream } from "../domain/Random.ts";
+import { bootstrapEnds } from "../domain/bootstrap.ts";
 import { mean, standardDeviation } from "../domain/Statistics.ts";
 
 export interface Interval {
@@ -42,22 +42,12 @@ export const tQuantile = (df: number): number => {
 
 const resamples = 10_000;
 
-const bootstrapEnds = (values: readonly number[]): readonly [number, number] => {
-  const random = stream({ seed: 1, purpose: "shuffle", counters: [values.length] });
-  const means = Float64Array.from({ length: resamples }, () => {
-    let sum = 0;
-    for (let at = 0; at < values.length; at++) sum += values[random.int(values.length)]!;
-    return sum / values.length;
-  }).sort();
-  return [means[Math.floor(0.025 * resamples)]!, means[Math.ceil(0.975 * resamples) - 1]!];
-};
-
 /** Of at least one value. */
 export const intervalOf = (kind: IntervalKind, values: readonly number[]): Interval => {
   const centre = mean(values);
   if (values.length < 2) return { mean: centre, values: values.length, low: null, high: null };
   if (kind === "bootstrap") {
-    const [low, high] = bootstrapEnds(values);
+    const [low, high] = bootstrapEnds(values, resamples);
     return { mean: centre, values: values.length, low, high };
   }
   const half = (tQuantile(values.length - 1) * standardDeviation(values)) / Math.sqrt(values.length);
