@@ -42,7 +42,8 @@ export const ragen = ({ think, separator }: TemplateOptions): Template => {
       `Reward:\n${pythonReward(previous.reward, previous.executed, task.wholeRewards)}\n${turnText(task, moment, form, previous.invalid)}`,
     reopening: (task, moment, { summary, warned }) =>
       (summary === "" ? "" : `${summary}\n\n`) + turnText(task, moment, form, warned),
-    retelling: (task, moment, retold) => memories[task.memory](moment, retold, { form, length: lengthText(task), wholeRewards: task.wholeRewards }),
+    retelling: (task, moment, retold) =>
+      memories[task.memory](moment, retold, { form, length: lengthText(task), wholeRewards: task.wholeRewards }),
     facts: (past) => facts(past, separator),
     summarising: (task, past, before, tokens) =>
       (before === "" ? "" : `Summary of the turns so far:\n${before}\n---\n`) +

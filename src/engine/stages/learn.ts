@@ -4,19 +4,16 @@
  * a window's passes all use the same number of the learner's lanes.
  */
 import { Effect, type Scope } from "effect";
-import type { RunConfig } from "../../config/RunConfig.ts";
 import * as Collapse from "../../diagnostics/Collapse.ts";
-import { type CreditedBatch, trainedTokens } from "../../domain/Batch.ts";
+import type { CreditedBatch } from "../../domain/Batch.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { idsOf } from "../../domain/Group.ts";
 import type { Metrics } from "../../domain/metrics/Metrics.ts";
-import { type Filtered, unfiltered } from "../../filtering/filter.ts";
+import { unfiltered } from "../../filtering/filter.ts";
 import { endsRun, takesAll } from "../../learner/analysis/GradientAnalysis.ts";
-import { collate } from "../../learner/collate.ts";
-import { credit } from "../../learner/credit.ts";
+import { assign } from "../../learner/assign.ts";
 import * as LanesSetting from "../../learner/LanesSetting.ts";
 import { Learner, type UpdateReport } from "../../learner/Learner.ts";
-import { withoutNetworks } from "../../learner/Prepared.ts";
 import { madeVersion, windowEnd } from "../../learner/windowEnd.ts";
 import { Policy } from "../../policy/generation/Policy.ts";
 import * as Admission from "../../stage/Admission.ts";
@@ -48,24 +45,6 @@ export interface Learned extends Pick<Judged, "window" | "scored" | "filtered"> 
 export interface Diagnosed extends Learned {
   readonly diagnostics: Metrics;
 }
-
-/** The kept groups of window `index` as a batch with advantages; null where nothing was sampled. */
-const creditOf = Effect.fnUntraced(function* (
-  config: RunConfig,
-  index: number,
-  { kept, keptRatio }: Pick<Filtered, "kept" | "keptRatio">,
-) {
-  const learner = yield* Learner;
-  const { unseen } = (yield* Episodes).rollout;
-  const { temperature } = config.generation;
-  const tokens = collate(kept, { window: index, temperature, keptRatio, unseen });
-  if (trainedTokens(tokens) === 0) return null;
-  const known = withoutNetworks(config.algorithm, tokens);
-  const [prepared, asking] = known === null ? yield* timed(learner.prepare(tokens)) : [known, undefined];
-  const options = { algorithm: config.algorithm, lossScaling: config.filter.loss_scaling };
-  const [batch, advantages] = yield* timed(Effect.sync(() => credit(tokens, prepared, options)));
-  return { batch, seconds: { values: asking, advantages } };
-});
 
 /** Tells when every generator samples with the version. */
 const adopted = Effect.fnUntraced(function* (version: Version) {
@@ -118,6 +97,7 @@ export const make = Effect.gen(function* () {
   const dials = yield* Dials;
   const scope = yield* Effect.scope;
   const { lanes, score } = yield* Learner;
+  const { unseen } = (yield* Episodes).rollout;
   const shared = lanes === null ? null : LanesSetting.make(lanes);
   if (shared !== null) dials.addSetting(shared);
 
@@ -138,8 +118,9 @@ export const make = Effect.gen(function* () {
     if (shared !== null) yield* shared.apply;
     const analysed = takesAll(config.trainer, window.index);
     // First, because the learner keeps what it prepared last for the update.
-    const all = analysed ? yield* creditOf(config, window.index, unfiltered(scored)) : null;
-    const credited = yield* creditOf(config, window.index, filtered);
+    const of = { window: window.index, unseen };
+    const all = analysed ? yield* assign(config, { ...of, ...unfiltered(scored) }) : null;
+    const credited = yield* assign(config, { ...of, kept: filtered.kept, keptRatio: filtered.keptRatio });
     const passed: Learned = {
       window,
       scored,

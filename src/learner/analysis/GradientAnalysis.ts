@@ -86,7 +86,11 @@ export class GradientAnalysis {
     this.#seed = options.seed;
     const parts = ["surrogate", "entropy", ...(actor.use_kl_loss ? (["kl"] as const) : [])] as const;
     this.#open = () =>
-      lanes.pass({ onnx: partsModel(config, policyLossOptions(actor, algorithm)), sums: ["gradient", ...parts], rows: [] });
+      lanes.pass({
+        onnx: partsModel(config, policyLossOptions(actor, algorithm)),
+        sums: ["gradient", ...parts],
+        rows: [],
+      });
   }
 
   /** The batch's decomposition under the weights, by default as `grad_norm/…`. */

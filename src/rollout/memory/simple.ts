@@ -6,7 +6,10 @@ import type { Memory } from "./Memory.ts";
 export const warning = "No valid action provided previously. Environment state remains the same. Please try again.\n";
 
 /** A turn as text, and the line that ends it. */
-export const turnRetold = ({ executed, moment: { turn, view }, reply, reward }: PastTurn, wholeRewards: boolean): string =>
+export const turnRetold = (
+  { executed, moment: { turn, view }, reply, reward }: PastTurn,
+  wholeRewards: boolean,
+): string =>
   `Turn ${turn} State:\n${view.observation}\n` +
   `Turn ${turn} Action: ${reply}\n` +
   `Turn ${turn} Reward: ${pythonReward(reward, executed, wholeRewards)}\n---\n`;
