@@ -221,9 +221,9 @@ describe("the command line", () => {
       "watch",
       "control",
       "report",
+      "sweep",
       "compare",
       "leaderboard",
-      "sweep",
       "help",
     ]);
   });

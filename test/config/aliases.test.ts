@@ -158,12 +158,12 @@ custom_envs:
   it.each([
     ["custom_reward_function.path=my.py", /custom_envs\.TAG\.wrappers/],
     ["reward_model.enable=True", /rewards come from environments/],
-    ["output.format=jsonl", /trajectories\.jsonl/],
+    ["output.keep_meta_info=False", /always written/],
     ["critic.ppo_mini_batch_size=8", /actor\.ppo_mini_batch_size is 32; nearest: 32/],
     ["critic.model.path=elsewhere", /one model/],
     ["actor_rollout_ref.rollout.n=4", /es_manager\.train\.group_size/],
     ["trainer.resume_mode=resume_path", /--resume RUN_DIR/],
-    ["actor_rollout_ref.actor.policy_loss.loss_mode=gspo", /PPO's/],
+    ["actor_rollout_ref.actor.optim.optimizer=SGD", /AdamW/],
   ])("that would change results are refused: %s", (override, why) => {
     const told = refused("", override);
     expect(told.split(":", 1)[0]).toBe(override.split("=", 1)[0]);
@@ -171,8 +171,18 @@ custom_envs:
   });
 
   it("are all judged at once, with the other problems", () => {
-    const told = refused("", "lora.rank=8", "output.format=jsonl", "actor.lr=-1", "es_manager.train.n_groups=[4]");
-    expect(told.split("\n").map((line) => line.split(":", 1)[0])).toEqual(["lora.rank", "output.format", "actor.lr"]);
+    const told = refused(
+      "",
+      "lora.rank=8",
+      "output.save_pkl_backup=True",
+      "actor.lr=-1",
+      "es_manager.train.n_groups=[4]",
+    );
+    expect(told.split("\n").map((line) => line.split(":", 1)[0])).toEqual([
+      "lora.rank",
+      "output.save_pkl_backup",
+      "actor.lr",
+    ]);
   });
 
   it("that stand for several places give way to the narrower key beside them", () => {

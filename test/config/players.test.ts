@@ -112,7 +112,7 @@ describe("an endpoint is refused", () => {
     ["evaluation.endpoint={kind: openai, model: m, budget_usd: 3}", "budget_usd: 3: needs price_in and price_out"],
     ["evaluation.endpoint={kind: openai, model: m, base_url: here}", "expected an address"],
     ["evaluation.models=[{name: a}, {name: a}]", 'two models are called "a-t0.5"'],
-    ["output.format=pkl", "expected one of jsonl; nearest: jsonl"],
+    ["output.format=parquet", "expected one of jsonl; nearest: jsonl"],
     ["output.save_pkl_backup=true", "episodes are written as JSON lines only"],
     ["output.keep_batch_keys=[input_ids]", "without tensors"],
   ])("%s", (override, message) => {
@@ -133,4 +133,10 @@ it("takes RAGEN's output block", () => {
   const { config } = found;
   expect(config.output).toMatchObject({ dir: "results/eval", filename: "val_rollouts.pkl", append_timestamp: true });
   expect(remarks(found)).toBeNull();
+});
+
+it("writes text where RAGEN writes a pickle, and says so", () => {
+  const found = resolved("output: { format: pkl }");
+  expect(found.config.output.format).toBe("jsonl");
+  expect(remarks(found)).toContain("output.format: pkl: episodes are written as JSON lines");
 });

@@ -102,14 +102,10 @@ export const make = Effect.gen(function* () {
   if (shared !== null) dials.addSetting(shared);
 
   const collapse = Collapse.make(config, { score, emit: bus.emit, state: bus.state });
-  const diagnosed = (judged: Judged) =>
-    Effect.map(
-      collapse.around(judged.window, learn(judged), scope),
-      ([learned, diagnostics]): Diagnosed => ({
-        ...learned,
-        diagnostics,
-      }),
-    );
+  const diagnosed = (judged: Judged) => {
+    const around = collapse.around(judged.window, learn(judged), scope);
+    return Effect.map(around, ([learned, diagnostics]): Diagnosed => ({ ...learned, diagnostics }));
+  };
 
   const learn = Effect.fnUntraced(function* (judged: Judged) {
     const { filtered, filterSeconds, scored, window } = judged;
