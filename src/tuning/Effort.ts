@@ -32,7 +32,7 @@ export interface Progress {
 const atPace: Progress = { windows: 8, elapsed: 10_000 };
 
 /** Most of a run's time that is left out, as a share, beside the windows in which it settles. */
-const leftOut = 1 / 2;
+const leftOut = 1 / 3;
 
 /** More windows tell less than another run. */
 const mostWindows = 24;
