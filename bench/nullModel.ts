@@ -162,6 +162,7 @@ export const learner = (wait: Effect.Effect<void>): Learner["Service"] => {
         metrics: new Map(),
         seconds: new Map(),
       })),
+    analyse: () => Effect.sync(() => new Map()),
     score: () => Effect.sync(() => ({ rows: 0, sums: new Float64Array(0), version, seconds: 0 })),
     save: () => Effect.void,
     version: Effect.sync(() => version),

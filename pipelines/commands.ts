@@ -148,7 +148,7 @@ export const commands = {
   sweep: {
     usage: "sweep FILE [--jobs N] [--list] [key.sub=value ...]",
     meaning:
-      "Trains at every point of a sweep file under every seed, goes on where it was stopped, and compares the points.",
+      "Trains or evaluates at every point of a sweep file under every seed, goes on where it was stopped, and compares the points.",
   },
   compare: {
     usage: "compare RUN... [--json]",

@@ -10,7 +10,8 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
 import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain/Errors.ts";
 import type { EndpointStopped } from "../src/endpoints/Chat.ts";
-import * as Backend from "../src/engine/Backend.ts";
+import type * as Backend from "../src/engine/Backend.ts";
+import * as Pool from "../src/env/pool/layer.ts";
 import { episodesFile } from "../src/evaluation/EvaluationFolder.ts";
 import { replaceText } from "../src/files/AtomicWrite.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
@@ -80,7 +81,7 @@ export const evaluate = ({
         ? RunFolder.create(config.run.dir, `${config.run.name}-evaluate`, render(config))
         : reopened(resume);
       yield* RunLock.hold(folder.path);
-      const pool = yield* Layer.build(Backend.environmentsLayer(config, environments));
+      const pool = yield* Layer.build(Pool.layer(config, environments));
       const [player] = playersOf(config);
       const play =
         config.evaluation.models.length > 0 || player === undefined

@@ -1,6 +1,6 @@
 /** One model's evaluation in its folder: plays what is not finished, then writes the summary and prints it. */
 import { join } from "node:path";
-import { Clock, Console, Effect } from "effect";
+import { Clock, Console, Effect, Semaphore } from "effect";
 import type { Player } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain/Errors.ts";
@@ -14,9 +14,11 @@ import * as EpisodeLog from "../src/evaluation/EpisodeLog.ts";
 import * as Folder from "../src/evaluation/EvaluationFolder.ts";
 import { metricsOf } from "../src/evaluation/metrics.ts";
 import { changeOf, type Plan } from "../src/evaluation/Plan.ts";
+import { recordsOf } from "../src/evaluation/records.ts";
 import * as Session from "../src/evaluation/Session.ts";
 import { type Summary, summaryOf } from "../src/evaluation/Summary.ts";
 import type { RunFolder } from "../src/record/RunFolder.ts";
+import * as Trajectories from "../src/record/Trajectories.ts";
 import { tasksOf } from "../src/rollout/Task.ts";
 import { writeCopy } from "./episodesCopy.ts";
 import { evaluationBar } from "./evaluationBar.ts";
@@ -128,6 +130,15 @@ const sat = Effect.fnUntraced(function* (folder: Paths, name: string, party: Par
   return played;
 }, Effect.scoped);
 
+/** The log of an endpoint's episodes, which keeps their trajectories beside it: those of earlier sittings at once, then each as it finishes. */
+const withTrajectories = Effect.fnUntraced(function* (log: EpisodeLog.EpisodeLog, folder: Paths) {
+  const lock = yield* Semaphore.make(1);
+  yield* Trajectories.replace(folder, sorted(log.finished).flatMap(recordsOf));
+  const append: EpisodeLog.EpisodeLog["append"] = (episodes) =>
+    Effect.andThen(log.append(episodes), lock.withPermit(Trajectories.append(folder, episodes.flatMap(recordsOf))));
+  return { ...log, append };
+});
+
 /** `listed`: others play beside it. */
 export const evaluateOne = Effect.fnUntraced(function* (
   config: RunConfig,
@@ -142,7 +153,8 @@ export const evaluateOne = Effect.fnUntraced(function* (
   const before = plus(usageOf(log.finished), lostBefore);
   const party = yield* partyOf(config, player, environments, tasks, before);
   const plan = yield* planned(folder, planOf(config, party, player));
-  const played = yield* sat(folder, plan.name, party, log);
+  const kept = player._tag === "Endpoint" ? yield* withTrajectories(log, folder) : log;
+  const played = yield* sat(folder, plan.name, party, kept);
 
   const { failed, finished } = played.standing;
   const episodes = sorted(finished);
@@ -150,6 +162,7 @@ export const evaluateOne = Effect.fnUntraced(function* (
     size: plan.group_size,
     failures: failed.length,
     endpoint: player._tag === "Endpoint",
+    summaries: config.rollout.train_summary,
   });
   const sessions = yield* Folder.readSessions(folder.path);
   const lost = Folder.lostIn(sessions);

@@ -6,7 +6,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Effect, Exit } from "effect";
-import { parametersOf } from "../src/config/check.ts";
+import { parametersOf } from "../src/config/checks/sft.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import type { Qwen2Config } from "../src/policy/model/Architecture.ts";

@@ -19,6 +19,7 @@ import { Environments, type View } from "../src/env/Environments.ts";
 import { episodesOf } from "../src/evaluation/chats.ts";
 import { type EvaluatedEpisode, promptTokensOf, tokensOf } from "../src/evaluation/EvaluatedEpisode.ts";
 import type { Standing, Work } from "../src/evaluation/Session.ts";
+import { generator } from "../src/policy/generation/ofModel.ts";
 import { Policy } from "../src/policy/generation/Policy.ts";
 import * as Model from "../src/policy/Model.ts";
 import type { RunFolder } from "../src/record/RunFolder.ts";
@@ -105,7 +106,7 @@ const checkpointParty = Effect.fnUntraced(function* (
 ) {
   const model = yield* Model.load(path);
   yield* Model.checkContext(config, model);
-  const policy = yield* Backend.generator(config, model, 0);
+  const policy = yield* generator(config, model, 0);
   const version = yield* policy.hold;
   const rollout = Backend.rollout(config, model, environments);
   const { val } = config.es_manager;

@@ -21,6 +21,12 @@ const temporary: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelea
   (path) => Effect.promise(() => rm(path, { recursive: true, force: true })),
 );
 
+/**
+ * Too small a step to change what the policy says. An update takes as long; but episodes stay as they are, where those of a policy that learns get
+ * shorter from window to window, and a longer run would look faster.
+ */
+const frozen = { lr: 1e-12, lr_warmup_steps: 0, lr_decay: "constant" } as const;
+
 /** The run file of a probe: no end, nothing but training, and nothing that changes with the length of a run. */
 const probing = (config: RunConfig, dir: string): RunConfig => ({
   ...config,
@@ -38,6 +44,7 @@ const probing = (config: RunConfig, dir: string): RunConfig => ({
     keep_best: { ...config.trainer.keep_best, metric: "" },
   },
   pipeline: { ...config.pipeline, autotune: false },
+  actor: { ...config.actor, ...frozen },
   critic: { ...config.critic, warmup_windows: 0 },
   metrics: {
     ...config.metrics,

@@ -1,6 +1,6 @@
 /**
- * `millrace sweep`: trains at every point of a sweep file under every seed, some runs at once, and compares the points in a table with
- * intervals and on one page. Invariants: nothing runs before every point is checked; what is finished is not run again, and what was
+ * `millrace sweep`: trains or evaluates at every point of a sweep file under every seed, some runs at once, and compares the points in a table
+ * with intervals and on one page. Invariants: nothing runs before every point is checked; what is finished is not run again, and what was
  * stopped goes on, both told from the runs' own folders; a run that fails does not end the others.
  */
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { readText } from "../src/config/readText.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { entryOf } from "../src/domain/metrics/Catalogue.ts";
+import type { Pair } from "../src/evaluation/Comparison.ts";
 import { replaceText } from "../src/files/AtomicWrite.ts";
 import { version } from "../src/files/packageRoot.ts";
 import { Stop } from "../src/process/Stop.ts";
@@ -18,9 +19,10 @@ import type { SweepData } from "../src/watch/page/sweep/SweepData.ts";
 import { sweepDocumentOf } from "../src/watch/report/document.ts";
 import { main } from "../src/watch/report/mainMetrics.ts";
 import { curvesIn, joined } from "./sweepCurves.ts";
+import { evaluatedOf, knownOf, pairLines, pairsOf, valuesIn } from "./sweepEvaluations.ts";
 import { configOf, type Plan, type PlannedRun, planOf } from "./sweepPlan.ts";
-import { type Exited, type Runner, trainProcess } from "./sweepRun.ts";
-import { type RunState, stateOf } from "./sweepState.ts";
+import { type Exited, type Runner, runProcess } from "./sweepRun.ts";
+import { evaluationState, type RunState, stateOf } from "./sweepState.ts";
 import { table } from "./table.ts";
 
 export interface SweepOptions {
@@ -48,12 +50,20 @@ const write = (path: string, text: string) =>
     ({ message }) => new BadInput({ message: `sweep: cannot write ${path}: ${message}` }),
   );
 
-const standings = Effect.fnUntraced(function* ({ configName, folder, runs }: Plan) {
-  return yield* Effect.forEach(runs, (planned) =>
+/** Where a run of a command stands. */
+const stateIn = { train: stateOf, evaluate: evaluationState } as const;
+
+/** The folder of a run below the sweep's; `millrace evaluate` names its own so. */
+const folderOf = ({ file, folder }: Plan, { run }: PlannedRun): string =>
+  join(folder, file.command === "evaluate" ? `${run.name}-evaluate` : run.name);
+
+const standings = Effect.fnUntraced(function* (plan: Plan) {
+  const { command } = plan.file;
+  return yield* Effect.forEach(plan.runs, (planned) =>
     Effect.gen(function* () {
-      const { config } = yield* configOf(configName, planned.overrides);
-      const own = join(folder, planned.run.name);
-      const standing: Standing = { planned, config, folder: own, state: yield* stateOf(own, config) };
+      const { config } = yield* configOf(command, plan.configName, planned.overrides);
+      const own = folderOf(plan, planned);
+      const standing: Standing = { planned, config, folder: own, state: yield* stateIn[command](own, config) };
       return standing;
     }),
   );
@@ -65,8 +75,9 @@ type Done = ReadonlyMap<Point, readonly Results.Finished[]>;
 const reader = ({ file }: Plan): ((folder: string) => Results.Curves) => {
   const wanted = new Set([...file.metrics.map(({ metric }) => metric), ...main]);
   const known = new Map<string, Results.Curves>();
+  const read = file.command === "evaluate" ? valuesIn : curvesIn;
   return (folder) => {
-    const curves = known.get(folder) ?? curvesIn(folder, (metric) => wanted.has(metric));
+    const curves = known.get(folder) ?? read(folder, (metric) => wanted.has(metric));
     known.set(folder, curves);
     return curves;
   };
@@ -83,12 +94,31 @@ const finishedOf = (plan: Plan, standing: readonly Standing[], read: (folder: st
     ]),
   );
 
-const dataOf = ({ file, name, text }: Plan, results: Results.Results, done: Done, written: number): SweepData => {
+/** The finished evaluations of each point; none of a sweep that trains. */
+const evaluationsOf = ({ file, points }: Plan, standing: readonly Standing[]) =>
+  Effect.forEach(file.command === "evaluate" ? points : [], (point) => {
+    const folders = standing.flatMap(({ planned: { run }, state }) =>
+      run.point === point && state._tag === "Finished" ? [state.folder] : [],
+    );
+    return evaluatedOf(point, folders);
+  });
+
+/** What the page shows. */
+interface Shown {
+  readonly results: Results.Results;
+  readonly done: Done;
+  /** Of evaluations. */
+  readonly pairs: readonly Pair[];
+  readonly written: number;
+}
+
+const dataOf = ({ file, name, text }: Plan, { done, pairs, results, written }: Shown): SweepData => {
   const points = results.rows.map(({ cells, point, seeds }) => ({
     name: point.name,
     runs: seeds.length,
     cells,
-    curves: joined((done.get(point) ?? []).map(({ curves }) => curves)),
+    // An evaluation has no curve.
+    curves: joined(file.command === "evaluate" ? [] : (done.get(point) ?? []).map(({ curves }) => curves)),
   }));
   const drawn = new Set(points.flatMap(({ curves }) => curves.series.map((series) => series.name)));
   const metrics = [...drawn].flatMap((metric) => {
@@ -104,9 +134,10 @@ const dataOf = ({ file, name, text }: Plan, results: Results.Results, done: Done
     runs: results.runs,
     file: text,
     interval: file.interval,
-    heads: results.heads,
+    heads: results.heads.map(({ metric, of }) => ({ metric, of: of ?? "" })),
     metrics,
     points,
+    ...(file.command === "evaluate" ? { pairs } : {}),
   };
 };
 
@@ -118,14 +149,18 @@ const publish = Effect.fnUntraced(function* (
   page: boolean,
 ) {
   const done = finishedOf(plan, standing, read);
-  const results = Results.resultsOf(plan.file, [...done]);
-  const lines = table(Results.textRows(results));
+  const evaluated = yield* evaluationsOf(plan, standing);
+  const pairs = pairsOf(evaluated);
+  const results = Results.resultsOf(plan.file, [...done], evaluated.length === 0 ? undefined : knownOf(evaluated));
+  const lines = [...table(Results.textRows(results)), ...pairLines(pairs)];
   const { epochMilliseconds } = yield* DateTime.now;
   const files = {
     "table.txt": `${lines.join("\n")}\n`,
     "table.csv": Results.csvOf(results),
-    "table.json": Results.jsonOf(plan.name, results),
-    ...(page ? { "sweep.html": sweepDocumentOf(dataOf(plan, results, done, epochMilliseconds)) } : {}),
+    "table.json": Results.jsonOf(plan.name, results, evaluated.length === 0 ? {} : { pairs }),
+    ...(page
+      ? { "sweep.html": sweepDocumentOf(dataOf(plan, { results, done, pairs, written: epochMilliseconds })) }
+      : {}),
   };
   for (const [name, text] of Object.entries(files)) yield* write(join(plan.folder, name), text);
   return lines;
@@ -144,22 +179,30 @@ const lastLine = (log: string): string => {
 
 const saysExit = (exited: Exited): string => (typeof exited === "number" ? `exit code ${exited}` : exited);
 
+/** Words of the command line that start a run, or go on with the one in a folder. An evaluation goes on under a larger budget, too. */
+const wordsOf = ({ configName, file }: Plan, { overrides }: PlannedRun, resume: string | null): readonly string[] => {
+  if (resume === null) return [file.command, "--config-name", configName, ...overrides];
+  return [file.command, "--resume", resume, ...(file.command === "evaluate" ? overrides : [])];
+};
+
+/** Exit code of a run that Ctrl-C ended. */
+const interrupted = 130;
+
 /** Carries out one run, and tells where it stands then. */
 const carryOut = Effect.fnUntraced(function* (plan: Plan, standing: Standing, place: string, runner: Runner) {
   const { config, folder, planned, state } = standing;
   const resume = state._tag === "Unfinished" ? state.folder : null;
-  const words =
-    resume === null ? ["train", "--config-name", plan.configName, ...planned.overrides] : ["train", "--resume", resume];
+  const words = wordsOf(plan, planned, resume);
   const log = join(folder, "output.log");
   const began = yield* Clock.currentTimeMillis;
   yield* Console.log(`${place} ${planned.run.name}: ${resume === null ? "starts" : "goes on"}`);
   const exited = yield* runner({ run: planned.run, config, words, resume, log });
-  const after: Standing = { ...standing, state: yield* stateOf(folder, config) };
+  const after: Standing = { ...standing, state: yield* stateIn[plan.file.command](folder, config) };
   const took = duration((yield* Clock.currentTimeMillis) - began);
   const ended =
     after.state._tag === "Finished"
       ? "finished"
-      : exited === 0
+      : exited === 0 || exited === interrupted
         ? "stopped"
         : `failed (${saysExit(exited)}): ${lastLine(log)}`;
   yield* Console.log(`${place} ${planned.run.name}: ${ended} after ${took}`);
@@ -196,7 +239,7 @@ const runAll = Effect.fnUntraced(function* (plan: Plan, jobs: number, runner: Ru
 });
 
 /** Runs the sweep. Fails with BadInput before anything runs, and with RunsFailed at the end where some run failed. */
-export const sweep = Effect.fn("pipelines.sweep")(function* (options: SweepOptions, runner: Runner = trainProcess) {
+export const sweep = Effect.fn("pipelines.sweep")(function* (options: SweepOptions, runner: Runner = runProcess) {
   const plan = yield* planOf(options.file, options.overrides);
   if (options.list) {
     const rows = plan.points.map(({ name, settings }) => [
@@ -214,6 +257,11 @@ export const sweep = Effect.fn("pipelines.sweep")(function* (options: SweepOptio
   const left = standing.filter(({ state }) => state._tag !== "Finished").length;
   if (stopped && left > 0)
     return yield* Console.log(`stopped with ${left} of ${standing.length} runs to do; the same command goes on`);
+  // An evaluation whose budget is spent, or some episode of which could not be played, has not failed.
+  if (failures.length === 0 && left > 0)
+    return yield* Console.log(
+      `${left} of ${standing.length} runs are not whole, and not in the table; see their output.log; the same command goes on`,
+    );
   if (failures.length > 0) {
     const message = [
       `${failures.length} of ${standing.length} runs failed; the same command tries them again`,

@@ -17,7 +17,7 @@ import { BadInput } from "../src/domain/Errors.ts";
 import { overridesOf, type Point, pointsOf, runsOf, type SweepRun, settingsOf } from "../src/sweep/Point.ts";
 import { read, type SweepFile } from "../src/sweep/SweepFile.ts";
 import { checkMemory } from "./memory.ts";
-import { configDir, existingFolder } from "./paths.ts";
+import { configDir, existingFolder, playedFolders } from "./paths.ts";
 import { checkPresets } from "./presets.ts";
 
 export interface PlannedRun {
@@ -80,32 +80,50 @@ const overruled = (
   });
 };
 
-/** The configuration of one run as its process resolves it. */
-export const configOf = Effect.fnUntraced(function* (configName: string, overrides: readonly string[]) {
-  const resolved = yield* resolve(configName, overrides, configDir);
-  const { config } = resolved;
+type Command = SweepFile["command"];
+
+/** With absolute paths of what it loads. */
+const withFolders = Effect.fnUntraced(function* (command: Command, config: RunConfig) {
+  if (command === "evaluate") return yield* playedFolders(config);
   const path = yield* existingFolder("model.path", config.model.path);
   const found: RunConfig = { ...config, model: { ...config.model, path } };
-  return { config: found, remarks: remarks(resolved) };
+  return found;
 });
 
-/** Resolves and checks one run as `millrace train` does; returns what there is to say of it. */
-const checkRun = Effect.fnUntraced(function* (configName: string, overrides: readonly string[]) {
-  const { config, remarks: said } = yield* configOf(configName, overrides);
+/** The configuration of one run as its process resolves it. */
+export const configOf = Effect.fnUntraced(function* (
+  command: Command,
+  configName: string,
+  overrides: readonly string[],
+) {
+  const resolved = yield* resolve(configName, overrides, configDir);
+  return { config: yield* withFolders(command, resolved.config), remarks: remarks(resolved) };
+});
+
+/** A list of models is a sweep of its own. */
+const checkModels = ({ evaluation }: RunConfig): Effect.Effect<void, BadInput> =>
+  evaluation.models.length === 0
+    ? Effect.void
+    : Effect.fail(bad("evaluation.models: the points of a sweep are the models; make them an axis or points"));
+
+/** Resolves and checks one run as its command does; returns what there is to say of it. */
+const checkRun = Effect.fnUntraced(function* (command: Command, configName: string, overrides: readonly string[]) {
+  const { config, remarks: said } = yield* configOf(command, configName, overrides);
+  if (command === "evaluate") yield* checkModels(config);
   yield* checkPresets(config, [...config.es_manager.train.tags, ...config.es_manager.val.tags]);
-  yield* checkMemory("train", config);
+  yield* checkMemory(command, config);
   return said;
 });
 
 /** Checks one run of each point; warnings that the points share are printed once. */
-const checked = Effect.fnUntraced(function* (configName: string, runs: readonly PlannedRun[]) {
+const checked = Effect.fnUntraced(function* (command: Command, configName: string, runs: readonly PlannedRun[]) {
   const problems = new Map<string, string[]>();
   const warnings = new Set<string>();
   const seen = new Set<Point>();
   for (const { overrides, run } of runs) {
     if (seen.has(run.point)) continue;
     seen.add(run.point);
-    const result = yield* Effect.result(checkRun(configName, overrides));
+    const result = yield* Effect.result(checkRun(command, configName, overrides));
     if (Result.isSuccess(result)) {
       if (result.success !== null) warnings.add(result.success);
     } else problems.set(result.failure.message, [...(problems.get(result.failure.message) ?? []), run.point.name]);
@@ -139,7 +157,7 @@ export const planOf = Effect.fnUntraced(function* (name: string, overrides: read
   const all = runsOf(file, points);
   const folder = absolute(yield* dirOf(configName, settingsOf(file, all[0]!, overrides)), sweep);
   const runs = all.map((run) => ({ run, overrides: overridesOf(file, run, folder, overrides) }));
-  yield* checked(configName, runs);
+  yield* checked(file.command, configName, runs);
   const plan: Plan = { name: sweep, text, file, points, runs, folder, configName };
   return plan;
 });

@@ -26,7 +26,7 @@ export interface Order {
 /** Exit code, or the name of the signal that ended it; a process that could not be started has its reason. */
 export type Exited = number | string;
 
-/** Carries an order out; `trainProcess` is the usual one. */
+/** Carries an order out; `runProcess` is the usual one. */
 export type Runner = (order: Order) => Effect.Effect<Exited, never, Stop>;
 
 const launcher = join(packageRoot, "pipelines", "millrace.mjs");
@@ -44,7 +44,7 @@ const started = ({ log, words }: Order) => {
   return { child, exited };
 };
 
-export const trainProcess: Runner = Effect.fnUntraced(function* (order) {
+export const runProcess: Runner = Effect.fnUntraced(function* (order) {
   const { requested } = yield* Stop;
   const { child, exited } = started(order);
   const passOn = Effect.andThen(

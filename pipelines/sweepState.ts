@@ -11,7 +11,9 @@ import { shown, shownKey } from "../src/config/shown.ts";
 import { get, leaves } from "../src/config/Tree.ts";
 import { readYaml } from "../src/config/yamlText.ts";
 import { BadInput } from "../src/domain/Errors.ts";
+import { hasEvaluation, readSummary } from "../src/evaluation/EvaluationFolder.ts";
 import * as Checkpoints from "../src/record/Checkpoints.ts";
+import * as RunLock from "../src/record/RunLock.ts";
 import type { RunCard } from "../src/watch/Api.ts";
 import { nothingAttributed } from "../src/watch/store/Moment.ts";
 import { RunStore } from "../src/watch/store/RunStore.ts";
@@ -31,13 +33,14 @@ const textOf = (file: string): string | null => {
   }
 };
 
-/** The first key in which two configurations differ. */
-const difference = (written: string, now: string): string => {
+/** The first key in which two configurations differ; null of those that differ in keys alone that may change. */
+const difference = (written: string, now: string, mayChange: (key: string) => boolean): string | null => {
   const [before, after] = [written, now].map((text) => Result.getOrElse(readYaml(text), () => null));
-  const differing = leaves(after).find(
+  const changes = leaves(after).filter(
     ({ path, value }) => JSON.stringify(get(before, path)) !== JSON.stringify(value),
   );
-  if (differing === undefined) return "it has keys that are no longer set";
+  const differing = changes.find(({ path }) => !mayChange(path.join(".")));
+  if (differing === undefined) return changes.length > 0 ? null : "it has keys that are no longer set";
   const { path, value } = differing;
   return `${shownKey(path)} was ${shown(get(before, path))} and is ${shown(value)}`;
 };
@@ -53,7 +56,24 @@ const cardOf = async (path: string): Promise<RunCard> => {
   return store.card();
 };
 
-/** Where the newest run in `folder`, a run's name below the sweep's folder, stands. `config` is what it has to have been run under. */
+/** Fails with BadInput where the run in `path` was made under another configuration than `config`. */
+const checkConfig = Effect.fnUntraced(function* (
+  path: string,
+  config: RunConfig,
+  mayChange: (key: string) => boolean = () => false,
+) {
+  const written = textOf(join(path, "config.yaml")) ?? "";
+  const now = render(config);
+  const why = written === now ? null : difference(written, now, mayChange);
+  if (why === null) return;
+  return yield* new BadInput({
+    message: `${path}: was run under another configuration: ${why}; name the sweep otherwise, or remove the folder`,
+  });
+});
+
+const beingRun = (path: string) => new BadInput({ message: `${path}: is being run; wait for it, or stop it` });
+
+/** Where the newest training in `folder`, a run's name below the sweep's folder, stands. `config` is what it has to have been run under. */
 export const stateOf = Effect.fnUntraced(function* (
   folder: string,
   config: RunConfig,
@@ -61,17 +81,32 @@ export const stateOf = Effect.fnUntraced(function* (
   const newest = newestIn(folder);
   if (newest === undefined) return { _tag: "New" };
   const path = join(folder, newest);
-  const written = textOf(join(path, "config.yaml")) ?? "";
-  const now = render(config);
-  if (written !== now) {
-    return yield* new BadInput({
-      message: `${path}: was run under another configuration: ${difference(written, now)}; name the sweep otherwise, or remove the folder`,
-    });
-  }
+  yield* checkConfig(path, config);
   const card = yield* Effect.promise(() => cardOf(path));
-  if (card.state === "running")
-    return yield* new BadInput({ message: `${path}: is being run; wait for it, or stop it` });
+  if (card.state === "running") return yield* beingRun(path);
   if (isEnd(card)) return { _tag: "Finished", folder: path };
   const steps = yield* Effect.catch(Checkpoints.list(join(path, "checkpoints")), () => Effect.succeed([]));
   return steps.length === 0 ? { _tag: "New" } : { _tag: "Unfinished", folder: path };
+});
+
+/** Keys of an evaluation that decide neither what is played nor by whom: it may go on under others. */
+const mayChange = (key: string): boolean =>
+  /^(evaluation\.endpoint\.(base_url|api_key_env|max_concurrency|(requests|tokens)_per_minute|timeout_ms|retries|retry_wait_ms|failures_in_a_row|budget_\w+|price_\w+)|output\..*|run\.dir|metrics\..*)$/.test(
+    key,
+  );
+
+/** The same of an evaluation, which is finished once every episode is. */
+export const evaluationState = Effect.fnUntraced(function* (
+  folder: string,
+  config: RunConfig,
+): Effect.fn.Return<RunState, BadInput> {
+  const newest = newestIn(folder);
+  if (newest === undefined) return { _tag: "New" };
+  const path = join(folder, newest);
+  yield* checkConfig(path, config, mayChange);
+  const holder = yield* Effect.promise(() => RunLock.holderOf(path));
+  if (holder === "running" || holder === "unseen") return yield* beingRun(path);
+  const summary = yield* readSummary(path);
+  if (summary !== null && summary.finished === summary.planned) return { _tag: "Finished", folder: path };
+  return hasEvaluation(path) ? { _tag: "Unfinished", folder: path } : { _tag: "New" };
 });

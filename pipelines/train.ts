@@ -16,6 +16,7 @@ import * as Run from "../src/engine/Run.ts";
 import { Selection } from "../src/engine/stages/filter.ts";
 import * as Telemetry from "../src/engine/Telemetry.ts";
 import * as Training from "../src/engine/Training.ts";
+import * as Pool from "../src/env/pool/layer.ts";
 import { damaged } from "../src/files/FileError.ts";
 import type * as Filtering from "../src/filtering/filter.ts";
 import { Learner } from "../src/learner/Learner.ts";
@@ -137,7 +138,7 @@ const partsOf = Effect.fnUntraced(function* (
   beginning: Effect.Effect<Beginning, BadInput | PolicyError | LearnerError, Scope.Scope>,
 ) {
   const [{ current, models, settle, state }, stepping] = yield* Effect.all(
-    [beginning, Layer.build(Backend.environmentsLayer(config, environments))],
+    [beginning, Layer.build(Pool.layer(config, environments))],
     { concurrency: "unbounded" },
   );
   const rollout = Backend.rollout(config, current, environments);

@@ -96,6 +96,11 @@ const writeOverlay = Effect.fnUntraced(function* (options: TuneOptions, best: Re
 const unfinished = ({ observed }: Known): string =>
   `stopped after ${observed.length} short runs: too early for a table; nothing is written`;
 
+const corrected = ({ correction }: Known): string => {
+  const each = [...correction].map(([slots, ratio]) => `${percent(ratio - 1, true)} with ${slots} slots`);
+  return `Over its probes of the run file the fitted machine made so many more windows an hour: ${each.join(", ")}; predictions are corrected by that.`;
+};
+
 /** Other processes that take more than this of a core make the figures unsure. */
 const disturbing = 0.1;
 
@@ -111,9 +116,7 @@ export const report = Effect.fnUntraced(function* (
   yield* Console.log(
     `${known.count} settings in virtual time; objective: windows an hour at the same bound on staleness`,
   );
-  yield* Console.log(
-    `Under the run file's own settings the fitted machine made ${percent(known.correction - 1, true)} windows an hour over its probes; predictions are corrected by that.`,
-  );
+  yield* Console.log(corrected(known));
   for (const line of table(rows, { width, widest: 12 })) yield* Console.log(line);
   const [best, shipped] = [Results.bestOf(known.results), known.results[0]];
   const pace = best === undefined ? undefined : Results.medianOf(best);
@@ -129,6 +132,12 @@ export const report = Effect.fnUntraced(function* (
   const confirmed = candidates.length === 0 || candidates.some(({ measured }) => measured.length > 0);
   if (best === undefined || shipped === undefined || gain === undefined || !confirmed) {
     return yield* Console.log("no real run has confirmed other settings: nothing is written");
+  }
+  const runs = Math.min(best.measured.length, shipped.measured.length);
+  if (Search.isWorthwhile(gain) && runs < 2) {
+    return yield* Console.log(
+      `${percent(gain, true)} windows an hour, by one run: nothing is written; a longer --budget runs it again`,
+    );
   }
   const noise = Math.max(Results.spreadOf(best), Results.spreadOf(shipped));
   if (Search.isWorthwhile(gain) && gain <= noise) {

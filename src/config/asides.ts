@@ -23,7 +23,7 @@ const refusal = (
   { because, inert, same: twin }: Unavailable,
   ours: Tree,
 ): string | null => {
-  if (inert === "any" || value === null || inert.some((one) => same(one, value))) return null;
+  if (value === null || inert.some((one) => same(one, value))) return null;
   if (twin === undefined) return `${shownKey(path)}: ${shown(value)} has no counterpart: ${because}`;
   const other = get(ours, twin.split("."));
   if (same(other, value)) return null;
@@ -41,13 +41,7 @@ export const judge = (foreign: Tree, ours: Tree, origin: (path: Path) => string 
       const problem = refusal(path, value, meaning.entry, ours);
       if (problem !== null) problems.push(`${problem} (${origin(path) ?? "a file"})`);
     }
-    const why =
-      meaning._tag === "Aside"
-        ? meaning.why
-        : meaning._tag === "Unavailable" && meaning.entry.inert === "any"
-          ? meaning.entry.because
-          : null;
-    if (why !== null) aside.set(why, [...(aside.get(why) ?? []), path.join(".")]);
+    if (meaning._tag === "Aside") aside.set(meaning.why, [...(aside.get(meaning.why) ?? []), path.join(".")]);
   }
   return { aside, problems };
 };

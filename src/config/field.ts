@@ -41,6 +41,10 @@ export const milliseconds = whole(1, 1_000_000_000);
 export const millisecondsOrNone = whole(0, 1_000_000_000);
 /** A TCP port; 0 is any free one. */
 export const port = whole(0, 65_535);
+/** Most tags, sources or stop sequences of a run. */
+export const mostListed = 256;
+/** Of sampling; 0 is greedy. */
+export const temperature = between(0, 100);
 export const learningRate = aboveZero(1);
 /** AdamW's: as float32 it must not become 0, and a decay not 1. */
 export const epsilon = between(1e-30, 1);

@@ -3,8 +3,8 @@
  * in. Pure. Secrets are not here: only the name of the variable that holds one.
  */
 import { basename } from "node:path";
-import type { EndpointKeys, ModelEntry, ModelInfo } from "./EvaluationSection.ts";
 import type { RunConfig } from "./RunConfig.ts";
+import type { EndpointKeys, ModelEntry, ModelInfo } from "./sections/EvaluationSection.ts";
 
 export interface Checkpoint {
   readonly _tag: "Checkpoint";

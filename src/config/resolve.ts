@@ -7,7 +7,8 @@ import { Console, Effect, Result } from "effect";
 import { BadInput } from "../domain/Errors.ts";
 import { canonical } from "./aliases.ts";
 import { asideMessage, type Judged, judge } from "./asides.ts";
-import { check, evenly } from "./check.ts";
+import { check } from "./check.ts";
+import { evenly } from "./checks/groups.ts";
 import type { Layer } from "./compose.ts";
 import { layersOf, locate } from "./compose.ts";
 import { decode } from "./decode.ts";
@@ -98,7 +99,7 @@ interface Merged {
 /** Whether it matters what a key without one of ours refers to. */
 const counts = (path: Path): boolean => {
   const meaning = meaningOf(path);
-  return meaning._tag === "Settled" || (meaning._tag === "Unavailable" && meaning.entry.inert !== "any");
+  return meaning._tag === "Settled" || meaning._tag === "Unavailable";
 };
 
 /** Merges the layers and replaces every reference by what it means. */

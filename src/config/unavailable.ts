@@ -5,19 +5,17 @@
  */
 
 export interface Unavailable {
-  /** Values under which nothing changes; null is one of every key. `any` for what is only looked at: it is set aside. */
-  readonly inert: readonly unknown[] | "any";
+  /** Values under which nothing changes; null is one of every key. */
+  readonly inert: readonly unknown[];
   /** The key of ours whose value is inert, too. */
   readonly same?: string;
-  /** Why another value is refused, or why any is set aside. */
+  /** Why another value is refused. */
   readonly because: string;
 }
 
 const noAdapters: Unavailable = { inert: [0], because: "adapters are not available; the whole model is trained" };
-const lookedAt = (what: string): Unavailable => ({ inert: "any", because: `${what}, not yet here` });
 const off = (because: string): Unavailable => ({ inert: [false], because });
 const unset = (because: string): Unavailable => ({ inert: [], because });
-const gradients = lookedAt("gradients by reward variance");
 const modelFolder = "a model is the one folder that model.path names";
 const oneModel: Unavailable = { inert: [], same: "model.path", because: "actor and critic start from one model" };
 const corrections = "set algorithm.correction instead";
@@ -92,9 +90,6 @@ export const unavailable: Readonly<Record<string, Unavailable>> = {
   },
   // Runs.
   "trainer.validation_steps": { inert: [1], because: "set es_manager.val.env_groups instead" },
-  // Diagnostics.
-  "trainer.gradient_analysis_env_groups": gradients,
-  "trainer.gradient_analysis_group_size": gradients,
   // Evaluation.
   "output.keep_batch_keys": unset("episodes are written as texts, without tensors"),
   "output.keep_non_tensor_keys": unset("every line has its messages and its metadata"),

@@ -1,6 +1,7 @@
 /**
  * A sampled episode as it is recorded: a line of trajectories.jsonl for each token sequence, with what the filter and the credit made of it.
- * What sinks, the page and reports show of an episode is this. Arrays over tokens have one entry for each sampled token of the turn.
+ * What sinks, the page and reports show of an episode is this. Arrays over tokens have one entry for each sampled token of the turn; they are
+ * empty where an endpoint played, which tells no tokens.
  */
 import type { Finish, Outcome, Penalties, Span, Version } from "./Episode.ts";
 import type { Info } from "./Info.ts";
@@ -19,6 +20,12 @@ export interface Message {
   readonly content: string;
 }
 
+/** A message as an endpoint was sent it. */
+export interface SentMessage {
+  readonly role: "system" | Message["role"];
+  readonly content: string;
+}
+
 export interface TurnRecord {
   /** Ids shown before the reply: all of them from the start of the token sequence, or the bridge from the reply before in it. */
   readonly prompt_ids: readonly number[];
@@ -34,7 +41,12 @@ export interface TurnRecord {
   readonly advantages?: readonly number[];
   /** The critic's at consumption; absent without a critic, and where the group was not trained on. */
   readonly values?: readonly number[];
-  readonly finish: Finish;
+  /** What an endpoint was shown, in place of `prompt_ids`; absent of a policy of our own. */
+  readonly prompt?: readonly SentMessage[];
+  /** Tokens as an endpoint counted them, of the whole prompt and of the reply; null where it did not. Absent of a policy of our own. */
+  readonly counted?: { readonly prompt: number | null; readonly reply: number | null };
+  /** `filtered`: a filter of the endpoint kept the reply back. */
+  readonly finish: Finish | "filtered";
   readonly parsed: boolean;
   /** The ids [from, to) of the thought; absent where there is none. */
   readonly thought?: Span;

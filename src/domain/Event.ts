@@ -167,6 +167,14 @@ export interface CollapseMeasured {
   readonly seconds: number;
 }
 
+/** Groups played for the analysis of a window's gradients that are done; they are in no ledger. */
+export interface Analysing {
+  readonly _tag: "Analysing";
+  readonly window: number;
+  readonly done: number;
+  readonly of: number;
+}
+
 /** Groups of a validation that are done. */
 export interface Validating {
   readonly _tag: "Validating";
@@ -251,6 +259,7 @@ export type Event =
   | WeightsAdopted
   | Dropped
   | CollapseMeasured
+  | Analysing
   | Validating
   | Validated
   | ValidationPostponed

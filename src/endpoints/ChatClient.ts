@@ -30,7 +30,11 @@ export interface Tally {
 }
 
 export interface ChatClient {
-  readonly complete: (messages: readonly Message[]) => Effect.Effect<ChatReply, Unanswered | EndpointStopped>;
+  /** `maxTokens` of the reply, in place of the endpoint's own limit. */
+  readonly complete: (
+    messages: readonly Message[],
+    maxTokens?: number,
+  ) => Effect.Effect<ChatReply, Unanswered | EndpointStopped>;
   readonly tally: () => Tally;
   /** Whether one more episode can be expected to fit into the budget. */
   readonly admits: (progress: Budget.Progress) => boolean;
@@ -46,6 +50,17 @@ export interface ClientOptions {
   /** Told why attempts fail, now and then. */
   readonly warn?: (message: string) => Effect.Effect<void>;
 }
+
+/** A request, before it is one of a protocol. */
+interface Question {
+  readonly messages: readonly Message[];
+  /** Of the reply at most. */
+  readonly maxTokens: number;
+}
+
+/** Further fields, with the limit of the reply where it goes by its newer name. */
+const limited = (extra: Endpoint["extra"], maxTokens: number): Endpoint["extra"] =>
+  "max_completion_tokens" in extra ? { ...extra, max_completion_tokens: maxTokens } : extra;
 
 /** Least time between two warnings. */
 const warningMs = 10_000;
@@ -112,8 +127,8 @@ class Line {
   }
 
   /** The most that a request with these messages can cost, as far as prompts can be estimated. */
-  #most(messages: readonly Message[]): Usage {
-    return { prompt: Budget.estimated(charactersOf(messages), this.#seen), reply: this.#endpoint.maxTokens };
+  #most({ maxTokens, messages }: Question): Usage {
+    return { prompt: Budget.estimated(charactersOf(messages), this.#seen), reply: maxTokens };
   }
 
   /** Waits for the rates, and for what the endpoint asked for meanwhile. */
@@ -132,8 +147,9 @@ class Line {
     }
   });
 
-  readonly #exchange = Effect.fnUntraced({ self: this }, function* (this: Line, messages: readonly Message[]) {
-    const { baseUrl, extra, maxTokens, model, sends, temperature, timeoutMs } = this.#endpoint;
+  readonly #exchange = Effect.fnUntraced({ self: this }, function* (this: Line, question: Question) {
+    const { baseUrl, extra, model, sends, temperature, timeoutMs } = this.#endpoint;
+    const { maxTokens, messages } = question;
     const { body, headers, path, read } = this.#protocol;
     const key = this.#key();
     this.#sent++;
@@ -147,7 +163,7 @@ class Line {
           messages,
           temperature: sends.temperature ? temperature : null,
           maxTokens: sends.maxTokens ? maxTokens : null,
-          extra,
+          extra: limited(extra, maxTokens),
         }),
         mostBytes,
         timeoutMs,
@@ -162,8 +178,8 @@ class Line {
   });
 
   /** One attempt, paid for. */
-  readonly #attempt = Effect.fnUntraced({ self: this }, function* (this: Line, messages: readonly Message[]) {
-    const most = this.#most(messages);
+  readonly #attempt = Effect.fnUntraced({ self: this }, function* (this: Line, question: Question) {
+    const most = this.#most(question);
     const reserved = Budget.reserve(this.#endpoint.budget, this.#account, most);
     if (reserved === null) {
       this.#spent = true;
@@ -180,14 +196,14 @@ class Line {
     return yield* Effect.ensuring(
       Effect.gen({ self: this }, function* () {
         yield* this.#turn(most);
-        const result = yield* this.#exchange(messages);
+        const result = yield* this.#exchange(question);
         if ("_tag" in result) return result;
         const { text, usage } = result;
         // Of a reply that was not counted, an estimate is spent.
         used = usage ?? { prompt: most.prompt, reply: Budget.estimated(text.length, this.#seen) };
         if (usage !== null) {
           const { characters, tokens } = this.#seen;
-          this.#seen = { characters: characters + charactersOf(messages), tokens: tokens + usage.prompt };
+          this.#seen = { characters: characters + charactersOf(question.messages), tokens: tokens + usage.prompt };
         }
         return result;
       }),
@@ -230,11 +246,12 @@ class Line {
 
   readonly complete = Effect.fn("ChatClient.complete")(
     { self: this },
-    function* (this: Line, messages: readonly Message[]) {
+    function* (this: Line, messages: readonly Message[], maxTokens?: number) {
+      const question: Question = { messages, maxTokens: maxTokens ?? this.#endpoint.maxTokens };
       const call = this.#calls++;
       for (let nth = 0; ; nth++) {
         if (this.#stopped !== null) return yield* this.#stopped;
-        const result = yield* this.#attempt(messages);
+        const result = yield* this.#attempt(question);
         if (!("_tag" in result)) {
           this.#failed = 0;
           return result;
@@ -266,7 +283,7 @@ export const make = (endpoint: Endpoint, options: ClientOptions): Effect.Effect<
   Effect.map(Clock.currentTimeMillis, (now) => {
     const line = new Line(endpoint, options, now);
     return {
-      complete: (messages) => line.complete(messages),
+      complete: (messages, maxTokens) => line.complete(messages, maxTokens),
       tally: () => line.tally(),
       admits: (progress) => line.admits(progress),
     };

@@ -13,8 +13,10 @@ import { type Answered, answer, truncated } from "../rollout/answer.ts";
 import { instanceKey } from "../rollout/keys.ts";
 import type { Rollout } from "../rollout/Rollout.ts";
 import type { Task } from "../rollout/Task.ts";
-import type { ChatReply, EndpointStopped, Unanswered } from "./Chat.ts";
+import type { PastTurn } from "../rollout/Template.ts";
+import type { EndpointStopped } from "./Chat.ts";
 import type { ChatClient } from "./ChatClient.ts";
+import { type Asked, assistantMessage, countedOf, messagesOf, TextChats, userMessage } from "./TextChats.ts";
 
 /** What an episode depends on besides the environments and the endpoint. */
 export type TextRollout = Pick<Rollout, "tasks" | "template" | "limits" | "penalties" | "seed">;
@@ -25,10 +27,10 @@ export type TextRollout = Pick<Rollout, "tasks" | "template" | "limits" | "penal
  */
 export const replyOf = (prefix: string, text: string): string => (text.includes(prefix) ? text : prefix + text);
 
-const turnOf = (answered: Answered, { finish, usage }: ChatReply): EvaluatedTurn => {
-  const { actions, executed, info, parsed, penalty, reward } = answered;
-  const counted = { promptTokens: usage?.prompt ?? null, tokens: usage?.reply ?? null, entropy: null };
-  return { actions, executed, reward, penalty, parsed, info, finish, ...counted };
+const turnOf = (answered: Answered, { reply, ...where }: Asked, state: string): EvaluatedTurn => {
+  const { actions, executed, info, parsed, penalties, penalty, reward } = answered;
+  const charged = penalties === undefined ? { penalty } : { penalty, penalties };
+  return { actions, executed, reward, ...charged, parsed, info, state, ...where, ...countedOf(reply) };
 };
 
 /** Where an episode stands before a turn. */
@@ -38,11 +40,13 @@ interface Position {
   readonly view: View;
   readonly actionsLeft: number;
   readonly success: boolean;
+  /** The user message since the reply before; null in the first turn. */
+  readonly told: string | null;
 }
 
 interface Game {
   readonly rollout: TextRollout;
-  readonly client: ChatClient;
+  readonly chats: TextChats;
   readonly environments: typeof Environments.Service;
   readonly task: Task;
   readonly prompt: Prompt;
@@ -50,7 +54,7 @@ interface Game {
   readonly instance: string;
 }
 
-/** The chat so far, and what its turns came to. Filled as the episode goes on. */
+/** The episode as one chat up to its last reply, and what its turns came to. Filled as the episode goes on. */
 interface Course {
   readonly messages: Message[];
   readonly turns: EvaluatedTurn[];
@@ -61,36 +65,38 @@ interface Ended {
   readonly view: View;
 }
 
-/** Asks for a reply; null where the chat has become longer than the model takes. */
-const asked = (client: ChatClient, messages: readonly Message[]) =>
-  client
-    .complete(messages)
-    .pipe(
-      Effect.catchTag("Unanswered", (error: Unanswered) =>
-        error.reason === "context" ? Effect.succeed(null) : Effect.fail(error),
-      ),
-    );
+/** A turn as later prompts may tell of it. */
+const pastTurn = (position: Position, { actions, executed, info, invalid, reading, reward }: Answered): PastTurn => ({
+  moment: position,
+  reply: reading.canonical,
+  actions: actions.slice(0, executed),
+  effective: info.action_is_effective ?? 0,
+  reward,
+  executed,
+  invalid,
+});
 
 /** How the episode ends at `position`, or where it goes on. */
 const takeTurn = Effect.fnUntraced(function* (game: Game, position: Position, { messages, turns }: Course) {
-  const { client, environments, instance, member, prompt, rollout, task } = game;
+  const { chats, environments, instance, member, prompt, rollout, task } = game;
   const { limits, penalties, seed, template } = rollout;
   const { success, turn, view } = position;
-  const reply = yield* asked(client, messages);
-  if (reply === null) return { outcome: truncated("context", success), view } satisfies Ended;
+  const asked = yield* chats.ask(position);
+  if (asked === null) return { outcome: truncated("context", success), view } satisfies Ended;
+  const { text } = asked.reply;
   const question = { environments, task, limits, penalties, seed, split: "val", prompt, member, instance } as const;
-  const answered = yield* answer({ ...question, ...position }, replyOf(template.prefix, reply.text));
-  messages.push({ role: "assistant", content: reply.text });
-  turns.push(turnOf(answered, reply));
+  const answered = yield* answer({ ...question, ...position }, replyOf(template.prefix, text));
+  messages.push(...(position.told === null ? [] : [userMessage(position.told)]), assistantMessage(text));
+  turns.push(turnOf(answered, asked, template.state(view)));
   if (answered.outcome !== null) return { outcome: answered.outcome, view: answered.view } satisfies Ended;
   if (turn === limits.max_turn) {
     return { outcome: truncated("max_turn", answered.success), view: answered.view } satisfies Ended;
   }
+  const next = { turn: turn + 1, view: answered.view, actionsLeft: position.actionsLeft - answered.executed };
   const { executed, invalid, reward } = answered;
-  const actionsLeft = position.actionsLeft - executed;
-  const next = { turn: turn + 1, view: answered.view, actionsLeft };
-  messages.push({ role: "user", content: template.next(task, next, { reward, executed, invalid }) });
-  const following: Position = { ...next, success: answered.success };
+  const told = template.next(task, next, { reward, executed, invalid });
+  chats.add(pastTurn(position, answered), text, told);
+  const following: Position = { ...next, success: answered.success, told };
   return following;
 });
 
@@ -114,19 +120,13 @@ export const play: (
       .reset(request)
       .pipe(Effect.catchTag("StepFailure", (failure: StepFailure) => Effect.succeed(failure)));
     if ("_tag" in start) return notPlayed(key, start.reason, start.message);
-    const game: Game = { rollout, client, environments, task, prompt, member, instance: start.contentKey };
     const first = { turn: 1, view: start, actionsLeft: task.maxActions };
-    const { system, user } = rollout.template.opening(task, first);
-    const course: Course = {
-      messages: [
-        ...(system === "" ? [] : [{ role: "system", content: system } as const]),
-        { role: "user", content: user },
-      ],
-      turns: [],
-    };
+    const chats = new TextChats(rollout, task, client, first);
+    const game: Game = { rollout, chats, environments, task, prompt, member, instance: start.contentKey };
+    const course: Course = { messages: [...messagesOf(rollout.template.opening(task, first))], turns: [] };
     let { state } = start;
     const loop = Effect.gen(function* () {
-      let position: Position = { ...first, success: false };
+      let position: Position = { ...first, success: false, told: null };
       for (;;) {
         const taken: Position | Ended = yield* takeTurn(game, position, course);
         state = taken.view.state;
@@ -136,7 +136,15 @@ export const play: (
     });
     const played = Effect.map(loop, ({ outcome, view }): EvaluatedEpisode | NotPlayed => {
       if (outcome._tag === "Failed") return notPlayed(key, outcome.reason, outcome.message);
-      return { ...key, ...course, contentKey: start.contentKey, outcome, final: rollout.template.state(view) };
+      const { summaries } = chats;
+      return {
+        ...key,
+        ...course,
+        summaries,
+        contentKey: start.contentKey,
+        outcome,
+        final: rollout.template.state(view),
+      };
     });
     return yield* played.pipe(
       Effect.catchTag("Unanswered", ({ message, reason }) => Effect.succeed(notPlayed(key, reason, message))),

@@ -3,11 +3,10 @@ import { Context, Effect, Layer } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import { BadInput, type LearnerError, type PolicyError } from "../domain/Errors.ts";
-import { type AnyEnvironment, pure, waiting } from "../env/BoundEnvironment.ts";
-import * as StepPool from "../env/pool/StepPool.ts";
+import type { AnyEnvironment } from "../env/BoundEnvironment.ts";
 import { Learner } from "../learner/Learner.ts";
 import * as LearnerThread from "../learner/LearnerThread.ts";
-import * as Generator from "../policy/generation/Generator.ts";
+import { generator } from "../policy/generation/ofModel.ts";
 import { Policy } from "../policy/generation/Policy.ts";
 import type { Model } from "../policy/Model.ts";
 import * as Rollout from "../rollout/Rollout.ts";
@@ -25,38 +24,6 @@ export class Died extends Context.Service<Died, Effect.Effect<never, PolicyError
 export const tagsOf = ({ es_manager: { train, val } }: RunConfig): readonly string[] => [
   ...new Set([...train.tags, ...val.tags]),
 ];
-
-/** Step threads, or inline steps, over `environments`. */
-export const environmentsLayer = (config: RunConfig, environments: Environments) => {
-  const { pipeline } = config;
-  if (pipeline.step_inline) return StepPool.layerInline(environments);
-  const presets = [...pure(environments).keys()].flatMap((tag) => {
-    const preset = config.custom_envs[tag];
-    return preset === undefined ? [] : [[tag, preset] as const];
-  });
-  return StepPool.layerThreads({
-    presets: Object.fromEntries(presets),
-    threads: pipeline.step_threads,
-    concurrency: pipeline.step_concurrency,
-    timeoutMs: pipeline.step_timeout_ms,
-    spares: pipeline.step_spares,
-    quarantine: pipeline.step_quarantine,
-    giveWay: pipeline.step_give_way,
-    waiting: waiting(environments),
-  });
-};
-
-/** Generator threads that start from `model`'s weights as `version`. */
-export const generator = (config: RunConfig, model: Model, version: Version) =>
-  Generator.make({
-    config: model.checkpoint.config,
-    version,
-    parameters: model.checkpoint.parameters.flat,
-    threads: config.model.generator_threads,
-    generation: config.generation,
-    stopIds: model.stopIds,
-    bytesOf: model.tokenizer.bytesOf,
-  });
 
 export interface Models {
   readonly config: RunConfig;

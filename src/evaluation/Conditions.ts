@@ -74,6 +74,23 @@ const moment = (actions: readonly string[] | null) => ({
   actionsLeft: 1,
 });
 
+/** The texts of prompts that do not show the whole episode. */
+const laterTexts = (template: Template, task: Task): readonly string[] => {
+  const now = { ...moment(["{action}"]), turn: 2 };
+  const played = { reward: 0.5, executed: 1, invalid: false, reply: "{reply}", actions: ["{action}"], effective: 1 };
+  const past = [{ ...played, moment: moment(["{action}"]) }];
+  const recall = { summary: "{summary}", warned: true };
+  return [
+    template.reopening(task, now, recall),
+    template.retelling(task, now, { ...recall, first: "{state}", shown: past }),
+    template.facts(past),
+    template.summarising(task, past, "{summary}", 1),
+  ];
+};
+
+/** Whether some prompt may not show the whole episode. */
+const forgets = ({ rollout: { context, overflow } }: Conditions): boolean => context !== "full" || overflow === "drop";
+
 /** The texts that the template puts around the states of a task. */
 const textsOf = (template: Template, task: Task): readonly string[] => {
   const named = moment(["{action}"]);
@@ -90,7 +107,7 @@ export const versionsOf = (conditions: Conditions, template: Template, tasks: It
   const texts = [...tasks]
     .filter(({ tag }) => Object.hasOwn(conditions.custom_envs, tag))
     .sort((a, b) => (a.tag < b.tag ? -1 : 1))
-    .flatMap((task) => textsOf(template, task));
+    .flatMap((task) => [...textsOf(template, task), ...(forgets(conditions) ? laterTexts(template, task) : [])]);
   return {
     environment: hashOf(lines.filter(isPreset)),
     template: hashOf([...lines.filter((line) => !isPreset(line)), ...texts]),

@@ -4,31 +4,61 @@
  */
 import { Option, Schema } from "effect";
 import { ofEpisode } from "../domain/Info.ts";
-import { actionsOf, type EvaluatedEpisode, type EvaluatedTurn, penaltyOf, rewardOf } from "./EvaluatedEpisode.ts";
+import {
+  actionsOf,
+  type EvaluatedEpisode,
+  type EvaluatedSummary,
+  type EvaluatedTurn,
+  penaltyOf,
+  rewardOf,
+} from "./EvaluatedEpisode.ts";
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0));
 const CountOrNone = Schema.NullOr(Count);
+
+const Messages = Schema.Array(
+  Schema.Struct({ role: Schema.Literals(["system", "user", "assistant"]), content: Schema.String }),
+);
+
+const replied = {
+  finish: Schema.Literals(["stop", "length", "filtered"]),
+  prompt_tokens: CountOrNone,
+  tokens: CountOrNone,
+  entropy: Schema.NullOr(Schema.Finite),
+};
+
+const Penalty = Schema.optionalKey(Schema.Finite);
 
 const TurnLine = Schema.Struct({
   actions: Schema.Array(Schema.String),
   executed: Count,
   reward: Schema.Finite,
   penalty: Schema.Finite,
+  penalties: Schema.optionalKey(
+    Schema.Struct({
+      format: Penalty,
+      step: Penalty,
+      thought_quality: Penalty,
+      thought_length: Penalty,
+      thought_coordinates: Penalty,
+    }),
+  ),
   parsed: Schema.Boolean,
-  finish: Schema.Literals(["stop", "length", "filtered"]),
-  prompt_tokens: CountOrNone,
-  tokens: CountOrNone,
-  entropy: Schema.NullOr(Schema.Finite),
+  ...replied,
   info: Schema.Record(Schema.String, Schema.Finite),
+  // Absent in folders that were begun before they were recorded.
+  sequence: Schema.optionalKey(Count),
+  state: Schema.optionalKey(Schema.String),
+  shown: Schema.optionalKey(Messages),
 });
+
+const SummaryLine = Schema.Struct({ asked: Schema.String, text: Schema.String, sequence: Count, ...replied });
 
 /** How an episode ended: `done`, or why it was cut. */
 const OutcomeName = Schema.Literals(["done", "environment", "max_actions", "max_turn", "context"]);
 
 const Line = Schema.Struct({
-  messages: Schema.Array(
-    Schema.Struct({ role: Schema.Literals(["system", "user", "assistant"]), content: Schema.String }),
-  ),
+  messages: Messages,
   metadata: Schema.Struct({
     group_id: Count,
     member: Count,
@@ -40,12 +70,18 @@ const Line = Schema.Struct({
     final_state: Schema.String,
   }),
   turns: Schema.Array(TurnLine),
+  summaries: Schema.optionalKey(Schema.Array(SummaryLine)),
 });
 
 const decode = Schema.decodeUnknownOption(Line);
 
 const turnLine = ({ promptTokens, ...turn }: EvaluatedTurn): typeof TurnLine.Type => ({
   ...turn,
+  prompt_tokens: promptTokens,
+});
+
+const summaryLine = ({ promptTokens, ...summary }: EvaluatedSummary): typeof SummaryLine.Type => ({
+  ...summary,
   prompt_tokens: promptTokens,
 });
 
@@ -57,7 +93,7 @@ const metricsOf = ({ tag, turns }: EvaluatedEpisode): Readonly<Record<string, nu
 
 /** The line's value. `groupSize` makes of group and member RAGEN's number of the environment. */
 export const write = (episode: EvaluatedEpisode, groupSize: number) => {
-  const { contentKey, final, group, member, messages, outcome, seed, tag, turns } = episode;
+  const { contentKey, final, group, member, messages, outcome, seed, summaries, tag, turns } = episode;
   const { success } = outcome;
   const metadata = {
     env_id: group * groupSize + member,
@@ -77,7 +113,13 @@ export const write = (episode: EvaluatedEpisode, groupSize: number) => {
     final_state: final,
     ...metricsOf(episode),
   };
-  return { custom_id: `${tag}-${seed}-${member}`, messages, metadata, turns: turns.map(turnLine) };
+  return {
+    custom_id: `${tag}-${seed}-${member}`,
+    messages,
+    metadata,
+    turns: turns.map(turnLine),
+    ...(summaries.length === 0 ? {} : { summaries: summaries.map(summaryLine) }),
+  };
 };
 
 /** The episode of a line; null where the line is none. */
@@ -90,7 +132,7 @@ export const read = (line: string): EvaluatedEpisode | null => {
   }
   const decoded = decode(value);
   if (Option.isNone(decoded)) return null;
-  const { messages, metadata, turns } = decoded.value;
+  const { messages, metadata, summaries = [], turns } = decoded.value;
   const { content_key, final_state, group_id, member, outcome, seed, success, tag } = metadata;
   return {
     group: group_id,
@@ -100,7 +142,13 @@ export const read = (line: string): EvaluatedEpisode | null => {
     contentKey: content_key,
     outcome: outcome === "done" ? { _tag: "Done", success } : { _tag: "Truncated", reason: outcome, success },
     messages,
-    turns: turns.map(({ prompt_tokens, ...turn }) => ({ ...turn, promptTokens: prompt_tokens })),
+    turns: turns.map(({ prompt_tokens, sequence = 0, state = "", ...turn }) => ({
+      ...turn,
+      sequence,
+      state,
+      promptTokens: prompt_tokens,
+    })),
+    summaries: summaries.map(({ prompt_tokens, ...summary }) => ({ ...summary, promptTokens: prompt_tokens })),
     final: final_state,
   };
 };

@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect";
 import { mean } from "../domain/Statistics.ts";
-import { type EvaluatedEpisode, promptTokensOf, returnOf, tokensOf } from "./EvaluatedEpisode.ts";
+import { type EvaluatedEpisode, promptTokensOf, repliesOf, returnOf, tokensOf } from "./EvaluatedEpisode.ts";
 import { bootstrap, type Interval, wilson } from "./intervals.ts";
 
 const IntervalOf = Schema.Struct({ mean: Schema.Finite, low: Schema.Finite, high: Schema.Finite });
@@ -127,7 +127,7 @@ export const summaryOf = (episodes: readonly EvaluatedEpisode[], { cost, lost, .
       prompt: sum(promptTokensOf),
       reply: sum(tokensOf),
       lost,
-      uncounted: sum(({ turns }) => turns.filter(({ tokens }) => tokens === null).length),
+      uncounted: sum((episode) => repliesOf(episode).filter(({ tokens }) => tokens === null).length),
     },
     ...(cost === null ? {} : { cost_usd: cost }),
   };

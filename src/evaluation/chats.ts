@@ -7,7 +7,7 @@ import type { Group } from "../domain/Group.ts";
 import type { View } from "../env/Environments.ts";
 import type { Task } from "../rollout/Task.ts";
 import type { Template } from "../rollout/Template.ts";
-import type { EvaluatedEpisode, EvaluatedTurn, Message } from "./EvaluatedEpisode.ts";
+import type { EvaluatedEpisode, EvaluatedTurn, Message, Replied } from "./EvaluatedEpisode.ts";
 import { type NotPlayed, notPlayed } from "./NotPlayed.ts";
 
 /** What the members of a group were shown first. */
@@ -43,30 +43,32 @@ const chatOf = (opening: Opening, turns: readonly Turn[]): readonly Message[] =>
 };
 
 /** `before`: tokens of the chat before the turn's own prompt. */
-const turnOf = (turn: Turn, before: number): EvaluatedTurn => {
-  const { actions, executed, info, parsed, penalty, prompt, reward, sampled } = turn;
+const repliedOf = ({ prompt, sampled }: Turn, before: number, sequence: number): Replied => {
   const entropy = sampled.ids.length === 0 ? null : entropyOf(sampled);
   return {
-    actions,
-    executed,
-    reward,
-    penalty,
-    parsed,
-    info,
     finish: sampled.finish,
     promptTokens: before + prompt.length,
     tokens: sampled.ids.length,
     entropy: Number.isFinite(entropy) ? entropy : null,
+    sequence,
   };
 };
 
-const turnsWithTokens = (episode: Episode): readonly EvaluatedTurn[] =>
-  episode.sequences.flatMap(({ turns }) => {
+const turnOf = (turn: Turn, replied: Replied): EvaluatedTurn => {
+  const { actions, executed, info, parsed, penalties, penalty, reward, state } = turn;
+  const charged = penalties === undefined ? { penalty } : { penalty, penalties };
+  return { actions, executed, reward, ...charged, parsed, info, state, ...replied };
+};
+
+/** Each reply of an episode with its turn: of the sequences that play, or of the summaries. */
+const repliesIn = (episode: Episode, summaries: boolean): readonly (readonly [Turn, Replied])[] =>
+  episode.sequences.flatMap(({ summary, turns }, sequence) => {
+    if ((summary !== undefined) !== summaries) return [];
     let length = 0;
     return turns.map((turn) => {
-      const evaluated = turnOf(turn, length);
+      const replied = repliedOf(turn, length, sequence);
       length += turn.prompt.length + turn.sampled.ids.length;
-      return evaluated;
+      return [turn, replied] as const;
     });
   });
 
@@ -75,8 +77,11 @@ const evaluated = (opening: Opening, episode: Episode): EvaluatedEpisode | NotPl
   const key = { group: id.group, tag, seed, member: id.member };
   if (outcome._tag === "Failed") return notPlayed(key, outcome.reason, outcome.message);
   const messages = chatOf(opening, turnsOf(episode));
+  const turns = repliesIn(episode, false).map(([turn, replied]) => turnOf(turn, replied));
+  const written = repliesIn(episode, true);
+  const summaries = written.map(([{ reply, state }, replied]) => ({ asked: state, text: reply, ...replied }));
   const final = episode.final ?? opening.template.state(opening.view);
-  return { ...key, contentKey: opening.view.contentKey, outcome, messages, turns: turnsWithTokens(episode), final };
+  return { ...key, contentKey: opening.view.contentKey, outcome, messages, turns, summaries, final };
 };
 
 /** The episodes of a group; `opening` is null where its instance could not be reset. */

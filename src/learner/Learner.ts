@@ -24,6 +24,14 @@ export interface UpdateReport {
   readonly seconds: Metrics;
 }
 
+/** What gradients are analysed of in place of the window: groups that were played for it. */
+export interface Analysed {
+  /** Those that the filter keeps; undefined where there are none. */
+  readonly kept: CreditedBatch | undefined;
+  /** All usable ones, where they are analysed too. */
+  readonly unfiltered: CreditedBatch | undefined;
+}
+
 /** Threads that share the passes of an update, where their number can change. No bit depends on it. */
 export interface LearnerLanes {
   /** All of them, and how many are used at first. */
@@ -39,6 +47,10 @@ export class Learner extends Context.Service<
     readonly prepare: (batch: TokenBatch) => Effect.Effect<Prepared, LearnerError>;
     /** `unfiltered`: all usable groups of the window, where their gradient is analysed too. */
     readonly update: (batch: CreditedBatch, unfiltered?: CreditedBatch) => Effect.Effect<UpdateReport, LearnerError>;
+    /**
+     * The decomposition of the policy's gradient under the current weights. Changes nothing; the update follows another preparation.
+     */
+    readonly analyse: (batches: Analysed) => Effect.Effect<Metrics, LearnerError>;
     /** Scores continuations behind prompts between the commands; a command waits for one pass at most. */
     readonly score: (request: CrossRequest) => Effect.Effect<CrossScores, LearnerError>;
     /** Writes actor, critic, optimiser moments and counters into an existing folder (a temporary one; the caller renames it). */

@@ -9,6 +9,7 @@ import type { TokenBatch } from "../domain/Batch.ts";
 import { LearnerError } from "../domain/Errors.ts";
 import type { Checkpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
 import { make as makeThread, type ThreadFailure } from "../policy/runtime/Thread.ts";
+import { optionsOf as analysisOptions } from "./analysis/GradientAnalysis.ts";
 import type { CloningReport } from "./Cloner.ts";
 import type { Learner } from "./Learner.ts";
 import type { LearnerProtocol } from "./protocol.ts";
@@ -42,7 +43,7 @@ export const trainerOptions = (config: RunConfig): TrainerOptions => ({
   algorithm: config.algorithm,
   actor: config.actor,
   critic: config.critic,
-  analysis: config.trainer,
+  analysis: analysisOptions(config),
 });
 
 const reasonOf = (failure: ThreadFailure): LearnerError["reason"] => {
@@ -68,6 +69,7 @@ export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread
     return {
       prepare: (batch) => thread.call("prepare", batch),
       update: (batch, unfiltered) => thread.call("update", { batch, unfiltered }),
+      analyse: (batches) => thread.call("analyse", batches),
       clone: (batch, lr) => thread.call("clone", { batch, lr }),
       cloningLoss: (batch) => thread.call("cloningLoss", batch),
       score: (request) => thread.call("score", request),

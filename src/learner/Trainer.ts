@@ -4,7 +4,7 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type CreditedBatch, sequences, shortest, type TokenBatch } from "../domain/Batch.ts";
-import { analysis, gradientsPrefilter } from "../domain/metrics/diagnostics.ts";
+import { analysis, gradients, gradientsPrefilter } from "../domain/metrics/diagnostics.ts";
 import { learner } from "../domain/metrics/learner.ts";
 import { type Metrics, measured, together, valueIn } from "../domain/metrics/Metrics.ts";
 import { mean } from "../domain/Statistics.ts";
@@ -12,7 +12,7 @@ import type { Qwen2Config } from "../policy/model/Architecture.ts";
 import { allFinite } from "../policy/model/finite.ts";
 import { copyOf, type Parameters } from "../policy/model/Parameters.ts";
 import { Actor, type ActorStep, type PolicyTargets } from "./Actor.ts";
-import { type AnalysisOptions, endsRun, GradientAnalysis, isDue } from "./analysis/GradientAnalysis.ts";
+import { type AnalysisOptions, endsRun, GradientAnalysis, takesWindow } from "./analysis/GradientAnalysis.ts";
 import { miniBatches } from "./batches.ts";
 import { Cloner, type CloningReport } from "./Cloner.ts";
 import { Critic, type CriticStep, criticConfig, criticFrom } from "./Critic.ts";
@@ -20,7 +20,7 @@ import { correct, needsProximal } from "./corrections/correct.ts";
 import { interpolated, logLinearPlaces } from "./corrections/logLinear.ts";
 import { creditMetrics } from "./credit.ts";
 import * as KlController from "./KlController.ts";
-import type { UpdateReport } from "./Learner.ts";
+import type { Analysed, UpdateReport } from "./Learner.ts";
 import { LossMetrics } from "./LossMetrics.ts";
 import { Lanes } from "./lanes/Lanes.ts";
 import { batchMetrics, mismatchMetrics, ValueMetrics, WeightMetrics } from "./metrics.ts";
@@ -298,6 +298,12 @@ export class Trainer implements AsyncDisposable {
     };
   }
 
+  /** The decomposition of the gradient of batches that nothing is trained on. Changes nothing that an update depends on. */
+  async analyse({ kept, unfiltered }: Analysed): Promise<Metrics> {
+    this.#penalty = undefined;
+    return together(await this.#decompose(kept, gradients), await this.#decompose(unfiltered, gradientsPrefilter));
+  }
+
   async #openCloner(): Promise<Cloner> {
     const { actor } = this.#options;
     this.#cloner ??= await Cloner.open(this.#config, this.#actor.network, { lanes: this.#lanes, actor });
@@ -362,25 +368,33 @@ export class Trainer implements AsyncDisposable {
     return measured([only, 1], [actorSkipped, 1], [criticSkipped, this.#critic === undefined ? undefined : 1]);
   }
 
-  /** The decomposition of the gradient, where the window is due for it. */
+  /** The decomposition of the gradient of a batch; `targets` are made where they are not known. */
+  async #decompose(
+    batch: CreditedBatch | undefined,
+    families: typeof gradients | typeof gradientsPrefilter,
+    known?: PolicyTargets,
+  ): Promise<Metrics> {
+    const { actor, algorithm, analysis: options, seed } = this.#options;
+    if (options === undefined || batch === undefined) return measured();
+    this.#analysis ??= new GradientAnalysis(this.#config, { actor, algorithm, analysis: options, seed }, this.#lanes);
+    const targets = known ?? (await this.#targets(batch, new Phases(), undefined)).targets;
+    return this.#analysis.of(this.#actor.network, batch, targets, families);
+  }
+
+  /** The decomposition of the gradient of the batch that is trained on, where the window is due for it. */
   async #analyse(
     batch: CreditedBatch,
     targets: PolicyTargets,
     unfiltered: CreditedBatch | undefined,
     phases: Phases,
   ): Promise<Metrics> {
-    const { actor, algorithm, analysis: options, seed } = this.#options;
-    if (options === undefined || !isDue(options, batch.window)) return measured();
-    this.#analysis ??= new GradientAnalysis(this.#config, { actor, algorithm, analysis: options, seed }, this.#lanes);
-    const made = this.#analysis;
-    const { network } = this.#actor;
-    const metrics = await phases.time("gradient_analysis", async () => {
-      const trained = await made.of(network, batch, targets);
-      if (unfiltered === undefined) return trained;
-      const { targets: all } = await this.#targets(unfiltered, new Phases(), undefined);
-      return together(trained, await made.of(network, unfiltered, all, gradientsPrefilter));
-    });
-    return together(metrics, measured([analysis.exited, endsRun(options, batch.window) ? 1 : undefined]));
+    const { analysis: options } = this.#options;
+    if (options === undefined || !takesWindow(options, batch.window)) return measured();
+    const metrics = await phases.time("gradient_analysis", async () =>
+      together(await this.#decompose(batch, gradients, targets), await this.#decompose(unfiltered, gradientsPrefilter)),
+    );
+    const exited = endsRun(options, batch.window) ? 1 : undefined;
+    return together(metrics, measured([analysis.usesWindow, 1], [analysis.exited, exited]));
   }
 
   /** The mini-batches of every epoch, in order. */

@@ -3,9 +3,10 @@ import type { MessagePort } from "node:worker_threads";
 import type { CreditedBatch, TokenBatch } from "../domain/Batch.ts";
 import type { CrossRequest, CrossScores } from "../domain/CrossScores.ts";
 import type { Version } from "../domain/Episode.ts";
+import type { Metrics } from "../domain/metrics/Metrics.ts";
 import type { Checkpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
 import type { CloningReport } from "./Cloner.ts";
-import type { UpdateReport } from "./Learner.ts";
+import type { Analysed, UpdateReport } from "./Learner.ts";
 import type { Prepared } from "./Prepared.ts";
 import type { TrainerOptions } from "./Trainer.ts";
 
@@ -27,6 +28,7 @@ export interface LearnerProtocol {
       readonly request: { readonly batch: CreditedBatch; readonly unfiltered: CreditedBatch | undefined };
       readonly response: UpdateReport;
     };
+    readonly analyse: { readonly request: Analysed; readonly response: Metrics };
     readonly clone: {
       readonly request: { readonly batch: TokenBatch; readonly lr: number };
       readonly response: CloningReport;

@@ -88,6 +88,7 @@ serve<LearnerProtocol>(
     start: (request) => inOrder(() => start(request)),
     prepare: (batch) => ofUpdate(() => running().trainer.prepare(batch)),
     update: ({ batch, unfiltered }) => ofUpdate(() => publishing((trainer) => trainer.update(batch, unfiltered))),
+    analyse: (batches) => ofUpdate(() => running().trainer.analyse(batches)),
     clone: ({ batch, lr }) => ofUpdate(() => publishing((trainer) => trainer.clone(batch, lr))),
     cloningLoss: (batch) => ofUpdate(() => running().trainer.cloningLoss(batch)),
     score: (request, { onCancel }) => {

@@ -5,8 +5,9 @@
  */
 import { open } from "node:fs/promises";
 import { Effect } from "effect";
-import type { EpisodeRecord, VerdictName } from "../domain/EpisodeRecord.ts";
+import type { EpisodeRecord, TurnRecord, VerdictName } from "../domain/EpisodeRecord.ts";
 import { BadInput } from "../domain/Errors.ts";
+import { replaceText } from "../files/AtomicWrite.ts";
 import type { RunFolder } from "./RunFolder.ts";
 
 /** A line of the index. */
@@ -27,6 +28,10 @@ export interface IndexLine
   readonly length: number;
 }
 
+/** 0 where they were not counted. */
+const replyTokens = ({ counted, ids }: TurnRecord): number =>
+  counted === undefined ? ids.length : (counted.reply ?? 0);
+
 export const indexLine = (record: EpisodeRecord, offset: number, length: number): IndexLine => ({
   step: record.step,
   split: record.split,
@@ -39,7 +44,7 @@ export const indexLine = (record: EpisodeRecord, offset: number, length: number)
   reward: record.reward,
   verdict: record.verdict ?? null,
   turns: record.summary === undefined ? record.turns.length : 0,
-  tokens: record.turns.reduce((sum, { ids }) => sum + ids.length, 0),
+  tokens: record.turns.reduce((sum, turn) => sum + replyTokens(turn), 0),
   outcome: record.outcome._tag === "Done" ? "Done" : record.outcome.reason,
   offset,
   length,
@@ -59,19 +64,35 @@ const appended = async (path: string, text: string): Promise<number> => {
   }
 };
 
-const write = async (paths: Paths, records: readonly EpisodeRecord[]): Promise<void> => {
-  const lines = records.map(line);
-  let offset = await appended(paths.trajectories, lines.join(""));
+/** Lines of the index for records whose lines begin at `start`. */
+const indexOf = (records: readonly EpisodeRecord[], lines: readonly string[], start: number): string => {
+  let offset = start;
   const index = records.map((record, i) => {
     const length = Buffer.byteLength(lines[i] ?? "");
     const entry = indexLine(record, offset, length);
     offset += length;
     return line(entry);
   });
-  await appended(paths.trajectoriesIndex, index.join(""));
+  return index.join("");
+};
+
+const write = async (paths: Paths, records: readonly EpisodeRecord[]): Promise<void> => {
+  const lines = records.map(line);
+  const offset = await appended(paths.trajectories, lines.join(""));
+  await appended(paths.trajectoriesIndex, indexOf(records, lines, offset));
 };
 
 type Paths = Pick<typeof RunFolder.Service, "trajectories" | "trajectoriesIndex">;
+
+/** Makes the records those of the run's folder, in place of what was there. Fails with BadInput where they cannot be written. */
+export const replace = (paths: Paths, records: readonly EpisodeRecord[]): Effect.Effect<void, BadInput> => {
+  const lines = records.map(line);
+  const written = Effect.andThen(
+    replaceText(paths.trajectories, lines.join("")),
+    replaceText(paths.trajectoriesIndex, indexOf(records, lines, 0)),
+  );
+  return Effect.mapError(written, ({ message }) => new BadInput({ message: `cannot write ${message}` }));
+};
 
 /** Appends the records to the run's folder. Fails with BadInput where they cannot be written. */
 export const append = (paths: Paths, records: readonly EpisodeRecord[]): Effect.Effect<void, BadInput> =>

@@ -22,6 +22,7 @@ import {
 import { Summaries } from "./Summaries.ts";
 import type { Moment } from "./Template.ts";
 import type { Game, Showing, Taken } from "./turn.ts";
+import { writerOf } from "./writeSummary.ts";
 
 /** What the chats of an episode begin with. */
 export interface Head {
@@ -34,7 +35,7 @@ export interface Head {
 export class Chats {
   readonly #game: Game;
   readonly #head: Head;
-  readonly #summaries: Summaries;
+  readonly #summaries: Summaries<Sequence, PolicyError>;
   readonly #sequences: Sequence[] = [];
   /** The turns before, where they may be shown again. */
   readonly #history: Played[] = [];
@@ -43,6 +44,8 @@ export class Chats {
   #length = 0;
   /** The first turn that the chat shows. */
   #from = 1;
+  /** Ids that every chat of the episode may begin with; how many of them do depends on what follows. */
+  #systemIds: Int32Array | undefined;
   /** Ids from the last reply to the next one of its chat; undefined before the first, and where no chat goes on. */
   #bridge: Int32Array | undefined;
   /** The turns of the token sequence that the next reply may join. */
@@ -51,7 +54,12 @@ export class Chats {
   constructor(game: Game, head: Head) {
     this.#game = game;
     this.#head = head;
-    this.#summaries = new Summaries(game, head.system);
+    const { rollout, task } = game;
+    this.#summaries = new Summaries(
+      rollout,
+      task,
+      writerOf(game, head.system, () => this.#shared()),
+    );
   }
 
   /** In the order they were played; one without turns where none was. */
@@ -95,6 +103,13 @@ export class Chats {
     this.#history.push({ told, sampled, bridge: this.#bridge ?? new Int32Array(0) });
   }
 
+  #shared(): Int32Array {
+    const { chat, template } = this.#game.rollout;
+    const { system } = this.#head;
+    this.#systemIds ??= system === "" ? new Int32Array(0) : chat.opening(system, "", template.prefix);
+    return this.#systemIds;
+  }
+
   #note(ids: Int32Array): void {
     this.#length += ids.length;
     if (byTurn(this.#game.rollout.limits)) this.#pieces.push(ids);
@@ -119,8 +134,8 @@ export class Chats {
       const scene: Scene = { rollout, task, system, opening, history: this.#history, now };
       for (let from = first; from <= now.turn; from++) {
         const before = this.#history.slice(0, from - 1).map(({ told }) => told);
-        const { sequences, text } = yield* this.#summaries.of(before);
-        this.#sequences.push(...sequences);
+        const { records, text } = yield* this.#summaries.of(before);
+        this.#sequences.push(...records);
         const ids = opened(scene, from, text);
         if (fits(limits, ids.length)) return this.#begin(from, ids, now);
         if (limits.overflow === "end") return null;
@@ -136,7 +151,7 @@ export class Chats {
     this.#length = 0;
     this.#turns = undefined;
     this.#note(append);
-    const sharedPrefix = turn === 1 ? this.#head.sharedPrefix : commonPrefix(append, this.#summaries.systemIds);
+    const sharedPrefix = turn === 1 ? this.#head.sharedPrefix : commonPrefix(append, this.#shared());
     return { append, sharedPrefix, recorded: append, kept: goesOn(limits, turn, from) };
   }
 }

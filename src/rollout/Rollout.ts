@@ -79,6 +79,9 @@ export const training = (config: RunConfig, heldOut: ReadonlySet<string>): Mode 
   around: identity,
 });
 
+/** Training's episodes for the analysis of one weights version; none is counted among training's. */
+export const analysing = (training: Mode, version: Version): Mode => ({ ...training, pin: version, around: identity });
+
 /** Validation of one weights version. */
 export const validating = (config: RunConfig, version: Version): Mode => ({
   split: "val",

@@ -76,9 +76,9 @@ const step = (question: Question, actions: readonly string[]) => {
 
 /** The penalty of a turn, and what it is made of where a switch is on. */
 const penaltyOf = ({ penalties }: Question, judged: Judged): Pick<Turn, "penalty" | "penalties"> => {
+  if (!hasSwitches(penalties)) return { penalty: judged.penalised ? penalties.format_penalty : 0 };
   const parts = penaltiesOf(penalties, judged);
-  const penalty = sumOf(parts);
-  return hasSwitches(penalties) ? { penalty, penalties: parts } : { penalty };
+  return { penalty: sumOf(parts), penalties: parts };
 };
 
 /** Reads `reply`, its generation prefix put back and its end token left out, and carries out the actions that it names. */
@@ -88,22 +88,12 @@ export const answer = Effect.fnUntraced(function* (question: Question, reply: st
   const { actions, run, penalised, invalid } = mapActions(reading.actions, view.actions, actionsLeft);
   const read = { reading, parsed: reading.parsed, actions, invalid };
   const charged = (executed: number) => penaltyOf(question, { reading, penalised, executed });
-  const unmoved: Answered = {
-    ...read,
-    ...charged(0),
-    executed: 0,
-    reward: 0,
-    info: {},
-    view,
-    success,
-    outcome: null,
+  const unmoved = (outcome: Outcome | null): Answered => {
+    return { ...read, ...charged(0), executed: 0, reward: 0, info: {}, view, success, outcome };
   };
-  if (run.length === 0) return unmoved;
+  if (run.length === 0) return unmoved(null);
   const result = yield* step(question, run);
-  if ("_tag" in result) {
-    const outcome: Outcome = { _tag: "Failed", reason: result.reason, message: result.message };
-    return { ...unmoved, outcome };
-  }
+  if ("_tag" in result) return unmoved({ _tag: "Failed", reason: result.reason, message: result.message });
   const { executed, reward, info } = result;
   const outcome = outcomeOf(result, actionsLeft - executed);
   const moved = { executed, reward, info, view: result.view, success: result.success, outcome };

@@ -7,7 +7,7 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import type { Sampled } from "../domain/Episode.ts";
 import type { Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
-import type { Moment, PastTurn } from "./Template.ts";
+import type { Moment, Opening, PastTurn } from "./Template.ts";
 
 type Limits = RunConfig["rollout"];
 
@@ -19,17 +19,23 @@ export interface Played {
   readonly bridge: Int32Array;
 }
 
-/** An episode before a turn. */
-export interface Scene {
-  readonly rollout: Rollout;
+/** An episode before a turn, as texts: the same for whoever plays it. */
+export interface TextScene {
+  readonly rollout: Pick<Rollout, "limits" | "template">;
   readonly task: Task;
+  /** The turns before, where they may be shown again. */
+  readonly history: readonly Pick<Played, "told">[];
+  readonly now: Moment;
+}
+
+/** The same as ids. */
+export interface Scene extends TextScene {
+  readonly rollout: Rollout;
   /** The system message, the same in all chats of the episode. */
   readonly system: string;
   /** Ids of the prompt of turn 1. */
   readonly opening: Int32Array;
-  /** The turns before, where they may be shown again. */
   readonly history: readonly Played[];
-  readonly now: Moment;
 }
 
 export const joined = (pieces: readonly Int32Array[]): Int32Array => {
@@ -73,8 +79,20 @@ export const showsAgain = (limits: Limits): boolean => byTurn(limits) || limits.
 export const fits = ({ max_model_len, response_length }: Limits, length: number): boolean =>
   length + response_length <= max_model_len;
 
-/** The user message of the turn that is the first one shown. */
-const firstUser = ({ history, now, rollout, task }: Scene, from: number, summary: string): string => {
+/** The messages of the prompt of turn 1. */
+export const openingOf = ({ limits, template }: TextScene["rollout"], task: Task, moment: Moment): Opening => {
+  const opening = template.opening(task, moment);
+  if (limits.context !== "single_turn") return opening;
+  const retold = { first: template.state(moment.view), shown: [], summary: "", warned: false };
+  return { ...opening, user: template.retelling(task, moment, retold) };
+};
+
+/** Whether a chat that shows the turns from `from` on begins as that of turn 1. */
+export const opensAsFirst = ({ history, rollout }: TextScene, from: number): boolean =>
+  from === 1 && (history.length === 0 || rollout.limits.context !== "single_turn");
+
+/** The first user message of a later chat: that of turn `from`, or in `single_turn` the one that retells the turns from there on. */
+export const firstUser = ({ history, now, rollout, task }: TextScene, from: number, summary: string): string => {
   const { limits, template } = rollout;
   const invalidBefore = (turn: number): boolean => history[turn - 2]?.told.invalid ?? false;
   if (limits.context === "single_turn") {
@@ -90,8 +108,7 @@ const firstUser = ({ history, now, rollout, task }: Scene, from: number, summary
 export const opened = (scene: Scene, from: number, summary: string): Int32Array => {
   const { history, opening, rollout, system } = scene;
   const retold = rollout.limits.context === "single_turn";
-  const asFirst = from === 1 && (history.length === 0 || !retold);
-  const head = asFirst
+  const head = opensAsFirst(scene, from)
     ? opening
     : rollout.chat.opening(system, firstUser(scene, from, summary), rollout.template.prefix);
   const shown = retold ? [] : history.slice(from - 1);

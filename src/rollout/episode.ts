@@ -15,11 +15,10 @@ import { Policy } from "../policy/generation/Policy.ts";
 import { inSpan, tracing } from "../stage/spanned.ts";
 import { truncated } from "./answer.ts";
 import { Chats, type Head } from "./Chats.ts";
-import { commonPrefix } from "./context.ts";
+import { commonPrefix, openingOf } from "./context.ts";
 import { sequenceId } from "./keys.ts";
 import type { Mode, Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
-import type { Moment } from "./Template.ts";
 import { type Game, type Position, type Taken, takeTurn } from "./turn.ts";
 
 /** What the members of a group share: the instance and the ids that open the chat about it. */
@@ -32,21 +31,13 @@ export interface Start extends Head {
 /** From this many members on, one prefill of a whole opening costs less than a prefill of each beside a shared system message. */
 const sharingSize = 4;
 
-/** The text of the prompt of turn 1. */
-const openingText = ({ limits, template }: Rollout, task: Task, moment: Moment) => {
-  const opening = template.opening(task, moment);
-  if (limits.context !== "single_turn") return opening;
-  const retold = { first: template.state(moment.view), shown: [], summary: "", warned: false };
-  return { ...opening, user: template.retelling(task, moment, retold) };
-};
-
 /**
  * Encodes the opening of a group's episodes, `size` of them. Its shared prefix is all of it where the group is large, else the system
  * message, which other groups show too.
  */
 export const start = (rollout: Rollout, task: Task, seed: number, view: View, size = 1): Start => {
   const { chat, template } = rollout;
-  const { system, user } = openingText(rollout, task, { view, turn: 1, actionsLeft: task.maxActions });
+  const { system, user } = openingOf(rollout, task, { view, turn: 1, actionsLeft: task.maxActions });
   const opening = chat.opening(system, user, template.prefix);
   let sharedPrefix = 0;
   if (size >= sharingSize) sharedPrefix = opening.length;

@@ -6,7 +6,9 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { Prompt } from "../domain/Group.ts";
 
-type Groups = Pick<RunConfig["es_manager"]["train"], "env_groups" | "group_size" | "tags" | "n_groups" | "seed">;
+type Groups = Pick<RunConfig["es_manager"]["train"], "env_groups" | "group_size" | "tags" | "seed"> & {
+  readonly n_groups: readonly number[];
+};
 
 /** Tag of the group at `place` (0 … env_groups - 1) of a window; `n_groups` must sum to `env_groups`. */
 const tagAt = (groups: Groups, place: number): string => {
@@ -36,3 +38,16 @@ export const validation = (groups: Groups, round: number, admittedAt: Version): 
     ...promptOf(groups, place, admittedAt),
     group: round * groups.env_groups + place,
   }));
+
+/** Instance seeds of an analysis lie this far above training's first, out of reach of training and validation. */
+const analysisSeeds = 2 ** 31;
+/** Its groups have numbers from here on, which training never comes to: their streams and sequences are their own. */
+const analysisNumbers = 2 ** 30;
+
+/** The prompts of the analysis of a window: the same instances every time, each time with draws of their own. */
+export const analysis = (groups: Groups, window: number, admittedAt: Version): readonly Prompt[] =>
+  Array.from({ length: groups.env_groups }, (_, place) => {
+    const prompt = promptOf(groups, place, admittedAt);
+    const number = (window * groups.env_groups + place) % analysisNumbers;
+    return { ...prompt, group: analysisNumbers + number, seed: prompt.seed + analysisSeeds };
+  });

@@ -17,7 +17,8 @@ export interface Finished {
 
 export interface Head {
   readonly metric: string;
-  readonly of: SummaryName;
+  /** Null: the one value of an evaluation. */
+  readonly of: SummaryName | null;
 }
 
 export interface Row {
@@ -39,11 +40,18 @@ const headsOf = (columns: readonly Column[]): readonly Head[] =>
   columns.flatMap(({ metric, of }) => of.map((name) => ({ metric, of: name })));
 
 const cellOf = (kind: IntervalKind, { metric, of }: Head, finished: readonly Finished[]): Interval | null => {
-  const values = finished.flatMap(({ curves }) => summaryOf(of, curves.get(metric) ?? []) ?? []);
+  const values = finished.flatMap(({ curves }) => summaryOf(of ?? "last", curves.get(metric) ?? []) ?? []);
   return values.length === 0 ? null : intervalOf(kind, values);
 };
 
-export const resultsOf = (file: SweepFile, points: readonly (readonly [Point, readonly Finished[]])[]): Results => {
+/** An interval that is not one over seeds; undefined leaves it to the seeds. */
+export type Known = (point: Point, head: Head) => Interval | null | undefined;
+
+export const resultsOf = (
+  file: SweepFile,
+  points: readonly (readonly [Point, readonly Finished[]])[],
+  known: Known = () => undefined,
+): Results => {
   const heads = headsOf(file.metrics);
   return {
     heads,
@@ -51,7 +59,10 @@ export const resultsOf = (file: SweepFile, points: readonly (readonly [Point, re
     rows: points.map(([point, finished]) => ({
       point,
       seeds: finished.map(({ seed }) => seed),
-      cells: heads.map((head) => cellOf(file.interval, head, finished)),
+      cells: heads.map((head) => {
+        const own = known(point, head);
+        return own === undefined ? cellOf(file.interval, head, finished) : own;
+      }),
     })),
   };
 };
@@ -65,7 +76,7 @@ const cellText = (cell: Interval | null): string => {
   return `${digits(cell.mean)} [${digits(cell.low)}, ${digits(cell.high)}]`;
 };
 
-const headText = ({ metric, of }: Head): string => `${metric} ${of}`;
+const headText = ({ metric, of }: Head): string => (of === null ? metric : `${metric} ${of}`);
 
 /** Rows of text, the head first. */
 export const textRows = ({ heads, rows, runs }: Results): readonly (readonly string[])[] => [
@@ -99,8 +110,12 @@ export const csvOf = ({ heads, rows }: Results): string => {
   return [head, ...lines].map((line) => `${line.map(quoted).join(",")}\n`).join("");
 };
 
-/** The same as data. */
-export const jsonOf = (name: string, { heads, rows, runs }: Results): string =>
+/** The same as data, with what `more` is known of the points. */
+export const jsonOf = (
+  name: string,
+  { heads, rows, runs }: Results,
+  more: Readonly<Record<string, unknown>> = {},
+): string =>
   `${JSON.stringify(
     {
       sweep: name,
@@ -111,6 +126,7 @@ export const jsonOf = (name: string, { heads, rows, runs }: Results): string =>
         seeds,
         results: heads.flatMap((head, at) => (cells[at] == null ? [] : [{ ...head, ...cells[at] }])),
       })),
+      ...more,
     },
     null,
     2,

@@ -6,6 +6,9 @@ const forProbes = 0.45;
 /** When the probes have to end, milliseconds from the start. */
 export const probesEnd = (budget: number): number => forProbes * budget;
 
+/** To start a run's threads, about. */
+const startMs = 3_000;
+
 /** How long a real run is. Its windows are counted from its start; times are milliseconds. */
 export interface Length {
   /** Windows until as much is under way as stays: they are always left out. */
@@ -58,6 +61,10 @@ export const probeLength = (left: number, count: number, settling: number, fewes
   return { settling, fewest, time, bound: Math.max(time, left / 2) };
 };
 
+/** What a probe takes at least, whose windows take `window` milliseconds. */
+export const probeTime = (settling: number, fewest: number, window: number): number =>
+  startMs + (settling + fewest) * window;
+
 const fewestWindows = 4;
 
 /** The length of the next of `count` real runs of the candidates. */
@@ -73,22 +80,23 @@ export interface Confirmation {
   readonly rounds: number;
 }
 
-/** To start a run's threads, about. */
-const startMs = 3_000;
-
+/** One run tells nothing of how much runs of the same settings differ. */
+const fewestRounds = 2;
 const mostRounds = 5;
 
 /**
  * What is left is shared by the run file's own settings and those of `candidates`, whose windows take `window` milliseconds, `settling` of them
- * until a run has settled. Where it is not enough for all of them, the best one is run, for as long as it may.
+ * until a run has settled. Where it is not enough for two runs of each, fewer candidates are run, the best one at least.
  */
 export const confirmation = (left: number, candidates: number, window: number, settling: number): Confirmation => {
   const short = startMs + (settling + fewestWindows) * window;
-  const enough = Math.floor(left / short) - 1;
-  const tried = Math.min(candidates, Math.max(1, enough));
   const warm = Math.max(atPace.elapsed, startMs + Math.max(settling, atPace.windows) * window);
   // Long enough to be warmed up as a probe is.
   const long = Math.max(warm / leftOut, warm + (mostWindows / 2) * window);
-  const rounds = Math.min(mostRounds, Math.max(1, Math.floor(left / ((tried + 1) * long))));
+  const within = (length: number): number => Math.floor(left / (fewestRounds * length)) - 1;
+  // Where long runs do not go in often enough, short ones of the best candidate do.
+  const tried = Math.min(candidates, Math.max(1, within(long)));
+  const fits = (length: number): number => Math.floor(left / ((tried + 1) * length));
+  const rounds = Math.min(mostRounds, Math.max(1, fits(long), Math.min(fewestRounds, fits(short))));
   return { candidates: tried, rounds };
 };

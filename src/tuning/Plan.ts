@@ -3,7 +3,7 @@
  * Each tells one thing more: the time of decode steps by their rows, what a second thread or lane gains, and the size of passes.
  */
 import type { Settings } from "../simulation/replay/Training.ts";
-import { passChoices, probedRows, threadChoices } from "./Space.ts";
+import { fewSlots, passChoices, probedRows, threadChoices } from "./Space.ts";
 
 export interface PlannedRun {
   readonly settings: Settings;
@@ -64,6 +64,13 @@ export const plan = (shipped: Settings, cores: number, episodes: number): readon
     rows: [],
     purpose: "one generator thread and one lane together",
   };
+  const few: PlannedRun = {
+    settings: { ...shipped, slots: fewSlots(shipped, episodes) },
+    windows: 4,
+    rows: [],
+    purpose: "the run file with a quarter of its slots",
+  };
   const isPair = shipped.generatorThreads === 1 && shipped.lanes === 1;
-  return [single, ...several, ...(shipped.mode === "async" && !isPair ? [pair] : []), ...sizes];
+  const async = shipped.mode !== "async" ? [] : isPair ? [few] : [few, pair];
+  return [single, ...several, ...async, ...sizes];
 };

@@ -1,10 +1,16 @@
 /** What a run comes to under settings, in virtual time. */
 
 import { mean } from "../domain/Statistics.ts";
-import type { Machine } from "../simulation/replay/Machine.ts";
+import { between, type Machine } from "../simulation/replay/Machine.ts";
 import type { PlayedGroup } from "../simulation/replay/Played.ts";
 import { run, type Settings, type Work } from "../simulation/replay/Training.ts";
 import { type Observed, type Pace, paceOf } from "./Observed.ts";
+
+/**
+ * Time that passes over time in virtual time, by slots of a thread: what the machine's description leaves out, as real runs say. With few slots it
+ * is more, for a reply's slot is empty until its turn has gone through all threads and back.
+ */
+export type Correction = ReadonlyMap<number, number>;
 
 /** What is the same for all settings of a run file. */
 export interface Workload {
@@ -13,8 +19,7 @@ export interface Workload {
   readonly prefillTokens: number;
   /** Groups that were played, at least one; they are played again in turn. */
   readonly played: readonly PlayedGroup[];
-  /** Time that passes over time in virtual time: what the machine's description leaves out, as seen under the run file's own settings. */
-  readonly correction: number;
+  readonly correction: Correction;
 }
 
 const cycle = <A>(items: readonly A[], at: number): A => {
@@ -44,18 +49,25 @@ export const settled = (machine: Machine, settings: Settings, workload: Workload
 
 const anchorWindows = 24;
 
-/** The correction that makes virtual time agree with real runs, each under its own settings; 1 without any. */
-export const correctionOf = (machine: Machine, workload: Workload, runs: readonly Observed[]): number => {
-  const ratios = runs.flatMap(({ settings, windows }) => {
-    const seen = mean(windows.map(({ time }) => time));
-    const played = settled(machine, settings, workload, anchorWindows).time / anchorWindows;
-    return Number.isFinite(seen) && played > 0 ? [seen / played] : [];
+/** The correction that makes virtual time agree with real runs, which differ in their slots at most; empty without any. */
+export const correctionOf = (machine: Machine, workload: Workload, runs: readonly Observed[]): Correction => {
+  const slots = [...new Set(runs.map(({ settings }) => settings.slots))];
+  const ratios = slots.flatMap((slots): readonly (readonly [number, number])[] => {
+    const [first, ...others] = runs.filter(({ settings }) => settings.slots === slots);
+    if (first === undefined) return [];
+    const seen = mean([first, ...others].flatMap(({ windows }) => windows.map(({ time }) => time)));
+    const played = settled(machine, first.settings, workload, anchorWindows).time / anchorWindows;
+    return Number.isFinite(seen) && played > 0 ? [[slots, seen / played]] : [];
   });
-  return ratios.length === 0 ? 1 : mean(ratios);
+  return new Map(ratios);
 };
+
+/** The correction at so many slots: between those that were looked at, and the nearest one's beyond them. */
+const correctionAt = (correction: Correction, slots: number): number =>
+  correction.size === 0 ? 1 : between(correction, slots, Math.log);
 
 /** The pace of a run that has settled, over `windows` windows. */
 export const predict = (machine: Machine, settings: Settings, workload: Workload, windows: number): Pace => {
   const played = settled(machine, settings, workload, windows);
-  return paceOf(played.windows, played.time * workload.correction);
+  return paceOf(played.windows, played.time * correctionAt(workload.correction, settings.slots));
 };

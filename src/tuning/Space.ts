@@ -68,6 +68,10 @@ export const probedRows = ({ slots }: Settings, episodes: number): readonly numb
   return [most, most / 2, most / 4, most / 8].map((count) => Math.max(1, Math.floor(count)));
 };
 
+/** The fewest slots that a probe looks at in which generation and updates go on together. */
+export const fewSlots = ({ slots }: Settings, episodes: number): number =>
+  Math.max(1, Math.floor(Math.min(slots, episodes) / 4));
+
 /** Slots of a thread: powers of two, as many as there are episodes at most; not fewer than the rows of any probe, for nothing is known of them. */
 const slotChoices = (shipped: number, fewest: number, episodes: number): readonly number[] => {
   const powers = Array.from({ length: 11 }, (_, i) => 8 * 2 ** i);
@@ -91,7 +95,8 @@ export const threadsSpace = (shipped: Settings, bounds: Bounds): readonly Settin
   const { cores, fits, groupSize, groups } = bounds;
   const lead = shipped.mode === "async" ? shipped.maxStaleness : 0;
   const episodes = (lead + 1) * groups * groupSize;
-  const fewest = Math.min(...probedRows(shipped, groups * groupSize));
+  const window = groups * groupSize;
+  const fewest = shipped.mode === "async" ? fewSlots(shipped, window) : Math.min(...probedRows(shipped, window));
   const threads = threadChoices(cores);
   const found: Settings[] = [];
   for (const generatorThreads of new Set([...threads, shipped.generatorThreads]))

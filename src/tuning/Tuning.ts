@@ -10,7 +10,7 @@ import * as Effort from "./Effort.ts";
 import { machineOf } from "./Fit.ts";
 import { measuredPace, type Observed } from "./Observed.ts";
 import * as Plan from "./Plan.ts";
-import { correctionOf, settling, type Workload } from "./Predict.ts";
+import { type Correction, correctionOf, settling, type Workload } from "./Predict.ts";
 import * as Results from "./Results.ts";
 import * as Search from "./Search.ts";
 import { type Bounds, sameSettings, settingsOf, withSettings } from "./Space.ts";
@@ -45,8 +45,8 @@ export interface Known {
   others: readonly Search.Candidate[];
   /** The settings that were looked at in virtual time. */
   count: number;
-  /** By how much more time passes than in virtual time, as the run file's own probes say: 1 is none. */
-  correction: number;
+  /** By how much more time passes than in virtual time. */
+  correction: Correction;
 }
 
 /** How many settings are confirmed beside the run file's own. */
@@ -67,13 +67,13 @@ const workloadOf = (config: RunConfig, runs: readonly Observed[]): Workload => (
   miniBatch: config.actor.ppo_mini_batch_size,
   prefillTokens: config.generation.prefill_tokens,
   played: runs.flatMap(({ groups }) => groups),
-  correction: 1,
+  correction: new Map(),
 });
 
 export class Tuning<E, R> {
   readonly #options: TuningOptions<E, R>;
   readonly #shipped: Settings;
-  readonly known: Known = { observed: [], results: [], others: [], count: 0, correction: 1 };
+  readonly known: Known = { observed: [], results: [], others: [], count: 0, correction: new Map() };
 
   constructor(options: TuningOptions<E, R>) {
     this.#options = options;
@@ -113,18 +113,28 @@ export class Tuning<E, R> {
     });
   }
 
+  /** The run file as it is, variations of it as far as time allows, and the run file once more. */
   #probeAll() {
     return Effect.gen({ self: this }, function* () {
       const { train } = this.#options.config.es_manager;
       const end = Effort.probesEnd(this.#options.budget);
       const others = Plan.plan(this.#shipped, this.#options.cores, train.env_groups * train.group_size);
-      const planned = [Plan.baseline(this.#shipped), ...others, Plan.again(this.#shipped)];
-      for (const [i, run] of planned.entries()) {
-        const left = end - (yield* this.#spent());
-        // The first two are what nothing can be said without.
-        if (left <= 0 && i >= 2) break;
-        yield* this.#observe(run, Effort.probeLength(left, planned.length - i, settling(run.settings), run.windows));
+      const length = (run: Plan.PlannedRun, left: number, count: number) =>
+        Effort.probeLength(left, count, settling(run.settings), run.windows);
+      const left = Effect.map(this.#spent(), (spent) => end - spent);
+      const [first, last] = [Plan.baseline(this.#shipped), Plan.again(this.#shipped)];
+      const before = yield* left;
+      const own = yield* this.#observe(first, length(first, before, others.length + 2));
+      const window = 3_600_000 / measuredPace(own).windowsPerHour;
+      const kept = before - (yield* left);
+      for (const [i, run] of others.entries()) {
+        const now = (yield* left) - kept;
+        // One that is cut before it has settled would mislead the fit. Without the first, nothing can be said.
+        if (i > 0 && now < Effort.probeTime(settling(run.settings), run.windows, window)) continue;
+        yield* this.#observe(run, length(run, now, others.length - i));
       }
+      const now = yield* left;
+      if (now > 0) yield* this.#observe(last, length(last, Math.max(now, kept), 1));
     });
   }
 
@@ -137,9 +147,12 @@ export class Tuning<E, R> {
       const alone = observed.filter(({ settings }) => settings.mode !== "async");
       // Of the run file's own settings: its windows are those that confirming runs meet, too, and episodes change from window to window.
       const own = observed.filter(({ settings }) => sameSettings(settings, this.#shipped));
+      const few = together.filter(({ settings }) =>
+        sameSettings({ ...settings, slots: this.#shipped.slots }, this.#shipped),
+      );
       const workload = workloadOf(this.#options.config, own);
       const machine = machineOf({ cores: this.#options.cores, alone, together }, workload);
-      this.known.correction = correctionOf(machine, workload, own);
+      this.known.correction = correctionOf(machine, workload, few.length > 0 ? few : own);
       return { machine, workload: { ...workload, correction: this.known.correction } };
     });
   }

@@ -39,6 +39,11 @@ describe("relations between keys", () => {
     [["generation.top_k=50"], "generation.top_k: 50: truncated sampling"],
     [["generation.top_k=0"], "generation.top_k: 0: expected -1"],
     [["generation.temperature=0"], "generation.temperature: 0"],
+    [["trainer.gradient_analysis_group_size=1"], "trainer.gradient_analysis_group_size: 1: groups are told apart by"],
+    [
+      ["trainer.gradient_analysis_env_groups=65536"],
+      "trainer.gradient_analysis_env_groups: 65536: 65536 groups have 1048576 episodes, more than 1000000; nearest: 62500",
+    ],
     [["trainer.gradient_analysis_only=true"], "trainer.gradient_analysis_only: true: the run would do nothing"],
     [
       ["rollout.response_length=3600"],

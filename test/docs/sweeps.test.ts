@@ -7,7 +7,7 @@ import { parse } from "yaml";
 import { keys } from "../../src/config/describe.ts";
 import { packageRoot } from "../../src/files/packageRoot.ts";
 import { pointsOf, runsOf } from "../../src/sweep/Point.ts";
-import { read, SweepFile } from "../../src/sweep/SweepFile.ts";
+import { read, SweepKeys } from "../../src/sweep/SweepFile.ts";
 
 const textOf = (file: string): string => readFileSync(join(packageRoot, file), "utf8");
 const page = textOf("docs/sweeps.md");
@@ -40,7 +40,7 @@ describe("docs/sweeps.md", () => {
 
   it("lists every key", () => {
     const listed = rowsAfter("| key | default | meaning |").flatMap(([names = ""]) => names.split(", "));
-    const known = new Set(keys(SweepFile).map(({ key }) => key.split(".")[0]!));
+    const known = new Set(keys(SweepKeys).map(({ key }) => key.split(".")[0]!));
     expect(listed.toSorted()).toEqual([...known].sort());
   });
 

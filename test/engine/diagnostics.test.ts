@@ -5,7 +5,7 @@ import type { Tree } from "../../src/config/Tree.ts";
 import type { CrossRequest, CrossScores } from "../../src/domain/CrossScores.ts";
 import { collapse } from "../../src/domain/metrics/diagnostics.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
-import { configOf, eventsOf, type Options, observed, resume, runFolder, train, virtually } from "./fakes.ts";
+import { configOf, eventsOf, inFolder, type Options, observed, resume, stopOn, train } from "./fakes.ts";
 
 const measuring = (placement: "idle" | "before_update", changes: Tree = {}) =>
   configOf({
@@ -59,26 +59,22 @@ describe("collapse measurements of a run", () => {
   );
 
   it.live("go on with their running means after a resume", () =>
-    virtually(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const config = measuring("before_update", { trainer: { save_freq: 2 } });
-          const options = { config, thought: "go", score: scorer(1), folder: yield* runFolder };
-          const onEvent: Options["onEvent"] = (event, stop) => {
-            if (event._tag === "Updated" && event.window === 1) stop();
-          };
-          const before = yield* train({ ...options, onEvent });
-          expect(before.ended.step).toBeLessThan(4);
-          const after = yield* resume(options);
-          const means = [...before.records, ...after.records].map(({ metrics }) => [
-            valueIn(metrics, collapse.firstTotal),
-            valueIn(metrics, collapse.secondsTotal),
-          ]);
-          expect(means.map(([, total]) => total)).toEqual([1, 2, 3, 4]);
-          const measured = eventsOf([...before.events, ...after.events], "CollapseMeasured");
-          expect(measured.map(({ before }) => before === null)).toEqual([true, false, false, false]);
-        }),
-      ),
+    inFolder(
+      Effect.fnUntraced(function* (folder) {
+        const config = measuring("before_update", { trainer: { save_freq: 2 } });
+        const options = { config, thought: "go", score: scorer(1), folder };
+        const onEvent = stopOn("Updated", ({ window }) => window === 1);
+        const before = yield* train({ ...options, onEvent });
+        expect(before.ended.step).toBeLessThan(4);
+        const after = yield* resume(options);
+        const means = [...before.records, ...after.records].map(({ metrics }) => [
+          valueIn(metrics, collapse.firstTotal),
+          valueIn(metrics, collapse.secondsTotal),
+        ]);
+        expect(means.map(([, total]) => total)).toEqual([1, 2, 3, 4]);
+        const measured = eventsOf([...before.events, ...after.events], "CollapseMeasured");
+        expect(measured.map(({ before }) => before === null)).toEqual([true, false, false, false]);
+      }),
     ),
   );
 

@@ -7,18 +7,7 @@ import { expect } from "vitest";
 import type { Tree } from "../../src/config/Tree.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
 import * as Checkpoints from "../../src/record/Checkpoints.ts";
-import {
-  configOf,
-  eventsOf,
-  type Fates,
-  mixed,
-  newest,
-  observed,
-  resume,
-  runFolder,
-  train,
-  virtually,
-} from "./fakes.ts";
+import { configOf, eventsOf, type Fates, inFolder, mixed, newest, observed, resume, stopOn, train } from "./fakes.ts";
 
 /** Groups of the first four windows vary, the others do not. */
 const flattening: Fates = (group, member) => ({ ...mixed(group, member), ...(group < 8 ? {} : { end: "miss" }) });
@@ -66,20 +55,15 @@ describe("a run that ends by itself", () => {
   );
 
   it.live("counts on after a resume", () =>
-    virtually(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const folder = yield* runFolder;
-          const config = ended({ variance_stop_steps: 2 });
-          const onEvent = (event: { readonly _tag: string; readonly step?: number }, stop: () => void): void => {
-            if (event._tag === "StepClosed" && event.step === 4) stop();
-          };
-          const first = yield* train({ config, fates: flattening, folder, onEvent });
-          expect(first.ended.reason).toBe("interrupted");
-          const second = yield* resume({ config, fates: flattening, folder });
-          expect(second.ended).toMatchObject({ step: 6, reason: "reward_variance_collapse" });
-        }),
-      ),
+    inFolder(
+      Effect.fnUntraced(function* (folder) {
+        const config = ended({ variance_stop_steps: 2 });
+        const onEvent = stopOn("StepClosed", ({ step }) => step === 4);
+        const first = yield* train({ config, fates: flattening, folder, onEvent });
+        expect(first.ended.reason).toBe("interrupted");
+        const second = yield* resume({ config, fates: flattening, folder });
+        expect(second.ended).toMatchObject({ step: 6, reason: "reward_variance_collapse" });
+      }),
     ),
   );
 });
@@ -90,35 +74,27 @@ describe("the best checkpoint", () => {
   const validates = (validation: number) => (validation === 1 ? "success" : "miss");
 
   it.live("stays beside the newest, with a link to it", () =>
-    virtually(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const folder = yield* runFolder;
-          yield* train({ config: configOf({ trainer: { ...best, save_freq: 1 } }), folder, validates });
-          expect(yield* Checkpoints.list(folder.checkpoints)).toEqual([2, 4]);
-          expect(yield* Effect.promise(() => readlink(join(folder.checkpoints, "best")))).toBe("step-2");
-          expect(existsSync(join(folder.checkpoints, "best", "run.json"))).toBe(true);
-        }),
-      ),
+    inFolder(
+      Effect.fnUntraced(function* (folder) {
+        yield* train({ config: configOf({ trainer: { ...best, save_freq: 1 } }), folder, validates });
+        expect(yield* Checkpoints.list(folder.checkpoints)).toEqual([2, 4]);
+        expect(yield* Effect.promise(() => readlink(join(folder.checkpoints, "best")))).toBe("step-2");
+        expect(existsSync(join(folder.checkpoints, "best", "run.json"))).toBe(true);
+      }),
     ),
   );
 
   it.live("is saved where no other is, and stays the best of a run that resumes", () =>
-    virtually(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const folder = yield* runFolder;
-          const config = configOf({ trainer: { ...best, total_training_steps: 6 } });
-          const onEvent = (event: { readonly _tag: string; readonly step?: number }, stop: () => void): void => {
-            if (event._tag === "StepClosed" && event.step === 3) stop();
-          };
-          const first = yield* train({ config, folder, validates, onEvent });
-          expect(eventsOf(first.events, "CheckpointWritten").map(({ step }) => step)).toContain(2);
-          yield* resume({ config, folder, validates });
-          expect(yield* Checkpoints.list(folder.checkpoints)).toEqual([2, 6]);
-          expect((yield* newest(folder)).state.seen.best).toMatchObject({ step: 2, value: 1 });
-        }),
-      ),
+    inFolder(
+      Effect.fnUntraced(function* (folder) {
+        const config = configOf({ trainer: { ...best, total_training_steps: 6 } });
+        const onEvent = stopOn("StepClosed", ({ step }) => step === 3);
+        const first = yield* train({ config, folder, validates, onEvent });
+        expect(eventsOf(first.events, "CheckpointWritten").map(({ step }) => step)).toContain(2);
+        yield* resume({ config, folder, validates });
+        expect(yield* Checkpoints.list(folder.checkpoints)).toEqual([2, 6]);
+        expect((yield* newest(folder)).state.seen.best).toMatchObject({ step: 2, value: 1 });
+      }),
     ),
   );
 

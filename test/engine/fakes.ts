@@ -4,7 +4,7 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Context, Effect, Fiber, Latch, Result, Semaphore } from "effect";
+import { Context, Effect, Fiber, Latch, Result, type Scope, Semaphore } from "effect";
 import { TestClock } from "effect/testing";
 import { idleGenerator } from "../../bench/nullModel.ts";
 import { decode } from "../../src/config/decode.ts";
@@ -24,7 +24,7 @@ import * as Training from "../../src/engine/Training.ts";
 import { Environments, type View } from "../../src/env/Environments.ts";
 import * as Losses from "../../src/env/pool/Losses.ts";
 import { StepPool } from "../../src/env/pool/StepPool.ts";
-import { Learner, type LearnerLanes } from "../../src/learner/Learner.ts";
+import { type Analysed, Learner, type LearnerLanes } from "../../src/learner/Learner.ts";
 import { type GenerateRequest, Policy } from "../../src/policy/generation/Policy.ts";
 import { Stop } from "../../src/process/Stop.ts";
 import * as Checkpoints from "../../src/record/Checkpoints.ts";
@@ -123,6 +123,8 @@ export interface Observed {
   readonly records: readonly StepRecord[];
   readonly replies: readonly Reply[];
   readonly batches: readonly CreditedBatch[];
+  /** What was analysed beside them. */
+  readonly analysed: readonly Analysed[];
   readonly released: readonly number[];
   /** The books of this start of the run. */
   readonly ledger: Ledger.Ledger;
@@ -200,6 +202,7 @@ export const train = (options: Options) =>
 
     let saves = 0;
     const batches: CreditedBatch[] = [];
+    const analysed: Analysed[] = [];
     // Commands run to their end one after the other, also when nobody waits for them any more.
     const commands = yield* Semaphore.make(1);
     const command = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E> =>
@@ -226,6 +229,11 @@ export const train = (options: Options) =>
             return { version, applied: true, untrained: null, metrics: new Map(), seconds: new Map() };
           }),
         ),
+      analyse: (batches) =>
+        Effect.sync(() => {
+          analysed.push(batches);
+          return new Map();
+        }),
       score: (request) => options.score?.(request) ?? Effect.sync(() => unscored(made)),
       save: (into) =>
         command(
@@ -279,7 +287,7 @@ export const train = (options: Options) =>
       });
       return yield* Training.run;
     }).pipe(Effect.provide(services), Effect.provideContext(given));
-    const observed: Observed = { ended, events, records, replies, batches, released, ledger };
+    const observed: Observed = { ended, events, records, replies, batches, analysed, released, ledger };
     return observed;
   });
 
@@ -317,7 +325,7 @@ const deadlocked = 20_000;
 const stride = 10;
 
 /** Runs a program on a test clock that is advanced until it ends; one that never ends is a defect. */
-export const virtually = <A, E>(program: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+const virtually = <A, E>(program: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(program, { startImmediately: true });
     for (let ms = 0; fiber.pollUnsafe() === undefined; ms += stride) {
@@ -339,6 +347,20 @@ export const consumedAt = (events: readonly Event[]): readonly number[] => {
   );
 };
 
-/** A run of its own folder, from its first step to its end, in virtual time. */
-export const observed = (options: Omit<Options, "folder">) =>
-  virtually(Effect.scoped(Effect.flatMap(runFolder, (folder) => train({ ...options, folder }))));
+/** What is made of a new run folder, in virtual time. */
+export const inFolder = <A, E>(
+  program: (folder: typeof RunFolder.RunFolder.Service) => Effect.Effect<A, E, Scope.Scope>,
+) => virtually(Effect.scoped(Effect.flatMap(runFolder, program)));
+
+/** A run of its own folder, from its first step to its end. */
+export const observed = (options: Omit<Options, "folder">) => inFolder((folder) => train({ ...options, folder }));
+
+/** Stops a run at the first event of a kind that `at` picks. */
+export const stopOn =
+  <Tag extends Event["_tag"]>(
+    tag: Tag,
+    at: (event: Extract<Event, { readonly _tag: Tag }>) => boolean = () => true,
+  ): NonNullable<Options["onEvent"]> =>
+  (event, stop) => {
+    if (eventsOf([event], tag).some(at)) stop();
+  };

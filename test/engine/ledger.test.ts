@@ -10,11 +10,10 @@ import {
   eventsOf,
   type Fate,
   type Fates,
+  inFolder,
   observed,
   resume,
-  runFolder,
   train,
-  virtually,
 } from "./fakes.ts";
 
 const fate: fc.Arbitrary<Fate> = fc.record({
@@ -123,27 +122,24 @@ describe("a run over random outcomes, latencies and shapes", () => {
           };
           const trained: number[] = [];
           const ended = await Effect.runPromise(
-            virtually(
-              Effect.scoped(
-                Effect.gen(function* () {
-                  const folder = yield* runFolder;
-                  let seen = 0;
-                  const first = yield* train({
-                    ...options,
-                    folder,
-                    onEvent: (_, stop) => {
-                      if (++seen === stopAt) stop();
-                    },
-                  });
-                  trained.push(...first.batches.flatMap(({ groups }) => [...new Set(groups)]));
-                  if (first.ended.step === windows) return first.ended;
-                  const second = yield* resume({ ...options, folder });
-                  trained.push(...second.batches.flatMap(({ groups }) => [...new Set(groups)]));
-                  const steps = [...first.records, ...second.records].map(({ step }) => step);
-                  expect(steps).toEqual(Array.from({ length: windows }, (_, i) => i + 1));
-                  return second.ended;
-                }),
-              ),
+            inFolder(
+              Effect.fnUntraced(function* (folder) {
+                let seen = 0;
+                const first = yield* train({
+                  ...options,
+                  folder,
+                  onEvent: (_, stop) => {
+                    if (++seen === stopAt) stop();
+                  },
+                });
+                trained.push(...first.batches.flatMap(({ groups }) => [...new Set(groups)]));
+                if (first.ended.step === windows) return first.ended;
+                const second = yield* resume({ ...options, folder });
+                trained.push(...second.batches.flatMap(({ groups }) => [...new Set(groups)]));
+                const steps = [...first.records, ...second.records].map(({ step }) => step);
+                expect(steps).toEqual(Array.from({ length: windows }, (_, i) => i + 1));
+                return second.ended;
+              }),
             ),
           );
           expect(ended).toMatchObject({ step: windows });
@@ -162,29 +158,26 @@ describe("a run over random outcomes, latencies and shapes", () => {
         const { updateMs, adoptMs, windows } = shape;
         const options = { config, fates: fatesOf(shape), updateMs, adoptMs };
         await Effect.runPromise(
-          virtually(
-            Effect.scoped(
-              Effect.gen(function* () {
-                const folder = yield* runFolder;
-                // The process ends at once after this checkpoint: nothing drains.
-                const at = 1 + (shape.updateMs % windows);
-                const killed = yield* Effect.exit(
-                  train({
-                    ...options,
-                    folder,
-                    onEvent: (event) => {
-                      if (event._tag === "CheckpointWritten" && event.step === at) throw new Error("killed");
-                    },
-                  }),
-                );
-                expect(killed._tag).toBe("Failure");
-                const { ended, records } = yield* resume({ ...options, folder });
-                expect(ended).toMatchObject({ step: windows + 1, reason: "complete" });
-                expect(records.map(({ step }) => step)).toEqual(
-                  Array.from({ length: windows + 1 - at }, (_, i) => at + i + 1),
-                );
-              }),
-            ),
+          inFolder(
+            Effect.fnUntraced(function* (folder) {
+              // The process ends at once after this checkpoint: nothing drains.
+              const at = 1 + (shape.updateMs % windows);
+              const killed = yield* Effect.exit(
+                train({
+                  ...options,
+                  folder,
+                  onEvent: (event) => {
+                    if (event._tag === "CheckpointWritten" && event.step === at) throw new Error("killed");
+                  },
+                }),
+              );
+              expect(killed._tag).toBe("Failure");
+              const { ended, records } = yield* resume({ ...options, folder });
+              expect(ended).toMatchObject({ step: windows + 1, reason: "complete" });
+              expect(records.map(({ step }) => step)).toEqual(
+                Array.from({ length: windows + 1 - at }, (_, i) => at + i + 1),
+              );
+            }),
           ),
         );
       }),

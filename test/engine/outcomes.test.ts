@@ -12,13 +12,13 @@ import {
   dropAlike,
   eventsOf,
   type Fates,
+  inFolder,
   mixed,
   newest,
   observed,
   resume,
-  runFolder,
+  stopOn,
   train,
-  virtually,
 } from "./fakes.ts";
 
 const crash: Fates = () => ({ turns: 1, end: "crash", replyMs: 1 });
@@ -130,30 +130,25 @@ describe("weights that are no longer numbers", () => {
 
 describe("a run that failed of skipped updates", () => {
   it.live("counts on when it is resumed, and goes on where the next update is applied", () =>
-    virtually(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const folder = yield* runFolder;
-          const config = inMode("sync", { max_skipped_updates: 3, total_training_steps: 9 });
-          const stopping = { config, folder, notFinite: () => true };
-          yield* train({
-            ...stopping,
-            onEvent: (event, stop) => {
-              if (event._tag === "StepClosed" && event.step === 1) stop();
-            },
-          });
-          const stopped = (yield* newest(folder)).state;
-          expect([stopped.step, stopped.skipped]).toEqual([2, { since: 1, count: 2 }]);
+    inFolder(
+      Effect.fnUntraced(function* (folder) {
+        const config = inMode("sync", { max_skipped_updates: 3, total_training_steps: 9 });
+        const stopping = { config, folder, notFinite: () => true };
+        yield* train({
+          ...stopping,
+          onEvent: stopOn("StepClosed", ({ step }) => step === 1),
+        });
+        const stopped = (yield* newest(folder)).state;
+        expect([stopped.step, stopped.skipped]).toEqual([2, { since: 1, count: 2 }]);
 
-          const failure = yield* Effect.flip(resume(stopping));
-          expect(failure.message).toContain("3 updates in a row, from step 1 on,");
-          expect((yield* newest(folder)).state.step).toBe(3);
+        const failure = yield* Effect.flip(resume(stopping));
+        expect(failure.message).toContain("3 updates in a row, from step 1 on,");
+        expect((yield* newest(folder)).state.step).toBe(3);
 
-          const { ended } = yield* resume({ config, folder });
-          expect(ended).toMatchObject({ step: 9, version: 6, reason: "complete" });
-          expect((yield* newest(folder)).state.skipped).toBeNull();
-        }),
-      ),
+        const { ended } = yield* resume({ config, folder });
+        expect(ended).toMatchObject({ step: 9, version: 6, reason: "complete" });
+        expect((yield* newest(folder)).state.skipped).toBeNull();
+      }),
     ),
   );
 });

@@ -8,14 +8,14 @@ import {
   configOf,
   eventsOf,
   type Fates,
+  inFolder,
   mixed,
   newest,
   type Observed,
   observed,
   resume,
-  runFolder,
+  stopOn,
   train,
-  virtually,
 } from "./fakes.ts";
 
 /** Groups whose number is in `dull` have no variance, those in `dead` fail. */
@@ -169,18 +169,13 @@ describe("a run with refills", () => {
   );
 
   it.live("gives a window that is whole what it asks for, also when a stop drains the run", () =>
-    virtually(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const folder = yield* runFolder;
-          const onEvent = (event: { readonly _tag: string }, stop: () => void): void => {
-            if (event._tag === "Windowed") stop();
-          };
-          const run = yield* train({ config: refilling(), fates: fatesOf([1, 2]), folder, onEvent });
-          expect(updates(run)).toEqual([[0, 3]]);
-          expect(run.ended).toMatchObject({ step: 1, reason: "interrupted" });
-        }),
-      ),
+    inFolder(
+      Effect.fnUntraced(function* (folder) {
+        const onEvent = stopOn("Windowed");
+        const run = yield* train({ config: refilling(), fates: fatesOf([1, 2]), folder, onEvent });
+        expect(updates(run)).toEqual([[0, 3]]);
+        expect(run.ended).toMatchObject({ step: 1, reason: "interrupted" });
+      }),
     ),
   );
 
@@ -191,17 +186,15 @@ describe("a run with refills", () => {
         const config = refilling({}, { pipeline: { mode: "sync", stop_deadline_ms: 5 } });
         const fates = fatesOf([1, 2, 5, 6, 9]);
         const slow: Fates = (group, member) => ({ ...fates(group, member), replyMs: group === 7 ? 500 : 1 });
-        const onEvent = (event: { readonly _tag: string; readonly group?: number }, stop: () => void): void => {
-          if (event._tag === "Admitted" && event.group === 7) stop();
-        };
-        const cut = Effect.gen(function* () {
-          const folder = yield* runFolder;
-          const first = yield* train({ config, fates: slow, folder, onEvent });
-          const { state } = yield* newest(folder);
-          return { first, state, second: yield* resume({ config, fates, folder }) };
-        });
+        const onEvent = stopOn("Admitted", ({ group }) => group === 7);
+        const { first, second, state } = yield* inFolder(
+          Effect.fnUntraced(function* (folder) {
+            const first = yield* train({ config, fates: slow, folder, onEvent });
+            const { state } = yield* newest(folder);
+            return { first, state, second: yield* resume({ config, fates, folder }) };
+          }),
+        );
         const whole = yield* observed({ config, fates });
-        const { first, second, state } = yield* virtually(Effect.scoped(cut));
         expect(first.ended.step).toBe(1);
         expect(state.seeds).toEqual({ next: 8, returned: [4, 5, 6, 7] });
         expect([...updates(first), ...updates(second)]).toEqual(updates(whole));

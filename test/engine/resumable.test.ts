@@ -3,7 +3,7 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import * as RunState from "../../src/domain/RunState.ts";
 import * as Checkpoints from "../../src/record/Checkpoints.ts";
-import { configOf, mixed, newest, runFolder, train, virtually } from "./fakes.ts";
+import { configOf, inFolder, mixed, newest, stopOn, train } from "./fakes.ts";
 
 const state = (step: number, next: number, returned: readonly number[]): RunState.RunState => ({
   ...RunState.initial,
@@ -32,24 +32,19 @@ describe("a checkpoint's run", () => {
   );
 
   it.live("is one that a stop in the middle of a window leaves", () =>
-    virtually(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const folder = yield* runFolder;
-          const async = configOf({
-            pipeline: { mode: "async", max_staleness: 2, rollout_concurrency: 8, stop_deadline_ms: 5 },
-            trainer: { total_training_steps: 6 },
-          });
-          const onEvent = (event: { readonly _tag: string; readonly window?: number }, stop: () => void): void => {
-            if (event._tag === "Updated" && event.window === 1) stop();
-          };
-          const slow = (group: number, member: number) => ({ ...mixed(group, member), replyMs: group === 5 ? 500 : 1 });
-          yield* train({ config: async, fates: slow, folder, onEvent });
-          const { state } = yield* newest(folder);
-          expect(state.seeds.returned.length).toBeGreaterThan(0);
-          yield* Checkpoints.checkResumable(async, state);
-        }),
-      ),
+    inFolder(
+      Effect.fnUntraced(function* (folder) {
+        const async = configOf({
+          pipeline: { mode: "async", max_staleness: 2, rollout_concurrency: 8, stop_deadline_ms: 5 },
+          trainer: { total_training_steps: 6 },
+        });
+        const onEvent = stopOn("Updated", ({ window }) => window === 1);
+        const slow = (group: number, member: number) => ({ ...mixed(group, member), replyMs: group === 5 ? 500 : 1 });
+        yield* train({ config: async, fates: slow, folder, onEvent });
+        const { state } = yield* newest(folder);
+        expect(state.seeds.returned.length).toBeGreaterThan(0);
+        yield* Checkpoints.checkResumable(async, state);
+      }),
     ),
   );
 });

@@ -8,13 +8,13 @@ import {
   configOf,
   eventsOf,
   type Fates,
+  inFolder,
   mixed,
   newest,
   observed,
   resume,
-  runFolder,
+  stopOn,
   train,
-  virtually,
 } from "./fakes.ts";
 
 /** 6 windows of 2 groups, all at once in flight; group `slow` takes `ms`. */
@@ -27,161 +27,130 @@ const slow =
   (group: number, replyMs: number): Fates =>
   (number, member) => ({ ...mixed(number, member), replyMs: number === group ? replyMs : 1 });
 
-const afterWindow =
-  (window: number) =>
-  (event: { readonly _tag: string; readonly window?: number }, stop: () => void): void => {
-    if (event._tag === "Updated" && event.window === window) stop();
-  };
+const afterWindow = (trained: number) => stopOn("Updated", ({ window }) => window === trained);
 
 describe("a stop in the middle of a run", () => {
   it.live("drains: every whole window in flight is consumed, and a checkpoint says where to go on", () =>
-    virtually(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const folder = yield* runFolder;
-          const run = yield* train({ config: config(), fates: slow(3, 50), folder, onEvent: afterWindow(0) });
-          expect(run.ended).toMatchObject({ reason: "interrupted", checkpoint: expect.stringContaining("step-") });
-          const admitted = run.ledger.groups.admitted;
-          expect(run.ended.step).toBe(Math.floor(admitted / 2));
-          expect(run.ledger.groups).toMatchObject({ trained: 2 * run.ended.step, dropped: admitted % 2 });
-          const { state } = yield* newest(folder);
-          expect(state).toMatchObject({ step: run.ended.step, position: { version: run.ended.version } });
-        }),
-      ),
+    inFolder(
+      Effect.fnUntraced(function* (folder) {
+        const run = yield* train({ config: config(), fates: slow(3, 50), folder, onEvent: afterWindow(0) });
+        expect(run.ended).toMatchObject({ reason: "interrupted", checkpoint: expect.stringContaining("step-") });
+        const admitted = run.ledger.groups.admitted;
+        expect(run.ended.step).toBe(Math.floor(admitted / 2));
+        expect(run.ledger.groups).toMatchObject({ trained: 2 * run.ended.step, dropped: admitted % 2 });
+        const { state } = yield* newest(folder);
+        expect(state).toMatchObject({ step: run.ended.step, position: { version: run.ended.version } });
+      }),
     ),
   );
 
   it.live("drops at the deadline what cannot finish, and issues those seeds again on resume", () =>
-    virtually(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const folder = yield* runFolder;
-          const first = yield* train({
-            config: config({ stop_deadline_ms: 20 }),
-            fates: slow(3, 5_000),
-            folder,
-            onEvent: afterWindow(0),
-          });
-          expect(first.ended).toMatchObject({ step: 1, version: 1, reason: "interrupted" });
-          expect(eventsOf(first.events, "Stopped").map(({ reason }) => reason)).toEqual(["interrupted", "deadline"]);
-          const dropped = eventsOf(first.events, "Dropped").flatMap(({ groups }) => groups.map(({ group }) => group));
-          expect(dropped).toContain(3);
-          expect(first.ledger.groups).toMatchObject({ trained: 2, dropped: dropped.length });
+    inFolder(
+      Effect.fnUntraced(function* (folder) {
+        const first = yield* train({
+          config: config({ stop_deadline_ms: 20 }),
+          fates: slow(3, 5_000),
+          folder,
+          onEvent: afterWindow(0),
+        });
+        expect(first.ended).toMatchObject({ step: 1, version: 1, reason: "interrupted" });
+        expect(eventsOf(first.events, "Stopped").map(({ reason }) => reason)).toEqual(["interrupted", "deadline"]);
+        const dropped = eventsOf(first.events, "Dropped").flatMap(({ groups }) => groups.map(({ group }) => group));
+        expect(dropped).toContain(3);
+        expect(first.ledger.groups).toMatchObject({ trained: 2, dropped: dropped.length });
 
-          const { state } = yield* newest(folder);
-          expect(state.seeds.returned).toEqual([...dropped].sort((a, b) => a - b));
+        const { state } = yield* newest(folder);
+        expect(state.seeds.returned).toEqual([...dropped].sort((a, b) => a - b));
 
-          const second = yield* resume({ config: config(), folder });
-          expect(second.ended).toMatchObject({ step: 6, version: 6, reason: "complete" });
-          const issued = eventsOf(second.events, "Admitted").map(({ group }) => group);
-          expect(issued).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-          expect(second.batches.map(({ window }) => window)).toEqual([1, 2, 3, 4, 5]);
-        }),
-      ),
+        const second = yield* resume({ config: config(), folder });
+        expect(second.ended).toMatchObject({ step: 6, version: 6, reason: "complete" });
+        const issued = eventsOf(second.events, "Admitted").map(({ group }) => group);
+        expect(issued).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+        expect(second.batches.map(({ window }) => window)).toEqual([1, 2, 3, 4, 5]);
+      }),
     ),
   );
 
   it.live("gives back the filtered and failed groups of a window that was not consumed", () =>
-    virtually(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const folder = yield* runFolder;
-          // In window 1 group 2 fails at once and group 3 is not done when the deadline comes.
-          const fates: Fates = (group, member) =>
-            group === 2 ? { turns: 1, end: "crash", replyMs: 1 } : slow(3, 5_000)(group, member);
-          yield* train({ config: config({ stop_deadline_ms: 20 }), fates, folder, onEvent: afterWindow(0) });
-          expect((yield* newest(folder)).state.seeds.returned).toContain(2);
-          const { ended } = yield* resume({ config: config(), folder });
-          expect(ended).toMatchObject({ step: 6, reason: "complete" });
-        }),
-      ),
+    inFolder(
+      Effect.fnUntraced(function* (folder) {
+        // In window 1 group 2 fails at once and group 3 is not done when the deadline comes.
+        const fates: Fates = (group, member) =>
+          group === 2 ? { turns: 1, end: "crash", replyMs: 1 } : slow(3, 5_000)(group, member);
+        yield* train({ config: config({ stop_deadline_ms: 20 }), fates, folder, onEvent: afterWindow(0) });
+        expect((yield* newest(folder)).state.seeds.returned).toContain(2);
+        const { ended } = yield* resume({ config: config(), folder });
+        expect(ended).toMatchObject({ step: 6, reason: "complete" });
+      }),
     ),
   );
 
   it.live("lets an update that has begun end, deadline or not: the checkpoint is a step boundary", () =>
-    virtually(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const folder = yield* runFolder;
-          const { ended, batches } = yield* train({
-            config: config({ stop_deadline_ms: 10 }),
-            updateMs: 100,
-            folder,
-            onEvent: (event, stop) => {
-              if (event._tag === "Verdict" && event.window === 1) stop();
-            },
-          });
-          expect(ended).toMatchObject({ step: batches.length, version: batches.length, reason: "interrupted" });
-          expect(yield* newest(folder)).toMatchObject({
-            learner: ended.version,
-            state: { position: { version: ended.version } },
-          });
-        }),
-      ),
+    inFolder(
+      Effect.fnUntraced(function* (folder) {
+        const { ended, batches } = yield* train({
+          config: config({ stop_deadline_ms: 10 }),
+          updateMs: 100,
+          folder,
+          onEvent: stopOn("Verdict", ({ window }) => window === 1),
+        });
+        expect(ended).toMatchObject({ step: batches.length, version: batches.length, reason: "interrupted" });
+        expect(yield* newest(folder)).toMatchObject({
+          learner: ended.version,
+          state: { position: { version: ended.version } },
+        });
+      }),
     ),
   );
 
   it.live("cuts a validation short and skips the one at the end", () =>
-    virtually(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const folder = yield* runFolder;
-          const trainer = { val_before_train: true, val_at_end: true };
-          const { ended, events, replies } = yield* train({
-            config: config({ mode: "sync" }, trainer),
-            folder,
-            onEvent: afterWindow(1),
-          });
-          expect(ended).toMatchObject({ step: 3, reason: "interrupted" });
-          expect(eventsOf(events, "Validated").map(({ step }) => step)).toEqual([0]);
-          expect(replies.filter(({ validation, version }) => validation && version > 0)).toEqual([]);
-        }),
-      ),
+    inFolder(
+      Effect.fnUntraced(function* (folder) {
+        const trainer = { val_before_train: true, val_at_end: true };
+        const { ended, events, replies } = yield* train({
+          config: config({ mode: "sync" }, trainer),
+          folder,
+          onEvent: afterWindow(1),
+        });
+        expect(ended).toMatchObject({ step: 3, reason: "interrupted" });
+        expect(eventsOf(events, "Validated").map(({ step }) => step)).toEqual([0]);
+        expect(replies.filter(({ validation, version }) => validation && version > 0)).toEqual([]);
+      }),
     ),
   );
 
   it.live("before the first window leaves a checkpoint that starts from the beginning", () =>
-    virtually(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const folder = yield* runFolder;
-          const first = yield* train({
-            config: config({ stop_deadline_ms: 0 }),
-            fates: slow(0, 500),
-            folder,
-            onEvent: (event, stop) => {
-              if (event._tag === "Admitted") stop();
-            },
-          });
-          expect(first.ended).toMatchObject({ step: 0, version: 0, reason: "interrupted" });
-          const second = yield* resume({ config: config(), folder });
-          expect(second.ended).toMatchObject({ step: 6, reason: "complete" });
-          expect(second.records.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6]);
-        }),
-      ),
+    inFolder(
+      Effect.fnUntraced(function* (folder) {
+        const first = yield* train({
+          config: config({ stop_deadline_ms: 0 }),
+          fates: slow(0, 500),
+          folder,
+          onEvent: stopOn("Admitted"),
+        });
+        expect(first.ended).toMatchObject({ step: 0, version: 0, reason: "interrupted" });
+        const second = yield* resume({ config: config(), folder });
+        expect(second.ended).toMatchObject({ step: 6, reason: "complete" });
+        expect(second.records.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6]);
+      }),
     ),
   );
 
   it.live("keeps the count of empty selections in a row over a resume", () =>
-    virtually(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const folder = yield* runFolder;
-          const empty = configOf({ filter: { include_zero: false }, trainer: { empty_stop_steps: 3 } });
-          const fates: Fates = () => ({ turns: 1, end: "miss", replyMs: 1 });
-          const first = yield* train({
-            config: empty,
-            fates,
-            folder,
-            onEvent: (event, stop) => {
-              if (event._tag === "EmptySelection" && event.consecutive === 1) stop();
-            },
-          });
-          expect(first.ended.reason).toBe("interrupted");
-          const second = yield* resume({ config: empty, fates, folder });
-          expect(second.ended).toMatchObject({ step: 3, reason: "empty_selections" });
-        }),
-      ),
+    inFolder(
+      Effect.fnUntraced(function* (folder) {
+        const empty = configOf({ filter: { include_zero: false }, trainer: { empty_stop_steps: 3 } });
+        const fates: Fates = () => ({ turns: 1, end: "miss", replyMs: 1 });
+        const first = yield* train({
+          config: empty,
+          fates,
+          folder,
+          onEvent: stopOn("EmptySelection", ({ consecutive }) => consecutive === 1),
+        });
+        expect(first.ended.reason).toBe("interrupted");
+        const second = yield* resume({ config: empty, fates, folder });
+        expect(second.ended).toMatchObject({ step: 3, reason: "empty_selections" });
+      }),
     ),
   );
 });
@@ -227,58 +196,49 @@ describe("records and validation", () => {
   );
 
   it.live("writes a checkpoint every save_freq steps and at the end, and keeps the newest", () =>
-    virtually(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const folder = yield* runFolder;
-          const { events } = yield* train({ config: config({}, { save_freq: 2, max_checkpoints: 2 }), folder });
-          expect(eventsOf(events, "CheckpointWritten").map(({ step }) => step)).toEqual([2, 4, 6]);
-          expect((yield* newest(folder)).state).toMatchObject({ step: 6, seeds: { next: 12, returned: [] } });
-        }),
-      ),
+    inFolder(
+      Effect.fnUntraced(function* (folder) {
+        const { events } = yield* train({ config: config({}, { save_freq: 2, max_checkpoints: 2 }), folder });
+        expect(eventsOf(events, "CheckpointWritten").map(({ step }) => step)).toEqual([2, 4, 6]);
+        expect((yield* newest(folder)).state).toMatchObject({ step: 6, seeds: { next: 12, returned: [] } });
+      }),
     ),
   );
 });
 
 describe("trajectories and validations", () => {
   it.live("of steps that a resumed run plays again are cut off, so that none is there twice", () =>
-    virtually(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const folder = yield* runFolder;
-          const options = {
-            config: config(
-              { mode: "sync" },
-              { save_freq: 2, test_freq: 1, trajectory_freq: 1, validation_episodes: 1 },
-            ),
-            folder,
-          };
-          yield* Effect.exit(
-            train({
-              ...options,
-              onEvent: (event) => {
-                if (event._tag === "Updated" && event.window === 3) throw new Error("killed");
-              },
-            }),
-          );
-          const stepsOf = (file: string, split: string) =>
-            Effect.promise(async () => {
-              const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
-              const records = lines.map((line): { step: number; split?: string } => JSON.parse(line));
-              return records.filter((record) => (record.split ?? split) === split).map(({ step }) => step);
-            });
-          const written = Effect.all([stepsOf(folder.trajectories, "train"), stepsOf(folder.validations, "val")]);
-          expect(yield* written).toEqual([
-            [1, 1, 2, 2, 3, 3],
-            [1, 2, 3],
-          ]);
-          yield* resume(options);
-          expect(yield* written).toEqual([
-            [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6],
-            [1, 2, 3, 4, 5, 6],
-          ]);
-        }),
-      ),
+    inFolder(
+      Effect.fnUntraced(function* (folder) {
+        const options = {
+          config: config({ mode: "sync" }, { save_freq: 2, test_freq: 1, trajectory_freq: 1, validation_episodes: 1 }),
+          folder,
+        };
+        yield* Effect.exit(
+          train({
+            ...options,
+            onEvent: (event) => {
+              if (event._tag === "Updated" && event.window === 3) throw new Error("killed");
+            },
+          }),
+        );
+        const stepsOf = (file: string, split: string) =>
+          Effect.promise(async () => {
+            const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
+            const records = lines.map((line): { step: number; split?: string } => JSON.parse(line));
+            return records.filter((record) => (record.split ?? split) === split).map(({ step }) => step);
+          });
+        const written = Effect.all([stepsOf(folder.trajectories, "train"), stepsOf(folder.validations, "val")]);
+        expect(yield* written).toEqual([
+          [1, 1, 2, 2, 3, 3],
+          [1, 2, 3],
+        ]);
+        yield* resume(options);
+        expect(yield* written).toEqual([
+          [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6],
+          [1, 2, 3, 4, 5, 6],
+        ]);
+      }),
     ),
   );
 });

@@ -7,18 +7,50 @@ import { episode, turn } from "./made.ts";
 
 const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (Object.is(value, -0) ? 0 : value));
 const count = fc.nat(1_000);
-const anyTurn = fc.record({
-  actions: fc.array(fc.string()),
-  executed: count,
-  reward: number,
-  penalty: number,
-  parsed: fc.boolean(),
-  info: fc.dictionary(fc.constantFrom("a", "final_b", "total_c"), number),
-  finish: fc.constantFrom("stop", "length", "filtered"),
+const replied = {
+  finish: fc.constantFrom("stop" as const, "length" as const, "filtered" as const),
   promptTokens: fc.option(count),
   tokens: fc.option(count),
   entropy: fc.option(number),
-});
+  sequence: fc.nat(9),
+};
+const anyMessages = fc.array(
+  fc.record({
+    role: fc.constantFrom("system" as const, "user" as const, "assistant" as const),
+    content: fc.string({ unit: "binary" }),
+  }),
+);
+const anyTurn = fc.record(
+  {
+    actions: fc.array(fc.string()),
+    executed: count,
+    reward: number,
+    penalty: number,
+    parsed: fc.boolean(),
+    info: fc.dictionary(fc.constantFrom("a", "final_b", "total_c"), number),
+    ...replied,
+    state: fc.string(),
+    penalties: fc.dictionary(fc.constantFrom("format", "step", "thought_length"), number),
+    shown: anyMessages,
+  },
+  {
+    noNullPrototype: true,
+    requiredKeys: [
+      "actions",
+      "executed",
+      "reward",
+      "penalty",
+      "parsed",
+      "info",
+      "state",
+      "finish",
+      "promptTokens",
+      "tokens",
+      "entropy",
+      "sequence",
+    ],
+  },
+);
 const outcome: fc.Arbitrary<EvaluatedEpisode["outcome"]> = fc.oneof(
   fc.record({ _tag: fc.constant("Done" as const), success: fc.boolean() }),
   fc.record({
@@ -34,10 +66,9 @@ const anyEpisode: fc.Arbitrary<EvaluatedEpisode> = fc.record({
   seed: count,
   contentKey: fc.string(),
   outcome,
-  messages: fc.array(
-    fc.record({ role: fc.constantFrom("system", "user", "assistant"), content: fc.string({ unit: "binary" }) }),
-  ),
+  messages: anyMessages,
   turns: fc.array(anyTurn, { maxLength: 4 }),
+  summaries: fc.array(fc.record({ asked: fc.string(), text: fc.string(), ...replied }), { maxLength: 2 }),
   final: fc.string(),
 });
 
@@ -50,6 +81,16 @@ describe("a line of episodes.jsonl", () => {
         expect(read(text)).toEqual(JSON.parse(JSON.stringify(one)));
       }),
     );
+  });
+
+  it("is read where it was written before states and sequences were recorded", () => {
+    const { turns, ...line } = write(episode(), 1);
+    const older = turns.map(({ sequence, state, ...rest }) => rest);
+    const known = episode();
+    expect(read(JSON.stringify({ ...line, turns: older }))).toEqual({
+      ...known,
+      turns: known.turns.map((each) => ({ ...each, state: "" })),
+    });
   });
 
   it("has OpenAI's messages and RAGEN's metadata", () => {

@@ -56,7 +56,7 @@ describe("a summary", () => {
   });
 });
 
-const played = { size: 1, failures: 0, endpoint: true };
+const played = { size: 1, failures: 0, endpoint: true, summaries: false };
 
 describe("metrics of finished episodes", () => {
   it("are a validation's", () => {

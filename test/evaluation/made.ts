@@ -12,6 +12,8 @@ export const turn = (changes: Partial<EvaluatedTurn> = {}): EvaluatedTurn => ({
   promptTokens: 30,
   tokens: 6,
   entropy: null,
+  sequence: 0,
+  state: "a state",
   ...changes,
 });
 
@@ -30,6 +32,7 @@ export const episode = (changes: Partial<EvaluatedEpisode> = {}): EvaluatedEpiso
     { role: "assistant", content: "<answer>Up</answer>" },
   ],
   turns: [turn(), turn({ reward: 1 })],
+  summaries: [],
   final: "the end",
   ...changes,
 });

@@ -8,6 +8,8 @@ import { compare } from "../../pipelines/compare.ts";
 import { evaluate } from "../../pipelines/evaluate.ts";
 import { leaderboard } from "../../pipelines/leaderboard.ts";
 import type { Tree } from "../../src/config/Tree.ts";
+import { nothingAttributed } from "../../src/watch/store/Moment.ts";
+import { RunStore } from "../../src/watch/store/RunStore.ts";
 import { faults, type Script, says, standIn } from "../endpoints/standIn.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { configOf, writeModel } from "./tiny.ts";
@@ -113,6 +115,51 @@ describe("an evaluation by an endpoint", () => {
       expect(after.startsWith(before)).toBe(true);
       expect(ascending(yield* seedsIn(folder))).toEqual(instances);
       expect(JSON.parse(yield* read(folder, "summary.json")).evaluation).toMatchObject({ finished: 12, stopped: null });
+    }),
+  );
+
+  it.live("writes trajectories that the page reads, those of a sitting that was killed too", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder;
+      const mortal = yield* standIn((asked, response) => (asked.nth < 20 ? walk(asked, response) : void mortal.die()));
+      yield* run(dir, settings(mortal.url, { failures_in_a_row: 2, retries: 1 }));
+      const folder = yield* newest(dir);
+      // As a kill between the two files leaves it.
+      yield* Effect.promise(() => writeFile(join(folder, "trajectories.index.jsonl"), ""));
+      const back = yield* standIn(walk);
+      yield* run(dir, settings(back.url), folder);
+      const store = new RunStore({ id: folder, folder, attribute: nothingAttributed });
+      const everything = { from: 0, to: 9, split: null, tag: null, success: null, verdict: null, offset: 0, limit: 99 };
+      const page = yield* Effect.promise(() => store.episodes(everything));
+      expect(ascending(page.episodes.map(({ seed }) => seed))).toEqual(instances);
+      expect(page.episodes.every(({ tokens, turns }) => tokens === 10 * turns)).toBe(true);
+      const [text = ""] = yield* Effect.promise(() => store.group("val", 0, 0));
+      const record = JSON.parse(text);
+      expect(record).toMatchObject({ seed: 123, split: "val" });
+      expect(record.turns[0]).toMatchObject({ ids: [], finish: "stop", counted: { prompt: 50, reply: 10 } });
+      // The state alone, which the page can draw; what was sent has the texts around it.
+      expect(record.messages[0].content).not.toContain("actions left");
+      expect(record.turns[0].prompt.at(-1).content).toContain(record.messages[0].content);
+      expect((yield* Effect.promise(() => store.card())).state).toBe("completed");
+    }),
+  );
+
+  it.live("plays in a turn-level context, with summaries that count", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder;
+      const server = yield* standIn(walk);
+      const context = { context: "single_turn", max_context_window: 1, summary: "policy", summary_length: 33 };
+      const changes = { ...settings(server.url), rollout: { template: "ragen", max_turn: 3, ...context } };
+      const { exit } = yield* run(dir, changes);
+      expect(Exit.isSuccess(exit)).toBe(true);
+      const folder = yield* newest(dir);
+      const lines = linesOf(yield* read(folder, "episodes.jsonl"));
+      expect(server.asked.every(({ body }) => body.messages.length === 2)).toBe(true);
+      expect(server.asked.filter(({ body }) => body.max_tokens === 33).length).toBe(
+        lines.reduce((sum, { summaries = [] }) => sum + summaries.length, 0),
+      );
+      const { evaluation } = JSON.parse(yield* read(folder, "summary.json"));
+      expect(evaluation.tokens).toMatchObject({ reply: 10 * server.asked.length, lost: 0 });
     }),
   );
 

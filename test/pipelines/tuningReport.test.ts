@@ -47,12 +47,17 @@ const knownOf = ({ config }: TuneOptions, own: Partial<Result> = {}, other: Part
   return {
     observed: [],
     results: [
-      { settings, predicted: pace(1000), measured: [pace(1000)], ...own },
-      { settings: { ...settings, slots: 48, lanes: 1 }, predicted: pace(1200), measured: [pace(1200)], ...other },
+      { settings, predicted: pace(1000), measured: [pace(1000), pace(1000)], ...own },
+      {
+        settings: { ...settings, slots: 48, lanes: 1 },
+        predicted: pace(1200),
+        measured: [pace(1200), pace(1200)],
+        ...other,
+      },
     ],
     others: [],
     count: 2,
-    correction: 1,
+    correction: new Map([[64, 1]]),
   };
 };
 
@@ -82,6 +87,12 @@ describe("the report of tune", () => {
       "the settings of the run file are as good as any that were found: nothing is written",
       {},
       { predicted: pace(1010), measured: [pace(1010)] },
+    ],
+    [
+      "other settings were run once",
+      "+20 % windows an hour, by one run: nothing is written; a longer --budget runs it again",
+      {},
+      { measured: [pace(1200)] },
     ],
     [
       "runs of the same settings differ by more than the gain",

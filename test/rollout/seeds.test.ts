@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { samplingKey, sequenceId } from "../../src/rollout/keys.ts";
-import { promptOf, validation } from "../../src/rollout/seeds.ts";
+import { analysis, promptOf, validation } from "../../src/rollout/seeds.ts";
 
 const groups = { env_groups: 3, group_size: 4, tags: ["A", "B"], n_groups: [2, 1], seed: 10_000 } as const;
 
@@ -26,6 +26,27 @@ describe("a group's prompt", () => {
     );
     const sequences = [...first, ...second].map((prompt) => sequenceId("val", prompt, 0));
     expect(new Set(sequences).size).toBe(6);
+  });
+
+  it("analyses the same instances every time, which nobody else plays, with draws and sequences of their own", () => {
+    const seeds = (prompts: ReturnType<typeof analysis>) => prompts.map(({ seed }) => seed);
+    const [first, second] = [analysis(groups, 0, 0), analysis(groups, 50, 9)];
+    expect(seeds(first)).toEqual(seeds(second));
+    expect(second.map(({ admittedAt, tag }) => [admittedAt, tag])).toEqual([
+      [9, "A"],
+      [9, "A"],
+      [9, "B"],
+    ]);
+    const training = Array.from({ length: 1_000 }, (_, group) => promptOf(groups, group, 0));
+    const validated = validation(groups, 7, 0);
+    const all = [...training, ...first, ...second];
+    expect(new Set([...training, ...validated, ...first].map(({ seed }) => seed)).size).toBe(1_003);
+    expect(new Set(all.map((prompt) => samplingKey(0, "train", prompt, 0, 1).counters[0])).size).toBe(1_006);
+    const sequences = [
+      ...all.map((prompt) => sequenceId("train", prompt, 3)),
+      ...validated.map((prompt) => sequenceId("val", prompt, 3)),
+    ];
+    expect(new Set(sequences).size).toBe(1_009);
   });
 
   it("gives train and validation streams and sequences apart", () => {

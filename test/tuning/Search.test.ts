@@ -47,9 +47,12 @@ describe("a search in virtual time", () => {
     expect(best[0]!.settings.microBatchTokens).toBe(1024);
   });
 
-  it("looks at no fewer slots than the probes did", () => {
-    const space = threadsSpace({ ...settings, slots: 128 }, { ...bounds, groupSize: 32, fits: () => true });
-    expect(Math.min(...space.map(({ slots }) => slots))).toBe(16);
+  it.each([
+    ["async", 32],
+    ["sync", 16],
+  ] as const)("looks at no fewer slots than the probes did: %s", (mode, fewest) => {
+    const space = threadsSpace({ ...settings, mode, slots: 128 }, { ...bounds, groupSize: 32, fits: () => true });
+    expect(Math.min(...space.map(({ slots }) => slots))).toBe(fewest);
   });
 
   it("gives steps that wait more threads", () => {

@@ -90,6 +90,20 @@ describe("tuning", () => {
     }),
   );
 
+  it.effect("leaves out variations that would be cut, and probes the run file once more at the end", () =>
+    Effect.gen(function* () {
+      const purposes = ({ shown }: { readonly shown: readonly string[] }) =>
+        shown.filter((text) => text.includes("windows an hour")).map((text) => text.split(":")[0]);
+      const probes = (all: readonly (string | undefined)[]) =>
+        all.slice(0, all.indexOf("the run file as it is, once more") + 1);
+      const [little, enough] = [probes(purposes(yield* tuned(1))), probes(purposes(yield* tuned(10)))];
+      expect(enough).toContain("passes of 2048 tokens");
+      expect(little.length).toBeGreaterThan(2);
+      expect(little.length).toBeLessThan(enough.length);
+      expect(little.slice(0, 2)).toEqual(enough.slice(0, 2));
+    }),
+  );
+
   it.effect("asks for runs in which the settings settle at least", () =>
     Effect.gen(function* () {
       const { asked } = yield* tuned(0.1);

@@ -55,7 +55,7 @@ export const played: readonly PlayedGroup[] = Array.from({ length: 40 }, (_, gro
   ),
 }));
 
-export const workload: Workload = { groups: 8, miniBatch: 32, prefillTokens: 2048, played, correction: 1 };
+export const workload: Workload = { groups: 8, miniBatch: 32, prefillTokens: 2048, played, correction: new Map() };
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 

@@ -121,6 +121,18 @@ export const analysis = {
   ofAll: family("actor/grad_norm/{part}", "mean", "1", "The same as grad_norm/all/{part}."),
   lossOfAll: family("actor/loss/{part}", "mean", "1", "The same as grad_norm/all/loss/{part}."),
   only: metric("trainer/gradient_analysis_only", "counter", "1", "1 in a step of a run that trains nothing."),
+  usesWindow: metric(
+    "grad_analysis/uses_training_batch",
+    "level",
+    "1",
+    "1 where the window's own batch was analysed, 0 where groups were played for it.",
+  ),
+  groups: metric("grad_analysis/source_env_groups", "counter", "groups", "Groups that were played for the analysis."),
+  groupSize: metric("grad_analysis/source_group_size", "level", "episodes", "Episodes of each of them."),
+  episodes: metric("grad_analysis/source_batch_size", "counter", "episodes", "Usable episodes of all of them."),
+  empty: metric("grad_analysis/empty_after_filter", "counter", "1", "1 where the filter kept none of them."),
+  keptRatio: metric("grad_analysis/filter_kept_ratio", "share", "share", "As rollout/filter_kept_ratio, of them."),
+  rewardStd: metric("grad_analysis/in_group_reward_std", "mean", "reward", "As rollout/in_group_reward_std, of them."),
   exited: metric("trainer/exited_after_gradient_analysis", "counter", "1", "1 in the step that the run ends after."),
   actorSkipped: metric(
     "actor/skipped_for_gradient_analysis_only",

@@ -227,7 +227,10 @@ const byStaleness = {
   ),
 };
 
-/** `phase`: `update_critic`, `ref`, `old_log_prob`, `gradient_analysis`, `update_actor`. */
+/**
+ * `phase`: `update_critic`, `ref`, `old_log_prob`, `gradient_analysis`, `update_actor`; `gradient_analysis_gen`, the part of the analysis in
+ * which groups are played for it.
+ */
 const timing = family("timing_s/{phase}", "mean", "s", "Seconds of a phase of the update.");
 
 export const learner = { ...policy, ...mismatch, ...byStaleness, ...critic, ...batch, timing } as const;

@@ -8,9 +8,9 @@ import * as Collapse from "../../diagnostics/Collapse.ts";
 import type { CreditedBatch } from "../../domain/Batch.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { idsOf } from "../../domain/Group.ts";
-import type { Metrics } from "../../domain/metrics/Metrics.ts";
+import { type Metrics, together } from "../../domain/metrics/Metrics.ts";
 import { unfiltered } from "../../filtering/filter.ts";
-import { endsRun, takesAll } from "../../learner/analysis/GradientAnalysis.ts";
+import { endsRun, optionsOf, takesAll } from "../../learner/analysis/GradientAnalysis.ts";
 import { assign } from "../../learner/assign.ts";
 import * as LanesSetting from "../../learner/LanesSetting.ts";
 import { Learner, type UpdateReport } from "../../learner/Learner.ts";
@@ -23,6 +23,7 @@ import { Gate } from "../../stage/Gate.ts";
 import * as Stage from "../../stage/Stage.ts";
 import { spanned } from "../../stage/spanned.ts";
 import { timed } from "../../stage/timed.ts";
+import * as Analysis from "../Analysis.ts";
 import { Config } from "../Config.ts";
 import { Episodes } from "../Episodes.ts";
 import type { Judged } from "./filter.ts";
@@ -56,9 +57,12 @@ const adopted = Effect.fnUntraced(function* (version: Version) {
 
 /** Consumes a window that holds nothing to train on. */
 const pass = Effect.fnUntraced(function* ({ filtered, window }: Judged) {
-  const { trainer } = yield* Config;
+  const config = yield* Config;
+  const { trainer } = config;
   const bus = yield* Bus;
   const groups = idsOf(filtered.kept);
+  const { own, ...options } = optionsOf(config);
+  if (own !== null && endsRun(options, window.index)) yield* bus.emit({ _tag: "Stopped", reason: "gradient_analysis" });
   if (groups.length > 0) {
     return yield* bus.emit({ _tag: "UpdateSkipped", window: window.index, groups, reason: "nothing was sampled" });
   }
@@ -102,17 +106,19 @@ export const make = Effect.gen(function* () {
   if (shared !== null) dials.addSetting(shared);
 
   const collapse = Collapse.make(config, { score, emit: bus.emit, state: bus.state });
-  const diagnosed = (judged: Judged) => {
-    const around = collapse.around(judged.window, learn(judged), scope);
-    return Effect.map(around, ([learned, diagnostics]): Diagnosed => ({ ...learned, diagnostics }));
-  };
+  const diagnosed = Effect.fnUntraced(function* (judged: Judged) {
+    const analysed = yield* Analysis.ofWindow(judged.window.index);
+    const [learned, diagnostics] = yield* collapse.around(judged.window, learn(judged), scope);
+    const made: Diagnosed = { ...learned, diagnostics: together(diagnostics, analysed) };
+    return made;
+  });
 
   const learn = Effect.fnUntraced(function* (judged: Judged) {
     const { filtered, filterSeconds, scored, window } = judged;
     const from = bus.state().position.version;
     yield* bus.emit({ _tag: "Learning", window: window.index, from });
     if (shared !== null) yield* shared.apply;
-    const analysed = takesAll(config.trainer, window.index);
+    const analysed = takesAll(optionsOf(config), window.index);
     // First, because the learner keeps what it prepared last for the update.
     const of = { window: window.index, unseen };
     const all = analysed ? yield* assign(config, { ...of, ...unfiltered(scored) }) : null;

@@ -3,6 +3,7 @@
  * rewards vary little, and over those whose rewards vary much. It changes no weights. A bucket is taken in mini-batches, as an update takes the
  * batch, and its figures are means over them.
  */
+import { type AnalysisGroups, analysisGroups } from "../../config/analysisGroups.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { boundsOf, type CreditedBatch, sequences as countOf } from "../../domain/Batch.ts";
 import { analysis, gradients, type gradientsPrefilter } from "../../domain/metrics/diagnostics.ts";
@@ -18,27 +19,37 @@ import { type Bucket, bucketsOf, ratedGroups } from "./buckets.ts";
 import { partsModel } from "./partsModel.ts";
 
 /** The run file's keys of it. */
-export type AnalysisOptions = Pick<
-  RunConfig["trainer"],
-  | "gradient_analysis_mode"
-  | "gradient_analysis_every"
-  | "gradient_analysis_num_buckets"
-  | "gradient_analysis_bucket_mode"
-  | "gradient_analysis_only"
-  | "gradient_analysis_log_prefilter"
-  | "exit_after_gradient_analysis"
->;
+export interface AnalysisOptions
+  extends Pick<
+    RunConfig["trainer"],
+    | "gradient_analysis_mode"
+    | "gradient_analysis_every"
+    | "gradient_analysis_num_buckets"
+    | "gradient_analysis_bucket_mode"
+    | "gradient_analysis_only"
+    | "gradient_analysis_log_prefilter"
+    | "exit_after_gradient_analysis"
+  > {
+  /** The groups that are played for it; null where it takes training's batch. */
+  readonly own: AnalysisGroups | null;
+}
+
+export const optionsOf = (config: RunConfig): AnalysisOptions => ({ ...config.trainer, own: analysisGroups(config) });
 
 /** Whether the window of this index is analysed: the first one, and every so many. */
-export const isDue = (options: AnalysisOptions | undefined, window: number): boolean =>
+export const isDue = (options: Omit<AnalysisOptions, "own"> | undefined, window: number): boolean =>
   options?.gradient_analysis_mode === true && window % options.gradient_analysis_every === 0;
 
-/** Whether the groups that the filter leaves out are analysed too. */
+/** Whether the batch that the window is trained on is analysed. */
+export const takesWindow = (options: AnalysisOptions | undefined, window: number): boolean =>
+  options?.own === null && isDue(options, window);
+
+/** Whether the groups of the window that the filter leaves out are analysed too. */
 export const takesAll = (options: AnalysisOptions, window: number): boolean =>
-  options.gradient_analysis_log_prefilter && isDue(options, window);
+  options.gradient_analysis_log_prefilter && takesWindow(options, window);
 
 /** Whether the run ends after the window. */
-export const endsRun = (options: AnalysisOptions, window: number): boolean =>
+export const endsRun = (options: Omit<AnalysisOptions, "own">, window: number): boolean =>
   options.exit_after_gradient_analysis && isDue(options, window);
 
 type Part = "task" | "entropy" | "kl";

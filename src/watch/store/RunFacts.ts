@@ -65,6 +65,13 @@ export const lifeOf = async (folder: string): Promise<Life> => {
   return { runs: holder === "running" || holder === "unseen", controllable: holder === "running" && listens };
 };
 
+/** Whether the folder is an evaluation's that has ended: its summary is written last. */
+export const isEvaluated = (folder: string): Promise<boolean> =>
+  access(join(folder, "summary.json"), constants.R_OK).then(
+    () => true,
+    () => false,
+  );
+
 export const statusOf = (runs: boolean, ended: { readonly outcome: RunStatus } | null, whole: boolean): RunStatus => {
   if (runs) return "running";
   if (ended !== null) return ended.outcome;

@@ -9,7 +9,16 @@ import type { EpisodeQuery } from "./EpisodesIndex.ts";
 import { Events } from "./Events.ts";
 import { MetricsTable } from "./MetricsTable.ts";
 import type { Attribute } from "./Moment.ts";
-import { configText, type Facts, factsOfConfig, factsOfLine, type Life, lifeOf, statusOf } from "./RunFacts.ts";
+import {
+  configText,
+  type Facts,
+  factsOfConfig,
+  factsOfLine,
+  isEvaluated,
+  type Life,
+  lifeOf,
+  statusOf,
+} from "./RunFacts.ts";
 import { Tail } from "./Tail.ts";
 
 /** What a refresh found. */
@@ -36,6 +45,7 @@ export class RunStore {
   readonly #metricsTail: Tail;
   readonly #episodes: Episodes;
   #life: Life = { runs: false, controllable: false };
+  #evaluated = false;
   #state: RunCard["state"] | null = null;
   #configFacts: Facts | null = null;
   #refreshing: Promise<Change>;
@@ -163,6 +173,7 @@ export class RunStore {
     this.#configFacts = factsOfConfig((await this.config()) ?? "");
     await this.#events.open();
     this.#life = await lifeOf(this.folder);
+    this.#evaluated = await isEvaluated(this.folder);
     this.#state = this.#status();
   }
 
@@ -178,6 +189,7 @@ export class RunStore {
     const line = await this.#events.advance();
     const episodes = await this.#episodes.advance();
     const before = this.#state;
+    this.#evaluated = await isEvaluated(this.folder);
     this.#state = this.#status();
     return { line, metrics, episodes, state: before !== this.#state };
   }
@@ -186,6 +198,6 @@ export class RunStore {
     const ended = this.#events.live?.replay.ended ?? null;
     const step = this.#metrics.lastStep() ?? 0;
     const whole = this.#events.live === null && step > 0 && step >= (this.#configFacts?.steps ?? 0);
-    return statusOf(this.#life.runs, ended, whole);
+    return statusOf(this.#life.runs, ended, whole || this.#evaluated);
   }
 }

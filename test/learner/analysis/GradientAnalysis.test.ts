@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { allSequences } from "../../../src/domain/Batch.ts";
-import { analysis, gradients } from "../../../src/domain/metrics/diagnostics.ts";
+import { analysis, gradients, gradientsPrefilter } from "../../../src/domain/metrics/diagnostics.ts";
 import { learner } from "../../../src/domain/metrics/learner.ts";
 import { type Metrics, toRecord, valueIn } from "../../../src/domain/metrics/Metrics.ts";
 import { Actor } from "../../../src/learner/Actor.ts";
@@ -18,6 +18,7 @@ const options: AnalysisOptions = {
   gradient_analysis_only: false,
   gradient_analysis_log_prefilter: false,
   exit_after_gradient_analysis: false,
+  own: null,
 };
 const batch = creditedBatch({
   seed: 3,
@@ -145,6 +146,25 @@ describe("an update with analysis", () => {
     }
     expect(bits(analysed)).toBe(bits(plain));
     expect(seen).toEqual([true, false, false, true]);
+  });
+
+  it("changes the same bits where other batches were analysed before it, and does not analyse the window then", async () => {
+    const own = { env_groups: 3, group_size: 4, tags: ["Reach"], n_groups: [3], seed: 1 } as const;
+    const algorithm = { ...trainerOptions.algorithm, use_kl_in_reward: true };
+    await using plain = await open(undefined, { algorithm });
+    await using analysed = await open({ ...options, own }, { algorithm });
+    const other = creditedBatch({ seed: 9, lengths: [12, 18, 9, 14], vocabulary: tiny.vocabSize, groupSize: 2 });
+    for (let window = 0; window < 2; window++) {
+      await analysed.prepare({ ...other, window });
+      const made = await analysed.analyse({ kept: { ...other, window }, unfiltered: { ...batch, window } });
+      expect(valueIn(made, of("all", "task"))).toBeGreaterThan(0);
+      expect(valueIn(made, gradientsPrefilter.samples.of({ bucket: "all" }))).toBe(8);
+      await Promise.all([plain, analysed].map((trainer) => trainer.prepare({ ...batch, window })));
+      const { metrics: without } = await plain.update({ ...batch, window });
+      const { metrics } = await analysed.update({ ...batch, window });
+      expect(toRecord(metrics)).toEqual(toRecord(without));
+    }
+    expect(bits(analysed)).toBe(bits(plain));
   });
 
   it("that trains nothing leaves all weights as they are and says so", async () => {

@@ -1,4 +1,5 @@
 /** A policy loss alone in a session, run on sequences of targets. */
+import { allSequences, boundsOf, type TokenBatch } from "../../../src/domain/Batch.ts";
 import { lossModel } from "../../../src/learner/losses/lossModel.ts";
 import type { PolicyLossOptions } from "../../../src/learner/losses/policyLoss.ts";
 import { float32, int64, Session } from "../../../src/policy/runtime/Session.ts";
@@ -11,7 +12,27 @@ export interface Answer {
   readonly dentropy: readonly number[];
 }
 
-const perTarget = ["logp", "entropy", "old", "advantages", "weights", "importance", "reference"] as const;
+const perTarget = ["logp", "entropy", "old", "advantages", "weights", "importance", "reference", "places"] as const;
+
+type Columns = { readonly [Name in keyof Sequence]: ArrayLike<number> };
+
+/** The sequences of a batch, from columns over all its positions. */
+export const sequencesOf = ({ offsets }: Pick<TokenBatch, "offsets">, columns: Columns): readonly Sequence[] =>
+  allSequences({ offsets }).map((sequence): Sequence => {
+    const [from, to] = boundsOf({ offsets }, sequence);
+    const of = (column: ArrayLike<number>): readonly number[] => Array.from(column).slice(from, to);
+    const { advantages, entropy, importance, logp, old, places, reference, weights } = columns;
+    return {
+      logp: of(logp),
+      entropy: of(entropy),
+      old: of(old),
+      advantages: of(advantages),
+      weights: of(weights),
+      importance: of(importance),
+      reference: of(reference),
+      ...(places === undefined ? {} : { places: of(places) }),
+    };
+  });
 
 export class Alone implements AsyncDisposable {
   readonly #session: Session;
@@ -30,7 +51,10 @@ export class Alone implements AsyncDisposable {
     const dims = [count + padding];
     const feeds = perTarget.map((name) => {
       const filler = name === "weights" || name === "importance" || name === "advantages" ? 0 : -1.5;
-      const values = [...sequences.flatMap((sequence) => sequence[name]), ...new Array<number>(padding).fill(filler)];
+      const values = [
+        ...sequences.flatMap((sequence) => sequence[name] ?? sequence.logp.map(() => 0)),
+        ...new Array<number>(padding).fill(filler),
+      ];
       return [name, float32(Float32Array.from(values), dims)] as const;
     });
     const owners = [

@@ -14,6 +14,8 @@ export interface Sequence {
   readonly weights: readonly number[];
   readonly importance: readonly number[];
   readonly reference: readonly number[];
+  /** Of the log-linear proximal policy; 0 where left out. */
+  readonly places?: readonly number[];
 }
 
 const clamp = (x: number, low: number, high: number): number => Math.min(high, Math.max(low, x));

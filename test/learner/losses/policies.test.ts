@@ -4,7 +4,7 @@ import { type Aggregation, tokenWeights } from "../../../src/learner/batches.ts"
 import type { KlType } from "../../../src/learner/losses/klEstimate.ts";
 import type { PolicyLossName, PolicyLossOptions } from "../../../src/learner/losses/policyLoss.ts";
 import golden from "../../fixtures/losses/policies.json" with { type: "json" };
-import { Alone } from "./Alone.ts";
+import { Alone, sequencesOf } from "./Alone.ts";
 import type { Sequence } from "./direct.ts";
 
 const { rows, time } = golden;
@@ -17,22 +17,8 @@ const ones = golden.mask.map(() => 1);
 const zeros = golden.mask.map(() => 0);
 
 /** The rows of the fixture, padding and all. */
-const sequences = (mode: Aggregation, advantages: readonly number[], importance: readonly number[]) => {
-  const weights = [...tokenWeights(batch, all, mode)];
-  const given = { ...golden, entropy: zeros, advantages, weights, importance };
-  return all.map((row): Sequence => {
-    const of = (values: readonly number[]): readonly number[] => values.slice(row * time, (row + 1) * time);
-    return {
-      logp: of(given.logp),
-      entropy: of(given.entropy),
-      old: of(given.old),
-      advantages: of(given.advantages),
-      weights: of(given.weights),
-      importance: of(given.importance),
-      reference: of(given.reference),
-    };
-  });
-};
+const sequences = (mode: Aggregation, advantages: readonly number[], importance: readonly number[]) =>
+  sequencesOf(batch, { ...golden, entropy: zeros, advantages, weights: tokenWeights(batch, all, mode), importance });
 
 const expectSame = async (
   options: PolicyLossOptions,

@@ -2,7 +2,7 @@
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { EpisodeRecord, TurnRecord } from "../../../domain/EpisodeRecord.ts";
+import type { EpisodeRecord, SentMessage, TurnRecord } from "../../../domain/EpisodeRecord.ts";
 import { labels, shadings, valuesOf } from "./shade.ts";
 
 const CopyButton = ({ records }: { readonly records: readonly EpisodeRecord[] }) => {
@@ -36,6 +36,10 @@ const Arrays = ({ turn }: { readonly turn: TurnRecord }) => {
   </div>`;
 };
 
+/** What an endpoint was sent for a turn. */
+const Sent = ({ prompt }: { readonly prompt: readonly SentMessage[] }) =>
+  html`${prompt.map(({ content, role }, at) => html`<div key=${at} class="message"><b>${role}</b><pre>${content}</pre></div>`)}`;
+
 /** Contents that are made only once they are looked at. */
 const Later = ({ name, children }: { readonly name: string; readonly children: () => unknown }) => {
   const [open, setOpen] = useState(false);
@@ -50,9 +54,10 @@ const Sequence = ({ record }: { readonly record: EpisodeRecord }) => html`
     ({ content, role }, at) => html`<div key=${at} class="message"><b>${role}</b><pre>${content}</pre></div>`,
   )}
   ${record.final === undefined ? null : html`<div class="message"><b>state after the last turn</b><pre>${record.final}</pre></div>`}
-  ${record.turns.map(
-    (turn, at) =>
-      html`<${Later} key=${at} name=${`Turn ${at + 1}: arrays of ${turn.ids.length} tokens`}>${() => html`<${Arrays} turn=${turn} />`}<//>`,
+  ${record.turns.map((turn, at) =>
+    turn.prompt === undefined
+      ? html`<${Later} key=${at} name=${`Turn ${at + 1}: arrays of ${turn.ids.length} tokens`}>${() => html`<${Arrays} turn=${turn} />`}<//>`
+      : html`<${Later} key=${at} name=${`Turn ${at + 1}: what the endpoint was sent`}>${() => html`<${Sent} prompt=${turn.prompt} />`}<//>`,
   )}
 `;
 

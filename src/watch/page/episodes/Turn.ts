@@ -3,6 +3,7 @@ import { html } from "htm/preact";
 import type { VNode } from "preact";
 import type { TurnRecord } from "../../../domain/EpisodeRecord.ts";
 import { count, number } from "../format.ts";
+import { replyTokens } from "./members.ts";
 import { partsOf, textParts } from "./reply.ts";
 import { State } from "./State.ts";
 import type { Scale } from "./shade.ts";
@@ -36,12 +37,13 @@ const Facts = ({ turn }: { readonly turn: TurnRecord }) => {
     ${turn.penalty === 0 ? null : html`<span class="fact bad">penalty ${signed(turn.penalty)}</span>`}
     ${turn.parsed ? null : html`<span class="fact warn">not in the form asked for</span>`}
     ${turn.finish === "length" ? html`<span class="fact warn">cut at its most tokens</span>` : null}
-    <span class="fact quiet">${count(turn.ids.length, "token")}</span>
+    ${turn.finish === "filtered" ? html`<span class="fact warn">kept back by a filter</span>` : null}
+    <span class="fact quiet">${turn.counted?.reply === null ? "tokens not counted" : count(replyTokens(turn), "token")}</span>
     ${numbers.map(([name, value]) => html`<span key=${name} class="fact quiet">${name} ${number(value)}</span>`)}
   </div>`;
 };
 
-/** The reply of a record without pieces. */
+/** The reply of a record without pieces, such as an endpoint's. */
 const Plain = ({ reply }: { readonly reply: string }) => {
   const parts = textParts(reply);
   const halves =

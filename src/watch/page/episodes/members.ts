@@ -1,7 +1,7 @@
 /** A group's records by member: a member has a record for each of its token sequences, in order. */
 
 import type { Outcome } from "../../../domain/Episode.ts";
-import type { EpisodeRecord, VerdictName } from "../../../domain/EpisodeRecord.ts";
+import type { EpisodeRecord, TurnRecord, VerdictName } from "../../../domain/EpisodeRecord.ts";
 
 export interface Member {
   readonly member: number;
@@ -18,8 +18,12 @@ export const membersOf = (records: readonly EpisodeRecord[]): readonly Member[] 
     })
     .toSorted((a, b) => a.member - b.member);
 
+/** Tokens of a reply; 0 where an endpoint did not count them. */
+export const replyTokens = ({ counted, ids }: TurnRecord): number =>
+  counted === undefined ? ids.length : (counted.reply ?? 0);
+
 export const tokensOf = ({ sequences }: Member): number =>
-  sequences.reduce((sum, { turns }) => sum + turns.reduce((all, { ids }) => all + ids.length, 0), 0);
+  sequences.reduce((sum, { turns }) => sum + turns.reduce((all, turn) => all + replyTokens(turn), 0), 0);
 
 /** Turns of a token sequence; a summary of earlier turns has none. */
 export const turnsIn = ({ summary, turns }: EpisodeRecord): number => (summary === undefined ? turns.length : 0);

@@ -18,6 +18,18 @@ export interface SweepPoint {
   readonly curves: Curves;
 }
 
+/** An evaluated point less another, over the instances that both played. */
+export interface SweepPair {
+  readonly name: string;
+  readonly against: string;
+  readonly instances: number;
+  /** Differences with both ends of their intervals; the return is null where it is not known. */
+  readonly success: SweepCell;
+  readonly return: SweepCell | null;
+  /** Of McNemar's exact test; null where instances were played more than once. */
+  readonly p: number | null;
+}
+
 export interface SweepData {
   /** Milliseconds since the Unix epoch. */
   readonly written: number;
@@ -32,4 +44,6 @@ export interface SweepData {
   readonly heads: readonly { readonly metric: string; readonly of: string }[];
   readonly metrics: readonly MetricCard[];
   readonly points: readonly SweepPoint[];
+  /** Of a sweep of evaluations, which has no curves; absent of one that trains. */
+  readonly pairs?: readonly SweepPair[];
 }

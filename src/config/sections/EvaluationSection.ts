@@ -12,7 +12,7 @@ import {
   section,
   tokensOrNone,
   whole,
-} from "./field.ts";
+} from "../field.ts";
 
 const temperature = Schema.NullOr(between(0, 100));
 const rate = whole(0, 1_000_000_000);

@@ -2,8 +2,8 @@
  * Checks how rewards become advantages: options that undo one another, have no effect together, or need what another option takes away. Each
  * problem is one line that names a key, its value, why, and the nearest valid one.
  */
-import type { RunConfig } from "./RunConfig.ts";
-import { type Check, when } from "./relation.ts";
+import type { RunConfig } from "../RunConfig.ts";
+import { type Check, when } from "../relation.ts";
 
 type Estimator = RunConfig["algorithm"]["adv_estimator"];
 

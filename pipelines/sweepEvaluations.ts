@@ -1,0 +1,88 @@
+/**
+ * What a sweep of evaluations measured: the metrics of each run, success and return over the instances of all seeds with their intervals, and
+ * each point against the first that played the same environments, instance by instance. Invariant: only equal instances are paired.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Effect } from "effect";
+import { type Contestant, comparison, obstacle, type Pair } from "../src/evaluation/Comparison.ts";
+import { legend, pairTable } from "../src/evaluation/comparisonText.ts";
+import { ofEpisodes, sorted } from "../src/evaluation/contestants.ts";
+import type { EvaluatedEpisode } from "../src/evaluation/EvaluatedEpisode.ts";
+import { readEpisodes, readPlan, summaryFile } from "../src/evaluation/EvaluationFolder.ts";
+import { scoreOf } from "../src/evaluation/Summary.ts";
+import type { Interval } from "../src/sweep/Interval.ts";
+import type { Point } from "../src/sweep/Point.ts";
+import type { Curves, Head, Known } from "../src/sweep/Results.ts";
+import { table } from "./table.ts";
+
+/** The metrics of a finished evaluation, each as a curve of one value. */
+export const valuesIn = (folder: string, wanted: (metric: string) => boolean): Curves => {
+  const values: unknown = JSON.parse(readFileSync(join(folder, summaryFile), "utf8"));
+  const numbers = Object.entries(values as Readonly<Record<string, unknown>>).flatMap(([name, value]) =>
+    typeof value === "number" && wanted(name) ? [[name, [{ step: 0, value }]] as const] : [],
+  );
+  return new Map(numbers);
+};
+
+/** The finished evaluations of a point, all seeds together. */
+export interface Evaluated {
+  readonly point: Point;
+  readonly episodes: readonly EvaluatedEpisode[];
+  /** Versions of the environments that were played. */
+  readonly environments: readonly string[];
+}
+
+export const evaluatedOf = Effect.fnUntraced(function* (point: Point, folders: readonly string[]) {
+  const episodes = yield* Effect.forEach(folders, readEpisodes);
+  const plans = yield* Effect.forEach(folders, readPlan);
+  const environments = [...new Set(plans.flatMap((plan) => (plan === null ? [] : [plan.versions.environment])))];
+  const evaluated: Evaluated = { point, episodes: episodes.flatMap(sorted), environments };
+  return evaluated;
+});
+
+const instancesIn = (episodes: readonly EvaluatedEpisode[]): number =>
+  new Set(episodes.map(({ seed, tag }) => JSON.stringify([tag, seed]))).size;
+
+/** Success and return, of all or of a preset: over instances, which are what other instances are expected to be like. */
+const overInstances = (episodes: readonly EvaluatedEpisode[], { metric }: Head): Interval | null | undefined => {
+  const [, tag, what] =
+    /^val-env\/(?:(.+)\/)?(success|avg_episode_return)$/.exec(metric.replace("/charts/", "/")) ?? [];
+  if (what === undefined) return undefined;
+  const of = tag === undefined ? episodes : episodes.filter((episode) => episode.tag === tag);
+  const score = scoreOf(of);
+  const interval = what === "success" ? score.success : score.return;
+  return interval === null ? null : { ...interval, values: instancesIn(of) };
+};
+
+/** The intervals of points that are no intervals over seeds. */
+export const knownOf = (evaluated: readonly Evaluated[]): Known => {
+  const byPoint = new Map(evaluated.map(({ episodes, point }) => [point, episodes]));
+  return (point, head) => overInstances(byPoint.get(point) ?? [], head);
+};
+
+/** Points that played the same environments, in order; the first of each list is what the others are compared with. */
+const comparable = (evaluated: readonly Evaluated[]): readonly (readonly Contestant[])[] => {
+  const played = evaluated.filter(({ environments, episodes }) => episodes.length > 0 && environments.length === 1);
+  return [...Map.groupBy(played, ({ environments }) => environments[0]).values()].map((of) => {
+    const [first, ...others] = of.map(
+      ({ episodes, point }): Contestant => ({ name: point.name, results: ofEpisodes(episodes) }),
+    );
+    return first === undefined ? [] : [first, ...others.filter((other) => obstacle(first, other) === null)];
+  });
+};
+
+/** Each point less the first of those that played the same environments. */
+export const pairsOf = (evaluated: readonly Evaluated[]): readonly Pair[] =>
+  comparable(evaluated).flatMap((contestants) => comparison(contestants).pairs);
+
+/** The pairs as tables, one for each point that others are compared with. */
+export const pairLines = (pairs: readonly Pair[]): readonly string[] => {
+  const groups = [...Map.groupBy(pairs, ({ against }) => against)];
+  const tables = groups.flatMap(([against, of]) => [
+    "",
+    `less ${against}:`,
+    ...table(pairTable({ rows: [], pairs: of })),
+  ]);
+  return tables.length === 0 ? [] : [...tables, "", legend];
+};

@@ -1,0 +1,42 @@
+/** What is cloned, and the shape of a model started at random. */
+import type { RunConfig } from "../RunConfig.ts";
+import { type Check, when } from "../relation.ts";
+
+export const cloned: Check = ({ sft }) =>
+  when(
+    sft.sources.length === 0 && sft.conversations.path === "",
+    () => "sft.sources: []: nothing to clone; name a source, or conversations in sft.conversations.path",
+  );
+
+export const heads: Check = ({ sft }) => [
+  ...when(
+    sft.architecture.hidden_size % sft.architecture.heads !== 0,
+    () =>
+      `sft.architecture.heads: ${sft.architecture.heads}: expected a divisor of sft.architecture.hidden_size (${sft.architecture.hidden_size})`,
+  ),
+  ...when(
+    sft.architecture.heads % sft.architecture.kv_heads !== 0,
+    () =>
+      `sft.architecture.kv_heads: ${sft.architecture.kv_heads}: expected a divisor of sft.architecture.heads (${sft.architecture.heads})`,
+  ),
+];
+
+/** Most parameters of a model started at random: what one array of its gradients can hold. */
+const mostParameters = 2 ** 31;
+
+/** Parameters of the decoder layers, embeddings aside. */
+export const parametersOf = ({
+  heads,
+  hidden_size,
+  intermediate_size,
+  kv_heads,
+  layers,
+}: RunConfig["sft"]["architecture"]) =>
+  layers * (2 * hidden_size ** 2 + 2 * hidden_size ** 2 * (kv_heads / heads) + 3 * hidden_size * intermediate_size);
+
+export const parameters: Check = ({ sft }) =>
+  when(
+    parametersOf(sft.architecture) > mostParameters,
+    () =>
+      `sft.architecture: its layers have ${parametersOf(sft.architecture).toExponential(1)} parameters, more than ${mostParameters.toExponential(1)}`,
+  );

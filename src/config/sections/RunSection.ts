@@ -1,0 +1,9 @@
+/** The run's name, folder and seed. */
+import { Schema } from "effect";
+import { count, field, folderName, path } from "../field.ts";
+
+export const RunSection = Schema.Struct({
+  name: field(folderName, "millrace", "Name of the run's folder under run.dir."),
+  dir: field(path, "runs", "Where run folders are made."),
+  seed: field(count, 0, "Seed of every random stream of the run except the instances."),
+});

@@ -1,0 +1,66 @@
+/**
+ * The decomposition of the gradient on groups that are played for it, by the weights that the window is trained from. Invariant: nothing that
+ * training depends on changes; the groups are in no window and no ledger.
+ */
+import { Effect } from "effect";
+import type { AnalysisGroups } from "../config/analysisGroups.ts";
+import { isFailed } from "../domain/Group.ts";
+import { analysis } from "../domain/metrics/diagnostics.ts";
+import { learner } from "../domain/metrics/learner.ts";
+import { measured, together } from "../domain/metrics/Metrics.ts";
+import { filter, unfiltered } from "../filtering/filter.ts";
+import * as GradientAnalysis from "../learner/analysis/GradientAnalysis.ts";
+import { sourceMetrics } from "../learner/analysis/source.ts";
+import { assign } from "../learner/assign.ts";
+import { Learner } from "../learner/Learner.ts";
+import { Stop } from "../process/Stop.ts";
+import * as Pinned from "../rollout/pinned.ts";
+import * as Rollout from "../rollout/Rollout.ts";
+import * as Seeds from "../rollout/seeds.ts";
+import { score } from "../scoring/score.ts";
+import { Bus } from "../stage/Bus.ts";
+import { spanned } from "../stage/spanned.ts";
+import { timed } from "../stage/timed.ts";
+import { Config } from "./Config.ts";
+import { Episodes } from "./Episodes.ts";
+import { Selection } from "./stages/filter.ts";
+
+/** The analysis of a window's weights as metrics; none once a stop is asked for. */
+const analyse = Effect.fnUntraced(function* (window: number, own: AnalysisGroups) {
+  const config = yield* Config;
+  const bus = yield* Bus;
+  const stop = yield* Stop;
+  const selection = (yield* Selection) ?? undefined;
+  const { rollout, training } = yield* Episodes;
+  const playing = Pinned.play(config, rollout, bus.state().position.version, {
+    size: own.group_size,
+    mode: (version) => Rollout.analysing(training, version),
+    prompts: (version) => Seeds.analysis(own, window, version),
+    progress: (done, of) => bus.emit({ _tag: "Analysing", window, done, of }),
+  });
+  const played = yield* Effect.raceFirst(Effect.as(stop.requested, null), timed(playing));
+  if (played === null) return measured();
+  const [{ groups }, seconds] = played;
+  const scored = score({ index: window, groups: groups.filter((group) => !isFailed(group)) }, config.reward);
+  // A refill's target is a window's.
+  const rule = { ...config.filter, refill: { ...config.filter.refill, target: 0 } };
+  const { kept, keptRatio, metrics } = filter(scored, rule, selection);
+  const of = { window, unseen: rollout.unseen };
+  const all = config.trainer.gradient_analysis_log_prefilter
+    ? yield* assign(config, { ...of, ...unfiltered(scored) })
+    : null;
+  const batch = (yield* assign(config, { ...of, kept, keptRatio }))?.batch;
+  const decomposed = yield* (yield* Learner).analyse({ kept: batch, unfiltered: all?.batch });
+  const exited = GradientAnalysis.endsRun(config.trainer, window) ? 1 : undefined;
+  const more = measured([learner.timing.of({ phase: "gradient_analysis_gen" }), seconds], [analysis.exited, exited]);
+  return together(decomposed, sourceMetrics(own, groups, metrics), more);
+});
+
+/** With its seconds: of the whole, and of the playing of its groups. Nothing where the window is not due, or has to do for it. */
+export const ofWindow = Effect.fnUntraced(function* (window: number) {
+  const { own, ...options } = GradientAnalysis.optionsOf(yield* Config);
+  if (own === null || !GradientAnalysis.isDue(options, window)) return measured();
+  const [metrics, seconds] = yield* timed(spanned(analyse(window, own), "gradient_analysis", { window }));
+  const phase = learner.timing.of({ phase: "gradient_analysis" });
+  return metrics.size === 0 ? metrics : together(metrics, measured([phase, seconds]));
+});

@@ -1,0 +1,18 @@
+/** What the groups that were played for an analysis come to, under RAGEN's names. Pure. */
+import type { AnalysisGroups } from "../../config/analysisGroups.ts";
+import { type Group, members } from "../../domain/Group.ts";
+import { analysis } from "../../domain/metrics/diagnostics.ts";
+import { filter } from "../../domain/metrics/filter.ts";
+import { type Metrics, measured, valueIn } from "../../domain/metrics/Metrics.ts";
+
+/** `filtered`: the filter's metrics of the usable groups. */
+export const sourceMetrics = (own: AnalysisGroups, groups: readonly Group[], filtered: Metrics): Metrics =>
+  measured(
+    [analysis.usesWindow, 0],
+    [analysis.groups, own.env_groups],
+    [analysis.groupSize, own.group_size],
+    [analysis.episodes, groups.flatMap(members).length],
+    [analysis.empty, valueIn(filtered, filter.empty)],
+    [analysis.keptRatio, valueIn(filtered, filter.keptRatio)],
+    [analysis.rewardStd, valueIn(filtered, filter.rewardStd)],
+  );

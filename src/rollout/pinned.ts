@@ -1,0 +1,40 @@
+/**
+ * Groups that one weights version plays from beginning to end, beside or between those of training. Invariant: no token is sampled by another
+ * version, whatever the learner makes meanwhile.
+ */
+import { Effect } from "effect";
+import { cacheRows } from "../config/mostSlots.ts";
+import type { RunConfig } from "../config/RunConfig.ts";
+import type { Version } from "../domain/Episode.ts";
+import type { Group, Prompt } from "../domain/Group.ts";
+import { Policy } from "../policy/generation/Policy.ts";
+import * as GroupProgram from "./group.ts";
+import type { Mode, Rollout } from "./Rollout.ts";
+
+export interface Pinned {
+  /** Episodes of a group; as many groups are played at once as have a cache row for each. */
+  readonly size: number;
+  readonly mode: (version: Version) => Mode;
+  readonly prompts: (version: Version) => readonly Prompt[];
+  /** Called with how many groups of how many are done. */
+  readonly progress: (done: number, of: number) => Effect.Effect<void>;
+}
+
+/** Plays the prompts by the newest version that the generators have, `least` or a newer one; groups in the order of the prompts. */
+export const play = (config: RunConfig, rollout: Rollout, least: Version, { mode, progress, prompts, size }: Pinned) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const policy = yield* Policy;
+      yield* policy.awaitVersion(least);
+      const version = yield* policy.hold;
+      const all = prompts(version);
+      const played = mode(version);
+      let done = 0;
+      const groups: readonly Group[] = yield* Effect.forEach(
+        all,
+        (prompt) => Effect.tap(GroupProgram.play(rollout, played, prompt), () => progress(++done, all.length)),
+        { concurrency: Math.max(1, Math.floor(cacheRows(config) / size)) },
+      );
+      return { version, groups };
+    }),
+  );

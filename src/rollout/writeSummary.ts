@@ -1,0 +1,36 @@
+/** A summary of earlier turns as the policy writes it: a token sequence of its own, drawn from a stream of its own. */
+import { Effect } from "effect";
+import type { Sequence } from "../domain/Episode.ts";
+import type { PolicyError } from "../domain/Errors.ts";
+import { commonPrefix } from "./context.ts";
+import { summaryKey } from "./keys.ts";
+import type { Writer } from "./Summaries.ts";
+import type { Game } from "./turn.ts";
+
+/** `system` is the system message of the episode's chats, `shared` its ids, which other chats begin with too. */
+export const writerOf =
+  (game: Game, system: string, shared: () => Int32Array): Writer<Sequence, PolicyError> =>
+  (asked, turns) => {
+    const { member, mode, policy, prompt, rollout, sequence } = game;
+    const { chat, decode, limits, seed } = rollout;
+    const append = chat.opening(system, asked);
+    if (append.length + limits.summary_length > limits.max_model_len) return Effect.succeed(null);
+    const generated = policy.generate({
+      sequence,
+      append,
+      sharedPrefix: commonPrefix(append, shared()),
+      maxTokens: limits.summary_length,
+      sampling: mode.sampling,
+      key: summaryKey(seed, mode.split, prompt, member, turns),
+      pin: mode.pin,
+    });
+    return Effect.tap(generated, () => policy.release(sequence)).pipe(
+      Effect.map((sampled) => {
+        const { ids } = sampled;
+        const text = decode(ids.at(-1) === chat.endId ? ids.subarray(0, -1) : ids).trim();
+        const played = { actions: [], executed: 0, reward: 0, penalty: 0, info: {} };
+        const turn = { prompt: append, sampled, state: asked, reply: text, parsed: true, ...played };
+        return { text, record: { turns: [turn], summary: { trained: limits.train_summary } } };
+      }),
+    );
+  };

@@ -1,0 +1,86 @@
+/** Estimates of the divergence from the reference against PyTorch: by token, in expectation, and as a part of the reward. */
+import { describe, expect, it } from "vitest";
+import { type KlType, klEstimate, klOf } from "../../src/learner/losses/klEstimate.ts";
+import { penalised } from "../../src/learner/rewardPenalty.ts";
+import { float32, Session } from "../../src/policy/runtime/Session.ts";
+import { gradients } from "../../src/tensor/Gradients.ts";
+import { Graph } from "../../src/tensor/Graph.ts";
+import { reduceSum } from "../../src/tensor/Layout.ts";
+import golden from "../fixtures/estimators/estimators.json" with { type: "json" };
+import { expectNear, expectTokens, reference, window } from "./estimatorsFixture.ts";
+
+const { differences, expected, rewards, tokens } = golden.divergences;
+
+/** Estimates and their gradients by `logp`, of tokens alone. */
+const estimates = async (logp: readonly number[], others: readonly number[], type: KlType) => {
+  const graph = new Graph();
+  const given = (name: string) => graph.input(name, "float32", [logp.length]);
+  const own = given("logp");
+  const made = klEstimate(own, given("reference"), type);
+  graph.output("values", made);
+  graph.output("gradients", gradients(reduceSum(made), [own])[0]!);
+  await using session = await Session.open(graph.toOnnx());
+  const fed = (of: readonly number[]) => float32(Float32Array.from(of), [of.length]);
+  using outputs = await session.run({ logp: fed(logp), reference: fed(others) });
+  return { values: [...outputs.float32("values")], gradients: [...outputs.float32("gradients")] };
+};
+
+const expectAll = (actual: readonly number[], all: readonly number[]): void => {
+  expect(actual).toHaveLength(all.length);
+  for (const [i, value] of all.entries()) expectNear(actual[i], value, `at ${i}`);
+};
+
+describe("an estimate has the value and the gradient of PyTorch's", () => {
+  it.each(tokens)("$type", async (of) => {
+    const type = of.type as KlType;
+    const zeros = differences.map(() => 0);
+    const made = await estimates(differences, zeros, type);
+    expectAll(made.values, of.values);
+    expectAll(made.gradients, of.gradients);
+    if (type === "k1" || type === "abs" || type === "k2" || type === "k3")
+      expectAll(
+        differences.map((difference) => klOf(difference, 0, type)),
+        of.values,
+      );
+  });
+});
+
+describe("over the policy's own samples", () => {
+  const logProbabilities = (logits: readonly number[]) => {
+    const total = Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit), 0));
+    return logits.map((logit) => logit - total);
+  };
+  const [own, others] = [logProbabilities(expected.logits), logProbabilities(expected.reference)];
+  const shares = own.map(Math.exp);
+  const mean = (of: (token: number) => number): number =>
+    shares.reduce((sum, share, token) => sum + share * of(token), 0);
+  const sampled = async (type: KlType) => {
+    const { values, gradients } = await estimates(own, others, type);
+    // d log p_token / d logit_i = [token = i] - p_i
+    const byLogits = own.map((_, i) => mean((token) => gradients[token]! * ((token === i ? 1 : 0) - shares[i]!)));
+    return { value: mean((token) => values[token]!), byLogits };
+  };
+
+  it.each(["k1", "k3", "k1+", "k3+"] as const)("the mean of %s is PyTorch's divergence", async (type) => {
+    expectNear((await sampled(type)).value, expected.divergence);
+  });
+
+  it.each(["k2", "k1+", "abs+", "k3+"] as const)("the mean gradient of %s is that of PyTorch's", async (type) => {
+    expectAll((await sampled(type)).byLogits, expected.gradient);
+  });
+
+  it("that of k1 is nothing, and of k3 another divergence's", async () => {
+    expectAll((await sampled("k1")).byLogits, [0, 0, 0, 0, 0]);
+    const away = (await sampled("k3")).byLogits.map((value, i) => Math.abs(value - expected.gradient[i]!));
+    expect(Math.max(...away)).toBeGreaterThan(0.01);
+  });
+});
+
+it.each(rewards)(
+  "takes $coefficient times $type off the rewards, as PyTorch does",
+  ({ coefficient, kl, type, ...of }) => {
+    const made = penalised(window("turn"), reference, { coefficient, type: type as "k1" | "abs" | "k2" | "k3" });
+    expectTokens(made.rewards, of.rewards);
+    expectNear(made.kl, kl);
+  },
+);
