@@ -2,9 +2,11 @@
  * The unit of a run's CPU figures: how fast this machine multiplies two 1024 x 1024 float32 matrices through onnxruntime, now, with
  * one and with two threads. Figures quote ratios to it, so that they compare across machines and loads.
  */
+
 import { float32, Session } from "../src/policy/runtime/Session.ts";
 import { Graph } from "../src/tensor/Graph.ts";
 import { gemm } from "../src/tensor/Linear.ts";
+import type { OnnxModel } from "../src/tensor/Onnx.ts";
 import { repeat, type Samples, samplesOf } from "./samples.ts";
 
 export const SIZE = 1024;
@@ -22,12 +24,12 @@ export interface GemmUnit {
   readonly two: Samples;
 }
 
-const model = (): Uint8Array => {
+const model = (): OnnxModel => {
   const graph = new Graph("gemm");
   const left = graph.input("left", "float32", [SIZE, SIZE]);
   const right = graph.input("right", "float32", [SIZE, SIZE]);
   graph.output("product", gemm(left, right));
-  return graph.toOnnx();
+  return graph.toModel();
 };
 
 const timed = async (threads: number): Promise<readonly number[]> => {

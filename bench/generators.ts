@@ -4,11 +4,11 @@ import type { Sampled } from "../src/domain/Episode.ts";
 import type { PolicyError } from "../src/domain/Errors.ts";
 import { stream } from "../src/domain/Random.ts";
 import * as Generator from "../src/policy/generation/Generator.ts";
-import type { Qwen2Config } from "../src/policy/model/Architecture.ts";
+import type { DecoderConfig } from "../src/policy/model/Architecture.ts";
 import { randomWeights } from "./models.ts";
 
 export interface GeneratorShape {
-  readonly config: Qwen2Config;
+  readonly config: DecoderConfig;
   readonly threads: number;
   /** Sequences at once, per thread. */
   readonly slots: number;
@@ -31,7 +31,7 @@ export const start = ({
   });
 
 export interface Ask {
-  readonly config: Qwen2Config;
+  readonly config: DecoderConfig;
   readonly sequence: number;
   /** Prompt tokens, drawn at random. */
   readonly append: number;

@@ -1,6 +1,6 @@
 /** The two decoders that benches run, at random weights, and the floating-point operations that a token costs in them. */
 import { stream } from "../src/domain/Random.ts";
-import { parameterCount, parameters, type Qwen2Config } from "../src/policy/model/Architecture.ts";
+import { type DecoderConfig, parameterCount, parameters } from "../src/policy/model/Architecture.ts";
 import { initialise, type Parameters } from "../src/policy/model/Parameters.ts";
 
 const common = {
@@ -8,10 +8,10 @@ const common = {
   ropeTheta: 10_000,
   maxPositions: 1024,
   tieEmbedding: true,
-} as const satisfies Partial<Qwen2Config>;
+} as const satisfies Partial<DecoderConfig>;
 
 /** The shape of the embedded model, with a vocabulary of its order: 0.8 M parameters. */
-export const small: Qwen2Config = {
+export const small: DecoderConfig = {
   ...common,
   vocabSize: 600,
   hiddenSize: 128,
@@ -23,7 +23,7 @@ export const small: Qwen2Config = {
 };
 
 /** 5 M parameters. */
-export const medium: Qwen2Config = {
+export const medium: DecoderConfig = {
   ...common,
   vocabSize: 600,
   hiddenSize: 256,
@@ -35,18 +35,18 @@ export const medium: Qwen2Config = {
 };
 
 /** "0.84 M" */
-export const sizeOf = (config: Qwen2Config): string => `${(parameterCount(parameters(config)) / 1e6).toFixed(2)} M`;
+export const sizeOf = (config: DecoderConfig): string => `${(parameterCount(parameters(config)) / 1e6).toFixed(2)} M`;
 
 /** The deviation keeps distributions wide, so that replies rarely end by themselves. */
-export const randomWeights = (config: Qwen2Config): Parameters =>
+export const randomWeights = (config: DecoderConfig): Parameters =>
   initialise(parameters(config), stream({ seed: 1, purpose: "initialisation", counters: [] }), 0.05);
 
 /** Numbers that take part in a matrix product for every token: all of the trunk's matrices, without the embedding. */
-const trunkMatrices = ({ hiddenSize, intermediateSize, layers, heads, kvHeads, headDim }: Qwen2Config): number =>
+const trunkMatrices = ({ hiddenSize, intermediateSize, layers, heads, kvHeads, headDim }: DecoderConfig): number =>
   layers * hiddenSize * (2 * heads * headDim + 2 * kvHeads * headDim + 3 * intermediateSize);
 
 /** Those of the last block that lie behind its attention. */
-const tailMatrices = ({ hiddenSize, intermediateSize, heads, headDim }: Qwen2Config): number =>
+const tailMatrices = ({ hiddenSize, intermediateSize, heads, headDim }: DecoderConfig): number =>
   hiddenSize * (heads * headDim + 3 * intermediateSize);
 
 export interface Reading {
@@ -60,7 +60,7 @@ export interface Reading {
  * Operations of a forward pass per token of a sequence of `time` tokens: 2 N for the N numbers of matrices that a token meets, and for
  * attention 2 per query number, key and product (scores, then values), over the (time + 1) / 2 positions that it sees on average.
  */
-export const forwardFlops = (config: Qwen2Config, time: number, { scored, read }: Reading): number => {
+export const forwardFlops = (config: DecoderConfig, time: number, { scored, read }: Reading): number => {
   const { vocabSize, hiddenSize, layers, heads, headDim } = config;
   const output = scored ? vocabSize * hiddenSize : 0;
   const matrices = trunkMatrices(config) - (1 - read) * tailMatrices(config) + read * output;

@@ -9,7 +9,7 @@ import { ActorSection, AlgorithmSection, CriticSection } from "../src/config/Run
 import type { CreditedBatch } from "../src/domain/Batch.ts";
 import { stream } from "../src/domain/Random.ts";
 import { Trainer } from "../src/learner/Trainer.ts";
-import type { Qwen2Config } from "../src/policy/model/Architecture.ts";
+import type { DecoderConfig } from "../src/policy/model/Architecture.ts";
 import { type Bench, figureOf, type Measured } from "./Bench.ts";
 import { FORWARD_AND_BACKWARD, forwardFlops, medium, randomWeights, sizeOf, small } from "./models.ts";
 import { rates, repeat, samplesOf } from "./samples.ts";
@@ -17,7 +17,7 @@ import { rates, repeat, samplesOf } from "./samples.ts";
 const TIME = 256;
 
 interface Case {
-  readonly config: Qwen2Config;
+  readonly config: DecoderConfig;
   readonly rows: number;
   /** Learner lanes, of one intra-op thread each. */
   readonly lanes: 1 | 2;

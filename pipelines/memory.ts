@@ -9,7 +9,7 @@ import { Effect, Exit } from "effect";
 import { parametersOf } from "../src/config/checks/sft.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import type { Qwen2Config } from "../src/policy/model/Architecture.ts";
+import type { DecoderConfig } from "../src/policy/model/Architecture.ts";
 import { type Limit, limitsHere, mappedHere } from "../src/process/memoryLimits.ts";
 import type { PipelineName } from "./commands.ts";
 
@@ -89,7 +89,7 @@ export const checkMemory = (pipeline: PipelineName, config: RunConfig): Effect.E
   });
 
 /** Keys and values of all slots, when their sequences are as long as they may be, in bytes. */
-const cacheBytes = ({ headDim, kvHeads, layers }: Qwen2Config, { generation, model, rollout }: RunConfig): number =>
+const cacheBytes = ({ headDim, kvHeads, layers }: DecoderConfig, { generation, model, rollout }: RunConfig): number =>
   model.generator_threads *
   generation.slots *
   rollout.max_model_len *
@@ -100,7 +100,7 @@ const cacheBytes = ({ headDim, kvHeads, layers }: Qwen2Config, { generation, mod
   Float32Array.BYTES_PER_ELEMENT;
 
 /** Whether a training run has memory for full caches too: half of what there is, and the other half for everything else. */
-export const fitsWithCaches = (config: RunConfig, model: Qwen2Config): boolean => {
+export const fitsWithCaches = (config: RunConfig, model: DecoderConfig): boolean => {
   const most = limitsHere().flatMap(({ bytes, of }) => (of === "memory" ? [bytes / 2] : []));
   return (
     cacheBytes(model, config) <= Math.min(...most) && Exit.isSuccess(Effect.runSyncExit(checkMemory("train", config)))

@@ -4,7 +4,7 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type TokenBatch } from "../domain/Batch.ts";
-import type { Qwen2Config } from "../policy/model/Architecture.ts";
+import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
 import { scoreModel } from "../policy/model/Score.ts";
 import type { AdamWOptions } from "./adamw.ts";
@@ -89,7 +89,7 @@ export class Actor implements AsyncDisposable {
 
   /** `threads`: intra-op threads of the optimiser; the passes run on `lanes`, which stay their owner's. */
   static async open(
-    config: Qwen2Config,
+    config: DecoderConfig,
     parameters: Parameters,
     options: {
       readonly actor: RunConfig["actor"];
@@ -102,9 +102,9 @@ export class Actor implements AsyncDisposable {
     const { actor, algorithm, lanes, threads } = options;
     const network = await Network.open(parameters, actorOptimiser(actor), threads, moments);
     const parts: readonly Part[] = actor.use_kl_loss ? ["surrogate", "entropy", "kl"] : ["surrogate", "entropy"];
-    const onnx = actorModel(config, policyLossOptions(actor, algorithm));
-    const step = await lanes.pass({ onnx, sums: ["gradient", ...parts], rows: ["logp"] });
-    const openScore = () => lanes.pass({ onnx: scoreModel(config), sums: [], rows: ["logp"] });
+    const model = actorModel(config, policyLossOptions(actor, algorithm));
+    const step = await lanes.pass({ model, sums: ["gradient", ...parts], rows: ["logp"] });
+    const openScore = () => lanes.pass({ model: scoreModel(config), sums: [], rows: ["logp"] });
     return new Actor(network, actor, step, openScore);
   }
 

@@ -4,7 +4,7 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type TokenBatch, trainedTokens } from "../domain/Batch.ts";
-import type { Qwen2Config } from "../policy/model/Architecture.ts";
+import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import { tokenWeights } from "./batches.ts";
 import { microInputs, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
@@ -35,11 +35,11 @@ export class Cloner {
 
   /** Trains `network` on `lanes`; both stay their owners'. */
   static async open(
-    config: Qwen2Config,
+    config: DecoderConfig,
     network: Network,
     options: { readonly lanes: Lanes; readonly actor: RunConfig["actor"] },
   ): Promise<Cloner> {
-    const pass = await options.lanes.pass({ onnx: cloningModel(config), sums: ["gradient", "loss"], rows: [] });
+    const pass = await options.lanes.pass({ model: cloningModel(config), sums: ["gradient", "loss"], rows: [] });
     return new Cloner(network, pass, options.actor.micro_batch_tokens);
   }
 

@@ -3,7 +3,7 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
-import { criticParameters, type Qwen2Config } from "../policy/model/Architecture.ts";
+import { criticParameters, type DecoderConfig } from "../policy/model/Architecture.ts";
 import { adopt, type Parameters, parametersOf } from "../policy/model/Parameters.ts";
 import { type Aggregation, tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalarOf } from "./inputs.ts";
@@ -26,13 +26,16 @@ export interface CriticStep extends StepResult {
 }
 
 /** The trunk of a critic: the policy's, or its first layers where fewer are asked for. */
-export const criticConfig = (config: Qwen2Config, { layers }: Pick<RunConfig["critic"], "layers">): Qwen2Config => ({
+export const criticConfig = (
+  config: DecoderConfig,
+  { layers }: Pick<RunConfig["critic"], "layers">,
+): DecoderConfig => ({
   ...config,
   layers: layers === 0 ? config.layers : Math.min(layers, config.layers),
 });
 
 /** A critic's first parameters: a copy of the policy's trunk and a head of zeros, so that its first values are 0. */
-export const criticFrom = (config: Qwen2Config, policy: Parameters): Parameters => {
+export const criticFrom = (config: DecoderConfig, policy: Parameters): Parameters => {
   const specs = criticParameters(config);
   return adopt(specs, policy, parametersOf(specs));
 };
@@ -56,7 +59,7 @@ export class Critic implements AsyncDisposable {
   }
 
   static async open(
-    config: Qwen2Config,
+    config: DecoderConfig,
     parameters: Parameters,
     options: CriticOptions,
     moments?: Moments,
@@ -69,9 +72,9 @@ export class Critic implements AsyncDisposable {
       gradClip: critic.grad_clip,
     };
     const network = await Network.open(parameters, adamw, threads, moments);
-    const onnx = criticModel(config, critic.cliprange_value);
-    const step = await lanes.pass({ onnx, sums: ["gradient", "loss"], rows: ["values"] });
-    const values = await lanes.pass({ onnx: valuesModel(config), sums: [], rows: ["values"] });
+    const model = criticModel(config, critic.cliprange_value);
+    const step = await lanes.pass({ model, sums: ["gradient", "loss"], rows: ["values"] });
+    const values = await lanes.pass({ model: valuesModel(config), sums: [], rows: ["values"] });
     return new Critic(network, options, step, values);
   }
 

@@ -6,7 +6,7 @@ import { setImmediate } from "node:timers/promises";
 import { blocksOf, type CrossRequest, type CrossScores } from "../domain/CrossScores.ts";
 import type { Version } from "../domain/Episode.ts";
 import { bucket } from "../domain/Passes.ts";
-import type { Qwen2Config } from "../policy/model/Architecture.ts";
+import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import { crossScoreModel } from "../policy/model/CrossScore.ts";
 import { scalar } from "./inputs.ts";
 import type { Micro } from "./lanes/Lane.ts";
@@ -63,8 +63,8 @@ export class Scoring {
   readonly #open: () => Promise<Pass<never, "logp">>;
   #pass: Promise<Pass<never, "logp">> | undefined;
 
-  constructor(config: Qwen2Config, lanes: Lanes) {
-    this.#open = () => lanes.pass({ onnx: crossScoreModel(config), sums: [], rows: ["logp"] });
+  constructor(config: DecoderConfig, lanes: Lanes) {
+    this.#open = () => lanes.pass({ model: crossScoreModel(config), sums: [], rows: ["logp"] });
   }
 
   /** Log-probability of each continuation behind the prompt, nats, summed over its ids. A pass of one micro-batch keeps to one lane. */

@@ -8,7 +8,7 @@ import { analysis, gradients, gradientsPrefilter } from "../domain/metrics/diagn
 import { learner } from "../domain/metrics/learner.ts";
 import { type Metrics, measured, together, valueIn } from "../domain/metrics/Metrics.ts";
 import { mean } from "../domain/Statistics.ts";
-import type { Qwen2Config } from "../policy/model/Architecture.ts";
+import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import { allFinite } from "../policy/model/finite.ts";
 import { copyOf, type Parameters } from "../policy/model/Parameters.ts";
 import { Actor, type ActorStep, type PolicyTargets } from "./Actor.ts";
@@ -141,7 +141,7 @@ const scoreMetrics = (batch: CreditedBatch): Metrics => {
 };
 
 export class Trainer implements AsyncDisposable {
-  readonly #config: Qwen2Config;
+  readonly #config: DecoderConfig;
   readonly #options: TrainerOptions;
   readonly #lanes: Lanes;
   readonly #scoring: Scoring;
@@ -158,7 +158,7 @@ export class Trainer implements AsyncDisposable {
   #state: TrainerState;
 
   private constructor(
-    config: Qwen2Config,
+    config: DecoderConfig,
     options: TrainerOptions,
     lanes: Lanes,
     actor: Actor,
@@ -178,7 +178,7 @@ export class Trainer implements AsyncDisposable {
 
   /** `start` are the run's starting weights (and the reference policy); `restored` goes on from a saved state instead. */
   static async open(
-    config: Qwen2Config,
+    config: DecoderConfig,
     start: Parameters,
     options: TrainerOptions,
     restored?: Restored,

@@ -3,9 +3,11 @@
  * gradient's norm before clipping, which the model does. Decay applies to every parameter, as torch's AdamW does by default.
  * Invariant: where a new number is not finite, `norm`, `parameter_squares` or `second_sum` is not.
  */
+
 import { add, div, minimum, mul, sqrt, square, sub } from "../tensor/Elementwise.ts";
 import { Graph } from "../tensor/Graph.ts";
 import { reduceSum } from "../tensor/Layout.ts";
+import type { OnnxModel } from "../tensor/Onnx.ts";
 import { reduceSumSquare } from "../tensor/Reduction.ts";
 
 export interface AdamWOptions {
@@ -21,7 +23,7 @@ export interface AdamWOptions {
  * scalars of `scalars`; outputs: the same three under `new_…`, `norm`, the gradient's norm before clipping, and two sums that tell
  * whether the new numbers are finite.
  */
-export const adamWModel = (size: number, { betas: [beta1, beta2], eps }: AdamWOptions): Uint8Array => {
+export const adamWModel = (size: number, { betas: [beta1, beta2], eps }: AdamWOptions): OnnxModel => {
   const graph = new Graph("adamw");
   const vector = (name: string) => graph.input(name, "float32", [size]);
   const scalar = (name: string) => graph.input(name, "float32", []);
@@ -41,7 +43,7 @@ export const adamWModel = (size: number, { betas: [beta1, beta2], eps }: AdamWOp
   // A sum is finite only if each of its terms is. The first moment needs none: it is a factor of each step, whatever the step size.
   graph.output("parameter_squares", reduceSumSquare(next));
   graph.output("second_sum", reduceSum(second));
-  return graph.toOnnx();
+  return graph.toModel();
 };
 
 /** What changes from step to step, for step number `step` counted from 1. */

@@ -17,10 +17,10 @@ import type { Entry, Header } from "../policy/checkpoint/SafetensorsHeader.ts";
 import { readJsonObject } from "../policy/checkpoint/TokenizerFiles.ts";
 import {
   criticParameters,
+  type DecoderConfig,
   type ParameterSpec,
   parameterCount,
   parameters,
-  type Qwen2Config,
 } from "../policy/model/Architecture.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
 import type { Moments } from "./Network.ts";
@@ -148,8 +148,8 @@ const otherSchema = (schema: unknown): string => {
 /** What `saveTrainer` wrote, its critic of the sizes `valued`. Fails with `CheckpointError` naming the file and what is wrong with it. */
 export const restoreTrainer = Effect.fnUntraced(function* (
   folder: string,
-  config: Qwen2Config,
-  valued: Qwen2Config = config,
+  config: DecoderConfig,
+  valued: DecoderConfig = config,
 ): Effect.fn.Return<Restored, CheckpointError> {
   const path = join(folder, STATE);
   const json = yield* readJsonObject(path);

@@ -3,19 +3,21 @@
  * a padded micro-batch; outputs are the gradient of its share of the loss as one flat vector in parameter order, scalars and per-token
  * values. Invariant: summing the gradients of a mini-batch's micro-batches gives the mini-batch's gradient.
  */
+
 import type { RunConfig } from "../config/RunConfig.ts";
 import {
   criticParameters,
+  type DecoderConfig,
   elementCount,
   type ParameterSpec,
   parameters,
-  type Qwen2Config,
 } from "../policy/model/Architecture.ts";
-import { type Weights, weight, weightInputs } from "../policy/model/Qwen2.ts";
+import { type Weights, weight, weightInputs } from "../policy/model/Decoder.ts";
 import { policyForward, targetInputs, valueForward } from "../policy/model/Score.ts";
 import { backward, gradients } from "../tensor/Gradients.ts";
 import { Graph, type Tensor } from "../tensor/Graph.ts";
 import { concat, reshape } from "../tensor/Layout.ts";
+import type { OnnxModel } from "../tensor/Onnx.ts";
 import { cloningLoss, type PolicyLossOptions, policyLoss, policySeeds, targetLossInputs } from "./losses/policyLoss.ts";
 import { valueLoss } from "./losses/valueLoss.ts";
 
@@ -49,7 +51,7 @@ export const policyLossOptions = (actor: RunConfig["actor"], algorithm: LossAlgo
  * Inputs: weights, targets (`targetInputs`), temperature [], then per target those of `targetLossInputs`. Outputs: gradient [parameters],
  * logp [targets], and the scalars surrogate, entropy, kl.
  */
-export const actorModel = (config: Qwen2Config, options: PolicyLossOptions): Uint8Array => {
+export const actorModel = (config: DecoderConfig, options: PolicyLossOptions): OnnxModel => {
   const graph = new Graph("actor");
   const specs = parameters(config);
   const weights = weightInputs(graph, specs);
@@ -65,13 +67,13 @@ export const actorModel = (config: Qwen2Config, options: PolicyLossOptions): Uin
   graph.output("surrogate", loss.surrogate);
   graph.output("entropy", loss.entropy);
   if (loss.kl !== undefined) graph.output("kl", loss.kl);
-  return graph.toOnnx();
+  return graph.toModel();
 };
 
 /**
  * Inputs: weights, targets, then per target: old, returns, weights. Outputs: gradient [parameters], values [targets] and the scalar loss.
  */
-export const criticModel = (config: Qwen2Config, clipRange: number): Uint8Array => {
+export const criticModel = (config: DecoderConfig, clipRange: number): OnnxModel => {
   const graph = new Graph("critic");
   const specs = criticParameters(config);
   const weights = weightInputs(graph, specs);
@@ -91,19 +93,19 @@ export const criticModel = (config: Qwen2Config, clipRange: number): Uint8Array 
   );
   graph.output("values", values);
   graph.output("loss", loss);
-  return graph.toOnnx();
+  return graph.toModel();
 };
 
 /** Inputs: weights, targets. Output: values [targets], of the text before each. */
-export const valuesModel = (config: Qwen2Config): Uint8Array => {
+export const valuesModel = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("values");
   const weights = weightInputs(graph, criticParameters(config));
   graph.output("values", valueForward(config, weights, targetInputs(graph)));
-  return graph.toOnnx();
+  return graph.toModel();
 };
 
 /** Inputs: weights, targets, weights per target. Outputs: gradient [parameters], the scalar loss. */
-export const cloningModel = (config: Qwen2Config): Uint8Array => {
+export const cloningModel = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("cloning");
   const specs = parameters(config);
   const weights = weightInputs(graph, specs);
@@ -114,5 +116,5 @@ export const cloningModel = (config: Qwen2Config): Uint8Array => {
     flatGradient((ordered) => gradients(loss, ordered), weights, specs),
   );
   graph.output("loss", loss);
-  return graph.toOnnx();
+  return graph.toModel();
 };

@@ -7,7 +7,7 @@ import { Effect } from "effect";
 import type { Version } from "../domain/Episode.ts";
 import { CheckpointError } from "../policy/checkpoint/CheckpointError.ts";
 import type { Checkpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
-import type { Qwen2Config } from "../policy/model/Architecture.ts";
+import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import { CallError, serve } from "../policy/runtime/serve.ts";
 import { criticConfig } from "./Critic.ts";
 import { restoreTrainer, saveTrainer } from "./checkpoint.ts";
@@ -46,7 +46,7 @@ let closing = false;
 /** The scoring under way, or the last one. */
 let scoring: Promise<unknown> = Promise.resolve();
 
-const restore = (folder: string, config: Qwen2Config, valued: Qwen2Config): Promise<Restored> =>
+const restore = (folder: string, config: DecoderConfig, valued: DecoderConfig): Promise<Restored> =>
   Effect.runPromise(restoreTrainer(folder, config, valued)).catch((error) => {
     throw error instanceof CheckpointError ? new CallError("bad_checkpoint", error.message) : error;
   });

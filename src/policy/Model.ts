@@ -10,7 +10,7 @@ import { bucket } from "../domain/Passes.ts";
 import type { Random } from "../domain/Random.ts";
 import type { CheckpointError } from "./checkpoint/CheckpointError.ts";
 import { type Checkpoint, modelFiles, readCheckpoint } from "./checkpoint/HuggingFaceFolder.ts";
-import { parameters, type Qwen2Config } from "./model/Architecture.ts";
+import { type DecoderConfig, parameters } from "./model/Architecture.ts";
 import { initialise } from "./model/Parameters.ts";
 import * as ChatTemplate from "./tokenizer/ChatTemplate.ts";
 import { nanoTokenizer } from "./tokenizer/NanoVocabulary.ts";
@@ -53,7 +53,7 @@ export const fresh = (sizes: RunConfig["sft"]["architecture"], random: Random): 
     }
     const files = nanoTokenizer();
     const tokenizer = yield* Effect.mapError(Tokenizer.make(files), unusable);
-    const config: Qwen2Config = {
+    const config: DecoderConfig = {
       vocabSize: tokenizer.vocabSize,
       hiddenSize: sizes.hidden_size,
       intermediateSize: sizes.intermediate_size,

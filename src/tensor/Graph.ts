@@ -1,10 +1,10 @@
 /**
  * The graph a tensor program is written into: inputs, constants, nodes and named outputs.
- * Operations (Elementwise.ts, Reduction.ts, ...) add nodes through `node`; `toOnnx` writes what the outputs need.
+ * Operations (Elementwise.ts, Reduction.ts, ...) add nodes through `node`; `toModel` describes what the outputs need.
  * A node is one ONNX node, an equal node is never added twice, and nodes stand in topological order.
  */
 import { type Emission, modelOf } from "./Emission.ts";
-import { type Attributes, type DType, encode } from "./Onnx.ts";
+import type { Attributes, DType, OnnxModel } from "./Onnx.ts";
 import { canonical, type Dim, format, isSymbol, type Shape, ShapeError, termsOf } from "./Shape.ts";
 
 /** A value of the graph. `shape` is static in rank, symbolic in size. */
@@ -224,9 +224,9 @@ export class Graph {
     return this.#producers;
   }
 
-  /** The bytes of the model of all named outputs. Nodes that no output needs are left out; every input stays. */
-  toOnnx(): Uint8Array {
-    return encode(modelOf(this));
+  /** The model of all named outputs. Nodes that no output needs are left out; every input stays. */
+  toModel(): OnnxModel {
+    return modelOf(this);
   }
 
   /** Inputs and outputs share one space of names. */

@@ -19,7 +19,7 @@ const estimates = async (logp: readonly number[], others: readonly number[], typ
   const made = klEstimate(own, given("reference"), type);
   graph.output("values", made);
   graph.output("gradients", gradients(reduceSum(made), [own])[0]!);
-  await using session = await Session.open(graph.toOnnx());
+  await using session = await Session.open(graph.toModel());
   const fed = (of: readonly number[]) => float32(Float32Array.from(of), [of.length]);
   using outputs = await session.run({ logp: fed(logp), reference: fed(others) });
   return { values: [...outputs.float32("values")], gradients: [...outputs.float32("gradients")] };

@@ -34,7 +34,7 @@ const run = async (options: PolicyLossOptions, given: Readonly<Record<string, Fl
   );
   graph.output("loss", loss.total);
   graph.output("gradient", gradients(loss.total, [log])[0]!);
-  await using session = await Session.open(graph.toOnnx());
+  await using session = await Session.open(graph.toModel());
   const feeds = Object.entries(given).filter(([name]) => session.inputs.includes(name));
   const results = await session.run(Object.fromEntries(feeds.map(([name, data]) => [name, float32(data, [6])])));
   return { loss: results.float32("loss")[0] ?? Number.NaN, gradient: results.float32("gradient") };

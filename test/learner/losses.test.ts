@@ -24,7 +24,7 @@ const inputOf = (graph: Graph, name: string): Tensor => graph.input(name, "float
 const gradientOf = (of: Tensor, by: Tensor): Tensor => gradients(of, [by])[0]!;
 
 const run = async (graph: Graph, values: Readonly<Record<string, ArrayLike<number>>>) => {
-  await using session = await Session.open(graph.toOnnx());
+  await using session = await Session.open(graph.toModel());
   const feeds = Object.entries(values).filter(([name]) => session.inputs.includes(name));
   return await session.run(
     Object.fromEntries(feeds.map(([name, list]) => [name, float32(Float32Array.from(list), [list.length])])),

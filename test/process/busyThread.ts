@@ -15,7 +15,7 @@ const multiply = async (ready: () => void): Promise<never> => {
   const graph = new Graph();
   const square = graph.input("square", "float32", [width, width]);
   graph.output("product", gemm(square, square));
-  const model = await load(graph.toOnnx());
+  const model = await load(graph.toModel());
   const feeds = { square: { dtype: "float32", dims: [width, width], data: new Float32Array(width * width) } } as const;
   ready();
   for (;;) await model.run(feeds);

@@ -4,6 +4,7 @@ import { Graph } from "../../src/tensor/Graph.ts";
 import { gather, iota, takeAlong, writeAt } from "../../src/tensor/Indexing.ts";
 import { concat, expand, reduceSum, reshape, slice, transpose } from "../../src/tensor/Layout.ts";
 import { gemm, matmul } from "../../src/tensor/Linear.ts";
+import { encode } from "../../src/tensor/Onnx.ts";
 import { ShapeError } from "../../src/tensor/Shape.ts";
 import { causalAttention, rmsNorm } from "../../src/tensor/Transformer.ts";
 import { float32, int64, runOnce } from "./session.ts";
@@ -20,7 +21,7 @@ describe("symbolic sizes", () => {
     graph.output("joined", reshape(transpose(split, [0, 2, 1, 3]), ["time*batch", -1]));
     graph.output("columns", expand(iota(graph, "time", "float32"), ["batch", "time"]));
     graph.output("count", cast(graph.size("2*batch*time-time+1"), "float32"));
-    const results = await runOnce(graph.toOnnx(), { x: float32([6, 4], range(24)), ids: int64([2, 3], range(6)) });
+    const results = await runOnce(graph.toModel(), { x: float32([6, 4], range(24)), ids: int64([2, 3], range(6)) });
     expect([...results.split!.subarray(0, 12)]).toEqual([0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 10, 11]);
     expect([...results.joined!]).toEqual(range(24));
     expect([...results.columns!]).toEqual([0, 1, 2, 0, 1, 2]);
@@ -33,7 +34,7 @@ describe("symbolic sizes", () => {
     graph.bind("keep", cast(reshape(graph.input("keep", "int64", [1]), [1]), "int64"));
     graph.output("head", slice(x, 0, 0, "keep"));
     graph.output("joined", concat([slice(x, 0, "keep", "time"), slice(x, 0, 0, "keep")], 0));
-    const results = await runOnce(graph.toOnnx(), { x: float32([5], range(5)), keep: int64([1], [2]) });
+    const results = await runOnce(graph.toModel(), { x: float32([5], range(5)), keep: int64([1], [2]) });
     expect([...results.head!]).toEqual([0, 1]);
     expect([...results.joined!]).toEqual([2, 3, 4, 0, 1]);
   });
@@ -73,14 +74,14 @@ describe("shape errors name the operation and the shapes", () => {
   });
 });
 
-describe("toOnnx", () => {
+describe("toModel", () => {
   it("leaves out what no output needs", () => {
     const size = (unused: boolean): number => {
       const graph = new Graph();
       const x = graph.input("x", "float32", [4]);
       graph.output("y", exp(x));
       if (unused) gemm(reshape(neg(x), [2, 2]), graph.constant(range(4), "float32", [2, 2]));
-      return graph.toOnnx().length;
+      return encode(graph.toModel()).length;
     };
     expect(size(true)).toBe(size(false));
   });
@@ -100,7 +101,7 @@ describe("toOnnx", () => {
     graph.output("second", y);
     graph.output("same", x);
     graph.output("after", exp(y));
-    const results = await runOnce(graph.toOnnx(), { x: float32([2], [0, 1]) });
+    const results = await runOnce(graph.toModel(), { x: float32([2], [0, 1]) });
     expect([...results.first!]).toEqual([-0, -1]);
     expect(results.second).toEqual(results.first);
     expect([...results.same!]).toEqual([0, 1]);
@@ -114,7 +115,7 @@ describe("writeAt", () => {
     const x = graph.input("x", "float32", ["batch", "capacity", 1]);
     const rows = graph.input("rows", "float32", ["batch", "time", 1]);
     graph.output("y", writeAt(x, rows, graph.input("starts", "int64", ["batch"]), 1));
-    const { y } = await runOnce(graph.toOnnx(), {
+    const { y } = await runOnce(graph.toModel(), {
       x: float32([2, 4, 1], range(8)),
       rows: float32([2, 2, 1], [10, 11, 12, 13]),
       starts: int64([2], [2, 0]),

@@ -54,7 +54,7 @@ export const checkGradients = async (check: Check, seed: number): Promise<void> 
   gradients(loss, inputs).forEach((gradient, index) => {
     graph.output(`gradient ${index}`, gradient);
   });
-  const model = await load(graph.toOnnx());
+  const model = await load(graph.toModel());
   try {
     const point = check.shapes.map((shape, index) =>
       values(

@@ -224,7 +224,7 @@ describe("gradients", () => {
     const rows = gather(table, graph.input("ids", "int64", ["count"]));
     const weighting = graph.input("weighting", "float32", ["count", 2]);
     graph.output("gradient", gradients(reduceSum(mul(rows, weighting)), [table])[0]!);
-    const { gradient } = await runOnce(graph.toOnnx(), {
+    const { gradient } = await runOnce(graph.toModel(), {
       table: { dtype: "float32", dims: [1500, 2], data: new Float32Array(3000) },
       ids: int64([4], [1400, 3, 1400, 1400]),
       weighting: { dtype: "float32", dims: [4, 2], data: [1, 2, 30, 40, 3, 4, 5, 6] },
@@ -241,7 +241,7 @@ describe("gradients", () => {
     gradients(loss, [x, unused]).forEach((gradient, index) => {
       graph.output(`g${index}`, gradient);
     });
-    const results = await runOnce(graph.toOnnx(), {
+    const results = await runOnce(graph.toModel(), {
       x: { dtype: "float32", dims: [3], data: [1, 2, 3] },
       unused: { dtype: "float32", dims: [3, 2], data: [1, 1, 1, 1, 1, 1] },
     });
@@ -253,7 +253,7 @@ describe("gradients", () => {
     const graph = new Graph();
     const middle = Elementwise.exp(graph.input("x", "float32", [2]));
     graph.output("g", gradients(reduceSum(Elementwise.square(middle)), [middle])[0]!);
-    const { g } = await runOnce(graph.toOnnx(), { x: { dtype: "float32", dims: [2], data: [0, Math.log(3)] } });
+    const { g } = await runOnce(graph.toModel(), { x: { dtype: "float32", dims: [2], data: [0, Math.log(3)] } });
     expect(g![0]).toBeCloseTo(2, 5);
     expect(g![1]).toBeCloseTo(6, 5);
   });
@@ -264,7 +264,7 @@ describe("gradients", () => {
     const y = Elementwise.straightThrough(Elementwise.exp(x), Elementwise.square(x));
     graph.output("y", y);
     graph.output("g", gradients(reduceSum(mul(y, y)), [x])[0]!);
-    const { g, y: value } = await runOnce(graph.toOnnx(), { x: { dtype: "float32", dims: [2], data: [0.5, -1] } });
+    const { g, y: value } = await runOnce(graph.toModel(), { x: { dtype: "float32", dims: [2], data: [0.5, -1] } });
     [0.5, -1].forEach((at, i) => {
       expect(value![i]).toBeCloseTo(Math.exp(at), 5);
       expect(g![i]).toBeCloseTo(2 * Math.exp(at) * 2 * at, 5);
@@ -286,7 +286,9 @@ describe("backward from seeds", () => {
     const seeds = gradients(loss, [first, second]).map((gradient, i) => ({ of: i === 0 ? first : second, gradient }));
     graph.output("whole", gradients(loss, [x])[0]!);
     graph.output("seeded", backward(seeds, [x])[0]!);
-    const { seeded, whole } = await runOnce(graph.toOnnx(), { x: { dtype: "float32", dims: [3], data: [0.5, -1, 2] } });
+    const { seeded, whole } = await runOnce(graph.toModel(), {
+      x: { dtype: "float32", dims: [3], data: [0.5, -1, 2] },
+    });
     expect(seeded).toEqual(whole);
     expect(whole![0]).toBeCloseTo(2 * Math.E * (0.25 + 0.5), 4);
   });
@@ -299,7 +301,7 @@ describe("backward from seeds", () => {
     graph.output("twice", backward([seed, seed], [x])[0]!);
     graph.output("none", backward([], [x])[0]!);
     const at = { dtype: "float32", dims: [2] } as const;
-    const { none, twice } = await runOnce(graph.toOnnx(), {
+    const { none, twice } = await runOnce(graph.toModel(), {
       x: { ...at, data: [1, 1] },
       seed: { ...at, data: [1, 2] },
     });

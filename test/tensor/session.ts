@@ -1,6 +1,6 @@
 /** Runs models in onnxruntime for tests: plain arrays in, float32 arrays out, one thread by default. */
 import { InferenceSession, Tensor } from "onnxruntime-node";
-import type { DType } from "../../src/tensor/Onnx.ts";
+import { type DType, encode, type OnnxModel } from "../../src/tensor/Onnx.ts";
 
 export interface Value {
   readonly dtype: DType;
@@ -32,8 +32,8 @@ export interface Model {
   readonly release: () => Promise<void>;
 }
 
-export const load = async (bytes: Uint8Array, threads = 1): Promise<Model> => {
-  const session = await InferenceSession.create(bytes, {
+export const load = async (described: OnnxModel, threads = 1): Promise<Model> => {
+  const session = await InferenceSession.create(encode(described), {
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
     graphOptimizationLevel: "all",
@@ -57,8 +57,8 @@ export const load = async (bytes: Uint8Array, threads = 1): Promise<Model> => {
 };
 
 /** Loads, runs once, releases. */
-export const runOnce = async (bytes: Uint8Array, feeds: Feeds): Promise<Results> => {
-  const model = await load(bytes);
+export const runOnce = async (described: OnnxModel, feeds: Feeds): Promise<Results> => {
+  const model = await load(described);
   try {
     return await model.run(feeds);
   } finally {

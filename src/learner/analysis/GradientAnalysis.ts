@@ -9,7 +9,7 @@ import { boundsOf, type CreditedBatch, sequences as countOf } from "../../domain
 import { analysis, gradients, type gradientsPrefilter } from "../../domain/metrics/diagnostics.ts";
 import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
 import { maximum, mean } from "../../domain/Statistics.ts";
-import type { Qwen2Config } from "../../policy/model/Architecture.ts";
+import type { DecoderConfig } from "../../policy/model/Architecture.ts";
 import { lossArrays, type PolicyTargets } from "../Actor.ts";
 import { miniBatches } from "../batches.ts";
 import { microInputs, scalar, scalarOf } from "../inputs.ts";
@@ -82,7 +82,7 @@ export class GradientAnalysis {
   #pass: Promise<Pass<"gradient" | "surrogate" | "entropy" | "kl", never>> | undefined;
 
   constructor(
-    config: Qwen2Config,
+    config: DecoderConfig,
     options: {
       readonly actor: RunConfig["actor"];
       readonly algorithm: LossAlgorithm;
@@ -98,7 +98,7 @@ export class GradientAnalysis {
     const parts = ["surrogate", "entropy", ...(actor.use_kl_loss ? (["kl"] as const) : [])] as const;
     this.#open = () =>
       lanes.pass({
-        onnx: partsModel(config, policyLossOptions(actor, algorithm)),
+        model: partsModel(config, policyLossOptions(actor, algorithm)),
         sums: ["gradient", ...parts],
         rows: [],
       });

@@ -2,12 +2,14 @@
  * The policy's pass with the parts of its loss weighed by inputs: task, entropy and KL, so that one model gives the gradient of each alone.
  * Invariant: with the coefficients of the run file its gradient is that of the update.
  */
-import { type ParameterSpec, parameters, type Qwen2Config } from "../../policy/model/Architecture.ts";
-import { weightInputs } from "../../policy/model/Qwen2.ts";
+
+import { type DecoderConfig, type ParameterSpec, parameters } from "../../policy/model/Architecture.ts";
+import { weightInputs } from "../../policy/model/Decoder.ts";
 import { policyForward, targetInputs } from "../../policy/model/Score.ts";
 import { add, mul } from "../../tensor/Elementwise.ts";
 import { gradients } from "../../tensor/Gradients.ts";
 import { Graph } from "../../tensor/Graph.ts";
+import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { type PolicyLossOptions, policyLoss, targetLossInputs } from "../losses/policyLoss.ts";
 import { flatGradient } from "../models.ts";
 
@@ -15,7 +17,7 @@ import { flatGradient } from "../models.ts";
  * Inputs: as the actor's model, and the scalars task_weight, entropy_weight and, with a KL loss, kl_weight. Outputs: gradient [parameters],
  * and the scalars surrogate, entropy, kl before their weights.
  */
-export const partsModel = (config: Qwen2Config, options: PolicyLossOptions): Uint8Array => {
+export const partsModel = (config: DecoderConfig, options: PolicyLossOptions): OnnxModel => {
   const graph = new Graph("parts");
   const specs: readonly ParameterSpec[] = parameters(config);
   const weights = weightInputs(graph, specs);
@@ -34,5 +36,5 @@ export const partsModel = (config: Qwen2Config, options: PolicyLossOptions): Uin
   graph.output("surrogate", parts.surrogate);
   graph.output("entropy", parts.entropy);
   if (parts.kl !== undefined) graph.output("kl", parts.kl);
-  return graph.toOnnx();
+  return graph.toModel();
 };

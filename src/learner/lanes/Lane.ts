@@ -5,6 +5,7 @@
  */
 import type { Parameters } from "../../policy/model/Parameters.ts";
 import { type Feeds, float32, int64, type Outputs, Session } from "../../policy/runtime/Session.ts";
+import type { OnnxModel } from "../../tensor/Onnx.ts";
 
 /** A model input as plain data, so that it can travel to another thread. */
 export interface Input {
@@ -16,8 +17,8 @@ export interface Input {
 export type Micro = Readonly<Record<string, Input>>;
 
 export interface LaneModel<Sum extends string = string, Row extends string = string> {
-  /** An ONNX model whose inputs are weights and a micro-batch. */
-  readonly onnx: Uint8Array;
+  /** Its inputs are weights and a micro-batch. */
+  readonly model: OnnxModel;
   /** Outputs added up over micro-batches. */
   readonly sums: readonly Sum[];
   /** Outputs kept for each micro-batch. */
@@ -53,7 +54,7 @@ export class Lane implements AsyncDisposable {
 
   /** Opens a model and gives its number: 0, 1, 2 and so on. Rejects where the runtime refuses it. */
   async open(model: LaneModel): Promise<number> {
-    const session = await Session.open(model.onnx, { threads: this.#threads });
+    const session = await Session.open(model.model, { threads: this.#threads });
     return this.#models.push({ session, model }) - 1;
   }
 

@@ -2,8 +2,10 @@
  * A policy loss alone as an ONNX model, for a network that runs elsewhere: a remote learner sends each target's log-probability and entropy
  * and starts its backward pass from the two gradients. Invariant: it holds the nodes of the local learner's own loss.
  */
+
 import { gradients } from "../../tensor/Gradients.ts";
 import { Graph } from "../../tensor/Graph.ts";
+import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { type PolicyLossOptions, policyLoss, targetLossInputs } from "./policyLoss.ts";
 
 /**
@@ -11,7 +13,7 @@ import { type PolicyLossOptions, policyLoss, targetLossInputs } from "./policyLo
  * ratio per sequence. Outputs: the scalars loss, loss_surrogate, loss_entropy (before its coefficient) and, with a KL loss, loss_kl (before
  * its coefficient); dlogp and dentropy [targets], the loss's gradients.
  */
-export const lossModel = (options: PolicyLossOptions): Uint8Array => {
+export const lossModel = (options: PolicyLossOptions): OnnxModel => {
   const graph = new Graph(`${options.loss} loss`);
   const logp = graph.input("logp", "float32", ["targets"]);
   const entropy = graph.input("entropy", "float32", ["targets"]);
@@ -23,5 +25,5 @@ export const lossModel = (options: PolicyLossOptions): Uint8Array => {
   gradients(loss.total, [logp, entropy]).forEach((gradient, i) => {
     graph.output(i === 0 ? "dlogp" : "dentropy", gradient);
   });
-  return graph.toOnnx();
+  return graph.toModel();
 };

@@ -3,7 +3,7 @@
  * tied embeddings, full attention and plain rotary positions; anything else is refused by name.
  */
 import { Effect, Schema } from "effect";
-import type { Qwen2Config } from "../model/Architecture.ts";
+import type { DecoderConfig } from "../model/Architecture.ts";
 import { type CheckpointError, checkpointError } from "./CheckpointError.ts";
 import type { FloatFormat } from "./FloatFormat.ts";
 
@@ -15,7 +15,7 @@ export interface TokenIds {
 }
 
 export interface ModelConfig {
-  readonly config: Qwen2Config;
+  readonly config: DecoderConfig;
   readonly tokens: TokenIds;
 }
 

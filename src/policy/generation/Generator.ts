@@ -7,7 +7,7 @@ import { type Context, Effect, type Scope } from "effect";
 import type { GenerationSection, ModelSection } from "../../config/RunConfig.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { PolicyError } from "../../domain/Errors.ts";
-import type { Qwen2Config } from "../model/Architecture.ts";
+import type { DecoderConfig } from "../model/Architecture.ts";
 import { make as makeThread, type ThreadFailure } from "../runtime/Thread.ts";
 import type { BytesOf } from "../tokenizer/ByteDecoder.ts";
 import { CommonVersion } from "./CommonVersion.ts";
@@ -17,7 +17,7 @@ import type { Policy } from "./Policy.ts";
 import { type TokenBytes, tokenBytes } from "./TokenBytes.ts";
 
 export interface GeneratorOptions {
-  readonly config: Qwen2Config;
+  readonly config: DecoderConfig;
   readonly version: Version;
   /** Every parameter in specification order; copied. */
   readonly parameters: Float32Array;

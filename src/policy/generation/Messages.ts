@@ -4,13 +4,13 @@
  */
 import type { MessagePort } from "node:worker_threads";
 import type { Sampled, Version } from "../../domain/Episode.ts";
-import type { Qwen2Config } from "../model/Architecture.ts";
+import type { DecoderConfig } from "../model/Architecture.ts";
 import type { Protocol } from "../runtime/ThreadProtocol.ts";
 import type { GenerateRequest, GeneratorGauges } from "./Policy.ts";
 import type { TokenBytes } from "./TokenBytes.ts";
 
 export interface StartRequest {
-  readonly config: Qwen2Config;
+  readonly config: DecoderConfig;
   readonly version: Version;
   /** Every parameter in specification order, float32. */
   readonly buffer: ArrayBuffer;

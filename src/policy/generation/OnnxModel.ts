@@ -3,7 +3,7 @@
  * is a change of views. Invariant: each session has one intra-op thread, without which a row's bits would depend on its batch.
  */
 import type { Version } from "../../domain/Episode.ts";
-import { type ParameterSpec, parameters, type Qwen2Config } from "../model/Architecture.ts";
+import { type DecoderConfig, type ParameterSpec, parameters } from "../model/Architecture.ts";
 import { extendModel, newKeys, newValues, pastKeys, pastValues, prefillModel, stepModel } from "../model/Decode.ts";
 import { named, parametersOf } from "../model/Parameters.ts";
 import { type Feeds, float32, type HostTensor, int64, type Outputs, Session } from "../runtime/Session.ts";
@@ -17,7 +17,7 @@ export interface OnnxWeights {
 }
 
 /** Between a cache and the graphs' inputs and outputs, which have names per layer. */
-const cacheTensors = ({ headDim, kvHeads, layers }: Qwen2Config) => {
+const cacheTensors = ({ headDim, kvHeads, layers }: DecoderConfig) => {
   const names = Array.from({ length: layers }, (_, layer) => ({
     pastKeys: pastKeys(layer),
     pastValues: pastValues(layer),
@@ -49,7 +49,7 @@ const weightsOf = (specs: readonly ParameterSpec[], version: Version, buffer: Ar
 };
 
 /** Opens the sessions. Rejects where the runtime refuses a graph. */
-export const open = async (config: Qwen2Config): Promise<LanguageModel<OnnxWeights>> => {
+export const open = async (config: DecoderConfig): Promise<LanguageModel<OnnxWeights>> => {
   const { headDim, kvHeads, layers, maxPositions, vocabSize } = config;
   const specs = parameters(config);
   const cache = cacheTensors(config);

@@ -3,7 +3,7 @@
  * The order is the layout of a version's flat buffer (Parameters.ts); linear weights are [out, in].
  */
 
-export interface Qwen2Config {
+export interface DecoderConfig {
   readonly vocabSize: number;
   readonly hiddenSize: number;
   readonly intermediateSize: number;
@@ -32,7 +32,7 @@ export const VALUE_BIAS = "value_head.bias";
 /** "model.layers.3.mlp.up_proj.weight" from 3 and "mlp.up_proj.weight" */
 export const layerParameter = (layer: number, name: string): string => `model.layers.${layer}.${name}`;
 
-export const parameters = (config: Qwen2Config): readonly ParameterSpec[] => {
+export const parameters = (config: DecoderConfig): readonly ParameterSpec[] => {
   const { vocabSize, hiddenSize, intermediateSize, heads, kvHeads, headDim } = config;
   const queries = heads * headDim;
   const keys = kvHeads * headDim;
@@ -61,7 +61,7 @@ export const parameters = (config: Qwen2Config): readonly ParameterSpec[] => {
 };
 
 /** A critic's parameters: the trunk's and a linear head of one output. */
-export const criticParameters = (config: Qwen2Config): readonly ParameterSpec[] => [
+export const criticParameters = (config: DecoderConfig): readonly ParameterSpec[] => [
   ...parameters(config),
   { name: VALUE_WEIGHT, shape: [1, config.hiddenSize] },
   { name: VALUE_BIAS, shape: [1] },

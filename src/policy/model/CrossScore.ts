@@ -3,16 +3,18 @@
  * that follow the prompt, so that its log-probabilities are those behind the prompt alone, and the prompt is computed once for all of them.
  * Forward only.
  */
+
 import { add, and, div, equals, lessOrEqual, or, where } from "../../tensor/Elementwise.ts";
 import { Graph, type Tensor } from "../../tensor/Graph.ts";
 import { iota, takeAlong } from "../../tensor/Indexing.ts";
 import { concat, reshape, slice } from "../../tensor/Layout.ts";
 import { matmul } from "../../tensor/Linear.ts";
+import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { logSoftmax, softmax } from "../../tensor/Reduction.ts";
 import { type Dim, difference, product, sizeOf } from "../../tensor/Shape.ts";
 import { blockEnds } from "../../tensor/Transformer.ts";
-import { parameters, type Qwen2Config } from "./Architecture.ts";
-import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries, weightInputs } from "./Qwen2.ts";
+import { type DecoderConfig, parameters } from "./Architecture.ts";
+import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries, weightInputs } from "./Decoder.ts";
 
 /** Added to a score to take it out of the softmax; finite, so that no row turns to NaN. */
 const MASKED = -1e30;
@@ -34,7 +36,7 @@ const segmentMask = (segments: Tensor, start: Dim, end: Dim): Tensor => {
 };
 
 const attendWithin =
-  (config: Qwen2Config, segments: Tensor): Attend =>
+  (config: DecoderConfig, segments: Tensor): Attend =>
   (projections) => {
     const q = splitQueries(config, projections.queries);
     const [k, v] = [splitHeads(config, projections.keys), splitHeads(config, projections.values)];
@@ -56,7 +58,7 @@ const attendWithin =
  * Model: weights; ids, positions and segments int64 [1, time], [1, time], [time], the prompt being segment 0; before and tokens int64
  * [targets], where a target is predicted from and which id it is; temperature []. Output: logp [targets], nats.
  */
-export const crossScoreModel = (config: Qwen2Config): Uint8Array => {
+export const crossScoreModel = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("crossScore");
   const weights = weightInputs(graph, parameters(config));
   const ids = graph.input("ids", "int64", [1, "time"]);
@@ -67,5 +69,5 @@ export const crossScoreModel = (config: Qwen2Config): Uint8Array => {
   const temperature = graph.input("temperature", "float32", []);
   const hidden = decoder(config, weights, ids, positions, attendWithin(config, segments), before);
   graph.output("logp", takeAlong(logSoftmax(logits(weights, div(hidden, temperature))), tokens));
-  return graph.toOnnx();
+  return graph.toModel();
 };

@@ -6,16 +6,18 @@
  * Invariants: what a cache holds at and beyond a row's length is never read into a result (it must be finite), and with one
  * intra-op thread and two rows or more, a row's bits depend neither on the other rows nor on the capacity (multiples of 32).
  */
+
 import { add, less, lessOrEqual, minimum, mul, sub, where } from "../../tensor/Elementwise.ts";
 import { Graph, type Tensor } from "../../tensor/Graph.ts";
 import { iota, takeAlong, writeAt } from "../../tensor/Indexing.ts";
 import { expand, reduceSum, reshape } from "../../tensor/Layout.ts";
 import { matmul } from "../../tensor/Linear.ts";
+import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { softmax } from "../../tensor/Reduction.ts";
 import { type Dim, product, sizeOf } from "../../tensor/Shape.ts";
 import { causalAttention } from "../../tensor/Transformer.ts";
-import { parameters, type Qwen2Config } from "./Architecture.ts";
-import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries, weightInputs } from "./Qwen2.ts";
+import { type DecoderConfig, parameters } from "./Architecture.ts";
+import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries, weightInputs } from "./Decoder.ts";
 
 /** Names of a layer's cache inputs and outputs. */
 export const pastKeys = (layer: number): string => `past.${layer}.keys`;
@@ -30,7 +32,7 @@ interface Cache {
   readonly values: Tensor;
 }
 
-const cacheInputs = (graph: Graph, config: Qwen2Config): readonly Cache[] =>
+const cacheInputs = (graph: Graph, config: DecoderConfig): readonly Cache[] =>
   Array.from({ length: config.layers }, (_, layer) => {
     const shape = ["batch", config.kvHeads, "capacity", config.headDim];
     return {
@@ -58,7 +60,7 @@ const outputCache = (graph: Graph, layer: number, keys: Tensor, values: Tensor):
 };
 
 /** Inputs: weights, ids int64 [batch, time] right padded, lengths int64 [batch]. Outputs: logits [batch, vocab], new caches. */
-export const prefillModel = (config: Qwen2Config): Uint8Array => {
+export const prefillModel = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("prefill");
   const weights = weightInputs(graph, parameters(config));
   const ids = graph.input("ids", "int64", ["batch", "time"]);
@@ -72,14 +74,14 @@ export const prefillModel = (config: Qwen2Config): Uint8Array => {
   const positions = graph.constant([0], "int64");
   const hidden = decoder(config, weights, ids, positions, attend, lastTokens(lengths, "time"));
   graph.output("logits", logits(weights, hidden));
-  return graph.toOnnx();
+  return graph.toModel();
 };
 
 /**
  * Inputs: weights, ids int64 [batch, time] right padded, lengths int64 [batch] (valid new tokens, 1 or more), pastLengths
  * int64 [batch], caches with pastLengths + time <= capacity. Outputs: logits [batch, vocab], new caches [.., time, ..].
  */
-export const extendModel = (config: Qwen2Config): Uint8Array => {
+export const extendModel = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("extend");
   const weights = weightInputs(graph, parameters(config));
   const ids = graph.input("ids", "int64", ["batch", "time"]);
@@ -110,7 +112,7 @@ export const extendModel = (config: Qwen2Config): Uint8Array => {
   };
   const hidden = decoder(config, weights, ids, positions, attend, lastTokens(lengths, "time"));
   graph.output("logits", logits(weights, hidden));
-  return graph.toOnnx();
+  return graph.toModel();
 };
 
 /**
@@ -118,7 +120,7 @@ export const extendModel = (config: Qwen2Config): Uint8Array => {
  * Outputs: logits [batch, vocab], new caches [batch, kvHeads, 1, headDim].
  * The score of the new token takes its place among those of the cache, whose rows are therefore never copied.
  */
-export const stepModel = (config: Qwen2Config): Uint8Array => {
+export const stepModel = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("step");
   const weights = weightInputs(graph, parameters(config));
   const ids = graph.input("ids", "int64", ["batch"]);
@@ -154,5 +156,5 @@ export const stepModel = (config: Qwen2Config): Uint8Array => {
   };
   const hidden = decoder(config, weights, reshape(ids, ["batch", 1]), reshape(pastLengths, ["batch", 1]), attend);
   graph.output("logits", logits(weights, hidden));
-  return graph.toOnnx();
+  return graph.toModel();
 };

@@ -3,15 +3,17 @@
  * temperature, and a critic's values, all differentiable by the weights; `scoreModel` is the log-probabilities and entropies as a
  * model. Scores, which are as wide as the vocabulary, are computed at the targets only.
  */
+
 import { add, div, exp, mul, neg, sub, where } from "../../tensor/Elementwise.ts";
 import { Graph, type Tensor } from "../../tensor/Graph.ts";
 import { gather, oneHotMask, takeAlong } from "../../tensor/Indexing.ts";
 import { reduceSum, reshape } from "../../tensor/Layout.ts";
 import { gemm } from "../../tensor/Linear.ts";
+import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { logSoftmax } from "../../tensor/Reduction.ts";
 import { product, sizeOf } from "../../tensor/Shape.ts";
-import { parameters, type Qwen2Config, VALUE_BIAS, VALUE_WEIGHT } from "./Architecture.ts";
-import { logits, trunk, type Weights, weight, weightInputs } from "./Qwen2.ts";
+import { type DecoderConfig, parameters, VALUE_BIAS, VALUE_WEIGHT } from "./Architecture.ts";
+import { logits, trunk, type Weights, weight, weightInputs } from "./Decoder.ts";
 
 /** Sequences and what of them is predicted. */
 export interface Targets {
@@ -36,7 +38,7 @@ export interface PolicyForward {
 
 /** temperature float32 []. */
 export const policyForward = (
-  config: Qwen2Config,
+  config: DecoderConfig,
   weights: Weights,
   { ids, before }: Targets,
   temperature: Tensor,
@@ -76,7 +78,7 @@ const tokenStatistics = (scores: Tensor, tokens: Tensor): { readonly taken: Tens
 };
 
 /** A critic's value of the text before each target, float32 [targets]; weights are those of `criticParameters`. */
-export const valueForward = (config: Qwen2Config, weights: Weights, { ids, before }: Targets): Tensor => {
+export const valueForward = (config: DecoderConfig, weights: Weights, { ids, before }: Targets): Tensor => {
   const values = gemm(trunk(config, weights, ids, before), weight(weights, VALUE_WEIGHT), {
     transB: true,
     bias: weight(weights, VALUE_BIAS),
@@ -85,12 +87,12 @@ export const valueForward = (config: Qwen2Config, weights: Weights, { ids, befor
 };
 
 /** Model: weights, targets, temperature [] to logp and entropy [targets]. */
-export const scoreModel = (config: Qwen2Config): Uint8Array => {
+export const scoreModel = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("score");
   const weights = weightInputs(graph, parameters(config));
   const temperature = graph.input("temperature", "float32", []);
   const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature);
   graph.output("logp", logp);
   graph.output("entropy", entropy);
-  return graph.toOnnx();
+  return graph.toModel();
 };

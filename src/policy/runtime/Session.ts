@@ -4,6 +4,7 @@
  * Invariant: `liveSessions` counts the sessions that were opened and not closed.
  */
 import { InferenceSession, Tensor, type TypedTensor } from "onnxruntime-node";
+import { encode, type OnnxModel } from "../../tensor/Onnx.ts";
 
 export type Float32Tensor = TypedTensor<"float32">;
 export type Int64Tensor = TypedTensor<"int64">;
@@ -89,8 +90,8 @@ export class Session implements AsyncDisposable {
   }
 
   /** Loads and optimises a model. Rejects where the runtime refuses it. */
-  static async open(model: Uint8Array, options: SessionOptions = {}): Promise<Session> {
-    const session = await InferenceSession.create(model, {
+  static async open(model: OnnxModel, options: SessionOptions = {}): Promise<Session> {
+    const session = await InferenceSession.create(encode(model), {
       executionProviders: options.providers ?? ["cpu"],
       intraOpNumThreads: options.threads ?? 1,
       interOpNumThreads: 1,

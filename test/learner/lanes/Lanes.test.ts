@@ -3,8 +3,18 @@ import { Lanes } from "../../../src/learner/lanes/Lanes.ts";
 import { Trainer } from "../../../src/learner/Trainer.ts";
 import { liveSessions } from "../../../src/policy/runtime/Session.ts";
 import { liveThreads } from "../../../src/policy/runtime/Thread.ts";
+import type { OnnxModel } from "../../../src/tensor/Onnx.ts";
 import { creditedBatch } from "../batch.ts";
 import { tiny, tinyParameters, trainerOptions } from "../model.ts";
+
+const refused: OnnxModel = {
+  name: "refused",
+  opsets: { "": 21 },
+  nodes: [{ type: "NoSuchOperator", domain: "", name: "node", inputs: ["x"], outputs: ["y"], attributes: {} }],
+  constants: [],
+  inputs: [{ name: "x", dtype: "float32", shape: [1] }],
+  outputs: [{ name: "y", dtype: "float32", shape: [1] }],
+};
 
 describe("lanes", () => {
   /** Three micro-batches or more in most mini-batches. */
@@ -68,7 +78,7 @@ describe("lanes", () => {
   it("refuse a model that the runtime refuses, naming no lane that is left open", async () => {
     const before = liveThreads();
     const lanes = await Lanes.open(2, 1);
-    await expect(lanes.pass({ onnx: new Uint8Array([1, 2, 3]), sums: [], rows: [] })).rejects.toThrow();
+    await expect(lanes.pass({ model: refused, sums: [], rows: [] })).rejects.toThrow();
     await lanes[Symbol.asyncDispose]();
     expect(liveThreads()).toBe(before);
   });

@@ -4,7 +4,7 @@ import { lossModel } from "../../../src/learner/losses/lossModel.ts";
 import type { PolicyLossOptions } from "../../../src/learner/losses/policyLoss.ts";
 import { actorModel } from "../../../src/learner/models.ts";
 import { elementCount, parameters } from "../../../src/policy/model/Architecture.ts";
-import { weightInputs } from "../../../src/policy/model/Qwen2.ts";
+import { weightInputs } from "../../../src/policy/model/Decoder.ts";
 import { policyForward, targetInputs } from "../../../src/policy/model/Score.ts";
 import { backward } from "../../../src/tensor/Gradients.ts";
 import { Graph } from "../../../src/tensor/Graph.ts";
@@ -44,7 +44,7 @@ const seeded = (): Uint8Array => {
   graph.output("gradient", concat(flat, 0));
   graph.output("logp", logp);
   graph.output("entropy", entropy);
-  return graph.toOnnx();
+  return graph.toModel();
 };
 
 const clip = { low: 0.2, high: 0.28, dual: 3 };

@@ -1,17 +1,17 @@
 /** A key and value cache as a caller of the decode models keeps it: [batch, kvHeads, capacity, headDim] per layer. */
 
-import type { Qwen2Config } from "../../../src/policy/model/Architecture.ts";
+import type { DecoderConfig } from "../../../src/policy/model/Architecture.ts";
 import { newKeys, newValues, pastKeys, pastValues } from "../../../src/policy/model/Decode.ts";
 import { type Feeds, float32, type Results } from "../../tensor/session.ts";
 
 export class Cache {
   readonly lengths: number[];
-  readonly #config: Qwen2Config;
+  readonly #config: DecoderConfig;
   readonly #capacity: number;
   readonly #layers: ReadonlyArray<{ readonly keys: Float32Array; readonly values: Float32Array }>;
 
   /** What lies beyond a row's length is `rubbish`, to show that it is never read. */
-  constructor(config: Qwen2Config, batch: number, capacity: number, rubbish = 7) {
+  constructor(config: DecoderConfig, batch: number, capacity: number, rubbish = 7) {
     this.#config = config;
     this.#capacity = capacity;
     this.lengths = Array.from({ length: batch }, () => 0);

@@ -3,9 +3,9 @@ import { Effect } from "effect";
 import { beforeAll, describe, expect, it } from "vitest";
 import { readModelConfig } from "../../../src/policy/checkpoint/HuggingFaceFolder.ts";
 import { readParameters } from "../../../src/policy/checkpoint/ParameterFile.ts";
-import { parameters, type Qwen2Config } from "../../../src/policy/model/Architecture.ts";
+import { type DecoderConfig, parameters } from "../../../src/policy/model/Architecture.ts";
+import { logits, trunk, weightInputs } from "../../../src/policy/model/Decoder.ts";
 import type { Parameters } from "../../../src/policy/model/Parameters.ts";
-import { logits, trunk, weightInputs } from "../../../src/policy/model/Qwen2.ts";
 import { policyForward, targetInputs } from "../../../src/policy/model/Score.ts";
 import { add, mul } from "../../../src/tensor/Elementwise.ts";
 import { gradients } from "../../../src/tensor/Gradients.ts";
@@ -19,7 +19,7 @@ const folder = join(import.meta.dirname, "../../fixtures/qwen2-tiny");
 const [batch, time] = [reference.ids.length, reference.ids[0]!.length];
 const ids = int64([batch, time], reference.ids.flat());
 
-let config: Qwen2Config;
+let config: DecoderConfig;
 let loaded: Parameters;
 
 beforeAll(async () => {
@@ -43,7 +43,7 @@ describe("Qwen2 against transformers", () => {
     const graph = new Graph();
     const weights = weightInputs(graph, parameters(config));
     graph.output("logits", logits(weights, trunk(config, weights, graph.input("ids", "int64", ["batch", "time"]))));
-    const results = await runOnce(graph.toOnnx(), { ...weightFeeds(loaded), ids });
+    const results = await runOnce(graph.toModel(), { ...weightFeeds(loaded), ids });
     const expected = reference.logits.map((row) => row.flat());
     expect(worst(results.logits!, time, expected)).toBeLessThan(1e-4);
   });
@@ -64,7 +64,7 @@ describe("Qwen2 against transformers", () => {
     const valid = reference.lengths.flatMap((length) =>
       Array.from({ length: time - 1 }, (_, at) => (at + 1 < length ? 1 : 0)),
     );
-    const results = await runOnce(graph.toOnnx(), {
+    const results = await runOnce(graph.toModel(), {
       ...weightFeeds(loaded),
       ids,
       before: everyTarget(batch, time),

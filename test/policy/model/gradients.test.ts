@@ -1,8 +1,8 @@
 import * as tf from "@tensorflow/tfjs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { criticParameters, type ParameterSpec, parameters } from "../../../src/policy/model/Architecture.ts";
+import { weightInputs } from "../../../src/policy/model/Decoder.ts";
 import type { Parameters } from "../../../src/policy/model/Parameters.ts";
-import { weightInputs } from "../../../src/policy/model/Qwen2.ts";
 import { policyForward, valueForward } from "../../../src/policy/model/Score.ts";
 import { add, mul } from "../../../src/tensor/Elementwise.ts";
 import { gradients } from "../../../src/tensor/Gradients.ts";
@@ -61,7 +61,7 @@ const ours = (
   ).forEach((gradient, index) => {
     graph.output(`gradient ${names[index]}`, gradient);
   });
-  return runOnce(graph.toOnnx(), { ...weightFeeds(weights), ...feeds, ids: int64([batch, time], rows.flat()) });
+  return runOnce(graph.toModel(), { ...weightFeeds(weights), ...feeds, ids: int64([batch, time], rows.flat()) });
 };
 
 /** The same from the oracle: `loss` of one row, added up over the rows. */

@@ -3,7 +3,7 @@
  * time: an oracle for values and gradients that shares no code with src.
  */
 import * as tf from "@tensorflow/tfjs";
-import type { Qwen2Config } from "../../../src/policy/model/Architecture.ts";
+import type { DecoderConfig } from "../../../src/policy/model/Architecture.ts";
 
 type Weights = Readonly<Record<string, tf.Tensor>>;
 
@@ -25,7 +25,7 @@ const turn = (x: tf.Tensor2D, theta: number): tf.Tensor2D => {
 };
 
 /** Final hidden states [time, hiddenSize] of one row. */
-export const oracleTrunk = (config: Qwen2Config, weights: Weights, ids: readonly number[]): tf.Tensor2D => {
+export const oracleTrunk = (config: DecoderConfig, weights: Weights, ids: readonly number[]): tf.Tensor2D => {
   const { headDim, heads, kvHeads, ropeTheta, rmsNormEps } = config;
   const time = ids.length;
   const future = tf.tensor2d(
@@ -66,7 +66,7 @@ export interface OracleScores {
 
 /** Log-probability and entropy [time - 1] of every next token of one row. */
 export const oracleScores = (
-  config: Qwen2Config,
+  config: DecoderConfig,
   weights: Weights,
   ids: readonly number[],
   temperature: number,

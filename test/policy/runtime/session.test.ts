@@ -2,14 +2,22 @@ import { describe, expect, it } from "vitest";
 import { float32, liveSessions, Session } from "../../../src/policy/runtime/Session.ts";
 import { add, mul } from "../../../src/tensor/Elementwise.ts";
 import { Graph } from "../../../src/tensor/Graph.ts";
+import type { OnnxModel } from "../../../src/tensor/Onnx.ts";
 
-const model = (): Uint8Array => {
+const model = (): OnnxModel => {
   const graph = new Graph("affine");
   const x = graph.input("x", "float32", ["n"]);
   const scale = graph.input("scale", "float32", []);
   graph.output("scaled", mul(x, scale));
   graph.output("shifted", add(x, scale));
-  return graph.toOnnx();
+  return graph.toModel();
+};
+
+const withUnknownOperator = (): OnnxModel => {
+  const graph = new Graph("unknown");
+  const x = graph.input("x", "float32", ["n"]);
+  graph.output("y", graph.result({ type: "NoSuchOperator", inputs: [x], outputs: [x] }));
+  return graph.toModel();
 };
 
 describe("Session", () => {
@@ -44,9 +52,9 @@ describe("Session", () => {
     expect(liveSessions()).toBe(before);
   });
 
-  it("refuses bytes that are no model, and counts nothing", async () => {
+  it("refuses a model with an operator it does not know, and counts nothing", async () => {
     const before = liveSessions();
-    await expect(Session.open(Uint8Array.of(1, 2, 3))).rejects.toThrow();
+    await expect(Session.open(withUnknownOperator())).rejects.toThrow();
     expect(liveSessions()).toBe(before);
   });
 });

@@ -11,7 +11,7 @@ import { reshape, transpose } from "../../tensor/Layout.ts";
 import { gemm } from "../../tensor/Linear.ts";
 import { type Dim, product, ShapeError } from "../../tensor/Shape.ts";
 import { causalAttention, rmsNorm, rotary, rotaryTables } from "../../tensor/Transformer.ts";
-import { EMBEDDING, FINAL_NORM, layerParameter, type ParameterSpec, type Qwen2Config } from "./Architecture.ts";
+import { type DecoderConfig, EMBEDDING, FINAL_NORM, layerParameter, type ParameterSpec } from "./Architecture.ts";
 
 /** Graph tensors of parameters by name. */
 export type Weights = ReadonlyMap<string, Tensor>;
@@ -43,7 +43,7 @@ export type Attend = (projections: Projections) => Tensor;
  * [rows, hiddenSize]: behind its attention the last block computes nothing else.
  */
 export const decoder = (
-  config: Qwen2Config,
+  config: DecoderConfig,
   weights: Weights,
   ids: Tensor,
   positions: Tensor,
@@ -82,20 +82,20 @@ export const decoder = (
 };
 
 /** [batch, time, kvHeads * headDim] to [batch, kvHeads, time, headDim]. */
-export const splitHeads = (config: Qwen2Config, x: Tensor): Tensor => {
+export const splitHeads = (config: DecoderConfig, x: Tensor): Tensor => {
   const [batch, time] = x.shape as [Dim, Dim];
   return transpose(reshape(x, [batch, time, config.kvHeads, config.headDim]), [0, 2, 1, 3]);
 };
 
 /** [batch, time, heads * headDim] to [batch, kvHeads, heads / kvHeads, time, headDim]: query head h reads kv head h / groups. */
-export const splitQueries = (config: Qwen2Config, x: Tensor): Tensor => {
+export const splitQueries = (config: DecoderConfig, x: Tensor): Tensor => {
   const [batch, time] = x.shape as [Dim, Dim];
   const groups = config.heads / config.kvHeads;
   return transpose(reshape(x, [batch, time, config.kvHeads, groups, config.headDim]), [0, 2, 3, 1, 4]);
 };
 
 /** The inverse of `splitQueries`, as rows [batch * time, heads * headDim]. */
-export const mergeQueries = (config: Qwen2Config, x: Tensor): Tensor => {
+export const mergeQueries = (config: DecoderConfig, x: Tensor): Tensor => {
   const [batch, , , time] = x.shape as [Dim, Dim, Dim, Dim];
   return reshape(transpose(x, [0, 3, 1, 2, 4]), [product(batch, time), config.heads * config.headDim]);
 };
@@ -107,7 +107,7 @@ const ATTENTION_BLOCKS = 4;
  * The decoder over whole sequences: ids int64 [batch, time], right padded, to hidden states [batch * time, hiddenSize] or the `wanted`
  * rows of them. Positions count from the first column; the causal mask keeps padding out of every earlier position.
  */
-export const trunk = (config: Qwen2Config, weights: Weights, ids: Tensor, wanted?: Tensor): Tensor => {
+export const trunk = (config: DecoderConfig, weights: Weights, ids: Tensor, wanted?: Tensor): Tensor => {
   const attend: Attend = ({ queries, keys, values }) =>
     mergeQueries(
       config,
