@@ -9,6 +9,7 @@ import { policyForward, targetInputs } from "../../../src/policy/model/Score.ts"
 import { backward } from "../../../src/tensor/Gradients.ts";
 import { Graph } from "../../../src/tensor/Graph.ts";
 import { concat, reshape } from "../../../src/tensor/Layout.ts";
+import type { OnnxModel } from "../../../src/tensor/Onnx.ts";
 import { draws, randomIds, weightFeeds } from "../../policy/tiny.ts";
 import { type Feeds, float32, int64, runOnce, scalar } from "../../tensor/session.ts";
 import { tiny, tinyParameters } from "../model.ts";
@@ -30,7 +31,7 @@ const reference: Feeds = { reference: list(() => -3 + 0.4 * random.normal()) };
 const sequences: Feeds = { sequences: int64([6], [0, 0, 0, 1, 1, 0]) };
 
 /** Seeds in, the gradient of all weights out. */
-const seeded = (): Uint8Array => {
+const seeded = (): OnnxModel => {
   const graph = new Graph("seeded");
   const weights = weightInputs(graph, specs);
   const temperature = graph.input("temperature", "float32", []);
