@@ -1,9 +1,10 @@
 /** The two decoders that benches run, at random weights, and the floating-point operations that a token costs in them. */
 import { stream } from "../src/domain/Random.ts";
-import { type DecoderConfig, parameterCount, parameters } from "../src/policy/model/Architecture.ts";
+import { type DecoderConfig, familyDefaults, parameterCount, parameters } from "../src/policy/model/Architecture.ts";
 import { initialise, type Parameters } from "../src/policy/model/Parameters.ts";
 
 const common = {
+  ...familyDefaults.qwen2,
   rmsNormEps: 1e-6,
   ropeTheta: 10_000,
   maxPositions: 1024,

@@ -10,7 +10,7 @@ import { bucket } from "../domain/Passes.ts";
 import type { Random } from "../domain/Random.ts";
 import type { CheckpointError } from "./checkpoint/CheckpointError.ts";
 import { type Checkpoint, modelFiles, readCheckpoint } from "./checkpoint/HuggingFaceFolder.ts";
-import { type DecoderConfig, parameters } from "./model/Architecture.ts";
+import { type DecoderConfig, familyDefaults, parameters } from "./model/Architecture.ts";
 import { initialise } from "./model/Parameters.ts";
 import * as ChatTemplate from "./tokenizer/ChatTemplate.ts";
 import { nanoTokenizer } from "./tokenizer/NanoVocabulary.ts";
@@ -54,6 +54,7 @@ export const fresh = (sizes: RunConfig["sft"]["architecture"], random: Random): 
     const files = nanoTokenizer();
     const tokenizer = yield* Effect.mapError(Tokenizer.make(files), unusable);
     const config: DecoderConfig = {
+      ...familyDefaults.qwen2,
       vocabSize: tokenizer.vocabSize,
       hiddenSize: sizes.hidden_size,
       intermediateSize: sizes.intermediate_size,
@@ -78,14 +79,18 @@ export const fresh = (sizes: RunConfig["sft"]["architecture"], random: Random): 
 
 /** Fails with BadInput where a run that began with `start` cannot go on with `current`: the learner has the one's sizes, the generators the other's. */
 export const checkSameSizes = (key: string, start: Model, current: Model): Effect.Effect<void, BadInput> => {
-  const sizes = ({ checkpoint, tokenizer }: Model): Readonly<Record<string, unknown>> => ({
-    ...checkpoint.config,
-    vocabulary: tokenizer.vocabSize,
-  });
+  const sizes = ({ checkpoint, tokenizer }: Model): ReadonlyMap<string, string> =>
+    new Map(
+      Object.entries({ ...checkpoint.config, vocabulary: tokenizer.vocabSize }).map(([name, value]) => [
+        name,
+        typeof value === "string" ? value : JSON.stringify(value),
+      ]),
+    );
   const [wanted, found] = [sizes(start), sizes(current)];
-  const other = Object.keys(wanted).find((name) => wanted[name] !== found[name]);
+  const other = [...wanted].find(([name, value]) => value !== found.get(name));
   if (other === undefined) return Effect.void;
-  const message = `${key}: another model than the run began with: ${other} is ${String(wanted[other])}, in its checkpoint ${String(found[other])}`;
+  const [name, value] = other;
+  const message = `${key}: another model than the run began with: ${name} is ${value}, in its checkpoint ${found.get(name)}`;
   return Effect.fail(new BadInput({ message }));
 };
 

@@ -48,12 +48,15 @@ export interface RotaryTables {
   readonly minusSin: Tensor;
 }
 
-/** Constant tables of cos and sin of position * theta^(-2i/headDim), rounded from double precision. */
-export const rotaryTables = (graph: Graph, positions: number, headDim: number, theta: number): RotaryTables => {
-  const half = headDim / 2;
+/**
+ * Constant tables of cos and sin of position * frequency, rounded from double precision, for the positions 0, stride, 2 stride, ...;
+ * `frequencies` [headDim / 2] are radians a position.
+ */
+export const rotaryTables = (graph: Graph, positions: number, frequencies: Float64Array, stride = 1): RotaryTables => {
+  const half = frequencies.length;
   const angles = Float64Array.from(
     { length: positions * half },
-    (_, index) => Math.floor(index / half) * theta ** (-(2 * (index % half)) / headDim),
+    (_, index) => stride * Math.floor(index / half) * frequencies[index % half]!,
   );
   const table = (value: (angle: number) => number): Tensor =>
     graph.constant(Float32Array.from(angles, value), "float32", [positions, half]);

@@ -3,10 +3,11 @@ import { Schema } from "effect";
 import { ActorSection, AlgorithmSection, CriticSection } from "../../src/config/RunConfig.ts";
 import { stream } from "../../src/domain/Random.ts";
 import type { TrainerOptions } from "../../src/learner/Trainer.ts";
-import { type DecoderConfig, parameters } from "../../src/policy/model/Architecture.ts";
+import { type DecoderConfig, familyDefaults, parameters } from "../../src/policy/model/Architecture.ts";
 import { initialise, type Parameters } from "../../src/policy/model/Parameters.ts";
 
 export const tiny: DecoderConfig = {
+  ...familyDefaults.qwen2,
   vocabSize: 19,
   hiddenSize: 16,
   intermediateSize: 24,

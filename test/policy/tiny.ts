@@ -1,10 +1,16 @@
 /** A random Qwen2 small enough for every test, and feeds of its weights. */
 import { stream } from "../../src/domain/Random.ts";
-import { type DecoderConfig, type ParameterSpec, parameters } from "../../src/policy/model/Architecture.ts";
+import {
+  type DecoderConfig,
+  familyDefaults,
+  type ParameterSpec,
+  parameters,
+} from "../../src/policy/model/Architecture.ts";
 import { initialise, named, type Parameters } from "../../src/policy/model/Parameters.ts";
 import { type Feeds, float32, int64 } from "../tensor/session.ts";
 
 export const tiny: DecoderConfig = {
+  ...familyDefaults.qwen2,
   vocabSize: 40,
   hiddenSize: 32,
   intermediateSize: 48,

@@ -187,7 +187,7 @@ const cases: Record<string, Case> = {
   rmsNorm: (a, b, c) => ({ shapes: [[a, b, c], [c]], build: (x, weight) => rmsNorm(x, weight, 0.1) }),
   rotary: (a, b) => ({
     shapes: [[a, b, 8]],
-    build: (x) => rotary(x, x.graph.constant([3], "int64"), rotaryTables(x.graph, 16, 4, 100)),
+    build: (x) => rotary(x, x.graph.constant([3], "int64"), rotaryTables(x.graph, 16, Float64Array.of(1, 0.1))),
   }),
   causalAttention: (a, b, c) => ({
     shapes: [

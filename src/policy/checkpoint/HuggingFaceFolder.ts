@@ -1,18 +1,20 @@
 /**
- * A model as a Hugging Face folder: config.json, model.safetensors and the tokenizer's two files, loadable by transformers. Read to
- * start a run, written at its checkpoints. Invariant: what was read and written again has the same tensors, names and tokenizer.
+ * A model as a Hugging Face folder: config.json, the weights in model.safetensors or in shards, and the tokenizer's two files, loadable by
+ * transformers. Read to start a run, written at its checkpoints, the weights then in one file. Invariant: what was read and written again
+ * has the same config, tensors, names and tokenizer.
  */
 
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { Effect } from "effect";
 import { replaceText } from "../../files/AtomicWrite.ts";
-import { parameters as specsOf } from "../model/Architecture.ts";
+import { OUTPUT, parameters as specsOf } from "../model/Architecture.ts";
 import type { Parameters } from "../model/Parameters.ts";
 import { type CheckpointError, checkpointError, ofFile } from "./CheckpointError.ts";
 import type { FloatFormat } from "./FloatFormat.ts";
 import { decodeConfig, decodeEos, encodeConfig, encodeGenerationConfig, type ModelConfig } from "./ModelConfig.ts";
-import { readParameters, writeParameters } from "./ParameterFile.ts";
+import { type ParameterFile, readParameters, writeParameters } from "./ParameterFile.ts";
+import { readShards } from "./ShardedFile.ts";
 import {
   readJsonObject,
   read as readTokenizerFiles,
@@ -44,25 +46,33 @@ const exists = (path: string): Effect.Effect<boolean> =>
     ),
   );
 
-/** Layouts of weights that are not one model.safetensors, and what to do about them. */
+const WEIGHTS = "model.safetensors";
+const INDEX = "model.safetensors.index.json";
+
+/** Layouts of weights that are not safetensors of the whole model, and what to do about them. */
 const otherLayouts = [
-  [
-    "model.safetensors.index.json",
-    "the weights are split over several files; save them in one (max_shard_size above their size)",
-  ],
   ["pytorch_model.bin", "the weights are pickled; save them as safetensors (safe_serialization)"],
+  ["pytorch_model.bin.index.json", "the weights are pickled; save them as safetensors (safe_serialization)"],
   ["adapter_model.safetensors", "it holds an adapter; merge it into its base model first"],
 ] as const;
 
-const explainMissingWeights = Effect.fnUntraced(function* (folder: string, error: CheckpointError) {
-  if (error.reason !== "missing_file") return yield* error;
+/** The weights of a folder, from one file where there is one, as transformers chooses. */
+const readWeights = Effect.fnUntraced(function* (
+  folder: string,
+  { config }: ModelConfig,
+): Effect.fn.Return<ParameterFile, CheckpointError> {
+  const specs = specsOf(config);
+  // Some writers store the tied output matrix a second time; it equals the embedding.
+  const options = { ignored: config.tieEmbedding ? [OUTPUT] : [] };
+  if (yield* exists(join(folder, WEIGHTS))) return yield* readParameters(join(folder, WEIGHTS), specs, options);
+  if (yield* exists(join(folder, INDEX))) return yield* readShards(join(folder, INDEX), specs, options);
   for (const [file, advice] of otherLayouts) {
     if (yield* exists(join(folder, file))) return yield* checkpointError(join(folder, file), "unsupported", advice);
   }
-  return yield* error;
+  return yield* checkpointError(join(folder, WEIGHTS), "missing_file", "no such file or folder");
 });
 
-/** The folder's sizes and token ids without its weights. Fails with `CheckpointError`. */
+/** The folder's decoder and token ids without its weights: where it cannot be trained, this is what says so. Fails with `CheckpointError`. */
 export const readModelConfig = Effect.fnUntraced(function* (
   folder: string,
 ): Effect.fn.Return<ModelConfig, CheckpointError> {
@@ -81,10 +91,7 @@ export const readCheckpoint = Effect.fn("HuggingFaceFolder.readCheckpoint")(func
 ): Effect.fn.Return<Checkpoint, CheckpointError> {
   const model = yield* readModelConfig(folder);
   const tokenizer = yield* readTokenizerFiles(folder);
-  // Some writers store the tied output matrix a second time; it equals the embedding.
-  const weights = yield* readParameters(join(folder, "model.safetensors"), specsOf(model.config), {
-    ignored: ["lm_head.weight"],
-  }).pipe(Effect.catch((error) => explainMissingWeights(folder, error)));
+  const weights = yield* readWeights(folder, model);
   return { ...model, ...weights, tokenizer };
 });
 
@@ -97,7 +104,7 @@ export const writeCheckpoint = Effect.fn("HuggingFaceFolder.writeCheckpoint")(fu
   { parameters, format, tokenizer, ...model }: Checkpoint,
 ): Effect.fn.Return<void, CheckpointError> {
   const text = (contents: object) => `${JSON.stringify(contents, null, 2)}\n`;
-  yield* writeParameters(join(folder, "model.safetensors"), parameters, { format });
+  yield* writeParameters(join(folder, WEIGHTS), parameters, { format });
   yield* writeTokenizerFiles(folder, tokenizer);
   yield* Effect.all(
     [

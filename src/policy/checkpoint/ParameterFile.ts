@@ -16,18 +16,19 @@ export interface ReadOptions {
 }
 
 /** "a", "b" and 5 more */
-const naming = (names: readonly string[]): string => {
+export const naming = (names: readonly string[]): string => {
   const shown = names.slice(0, 3).map((name) => `"${name}"`);
   return shown.join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
 };
 
-const mismatch = (
+/** How the tensors of `path` differ from those of `specs`, or undefined. */
+export const mismatch = (
   path: string,
-  header: Header,
+  entries: readonly Entry[],
   specs: readonly ParameterSpec[],
   ignored: readonly string[],
 ): CheckpointError | undefined => {
-  const present = new Map(header.entries.map((entry) => [entry.name, entry]));
+  const present = new Map(entries.map((entry) => [entry.name, entry]));
   const wanted = new Set(specs.map((spec) => spec.name));
   const missing = specs.filter((spec) => !present.has(spec.name)).map((spec) => spec.name);
   if (missing.length > 0) return checkpointError(path, "missing_tensor", `it lacks ${naming(missing)}`);
@@ -60,7 +61,7 @@ export const readParameters = (
   Effect.suspend(() => {
     let parameters: Parameters | undefined;
     const place = (header: Header) => {
-      const found = mismatch(path, header, specs, ignored);
+      const found = mismatch(path, header.entries, specs, ignored);
       if (found !== undefined) return found;
       // Allocated only now: a wrong config cannot ask for memory the file does not justify.
       const made = parametersOf(specs, new Float32Array(parameterCount(specs)));

@@ -1,9 +1,36 @@
 /**
- * The sizes of a Qwen2 decoder and the ordered list of its parameters under their Hugging Face names.
- * The order is the layout of a version's flat buffer (Parameters.ts); linear weights are [out, in].
+ * The one description of a decoder, where families differ only in data, and the ordered list of its parameters under their Hugging Face
+ * names. The order is the layout of a version's flat buffer (Parameters.ts); linear weights are [out, in].
  */
 
+export const families = ["llama", "qwen2", "qwen3"] as const;
+export type Family = (typeof families)[number];
+
+/** Which linear layers of a block add a bias. */
+export interface Biases {
+  /** Queries, keys and values. */
+  readonly qkv: boolean;
+  /** The projection of the attended values. */
+  readonly output: boolean;
+  /** All three of the MLP. */
+  readonly mlp: boolean;
+}
+
+/** How rotary frequencies are stretched for contexts longer than those of pretraining (Rotary.ts). */
+export type RotaryScaling =
+  | { readonly type: "default" }
+  | { readonly type: "linear"; readonly factor: number }
+  | {
+      readonly type: "llama3";
+      readonly factor: number;
+      readonly lowFrequencyFactor: number;
+      readonly highFrequencyFactor: number;
+      readonly originalMaxPositions: number;
+    };
+
 export interface DecoderConfig {
+  /** What its folder is saved as. The fields below say everything that a graph is built from. */
+  readonly family: Family;
   readonly vocabSize: number;
   readonly hiddenSize: number;
   readonly intermediateSize: number;
@@ -11,13 +38,42 @@ export interface DecoderConfig {
   readonly heads: number;
   /** Heads of keys and values; divides `heads`. */
   readonly kvHeads: number;
+  /** Even; `heads * headDim` need not be `hiddenSize`. */
   readonly headDim: number;
   readonly rmsNormEps: number;
   readonly ropeTheta: number;
+  readonly ropeScaling: RotaryScaling;
   readonly maxPositions: number;
+  readonly biases: Biases;
+  /** Every head's query and key pass an RMS norm before they are rotated. */
+  readonly queryKeyNorm: boolean;
   /** The output matrix is the embedding. */
-  readonly tieEmbedding: true;
+  readonly tieEmbedding: boolean;
 }
+
+/** What the decoders of a family have in common by default. */
+export const familyDefaults: Readonly<
+  Record<Family, Pick<DecoderConfig, "family" | "biases" | "queryKeyNorm" | "ropeScaling">>
+> = {
+  llama: {
+    family: "llama",
+    biases: { qkv: false, output: false, mlp: false },
+    queryKeyNorm: false,
+    ropeScaling: { type: "default" },
+  },
+  qwen2: {
+    family: "qwen2",
+    biases: { qkv: true, output: false, mlp: false },
+    queryKeyNorm: false,
+    ropeScaling: { type: "default" },
+  },
+  qwen3: {
+    family: "qwen3",
+    biases: { qkv: false, output: false, mlp: false },
+    queryKeyNorm: true,
+    ropeScaling: { type: "default" },
+  },
+};
 
 export interface ParameterSpec {
   readonly name: string;
@@ -26,43 +82,66 @@ export interface ParameterSpec {
 
 export const EMBEDDING = "model.embed_tokens.weight";
 export const FINAL_NORM = "model.norm.weight";
+/** The output matrix of a decoder that does not share it with the embedding. */
+export const OUTPUT = "lm_head.weight";
 export const VALUE_WEIGHT = "value_head.weight";
 export const VALUE_BIAS = "value_head.bias";
 
 /** "model.layers.3.mlp.up_proj.weight" from 3 and "mlp.up_proj.weight" */
 export const layerParameter = (layer: number, name: string): string => `model.layers.${layer}.${name}`;
 
-export const parameters = (config: DecoderConfig): readonly ParameterSpec[] => {
-  const { vocabSize, hiddenSize, intermediateSize, heads, kvHeads, headDim } = config;
+type Shaped = readonly [name: string, shape: readonly number[]];
+
+/** A linear layer [out, in] with the bias it may have. */
+const linear = (name: string, out: number, input: number, biased: boolean): readonly Shaped[] => [
+  [`${name}.weight`, [out, input]],
+  ...(biased ? [[`${name}.bias`, [out]] as const] : []),
+];
+
+const norm = (name: string, width: number, present = true): readonly Shaped[] =>
+  present ? [[`${name}.weight`, [width]]] : [];
+
+const blockParameters = (config: DecoderConfig): readonly Shaped[] => {
+  const { biases, hiddenSize, intermediateSize, heads, kvHeads, headDim, queryKeyNorm } = config;
   const queries = heads * headDim;
   const keys = kvHeads * headDim;
-  const layer = (index: number): readonly ParameterSpec[] =>
-    (
-      [
-        ["input_layernorm.weight", [hiddenSize]],
-        ["self_attn.q_proj.weight", [queries, hiddenSize]],
-        ["self_attn.q_proj.bias", [queries]],
-        ["self_attn.k_proj.weight", [keys, hiddenSize]],
-        ["self_attn.k_proj.bias", [keys]],
-        ["self_attn.v_proj.weight", [keys, hiddenSize]],
-        ["self_attn.v_proj.bias", [keys]],
-        ["self_attn.o_proj.weight", [hiddenSize, queries]],
-        ["post_attention_layernorm.weight", [hiddenSize]],
-        ["mlp.gate_proj.weight", [intermediateSize, hiddenSize]],
-        ["mlp.up_proj.weight", [intermediateSize, hiddenSize]],
-        ["mlp.down_proj.weight", [hiddenSize, intermediateSize]],
-      ] as const
-    ).map(([name, shape]) => ({ name: layerParameter(index, name), shape }));
+  return [
+    ...norm("input_layernorm", hiddenSize),
+    ...linear("self_attn.q_proj", queries, hiddenSize, biases.qkv),
+    ...linear("self_attn.k_proj", keys, hiddenSize, biases.qkv),
+    ...linear("self_attn.v_proj", keys, hiddenSize, biases.qkv),
+    ...linear("self_attn.o_proj", hiddenSize, queries, biases.output),
+    ...norm("self_attn.q_norm", headDim, queryKeyNorm),
+    ...norm("self_attn.k_norm", headDim, queryKeyNorm),
+    ...norm("post_attention_layernorm", hiddenSize),
+    ...linear("mlp.gate_proj", intermediateSize, hiddenSize, biases.mlp),
+    ...linear("mlp.up_proj", intermediateSize, hiddenSize, biases.mlp),
+    ...linear("mlp.down_proj", hiddenSize, intermediateSize, biases.mlp),
+  ];
+};
+
+/** Everything from token ids to final hidden states. */
+const trunkParameters = (config: DecoderConfig): readonly ParameterSpec[] => {
+  const { vocabSize, hiddenSize, layers } = config;
+  const block = blockParameters(config);
   return [
     { name: EMBEDDING, shape: [vocabSize, hiddenSize] },
-    ...Array.from({ length: config.layers }, (_, index) => layer(index)).flat(),
+    ...Array.from({ length: layers }, (_, layer) =>
+      block.map(([name, shape]) => ({ name: layerParameter(layer, name), shape })),
+    ).flat(),
     { name: FINAL_NORM, shape: [hiddenSize] },
   ];
 };
 
-/** A critic's parameters: the trunk's and a linear head of one output. */
+/** A language model's parameters: the trunk's and, where it is not the embedding, the output matrix. */
+export const parameters = (config: DecoderConfig): readonly ParameterSpec[] => [
+  ...trunkParameters(config),
+  ...(config.tieEmbedding ? [] : [{ name: OUTPUT, shape: [config.vocabSize, config.hiddenSize] }]),
+];
+
+/** A critic's parameters: the trunk's and a linear head of one output; it has no output matrix. */
 export const criticParameters = (config: DecoderConfig): readonly ParameterSpec[] => [
-  ...parameters(config),
+  ...trunkParameters(config),
   { name: VALUE_WEIGHT, shape: [1, config.hiddenSize] },
   { name: VALUE_BIAS, shape: [1] },
 ];

@@ -1,5 +1,5 @@
 /**
- * The Qwen2 decoder as a tensor graph: from token ids to final hidden states [tokens, width], or those of the wanted positions.
+ * The decoder of every family as a tensor graph: from token ids to final hidden states [tokens, width], or those of the wanted positions.
  * Activations stay [tokens, width] between blocks so that every linear layer is one GEMM; weights are graph inputs, named
  * as the parameters, so that a new version needs no new session. The caller says how a token attends: causally over
  * the rows themselves (`trunk`) or over a cache (Decode.ts).
@@ -10,8 +10,16 @@ import { gather } from "../../tensor/Indexing.ts";
 import { reshape, transpose } from "../../tensor/Layout.ts";
 import { gemm } from "../../tensor/Linear.ts";
 import { type Dim, product, ShapeError } from "../../tensor/Shape.ts";
-import { causalAttention, rmsNorm, rotary, rotaryTables } from "../../tensor/Transformer.ts";
-import { type DecoderConfig, EMBEDDING, FINAL_NORM, layerParameter, type ParameterSpec } from "./Architecture.ts";
+import { causalAttention, rmsNorm, rotary } from "../../tensor/Transformer.ts";
+import {
+  type DecoderConfig,
+  EMBEDDING,
+  FINAL_NORM,
+  layerParameter,
+  OUTPUT,
+  type ParameterSpec,
+} from "./Architecture.ts";
+import { rotation } from "./Rotary.ts";
 
 /** Graph tensors of parameters by name. */
 export type Weights = ReadonlyMap<string, Tensor>;
@@ -50,25 +58,29 @@ export const decoder = (
   attend: Attend,
   wanted?: Tensor,
 ): Tensor => {
-  const { graph } = ids;
   const [batch, time] = ids.shape;
   if (ids.shape.length !== 2 || batch === undefined || time === undefined)
     throw new ShapeError("decoder", [ids.shape], "ids must be [batch, time]");
   const { hiddenSize, headDim, rmsNormEps } = config;
   const tokens = product(batch, time);
-  const tables = rotaryTables(graph, config.maxPositions, headDim, config.ropeTheta);
+  const turned = rotation(config, positions, batch, time);
   let x = reshape(gather(weight(weights, EMBEDDING), ids), [tokens, hiddenSize]);
   for (let layer = 0; layer < config.layers; layer += 1) {
     const of = (name: string): Tensor => weight(weights, layerParameter(layer, name));
     const linear = (input: Tensor, name: string): Tensor =>
       gemm(input, of(`${name}.weight`), { transB: true, bias: weights.get(layerParameter(layer, `${name}.bias`)) });
     const split = (y: Tensor): Tensor => reshape(y, [batch, time, -1]);
+    const heads = (y: Tensor, norm: string): Tensor => {
+      const scale = weights.get(layerParameter(layer, `${norm}.weight`));
+      const normed = scale === undefined ? y : rmsNorm(reshape(y, [tokens, -1, headDim]), scale, rmsNormEps);
+      return rotary(split(normed), turned.positions, turned.tables);
+    };
 
     const normed = rmsNorm(x, of("input_layernorm.weight"), rmsNormEps);
     const attended = attend({
       layer,
-      queries: rotary(split(linear(normed, "self_attn.q_proj")), positions, tables),
-      keys: rotary(split(linear(normed, "self_attn.k_proj")), positions, tables),
+      queries: heads(linear(normed, "self_attn.q_proj"), "self_attn.q_norm"),
+      keys: heads(linear(normed, "self_attn.k_proj"), "self_attn.k_norm"),
       values: split(linear(normed, "self_attn.v_proj")),
     });
     const kept = (y: Tensor): Tensor => (wanted !== undefined && layer === config.layers - 1 ? gather(y, wanted) : y);
@@ -121,6 +133,9 @@ export const trunk = (config: DecoderConfig, weights: Weights, ids: Tensor, want
   return decoder(config, weights, ids, ids.graph.constant([0], "int64"), attend, wanted);
 };
 
+/** The matrix [vocabSize, hiddenSize] that gives the output scores: one of its own, or else the embedding. */
+export const outputMatrix = (weights: Weights): Tensor => weights.get(OUTPUT) ?? weight(weights, EMBEDDING);
+
 /** Output scores [rows, vocabSize] of hidden states [rows, hiddenSize]. */
 export const logits = (weights: Weights, hidden: Tensor): Tensor =>
-  gemm(hidden, weight(weights, EMBEDDING), { transB: true });
+  gemm(hidden, outputMatrix(weights), { transB: true });

@@ -4,7 +4,7 @@
  * Invariant: the views tile the buffer in the order of the specs.
  */
 import type { Random } from "../../domain/Random.ts";
-import { elementCount, FINAL_NORM, type ParameterSpec, parameterCount, VALUE_WEIGHT } from "./Architecture.ts";
+import { elementCount, type ParameterSpec, parameterCount, VALUE_WEIGHT } from "./Architecture.ts";
 
 export interface Parameters {
   readonly specs: readonly ParameterSpec[];
@@ -46,7 +46,7 @@ export const tensorOf = (parameters: Parameters, name: string): Float32Array<Arr
 
 export const copyOf = (parameters: Parameters): Parameters => parametersOf(parameters.specs, parameters.flat.slice());
 
-const isNorm = (name: string): boolean => name === FINAL_NORM || name.endsWith("layernorm.weight");
+const isNorm = (name: string): boolean => name.endsWith("norm.weight");
 
 /** Fresh parameters: matrices normal(0, deviation), norm weights 1, biases and the value head 0. */
 export const initialise = (specs: readonly ParameterSpec[], random: Random, deviation = 0.02): Parameters => {
