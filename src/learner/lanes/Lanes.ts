@@ -19,10 +19,17 @@ export interface LaneWeights {
   readonly feeds: Feeds;
 }
 
+/** What of a mini-batch's results is added up over its micro-batches. */
+export interface Totals<Sum extends string = string> {
+  /** One for each trained parameter of the model. */
+  readonly gradients: readonly Float32Array[];
+  readonly sums: Arrays<Sum>;
+}
+
 /** The results of a mini-batch. */
 export interface PassResult<Sum extends string = string, Row extends string = string> {
   /** Null where no micro-batch was given. */
-  readonly sums: Arrays<Sum> | null;
+  readonly totals: Totals<Sum> | null;
   /** One for each micro-batch in its order. */
   readonly rows: readonly Arrays<Row>[];
 }
@@ -31,15 +38,17 @@ type Remote = Thread<LaneProtocol, Error>;
 
 const laneError = ({ cause, message }: ThreadFailure): Error => new Error(message, { cause });
 
-/** Adds `part` to `sum`, name by name and in place; the first part becomes the sum. */
-const accumulate = (sum: Arrays | null, part: Arrays): Arrays => {
-  if (sum === null) return part;
-  for (const [name, into] of Object.entries(sum)) {
-    const from = part[name];
-    if (from === undefined) throw new Error(`a micro-batch lacks the output ${name}`);
-    for (let i = 0; i < into.length; i++) into[i]! += from[i]!;
-  }
-  return sum;
+const addTo = (into: Float32Array, from: Float32Array | undefined): void => {
+  if (from?.length !== into.length) throw new Error("the results of micro-batches differ in size");
+  for (let i = 0; i < into.length; i++) into[i]! += from[i]!;
+};
+
+/** Adds `part` to `total`, tensor by tensor and in place; the first part becomes the total. */
+const accumulate = (total: Totals | null, part: Totals): Totals => {
+  if (total === null) return part;
+  for (const [i, into] of total.gradients.entries()) addTo(into, part.gradients[i]);
+  for (const [name, into] of Object.entries(total.sums)) addTo(into, part.sums[name]);
+  return total;
 };
 
 /** One model on every lane. */
@@ -129,16 +138,16 @@ export class Lanes implements AsyncDisposable {
         (item: number) =>
           Effect.runPromise(lane.call("run", micros[item]!)),
     );
-    let sums: Arrays | null = null;
+    let totals: Totals | null = null;
     const rows: Arrays[] = [];
     const adding = inOrder<MicroResult>({
       count: micros.length,
       // Every lane has one micro-batch before any has a second.
       workers: [ownWorker, ...Array.from({ length: perRemote }, () => otherWorkers).flat()],
       ahead: aheadPerLane * (1 + others.length),
-      use: (result) => {
-        sums = accumulate(sums, result.sums);
-        rows.push(result.rows);
+      use: ({ gradients, rows: ofTargets, sums }) => {
+        totals = accumulate(totals, { gradients, sums });
+        rows.push(ofTargets);
       },
     });
     try {
@@ -146,7 +155,7 @@ export class Lanes implements AsyncDisposable {
     } finally {
       await Promise.allSettled(others.map(({ lane }) => Effect.runPromise(lane.call("end", null))));
     }
-    return { sums, rows };
+    return { totals, rows };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

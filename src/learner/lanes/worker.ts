@@ -5,15 +5,17 @@
 import { parametersOf } from "../../policy/model/Parameters.ts";
 import type { Feeds } from "../../policy/runtime/Session.ts";
 import { serve } from "../../policy/runtime/serve.ts";
-import { Lane, weightFeeds } from "./Lane.ts";
+import { Lane, type MicroResult, weightFeeds } from "./Lane.ts";
 import type { LaneProtocol } from "./protocol.ts";
 
 let lane: Lane | undefined;
 let pass: { readonly model: number; readonly weights: Feeds } | undefined;
 
 /** Buffers of arrays that own theirs. */
-const buffers = (arrays: Readonly<Record<string, Float32Array>>): readonly ArrayBuffer[] =>
-  Object.values(arrays).flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []));
+const buffers = ({ gradients, rows, sums }: MicroResult): readonly ArrayBuffer[] =>
+  [...gradients, ...Object.values(sums), ...Object.values(rows)].flatMap(({ buffer }) =>
+    buffer instanceof ArrayBuffer ? [buffer] : [],
+  );
 
 serve<LaneProtocol>(
   {
@@ -28,7 +30,7 @@ serve<LaneProtocol>(
     run: async (micro, { transfer }) => {
       if (lane === undefined || pass === undefined) throw new Error("no pass has begun");
       const result = await lane.run(pass.model, pass.weights, micro);
-      transfer([...buffers(result.sums), ...buffers(result.rows)]);
+      transfer(buffers(result));
       return result;
     },
     end: () => {

@@ -78,7 +78,7 @@ describe("lanes", () => {
   it("refuse a model that the runtime refuses, naming no lane that is left open", async () => {
     const before = liveThreads();
     const lanes = await Lanes.open(2, 1);
-    await expect(lanes.pass({ model: refused, sums: [], rows: [] })).rejects.toThrow();
+    await expect(lanes.pass({ model: refused, trained: [], sums: [], rows: [] })).rejects.toThrow();
     await lanes[Symbol.asyncDispose]();
     expect(liveThreads()).toBe(before);
   });
