@@ -13,7 +13,8 @@ import { microInputs, runInto, scalar, scalarOf } from "./inputs.ts";
 import type { Lanes, LaneWeights, Pass } from "./lanes/Lanes.ts";
 import { policyLosses } from "./losses/policyLoss.ts";
 import { actorModel, type LossAlgorithm, policyLossOptions } from "./models.ts";
-import { type Moments, Network, type StepResult, untaken } from "./Network.ts";
+import { Network } from "./Network.ts";
+import { type Moments, type StepResult, untaken } from "./optimiser/AdamW.ts";
 
 /** What the policy's loss needs beside the ids, each [tokens]. */
 export interface PolicyTargets {
@@ -36,8 +37,8 @@ export interface PolicyParts {
 }
 
 export interface PolicyGradient extends PolicyParts {
-  /** [parameters], in their order. */
-  readonly gradient: Float32Array;
+  /** One for each trained parameter, in their order. */
+  readonly gradients: readonly Float32Array[];
 }
 
 export interface ActorStep extends PolicyParts, StepResult {}
@@ -67,10 +68,10 @@ export const lossArrays = (
 
 type Part = "surrogate" | "entropy" | "kl";
 
-export class Actor implements AsyncDisposable {
+export class Actor {
   readonly network: Network;
   readonly #options: RunConfig["actor"];
-  readonly #step: Pass<"gradient" | Part, "logp">;
+  readonly #step: Pass<Part, "logp">;
   readonly #openScore: () => Promise<Pass<never, "logp">>;
   /** Opened when first needed: clipped PPO against mu scores nothing. */
   #score: Promise<Pass<never, "logp">> | undefined;
@@ -78,7 +79,7 @@ export class Actor implements AsyncDisposable {
   private constructor(
     network: Network,
     options: RunConfig["actor"],
-    step: Pass<"gradient" | Part, "logp">,
+    step: Pass<Part, "logp">,
     openScore: () => Promise<Pass<never, "logp">>,
   ) {
     this.network = network;
@@ -87,24 +88,23 @@ export class Actor implements AsyncDisposable {
     this.#openScore = openScore;
   }
 
-  /** `threads`: intra-op threads of the optimiser; the passes run on `lanes`, which stay their owner's. */
+  /** The passes run on `lanes`, which stay their owner's. */
   static async open(
     config: DecoderConfig,
     parameters: Parameters,
     options: {
       readonly actor: RunConfig["actor"];
       readonly algorithm: LossAlgorithm;
-      readonly threads: number;
       readonly lanes: Lanes;
     },
     moments?: Moments,
   ): Promise<Actor> {
-    const { actor, algorithm, lanes, threads } = options;
-    const network = await Network.open(parameters, actorOptimiser(actor), threads, moments);
+    const { actor, algorithm, lanes } = options;
+    const network = new Network(parameters, actorOptimiser(actor), moments);
     const parts: readonly Part[] = actor.use_kl_loss ? ["surrogate", "entropy", "kl"] : ["surrogate", "entropy"];
     const model = actorModel(config, policyLossOptions(actor, algorithm));
-    const step = await lanes.pass({ model, sums: ["gradient", ...parts], rows: ["logp"] });
-    const openScore = () => lanes.pass({ model: scoreModel(config), sums: [], rows: ["logp"] });
+    const step = await lanes.pass({ model, trained: network.specs, sums: parts, rows: ["logp"] });
+    const openScore = () => lanes.pass({ model: scoreModel(config), trained: [], sums: [], rows: ["logp"] });
     return new Actor(network, actor, step, openScore);
   }
 
@@ -134,10 +134,11 @@ export class Actor implements AsyncDisposable {
     const arrays = lossArrays(batch, mini, targets, this.#options);
     const temperature = scalar(batch.temperature);
     const inputs = microInputs(batch, mini, micro_batch_tokens, arrays, { temperature });
-    const sums = await runInto(this.#step, this.network, inputs, "logp", logp);
-    if (sums === null) return null;
+    const totals = await runInto(this.#step, this.network, inputs, "logp", logp);
+    if (totals === null) return null;
+    const { gradients, sums } = totals;
     const kl = use_kl_loss ? scalarOf(sums.kl) : undefined;
-    return { surrogate: scalarOf(sums.surrogate), entropy: scalarOf(sums.entropy), kl, gradient: sums.gradient };
+    return { surrogate: scalarOf(sums.surrogate), entropy: scalarOf(sums.entropy), kl, gradients };
   }
 
   /** One optimiser step over the mini-batch `mini`; `logp` [tokens] receives the log-probabilities before it. */
@@ -150,13 +151,9 @@ export class Actor implements AsyncDisposable {
   ): Promise<ActorStep> {
     const made = await this.gradient(batch, mini, targets, logp);
     if (made === null) return { surrogate: 0, entropy: 0, kl: undefined, ...untaken(null) };
-    const { gradient, ...parts } = made;
+    const { gradients, ...parts } = made;
     if (![parts.surrogate, parts.entropy, parts.kl ?? 0].every(Number.isFinite))
       return { ...parts, ...untaken("loss") };
-    return { ...parts, ...(await this.network.step(gradient, lr)) };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.network[Symbol.asyncDispose]();
+    return { ...parts, ...(await this.network.step(gradients, lr)) };
   }
 }

@@ -9,8 +9,9 @@ import { tokenWeights } from "./batches.ts";
 import { microInputs, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
 import { cloningModel } from "./models.ts";
-import { type Network, untaken } from "./Network.ts";
+import type { Network } from "./Network.ts";
 import type { NotFinite } from "./NotFinite.ts";
+import { untaken } from "./optimiser/AdamW.ts";
 
 export interface CloningReport {
   /** Nats per target token, before the step. */
@@ -24,10 +25,10 @@ export interface CloningReport {
 
 export class Cloner {
   readonly #network: Network;
-  readonly #pass: Pass<"gradient" | "loss", never>;
+  readonly #pass: Pass<"loss", never>;
   readonly #microBatchTokens: number;
 
-  private constructor(network: Network, pass: Pass<"gradient" | "loss", never>, microBatchTokens: number) {
+  private constructor(network: Network, pass: Pass<"loss", never>, microBatchTokens: number) {
     this.#network = network;
     this.#pass = pass;
     this.#microBatchTokens = microBatchTokens;
@@ -39,29 +40,30 @@ export class Cloner {
     network: Network,
     options: { readonly lanes: Lanes; readonly actor: RunConfig["actor"] },
   ): Promise<Cloner> {
-    const pass = await options.lanes.pass({ model: cloningModel(config), sums: ["gradient", "loss"], rows: [] });
+    const model = cloningModel(config);
+    const pass = await options.lanes.pass({ model, trained: network.specs, sums: ["loss"], rows: [] });
     return new Cloner(network, pass, options.actor.micro_batch_tokens);
   }
 
   /** Nats per target token; the network stays as it is. Null where there is no target. */
   async loss(batch: TokenBatch): Promise<number | null> {
-    const sums = await this.#sums(batch);
-    return sums === null ? null : scalarOf(sums.loss);
+    const totals = await this.#totals(batch);
+    return totals === null ? null : scalarOf(totals.sums.loss);
   }
 
-  async #sums(batch: TokenBatch) {
+  async #totals(batch: TokenBatch) {
     const sequences = allSequences(batch);
     const weights = tokenWeights(batch, sequences, "token-mean");
     const { micros } = microInputs(batch, sequences, this.#microBatchTokens, { weights });
-    return (await this.#pass.run(this.#network, micros)).sums;
+    return (await this.#pass.run(this.#network, micros)).totals;
   }
 
   async step(batch: TokenBatch, lr: number): Promise<CloningReport> {
-    const sums = await this.#sums(batch);
+    const totals = await this.#totals(batch);
     const tokens = trainedTokens(batch);
-    if (sums === null) return { loss: 0, gradNorm: 0, tokens, applied: false, notFinite: null };
-    const loss = scalarOf(sums.loss);
-    const { norm, ...taken } = Number.isFinite(loss) ? await this.#network.step(sums.gradient, lr) : untaken("loss");
+    if (totals === null) return { loss: 0, gradNorm: 0, tokens, applied: false, notFinite: null };
+    const loss = scalarOf(totals.sums.loss);
+    const { norm, ...taken } = Number.isFinite(loss) ? await this.#network.step(totals.gradients, lr) : untaken("loss");
     return { loss, gradNorm: norm, tokens, ...taken };
   }
 }

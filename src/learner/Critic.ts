@@ -9,14 +9,13 @@ import { type Aggregation, tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
 import { criticModel, valuesModel } from "./models.ts";
-import { type Moments, Network, type StepResult, untaken } from "./Network.ts";
+import { Network } from "./Network.ts";
+import { type Moments, type StepResult, untaken } from "./optimiser/AdamW.ts";
 
 export interface CriticOptions {
   readonly critic: RunConfig["critic"];
   readonly aggregation: Aggregation;
   readonly microBatchTokens: number;
-  /** Intra-op threads of the optimiser. */
-  readonly threads: number;
   /** Where the passes run; they stay their owner's. */
   readonly lanes: Lanes;
 }
@@ -40,16 +39,16 @@ export const criticFrom = (config: DecoderConfig, policy: Parameters): Parameter
   return adopt(specs, policy, parametersOf(specs));
 };
 
-export class Critic implements AsyncDisposable {
+export class Critic {
   readonly network: Network;
   readonly #options: CriticOptions;
-  readonly #step: Pass<"gradient" | "loss", "values">;
+  readonly #step: Pass<"loss", "values">;
   readonly #values: Pass<never, "values">;
 
   private constructor(
     network: Network,
     options: CriticOptions,
-    step: Pass<"gradient" | "loss", "values">,
+    step: Pass<"loss", "values">,
     values: Pass<never, "values">,
   ) {
     this.network = network;
@@ -64,17 +63,17 @@ export class Critic implements AsyncDisposable {
     options: CriticOptions,
     moments?: Moments,
   ): Promise<Critic> {
-    const { critic, lanes, threads } = options;
+    const { critic, lanes } = options;
     const adamw = {
       betas: critic.betas,
       eps: critic.eps,
       weightDecay: critic.weight_decay,
       gradClip: critic.grad_clip,
     };
-    const network = await Network.open(parameters, adamw, threads, moments);
+    const network = new Network(parameters, adamw, moments);
     const model = criticModel(config, critic.cliprange_value);
-    const step = await lanes.pass({ model, sums: ["gradient", "loss"], rows: ["values"] });
-    const values = await lanes.pass({ model: valuesModel(config), sums: [], rows: ["values"] });
+    const step = await lanes.pass({ model, trained: network.specs, sums: ["loss"], rows: ["values"] });
+    const values = await lanes.pass({ model: valuesModel(config), trained: [], sums: [], rows: ["values"] });
     return new Critic(network, options, step, values);
   }
 
@@ -94,13 +93,13 @@ export class Critic implements AsyncDisposable {
     batch: CreditedBatch,
     mini: readonly number[],
     predicted: Float32Array,
-  ): Promise<{ readonly gradient: Float32Array; readonly loss: number } | null> {
+  ): Promise<{ readonly gradients: readonly Float32Array[]; readonly loss: number } | null> {
     const { aggregation, microBatchTokens } = this.#options;
     const weights = tokenWeights(batch, mini, aggregation);
     const arrays = { old: batch.values, returns: batch.returns, weights };
     const inputs = microInputs(batch, mini, microBatchTokens, arrays);
-    const sums = await runInto(this.#step, this.network, inputs, "values", predicted);
-    return sums === null ? null : { gradient: sums.gradient, loss: scalarOf(sums.loss) };
+    const totals = await runInto(this.#step, this.network, inputs, "values", predicted);
+    return totals === null ? null : { gradients: totals.gradients, loss: scalarOf(totals.sums.loss) };
   }
 
   /** One optimiser step over the mini-batch `mini`; `predicted` [tokens] receives the values before it. */
@@ -108,10 +107,6 @@ export class Critic implements AsyncDisposable {
     const made = await this.gradient(batch, mini, predicted);
     if (made === null) return { loss: 0, ...untaken(null) };
     if (!Number.isFinite(made.loss)) return { loss: made.loss, ...untaken("loss") };
-    return { loss: made.loss, ...(await this.network.step(made.gradient, lr)) };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.network[Symbol.asyncDispose]();
+    return { loss: made.loss, ...(await this.network.step(made.gradients, lr)) };
   }
 }

@@ -64,7 +64,7 @@ export class Scoring {
   #pass: Promise<Pass<never, "logp">> | undefined;
 
   constructor(config: DecoderConfig, lanes: Lanes) {
-    this.#open = () => lanes.pass({ model: crossScoreModel(config), sums: [], rows: ["logp"] });
+    this.#open = () => lanes.pass({ model: crossScoreModel(config), trained: [], sums: [], rows: ["logp"] });
   }
 
   /** Log-probability of each continuation behind the prompt, nats, summed over its ids. A pass of one micro-batch keeps to one lane. */

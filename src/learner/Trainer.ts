@@ -25,9 +25,9 @@ import { LossMetrics } from "./LossMetrics.ts";
 import { Lanes } from "./lanes/Lanes.ts";
 import { batchMetrics, mismatchMetrics, ValueMetrics, WeightMetrics } from "./metrics.ts";
 import { policyLossOptions } from "./models.ts";
-import { type Moments, type StepResult, untaken } from "./Network.ts";
 import { among, type NotFinite, type Untrained } from "./NotFinite.ts";
 import { muOr, sampledOnly } from "./observed.ts";
+import { type Moments, type StepResult, untaken } from "./optimiser/AdamW.ts";
 import { Phases } from "./Phases.ts";
 import type { Prepared } from "./Prepared.ts";
 import { Reference } from "./Reference.ts";
@@ -186,7 +186,7 @@ export class Trainer implements AsyncDisposable {
     const { actor, critic, threads, algorithm } = options;
     const lanes = await Lanes.open(options.lanes, threads);
     const parameters = restored?.actor.parameters ?? copyOf(start);
-    const opened = await Actor.open(config, parameters, { actor, algorithm, threads, lanes }, restored?.actor.moments);
+    const opened = await Actor.open(config, parameters, { actor, algorithm, lanes }, restored?.actor.moments);
     const valued = criticConfig(config, critic);
     const values =
       algorithm.adv_estimator === "gae"
@@ -195,7 +195,6 @@ export class Trainer implements AsyncDisposable {
             restored?.critic?.parameters ?? criticFrom(valued, start),
             {
               critic,
-              threads,
               lanes,
               aggregation: actor.loss_agg_mode,
               microBatchTokens: actor.micro_batch_tokens,
@@ -334,11 +333,7 @@ export class Trainer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([
-      this.#lanes[Symbol.asyncDispose](),
-      this.#actor[Symbol.asyncDispose](),
-      this.#critic?.[Symbol.asyncDispose](),
-    ]);
+    await this.#lanes[Symbol.asyncDispose]();
   }
 
   get #klCoefficient(): number {

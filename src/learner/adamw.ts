@@ -1,6 +1,7 @@
 /**
- * AdamW as one ONNX model over flat vectors. Inputs are parameters, gradient and moments; outputs the new parameters and moments and the
- * gradient's norm before clipping, which the model does. Decay applies to every parameter, as torch's AdamW does by default.
+ * AdamW's options and factors, and AdamW as one ONNX model over flat vectors: the form of devices whose numbers the runtime holds (on the
+ * CPU they are changed in place, optimiser/AdamW.ts). Inputs are parameters, gradient and moments; outputs the new parameters and moments
+ * and the gradient's norm before clipping, which the model does. Decay applies to every parameter, as torch's AdamW does by default.
  * Invariant: where a new number is not finite, `norm`, `parameter_squares` or `second_sum` is not.
  */
 

@@ -23,7 +23,7 @@ import {
   parameters,
 } from "../policy/model/Architecture.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
-import type { Moments } from "./Network.ts";
+import type { Moments } from "./optimiser/AdamW.ts";
 import type { Restored, TrainedNetwork, TrainerState } from "./Trainer.ts";
 
 const MODEL = "model.safetensors";

@@ -4,8 +4,8 @@
  */
 import type { TokenBatch } from "../domain/Batch.ts";
 import { gatherTargets, type MicroTargets, microBatches, paddedIds, scatterTargets, targetsOf } from "./batches.ts";
-import type { Arrays, Input, Micro } from "./lanes/Lane.ts";
-import type { LaneWeights, Pass } from "./lanes/Lanes.ts";
+import type { Input, Micro } from "./lanes/Lane.ts";
+import type { LaneWeights, Pass, Totals } from "./lanes/Lanes.ts";
 
 export const scalar = (value: number): Input => ({ data: Float32Array.of(value), dims: [] });
 
@@ -60,18 +60,18 @@ export const microInputs = (
   };
 };
 
-/** Runs `pass` over the micro-batches and writes its output `row` over the positions of `into` [tokens]. Resolves to its sums. */
+/** Runs `pass` over the micro-batches and writes its output `row` over the positions of `into` [tokens]. Resolves to its totals. */
 export const runInto = async <Sum extends string, Row extends string>(
   pass: Pass<Sum, Row>,
   weights: LaneWeights,
   { micros, scatter }: MicroInputs,
   row: Row,
   into: Float32Array,
-): Promise<Arrays<Sum> | null> => {
-  const { rows, sums } = await pass.run(weights, micros);
+): Promise<Totals<Sum> | null> => {
+  const { rows, totals } = await pass.run(weights, micros);
   scatter(
     rows.map((each) => each[row]),
     into,
   );
-  return sums;
+  return totals;
 };

@@ -1,39 +1,22 @@
 /**
  * The learner's ONNX models: one forward and backward pass of actor, critic and behaviour cloning. Inputs are weights and
- * a padded micro-batch; outputs are the gradient of its share of the loss as one flat vector in parameter order, scalars and per-token
+ * a padded micro-batch; outputs are the gradients of its share of the loss by each trained parameter (`gradientName`), scalars and per-token
  * values. Invariant: summing the gradients of a mini-batch's micro-batches gives the mini-batch's gradient.
  */
 
 import type { RunConfig } from "../config/RunConfig.ts";
-import {
-  criticParameters,
-  type DecoderConfig,
-  elementCount,
-  type ParameterSpec,
-  parameters,
-} from "../policy/model/Architecture.ts";
-import { type Weights, weight, weightInputs } from "../policy/model/Decoder.ts";
+import { criticParameters, type DecoderConfig, type ParameterSpec, parameters } from "../policy/model/Architecture.ts";
+import { weightInputs } from "../policy/model/Decoder.ts";
 import { policyForward, targetInputs, valueForward } from "../policy/model/Score.ts";
 import { backward, gradients } from "../tensor/Gradients.ts";
 import { Graph, type Tensor } from "../tensor/Graph.ts";
-import { concat, reshape } from "../tensor/Layout.ts";
 import type { OnnxModel } from "../tensor/Onnx.ts";
+import { outputGradients } from "./gradients.ts";
 import { cloningLoss, type PolicyLossOptions, policyLoss, policySeeds, targetLossInputs } from "./losses/policyLoss.ts";
 import { valueLoss } from "./losses/valueLoss.ts";
 
 /** An input that says something of every target. */
 export const ofTargets = (graph: Graph, name: string): Tensor => graph.input(name, "float32", ["targets"]);
-
-/** Gradients by the weights, which `by` gives in the order it is told them, as one vector [parameters]. */
-export const flatGradient = (
-  by: (ordered: readonly Tensor[]) => readonly Tensor[],
-  weights: Weights,
-  specs: readonly ParameterSpec[],
-): Tensor => {
-  const gradients = by(specs.map(({ name }) => weight(weights, name)));
-  const flat = gradients.map((gradient, i) => reshape(gradient, [elementCount(specs[i]!.shape)]));
-  return concat(flat, 0);
-};
 
 /** What a policy loss reads of the algorithm. */
 export type LossAlgorithm = Pick<RunConfig["algorithm"], "correction" | "correction_cap">;
@@ -48,21 +31,21 @@ export const policyLossOptions = (actor: RunConfig["actor"], algorithm: LossAlgo
 
 /**
  * The network with its loss in one graph: the backward pass starts from the loss's gradients by what the network says of each target.
- * Inputs: weights, targets (`targetInputs`), temperature [], then per target those of `targetLossInputs`. Outputs: gradient [parameters],
+ * Inputs: weights, targets (`targetInputs`), temperature [], then per target those of `targetLossInputs`. Outputs: the gradients,
  * logp [targets], and the scalars surrogate, entropy, kl.
  */
-export const actorModel = (config: DecoderConfig, options: PolicyLossOptions): OnnxModel => {
+export const actorModel = (
+  config: DecoderConfig,
+  options: PolicyLossOptions,
+  trained: readonly ParameterSpec[] = parameters(config),
+): OnnxModel => {
   const graph = new Graph("actor");
-  const specs = parameters(config);
-  const weights = weightInputs(graph, specs);
+  const weights = weightInputs(graph, parameters(config));
   const temperature = graph.input("temperature", "float32", []);
   const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature);
   const loss = policyLoss({ logp, entropy, ...targetLossInputs(graph, options) }, options);
   const seeds = policySeeds(loss, { logp, entropy }, options);
-  graph.output(
-    "gradient",
-    flatGradient((ordered) => backward(seeds, ordered), weights, specs),
-  );
+  outputGradients(graph, (ordered) => backward(seeds, ordered), weights, trained);
   graph.output("logp", logp);
   graph.output("surrogate", loss.surrogate);
   graph.output("entropy", loss.entropy);
@@ -71,12 +54,15 @@ export const actorModel = (config: DecoderConfig, options: PolicyLossOptions): O
 };
 
 /**
- * Inputs: weights, targets, then per target: old, returns, weights. Outputs: gradient [parameters], values [targets] and the scalar loss.
+ * Inputs: weights, targets, then per target: old, returns, weights. Outputs: the gradients, values [targets] and the scalar loss.
  */
-export const criticModel = (config: DecoderConfig, clipRange: number): OnnxModel => {
+export const criticModel = (
+  config: DecoderConfig,
+  clipRange: number,
+  trained: readonly ParameterSpec[] = criticParameters(config),
+): OnnxModel => {
   const graph = new Graph("critic");
-  const specs = criticParameters(config);
-  const weights = weightInputs(graph, specs);
+  const weights = weightInputs(graph, criticParameters(config));
   const values = valueForward(config, weights, targetInputs(graph));
   const loss = valueLoss(
     {
@@ -87,10 +73,7 @@ export const criticModel = (config: DecoderConfig, clipRange: number): OnnxModel
     },
     clipRange,
   );
-  graph.output(
-    "gradient",
-    flatGradient((ordered) => gradients(loss, ordered), weights, specs),
-  );
+  outputGradients(graph, (ordered) => gradients(loss, ordered), weights, trained);
   graph.output("values", values);
   graph.output("loss", loss);
   return graph.toModel();
@@ -104,17 +87,16 @@ export const valuesModel = (config: DecoderConfig): OnnxModel => {
   return graph.toModel();
 };
 
-/** Inputs: weights, targets, weights per target. Outputs: gradient [parameters], the scalar loss. */
-export const cloningModel = (config: DecoderConfig): OnnxModel => {
+/** Inputs: weights, targets, weights per target. Outputs: the gradients, the scalar loss. */
+export const cloningModel = (
+  config: DecoderConfig,
+  trained: readonly ParameterSpec[] = parameters(config),
+): OnnxModel => {
   const graph = new Graph("cloning");
-  const specs = parameters(config);
-  const weights = weightInputs(graph, specs);
+  const weights = weightInputs(graph, parameters(config));
   const { logp } = policyForward(config, weights, targetInputs(graph), graph.constant(1));
   const loss = cloningLoss(logp, ofTargets(graph, "weights"));
-  graph.output(
-    "gradient",
-    flatGradient((ordered) => gradients(loss, ordered), weights, specs),
-  );
+  outputGradients(graph, (ordered) => gradients(loss, ordered), weights, trained);
   graph.output("loss", loss);
   return graph.toModel();
 };

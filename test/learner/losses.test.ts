@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { adamWModel } from "../../src/learner/adamw.ts";
+import { adamWModel, scalars } from "../../src/learner/adamw.ts";
 import { type Aggregation, tokenWeights } from "../../src/learner/batches.ts";
 import type { KlType } from "../../src/learner/losses/klEstimate.ts";
 import { cloningLoss, policyLoss } from "../../src/learner/losses/policyLoss.ts";
@@ -116,23 +116,50 @@ describe("AdamW", () => {
   const specs = [{ name: "p", shape: [start.length] }];
   const [first = Number.NaN, second = Number.NaN] = betas;
   const options = { betas: [first, second] as const, eps, weightDecay, gradClip };
-  const open = () => Network.open(parametersOf(specs, Float32Array.from(start)), options, 1);
+  const open = () => new Network(parametersOf(specs, Float32Array.from(start)), options);
 
   it("follows PyTorch's steps and gradient clipping", async () => {
-    await using network = await open();
+    const network = open();
     for (const { gradient, lr, norm, parameters } of steps) {
-      const made = await network.step(Float32Array.from(gradient), lr);
+      const made = await network.step([Float32Array.from(gradient)], lr);
       near([made.norm], [norm]);
       near(network.parameters.flat, parameters);
     }
   });
 
   it("changes nothing on a gradient that is not finite", async () => {
-    await using network = await open();
+    const network = open();
     const gradient = Float32Array.from(steps[0]!.gradient).fill(Number.POSITIVE_INFINITY, 3, 4);
-    expect((await network.step(gradient, 1)).applied).toBe(false);
+    expect((await network.step([gradient], 1)).applied).toBe(false);
     near(network.parameters.flat, start);
     expect(network.moments.steps).toBe(0);
+  });
+
+  it("is the same as a model of a device, step by step", async () => {
+    const network = open();
+    const dims = [start.length];
+    const held = {
+      parameters: Float32Array.from(start),
+      first: new Float32Array(dims[0]!),
+      second: new Float32Array(dims[0]!),
+    };
+    await using session = await Session.open(adamWModel(start.length, options));
+    for (const [index, { gradient, lr }] of steps.entries()) {
+      await network.step([Float32Array.from(gradient)], lr);
+      const vectors = { ...held, gradient: Float32Array.from(gradient) };
+      using made = await session.run({
+        ...Object.fromEntries(Object.entries(vectors).map(([name, values]) => [name, float32(values, dims)])),
+        ...Object.fromEntries(
+          Object.entries(scalars(options, lr, index + 1)).map(([name, value]) => [
+            name,
+            float32(Float32Array.of(value), []),
+          ]),
+        ),
+      });
+      for (const name of ["parameters", "first", "second"] as const) held[name] = made.float32(`new_${name}`).slice();
+      near(network.parameters.flat, [...held.parameters]);
+      near(network.moments.second, [...held.second]);
+    }
   });
 
   it("is one model whatever the number of tensors", () => {

@@ -9,12 +9,13 @@ import { boundsOf, type CreditedBatch, sequences as countOf } from "../../domain
 import { analysis, gradients, type gradientsPrefilter } from "../../domain/metrics/diagnostics.ts";
 import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
 import { maximum, mean } from "../../domain/Statistics.ts";
-import type { DecoderConfig } from "../../policy/model/Architecture.ts";
+import { type DecoderConfig, parameters } from "../../policy/model/Architecture.ts";
 import { lossArrays, type PolicyTargets } from "../Actor.ts";
 import { miniBatches } from "../batches.ts";
 import { microInputs, scalar, scalarOf } from "../inputs.ts";
 import type { Lanes, LaneWeights, Pass } from "../lanes/Lanes.ts";
 import { type LossAlgorithm, policyLossOptions } from "../models.ts";
+import { normOf } from "../optimiser/AdamW.ts";
 import { type Bucket, bucketsOf, ratedGroups } from "./buckets.ts";
 import { partsModel } from "./partsModel.ts";
 
@@ -63,9 +64,6 @@ interface Measured {
   readonly kl: number | undefined;
 }
 
-const normOf = (gradient: Float32Array): number =>
-  Math.sqrt(gradient.reduce((total, value) => total + value * value, 0));
-
 const meanOf = <A>(items: readonly A[], of: (item: A) => number | undefined): number | undefined => {
   const values = items.flatMap((item) => of(item) ?? []);
   return values.length === 0 ? undefined : mean(values);
@@ -78,8 +76,8 @@ export class GradientAnalysis {
   readonly #actor: RunConfig["actor"];
   readonly #options: AnalysisOptions;
   readonly #seed: number;
-  readonly #open: () => Promise<Pass<"gradient" | "surrogate" | "entropy" | "kl", never>>;
-  #pass: Promise<Pass<"gradient" | "surrogate" | "entropy" | "kl", never>> | undefined;
+  readonly #open: () => Promise<Pass<"surrogate" | "entropy" | "kl", never>>;
+  #pass: Promise<Pass<"surrogate" | "entropy" | "kl", never>> | undefined;
 
   constructor(
     config: DecoderConfig,
@@ -99,7 +97,8 @@ export class GradientAnalysis {
     this.#open = () =>
       lanes.pass({
         model: partsModel(config, policyLossOptions(actor, algorithm)),
-        sums: ["gradient", ...parts],
+        trained: parameters(config),
+        sums: parts,
         rows: [],
       });
   }
@@ -150,9 +149,10 @@ export class GradientAnalysis {
         entropy_weight: weigh("entropy"),
         ...(reference === undefined ? {} : { kl_weight: weigh("kl") }),
       });
-      const { sums } = await pass.run(weights, inputs.micros);
-      if (sums === null) continue;
-      norms[part] = normOf(sums.gradient);
+      const { totals } = await pass.run(weights, inputs.micros);
+      if (totals === null) continue;
+      const { gradients, sums } = totals;
+      norms[part] = normOf(gradients);
       const kl = reference === undefined ? undefined : scalarOf(sums.kl);
       losses = { policy: scalarOf(sums.surrogate), entropy: scalarOf(sums.entropy), kl };
     }

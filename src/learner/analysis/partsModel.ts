@@ -10,17 +10,20 @@ import { add, mul } from "../../tensor/Elementwise.ts";
 import { gradients } from "../../tensor/Gradients.ts";
 import { Graph } from "../../tensor/Graph.ts";
 import type { OnnxModel } from "../../tensor/Onnx.ts";
+import { outputGradients } from "../gradients.ts";
 import { type PolicyLossOptions, policyLoss, targetLossInputs } from "../losses/policyLoss.ts";
-import { flatGradient } from "../models.ts";
 
 /**
- * Inputs: as the actor's model, and the scalars task_weight, entropy_weight and, with a KL loss, kl_weight. Outputs: gradient [parameters],
+ * Inputs: as the actor's model, and the scalars task_weight, entropy_weight and, with a KL loss, kl_weight. Outputs: the gradients,
  * and the scalars surrogate, entropy, kl before their weights.
  */
-export const partsModel = (config: DecoderConfig, options: PolicyLossOptions): OnnxModel => {
+export const partsModel = (
+  config: DecoderConfig,
+  options: PolicyLossOptions,
+  trained: readonly ParameterSpec[] = parameters(config),
+): OnnxModel => {
   const graph = new Graph("parts");
-  const specs: readonly ParameterSpec[] = parameters(config);
-  const weights = weightInputs(graph, specs);
+  const weights = weightInputs(graph, parameters(config));
   const temperature = graph.input("temperature", "float32", []);
   const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature);
   const parts = policyLoss({ logp, entropy, ...targetLossInputs(graph, options) }, options);
@@ -29,10 +32,7 @@ export const partsModel = (config: DecoderConfig, options: PolicyLossOptions): O
     mul(parts.entropy, graph.input("entropy_weight", "float32", [])),
   );
   const loss = parts.kl === undefined ? weighed : add(weighed, mul(parts.kl, graph.input("kl_weight", "float32", [])));
-  graph.output(
-    "gradient",
-    flatGradient((ordered) => gradients(loss, ordered), weights, specs),
-  );
+  outputGradients(graph, (ordered) => gradients(loss, ordered), weights, trained);
   graph.output("surrogate", parts.surrogate);
   graph.output("entropy", parts.entropy);
   if (parts.kl !== undefined) graph.output("kl", parts.kl);

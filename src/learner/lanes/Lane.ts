@@ -3,9 +3,11 @@
  * and the model's outputs come out.
  * Invariant: equal weights and micro-batches give equal bits, on any lane with as many threads.
  */
+import type { ParameterSpec } from "../../policy/model/Architecture.ts";
 import type { Parameters } from "../../policy/model/Parameters.ts";
 import { type Feeds, float32, int64, type Outputs, Session } from "../../policy/runtime/Session.ts";
 import type { OnnxModel } from "../../tensor/Onnx.ts";
+import { gradientName } from "../gradients.ts";
 
 /** A model input as plain data, so that it can travel to another thread. */
 export interface Input {
@@ -19,7 +21,9 @@ export type Micro = Readonly<Record<string, Input>>;
 export interface LaneModel<Sum extends string = string, Row extends string = string> {
   /** Its inputs are weights and a micro-batch. */
   readonly model: OnnxModel;
-  /** Outputs added up over micro-batches. */
+  /** Parameters by which the model gives gradients; they are added up over micro-batches. */
+  readonly trained: readonly ParameterSpec[];
+  /** Other outputs added up over micro-batches. */
   readonly sums: readonly Sum[];
   /** Outputs kept for each micro-batch. */
   readonly rows: readonly Row[];
@@ -30,6 +34,8 @@ export type Arrays<Name extends string = string> = Readonly<Record<Name, Float32
 
 /** What a model gives for one micro-batch. */
 export interface MicroResult<Sum extends string = string, Row extends string = string> {
+  /** One for each trained parameter. */
+  readonly gradients: readonly Float32Array[];
   readonly sums: Arrays<Sum>;
   readonly rows: Arrays<Row>;
 }
@@ -64,8 +70,13 @@ export class Lane implements AsyncDisposable {
     if (opened === undefined) throw new RangeError(`no model ${number} is open`);
     const { session, model } = opened;
     const inputs = Object.fromEntries(Object.entries(micro).map(([name, input]) => [name, feed(input)]));
-    using outputs = await session.run({ ...weights, ...inputs }, [...model.sums, ...model.rows]);
-    return { sums: picked(model.sums, outputs), rows: picked(model.rows, outputs) };
+    const gradients = model.trained.map(gradientName);
+    using outputs = await session.run({ ...weights, ...inputs }, [...gradients, ...model.sums, ...model.rows]);
+    return {
+      gradients: gradients.map((name) => outputs.float32(name)),
+      sums: picked(model.sums, outputs),
+      rows: picked(model.rows, outputs),
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -11,18 +11,29 @@ import type { Feeds } from "../../policy/runtime/Session.ts";
 import { make, type Thread, type ThreadFailure } from "../../policy/runtime/Thread.ts";
 import { inOrder } from "./inOrder.ts";
 import { type Arrays, Lane, type LaneModel, type Micro, type MicroResult } from "./Lane.ts";
-import type { LaneProtocol } from "./protocol.ts";
+import type { FrozenWeights, LaneProtocol } from "./protocol.ts";
 
-/** Weights as the lanes take them: views for the learner's own, the flat vector to copy for the others. */
+/** Weights as the lanes take them: views for the learner's own, flat vectors to copy for the others. */
 export interface LaneWeights {
+  /** What may change between passes: copied at every pass. */
   readonly parameters: Parameters;
+  /** What never changes, as a base under adapters: each of the other lanes is given one copy, which it keeps. */
+  readonly frozen?: Parameters;
+  /** Both, by name. */
   readonly feeds: Feeds;
+}
+
+/** What of a mini-batch's results is added up over its micro-batches. */
+export interface Totals<Sum extends string = string> {
+  /** One for each trained parameter of the model. */
+  readonly gradients: readonly Float32Array[];
+  readonly sums: Arrays<Sum>;
 }
 
 /** The results of a mini-batch. */
 export interface PassResult<Sum extends string = string, Row extends string = string> {
   /** Null where no micro-batch was given. */
-  readonly sums: Arrays<Sum> | null;
+  readonly totals: Totals<Sum> | null;
   /** One for each micro-batch in its order. */
   readonly rows: readonly Arrays<Row>[];
 }
@@ -31,15 +42,17 @@ type Remote = Thread<LaneProtocol, Error>;
 
 const laneError = ({ cause, message }: ThreadFailure): Error => new Error(message, { cause });
 
-/** Adds `part` to `sum`, name by name and in place; the first part becomes the sum. */
-const accumulate = (sum: Arrays | null, part: Arrays): Arrays => {
-  if (sum === null) return part;
-  for (const [name, into] of Object.entries(sum)) {
-    const from = part[name];
-    if (from === undefined) throw new Error(`a micro-batch lacks the output ${name}`);
-    for (let i = 0; i < into.length; i++) into[i]! += from[i]!;
-  }
-  return sum;
+const addTo = (into: Float32Array, from: Float32Array | undefined): void => {
+  if (from?.length !== into.length) throw new Error("the results of micro-batches differ in size");
+  for (let i = 0; i < into.length; i++) into[i]! += from[i]!;
+};
+
+/** Adds `part` to `total`, tensor by tensor and in place; the first part becomes the total. */
+const accumulate = (total: Totals | null, part: Totals): Totals => {
+  if (total === null) return part;
+  for (const [i, into] of total.gradients.entries()) addTo(into, part.gradients[i]);
+  for (const [name, into] of Object.entries(total.sums)) addTo(into, part.sums[name]);
+  return total;
 };
 
 /** One model on every lane. */
@@ -62,6 +75,8 @@ export class Lanes implements AsyncDisposable {
   readonly #remote: readonly Remote[];
   readonly #threads: number;
   readonly #scope: Scope.Closeable;
+  /** The frozen weights that each of the other lanes has, and their numbers there. */
+  readonly #kept = new Map<Remote, Map<Parameters, number>>();
   #used: number;
 
   private constructor(own: Lane, remote: readonly Remote[], threads: number, scope: Scope.Closeable) {
@@ -111,17 +126,31 @@ export class Lanes implements AsyncDisposable {
     return { run: run as Pass<Sum, Row>["run"] };
   }
 
+  /** Frozen weights for a lane: their number, and a copy of them where it has none yet. */
+  #frozenFor(lane: Remote, frozen: Parameters): { readonly given: FrozenWeights; readonly buffers: ArrayBuffer[] } {
+    const numbers = this.#kept.get(lane) ?? new Map<Parameters, number>();
+    this.#kept.set(lane, numbers);
+    const known = numbers.get(frozen);
+    if (known !== undefined) return { given: { number: known, weights: null }, buffers: [] };
+    const number = numbers.size;
+    numbers.set(frozen, number);
+    const flat = frozen.flat.slice();
+    return { given: { number, weights: { specs: frozen.specs, flat } }, buffers: [flat.buffer] };
+  }
+
   async #run(
     own: number,
     remote: readonly { readonly lane: Remote; readonly model: number }[],
-    { feeds, parameters }: LaneWeights,
+    { feeds, frozen, parameters }: LaneWeights,
     micros: readonly Micro[],
   ): Promise<PassResult> {
     // The learner's own lane takes the first micro-batch; lanes beyond the micro-batches would have none.
     const others = remote.slice(0, Math.max(0, Math.min(this.#used, micros.length) - 1));
     const begun = others.map(({ lane, model }) => {
       const flat = parameters.flat.slice();
-      return Effect.runPromise(lane.call("begin", { model, specs: parameters.specs, flat }, [flat.buffer]));
+      const kept = frozen === undefined ? undefined : this.#frozenFor(lane, frozen);
+      const request = { model, weights: { specs: parameters.specs, flat }, frozen: kept?.given ?? null };
+      return Effect.runPromise(lane.call("begin", request, [flat.buffer, ...(kept?.buffers ?? [])]));
     });
     const ownWorker = (item: number) => this.#own.run(own, feeds, micros[item]!);
     const otherWorkers = others.map(
@@ -129,16 +158,16 @@ export class Lanes implements AsyncDisposable {
         (item: number) =>
           Effect.runPromise(lane.call("run", micros[item]!)),
     );
-    let sums: Arrays | null = null;
+    let totals: Totals | null = null;
     const rows: Arrays[] = [];
     const adding = inOrder<MicroResult>({
       count: micros.length,
       // Every lane has one micro-batch before any has a second.
       workers: [ownWorker, ...Array.from({ length: perRemote }, () => otherWorkers).flat()],
       ahead: aheadPerLane * (1 + others.length),
-      use: (result) => {
-        sums = accumulate(sums, result.sums);
-        rows.push(result.rows);
+      use: ({ gradients, rows: ofTargets, sums }) => {
+        totals = accumulate(totals, { gradients, sums });
+        rows.push(ofTargets);
       },
     });
     try {
@@ -146,7 +175,7 @@ export class Lanes implements AsyncDisposable {
     } finally {
       await Promise.allSettled(others.map(({ lane }) => Effect.runPromise(lane.call("end", null))));
     }
-    return { sums, rows };
+    return { totals, rows };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -5,6 +5,18 @@
 import type { ParameterSpec } from "../../policy/model/Architecture.ts";
 import type { LaneModel, Micro, MicroResult } from "./Lane.ts";
 
+/** Parameters as a copy that is handed over. */
+export interface SentWeights {
+  readonly specs: readonly ParameterSpec[];
+  readonly flat: Float32Array<ArrayBuffer>;
+}
+
+/** Weights that never change, under a number: sent the first time, null from then on. */
+export interface FrozenWeights {
+  readonly number: number;
+  readonly weights: SentWeights | null;
+}
+
 export interface LaneProtocol {
   readonly calls: {
     /** `threads`: intra-op threads of the lane's sessions, the same in every call. The response is the model's number. */
@@ -12,12 +24,12 @@ export interface LaneProtocol {
       readonly request: { readonly model: LaneModel; readonly threads: number };
       readonly response: number;
     };
-    /** The model and the weights of the runs that follow. `flat` is a copy, handed over. */
+    /** The model and the weights of the runs that follow, frozen ones beside those of the pass. */
     readonly begin: {
       readonly request: {
         readonly model: number;
-        readonly specs: readonly ParameterSpec[];
-        readonly flat: Float32Array<ArrayBuffer>;
+        readonly weights: SentWeights;
+        readonly frozen: FrozenWeights | null;
       };
       readonly response: null;
     };
@@ -25,7 +37,7 @@ export interface LaneProtocol {
       readonly request: Micro;
       readonly response: MicroResult;
     };
-    /** Lets go of the weights. */
+    /** Lets go of the weights of the pass; frozen ones stay. */
     readonly end: { readonly request: null; readonly response: null };
   };
   readonly events: never;

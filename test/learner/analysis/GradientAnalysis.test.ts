@@ -48,7 +48,7 @@ const decompose = async (over: Partial<typeof actor> = {}): Promise<Metrics> => 
   await using lanes = await Lanes.open(1, 1);
   const parameters = tinyParameters();
   const used = { ...actor, ...over };
-  await using owner = await Actor.open(tiny, parameters, { actor: used, algorithm, threads: 1, lanes });
+  const owner = await Actor.open(tiny, parameters, { actor: used, algorithm, lanes });
   const made = new GradientAnalysis(tiny, { actor: used, algorithm, analysis: options, seed: 1 }, lanes);
   return made.of(owner.network, batch, { ...targets, reference: used.use_kl_loss ? reference : undefined });
 };
@@ -64,10 +64,10 @@ const ofUpdate = (): Promise<Metrics> => {
 const updateGradient = async (over: Partial<typeof actor>) => {
   await using lanes = await Lanes.open(1, 1);
   const used = { ...actor, ...over };
-  await using owner = await Actor.open(tiny, tinyParameters(), { actor: used, algorithm, threads: 1, lanes });
+  const owner = await Actor.open(tiny, tinyParameters(), { actor: used, algorithm, lanes });
   const made = await owner.gradient(batch, allSequences(batch), targets, new Float32Array(batch.ids.length));
   if (made === null) throw new Error("no gradient");
-  return made;
+  return { ...made, gradient: Float32Array.from(made.gradients.flatMap((each) => Array.from(each))) };
 };
 
 const norm = (gradient: Float32Array): number => Math.hypot(...gradient);

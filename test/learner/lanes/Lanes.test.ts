@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { weightFeeds } from "../../../src/learner/lanes/Lane.ts";
 import { Lanes } from "../../../src/learner/lanes/Lanes.ts";
 import { Trainer } from "../../../src/learner/Trainer.ts";
+import { parametersOf } from "../../../src/policy/model/Parameters.ts";
 import { liveSessions } from "../../../src/policy/runtime/Session.ts";
 import { liveThreads } from "../../../src/policy/runtime/Thread.ts";
+import { add, mul } from "../../../src/tensor/Elementwise.ts";
+import { Graph } from "../../../src/tensor/Graph.ts";
 import type { OnnxModel } from "../../../src/tensor/Onnx.ts";
 import { creditedBatch } from "../batch.ts";
 import { tiny, tinyParameters, trainerOptions } from "../model.ts";
@@ -69,6 +73,24 @@ describe("lanes", () => {
     expect(await trainer.logp(batch)).toEqual(before);
   });
 
+  it("read frozen weights beside those of the pass, in every thread and pass", async () => {
+    const graph = new Graph("frozen");
+    const [base, adapter] = ["base", "adapter"].map((name) => ({ name, shape: [2] }));
+    const [a, b, x] = ["base", "adapter", "x"].map((name) => graph.input(name, "float32", [2]));
+    graph.output("y", add(mul(a!, x!), b!));
+    await using lanes = await Lanes.open(2, 1);
+    const pass = await lanes.pass({ model: graph.toModel(), trained: [], sums: [], rows: ["y"] });
+    const frozen = parametersOf([base!], Float32Array.of(10, 20));
+    const parameters = parametersOf([adapter!], Float32Array.of(1, 2));
+    const feeds = { ...weightFeeds(frozen), ...weightFeeds(parameters) };
+    const micros = [1, 2, 3, 4].map((value) => ({ x: { data: Float32Array.of(value, value), dims: [2] } }));
+    for (const moved of [0, 5]) {
+      parameters.flat.set([1 + moved, 2 + moved]);
+      const { rows } = await pass.run({ parameters, frozen, feeds }, micros);
+      expect(rows.map(({ y }) => [...y])).toEqual([1, 2, 3, 4].map((v) => [10 * v + 1 + moved, 20 * v + 2 + moved]));
+    }
+  });
+
   it("leave no session and no thread", async () => {
     const before = [liveSessions(), liveThreads()];
     await updated(2);
@@ -78,7 +100,7 @@ describe("lanes", () => {
   it("refuse a model that the runtime refuses, naming no lane that is left open", async () => {
     const before = liveThreads();
     const lanes = await Lanes.open(2, 1);
-    await expect(lanes.pass({ model: refused, sums: [], rows: [] })).rejects.toThrow();
+    await expect(lanes.pass({ model: refused, trained: [], sums: [], rows: [] })).rejects.toThrow();
     await lanes[Symbol.asyncDispose]();
     expect(liveThreads()).toBe(before);
   });

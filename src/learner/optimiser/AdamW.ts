@@ -1,0 +1,141 @@
+/**
+ * AdamW over tensors in place: parameters and moments are changed where they lie, a chunk at a time. The runtime's own operators would copy
+ * every result, several times the model. Invariant: a step of which anything is not finite changes nothing: parameters, moments and count
+ * stay as they were. Where the last step's largest numbers prove that the next one is finite, it is made in one pass; else it is examined first.
+ */
+import type { Parameters } from "../../policy/model/Parameters.ts";
+import { type AdamWOptions, scalars } from "../adamw.ts";
+import type { NotFinite } from "../NotFinite.ts";
+import { CHUNK, type Chunk, examine, type Factors, type Largest, step, sumOfSquares } from "./kernel.ts";
+
+/** AdamW's running averages of the gradient and of its square, laid out as the parameters, and the steps they saw. */
+export interface Moments {
+  readonly first: Float32Array<ArrayBuffer>;
+  readonly second: Float32Array<ArrayBuffer>;
+  readonly steps: number;
+}
+
+export interface StepResult {
+  /** Global norm of the gradient before clipping. */
+  readonly norm: number;
+  /** False when nothing changed: something was not finite, or there was no gradient. */
+  readonly applied: boolean;
+  readonly notFinite: NotFinite | null;
+}
+
+/** A step that changed nothing. */
+export const untaken = (notFinite: NotFinite | null): StepResult => ({ norm: Number.NaN, applied: false, notFinite });
+
+/** Magnitudes from which a new number counts as not finite: its square, or a few of it, leaves float32's range. */
+const MOST_PARAMETER = 2 ** 63;
+const MOST_MOMENT = 2 ** 126;
+
+const faultOf = ({ first, parameter, second }: Largest): NotFinite | null => {
+  if (!(second < MOST_MOMENT && first < MOST_MOMENT)) return "new moments";
+  return parameter < MOST_PARAMETER ? null : "new parameters";
+};
+
+/** Larger than the rounding of a few float32 operations. */
+const SLACK = 1.001;
+
+/** Bounds on the largest magnitudes after a step, from those before it and the norm of the gradient. */
+const bounded = (before: Largest, norm: number, factors: Factors): Largest => {
+  const gradient = norm * factors.scale * SLACK;
+  const first = SLACK * (factors.beta1 * before.first + factors.oneMinusBeta1 * gradient);
+  const second = SLACK * (factors.beta2 * before.second + factors.oneMinusBeta2 * gradient ** 2);
+  const moved = (factors.stepSize * first) / factors.eps;
+  return { first, second, parameter: SLACK * (Math.abs(factors.keep) * before.parameter + Math.abs(moved)) };
+};
+
+/** The larger of each; NaN stays. */
+const larger = (a: Largest, b: Largest): Largest => ({
+  parameter: Math.max(a.parameter, b.parameter),
+  first: Math.max(a.first, b.first),
+  second: Math.max(a.second, b.second),
+});
+
+const { fround } = Math;
+
+export class AdamW {
+  readonly #parameters: Parameters;
+  readonly #options: AdamWOptions;
+  readonly #first: Float32Array<ArrayBuffer>;
+  readonly #second: Float32Array<ArrayBuffer>;
+  #steps: number;
+  /** The largest magnitudes of what is held; undefined before the first step. */
+  #largest: Largest | undefined;
+
+  /** Takes ownership of the parameters and moments (zeros by default). */
+  constructor(parameters: Parameters, options: AdamWOptions, moments?: Moments) {
+    const size = parameters.flat.length;
+    this.#parameters = parameters;
+    this.#options = options;
+    this.#first = moments?.first ?? new Float32Array(size);
+    this.#second = moments?.second ?? new Float32Array(size);
+    this.#steps = moments?.steps ?? 0;
+  }
+
+  get moments(): Moments {
+    return { first: this.#first, second: this.#second, steps: this.#steps };
+  }
+
+  /** One step along `gradients`, one for each tensor of the parameters in their order; it leaves them as they are. */
+  step(gradients: readonly Float32Array[], lr: number): StepResult {
+    const norm = normOf(gradients);
+    if (!Number.isFinite(norm)) return untaken("gradient");
+    const factors = this.#factors(norm, lr);
+    const before = this.#largest;
+    const sure = before !== undefined && faultOf(bounded(before, norm, factors)) === null;
+    const notFinite = sure ? null : faultOf(this.#each(gradients, (chunk) => examine(chunk, factors)));
+    if (notFinite !== null) return untaken(notFinite);
+    this.#largest = this.#each(gradients, (chunk) => step(chunk, factors));
+    this.#steps++;
+    return { norm, applied: true, notFinite: null };
+  }
+
+  #factors(norm: number, lr: number): Factors {
+    const { betas, eps } = this.#options;
+    const [beta1, beta2] = betas;
+    const { keep, max_norm, root_correction, step_size } = scalars(this.#options, lr, this.#steps + 1);
+    return {
+      scale: Math.min(fround(fround(max_norm) / fround(fround(norm) + fround(1e-6))), 1),
+      beta1: fround(beta1),
+      oneMinusBeta1: fround(1 - beta1),
+      beta2: fround(beta2),
+      oneMinusBeta2: fround(1 - beta2),
+      rootCorrection: fround(root_correction),
+      eps: fround(eps),
+      stepSize: fround(step_size),
+      keep: fround(keep),
+    };
+  }
+
+  /** The largest of what `use` says of every chunk. */
+  #each(gradients: readonly Float32Array[], use: (chunk: Chunk) => Largest): Largest {
+    const { flat, tensors } = this.#parameters;
+    let largest: Largest = { parameter: 0, first: 0, second: 0 };
+    for (const [index, tensor] of tensors.entries()) {
+      const offset = (tensor.byteOffset - flat.byteOffset) / flat.BYTES_PER_ELEMENT;
+      for (let from = 0; from < tensor.length; from += CHUNK) {
+        const to = Math.min(from + CHUNK, tensor.length);
+        const found = use({
+          parameters: tensor.subarray(from, to),
+          gradient: gradients[index]!.subarray(from, to),
+          first: this.#first.subarray(offset + from, offset + to),
+          second: this.#second.subarray(offset + from, offset + to),
+        });
+        largest = larger(largest, found);
+      }
+    }
+    return largest;
+  }
+}
+
+/** The global norm of a gradient, over all its tensors; not finite where the square of one number is not in float32. */
+export const normOf = (gradients: readonly Float32Array[]): number => {
+  let total = 0;
+  for (const gradient of gradients)
+    for (let from = 0; from < gradient.length; from += CHUNK)
+      total += sumOfSquares(gradient.subarray(from, from + CHUNK));
+  return fround(Math.sqrt(total));
+};

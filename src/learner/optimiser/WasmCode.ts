@@ -1,0 +1,110 @@
+/**
+ * WebAssembly as text-free code: expressions and statements as the bytes of the binary format, and the module around one memory and its
+ * functions. It knows the few instructions that loops over packed float32 need (WebAssembly core 2.0, fixed-width SIMD).
+ * Invariant: a value of type `Code` leaves on the stack exactly what its docstring says.
+ */
+
+/** Bytes of instructions. */
+export type Code = readonly number[];
+
+/** Unsigned LEB128. */
+const unsigned = (value: number): Code => {
+  const bytes: number[] = [];
+  let rest = value;
+  do {
+    const low = rest & 0x7f;
+    rest >>>= 7;
+    bytes.push(rest === 0 ? low : low | 0x80);
+  } while (rest !== 0);
+  return bytes;
+};
+
+/** Signed LEB128 of a number that is not negative. */
+const signed = (value: number): Code => {
+  const bytes = [...unsigned(value)];
+  const last = bytes.length - 1;
+  // The sixth bit of the last byte is the sign.
+  return (bytes[last]! & 0x40) === 0 ? bytes : [...bytes.slice(0, last), bytes[last]! | 0x80, 0];
+};
+
+const vector = (items: readonly Code[]): Code => [...unsigned(items.length), ...items.flat()];
+const sized = (bytes: Code): Code => [...unsigned(bytes.length), ...bytes];
+const simd = (opcode: number, ...operands: readonly Code[]): Code => [...operands.flat(), 0xfd, ...unsigned(opcode)];
+
+/** Pushes a local's value. */
+export const get = (local: number): Code => [0x20, ...unsigned(local)];
+/** Pops `value` into a local. */
+export const set = (local: number, value: Code): Code => [...value, 0x21, ...unsigned(local)];
+/** Pushes an i32 of at least 0. */
+export const i32 = (value: number): Code => [0x41, ...signed(value)];
+
+/** Each pushes a v128 of four float32. */
+export const splat = (value: Code): Code => simd(0x13, value);
+export const add = (a: Code, b: Code): Code => simd(0xe4, a, b);
+export const sub = (a: Code, b: Code): Code => simd(0xe5, a, b);
+export const mul = (a: Code, b: Code): Code => simd(0xe6, a, b);
+export const div = (a: Code, b: Code): Code => simd(0xe7, a, b);
+export const sqrt = (a: Code): Code => simd(0xe3, a);
+/**
+ * The larger magnitudes of `a`, which is not negative, and `b`. The bits of magnitudes are ordered as integers: numbers, then infinity, then
+ * NaN, so nothing that is not finite is ever lost.
+ */
+export const largest = (a: Code, b: Code): Code => simd(0xb9, a, simd(0xe0, b));
+
+const ALIGN_16 = 4;
+/** Pushes the v128 at the address plus `offset`. */
+export const load = (address: Code, offset: number): Code => [...simd(0x00, address), ALIGN_16, ...unsigned(offset)];
+/** Writes the v128 `value` to the address plus `offset`. */
+export const store = (address: Code, offset: number, value: Code): Code => [
+  ...simd(0x0b, address, value),
+  ALIGN_16,
+  ...unsigned(offset),
+];
+
+/** Runs `body` with the local going from 0 in steps of 16 while it is below the local `end`; at least once. */
+export const every16 = (local: number, end: number, body: Code): Code => [
+  ...set(local, i32(0)),
+  ...[0x03, 0x40],
+  ...body,
+  ...set(local, [...get(local), ...i32(16), 0x6a]),
+  ...get(local),
+  ...get(end),
+  ...[0x49, 0x0d, 0],
+  0x0b,
+];
+
+const TYPE = { i32: 0x7f, f32: 0x7d, v128: 0x7b } as const;
+type ValueType = keyof typeof TYPE;
+
+export interface WasmFunction {
+  readonly name: string;
+  readonly parameters: readonly ValueType[];
+  /** Types of the locals behind the parameters. */
+  readonly locals: readonly ValueType[];
+  readonly body: Code;
+}
+
+const section = (id: number, content: Code): Code => [id, ...sized(content)];
+const named = (name: string): Code => sized([...new TextEncoder().encode(name)]);
+
+/** A module whose functions return nothing and share one memory of `pages` of 64 KiB, exported as "memory". */
+export const moduleOf = (functions: readonly WasmFunction[], pages: number): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from([
+    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    ...section(1, vector(functions.map(({ parameters }) => [0x60, ...vector(parameters.map((t) => [TYPE[t]])), 0]))),
+    ...section(3, vector(functions.map((_, index) => unsigned(index)))),
+    ...section(5, vector([[0, ...unsigned(pages)]])),
+    ...section(
+      7,
+      vector([
+        [...named("memory"), 2, 0],
+        ...functions.map(({ name }, index) => [...named(name), 0, ...unsigned(index)]),
+      ]),
+    ),
+    ...section(
+      10,
+      vector(
+        functions.map(({ body, locals }) => sized([...vector(locals.map((type) => [1, TYPE[type]])), ...body, 0x0b])),
+      ),
+    ),
+  ]);

@@ -1,0 +1,203 @@
+/**
+ * The arithmetic of AdamW over a chunk of numbers, as WebAssembly with packed float32: every operation is rounded to float32, in the order
+ * of the formula. Numbers are copied into the kernel's own memory and back, a chunk that stays in the processor's cache at a time.
+ * Invariant: `examine` and `step` compute the same bits; `examine` keeps none of them.
+ */
+import {
+  add,
+  type Code,
+  div,
+  every16,
+  get,
+  i32,
+  largest,
+  load,
+  moduleOf,
+  mul,
+  set,
+  splat,
+  sqrt,
+  store,
+  sub,
+} from "./WasmCode.ts";
+
+/** Numbers of a chunk: four arrays of it fit a core's second-level cache. */
+export const CHUNK = 8192;
+
+const BYTES = CHUNK * 4;
+/** Where the four arrays and the results begin, in bytes. */
+const AT = { parameters: 0, gradient: BYTES, first: 2 * BYTES, second: 3 * BYTES, results: 4 * BYTES } as const;
+const PAGE = 65_536;
+
+/** The factors of one step, in the order of the functions' parameters. */
+export interface Factors {
+  /** On the gradient, for its clipping. */
+  readonly scale: number;
+  readonly beta1: number;
+  readonly oneMinusBeta1: number;
+  readonly beta2: number;
+  readonly oneMinusBeta2: number;
+  /** 1 / sqrt(1 - beta2^t) */
+  readonly rootCorrection: number;
+  readonly eps: number;
+  /** lr / (1 - beta1^t) */
+  readonly stepSize: number;
+  /** 1 - lr decay */
+  readonly keep: number;
+}
+
+/** Locals of the step: the bytes, nine factors, the same as vectors, the place, what is computed and the largest magnitudes. */
+const BYTE_COUNT = 0;
+const FACTORS = 9;
+const FACTOR = 1 + FACTORS;
+const PLACE = FACTOR + FACTORS;
+const [GRADIENT, FIRST, SECOND, NEXT] = [PLACE + 1, PLACE + 2, PLACE + 3, PLACE + 4];
+const LARGEST = NEXT + 1;
+
+const factor = (index: number): Code => get(FACTOR + index);
+const [SCALE, BETA1, REST1, BETA2, REST2, ROOT, EPS, STEP_SIZE, KEEP] = [0, 1, 2, 3, 4, 5, 6, 7, 8].map(factor) as [
+  Code,
+  Code,
+  Code,
+  Code,
+  Code,
+  Code,
+  Code,
+  Code,
+  Code,
+];
+
+/** AdamW (Loshchilov and Hutter 2019), with decay and the corrections of the moments folded into factors of the step. */
+const update = (): Code => [
+  ...set(GRADIENT, mul(load(get(PLACE), AT.gradient), SCALE)),
+  ...set(FIRST, add(mul(load(get(PLACE), AT.first), BETA1), mul(get(GRADIENT), REST1))),
+  ...set(SECOND, add(mul(load(get(PLACE), AT.second), BETA2), mul(mul(get(GRADIENT), get(GRADIENT)), REST2))),
+  ...set(
+    NEXT,
+    sub(
+      mul(load(get(PLACE), AT.parameters), KEEP),
+      mul(div(get(FIRST), add(mul(sqrt(get(SECOND)), ROOT), EPS)), STEP_SIZE),
+    ),
+  ),
+  ...[NEXT, FIRST, SECOND].flatMap((local, i) => set(LARGEST + i, largest(get(LARGEST + i), get(local)))),
+];
+
+const written = (): Code => [
+  ...store(get(PLACE), AT.parameters, get(NEXT)),
+  ...store(get(PLACE), AT.first, get(FIRST)),
+  ...store(get(PLACE), AT.second, get(SECOND)),
+];
+
+const results = (locals: readonly number[]): Code =>
+  locals.flatMap((local, i) => store(i32(0), AT.results + 16 * i, get(local)));
+
+const stepping = (name: string, write: boolean) => ({
+  name,
+  parameters: ["i32", ...Array.from({ length: FACTORS }, () => "f32" as const)] as const,
+  locals: [
+    ...Array.from({ length: FACTORS }, () => "v128" as const),
+    "i32" as const,
+    ...Array.from({ length: 7 }, () => "v128" as const),
+  ],
+  body: [
+    ...Array.from({ length: FACTORS }, (_, i) => set(FACTOR + i, splat(get(1 + i)))).flat(),
+    ...every16(PLACE, BYTE_COUNT, [...update(), ...(write ? written() : [])]),
+    ...results([LARGEST, LARGEST + 1, LARGEST + 2]),
+  ],
+});
+
+/** Sums of squares of the gradient's chunk, one for every fourth number. */
+const squares = {
+  name: "squares",
+  parameters: ["i32"] as const,
+  locals: ["i32", "v128", "v128"] as const,
+  body: [
+    ...every16(1, 0, [...set(2, load(get(1), AT.gradient)), ...set(3, add(get(3), mul(get(2), get(2))))]),
+    ...results([3]),
+  ],
+};
+
+const { exports } = new WebAssembly.Instance(
+  new WebAssembly.Module(
+    moduleOf([squares, stepping("examine", false), stepping("step", true)], Math.ceil(AT.results / PAGE) + 1),
+  ),
+);
+const memory = (exports.memory as WebAssembly.Memory).buffer;
+const calls = exports as unknown as Readonly<Record<"examine" | "step" | "squares", (...given: number[]) => void>>;
+
+const array = (offset: number): Float32Array<ArrayBuffer> => new Float32Array(memory, offset, CHUNK);
+const inside = {
+  parameters: array(AT.parameters),
+  gradient: array(AT.gradient),
+  first: array(AT.first),
+  second: array(AT.second),
+};
+const made = new Float32Array(memory, AT.results, 12);
+
+/** Up to `CHUNK` numbers in; behind them up to three copies of the last, so that vectors are whole. */
+const put = (into: Float32Array, from: Float32Array): void => {
+  into.set(from);
+  for (let i = from.length; i % 4 !== 0; i++) into[i] = from[from.length - 1]!;
+};
+
+const whole = (length: number): number => Math.ceil(length / 4) * 16;
+
+/** Sum of the squares of up to `CHUNK` numbers; each square is rounded to float32. Not finite where one of them is not. */
+export const sumOfSquares = (gradient: Float32Array): number => {
+  inside.gradient.set(gradient);
+  inside.gradient.fill(0, gradient.length, whole(gradient.length) / 4);
+  calls.squares(whole(gradient.length));
+  return made[0]! + made[1]! + made[2]! + made[3]!;
+};
+
+/** A chunk of everything that a step reads and writes, each at most `CHUNK` numbers and as many as the others. */
+export interface Chunk {
+  readonly parameters: Float32Array;
+  readonly gradient: Float32Array;
+  readonly first: Float32Array;
+  readonly second: Float32Array;
+}
+
+/** The largest magnitudes among new numbers; NaN where one is. */
+export interface Largest {
+  readonly parameter: number;
+  readonly first: number;
+  readonly second: number;
+}
+
+/** Math.max says NaN of a list with one, whatever its place. */
+const largestOf = (from: number): number => Math.max(made[from]!, made[from + 1]!, made[from + 2]!, made[from + 3]!);
+
+const run = (call: "examine" | "step", chunk: Chunk, factors: Factors): Largest => {
+  put(inside.parameters, chunk.parameters);
+  put(inside.gradient, chunk.gradient);
+  put(inside.first, chunk.first);
+  put(inside.second, chunk.second);
+  const { beta1, beta2, eps, keep, oneMinusBeta1, oneMinusBeta2, rootCorrection, scale, stepSize } = factors;
+  calls[call](
+    whole(chunk.parameters.length),
+    scale,
+    beta1,
+    oneMinusBeta1,
+    beta2,
+    oneMinusBeta2,
+    rootCorrection,
+    eps,
+    stepSize,
+    keep,
+  );
+  return { parameter: largestOf(0), first: largestOf(4), second: largestOf(8) };
+};
+
+/** What `step` would make of the chunk. Changes nothing. */
+export const examine = (chunk: Chunk, factors: Factors): Largest => run("examine", chunk, factors);
+
+/** One step of the chunk, in place: its parameters and both moments. */
+export const step = (chunk: Chunk, factors: Factors): Largest => {
+  const found = run("step", chunk, factors);
+  const { first, parameters, second } = chunk;
+  parameters.set(inside.parameters.subarray(0, parameters.length));
+  first.set(inside.first.subarray(0, first.length));
+  second.set(inside.second.subarray(0, second.length));
+  return found;
+};
