@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { learner } from "../../src/domain/metrics/learner.ts";
 import { toRecord, valueIn } from "../../src/domain/metrics/Metrics.ts";
+import { stream } from "../../src/domain/Random.ts";
 import { credit } from "../../src/learner/credit.ts";
 import { Trainer, type TrainerOptions } from "../../src/learner/Trainer.ts";
+import { parameters } from "../../src/policy/model/Architecture.ts";
+import { initialise, named, parametersOf } from "../../src/policy/model/Parameters.ts";
+import { decoders } from "../policy/tiny.ts";
 import { creditedBatch } from "./batch.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
 
@@ -44,6 +48,20 @@ describe("an update", () => {
     expect(valueIn(report.metrics, learner.skipped)).toBe(0);
     expect(valueIn(report.metrics, learner.miniBatches)).toBe(4);
     expect([...report.metrics.values()].every(Number.isFinite)).toBe(true);
+  });
+
+  it.each(decoders)("of a %s trains every parameter of policy and critic", async (_, decoder) => {
+    const config = { ...decoder, vocabSize: tiny.vocabSize };
+    const start = initialise(parameters(config), stream({ seed: 7, purpose: "initialisation", counters: [] }), 0.2);
+    await using trainer = await Trainer.open(config, start, trainerOptions);
+    const batch = creditedBatch(shape);
+    await trainer.update({ ...batch, mu: await trainer.logp(batch) });
+    for (const { moments, parameters: trained } of [trainer.actor, trainer.critic!])
+      for (const { name, values } of named(parametersOf(trained.specs, moments.second)))
+        expect(
+          values.some((value) => value > 0),
+          name,
+        ).toBe(true);
   });
 
   it("sees no mismatch where mu is the policy's own", async () => {

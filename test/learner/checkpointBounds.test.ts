@@ -4,10 +4,19 @@ import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
+import { stream } from "../../src/domain/Random.ts";
 import * as Manifest from "../../src/files/Manifest.ts";
 import { restoreTrainer, saveTrainer } from "../../src/learner/checkpoint.ts";
 import type { TrainedNetwork } from "../../src/learner/Trainer.ts";
 import * as Safetensors from "../../src/policy/checkpoint/Safetensors.ts";
+import {
+  criticParameters,
+  type DecoderConfig,
+  familyDefaults,
+  type ParameterSpec,
+  parameters as specsOf,
+} from "../../src/policy/model/Architecture.ts";
+import { initialise } from "../../src/policy/model/Parameters.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { tiny, tinyParameters } from "./model.ts";
 
@@ -38,6 +47,25 @@ describe("a learner's checkpoint", () => {
       expect(restored.actor.moments).toEqual(moments);
       expect(restored.critic).toBe(undefined);
       yield* Manifest.verify(folder);
+    }),
+  );
+
+  it.effect("of a model with an output matrix has none in its critic, and comes back", () =>
+    Effect.gen(function* () {
+      const config: DecoderConfig = { ...tiny, ...familyDefaults.qwen3, tieEmbedding: false };
+      const of = (specs: readonly ParameterSpec[]): TrainedNetwork => {
+        const parameters = initialise(specs, stream({ seed: 7, purpose: "initialisation", counters: [] }));
+        const zeros = () => new Float32Array(parameters.flat.length);
+        return { parameters, moments: { first: zeros(), second: zeros(), steps: 1 } };
+      };
+      const [policy, critic] = [of(specsOf(config)), of(criticParameters(config))];
+      const folder = yield* temporaryFolder;
+      yield* saveTrainer(folder, { ...files, config }, state, policy, critic, policy.parameters);
+      const restored = yield* restoreTrainer(folder, config);
+      expect(restored.actor).toEqual(policy);
+      expect(restored.critic).toEqual(critic);
+      expect(restored.reference).toEqual(policy.parameters);
+      expect(critic.parameters.specs.map(({ name }) => name)).not.toContain("lm_head.weight");
     }),
   );
 

@@ -1,4 +1,4 @@
-/** A random Qwen2 small enough for every test, and feeds of its weights. */
+/** Random decoders small enough for every test, and feeds of their weights. */
 import { stream } from "../../src/domain/Random.ts";
 import {
   type DecoderConfig,
@@ -23,6 +23,29 @@ export const tiny: DecoderConfig = {
   maxPositions: 512,
   tieEmbedding: true,
 };
+
+/** One of each family. The Llama has an output matrix, and so many positions that their rotary tables are computed in the graph. */
+export const decoders: ReadonlyArray<readonly [name: string, config: DecoderConfig]> = [
+  ["Qwen2", tiny],
+  [
+    "Llama",
+    {
+      ...tiny,
+      ...familyDefaults.llama,
+      ropeScaling: {
+        type: "llama3",
+        factor: 8,
+        lowFrequencyFactor: 1,
+        highFrequencyFactor: 4,
+        originalMaxPositions: 40,
+      },
+      ropeTheta: 50,
+      maxPositions: 2 ** 17,
+      tieEmbedding: false,
+    },
+  ],
+  ["Qwen3", { ...tiny, ...familyDefaults.qwen3, headDim: 12 }],
+];
 
 export const draws = (seed: number) => stream({ seed, purpose: "initialisation", counters: [] });
 

@@ -56,8 +56,8 @@ const otherLayouts = [
   ["adapter_model.safetensors", "it holds an adapter; merge it into its base model first"],
 ] as const;
 
-/** The weights of a folder, from one file where there is one, as transformers chooses. */
-const readWeights = Effect.fnUntraced(function* (
+/** The weights of a folder, from one file where there is one, as transformers chooses. Fails with `CheckpointError`. */
+export const readWeights = Effect.fnUntraced(function* (
   folder: string,
   { config }: ModelConfig,
 ): Effect.fn.Return<ParameterFile, CheckpointError> {

@@ -7,12 +7,12 @@ import { Effect } from "effect";
 import { replaceFolder } from "../../../src/files/AtomicWrite.ts";
 import { checkpointError } from "../../../src/policy/checkpoint/CheckpointError.ts";
 import { round } from "../../../src/policy/checkpoint/FloatFormat.ts";
-import { readCheckpoint, writeCheckpoint } from "../../../src/policy/checkpoint/HuggingFaceFolder.ts";
+import { readCheckpoint, readModelConfig, writeCheckpoint } from "../../../src/policy/checkpoint/HuggingFaceFolder.ts";
 import { readParameters, writeParameters } from "../../../src/policy/checkpoint/ParameterFile.ts";
 import * as Safetensors from "../../../src/policy/checkpoint/Safetensors.ts";
 import { criticParameters, parameters as specsOf } from "../../../src/policy/model/Architecture.ts";
 import { parametersOf, tensorOf } from "../../../src/policy/model/Parameters.ts";
-import reference from "../../fixtures/qwen2-tiny/reference.json" with { type: "json" };
+import { folders } from "../folders.ts";
 
 const fixtures = fileURLToPath(new URL("../../fixtures", import.meta.url));
 let root: string;
@@ -23,16 +23,16 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-/** A folder as transformers saves it, fresh for each test. */
-beforeEach(async () => {
+/** Makes the folder a copy of a fixture as transformers saved it, with a tokenizer. */
+const copyOf = async (fixture: string): Promise<void> => {
   await rm(folder, { recursive: true, force: true });
-  for (const file of ["config.json", "generation_config.json", "model.safetensors"]) {
-    await cp(join(fixtures, "qwen2-tiny", file), join(folder, file));
-  }
+  await cp(fixture, folder, { recursive: true, filter: (file) => !/reference|generation\.json|generate/.test(file) });
   for (const file of ["tokenizer.json", "tokenizer_config.json"]) {
     await cp(join(fixtures, "qwen2-tokenizer", file), join(folder, file));
   }
-});
+};
+
+beforeEach(() => copyOf(join(fixtures, "qwen2-tiny")));
 
 const readJson = async (path: string): Promise<Record<string, unknown>> => JSON.parse(await readFile(path, "utf8"));
 const editConfig = (change: Record<string, unknown>) =>
@@ -52,8 +52,9 @@ const editTensors = (change: (tensors: Map<string, Safetensors.Tensor>) => void)
 describe("a folder saved by transformers", () => {
   it.effect("reads with its sizes, ids and every tensor's values", () =>
     Effect.gen(function* () {
-      const { config, tokens, parameters, format } = yield* readCheckpoint(folder);
+      const { config, tokens, format } = yield* readCheckpoint(folder);
       expect(config).toEqual({
+        family: "qwen2",
         vocabSize: 40,
         hiddenSize: 32,
         intermediateSize: 40,
@@ -63,11 +64,61 @@ describe("a folder saved by transformers", () => {
         headDim: 8,
         rmsNormEps: 1e-6,
         ropeTheta: 50000,
+        ropeScaling: { type: "default" },
         maxPositions: 64,
+        biases: { qkv: true, output: false, mlp: false },
+        queryKeyNorm: false,
         tieEmbedding: true,
       });
       expect(tokens).toEqual({ bos: undefined, eos: [1, 2], pad: 0 });
       expect(format).toBe("BF16");
+    }),
+  );
+
+  it.effect.each([
+    [
+      "decoders/llama",
+      {
+        family: "llama",
+        maxPositions: 131072,
+        ropeTheta: 50,
+        ropeScaling: {
+          type: "llama3",
+          factor: 8,
+          lowFrequencyFactor: 1,
+          highFrequencyFactor: 4,
+          originalMaxPositions: 32,
+        },
+        rmsNormEps: 1e-5,
+        biases: { qkv: false, output: false, mlp: false },
+        tieEmbedding: true,
+      },
+    ],
+    [
+      "decoders/untied",
+      {
+        family: "llama",
+        ropeScaling: { type: "linear", factor: 2 },
+        biases: { qkv: true, output: true, mlp: true },
+        queryKeyNorm: false,
+        tieEmbedding: false,
+      },
+    ],
+    [
+      "decoders/qwen3",
+      { family: "qwen3", headDim: 12, queryKeyNorm: true, biases: { qkv: false, output: false, mlp: false } },
+    ],
+  ] as const)("in %s has what its family differs in", ([fixture, expected]) =>
+    Effect.gen(function* () {
+      yield* Effect.promise(() => copyOf(join(fixtures, fixture)));
+      expect((yield* readCheckpoint(folder)).config).toMatchObject(expected);
+    }),
+  );
+
+  it.effect.each(folders)("of %s reads with every tensor's values", ([, { path, reference }]) =>
+    Effect.gen(function* () {
+      yield* Effect.promise(() => copyOf(path));
+      const { parameters } = yield* readCheckpoint(folder);
       expect(parameters.specs.map(({ name }) => name).sort()).toEqual(Object.keys(reference.parameters).sort());
       for (const [name, { first, sum }] of Object.entries(reference.parameters)) {
         const values = tensorOf(parameters, name) ?? new Float32Array();
@@ -93,6 +144,35 @@ describe("a folder saved by transformers", () => {
     }),
   );
 
+  it.effect(
+    "may scale its positions by rope_scaling, as transformers 4 does, and does so again when it is written",
+    () =>
+      Effect.gen(function* () {
+        yield* Effect.promise(() => copyOf(join(fixtures, "decoders/llama")));
+        const { rope_parameters } = yield* Effect.promise(() => readJson(join(folder, "config.json")));
+        const { rope_theta, ...rope_scaling } = rope_parameters as Record<string, unknown>;
+        const original = yield* readCheckpoint(folder);
+        yield* editConfig({ rope_parameters: undefined, rope_theta, rope_scaling });
+        const spelled = yield* readCheckpoint(folder);
+        expect(spelled.config).toEqual(original.config);
+        const copy = join(root, "copy");
+        yield* writeCheckpoint(copy, spelled);
+        const written = yield* Effect.promise(() => readJson(join(copy, "config.json")));
+        expect(written).toMatchObject({ rope_theta, rope_scaling });
+        expect(written).not.toHaveProperty("rope_parameters");
+      }),
+  );
+
+  it.effect(
+    "takes keys that are absent as transformers does: as many key heads as heads, an output matrix of its own",
+    () =>
+      Effect.gen(function* () {
+        yield* editConfig({ num_key_value_heads: undefined, tie_word_embeddings: undefined });
+        const { config } = yield* readModelConfig(folder);
+        expect(config).toMatchObject({ heads: 4, kvHeads: 4, tieEmbedding: false });
+      }),
+  );
+
   it.effect("may hold the tied output matrix a second time", () =>
     Effect.gen(function* () {
       yield* editTensors((tensors) => tensors.set("lm_head.weight", { shape: [1], data: new Float32Array(1) }));
@@ -100,16 +180,24 @@ describe("a folder saved by transformers", () => {
     }),
   );
 
-  it.effect("comes back the same after being written, in each number format", () =>
+  it.effect.each(folders)("of %s comes back the same after being written, in each number format", ([, { path }]) =>
     Effect.gen(function* () {
+      yield* Effect.promise(() => copyOf(path));
+      const source = yield* Effect.promise(() => readJson(join(folder, "config.json")));
       const original = yield* readCheckpoint(folder);
-      for (const format of ["F32", "BF16", "F16"] as const) {
+      for (const [format, dtype] of [
+        ["F32", "float32"],
+        ["BF16", "bfloat16"],
+        ["F16", "float16"],
+      ] as const) {
         const copy = join(root, format);
         yield* writeCheckpoint(copy, { ...original, format });
         const again = yield* readCheckpoint(copy);
         expect(again).toMatchObject({ config: original.config, tokens: original.tokens, format });
         expect(again.tokenizer).toEqual(original.tokenizer);
+        expect(again.parameters.specs).toEqual(original.parameters.specs);
         expect(again.parameters.flat).toEqual(original.parameters.flat.map((value) => round(format, value)));
+        expect(yield* Effect.promise(() => readJson(join(copy, "config.json")))).toMatchObject({ ...source, dtype });
         expect(yield* Effect.promise(() => readdir(copy))).toHaveLength(5);
       }
     }),
@@ -120,20 +208,80 @@ describe("a folder this program cannot train", () => {
   const configs: readonly (readonly [string, Record<string, unknown>, string, string])[] = [
     [
       "another architecture",
-      { architectures: ["LlamaForCausalLM"] },
+      { architectures: ["Qwen3MoeForCausalLM"] },
       "unsupported",
-      "LlamaForCausalLM; supported is Qwen2",
+      'architectures is "Qwen3MoeForCausalLM"; supported is LlamaForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM',
     ],
-    ["another model type alone", { architectures: null, model_type: "gpt2" }, "unsupported", "model_type gpt2"],
-    ["an output matrix of its own", { tie_word_embeddings: false }, "unsupported", "tie_word_embeddings"],
-    ["a sliding window", { use_sliding_window: true }, "unsupported", "sliding window"],
     [
-      "scaled rotary positions",
+      "another model type alone",
+      { architectures: null, model_type: "gpt2" },
+      "unsupported",
+      'model_type is "gpt2"; supported is LlamaForCausalLM',
+    ],
+    [
+      "a model type that is not the architecture's",
+      { model_type: "mistral" },
+      "unsupported",
+      'model_type is "mistral"; supported is "qwen2"',
+    ],
+    [
+      "quantised weights",
+      { quantization_config: { quant_method: "gptq" } },
+      "unsupported",
+      'quantization_config is {"quant_method":"gptq"}; supported is weights in F32, F16 or BF16',
+    ],
+    [
+      "a sliding window",
+      { use_sliding_window: true },
+      "unsupported",
+      "use_sliding_window is true; supported is full attention",
+    ],
+    [
+      "a sliding window in some layers",
+      { layer_types: ["full_attention", "sliding_attention"] },
+      "unsupported",
+      'layer_types is "sliding_attention"; supported is "full_attention" in every layer',
+    ],
+    [
+      "scaled rotary positions of another kind",
       { rope_scaling: { type: "yarn", factor: 4 }, rope_parameters: null, rope_theta: 1 },
       "unsupported",
-      '"yarn"',
+      'rope_scaling.rope_type is "yarn"; supported is "default", "linear", "llama3"',
     ],
-    ["another activation", { hidden_act: "gelu" }, "unsupported", '"gelu"'],
+    [
+      "rotary positions over a part of the head",
+      { partial_rotary_factor: 0.5 },
+      "unsupported",
+      "partial_rotary_factor is 0.5; supported is 1",
+    ],
+    ["another activation", { hidden_act: "gelu" }, "unsupported", 'hidden_act is "gelu"; supported is "silu"'],
+    [
+      "a stretch without its factor",
+      { rope_parameters: { rope_type: "linear", rope_theta: 1e4 } },
+      "bad_config",
+      'rope_parameters.factor is absent; rotary positions of type "linear" need it',
+    ],
+    [
+      "a stretch whose bounds are the wrong way round",
+      {
+        rope_parameters: {
+          rope_type: "llama3",
+          rope_theta: 1e4,
+          factor: 8,
+          low_freq_factor: 4,
+          high_freq_factor: 1,
+          original_max_position_embeddings: 32,
+        },
+      },
+      "bad_config",
+      "rope_parameters.high_freq_factor 1 is not above low_freq_factor 4",
+    ],
+    [
+      "an output matrix of its own that is not there",
+      { tie_word_embeddings: false },
+      "missing_tensor",
+      'it lacks "lm_head.weight"',
+    ],
     ["a size missing", { intermediate_size: undefined }, "bad_config", "intermediate_size"],
     ["a size that is no number", { hidden_size: "32" }, "bad_config", "hidden_size"],
     ["heads that do not divide", { num_key_value_heads: 3 }, "bad_config", "num_key_value_heads 3"],
@@ -196,8 +344,8 @@ describe("a folder this program cannot train", () => {
   );
 
   it.effect.each([
-    ["model.safetensors.index.json", "several files"],
     ["pytorch_model.bin", "pickled"],
+    ["pytorch_model.bin.index.json", "pickled"],
     ["adapter_model.safetensors", "adapter"],
   ] as const)("because its weights are in %s is told so", ([file, words]) =>
     Effect.gen(function* () {
@@ -209,11 +357,109 @@ describe("a folder this program cannot train", () => {
     }),
   );
 
+  it.effect("says so before its weights are looked for", () =>
+    Effect.gen(function* () {
+      yield* editConfig({ use_sliding_window: true });
+      yield* Effect.promise(() => rm(join(folder, "model.safetensors")));
+      expect((yield* Effect.flip(readCheckpoint(folder))).message).toContain("use_sliding_window");
+    }),
+  );
+
   it.effect("because config.json is cut short is refused", () =>
     Effect.gen(function* () {
       yield* Effect.promise(() => writeFile(join(folder, "config.json"), '{"model_type": "qw'));
       const error = yield* Effect.flip(readCheckpoint(folder));
       expect([error.reason, error.path]).toEqual(["bad_config", join(folder, "config.json")]);
+    }),
+  );
+});
+
+describe("a folder in shards", () => {
+  const index = "model.safetensors.index.json";
+  const [first, second, third] = [1, 2, 3].map((shard) => `model-0000${shard}-of-00003.safetensors`) as [
+    string,
+    string,
+    string,
+  ];
+  beforeEach(() => copyOf(join(fixtures, "decoders/untied")));
+
+  const editIndex = (change: (weightMap: Record<string, string>) => void) =>
+    Effect.promise(async () => {
+      const { weight_map } = await readJson(join(folder, index));
+      const map = { ...(weight_map as Record<string, string>) };
+      change(map);
+      await writeFile(join(folder, index), JSON.stringify({ weight_map: map }));
+    });
+  const refusal = Effect.map(
+    Effect.flip(Effect.suspend(() => readCheckpoint(folder))),
+    ({ message, path, reason }) => ({
+      reason,
+      path,
+      message,
+    }),
+  );
+
+  it.effect("of which one is missing is refused by that shard's name", () =>
+    Effect.gen(function* () {
+      const path = join(folder, second);
+      yield* Effect.promise(() => rm(path));
+      const refused = yield* refusal;
+      expect(refused).toMatchObject({ reason: "missing_file", path });
+      expect(refused.message).toContain("this shard is missing; the index says it holds");
+    }),
+  );
+
+  it.effect("of which none holds a tensor is refused by the tensor's name", () =>
+    Effect.gen(function* () {
+      yield* editIndex((map) => {
+        for (const [name, shard] of Object.entries(map)) if (shard === first) delete map[name];
+      });
+      const refused = yield* refusal;
+      expect(refused).toMatchObject({ reason: "missing_tensor", path: join(folder, index) });
+      expect(refused.message).toContain('it lacks "model');
+    }),
+  );
+
+  it.effect("of which one lacks what the index says of it is refused by the tensor's name", () =>
+    Effect.gen(function* () {
+      yield* editIndex((map) => {
+        map["model.layers.0.lost.weight"] = second;
+      });
+      const refused = yield* refusal;
+      expect(refused.reason).toBe("missing_tensor");
+      expect(refused.message).toContain(
+        `${second}: it lacks "model.layers.0.lost.weight", which the index says it holds`,
+      );
+    }),
+  );
+
+  it.effect("of which two hold one tensor is refused by its name and the other's", () =>
+    Effect.gen(function* () {
+      const path = join(folder, first);
+      const { tensors } = yield* Safetensors.read(path);
+      const twice = new Map(tensors).set("lm_head.weight", { shape: [1], data: new Float32Array(1) });
+      yield* Safetensors.write(path, twice);
+      const refused = yield* refusal;
+      expect(refused).toMatchObject({ reason: "unexpected_tensor", path });
+      expect(refused.message).toContain(`it holds "lm_head.weight", which the index says is in ${third}`);
+    }),
+  );
+
+  it.effect("that are not beside the index is refused", () =>
+    Effect.gen(function* () {
+      yield* editIndex((map) => {
+        map["model.norm.weight"] = "../elsewhere.safetensors";
+      });
+      const refused = yield* refusal;
+      expect(refused).toMatchObject({ reason: "bad_config", path: join(folder, index) });
+      expect(refused.message).toContain('"../elsewhere.safetensors" is no safetensors file beside it');
+    }),
+  );
+
+  it.effect("whose index is none is refused", () =>
+    Effect.gen(function* () {
+      yield* Effect.promise(() => writeFile(join(folder, index), "{}"));
+      expect(yield* refusal).toMatchObject({ reason: "bad_config", path: join(folder, index) });
     }),
   );
 });

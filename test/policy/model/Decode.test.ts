@@ -1,20 +1,29 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type DecoderConfig, parameters } from "../../../src/policy/model/Architecture.ts";
 import { extendModel, prefillModel, stepModel } from "../../../src/policy/model/Decode.ts";
 import { scoreModel } from "../../../src/policy/model/Score.ts";
-import { int64, load, type Model, scalar } from "../../tensor/session.ts";
-import { everyTarget, logProbabilities, randomIds, randomWeights, tiny, weightFeeds } from "../tiny.ts";
+import { type Feeds, int64, load, type Model, scalar } from "../../tensor/session.ts";
+import { decoders, everyTarget, logProbabilities, randomIds, randomWeights, tiny, weightFeeds } from "../tiny.ts";
 import { Cache } from "./Cache.ts";
 
-const weights = weightFeeds(randomWeights());
-const models: Record<"prefill" | "extend" | "step" | "score", Model> = Object.create(null);
+type Name = "prefill" | "extend" | "step" | "score";
 
-beforeAll(async () => {
-  models.prefill = await load(prefillModel(tiny));
-  models.extend = await load(extendModel(tiny));
-  models.step = await load(stepModel(tiny));
-  models.score = await load(scoreModel(tiny));
+interface Opened {
+  readonly config: DecoderConfig;
+  readonly weights: Feeds;
+  readonly models: Readonly<Record<Name, Model>>;
+}
+
+const open = async (config: DecoderConfig): Promise<Opened> => ({
+  config,
+  weights: weightFeeds(randomWeights(parameters(config))),
+  models: {
+    prefill: await load(prefillModel(config)),
+    extend: await load(extendModel(config)),
+    step: await load(stepModel(config)),
+    score: await load(scoreModel(config)),
+  },
 });
-afterAll(() => Promise.all(Object.values(models).map((model) => model.release())));
 
 const padded = (rows: ReadonlyArray<readonly number[]>, time: number) =>
   int64(
@@ -27,13 +36,14 @@ const rowOf = (logits: Float32Array, row: number): Float32Array =>
 
 /** Rows start from a prompt, take several tokens, then one at a time; the logits of each row after each of its calls. */
 const generate = async (
+  { config, models, weights }: Opened,
   rows: ReadonlyArray<readonly number[]>,
   prompts: readonly number[],
   extensions: readonly number[],
   steps: number,
   capacity: number,
 ): Promise<ReadonlyArray<ReadonlyArray<Float32Array>>> => {
-  const cache = new Cache(tiny, rows.length, capacity);
+  const cache = new Cache(config, rows.length, capacity);
   const seen: Float32Array[][] = rows.map(() => []);
   const keep = (logits: Float32Array) => {
     rows.forEach((_, row) => {
@@ -83,11 +93,18 @@ const rows = [randomIds(20, 11), randomIds(20, 12), randomIds(20, 13)];
 const prompts = [4, 2, 7];
 const extensions = [3, 5, 1];
 
-describe("decode models", () => {
+describe.each(decoders)("decode models of a %s", (_, config) => {
+  let opened: Opened;
+  beforeAll(async () => {
+    opened = await open(config);
+  });
+  afterAll(() => Promise.all(Object.values(opened.models).map((model) => model.release())));
+
   it("give the log-probabilities that scoring the whole sequence gives", async () => {
     const before = everyTarget(rows.length, 20);
+    const { models, weights } = opened;
     const scored = await models.score.run({ ...weights, ids: padded(rows, 20), before, temperature: scalar(1) });
-    const seen = await generate(rows, prompts, extensions, 6, 32);
+    const seen = await generate(opened, rows, prompts, extensions, 6, 32);
     rows.forEach((row, at) => {
       const ends = [prompts[at]!, prompts[at]! + extensions[at]!];
       for (let step = 1; step <= 6; step += 1) ends.push(ends[1]! + step);
@@ -99,9 +116,9 @@ describe("decode models", () => {
   });
 
   it("give a row the same bits whatever the other rows and the capacity are", async () => {
-    const wide = await generate(rows, prompts, extensions, 6, 64);
+    const wide = await generate(opened, rows, prompts, extensions, 6, 64);
     const [first, second] = [rows[0]!, rows[2]!];
-    const narrow = await generate([second, first], [7, 4], [1, 3], 6, 32);
+    const narrow = await generate(opened, [second, first], [7, 4], [1, 3], 6, 32);
     expect(narrow[1]).toEqual(wide[0]);
     expect(narrow[0]).toEqual(wide[2]);
   });

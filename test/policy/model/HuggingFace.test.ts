@@ -1,36 +1,29 @@
-import { join } from "node:path";
 import { Effect } from "effect";
-import { beforeAll, describe, expect, it } from "vitest";
-import { readModelConfig } from "../../../src/policy/checkpoint/HuggingFaceFolder.ts";
-import { readParameters } from "../../../src/policy/checkpoint/ParameterFile.ts";
-import { type DecoderConfig, parameters } from "../../../src/policy/model/Architecture.ts";
+import { describe, expect, it } from "vitest";
+import { readModelConfig, readWeights } from "../../../src/policy/checkpoint/HuggingFaceFolder.ts";
+import { parameters } from "../../../src/policy/model/Architecture.ts";
 import { logits, trunk, weightInputs } from "../../../src/policy/model/Decoder.ts";
-import type { Parameters } from "../../../src/policy/model/Parameters.ts";
 import { policyForward, targetInputs } from "../../../src/policy/model/Score.ts";
 import { add, mul } from "../../../src/tensor/Elementwise.ts";
 import { gradients } from "../../../src/tensor/Gradients.ts";
 import { Graph } from "../../../src/tensor/Graph.ts";
 import { reduceSum } from "../../../src/tensor/Layout.ts";
-import reference from "../../fixtures/qwen2-tiny/reference.json" with { type: "json" };
 import { float32, int64, runOnce, scalar } from "../../tensor/session.ts";
+import { folders } from "../folders.ts";
+import { playTurns } from "../generation/turns.ts";
 import { everyTarget, weightFeeds } from "../tiny.ts";
 
-const folder = join(import.meta.dirname, "../../fixtures/qwen2-tiny");
-const [batch, time] = [reference.ids.length, reference.ids[0]!.length];
-const ids = int64([batch, time], reference.ids.flat());
-
-let config: DecoderConfig;
-let loaded: Parameters;
-
-beforeAll(async () => {
-  config = (await Effect.runPromise(readModelConfig(folder))).config;
-  const file = readParameters(join(folder, "model.safetensors"), parameters(config));
-  loaded = (await Effect.runPromise(file)).parameters;
-});
+const load = (path: string) =>
+  Effect.runPromise(
+    Effect.gen(function* () {
+      const model = yield* readModelConfig(path);
+      return { config: model.config, loaded: (yield* readWeights(path, model)).parameters };
+    }),
+  );
 
 /** The largest difference between valid entries of [batch, columns, width] and the reference's ragged rows. */
 const worst = (actual: Float32Array, columns: number, expected: ReadonlyArray<readonly number[]>): number => {
-  const width = actual.length / batch / columns;
+  const width = actual.length / expected.length / columns;
   return Math.max(
     ...expected.flatMap((row, at) =>
       row.map((value, index) => Math.abs(value - actual[at * columns * width + index]!)),
@@ -38,8 +31,12 @@ const worst = (actual: Float32Array, columns: number, expected: ReadonlyArray<re
   );
 };
 
-describe("Qwen2 against transformers", () => {
+describe.each(folders)("%s against transformers", (_, { path, reference, generation }) => {
+  const [batch, time] = [reference.ids.length, reference.ids[0]!.length];
+  const ids = int64([batch, time], reference.ids.flat());
+
   it("gives the same logits", async () => {
+    const { config, loaded } = await load(path);
     const graph = new Graph();
     const weights = weightInputs(graph, parameters(config));
     graph.output("logits", logits(weights, trunk(config, weights, graph.input("ids", "int64", ["batch", "time"]))));
@@ -49,6 +46,7 @@ describe("Qwen2 against transformers", () => {
   });
 
   it("gives the same log-probabilities, entropies and gradients at a temperature", async () => {
+    const { config, loaded } = await load(path);
     const graph = new Graph();
     const weights = weightInputs(graph, parameters(config));
     const mask = graph.input("mask", "float32", ["targets"]);
@@ -82,5 +80,19 @@ describe("Qwen2 against transformers", () => {
       expect(Math.abs(norm - expected.norm) / expected.norm, name).toBeLessThan(1e-4);
       expect(Math.abs(product - expected.product) / expected.norm, name).toBeLessThan(1e-4);
     }
+  });
+
+  it("gives the same greedy ids over cached turns", async () => {
+    const turns = await playTurns(path, { temperature: 0, topK: -1, topP: 1 });
+    expect(turns.map(({ ids }) => Array.from(ids))).toEqual(generation.greedy);
+  });
+
+  it("samples over cached turns with the log-probabilities of transformers", async () => {
+    const turns = await playTurns(path, { temperature: 1, topK: -1, topP: 1 });
+    expect(turns.map(({ ids }) => Array.from(ids))).toEqual(generation.sampled.map(({ ids }) => ids));
+    const differences = turns.flatMap(({ mu }, turn) =>
+      Array.from(mu, (value, at) => Math.abs(value - generation.sampled[turn]!.logp[at]!)),
+    );
+    expect(Math.max(...differences)).toBeLessThan(1e-3);
   });
 });

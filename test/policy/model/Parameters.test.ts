@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { criticParameters, parameterCount, parameters } from "../../../src/policy/model/Architecture.ts";
 import { adopt, copyOf, initialise, parametersOf, tensorOf } from "../../../src/policy/model/Parameters.ts";
-import { draws, tiny } from "../tiny.ts";
+import { decoders, draws, tiny } from "../tiny.ts";
 
 const actor = parameters(tiny);
 const critic = criticParameters(tiny);
@@ -32,6 +32,20 @@ describe("Parameters", () => {
     const table = tensorOf(first, "model.embed_tokens.weight")!;
     const deviation = Math.sqrt(table.reduce((sum, value) => sum + value * value, 0) / table.length);
     expect(deviation).toBeCloseTo(0.02, 2);
+  });
+
+  it.each(decoders)("of a %s start with unit norms", (_, config) => {
+    const { specs, tensors } = initialise(parameters(config), draws(1));
+    const norms = specs.flatMap(({ name }, index) => (name.includes("norm") ? [...tensors[index]!] : []));
+    expect(new Set(norms)).toEqual(new Set([1]));
+  });
+
+  it.each(decoders)("of a %s's critic are its trunk's, without an output matrix, and a head", (_, config) => {
+    const own = ["lm_head.weight", "value_head.weight", "value_head.bias"];
+    const names = (specs: typeof actor) => specs.map(({ name }) => name).filter((name) => !own.includes(name));
+    const critic = criticParameters(config);
+    expect(names(critic)).toEqual(names(parameters(config)));
+    expect(critic.map(({ name }) => name)).not.toContain("lm_head.weight");
   });
 
   it("of a copy are its own", () => {

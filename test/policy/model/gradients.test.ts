@@ -9,7 +9,7 @@ import { gradients } from "../../../src/tensor/Gradients.ts";
 import { Graph, type Tensor } from "../../../src/tensor/Graph.ts";
 import { reduceSum } from "../../../src/tensor/Layout.ts";
 import { type Feeds, float32, int64, type Results, runOnce, scalar } from "../../tensor/session.ts";
-import { draws, randomIds, randomWeights, tiny, weightFeeds } from "../tiny.ts";
+import { decoders, draws, randomIds, randomWeights, weightFeeds } from "../tiny.ts";
 import { oracleScores, oracleTrunk } from "./oracle.ts";
 
 const [batch, time] = [2, 7];
@@ -89,21 +89,21 @@ const expectSame = (actual: Results, expected: ReadonlyMap<string, ArrayLike<num
   }
 };
 
-describe("gradients of a whole model against tfjs", () => {
+describe.each(decoders)("gradients of a whole %s against tfjs", (_, config) => {
   it("agree for log-probabilities and entropies", async () => {
-    const specs = parameters(tiny);
+    const specs = parameters(config);
     const weights = randomWeights(specs);
     const actual = await ours(
       specs,
       weights,
       { before, a: float32([a.length], a), b: float32([b.length], b), temperature: scalar(temperature) },
       (inputs, ids, input) => {
-        const { logp, entropy } = policyForward(tiny, inputs, { ids, before: input("before") }, input("temperature"));
+        const { logp, entropy } = policyForward(config, inputs, { ids, before: input("before") }, input("temperature"));
         return add(reduceSum(mul(logp, input("a"))), reduceSum(mul(entropy, input("b"))));
       },
     );
     const expected = theirs(weights, (named, row) => {
-      const { logp, entropy } = oracleScores(tiny, named, rows[row]!, temperature);
+      const { logp, entropy } = oracleScores(config, named, rows[row]!, temperature);
       return logp
         .mul(byColumn(a, row, time - 1))
         .sum()
@@ -113,15 +113,17 @@ describe("gradients of a whole model against tfjs", () => {
   });
 
   it("agree for a critic's values", async () => {
-    const specs = criticParameters(tiny);
+    const specs = criticParameters(config);
     const weights = randomWeights(specs);
     const feeds = { before, a: float32([a.length], a) };
     const actual = await ours(specs, weights, feeds, (inputs, ids, input) =>
-      reduceSum(mul(valueForward(tiny, inputs, { ids, before: input("before") }), input("a"))),
+      reduceSum(mul(valueForward(config, inputs, { ids, before: input("before") }), input("a"))),
     );
     const expected = theirs(weights, (named, row) => {
       const head = named["value_head.weight"] as tf.Tensor2D;
-      const values = tf.matMul(oracleTrunk(tiny, named, rows[row]!), head, false, true).add(named["value_head.bias"]!);
+      const values = tf
+        .matMul(oracleTrunk(config, named, rows[row]!), head, false, true)
+        .add(named["value_head.bias"]!);
       return values
         .reshape([time])
         .mul(byColumn(a, row, time))

@@ -1,5 +1,5 @@
 /**
- * Qwen2's next-token log-probabilities and entropies written again in tfjs, straight from the definition, one row at a
+ * The decoder's next-token log-probabilities and entropies written again in tfjs, straight from the definition, one row at a
  * time: an oracle for values and gradients that shares no code with src.
  */
 import * as tf from "@tensorflow/tfjs";
@@ -10,13 +10,25 @@ type Weights = Readonly<Record<string, tf.Tensor>>;
 const rms = (x: tf.Tensor2D, weight: tf.Tensor, epsilon: number): tf.Tensor2D =>
   x.div(x.square().mean(-1, true).add(epsilon).sqrt()).mul(weight);
 
-/** Turns the pairs (i, i + headDim / 2) of x [time, headDim] by position * theta^(-2i / headDim). */
-const turn = (x: tf.Tensor2D, theta: number): tf.Tensor2D => {
+/** Radians a position of pair i, by the wavelengths that Llama 3.1 names. */
+const frequency = ({ headDim, ropeScaling, ropeTheta }: DecoderConfig, i: number): number => {
+  const plain = 1 / ropeTheta ** ((2 * i) / headDim);
+  if (ropeScaling.type === "default") return plain;
+  if (ropeScaling.type === "linear") return plain / ropeScaling.factor;
+  const { factor, highFrequencyFactor, lowFrequencyFactor, originalMaxPositions } = ropeScaling;
+  const wavelength = (2 * Math.PI) / plain;
+  if (wavelength < originalMaxPositions / highFrequencyFactor) return plain;
+  if (wavelength > originalMaxPositions / lowFrequencyFactor) return plain / factor;
+  const smooth = (originalMaxPositions / wavelength - lowFrequencyFactor) / (highFrequencyFactor - lowFrequencyFactor);
+  return (1 - smooth) * (plain / factor) + smooth * plain;
+};
+
+/** Turns the pairs (i, i + headDim / 2) of x [time, headDim] by position * frequency. */
+const turn = (x: tf.Tensor2D, config: DecoderConfig): tf.Tensor2D => {
   const [time, width] = x.shape;
-  const half = width / 2;
   const angles = tf.tensor2d(
     Array.from({ length: time }, (_, position) =>
-      Array.from({ length: half }, (_, i) => position / theta ** ((2 * i) / width)),
+      Array.from({ length: width / 2 }, (_, i) => position * frequency(config, i)),
     ),
   );
   const [a, b] = tf.split(x, 2, 1) as [tf.Tensor2D, tf.Tensor2D];
@@ -26,7 +38,7 @@ const turn = (x: tf.Tensor2D, theta: number): tf.Tensor2D => {
 
 /** Final hidden states [time, hiddenSize] of one row. */
 export const oracleTrunk = (config: DecoderConfig, weights: Weights, ids: readonly number[]): tf.Tensor2D => {
-  const { headDim, heads, kvHeads, ropeTheta, rmsNormEps } = config;
+  const { headDim, heads, kvHeads, rmsNormEps } = config;
   const time = ids.length;
   const future = tf.tensor2d(
     Array.from({ length: time }, (_, row) => Array.from({ length: time }, (_, column) => (column > row ? -1e9 : 0))),
@@ -37,17 +49,20 @@ export const oracleTrunk = (config: DecoderConfig, weights: Weights, ids: readon
     const linear = (input: tf.Tensor2D, name: string): tf.Tensor2D =>
       tf.matMul(input, of(`${name}.weight`) as tf.Tensor2D, false, true);
     const normed = rms(x, of("input_layernorm.weight"), rmsNormEps);
-    const project = (name: string, count: number): tf.Tensor2D[] =>
-      tf.split(linear(normed, name).add(of(`${name}.bias`)), count, 1) as tf.Tensor2D[];
-    const queries = project("self_attn.q_proj", heads);
-    const keys = project("self_attn.k_proj", kvHeads);
+    const project = (name: string, count: number): tf.Tensor2D[] => {
+      const [product, bias] = [linear(normed, name), weights[`model.layers.${layer}.${name}.bias`]];
+      return tf.split(bias === undefined ? product : product.add(bias), count, 1) as tf.Tensor2D[];
+    };
+    const turned = (name: string, count: number, norm: string): tf.Tensor2D[] =>
+      project(name, count).map((head) =>
+        turn(config.queryKeyNorm ? rms(head, of(`${norm}.weight`), rmsNormEps) : head, config),
+      );
+    const queries = turned("self_attn.q_proj", heads, "self_attn.q_norm");
+    const keys = turned("self_attn.k_proj", kvHeads, "self_attn.k_norm");
     const values = project("self_attn.v_proj", kvHeads);
     const mixed = queries.map((query, head) => {
       const source = Math.floor((head * kvHeads) / heads);
-      const scores = tf
-        .matMul(turn(query, ropeTheta), turn(keys[source]!, ropeTheta), false, true)
-        .div(Math.sqrt(headDim))
-        .add(future);
+      const scores = tf.matMul(query, keys[source]!, false, true).div(Math.sqrt(headDim)).add(future);
       return tf.matMul(tf.softmax(scores) as tf.Tensor2D, values[source]!);
     });
     x = x.add(linear(tf.concat(mixed, 1) as tf.Tensor2D, "self_attn.o_proj"));
@@ -72,7 +87,8 @@ export const oracleScores = (
   temperature: number,
 ): OracleScores => {
   const hidden = oracleTrunk(config, weights, ids);
-  const table = weights["model.embed_tokens.weight"] as tf.Tensor2D;
+  const output = config.tieEmbedding ? "model.embed_tokens.weight" : "lm_head.weight";
+  const table = weights[output] as tf.Tensor2D;
   const logits = tf
     .matMul(hidden, table, false, true)
     .div(temperature)
