@@ -1,6 +1,6 @@
 /**
- * One onnxruntime session. Tensors are typed views over memory that the caller owns: inputs are taken without a copy, outputs are
- * fresh copies. `run` blocks its thread, so sessions live in workers.
+ * One model, opened by a runtime: onnxruntime, or tfjs where it is asked for. Tensors are typed views over memory that the caller owns:
+ * inputs are taken without a copy, outputs are fresh copies. `run` blocks its thread, so sessions live in workers.
  * Invariant: `liveSessions` counts the sessions that were opened and not closed.
  */
 import { InferenceSession, Tensor, type TypedTensor } from "onnxruntime-node";
@@ -21,7 +21,12 @@ export const int64 = (data: BigInt64Array, dims: readonly number[]): Int64Tensor
 export const int32 = (data: Int32Array, dims: readonly number[]): Int32Tensor => new Tensor("int32", data, dims);
 export const bool = (data: Uint8Array, dims: readonly number[]): BoolTensor => new Tensor("bool", data, dims);
 
+/** What runs the models of a session. */
+export type Runtime = "onnx" | "tfjs";
+
 export interface SessionOptions {
+  /** Default onnxruntime; the options after it are onnxruntime's alone. */
+  readonly runtime?: Runtime;
   /** Intra-op threads; 1 keeps a row's bits independent of its batch. Default 1. */
   readonly threads?: number;
   /** Execution providers in order of preference. Default CPU. */
@@ -80,41 +85,64 @@ export class Outputs {
   }
 }
 
+/** A model as a runtime has loaded it. */
+interface Runner {
+  readonly inputNames: readonly string[];
+  readonly outputNames: readonly string[];
+  readonly run: (feeds: Feeds, fetches?: readonly string[]) => Promise<InferenceSession.ReturnType>;
+  readonly release: () => Promise<void>;
+}
+
+const onOnnxruntime = async (model: OnnxModel, { providers, threads }: SessionOptions): Promise<Runner> => {
+  const session = await InferenceSession.create(encode(model), {
+    executionProviders: providers ?? ["cpu"],
+    intraOpNumThreads: threads ?? 1,
+    interOpNumThreads: 1,
+    executionMode: "sequential",
+    graphOptimizationLevel: "all",
+    // Idle pool threads would otherwise spin on cores that other threads of the run need.
+    extra: { session: { intra_op: { allow_spinning: "0" }, inter_op: { allow_spinning: "0" } } },
+    logSeverityLevel: 3,
+  });
+  return {
+    inputNames: session.inputNames,
+    outputNames: session.outputNames,
+    run: (feeds, fetches) => (fetches === undefined ? session.run(feeds) : session.run(feeds, fetches)),
+    release: () => session.release(),
+  };
+};
+
+const runners: Readonly<Record<Runtime, (model: OnnxModel, options: SessionOptions) => Promise<Runner>>> = {
+  onnx: onOnnxruntime,
+  // loaded where it is asked for only
+  tfjs: async (model) => (await import("./tfjs/TfjsRunner.ts")).TfjsRunner.open(model),
+};
+
 export class Session implements AsyncDisposable {
-  readonly #session: InferenceSession;
+  readonly #runner: Runner;
   #closed = false;
 
-  private constructor(session: InferenceSession) {
-    this.#session = session;
+  private constructor(runner: Runner) {
+    this.#runner = runner;
     live++;
   }
 
   /** Loads and optimises a model. Rejects where the runtime refuses it. */
   static async open(model: OnnxModel, options: SessionOptions = {}): Promise<Session> {
-    const session = await InferenceSession.create(encode(model), {
-      executionProviders: options.providers ?? ["cpu"],
-      intraOpNumThreads: options.threads ?? 1,
-      interOpNumThreads: 1,
-      executionMode: "sequential",
-      graphOptimizationLevel: "all",
-      // Idle pool threads would otherwise spin on cores that other threads of the run need.
-      extra: { session: { intra_op: { allow_spinning: "0" }, inter_op: { allow_spinning: "0" } } },
-      logSeverityLevel: 3,
-    });
-    return new Session(session);
+    return new Session(await runners[options.runtime ?? "onnx"](model, options));
   }
 
   get inputs(): readonly string[] {
-    return this.#session.inputNames;
+    return this.#runner.inputNames;
   }
 
   get outputs(): readonly string[] {
-    return this.#session.outputNames;
+    return this.#runner.outputNames;
   }
 
   /** Runs all outputs, or those named in `fetches`. The event loop turns once before the (blocking) run. */
   async run(feeds: Feeds, fetches?: readonly string[]): Promise<Outputs> {
-    return new Outputs(await (fetches === undefined ? this.#session.run(feeds) : this.#session.run(feeds, fetches)));
+    return new Outputs(await this.#runner.run(feeds, fetches));
   }
 
   /** Safe to call twice. */
@@ -122,7 +150,7 @@ export class Session implements AsyncDisposable {
     if (this.#closed) return;
     this.#closed = true;
     live--;
-    await this.#session.release();
+    await this.#runner.release();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

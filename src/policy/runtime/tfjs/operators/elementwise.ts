@@ -1,0 +1,67 @@
+/** Operators on elements, with numpy broadcasting as tfjs has it. Integers are int32; booleans stay booleans. */
+import { type Call, intOf, type Operator, Unsupported } from "../Call.ts";
+import type { Tensor, Tf } from "../peer.ts";
+
+const unary =
+  (of: (tf: Tf, x: Tensor) => Tensor): Operator =>
+  ({ input, tf }) =>
+    of(tf, input(0));
+
+const binary =
+  (of: (tf: Tf, a: Tensor, b: Tensor) => Tensor): Operator =>
+  ({ input, tf }) =>
+    of(tf, input(0), input(1));
+
+/** tfjs divides integers down, ONNX towards zero: sizes are divided on the host, and nothing else is. */
+const divide: Operator = ({ input, node, tf }) => {
+  if (input(0).dtype === "int32") throw new Unsupported(node, "integers that are not sizes are not divided");
+  return tf.div(input(0), input(1));
+};
+
+const clip: Operator = ({ has, input, tf }) => {
+  const raised = has(1) ? tf.maximum(input(0), input(1)) : input(0);
+  return has(2) ? tf.minimum(raised, input(2)) : tf.clone(raised);
+};
+
+const types = new Map<number, "float32" | "int32" | "bool">([
+  [1, "float32"],
+  [6, "int32"],
+  [7, "int32"],
+  [9, "bool"],
+]);
+
+const cast = ({ input, node, tf }: Call): Tensor => {
+  const type = types.get(intOf(node, "to", 0));
+  if (type === undefined) throw new Unsupported(node, `no element type ${intOf(node, "to", 0)}`);
+  return tf.cast(input(0), type);
+};
+
+export const elementwise: Readonly<Record<string, Operator>> = {
+  Add: binary((tf, a, b) => tf.add(a, b)),
+  Sub: binary((tf, a, b) => tf.sub(a, b)),
+  Mul: binary((tf, a, b) => tf.mul(a, b)),
+  Div: divide,
+  Min: binary((tf, a, b) => tf.minimum(a, b)),
+  Max: binary((tf, a, b) => tf.maximum(a, b)),
+  Clip: clip,
+  Neg: unary((tf, x) => tf.neg(x)),
+  Exp: unary((tf, x) => tf.exp(x)),
+  Log: unary((tf, x) => tf.log(x)),
+  Sqrt: unary((tf, x) => tf.sqrt(x)),
+  Reciprocal: unary((tf, x) => tf.reciprocal(x)),
+  Abs: unary((tf, x) => tf.abs(x)),
+  Sign: unary((tf, x) => tf.sign(x)),
+  Sigmoid: unary((tf, x) => tf.sigmoid(x)),
+  Tanh: unary((tf, x) => tf.tanh(x)),
+  Equal: binary((tf, a, b) => tf.equal(a, b)),
+  Less: binary((tf, a, b) => tf.less(a, b)),
+  LessOrEqual: binary((tf, a, b) => tf.lessEqual(a, b)),
+  Greater: binary((tf, a, b) => tf.greater(a, b)),
+  GreaterOrEqual: binary((tf, a, b) => tf.greaterEqual(a, b)),
+  And: binary((tf, a, b) => tf.logicalAnd(a, b)),
+  Or: binary((tf, a, b) => tf.logicalOr(a, b)),
+  Not: unary((tf, x) => tf.logicalNot(x)),
+  Where: ({ input, tf }) => tf.where(input(0), input(1), input(2)),
+  Cast: cast,
+  Identity: unary((tf, x) => tf.clone(x)),
+};
