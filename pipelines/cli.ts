@@ -84,6 +84,8 @@ const resolved = Effect.fnUntraced(function* (command: Run) {
   );
   const config = yield* withFolders(pipeline, written, inherited);
   const { checkMemory } = yield* Effect.promise(() => import("./memory.ts"));
+  const { checkRuntime } = yield* Effect.promise(() => import("./runtime.ts"));
+  yield* checkRuntime(config);
   yield* checkMemory(pipeline, config);
   return { config, resume };
 });

@@ -17,6 +17,7 @@ import type { Assembled } from "../src/stage/WindowAssembler.ts";
 import { checkMemory } from "./memory.ts";
 import { configDir, modelFolder } from "./paths.ts";
 import { checkPresets } from "./presets.ts";
+import { checkRuntime } from "./runtime.ts";
 import { checkFile } from "./smallModel.ts";
 import { type Parts, train } from "./train.ts";
 
@@ -111,6 +112,7 @@ const checkedTrain = Effect.fnUntraced(function* (config: RunConfig, resume: str
   yield* checkPresets(config, [...training.tags, ...val.tags]);
   const path = yield* modelFolder("model.path", config.model.path);
   const found = { ...config, model: { ...config.model, path } };
+  yield* checkRuntime(found);
   yield* checkMemory("train", found);
   return yield* train({ config: found, resume, parts });
 });

@@ -19,6 +19,7 @@ import { read, type SweepFile } from "../src/sweep/SweepFile.ts";
 import { checkMemory } from "./memory.ts";
 import { configDir, existingFolder, playedFolders } from "./paths.ts";
 import { checkPresets } from "./presets.ts";
+import { checkRuntime } from "./runtime.ts";
 
 export interface PlannedRun {
   readonly run: SweepRun;
@@ -111,6 +112,7 @@ const checkRun = Effect.fnUntraced(function* (command: Command, configName: stri
   const { config, remarks: said } = yield* configOf(command, configName, overrides);
   if (command === "evaluate") yield* checkModels(config);
   yield* checkPresets(config, [...config.es_manager.train.tags, ...config.es_manager.val.tags]);
+  yield* checkRuntime(config);
   yield* checkMemory(command, config);
   return said;
 });

@@ -39,6 +39,7 @@ export const trainerOptions = (config: RunConfig): TrainerOptions => ({
   seed: config.run.seed,
   lanes: config.model.learner_lanes,
   threads: config.model.learner_intra_op,
+  runtime: config.model.runtime,
   totalUpdates: config.trainer.total_training_steps,
   algorithm: config.algorithm,
   actor: config.actor,

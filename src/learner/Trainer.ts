@@ -11,6 +11,7 @@ import { mean } from "../domain/Statistics.ts";
 import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import { allFinite } from "../policy/model/finite.ts";
 import { copyOf, type Parameters } from "../policy/model/Parameters.ts";
+import type { Runtime } from "../policy/runtime/Session.ts";
 import { Actor, type ActorStep, type PolicyTargets } from "./Actor.ts";
 import { type AnalysisOptions, endsRun, GradientAnalysis, takesWindow } from "./analysis/GradientAnalysis.ts";
 import { miniBatches } from "./batches.ts";
@@ -41,6 +42,8 @@ export interface TrainerOptions {
   readonly lanes: number;
   /** Intra-op threads of every session. */
   readonly threads: number;
+  /** What the learner's thread and its lanes run models by. Default onnxruntime. */
+  readonly runtime?: Runtime;
   /** Updates over which a learning rate decays. */
   readonly totalUpdates: number;
   readonly algorithm: RunConfig["algorithm"];

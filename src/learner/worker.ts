@@ -8,6 +8,7 @@ import type { Version } from "../domain/Episode.ts";
 import { CheckpointError } from "../policy/checkpoint/CheckpointError.ts";
 import type { Checkpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
 import type { DecoderConfig } from "../policy/model/Architecture.ts";
+import { useRuntime } from "../policy/runtime/Session.ts";
 import { CallError, serve } from "../policy/runtime/serve.ts";
 import { criticConfig } from "./Critic.ts";
 import { restoreTrainer, saveTrainer } from "./checkpoint.ts";
@@ -65,6 +66,7 @@ const start = async (request: StartRequest): Promise<Version> => {
   const { config, parameters } = request.checkpoint;
   const valued = criticConfig(config, request.options.critic);
   const restored = request.restore === null ? undefined : await restore(request.restore, config, valued);
+  useRuntime(request.options.runtime ?? "onnx");
   const trainer = await Trainer.open(config, parameters, request.options, restored);
   started = { trainer, request, mailboxes: request.ports.map((port) => new Mailbox(port)) };
   return trainer.state.version;

@@ -7,7 +7,7 @@
  */
 import { Effect, Exit, Scope } from "effect";
 import type { Parameters } from "../../policy/model/Parameters.ts";
-import type { Feeds } from "../../policy/runtime/Session.ts";
+import { type Feeds, threadRuntime } from "../../policy/runtime/Session.ts";
 import { make, type Thread, type ThreadFailure } from "../../policy/runtime/Thread.ts";
 import { inOrder } from "./inOrder.ts";
 import { type Arrays, Lane, type LaneModel, type Micro, type MicroResult } from "./Lane.ts";
@@ -117,7 +117,7 @@ export class Lanes implements AsyncDisposable {
   async pass<Sum extends string, Row extends string>(model: LaneModel<Sum, Row>): Promise<Pass<Sum, Row>> {
     const threads = this.#threads;
     const opening = this.#remote.map(async (lane) => {
-      const number = await Effect.runPromise(lane.call("open", { model, threads }));
+      const number = await Effect.runPromise(lane.call("open", { model, threads, runtime: threadRuntime() }));
       return { lane, model: number };
     });
     const [own, ...remote] = await Promise.all([this.#own.open(model), ...opening]);

@@ -3,6 +3,7 @@
  * calls in the order they are sent.
  */
 import type { ParameterSpec } from "../../policy/model/Architecture.ts";
+import type { Runtime } from "../../policy/runtime/Session.ts";
 import type { LaneModel, Micro, MicroResult } from "./Lane.ts";
 
 /** Parameters as a copy that is handed over. */
@@ -21,7 +22,7 @@ export interface LaneProtocol {
   readonly calls: {
     /** `threads`: intra-op threads of the lane's sessions, the same in every call. The response is the model's number. */
     readonly open: {
-      readonly request: { readonly model: LaneModel; readonly threads: number };
+      readonly request: { readonly model: LaneModel; readonly threads: number; readonly runtime: Runtime };
       readonly response: number;
     };
     /** The model and the weights of the runs that follow, frozen ones beside those of the pass. */

@@ -3,7 +3,7 @@
  * over. Invariant: between passes no weights are held but frozen ones.
  */
 import { parametersOf } from "../../policy/model/Parameters.ts";
-import type { Feeds } from "../../policy/runtime/Session.ts";
+import { type Feeds, useRuntime } from "../../policy/runtime/Session.ts";
 import { serve } from "../../policy/runtime/serve.ts";
 import { Lane, type MicroResult, weightFeeds } from "./Lane.ts";
 import type { FrozenWeights, LaneProtocol, SentWeights } from "./protocol.ts";
@@ -28,7 +28,8 @@ const buffers = ({ gradients, rows, sums }: MicroResult): readonly ArrayBuffer[]
 
 serve<LaneProtocol>(
   {
-    open: ({ model, threads }) => {
+    open: ({ model, runtime, threads }) => {
+      useRuntime(runtime);
       lane ??= new Lane(threads);
       return lane.open(model);
     },

@@ -8,6 +8,7 @@ import type { GenerationSection, ModelSection } from "../../config/RunConfig.ts"
 import type { Version } from "../../domain/Episode.ts";
 import { PolicyError } from "../../domain/Errors.ts";
 import type { DecoderConfig } from "../model/Architecture.ts";
+import type { Runtime } from "../runtime/Session.ts";
 import { make as makeThread, type ThreadFailure } from "../runtime/Thread.ts";
 import type { BytesOf } from "../tokenizer/ByteDecoder.ts";
 import { CommonVersion } from "./CommonVersion.ts";
@@ -22,6 +23,8 @@ export interface GeneratorOptions {
   /** Every parameter in specification order; copied. */
   readonly parameters: Float32Array;
   readonly threads: (typeof ModelSection.Type)["generator_threads"];
+  /** What runs the model. Default onnxruntime. */
+  readonly runtime?: Runtime;
   readonly generation: Pick<typeof GenerationSection.Type, "slots" | "stop" | "kv_on_update" | "prefill_tokens">;
   /** Ids that end a reply. */
   readonly stopIds: readonly number[];
@@ -76,6 +79,7 @@ const startThread = Effect.fnUntraced(function* (
     version: options.version,
     buffer,
     weights: channel.port1,
+    runtime: options.runtime ?? "onnx",
     slots: generation.slots,
     prefillTokens: generation.prefill_tokens,
     prefillRows: options.prefillRows ?? DEFAULT_PREFILL_ROWS,

@@ -5,6 +5,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { Sampled, Version } from "../../domain/Episode.ts";
 import type { DecoderConfig } from "../model/Architecture.ts";
+import type { Runtime } from "../runtime/Session.ts";
 import type { Protocol } from "../runtime/ThreadProtocol.ts";
 import type { GenerateRequest, GeneratorGauges } from "./Policy.ts";
 import type { TokenBytes } from "./TokenBytes.ts";
@@ -16,6 +17,7 @@ export interface StartRequest {
   readonly buffer: ArrayBuffer;
   /** Where WeightsMessage come in and AdoptedMessage go out. */
   readonly weights: MessagePort;
+  readonly runtime: Runtime;
   readonly slots: number;
   readonly prefillTokens: number;
   readonly prefillRows: number;

@@ -11,6 +11,7 @@ export const generator = (config: RunConfig, model: Model, version: Version) =>
     version,
     parameters: model.checkpoint.parameters.flat,
     threads: config.model.generator_threads,
+    runtime: config.model.runtime,
     generation: config.generation,
     stopIds: model.stopIds,
     bytesOf: model.tokenizer.bytesOf,

@@ -3,6 +3,7 @@
  * learner; both are read between decode steps. Invariant: nothing is generated before `start`.
  */
 import type { MessagePort } from "node:worker_threads";
+import { useRuntime } from "../runtime/Session.ts";
 import { CallError, serve } from "../runtime/serve.ts";
 import * as StopMatcher from "../tokenizer/StopMatcher.ts";
 import type { AdoptedMessage, WeightsMessage } from "../Weights.ts";
@@ -21,7 +22,8 @@ const started = (): Engine<OnnxWeights> => {
 };
 
 const start = async (request: StartRequest): Promise<null> => {
-  const { config, version, buffer, weights, stops, tokens, ...options } = request;
+  const { config, version, buffer, weights, stops, tokens, runtime, ...options } = request;
+  useRuntime(runtime);
   const model = await open(config).catch((error: unknown) => {
     throw new CallError("session_failed", error instanceof Error ? error.message : String(error), { cause: error });
   });

@@ -24,8 +24,15 @@ export const bool = (data: Uint8Array, dims: readonly number[]): BoolTensor => n
 /** What runs the models of a session. */
 export type Runtime = "onnx" | "tfjs";
 
+let ofThread: Runtime = "onnx";
+/** Says what runs the models of the sessions that this thread opens from now on. */
+export const useRuntime = (runtime: Runtime): void => {
+  ofThread = runtime;
+};
+export const threadRuntime = (): Runtime => ofThread;
+
 export interface SessionOptions {
-  /** Default onnxruntime; the options after it are onnxruntime's alone. */
+  /** Default the thread's (`useRuntime`), which is onnxruntime unless said otherwise; the options after it are onnxruntime's alone. */
   readonly runtime?: Runtime;
   /** Intra-op threads; 1 keeps a row's bits independent of its batch. Default 1. */
   readonly threads?: number;
@@ -129,7 +136,7 @@ export class Session implements AsyncDisposable {
 
   /** Loads and optimises a model. Rejects where the runtime refuses it. */
   static async open(model: OnnxModel, options: SessionOptions = {}): Promise<Session> {
-    return new Session(await runners[options.runtime ?? "onnx"](model, options));
+    return new Session(await runners[options.runtime ?? ofThread](model, options));
   }
 
   get inputs(): readonly string[] {

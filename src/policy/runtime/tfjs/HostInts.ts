@@ -20,9 +20,12 @@ const arithmetic: Readonly<Record<string, (a: number, b: number) => number>> = {
   Div: (a, b) => Math.trunc(a / b),
 };
 
-/** Whether a node computes on the host where all its inputs are there. */
-export const isHostOperator = ({ type }: OnnxNode): boolean =>
-  type in arithmetic || type === "Concat" || type === "Reshape";
+/** Whether a node computes on the host where all its inputs are there; `constants` are those that are known before a run. */
+export const isHostOperator = ({ inputs, type }: OnnxNode, constants: ReadonlyMap<string, HostInts>): boolean => {
+  if (type !== "Reshape") return type in arithmetic || type === "Concat";
+  const target = constants.get(inputs[1] ?? "");
+  return target !== undefined && target.values.length < 2;
+};
 
 const combined = (node: OnnxNode, of: (a: number, b: number) => number, a: HostInts, b: HostInts): HostInts => {
   const length = Math.max(a.values.length, b.values.length);

@@ -57,10 +57,11 @@ export const stepsOf = (model: OnnxModel, outputs: readonly string[]): readonly 
   const known = new Set(model.outputs.map(({ name }) => name));
   for (const name of outputs) if (!known.has(name)) throw new RangeError(`the model has no output "${name}"`);
   const nodes = neededFor(model, outputs);
-  const onHost = new Set(hostConstants(model).keys());
+  const constants = hostConstants(model);
+  const onHost = new Set(constants.keys());
   const held = new Set([...model.inputs, ...model.constants].map(({ name }) => name).concat(outputs));
   const places = nodes.map((node): Step["on"] => {
-    if (node.type !== "Shape" && !(isHostOperator(node) && node.inputs.every((name) => onHost.has(name))))
+    if (node.type !== "Shape" && !(isHostOperator(node, constants) && node.inputs.every((name) => onHost.has(name))))
       return "device";
     for (const name of node.outputs) onHost.add(name);
     return node.type === "Shape" ? "shape" : "host";

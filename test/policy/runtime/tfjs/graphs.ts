@@ -21,7 +21,9 @@ export interface ProductGraph {
   readonly feeds: Feeds;
 }
 
-const sizes: Readonly<Record<string, number>> = { batch: 3, time: 7, targets: 8, capacity: 32 };
+/** Long enough that the first of the blocks of rows in causal attention has several. */
+const TIME = 11;
+const sizes: Readonly<Record<string, number>> = { batch: 3, time: TIME, targets: 40, capacity: 32 };
 
 const sizesOf = ({ shape }: OnnxValue): readonly number[] =>
   shape.map((dim) => (typeof dim === "number" ? dim : (sizes[dim] ?? Number.NaN)));
@@ -35,8 +37,8 @@ const wholes = ({ vocabSize }: DecoderConfig, random: Draws, rows: number): Reco
   ids: () => random.int(vocabSize),
   tokens: () => random.int(vocabSize),
   // never the last column of a row
-  before: (i) => (i % rows) * 7 + random.int(6),
-  lengths: (i) => 7 - 2 * i,
+  before: (i) => (i % rows) * TIME + random.int(TIME - 1),
+  lengths: (i) => TIME - 2 * i,
   pastLengths: (i) => 4 + 5 * i,
   sequences: (i) => Math.floor(i / 3),
   positions: (i) => (i < 4 ? i : i - 1),

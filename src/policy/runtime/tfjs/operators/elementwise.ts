@@ -1,6 +1,7 @@
 /** Operators on elements, with numpy broadcasting as tfjs has it. Integers are int32; booleans stay booleans. */
 import { type Call, intOf, type Operator, Unsupported } from "../Call.ts";
 import type { Tensor, Tf } from "../peer.ts";
+import { broadcastShape } from "./layout.ts";
 
 const unary =
   (of: (tf: Tf, x: Tensor) => Tensor): Operator =>
@@ -11,6 +12,24 @@ const binary =
   (of: (tf: Tf, a: Tensor, b: Tensor) => Tensor): Operator =>
   ({ input, tf }) =>
     of(tf, input(0), input(1));
+
+/** The smaller or larger of two; tfjs does not sum the gradient of an operand that it repeated, so here it is repeated before. */
+const extreme =
+  (of: (tf: Tf, a: Tensor, b: Tensor) => Tensor): Operator =>
+  ({ differentiable, input, tf }) => {
+    const [a, b] = [input(0), input(1)];
+    if (!differentiable) return of(tf, a, b);
+    const shape = broadcastShape(a.shape, b.shape);
+    return of(tf, tf.broadcastTo(a, shape), tf.broadcastTo(b, shape));
+  };
+
+/** Comparisons pass no gradient; to tfjs, that of most is unknown, so its tape does not see what they read. */
+const comparison =
+  (of: (tf: Tf, a: Tensor, b: Tensor) => Tensor): Operator =>
+  ({ differentiable, input, tf }) => {
+    const read = (x: Tensor): Tensor => (differentiable ? tf.tensor(x.dataSync().slice(), x.shape, x.dtype) : x);
+    return of(tf, read(input(0)), read(input(1)));
+  };
 
 /** tfjs divides integers down, ONNX towards zero: sizes are divided on the host, and nothing else is. */
 const divide: Operator = ({ input, node, tf }) => {
@@ -41,8 +60,8 @@ export const elementwise: Readonly<Record<string, Operator>> = {
   Sub: binary((tf, a, b) => tf.sub(a, b)),
   Mul: binary((tf, a, b) => tf.mul(a, b)),
   Div: divide,
-  Min: binary((tf, a, b) => tf.minimum(a, b)),
-  Max: binary((tf, a, b) => tf.maximum(a, b)),
+  Min: extreme((tf, a, b) => tf.minimum(a, b)),
+  Max: extreme((tf, a, b) => tf.maximum(a, b)),
   Clip: clip,
   Neg: unary((tf, x) => tf.neg(x)),
   Exp: unary((tf, x) => tf.exp(x)),
@@ -53,11 +72,11 @@ export const elementwise: Readonly<Record<string, Operator>> = {
   Sign: unary((tf, x) => tf.sign(x)),
   Sigmoid: unary((tf, x) => tf.sigmoid(x)),
   Tanh: unary((tf, x) => tf.tanh(x)),
-  Equal: binary((tf, a, b) => tf.equal(a, b)),
-  Less: binary((tf, a, b) => tf.less(a, b)),
-  LessOrEqual: binary((tf, a, b) => tf.lessEqual(a, b)),
-  Greater: binary((tf, a, b) => tf.greater(a, b)),
-  GreaterOrEqual: binary((tf, a, b) => tf.greaterEqual(a, b)),
+  Equal: comparison((tf, a, b) => tf.equal(a, b)),
+  Less: comparison((tf, a, b) => tf.less(a, b)),
+  LessOrEqual: comparison((tf, a, b) => tf.lessEqual(a, b)),
+  Greater: comparison((tf, a, b) => tf.greater(a, b)),
+  GreaterOrEqual: comparison((tf, a, b) => tf.greaterEqual(a, b)),
   And: binary((tf, a, b) => tf.logicalAnd(a, b)),
   Or: binary((tf, a, b) => tf.logicalOr(a, b)),
   Not: unary((tf, x) => tf.logicalNot(x)),

@@ -1,6 +1,6 @@
 /**
- * Operators that read and write by index. Where the result must be differentiable, floats are read by a product with a one-hot matrix:
- * the gradient of a gather scatters, which some of tfjs's kernels do not do and its JavaScript one does slowly.
+ * Operators that read and write by index. Where the result must be differentiable, floats are read and written by a product with a one-hot
+ * matrix: tfjs has no gradient of a scatter, and that of a gather is a scatter that some of its backends lack.
  */
 import { type Call, elements, intOf, type Operator, positionOf, textOf, Unsupported } from "../Call.ts";
 import type { Tensor } from "../peer.ts";
@@ -47,13 +47,18 @@ const flatPlaces = ({ tf }: Call, shape: readonly number[], indices: Tensor, axi
 
 /** Written elements must differ in place; added ones may repeat. */
 const scatterElements: Operator = (call) => {
-  const { input, node, tf } = call;
+  const { differentiable, input, node, tf } = call;
   const [x, indices, updates] = [input(0), input(1), input(2)];
   const reduction = textOf(node, "reduction", "none");
   if (reduction !== "none" && reduction !== "add") throw new Unsupported(node, `no reduction "${reduction}"`);
   const places = flatPlaces(call, x.shape, indices, positionOf(intOf(node, "axis", 0), x.rank));
-  const scattered = (values: Tensor): Tensor =>
-    tf.reshape(tf.scatterND(places, tf.reshape(values, [values.size]), [x.size]), x.shape);
+  const scattered = (values: Tensor): Tensor => {
+    const flat = tf.reshape(values, [1, values.size]);
+    const added = differentiable
+      ? tf.matMul(flat, tf.oneHot(tf.reshape(places, [values.size]), x.size, 1, 0, "float32"))
+      : tf.scatterND(places, tf.reshape(flat, [values.size]), [x.size]);
+    return tf.reshape(added, x.shape);
+  };
   if (reduction === "add") return tf.add(x, scattered(updates));
   return tf.where(tf.greater(scattered(tf.onesLike(updates)), 0), scattered(updates), x);
 };
