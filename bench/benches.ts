@@ -4,6 +4,7 @@ import type { Bench } from "./Bench.ts";
 export const benches = {
   "update-share": () => import("./update-share.ts"),
   decode: () => import("./decode.ts"),
+  runtimes: () => import("./runtimes.ts"),
   "pipeline-efficiency": () => import("./pipeline-efficiency.ts"),
   "bottleneck-bound": () => import("./bottleneck-bound.ts"),
   "stage-overhead": () => import("./stage-overhead.ts"),

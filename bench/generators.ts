@@ -5,6 +5,7 @@ import type { PolicyError } from "../src/domain/Errors.ts";
 import { stream } from "../src/domain/Random.ts";
 import * as Generator from "../src/policy/generation/Generator.ts";
 import type { DecoderConfig } from "../src/policy/model/Architecture.ts";
+import type { Runtime } from "../src/policy/runtime/Session.ts";
 import { randomWeights } from "./models.ts";
 
 export interface GeneratorShape {
@@ -12,6 +13,8 @@ export interface GeneratorShape {
   readonly threads: number;
   /** Sequences at once, per thread. */
   readonly slots: number;
+  /** Default onnxruntime. */
+  readonly runtime?: Runtime;
 }
 
 /** No id ends a reply, but the stop sequence is looked for in every one. */
@@ -19,9 +22,11 @@ export const start = ({
   config,
   threads,
   slots,
+  runtime = "onnx",
 }: GeneratorShape): Effect.Effect<Generator.Generator, PolicyError, Scope.Scope> =>
   Generator.make({
     config,
+    runtime,
     version: 0,
     parameters: randomWeights(config).flat,
     threads,

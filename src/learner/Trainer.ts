@@ -42,7 +42,7 @@ export interface TrainerOptions {
   readonly lanes: number;
   /** Intra-op threads of every session. */
   readonly threads: number;
-  /** What the learner's thread and its lanes run models by. Default onnxruntime. */
+  /** What the learner's thread sets for its sessions and its lanes' (`useRuntime`), default onnxruntime; a trainer elsewhere has its thread's. */
   readonly runtime?: Runtime;
   /** Updates over which a learning rate decays. */
   readonly totalUpdates: number;
