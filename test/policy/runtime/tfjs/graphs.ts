@@ -14,7 +14,7 @@ import { extendModel, prefillModel, stepModel } from "../../../../src/policy/mod
 import { scoreModel } from "../../../../src/policy/model/Score.ts";
 import { bool, type Feeds, float32, type HostTensor, int32, int64 } from "../../../../src/policy/runtime/Session.ts";
 import type { OnnxModel, OnnxValue } from "../../../../src/tensor/Onnx.ts";
-import { draws, randomWeights, tiny } from "../../tiny.ts";
+import { decoders, draws, randomWeights, tiny } from "../../tiny.ts";
 
 export interface ProductGraph {
   readonly model: OnnxModel;
@@ -125,6 +125,15 @@ export const productGraphs: Readonly<Record<string, () => ProductGraph>> = {
   "cloning with a wide vocabulary": () => given(cloningModel(wide), wide),
   parts: () => given(partsModel(tiny, lossOptions("ppo"))),
   adamw: adamwGraph,
+  ...Object.fromEntries(
+    decoders.slice(1).flatMap(([family, config]) => [
+      [`score of ${family}`, () => given(scoreModel(config), config)],
+      [`prefill of ${family}`, () => given(prefillModel(config), config)],
+      [`extend of ${family}`, () => given(extendModel(config), config)],
+      [`step of ${family}`, () => given(stepModel(config), config)],
+      [`cloning of ${family}`, () => given(cloningModel(config), config)],
+    ]),
+  ),
   ...Object.fromEntries(
     lossNames.map((loss) => [`actor with ${loss}`, () => given(actorModel(tiny, lossOptions(loss)))]),
   ),

@@ -31,10 +31,11 @@ const comparison =
     return of(tf, read(input(0)), read(input(1)));
   };
 
-/** tfjs divides integers down, ONNX towards zero: sizes are divided on the host, and nothing else is. */
-const divide: Operator = ({ input, node, tf }) => {
-  if (input(0).dtype === "int32") throw new Unsupported(node, "integers that are not sizes are not divided");
-  return tf.div(input(0), input(1));
+/** tfjs divides integers down, ONNX towards zero. */
+const divide: Operator = ({ input, tf }) => {
+  const [a, b] = [input(0), input(1)];
+  if (a.dtype !== "int32") return tf.div(a, b);
+  return tf.mul(tf.mul(tf.sign(a), tf.sign(b)), tf.floorDiv(tf.abs(a), tf.abs(b)));
 };
 
 const clip: Operator = ({ has, input, tf }) => {
