@@ -38,6 +38,12 @@ describe("a run's checkpoint", () => {
       yield* Model.checkSameSizes("model.path", start, start);
       const message = "model.path: another model than the run began with: maxPositions is 640, in its checkpoint 205";
       expect(yield* Effect.flip(Model.checkSameSizes("model.path", start, other))).toMatchObject({ message });
+      const config = { ...start.checkpoint.config, ropeScaling: { type: "linear", factor: 2 } } as const;
+      const scaled = { ...start, checkpoint: { ...start.checkpoint, config } };
+      const refused = yield* Effect.flip(Model.checkSameSizes("model.path", start, scaled));
+      expect(refused.message).toContain(
+        'ropeScaling is {"type":"default"}, in its checkpoint {"type":"linear","factor":2}',
+      );
     }),
   );
 });

@@ -3,7 +3,11 @@ import { Schema } from "effect";
 import { field, path, threads } from "../field.ts";
 
 export const ModelSection = Schema.Struct({
-  path: field(path, "config/models/nano", "Hugging Face folder of the starting weights: Llama, Qwen2 or Qwen3 (docs/models.md)."),
+  path: field(
+    path,
+    "config/models/nano",
+    "Hugging Face folder of the starting weights: Llama, Qwen2 or Qwen3 (docs/models.md).",
+  ),
   runtime: field(
     Schema.Literals(["onnx", "tfjs"]),
     "onnx",

@@ -74,6 +74,10 @@ export const architectures: Readonly<Record<Family, string>> = {
 export const headDimOf = (family: Family, { head_dim, hidden_size, num_attention_heads }: ConfigJson): number =>
   head_dim ?? (family === "qwen3" ? 128 : hidden_size / num_attention_heads);
 
+/** The base of the rotary frequencies; Llama 2's folders leave it out. Undefined where it is absent and has no such default. */
+export const ropeThetaOf = (family: Family, json: ConfigJson): number | undefined =>
+  ropeOf(json)[1].rope_theta ?? json.rope_theta ?? (family === "llama" ? 10_000 : undefined);
+
 const quoted = (value: unknown): string => JSON.stringify(value)?.slice(0, 60) ?? "absent";
 
 const refusal = (key: string, value: unknown, supported: string): string =>
@@ -148,7 +152,6 @@ export const inconsistency = (family: Family, json: ConfigJson): string | undefi
   const headDim = headDimOf(family, json);
   if (!Number.isInteger(headDim)) return `hidden_size ${hidden} is no multiple of num_attention_heads ${heads}`;
   if (headDim % 2 !== 0) return `the width of a head, ${headDim}, is odd; rotary positions turn pairs`;
-  if (ropeOf(json)[1].rope_theta === undefined && json.rope_theta === undefined)
-    return "it has neither rope_theta nor rope_parameters.rope_theta";
+  if (ropeThetaOf(family, json) === undefined) return "it has neither rope_theta nor rope_parameters.rope_theta";
   return missingScale(json);
 };

@@ -14,6 +14,7 @@ import {
   Identity,
   inconsistency,
   ropeOf,
+  ropeThetaOf,
   ropeType,
   unsupportedFeature,
 } from "./ConfigJson.ts";
@@ -76,7 +77,7 @@ const decoderOf = (family: Family, json: ConfigJson): DecoderConfig => {
     kvHeads: json.num_key_value_heads ?? json.num_attention_heads,
     headDim: headDimOf(family, json),
     rmsNormEps: json.rms_norm_eps,
-    ropeTheta: ropeOf(json)[1].rope_theta ?? json.rope_theta ?? Number.NaN,
+    ropeTheta: ropeThetaOf(family, json) ?? Number.NaN,
     ropeScaling: scalingOf(json),
     maxPositions: json.max_position_embeddings,
     biases: {
