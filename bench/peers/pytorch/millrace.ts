@@ -2,6 +2,7 @@
  * Millrace's side of the bench beside it: a process that answers one JSON line with one JSON line. It opens a model's folder and runs the
  * product's own learner and generator over what each line names, with two threads in all.
  */
+import { writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Effect, Exit, Schema, Scope } from "effect";
 import { ActorSection, AlgorithmSection, CriticSection } from "../../../src/config/RunConfig.ts";
@@ -41,9 +42,30 @@ interface StepRequest extends Rows {
   readonly microRows: number;
 }
 
+interface OpenRequest {
+  readonly do: "open";
+  readonly folder: string;
+  readonly lanes: number;
+  readonly lr: number;
+  /** 0 leaves gradients as they are. */
+  readonly gradClip?: number;
+}
+
+interface ChatRequest {
+  readonly do: "chat";
+  /** Ids that come before each reply. */
+  readonly turns: readonly (readonly number[])[];
+  readonly tokens: number;
+  readonly temperature: number;
+  /** Ids that end a reply. */
+  readonly ends: readonly number[];
+}
+
 type Request =
-  | { readonly do: "open"; readonly folder: string; readonly lanes: number; readonly lr: number }
+  | OpenRequest
   | { readonly do: "memory" }
+  | { readonly do: "gradients"; readonly file: string }
+  | ChatRequest
   | UpdateRequest
   | GenerateRequest
   | StepRequest;
@@ -51,7 +73,7 @@ type Request =
 const THREADS = 2;
 const scope = await Effect.runPromise(Scope.make());
 let model: Checkpoint;
-let options: { readonly lanes: number; readonly lr: number };
+let options: OpenRequest;
 let trainer: Trainer | undefined;
 let generator: Generator.Generator | undefined;
 let mailboxes: readonly Mailbox[] = [];
@@ -61,7 +83,7 @@ let played = 0;
 const passTokens = (rows: number, time: number): number => rows * Math.ceil(time / 64) * 64;
 
 const openTrainer = async (microTokens: number): Promise<Trainer> => {
-  const { lanes, lr } = options;
+  const { lanes, lr, gradClip = 1 } = options;
   trainer ??= await Trainer.open(model.config, model.parameters, {
     seed: 1,
     lanes,
@@ -70,6 +92,7 @@ const openTrainer = async (microTokens: number): Promise<Trainer> => {
     algorithm: Schema.decodeUnknownSync(AlgorithmSection)({ adv_estimator: "grpo" }),
     actor: Schema.decodeUnknownSync(ActorSection)({
       lr,
+      grad_clip: gradClip,
       ppo_mini_batch_size: 1024,
       micro_batch_tokens: microTokens,
       clip_ratio_high: 0.2,
@@ -79,15 +102,15 @@ const openTrainer = async (microTokens: number): Promise<Trainer> => {
   return trainer;
 };
 
-const openGenerator = async (rows: number): Promise<Generator.Generator> => {
+const openGenerator = async (rows: number, ends: readonly number[] = []): Promise<Generator.Generator> => {
   generator ??= await Effect.runPromise(
     Generator.make({
       config: model.config,
       version: 0,
       parameters: model.parameters.flat,
       threads: THREADS,
-      generation: { slots: rows / THREADS, stop: [], kv_on_update: "keep", prefill_tokens: 4096 },
-      stopIds: [],
+      generation: { slots: Math.ceil(rows / THREADS), stop: [], kv_on_update: "keep", prefill_tokens: 4096 },
+      stopIds: ends,
       bytesOf: () => Uint8Array.of(97),
     }).pipe(Scope.provide(scope)),
   );
@@ -180,6 +203,37 @@ const generate = async ({ do: what, ids, tokens }: GenerateRequest) => {
   return { ms: what === "decode" ? end - prefilled : prefilled - start };
 };
 
+/** A chat that is played alone, turn after turn in one cache. */
+const chat = async ({ turns, tokens, temperature, ends }: ChatRequest) => {
+  const from = await openGenerator(2, ends);
+  const sequence = played++;
+  const replies: { readonly ids: readonly number[]; readonly mu: readonly number[] }[] = [];
+  for (const [turn, append] of turns.entries()) {
+    const request = {
+      sequence,
+      append: Int32Array.from(append),
+      sharedPrefix: 0,
+      maxTokens: tokens,
+      sampling: { temperature, topK: -1, topP: 1 },
+      key: { seed: 1, purpose: "sampling", counters: [sequence, turn] },
+      pin: null,
+    } as const;
+    const { ids, mu } = await Effect.runPromise(from.generate(request));
+    replies.push({ ids: [...ids], mu: [...mu] });
+  }
+  await Effect.runPromise(from.release(sequence));
+  return { replies };
+};
+
+/** Writes the gradient that the one update so far took, as AdamW's first moment has it: float32, tensor after tensor. */
+const gradients = async (file: string) => {
+  if (trainer === undefined) throw new Error("there was no update");
+  const { moments, parameters } = trainer.actor;
+  const [kept] = Schema.decodeUnknownSync(ActorSection)({}).betas;
+  writeFileSync(file, new Uint8Array(moments.first.map((value) => value / (1 - kept)).buffer));
+  return { specs: parameters.specs };
+};
+
 /** A reward that any side can compute: the share of even ids. */
 const rewardOf = (ids: Int32Array): number => ids.filter((id) => id % 2 === 0).length / ids.length;
 
@@ -245,6 +299,10 @@ const answer = (request: Request): Promise<object> => {
       return score(request);
     case "step":
       return step(request);
+    case "chat":
+      return chat(request);
+    case "gradients":
+      return gradients(request.file);
     default:
       return generate(request);
   }

@@ -77,7 +77,10 @@ def update(request):
         optimiser = torch.optim.AdamW(model.parameters(), lr=opened["lr"], betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01, fused=True)
     start = now()
     surrogate, entropy = backward(request)
-    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), GRAD_CLIP).item()
+    clip = opened.get("gradClip", GRAD_CLIP)
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), clip or float("inf")).item()
+    if request.get("keep"):
+        return {"norm": norm, "surrogate": surrogate, "entropy": entropy}
     optimiser.step()
     optimiser.zero_grad(set_to_none=True)
     return {"ms": now() - start, "surrogate": surrogate, "entropy": entropy, "norm": norm}
@@ -197,4 +200,5 @@ def main():
             write(ACTIONS[request["do"]](request))
 
 
-main()
+if __name__ == "__main__":
+    main()

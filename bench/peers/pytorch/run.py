@@ -237,4 +237,5 @@ def main():
     print(f"written to {out}")
 
 
-main()
+if __name__ == "__main__":
+    main()
