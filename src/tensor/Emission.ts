@@ -2,7 +2,15 @@
  * A graph as the ONNX model of its named outputs: nodes that no output needs are left out, aliases are replaced by what they stand for,
  * every input stays. Names of inputs and outputs are kept, all others are generated.
  */
-import { type Attributes, type DType, MICROSOFT, type OnnxConstant, type OnnxModel, type OnnxNode } from "./Onnx.ts";
+import {
+  type Attributes,
+  type DType,
+  MICROSOFT,
+  type OnnxConstant,
+  type OnnxModel,
+  type OnnxNode,
+  type OnnxValue,
+} from "./Onnx.ts";
 import type { Shape } from "./Shape.ts";
 
 /** What a producer becomes: a node of the runtime, an input or constant, or another name for values built elsewhere. */
@@ -30,6 +38,8 @@ export interface Emittable<V extends Value> {
   readonly name: string;
   readonly inputs: ReadonlyMap<string, V>;
   readonly outputs: ReadonlyMap<string, V>;
+  /** Symbols that have a computed value. */
+  readonly bound: ReadonlyMap<string, V>;
   /** In topological order. */
   readonly producers: readonly Source<V>[];
   readonly producer: (value: V) => Source<V>;
@@ -75,6 +85,8 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
   const needed = neededBy(graph);
   const nodes: OnnxNode[] = [];
   const constants: OnnxConstant[] = [];
+  const values: OnnxValue[] = [];
+  const described = (name: string, { dtype, shape }: V): OnnxValue => ({ name, dtype, shape });
   for (const producer of graph.producers) {
     if (!needed.has(producer)) continue;
     const { type, inputs, outputs, emission } = producer;
@@ -82,7 +94,8 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
     if (tensor === undefined) continue;
     if (emission.kind === "constant") {
       constants.push({ name: nameOf(tensor), dtype: tensor.dtype, dims: emission.dims, bytes: emission.bytes });
-    } else if (emission.kind === "node")
+    } else if (emission.kind === "node") {
+      values.push(...outputs.map((output) => described(nameOf(output), output)));
       nodes.push({
         type,
         domain: emission.domain,
@@ -91,8 +104,10 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
         outputs: outputs.map(nameOf),
         attributes: emission.attributes,
       });
+    }
   }
-  for (const [tensor, name] of copies)
+  for (const [tensor, name] of copies) {
+    values.push(described(name, tensor));
     nodes.push({
       type: "Identity",
       domain: "",
@@ -101,12 +116,15 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
       outputs: [name],
       attributes: {},
     });
+  }
   return {
     name: graph.name,
     opsets: OPSETS,
     nodes,
     constants,
-    inputs: [...graph.inputs].map(([name, { dtype, shape }]) => ({ name, dtype, shape })),
-    outputs: [...graph.outputs].map(([name, { dtype, shape }]) => ({ name, dtype, shape })),
+    inputs: [...graph.inputs].map(([name, tensor]) => described(name, tensor)),
+    outputs: [...graph.outputs].map(([name, tensor]) => described(name, tensor)),
+    values,
+    bound: [...graph.bound].map(([symbol, tensor]) => ({ symbol, value: nameOf(tensor) })),
   };
 };
