@@ -16,6 +16,7 @@ import * as Stop from "../src/process/Stop.ts";
 import type { Assembled } from "../src/stage/WindowAssembler.ts";
 import { checkMemory } from "./memory.ts";
 import { configDir, modelFolder } from "./paths.ts";
+import { checkPlan } from "./plan.ts";
 import { checkPresets } from "./presets.ts";
 import { checkFile } from "./smallModel.ts";
 import { type Parts, train } from "./train.ts";
@@ -112,6 +113,7 @@ const checkedTrain = Effect.fnUntraced(function* (config: RunConfig, resume: str
   const path = yield* modelFolder("model.path", config.model.path);
   const found = { ...config, model: { ...config.model, path } };
   yield* checkMemory("train", found);
+  yield* checkPlan(found);
   return yield* train({ config: found, resume, parts });
 });
 

@@ -12,8 +12,11 @@ import type { ModelName, Models } from "./Models.ts";
 import { allocation, type SessionBytes, sessionBytes } from "./Sessions.ts";
 import { generatorShape, microBatch, microBatches } from "./Shapes.ts";
 
-/** When memory is taken: from the start to the end, or while updates, or while episodes are generated. */
-export type During = "always" | "update" | "rollout";
+/**
+ * When memory is taken: from the start to the end, while passes of an update run, while new weights go to the generators after it, or while
+ * episodes are generated.
+ */
+export type During = "always" | "update" | "handover" | "rollout";
 
 export interface Item {
   /** The thread that holds it. */
@@ -69,8 +72,7 @@ export const learnerSessions = ({ config, decoder, models }: Asked): ReadonlyMap
 /** The sessions of a generator's thread. */
 export const generatorSessions = ({ config, decoder, models }: Asked): ReadonlyMap<ModelName, SessionBytes> => {
   const { capacity, extend, prefill, rows } = generatorShape(config);
-  const of = (name: ModelName, sizes: Sizes) =>
-    [name, sessionBytes(models.get(name, decoder, config), sizes)] as const;
+  const of = (name: ModelName, sizes: Sizes) => [name, sessionBytes(models.get(name, decoder, config), sizes)] as const;
   return new Map([
     of("prefill", { ...prefill }),
     ...(extend === undefined ? [] : [of("extend", { ...extend })]),
@@ -82,7 +84,7 @@ export const generatorSessions = ({ config, decoder, models }: Asked): ReadonlyM
 const sessionItems = (
   owner: string,
   sessions: ReadonlyMap<ModelName, SessionBytes>,
-  during: Exclude<During, "always">,
+  during: "update" | "rollout",
 ): readonly Item[] => {
   const all = [...sessions];
   const most = (of: (session: SessionBytes) => number) => Math.max(0, ...all.map(([, session]) => of(session)));
@@ -128,7 +130,7 @@ const networkItems = (asked: Asked): readonly Item[] => {
     ...(hasReference(config) ? [item("reference: weights", policy)] : []),
     ...(critic === 0 ? [] : [item("critic: weights", critic), item("critic: moments", 2 * critic)]),
     ...(more ? [item("sum of gradients", Math.max(policy, critic), "update")] : []),
-    item("snapshot for generators", policy),
+    item("snapshot for generators", policy, "handover"),
   ];
 };
 
@@ -168,7 +170,7 @@ const generatorItems = (asked: Asked): readonly Item[] => {
     (owner): readonly Item[] => [
       { owner, what: "runtime", bytes: baseline.generator, during: "always" },
       { owner, what: "weights, newest and older", bytes: 2 * policy, during: "always" },
-      { owner, what: "weights, offered", bytes: policy, during: "update" },
+      { owner, what: "weights, offered", bytes: policy, during: "handover" },
       { owner, what: "keys and values", bytes: bytesOf(rows, capacity), during: "always" },
       { owner, what: "shared prefixes", bytes: bytesOf(prefixes.rows, prefixes.capacity), during: "always" },
       {

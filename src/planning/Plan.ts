@@ -38,11 +38,16 @@ export interface Plan {
 const sum = (found: readonly Item[], during: During): number =>
   found.reduce((total, item) => total + (item.during === during ? item.bytes : 0), 0);
 
-/** In async mode updates and rollouts go on at the same time, in the others by turns. */
+/** Weights are handed over behind an update. In async mode both go on beside rollouts, in the others by turns. */
 export const peakOf = (found: readonly Item[], mode: RunConfig["pipeline"]["mode"]): number => {
-  const [update, rollout] = [sum(found, "update"), sum(found, "rollout")];
+  const update = Math.max(sum(found, "update"), sum(found, "handover"));
+  const rollout = sum(found, "rollout");
   return sum(found, "always") + (mode === "async" ? update + rollout : Math.max(update, rollout));
 };
+
+/** The peak alone. */
+export const expectedPeak = ({ unit: _, ...question }: Question, models = new Models()): number =>
+  peakOf(items({ ...question, models }), question.config.pipeline.mode);
 
 /** A saving that is worth a line. */
 const LEAST_SAVING = 2 ** 20;

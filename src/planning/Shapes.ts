@@ -10,8 +10,11 @@ import { ROW_BUCKET } from "../policy/generation/CachedModel.ts";
 import { TIME_BUCKET } from "../policy/generation/Packing.ts";
 import { prefixRows } from "../policy/generation/Scheduler.ts";
 
-/** Tokens between two replies of an episode: the end of the one, and what the environment shows. */
-const BETWEEN_REPLIES = 64;
+/**
+ * Tokens before each reply of an episode, as few as the environments and templates here have: the end of the reply before, and what the
+ * environment shows. The fewer they are, the more of an episode is trained on.
+ */
+const BEFORE_REPLY = 24;
 
 const upTo = (count: number, multiple: number): number => Math.ceil(count / multiple) * multiple;
 
@@ -26,10 +29,12 @@ export interface PassShape {
 const longest = ({ rollout }: RunConfig): number => rollout.max_model_len;
 
 /** Tokens of one sequence that are trained on at most. */
-const trained = ({ rollout }: RunConfig): number =>
-  rollout.enable_response_mask
-    ? Math.min(rollout.max_model_len, rollout.max_turn * rollout.response_length)
-    : rollout.max_model_len;
+const trained = ({ rollout }: RunConfig): number => {
+  const { enable_response_mask, max_model_len, max_turn, response_length } = rollout;
+  if (!enable_response_mask) return max_model_len;
+  const turns = Math.min(max_turn, Math.ceil(max_model_len / (response_length + BEFORE_REPLY)));
+  return Math.min(max_model_len, turns * response_length);
+};
 
 /** Sequences of a window, and of a mini-batch of it. */
 export const sequencesOf = ({ actor, es_manager: { train } }: RunConfig) => {
@@ -75,7 +80,7 @@ export const generatorShape = (config: RunConfig): GeneratorShape => {
   const fed = Math.min(prompt, prefill_tokens);
   const time = upTo(fed, TIME_BUCKET);
   const started = Math.max(2, Math.min(rows, Math.floor(prefill_tokens / time)));
-  const later = Math.min(prompt > prefill_tokens ? prefill_tokens : BETWEEN_REPLIES, prefill_tokens);
+  const later = Math.min(prompt > prefill_tokens ? prefill_tokens : BEFORE_REPLY, prefill_tokens);
   const laterTime = upTo(later, TIME_BUCKET);
   const goesOn = rollout.max_turn > 1 || prompt > prefill_tokens;
   const shared = Math.min(prefixRows(slots), Math.ceil(groups / model.generator_threads));

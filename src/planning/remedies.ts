@@ -81,7 +81,12 @@ const ofStages = (config: RunConfig): readonly Change[] => {
   const { pipeline } = config;
   const fewer = half(pipeline.step_threads);
   return [
-    ["pipeline.step_threads", pipeline.step_threads, fewer, { ...config, pipeline: { ...pipeline, step_threads: fewer } }],
+    [
+      "pipeline.step_threads",
+      pipeline.step_threads,
+      fewer,
+      { ...config, pipeline: { ...pipeline, step_threads: fewer } },
+    ],
     ["pipeline.mode", pipeline.mode, "sync", { ...config, pipeline: { ...pipeline, mode: "sync" } }],
   ];
 };

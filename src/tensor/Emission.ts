@@ -60,6 +60,11 @@ const neededBy = <V extends Value>(graph: Emittable<V>): ReadonlySet<Source<V>> 
   return needed;
 };
 
+const described = (name: string, { dtype, shape }: Value): OnnxValue => ({ name, dtype, shape });
+
+const describedAll = (named: ReadonlyMap<string, Value>): readonly OnnxValue[] =>
+  [...named].map(([name, value]) => described(name, value));
+
 export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
   /** The value that an alias stands for. */
   const resolve = (value: V): V => {
@@ -67,8 +72,7 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
     const source = emission.kind === "alias" ? emission.of[outputs.indexOf(value)] : undefined;
     return source === undefined ? value : resolve(source);
   };
-  const names = new Map<V, string>();
-  for (const [name, tensor] of graph.inputs) names.set(tensor, name);
+  const names = new Map([...graph.inputs].map(([name, tensor]) => [tensor, name]));
   // a node's result takes the first output name asked for it; other names, and names for inputs and constants, are copies
   const copies: (readonly [V, string])[] = [];
   for (const [name, output] of graph.outputs) {
@@ -86,7 +90,6 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
   const nodes: OnnxNode[] = [];
   const constants: OnnxConstant[] = [];
   const values: OnnxValue[] = [];
-  const described = (name: string, { dtype, shape }: V): OnnxValue => ({ name, dtype, shape });
   for (const producer of graph.producers) {
     if (!needed.has(producer)) continue;
     const { type, inputs, outputs, emission } = producer;
@@ -122,8 +125,8 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
     opsets: OPSETS,
     nodes,
     constants,
-    inputs: [...graph.inputs].map(([name, tensor]) => described(name, tensor)),
-    outputs: [...graph.outputs].map(([name, tensor]) => described(name, tensor)),
+    inputs: describedAll(graph.inputs),
+    outputs: describedAll(graph.outputs),
     values,
     bound: [...graph.bound].map(([symbol, tensor]) => ({ symbol, value: nameOf(tensor) })),
   };
