@@ -11,11 +11,12 @@ import { compose } from "../pipelines/main.ts";
 import { stream } from "../src/domain/Random.ts";
 import { plan } from "../src/planning/Plan.ts";
 import { writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
-import { type DecoderConfig, parameters } from "../src/policy/model/Architecture.ts";
+import { type DecoderConfig, familyDefaults, parameters } from "../src/policy/model/Architecture.ts";
 import { initialise } from "../src/policy/model/Parameters.ts";
 import { nanoTokenizer } from "../src/policy/tokenizer/NanoVocabulary.ts";
 
 const common = {
+  ...familyDefaults.qwen2,
   rmsNormEps: 1e-6,
   ropeTheta: 10_000,
   maxPositions: 2048,
