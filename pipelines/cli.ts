@@ -72,8 +72,8 @@ const withFolders = Effect.fnUntraced(function* (
   return { ...config, sft: { ...config.sft, init } };
 });
 
-/** The checked configuration of a pipeline, and the folder of the run to resume or null. */
-const resolved = Effect.fnUntraced(function* (command: Run) {
+/** The configuration of a pipeline with its presets checked and its folders found, and the folder of the run to resume or null. */
+const checked = Effect.fnUntraced(function* (command: Run) {
   const { config: written, inherited, resume } = yield* configOf(command);
   const { pipeline } = command;
   const { checkPresets } = yield* Effect.promise(() => import("./presets.ts"));
@@ -82,11 +82,20 @@ const resolved = Effect.fnUntraced(function* (command: Run) {
     written,
     pipeline === "sft" ? written.sft.sources.map(({ tag }) => tag) : [...train.tags, ...val.tags],
   );
-  const config = yield* withFolders(pipeline, written, inherited);
+  return { config: yield* withFolders(pipeline, written, inherited), resume };
+});
+
+/** The same where this machine has the memory for it. */
+const resolved = Effect.fnUntraced(function* (command: Run) {
+  const { config, resume } = yield* checked(command);
   const { checkMemory } = yield* Effect.promise(() => import("./memory.ts"));
   const { checkRuntime } = yield* Effect.promise(() => import("./runtime.ts"));
   yield* checkRuntime(config);
-  yield* checkMemory(pipeline, config);
+  yield* checkMemory(command.pipeline, config);
+  if (command.pipeline === "train") {
+    const { checkPlan } = yield* Effect.promise(() => import("./plan.ts"));
+    yield* checkPlan(config);
+  }
   return { config, resume };
 });
 
@@ -123,6 +132,13 @@ const runCommand = Effect.fnUntraced(function* ({ command }: Invocation) {
     case "Config": {
       const { config } = yield* Effect.promise(() => import("./config.ts"));
       return yield* config(command);
+    }
+    case "Plan": {
+      const { configName, envs, json, overrides, probe } = command;
+      const run = { _tag: "Run", pipeline: "train", configName, envs, overrides, resume: null, watch: null } as const;
+      const { config } = yield* checked(run);
+      const { planned } = yield* Effect.promise(() => import("./plan.ts"));
+      return yield* planned({ config, json, probe });
     }
     case "Envs": {
       const { envs } = yield* Effect.promise(() => import("./envs.ts"));

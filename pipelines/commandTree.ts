@@ -9,6 +9,7 @@ import { bad, missing } from "./argumentMessages.ts";
 import type { Command, CommandName, PipelineName } from "./commands.ts";
 import { controlIn } from "./controlWords.ts";
 import { formed, limit, optional, orNull, required, several, text } from "./flags.ts";
+import { planCommand } from "./planCommand.ts";
 
 /** Takes the command that the words stand for; `parse` provides it. */
 export class Accept extends Context.Service<Accept, (command: Command, debug: boolean) => void>()(
@@ -128,6 +129,8 @@ const tune = Cli.make(
 const config = Cli.make("config", { configName, envs: envsFile, overrides }, (words) =>
   accept({ _tag: "Config", ...words }),
 );
+
+const plan = planCommand({ configName, envs: envsFile, overrides }, accept);
 
 const envs = Cli.make("envs", { configName: presetsFile, envs: envsFile, overrides }, (words) =>
   accept({ _tag: "Envs", ...words }),
@@ -337,6 +340,7 @@ export const tree = root.pipe(
     evaluate,
     sft,
     config,
+    plan,
     tune,
     envs,
     trace,

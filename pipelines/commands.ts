@@ -34,6 +34,15 @@ export type Command =
       readonly overrides: readonly string[];
     }
   | {
+      readonly _tag: "Plan";
+      readonly configName: string;
+      readonly envs: string | null;
+      readonly overrides: readonly string[];
+      readonly json: boolean;
+      /** Measure the machine, for the speed to expect. */
+      readonly probe: boolean;
+    }
+  | {
       readonly _tag: "Trace";
       readonly configName: string;
       readonly envs: string | null;
@@ -116,6 +125,10 @@ export const commands = {
   config: {
     usage: "config --config-name NAME [--envs FILE] [key.sub=value ...]",
     meaning: "Prints the run file as it is resolved, and what of RAGEN's keys is set aside; runs nothing.",
+  },
+  plan: {
+    usage: "plan --config-name NAME [--json] [--no-probe] [key.sub=value ...]",
+    meaning: "Says what memory a training run takes, how fast it will be, and what to turn down; runs nothing.",
   },
   tune: {
     usage: "tune --config-name NAME [--budget MINUTES] [--output FILE] [key.sub=value ...]",

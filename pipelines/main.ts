@@ -16,6 +16,7 @@ import * as Stop from "../src/process/Stop.ts";
 import type { Assembled } from "../src/stage/WindowAssembler.ts";
 import { checkMemory } from "./memory.ts";
 import { configDir, modelFolder } from "./paths.ts";
+import { checkPlan } from "./plan.ts";
 import { checkPresets } from "./presets.ts";
 import { checkRuntime } from "./runtime.ts";
 import { checkFile } from "./smallModel.ts";
@@ -114,6 +115,7 @@ const checkedTrain = Effect.fnUntraced(function* (config: RunConfig, resume: str
   const found = { ...config, model: { ...config.model, path } };
   yield* checkRuntime(found);
   yield* checkMemory("train", found);
+  yield* checkPlan(found);
   return yield* train({ config: found, resume, parts });
 });
 

@@ -34,6 +34,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "policy/Weights.ts",
   ],
   diagnostics: ["config", "domain", "policy"],
+  // What a run will take of memory and time, out of the sizes of its models.
+  planning: ["config", "domain", "learner", "policy", "tensor"],
   // What an evaluation leaves, whoever played it: episodes as texts, summaries, comparisons.
   evaluation: ["config", "domain", "env", "files", "rollout"],
   // Chat endpoints as players of an evaluation.

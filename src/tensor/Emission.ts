@@ -2,7 +2,15 @@
  * A graph as the ONNX model of its named outputs: nodes that no output needs are left out, aliases are replaced by what they stand for,
  * every input stays. Names of inputs and outputs are kept, all others are generated.
  */
-import { type Attributes, type DType, MICROSOFT, type OnnxConstant, type OnnxModel, type OnnxNode } from "./Onnx.ts";
+import {
+  type Attributes,
+  type DType,
+  MICROSOFT,
+  type OnnxConstant,
+  type OnnxModel,
+  type OnnxNode,
+  type OnnxValue,
+} from "./Onnx.ts";
 import type { Shape } from "./Shape.ts";
 
 /** What a producer becomes: a node of the runtime, an input or constant, or another name for values built elsewhere. */
@@ -30,6 +38,8 @@ export interface Emittable<V extends Value> {
   readonly name: string;
   readonly inputs: ReadonlyMap<string, V>;
   readonly outputs: ReadonlyMap<string, V>;
+  /** Symbols that have a computed value. */
+  readonly bound: ReadonlyMap<string, V>;
   /** In topological order. */
   readonly producers: readonly Source<V>[];
   readonly producer: (value: V) => Source<V>;
@@ -50,6 +60,11 @@ const neededBy = <V extends Value>(graph: Emittable<V>): ReadonlySet<Source<V>> 
   return needed;
 };
 
+const described = (name: string, { dtype, shape }: Value): OnnxValue => ({ name, dtype, shape });
+
+const describedAll = (named: ReadonlyMap<string, Value>): readonly OnnxValue[] =>
+  [...named].map(([name, value]) => described(name, value));
+
 export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
   /** The value that an alias stands for. */
   const resolve = (value: V): V => {
@@ -57,8 +72,7 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
     const source = emission.kind === "alias" ? emission.of[outputs.indexOf(value)] : undefined;
     return source === undefined ? value : resolve(source);
   };
-  const names = new Map<V, string>();
-  for (const [name, tensor] of graph.inputs) names.set(tensor, name);
+  const names = new Map([...graph.inputs].map(([name, tensor]) => [tensor, name]));
   // a node's result takes the first output name asked for it; other names, and names for inputs and constants, are copies
   const copies: (readonly [V, string])[] = [];
   for (const [name, output] of graph.outputs) {
@@ -75,6 +89,7 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
   const needed = neededBy(graph);
   const nodes: OnnxNode[] = [];
   const constants: OnnxConstant[] = [];
+  const values: OnnxValue[] = [];
   for (const producer of graph.producers) {
     if (!needed.has(producer)) continue;
     const { type, inputs, outputs, emission } = producer;
@@ -82,7 +97,8 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
     if (tensor === undefined) continue;
     if (emission.kind === "constant") {
       constants.push({ name: nameOf(tensor), dtype: tensor.dtype, dims: emission.dims, bytes: emission.bytes });
-    } else if (emission.kind === "node")
+    } else if (emission.kind === "node") {
+      values.push(...outputs.map((output) => described(nameOf(output), output)));
       nodes.push({
         type,
         domain: emission.domain,
@@ -91,8 +107,10 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
         outputs: outputs.map(nameOf),
         attributes: emission.attributes,
       });
+    }
   }
-  for (const [tensor, name] of copies)
+  for (const [tensor, name] of copies) {
+    values.push(described(name, tensor));
     nodes.push({
       type: "Identity",
       domain: "",
@@ -101,12 +119,15 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
       outputs: [name],
       attributes: {},
     });
+  }
   return {
     name: graph.name,
     opsets: OPSETS,
     nodes,
     constants,
-    inputs: [...graph.inputs].map(([name, { dtype, shape }]) => ({ name, dtype, shape })),
-    outputs: [...graph.outputs].map(([name, { dtype, shape }]) => ({ name, dtype, shape })),
+    inputs: describedAll(graph.inputs),
+    outputs: describedAll(graph.outputs),
+    values,
+    bound: [...graph.bound].map(([symbol, tensor]) => ({ symbol, value: nameOf(tensor) })),
   };
 };

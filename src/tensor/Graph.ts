@@ -101,6 +101,10 @@ export class Graph {
     return this.#outputs;
   }
 
+  get bound(): ReadonlyMap<string, Tensor> {
+    return this.#bound;
+  }
+
   constant(values: number | ArrayLike<number>, dtype: DType = "float32", dims?: readonly number[]): Tensor {
     const list = typeof values === "number" ? [values] : values;
     const shape = dims ?? (typeof values === "number" ? [] : [list.length]);

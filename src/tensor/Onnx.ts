@@ -48,6 +48,10 @@ export interface OnnxModel {
   readonly constants: readonly OnnxConstant[];
   readonly inputs: readonly OnnxValue[];
   readonly outputs: readonly OnnxValue[];
+  /** What the nodes make, outputs among it. The runtime infers it for itself; it is here for what is said of a model before it runs. */
+  readonly values: readonly OnnxValue[];
+  /** Symbols of shapes that no input carries, each with the value, int64 [1], that a node makes of it. */
+  readonly bound: readonly { readonly symbol: string; readonly value: string }[];
 }
 
 const IR_VERSION = 10;

@@ -214,6 +214,7 @@ describe("the command line", () => {
       "evaluate",
       "sft",
       "config",
+      "plan",
       "tune",
       "envs",
       "trace",

@@ -18,6 +18,8 @@ const refused: OnnxModel = {
   constants: [],
   inputs: [{ name: "x", dtype: "float32", shape: [1] }],
   outputs: [{ name: "y", dtype: "float32", shape: [1] }],
+  values: [{ name: "y", dtype: "float32", shape: [1] }],
+  bound: [],
 };
 
 describe("lanes", () => {

@@ -1,0 +1,44 @@
+/** The models that a run opens, each built once for a decoder's sizes: plans of the same models under other batch sizes share them. */
+import type { RunConfig } from "../config/RunConfig.ts";
+import { criticConfig } from "../learner/Critic.ts";
+import { actorModel, criticModel, policyLossOptions, valuesModel } from "../learner/models.ts";
+import type { DecoderConfig } from "../policy/model/Architecture.ts";
+import { extendModel, prefillModel, stepModel } from "../policy/model/Decode.ts";
+import { scoreModel } from "../policy/model/Score.ts";
+import type { OnnxModel } from "../tensor/Onnx.ts";
+
+export type ModelName = "actor" | "critic" | "values" | "score" | "prefill" | "extend" | "step";
+
+const build = (name: ModelName, decoder: DecoderConfig, { actor, algorithm, critic }: RunConfig): OnnxModel => {
+  switch (name) {
+    case "actor":
+      return actorModel(decoder, policyLossOptions(actor, algorithm));
+    case "critic":
+      return criticModel(criticConfig(decoder, critic), critic.cliprange_value);
+    case "values":
+      return valuesModel(criticConfig(decoder, critic));
+    case "score":
+      return scoreModel(decoder);
+    case "prefill":
+      return prefillModel(decoder);
+    case "extend":
+      return extendModel(decoder);
+    case "step":
+      return stepModel(decoder);
+  }
+};
+
+export class Models {
+  readonly #built = new Map<string, OnnxModel>();
+
+  /** The model `name` of a run with these keys over a decoder of these sizes. */
+  get(name: ModelName, decoder: DecoderConfig, config: RunConfig): OnnxModel {
+    const { actor, algorithm, critic } = config;
+    const key = JSON.stringify([name, decoder, policyLossOptions(actor, algorithm), critic.layers]);
+    const known = this.#built.get(key);
+    if (known !== undefined) return known;
+    const model = build(name, decoder, config);
+    this.#built.set(key, model);
+    return model;
+  }
+}
