@@ -82,6 +82,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   hyparquet: ["src/environments/dataset"],
   piscina: ["src/env/pool"],
   "onnxruntime-node": ["src/policy/runtime"],
+  "@huggingface/jinja": ["src/policy/tokenizer"],
   "@huggingface/tokenizers": ["src/policy/tokenizer"],
   rxjs: ["src/metrics", "src/engine"],
   "@effect/platform-node": ["pipelines", "src/openenv"],
