@@ -92,10 +92,16 @@ const templateIn = (value: unknown): Result.Result<string | undefined, string> =
 };
 
 /** The source of the folder's chat template; undefined where it has none. Fails with why it cannot be chosen. */
-export const templateOf = ({ template, tokenizerConfig }: TokenizerFiles): Result.Result<string | undefined, string> => {
+export const templateOf = ({
+  template,
+  tokenizerConfig,
+}: TokenizerFiles): Result.Result<string | undefined, string> => {
   if (template === undefined) return templateIn(tokenizerConfig.chat_template);
   if (template.name === "chat_template.jinja") return Result.succeed(template.text);
-  const json = Result.try({ try: (): unknown => JSON.parse(template.text), catch: () => `${template.name} is no JSON` });
+  const json = Result.try({
+    try: (): unknown => JSON.parse(template.text),
+    catch: () => `${template.name} is no JSON`,
+  });
   return Result.flatMap(json, (value) => templateIn(isJsonObject(value) ? value.chat_template : undefined));
 };
 

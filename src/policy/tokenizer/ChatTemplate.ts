@@ -17,6 +17,7 @@ import {
   trimmed,
   trusted,
   untrusted,
+  withoutThought,
 } from "./ChatTexts.ts";
 import { deriveTexts } from "./deriveTexts.ts";
 import * as JinjaTemplate from "./JinjaTemplate.ts";
@@ -48,19 +49,29 @@ export interface Written {
 const thought = "<think>";
 const openThought = /<think>\s*$/;
 
-/** Whether replies of these texts think unless they are asked not to. */
-const thinks = ({ prompt }: ChatTexts): boolean => prompt.thinking !== prompt.plain || openThought.test(prompt.thinking);
+/** The texts of a chat whose replies may think, and of one whose replies answer at once. */
+interface Texts {
+  readonly thinking: ChatTexts;
+  readonly plain: ChatTexts;
+}
+
+/** Whether replies think unless they are asked not to. */
+const thinks = ({ plain, thinking }: Texts): boolean =>
+  thinking.prompt !== plain.prompt || openThought.test(thinking.prompt);
+
+const chosen = ({ plain, thinking }: Texts, replyPrefix: string): ChatTexts =>
+  replyPrefix.startsWith(thought) ? thinking : plain;
 
 /** From a user's text to what the policy writes. A thought that the template opens is not opened twice, or is closed empty, as Qwen3 does. */
-const promptOf = ({ prompt: { plain, thinking } }: ChatTexts, replyPrefix: string): string => {
-  if (!replyPrefix.startsWith(thought)) return plain.replace(openThought, "<think>\n\n</think>\n\n") + replyPrefix;
-  return openThought.test(thinking) ? thinking + replyPrefix.slice(thought.length) : thinking + replyPrefix;
+const promptOf = ({ prompt }: ChatTexts, replyPrefix: string): string => {
+  if (!replyPrefix.startsWith(thought)) return prompt.replace(openThought, "<think>\n\n</think>\n\n") + replyPrefix;
+  return openThought.test(prompt) ? prompt + replyPrefix.slice(thought.length) : prompt + replyPrefix;
 };
 
 /** The prefix and the rest of a written reply. The space between an opened thought and its words may stand in the prompt already. */
-const split = (texts: ChatTexts, reply: string): readonly [replyPrefix: string, rest: string] => {
+const split = (texts: Texts, reply: string): readonly [replyPrefix: string, rest: string] => {
   if (!thinks(texts) || !reply.startsWith(thought)) return ["", reply];
-  const open = openThought.exec(texts.prompt.thinking)?.[0].slice(thought.length) ?? "";
+  const open = openThought.exec(texts.thinking.prompt)?.[0].slice(thought.length) ?? "";
   const rest = reply.slice(thought.length);
   return [thought, rest.startsWith(open) ? rest.slice(open.length) : rest];
 };
@@ -80,16 +91,17 @@ const firstOf = (text: string, tokens: Iterable<string>): string | undefined => 
 };
 
 /** The texts of a style, where the tokenizer has its markers. */
-const styleTexts = (tokenizer: Tokenizer, style: ChatStyle): Result.Result<ChatTexts, string> => {
+const styleTexts = (tokenizer: Tokenizer, style: ChatStyle): Result.Result<Texts, string> => {
   const missing = markersOf[style].filter((marker) => !tokenizer.specials.has(marker));
-  if (missing.length === 0) return Result.succeed(styles[style]);
+  if (missing.length === 0) return Result.succeed({ thinking: styles[style], plain: styles[style] });
   const names = missing.join(", ");
   return Result.fail(`the chat style "${style}" needs the special tokens ${names}, which this tokenizer does not have`);
 };
 
 /** The texts of the folder's own template; of ChatML where it has none. */
-const textsOf = (tokenizer: Tokenizer): Result.Result<ChatTexts, string> => {
-  const { files } = tokenizer;
+const textsOf = (tokenizer: Tokenizer): Result.Result<Texts, string> => {
+  const { added, files } = tokenizer;
+  const tokens = [...added.keys()];
   const found = templateOf(files);
   if (Result.isFailure(found)) return Result.fail(found.failure);
   if (found.success === undefined) {
@@ -99,41 +111,70 @@ const textsOf = (tokenizer: Tokenizer): Result.Result<ChatTexts, string> => {
     );
   }
   return JinjaTemplate.make(found.success, files.tokenizerConfig).pipe(
-    Result.flatMap((template) => deriveTexts(template, tokenizer.added.keys())),
+    Result.flatMap((template) =>
+      Result.all({ thinking: deriveTexts(template, tokens, true), plain: deriveTexts(template, tokens, false) }),
+    ),
     Result.mapError((reason) => `its chat template is not supported: ${reason}`),
   );
 };
 
 /** The tokens that make up the turns: no untrusted text may spell them, special or not. Those of thoughts are not among them. */
-const structure = ({ alone, between, end, head, system }: ChatTexts, tokens: Iterable<string>): readonly string[] => {
-  const text = [alone, ...(system ?? []), head, end, between].join("");
+const structure = ({ plain, thinking }: Texts, tokens: Iterable<string>): readonly string[] => {
+  const text = [thinking, plain]
+    .flatMap(({ alone, between, end, head, system }) => [alone, ...(system ?? []), withoutThought(head), end, between])
+    .join("");
   return [...tokens].filter((token) => token.trim() !== "" && text.includes(token));
 };
 
+/** What of the texts is known by its id. */
+interface Ids {
+  readonly end: number;
+  /** The token that opens a user's turn; no untrusted text can spell it. */
+  readonly marker: number;
+  /** How often it stands in a prompt, after a user's text. */
+  readonly markersAfter: number;
+}
+
+const refusedMarks = "its switch for thoughts changes the tokens that mark turns";
+
+const idsOf = ({ plain, thinking }: Texts, added: Tokenizer["added"]): Result.Result<Ids, string> => {
+  const marker = firstOf(plain.between, added.keys());
+  const [end, markerId] = [added.get(plain.end), marker === undefined ? undefined : added.get(marker)];
+  if (end === undefined || marker === undefined || markerId === undefined) {
+    return Result.fail(
+      `its chat template opens a user's turn with no token of its own: ${JSON.stringify(plain.between)}`,
+    );
+  }
+  if (firstOf(plain.head, added.keys()) === undefined) {
+    return Result.fail(
+      `its chat template closes a user's turn with no token of its own: ${JSON.stringify(plain.head)}`,
+    );
+  }
+  const markersAfter = countOf(plain.prompt, marker);
+  const alike = thinking.end === plain.end && countOf(thinking.prompt, marker) === markersAfter;
+  return alike ? Result.succeed({ end, marker: markerId, markersAfter }) : Result.fail(refusedMarks);
+};
+
 /** The texts as ids. */
-const rendering = (
-  texts: ChatTexts,
-  tokenizer: Tokenizer,
-  { endIds, markerId, markersAfter }: { endIds: readonly number[]; markerId: number; markersAfter: number },
-): ChatTemplate => {
-  const [endId = -1] = endIds;
+const rendering = (texts: Texts, tokenizer: Tokenizer, ids: Ids, eos: readonly number[]): ChatTemplate => {
   const guarded = structure(texts, tokenizer.added.keys());
   const encode = (parts: readonly TextPart[]) => tokenizer.encodeParts(parts, guarded);
   return {
-    endId,
-    endIds,
-    opening: (system, user, replyPrefix = "") =>
-      encode([...openingParts(texts, system, user), trusted(promptOf(texts, replyPrefix))]),
-    // A token may take the whitespace behind it, so the end is encoded with what follows.
-    bridge: (nextUser, replyPrefix = "") =>
-      encode([
-        trusted(texts.end + texts.between),
-        untrusted(trimmed(nextUser, texts.trims.user)),
-        trusted(promptOf(texts, replyPrefix)),
-      ]).slice(1),
+    endId: ids.end,
+    endIds: [...new Set([ids.end, ...eos])],
+    opening: (system, user, replyPrefix = "") => {
+      const asked = chosen(texts, replyPrefix);
+      return encode([...openingParts(asked, system, user), trusted(promptOf(asked, replyPrefix))]);
+    },
+    bridge: (nextUser, replyPrefix = "") => {
+      const asked = chosen(texts, replyPrefix);
+      const user = untrusted(trimmed(nextUser, asked.trims.user));
+      // A token may take the whitespace behind it, so the end is encoded with what follows.
+      return encode([trusted(asked.end + asked.between), user, trusted(promptOf(asked, replyPrefix))]).slice(1);
+    },
     beforeUser: (opening) => {
       let at = opening.length;
-      for (let left = markersAfter; left >= 0 && at > 0; left--) at = opening.lastIndexOf(markerId, at - 1);
+      for (let left = ids.markersAfter; left >= 0 && at > 0; left--) at = opening.lastIndexOf(ids.marker, at - 1);
       return at < 0 ? opening.length : at + 1;
     },
     written: (reply) => {
@@ -152,21 +193,9 @@ export const make = (
   style: ChatStyle | undefined = tokenizer.chatStyle,
   eos: readonly number[] = [],
 ): Effect.Effect<ChatTemplate, CheckpointError> => {
-  const refused = (detail: string) => Effect.fail(checkpointError(tokenizer.path, "unsupported", detail));
-  const found = style === undefined ? textsOf(tokenizer) : styleTexts(tokenizer, style);
-  if (Result.isFailure(found)) return refused(found.failure);
-  const texts = found.success;
-  const endId = tokenizer.added.get(texts.end);
-  const marker = firstOf(texts.between, tokenizer.added.keys());
-  const markerId = marker === undefined ? undefined : tokenizer.added.get(marker);
-  if (endId === undefined || marker === undefined || markerId === undefined) {
-    return refused(`its chat template opens a user's turn with no token of its own: ${JSON.stringify(texts.between)}`);
-  }
-  if (firstOf(texts.head, tokenizer.added.keys()) === undefined) {
-    return refused(`its chat template closes a user's turn with no token of its own: ${JSON.stringify(texts.head)}`);
-  }
-  const endIds = [...new Set([endId, ...eos])];
-  return Effect.succeed(
-    rendering(texts, tokenizer, { endIds, markerId, markersAfter: countOf(texts.prompt.plain, marker) }),
+  const texts = style === undefined ? textsOf(tokenizer) : styleTexts(tokenizer, style);
+  const made = Result.flatMap(texts, (found) =>
+    Result.map(idsOf(found, tokenizer.added), (ids) => rendering(found, tokenizer, ids, eos)),
   );
+  return Effect.mapError(Effect.fromResult(made), (reason) => checkpointError(tokenizer.path, "unsupported", reason));
 };

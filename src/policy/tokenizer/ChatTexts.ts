@@ -15,8 +15,8 @@ export interface ChatTexts {
   readonly system: readonly [before: string, after: string] | null;
   /** Up to the first user's text, where there is no system message. */
   readonly alone: string;
-  /** From a user's text to the reply that comes next: one that may think, and one that answers at once. */
-  readonly prompt: { readonly thinking: string; readonly plain: string };
+  /** From a user's text to the reply that comes next. */
+  readonly prompt: string;
   /** From a user's text to the reply of an earlier turn: the prompt, but for thoughts. */
   readonly head: string;
   /** The token that ends a reply. */
@@ -39,7 +39,7 @@ export const styles: Readonly<Record<ChatStyle, ChatTexts>> = {
   chatml: {
     system: ["<|im_start|>system\n", "<|im_end|>\n<|im_start|>user\n"],
     alone: "<|im_start|>user\n",
-    prompt: { thinking: chatmlPrompt, plain: chatmlPrompt },
+    prompt: chatmlPrompt,
     head: chatmlPrompt,
     end: "<|im_end|>",
     between: "\n<|im_start|>user\n",
@@ -48,7 +48,7 @@ export const styles: Readonly<Record<ChatStyle, ChatTexts>> = {
   compact: {
     system: ["<|system|>", "<|user|>"],
     alone: "<|user|>",
-    prompt: { thinking: "<|assistant|>", plain: "<|assistant|>" },
+    prompt: "<|assistant|>",
     head: "<|assistant|>",
     end: "<|im_end|>",
     between: "<|user|>",
@@ -71,6 +71,9 @@ export const trimmed = (text: string, { end, start }: Trims): string => {
   const begun = start ? text.replace(spaceBefore, "") : text;
   return end ? begun.replace(spaceAfter, "") : begun;
 };
+
+/** The text before a reply without a thought that it opens, or one that it leaves empty. */
+export const withoutThought = (text: string): string => text.replace(/<think>\s*(<\/think>\s*)?$/, "");
 
 /** A piece of a prompt; one that a user, an environment or a run file wrote is untrusted. */
 export interface TextPart {

@@ -5,7 +5,7 @@
  * that says what of the template cannot be kept.
  */
 import { Result } from "effect";
-import { type ChatTexts, openingParts, type Trims, trimmed } from "./ChatTexts.ts";
+import { type ChatTexts, openingParts, type Trims, trimmed, withoutThought } from "./ChatTexts.ts";
 import type { JinjaTemplate, Message } from "./JinjaTemplate.ts";
 
 type Derived<A> = Result.Result<A, string>;
@@ -22,7 +22,10 @@ const chat = (system: string | null, users: readonly string[], replies: readonly
   ...(system === null ? [] : [{ role: "system", content: system } as const]),
   ...users.flatMap((content, index): readonly Message[] => {
     const reply = replies[index];
-    return [{ role: "user", content }, ...(reply === undefined ? [] : [{ role: "assistant", content: reply } as const])];
+    return [
+      { role: "user", content },
+      ...(reply === undefined ? [] : [{ role: "assistant", content: reply } as const]),
+    ];
   }),
 ];
 
@@ -41,81 +44,85 @@ const around = (text: string, marks: readonly string[]): readonly string[] | und
   return [...pieces, rest];
 };
 
-/** The pieces of a rendering, as many as `marks` and one. */
-const pieces = (
-  template: JinjaTemplate,
-  messages: readonly Message[],
-  marks: readonly string[],
-  thinking = true,
-): Derived<readonly string[]> =>
-  Result.flatMap(template.render(messages, thinking), (text) => {
+/** A template with its switch for thoughts set. */
+type Render = (messages: readonly Message[]) => Derived<string>;
+
+/** The pieces of a rendering, one more than `marks`. */
+const pieces = (render: Render, messages: readonly Message[], marks: readonly string[]): Derived<readonly string[]> =>
+  Result.flatMap(render(messages), (text) => {
     const found = around(text, marks);
-    return found === undefined ? Result.fail(`it does not write every message once, in order: ${shown(text)}`) : Result.succeed(found);
+    return found === undefined
+      ? Result.fail(`it does not write every message once, in order: ${shown(text)}`)
+      : Result.succeed(found);
   });
 
 /** What opens a chat: before the first user's text, and the prompt after it. */
-const openings = (template: JinjaTemplate): Derived<Pick<ChatTexts, "alone" | "prompt">> => Result.gen(function* () {
+const opening = (render: Render): Derived<Pick<ChatTexts, "alone" | "prompt">> => {
   const [user] = words.users;
-  const only = chat(null, [user], []);
-  const [alone = "", thinking = ""] = yield* pieces(template, only, [user]);
-  const [again = "", plain = ""] = yield* pieces(template, only, [user], false);
-  if (again !== alone) return yield* Result.fail("its switch for thoughts changes what stands before the first message");
-  return { alone, prompt: { thinking, plain } };
-});
+  const found = pieces(render, chat(null, [user], []), [user]);
+  return Result.map(found, ([alone = "", prompt = ""]) => ({ alone, prompt }));
+};
 
 /** What stands around the system message; null where the template refuses such a message, or leaves its text out. */
-const systemOf = (template: JinjaTemplate, prompt: string): Derived<ChatTexts["system"]> => {
+const systemOf = (render: Render, prompt: string): Derived<ChatTexts["system"]> => {
   const [user] = words.users;
-  const found = pieces(template, chat(words.system, [user], []), [words.system, user]);
+  const found = pieces(render, chat(words.system, [user], []), [words.system, user]);
   if (Result.isFailure(found)) return Result.succeed(null);
   const [before = "", after = "", rest = ""] = found.success;
   if (rest !== prompt) return Result.fail("it prompts for a reply otherwise after a system message");
   return Result.succeed([before, after]);
 };
 
-interface Between {
+interface Around {
   /** From a user's text to the reply of an earlier turn. */
   readonly head: string;
   /** From such a reply to the next user's text. */
   readonly gap: string;
 }
 
-/** What stands around earlier replies: the same at every turn, with a system message and without. */
-const between = (
-  template: JinjaTemplate,
-  { alone, prompt, system }: Pick<ChatTexts, "alone" | "prompt" | "system">,
-): Derived<Between> => Result.gen(function* () {
-  const [one, two, three] = words.users;
-  const [first, second] = words.replies;
-  const marks = [one, first, two, second, three];
-  let known: Between | undefined;
-  for (const thinking of [true, false]) {
-    for (const message of system === null ? [null] : [null, words.system]) {
-      const messages = chat(message, words.users, words.replies);
-      const all = yield* pieces(template, messages, message === null ? marks : [message, ...marks], thinking);
-      const opening = message === null ? [alone] : system;
-      const [head = "", gap = "", nextHead, nextGap, end] = all.slice(opening?.length ?? 0);
-      if (opening?.some((text, index) => text !== all[index])) {
-        return yield* Result.fail("later messages change what it writes before the first reply");
-      }
-      known ??= { head, gap };
-      if (head !== nextHead || gap !== nextGap || head !== known.head || gap !== known.gap) {
-        return yield* Result.fail(`what it writes around a reply differs from turn to turn: ${shown(gap)}, ${shown(nextGap ?? "")}`);
-      }
-      if (end !== (thinking ? prompt.thinking : prompt.plain)) {
-        return yield* Result.fail(`it prompts for a later reply otherwise than for the first: ${shown(end ?? "")}`);
-      }
-    }
-  }
-  return known ?? { head: "", gap: "" };
-});
+type Opened = Pick<ChatTexts, "alone" | "prompt" | "system">;
 
-/** The token that `gap` begins with, and the rest. */
-const ended = (gap: string, tokens: Iterable<string>): Derived<Pick<ChatTexts, "end" | "between">> => {
-  const end = [...tokens].reduce((best, token) => (gap.startsWith(token) && token.length > best.length ? token : best), "");
-  return end === ""
-    ? Result.fail(`it ends no reply with a token of its own: ${shown(gap)} follows one`)
-    : Result.succeed({ end, between: gap.slice(end.length) });
+/** What stands around the earlier replies of a chat with the message `told` of the system, or none. */
+const aroundReplies = (render: Render, { alone, prompt, system }: Opened, told: string | null): Derived<Around> =>
+  Result.gen(function* () {
+    const [one, two, three] = words.users;
+    const [first, second] = words.replies;
+    const marks = [...(told === null ? [] : [told]), one, first, two, second, three];
+    const all = yield* pieces(render, chat(told, words.users, words.replies), marks);
+    const before = told === null ? [alone] : (system ?? []);
+    if (before.some((text, index) => text !== all[index])) {
+      return yield* Result.fail("later messages change what it writes before the first reply");
+    }
+    const [head = "", gap = "", nextHead = "", nextGap = "", end = ""] = all.slice(before.length);
+    yield* same("what it writes around a reply differs from turn to turn", head, nextHead);
+    yield* same("what it writes around a reply differs from turn to turn", gap, nextGap);
+    yield* same("it prompts for a later reply otherwise than for the first", prompt, end);
+    return { head, gap };
+  });
+
+const same = (problem: string, one: string, other: string): Derived<void> =>
+  one === other ? Result.succeed(undefined) : Result.fail(`${problem}: ${shown(one)}, ${shown(other)}`);
+
+/** What stands around earlier replies: the same with a system message and without. */
+const replies = (render: Render, opened: Opened): Derived<Around> =>
+  Result.gen(function* () {
+    const found = yield* aroundReplies(render, opened, null);
+    if (opened.system === null) return found;
+    const told = yield* aroundReplies(render, opened, words.system);
+    yield* same("a system message changes what it writes around a reply", found.head + found.gap, told.head + told.gap);
+    return found;
+  });
+
+/** The token that `gap` begins with, and the rest, in which another opens the user's turn. */
+const ended = (gap: string, tokens: readonly string[]): Derived<Pick<ChatTexts, "end" | "between">> => {
+  const longer = (best: string, token: string) => (gap.startsWith(token) && token.length > best.length ? token : best);
+  const end = tokens.reduce(longer, "");
+  const between = gap.slice(end.length);
+  return end === "" || !tokens.some((token) => between.includes(token))
+    ? Result.fail(
+        `it needs a token that ends a reply and one that opens a user's turn; between them it writes ${shown(gap)}`,
+      )
+    : Result.succeed({ end, between });
 };
 
 const blank = " \n\t ";
@@ -127,16 +134,17 @@ const trimsOf = (written: string, plain: string, mark: string): Trims => {
   return { start: before === wantedBefore, end: after === wantedAfter };
 };
 
-const trims = (template: JinjaTemplate, system: ChatTexts["system"]): Derived<ChatTexts["trims"]> => Result.gen(function* () {
-  const padded = (word: string) => `${blank}${word}${blank}`;
-  const [user] = words.users;
-  const message = system === null ? null : words.system;
-  const render = (told: string | null, asked: string) => template.render(chat(told, [asked], []), true);
-  const plain = yield* render(message, user);
-  const users = trimsOf(yield* render(message, padded(user)), plain, user);
-  if (message === null) return { user: users, system: users };
-  return { user: users, system: trimsOf(yield* render(padded(message), user), plain, message) };
-});
+const trims = (render: Render, system: ChatTexts["system"]): Derived<ChatTexts["trims"]> =>
+  Result.gen(function* () {
+    const padded = (word: string) => `${blank}${word}${blank}`;
+    const [user] = words.users;
+    const message = system === null ? null : words.system;
+    const write = (told: string | null, asked: string) => render(chat(told, [asked], []));
+    const plain = yield* write(message, user);
+    const users = trimsOf(yield* write(message, padded(user)), plain, user);
+    if (message === null) return { user: users, system: users };
+    return { user: users, system: trimsOf(yield* write(padded(message), user), plain, message) };
+  });
 
 /** Texts that a template may rewrite. */
 const samples = [
@@ -149,30 +157,39 @@ const samples = [
 ];
 
 /** What the template makes of a chat of `sample`, against the texts put together. */
-const check = (template: JinjaTemplate, texts: ChatTexts, sample: string): Derived<void> => {
-  const { between, end, head, prompt, trims } = texts;
-  const [reply] = words.replies;
-  for (const system of texts.system === null ? [null] : [null, sample]) {
-    const opening = openingParts(texts, system ?? "", sample).map(({ text }) => text);
-    const composed = [...opening, head, reply, end, between, trimmed(sample, trims.user), prompt.thinking].join("");
-    const rendered = template.render(chat(system, [sample, sample], [reply]), true);
-    if (Result.isFailure(rendered)) return Result.fail(rendered.failure);
-    if (rendered.success !== composed) return Result.fail(`it rewrites a message's text ${shown(sample)}`);
-  }
-  return Result.succeed(undefined);
-};
-
-/** The texts of `template`. `tokens` are those that its tokenizer has added to its vocabulary. Fails with what cannot be kept. */
-export const deriveTexts = (template: JinjaTemplate, tokens: Iterable<string>): Derived<ChatTexts> => Result.gen(
-  function* () {
-    const { alone, prompt } = yield* openings(template);
-    const system = yield* systemOf(template, prompt.thinking);
-    const { gap, head } = yield* between(template, { alone, prompt, system });
-    if (!prompt.thinking.startsWith(head) && !head.startsWith(prompt.thinking)) {
-      return yield* Result.fail(`it prompts for a reply with ${shown(prompt.thinking)} and shows an earlier one after ${shown(head)}`);
+const check = (render: Render, texts: ChatTexts, sample: string): Derived<void> =>
+  Result.gen(function* () {
+    const { between, end, head, prompt, system, trims } = texts;
+    const [reply] = words.replies;
+    for (const told of system === null ? [null] : [null, sample]) {
+      const opened = openingParts(texts, told ?? "", sample).map(({ text }) => text);
+      const composed = [...opened, head, reply, end, between, trimmed(sample, trims.user), prompt].join("");
+      const written = yield* render(chat(told, [sample, sample], [reply]));
+      if (written !== composed) return yield* Result.fail(`it rewrites a message's text ${shown(sample)}`);
     }
-    const texts = { system, alone, prompt, head, ...(yield* ended(gap, tokens)), trims: yield* trims(template, system) };
-    for (const sample of samples) yield* check(template, texts, sample);
+  });
+
+/**
+ * The texts of `template` with its switch for thoughts on or off. `tokens` are those that its tokenizer has added to its vocabulary. Fails
+ * with what cannot be kept.
+ */
+export const deriveTexts = (
+  template: JinjaTemplate,
+  tokens: readonly string[],
+  thinking: boolean,
+): Derived<ChatTexts> =>
+  Result.gen(function* () {
+    const render: Render = (messages) => template.render(messages, thinking);
+    const { alone, prompt } = yield* opening(render);
+    const system = yield* systemOf(render, prompt);
+    const { gap, head } = yield* replies(render, { alone, prompt, system });
+    const [asked, earlier] = [withoutThought(prompt), withoutThought(head)];
+    if (!asked.startsWith(earlier) && !earlier.startsWith(asked)) {
+      return yield* Result.fail(
+        `it prompts for a reply with ${shown(asked)} and shows an earlier one after ${shown(earlier)}`,
+      );
+    }
+    const texts = { system, alone, prompt, head, ...(yield* ended(gap, tokens)), trims: yield* trims(render, system) };
+    for (const sample of samples) yield* check(render, texts, sample);
     return texts;
-  },
-);
+  });
