@@ -17,6 +17,8 @@ const END = 1;
 const encode = (text: string): Int32Array => Int32Array.from(text, (c) => c.codePointAt(0)!);
 const chat: ChatTemplate = {
   endId: END,
+  endIds: [END],
+  written: (reply) => ({ replyPrefix: "", ids: encode(reply) }),
   opening: (system, user, prefix = "") => encode(`${system}|${user}|${prefix}`),
   bridge: (user, prefix = "") => encode(`${user}|${prefix}`),
   beforeUser: (opening) => decode(opening).indexOf("|") + 1,

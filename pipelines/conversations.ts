@@ -71,7 +71,7 @@ export const conversations = Effect.fnUntraced(function* (config: RunConfig, mod
     catch: (cause) => bad(cause instanceof Error ? cause.message : String(cause)),
   });
   const limit = config.rollout.max_model_len;
-  const encoder: Encoder = { chat: model.chat, tokenizer: model.tokenizer, limit };
+  const encoder: Encoder = { chat: model.chat, limit };
   let cut = 0;
   let tooLong = 0;
   const encoded = ({ conversation }: Kept, index: number): readonly Episode[] => {

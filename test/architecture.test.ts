@@ -85,6 +85,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   piscina: ["src/env/pool"],
   "onnxruntime-node": ["src/policy/runtime"],
   "@tensorflow/tfjs": ["src/policy/runtime/tfjs"],
+  "@huggingface/jinja": ["src/policy/tokenizer"],
   "@huggingface/tokenizers": ["src/policy/tokenizer"],
   rxjs: ["src/metrics", "src/engine"],
   "@effect/platform-node": ["pipelines", "src/openenv"],

@@ -6,7 +6,6 @@
 import { Result } from "effect";
 import type { Episode, Turn } from "../domain/Episode.ts";
 import type { ChatTemplate } from "../policy/tokenizer/ChatTemplate.ts";
-import type { Tokenizer } from "../policy/tokenizer/Tokenizer.ts";
 import { joined } from "../rollout/context.ts";
 import { silent } from "./Demonstration.ts";
 
@@ -78,7 +77,6 @@ export const conversationOf = (value: unknown): Result.Result<Conversation, stri
 
 export interface Encoder {
   readonly chat: ChatTemplate;
-  readonly tokenizer: Pick<Tokenizer, "encodeParts">;
   /** Most ids of an episode. */
   readonly limit: number;
 }
@@ -91,16 +89,17 @@ export interface Encoded {
 }
 
 /** The episode of a conversation, number `seed` of its file, cut after the last exchange that fits whole. */
-export const encode = ({ chat, limit, tokenizer }: Encoder, conversation: Conversation, seed: number): Encoded => {
+export const encode = ({ chat, limit }: Encoder, conversation: Conversation, seed: number): Encoded => {
   const { exchanges, system } = conversation;
   const turns: Turn[] = [];
   let before: Int32Array = new Int32Array(0);
   let length = 0;
   let taken = 0;
   for (const { reply, target, user } of exchanges) {
-    const prompt = taken === 0 ? chat.opening(system, user) : chat.bridge(user);
-    const words = tokenizer.encodeParts([{ text: reply, untrusted: true }]);
-    const ids = joined([words, Int32Array.of(chat.endId)]);
+    const written = chat.written(reply);
+    const prompt =
+      taken === 0 ? chat.opening(system, user, written.replyPrefix) : chat.bridge(user, written.replyPrefix);
+    const ids = joined([written.ids, Int32Array.of(chat.endId)]);
     length += prompt.length + ids.length;
     if (length > limit) break;
     taken++;

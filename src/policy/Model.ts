@@ -26,14 +26,17 @@ export interface Model {
 
 const unusable = ({ message }: CheckpointError): BadInput => new BadInput({ message });
 
+const eosOf = ({ eosId }: Tokenizer.Tokenizer): readonly number[] => (eosId === undefined ? [] : [eosId]);
+
 const assemble = (checkpoint: Checkpoint, path: string): Effect.Effect<Model, CheckpointError> =>
   Effect.gen(function* () {
     const tokenizer = yield* Tokenizer.make(checkpoint.tokenizer, {
       path,
       embeddingRows: checkpoint.config.vocabSize,
     });
-    const chat = yield* ChatTemplate.make(tokenizer);
-    return { checkpoint, tokenizer, chat, stopIds: [...new Set([chat.endId, ...checkpoint.tokens.eos])] };
+    const { eos } = checkpoint.tokens;
+    const chat = yield* ChatTemplate.make(tokenizer, tokenizer.chatStyle, eos.length > 0 ? eos : eosOf(tokenizer));
+    return { checkpoint, tokenizer, chat, stopIds: chat.endIds };
   });
 
 /** Fails with BadInput naming the file, tensor or key that cannot be used. */
@@ -69,7 +72,7 @@ export const fresh = (sizes: RunConfig["sft"]["architecture"], random: Random): 
     };
     const checkpoint: Checkpoint = {
       config,
-      tokens: { bos: undefined, eos: [tokenizer.eosId], pad: tokenizer.specials.get("<pad>") },
+      tokens: { bos: undefined, eos: eosOf(tokenizer), pad: tokenizer.specials.get("<pad>") },
       parameters: initialise(parameters(config), random),
       format: "F32",
       tokenizer: files,

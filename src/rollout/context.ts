@@ -56,7 +56,16 @@ export const commonPrefix = (a: Int32Array, b: Int32Array): number => {
   return length;
 };
 
-/** Ids that lead from a reply to the next one. An end token the reply lacks (it was cut, or a stop sequence ended it) is forced. */
+/** A reply's ids without the token that ended it, whichever of the model's it was. */
+export const withoutEnd = ({ chat }: Rollout, { ids }: Sampled): Int32Array => {
+  const last = ids.at(-1);
+  return last !== undefined && chat.endIds.includes(last) ? ids.subarray(0, -1) : ids;
+};
+
+/**
+ * Ids that lead from a reply to the next one. The template's end token is forced where the reply lacks it: it was cut, a stop sequence
+ * ended it, or another end token did, which stays where it was sampled.
+ */
 export const bridge = ({ chat, template }: Rollout, sampled: Sampled, user: string): Int32Array => {
   const between = chat.bridge(user, template.prefix);
   return sampled.ids.at(-1) === chat.endId ? between : joined([Int32Array.of(chat.endId), between]);

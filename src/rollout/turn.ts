@@ -8,6 +8,7 @@ import type { Prompt } from "../domain/Group.ts";
 import type { Environments, View } from "../env/Environments.ts";
 import type { Policy } from "../policy/generation/Policy.ts";
 import { type Answered, answer } from "./answer.ts";
+import { withoutEnd } from "./context.ts";
 import { samplingKey } from "./keys.ts";
 import type { Reading } from "./parse.ts";
 import type { Mode, Rollout } from "./Rollout.ts";
@@ -58,8 +59,8 @@ export interface Taken extends Pick<Answered, "view" | "success" | "invalid" | "
 }
 
 /** The reply as text, its generation prefix put back and its end token left out. */
-const replyText = ({ chat, decode, template }: Rollout, { ids }: Sampled): string =>
-  template.prefix + decode(ids.at(-1) === chat.endId ? ids.subarray(0, -1) : ids);
+const replyText = (rollout: Rollout, sampled: Sampled): string =>
+  rollout.template.prefix + rollout.decode(withoutEnd(rollout, sampled));
 
 /** The ids of the thought, as an entry of the turn's record. */
 const thoughtOf = ({ pieces, template }: Rollout, { ids }: Sampled, { span }: Reading): Pick<Turn, "thought"> => {

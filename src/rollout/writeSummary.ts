@@ -2,7 +2,7 @@
 import { Effect } from "effect";
 import type { Sequence } from "../domain/Episode.ts";
 import type { PolicyError } from "../domain/Errors.ts";
-import { commonPrefix } from "./context.ts";
+import { commonPrefix, withoutEnd } from "./context.ts";
 import { summaryKey } from "./keys.ts";
 import type { Writer } from "./Summaries.ts";
 import type { Game } from "./turn.ts";
@@ -26,8 +26,7 @@ export const writerOf =
     });
     return Effect.tap(generated, () => policy.release(sequence)).pipe(
       Effect.map((sampled) => {
-        const { ids } = sampled;
-        const text = decode(ids.at(-1) === chat.endId ? ids.subarray(0, -1) : ids).trim();
+        const text = decode(withoutEnd(rollout, sampled)).trim();
         const played = { actions: [], executed: 0, reward: 0, penalty: 0, info: {} };
         const turn = { prompt: append, sampled, state: asked, reply: text, parsed: true, ...played };
         return { text, record: { turns: [turn], summary: { trained: limits.train_summary } } };

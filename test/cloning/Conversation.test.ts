@@ -22,7 +22,7 @@ const qwen = new URL("../fixtures/qwen2-tokenizer", import.meta.url).pathname;
 /** An encoder over a tokenizer, and its reading of ids. */
 const setUp = Effect.fnUntraced(function* (tokenizer: Tokenizer.Tokenizer, limit = 1_000) {
   const chat = yield* ChatTemplate.make(tokenizer);
-  const encoder: Encoder = { chat, tokenizer, limit };
+  const encoder: Encoder = { chat, limit };
   return { encoder, decode: tokenizer.decode };
 });
 

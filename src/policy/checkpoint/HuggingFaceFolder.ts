@@ -19,6 +19,7 @@ import {
   readJsonObject,
   read as readTokenizerFiles,
   type TokenizerFiles,
+  templateFiles,
   write as writeTokenizerFiles,
 } from "./TokenizerFiles.ts";
 
@@ -36,6 +37,7 @@ export const modelFiles: readonly string[] = [
   "model.safetensors",
   "tokenizer.json",
   "tokenizer_config.json",
+  ...templateFiles,
 ];
 
 const exists = (path: string): Effect.Effect<boolean> =>

@@ -1,94 +1,201 @@
 /**
  * Renders a chat piece by piece: the opening before the first reply, then only the text between two replies. Earlier ids are never
  * rendered again, because a template applied to the whole chat may split text differently and drop or add what was not sampled.
- * Invariants: opening + reply + bridge + reply + …, each reply ending in `endId`, spells the style's whole chat; text of the system,
- * the user or an environment cannot close a turn or open another.
+ * Invariants: opening + reply + bridge + reply + …, each reply ending in `endId`, spells what the template writes around these replies,
+ * after the prompt by which each was asked for; text of the system, the user or an environment cannot close a turn or open another.
  */
-import { Effect } from "effect";
+import { Effect, Result } from "effect";
 import { type CheckpointError, checkpointError } from "../checkpoint/CheckpointError.ts";
-import type { ChatStyle, TextPart, Tokenizer } from "./Tokenizer.ts";
+import { templateOf } from "../checkpoint/TokenizerFiles.ts";
+import {
+  type ChatStyle,
+  type ChatTexts,
+  markersOf,
+  openingParts,
+  styles,
+  type TextPart,
+  trimmed,
+  trusted,
+  untrusted,
+  withoutThought,
+} from "./ChatTexts.ts";
+import { deriveTexts } from "./deriveTexts.ts";
+import * as JinjaTemplate from "./JinjaTemplate.ts";
+import type { Tokenizer } from "./Tokenizer.ts";
 
 export interface ChatTemplate {
-  /** Ids up to the first reply. An empty `system` leaves that message out; `replyPrefix` begins the reply. */
+  /**
+   * Ids up to the first reply. An empty `system` leaves that message out; `replyPrefix` begins the reply. Where the template knows
+   * thoughts, a prefix `<think>` asks for one, and any other prefix for a reply without.
+   */
   readonly opening: (system: string, user: string, replyPrefix?: string) => Int32Array;
   /** Ids between a reply that ended with `endId` and the next reply. */
   readonly bridge: (nextUser: string, replyPrefix?: string) => Int32Array;
   /** How many of an opening's ids come before the text of its user message: the system message, and the marker of the user's role. */
   readonly beforeUser: (opening: Int32Array) => number;
-  /** The token that ends a reply. */
+  /** The token that ends a reply, as the template writes it. */
   readonly endId: number;
+  /** Every token that ends a reply as it is sampled, `endId` first. */
+  readonly endIds: readonly number[];
+  /** A reply that somebody wrote: the prefix that asks for it, and the ids that follow, without an end. */
+  readonly written: (reply: string) => Written;
 }
 
-interface Markers {
-  readonly system: readonly [open: string, close: string];
-  readonly user: readonly [open: string, close: string];
-  /** The special token that opens a user message; no text can spell it. */
-  readonly userMarker: string;
-  readonly assistant: string;
-  readonly end: string;
-  /** What the style writes after the end of a reply. */
-  readonly afterReply: string;
+export interface Written {
+  readonly replyPrefix: string;
+  readonly ids: Int32Array;
 }
 
-const markers: Readonly<Record<ChatStyle, Markers>> = {
-  chatml: {
-    system: ["<|im_start|>system\n", "<|im_end|>\n"],
-    user: ["<|im_start|>user\n", "<|im_end|>\n"],
-    userMarker: "<|im_start|>",
-    assistant: "<|im_start|>assistant\n",
-    end: "<|im_end|>",
-    afterReply: "\n",
-  },
-  compact: {
-    system: ["<|system|>", ""],
-    user: ["<|user|>", ""],
-    userMarker: "<|user|>",
-    assistant: "<|assistant|>",
-    end: "<|im_end|>",
-    afterReply: "",
-  },
+const thought = "<think>";
+const openThought = /<think>\s*$/;
+
+/** The texts of a chat whose replies may think, and of one whose replies answer at once. */
+interface Texts {
+  readonly thinking: ChatTexts;
+  readonly plain: ChatTexts;
+}
+
+/** Whether replies think unless they are asked not to. */
+const thinks = ({ plain, thinking }: Texts): boolean =>
+  thinking.prompt !== plain.prompt || openThought.test(thinking.prompt);
+
+const chosen = ({ plain, thinking }: Texts, replyPrefix: string): ChatTexts =>
+  replyPrefix.startsWith(thought) ? thinking : plain;
+
+/** From a user's text to what the policy writes. A thought that the template opens is not opened twice, or is closed empty, as Qwen3 does. */
+const promptOf = ({ prompt }: ChatTexts, replyPrefix: string): string => {
+  if (!replyPrefix.startsWith(thought)) return prompt.replace(openThought, "<think>\n\n</think>\n\n") + replyPrefix;
+  return openThought.test(prompt) ? prompt + replyPrefix.slice(thought.length) : prompt + replyPrefix;
 };
 
-const needed: Readonly<Record<ChatStyle, readonly string[]>> = {
-  chatml: ["<|im_start|>", "<|im_end|>"],
-  compact: ["<|system|>", "<|user|>", "<|assistant|>", "<|im_end|>"],
+/** The prefix and the rest of a written reply. The space between an opened thought and its words may stand in the prompt already. */
+const split = (texts: Texts, reply: string): readonly [replyPrefix: string, rest: string] => {
+  if (!thinks(texts) || !reply.startsWith(thought)) return ["", reply];
+  const open = openThought.exec(texts.thinking.prompt)?.[0].slice(thought.length) ?? "";
+  const rest = reply.slice(thought.length);
+  return [thought, rest.startsWith(open) ? rest.slice(open.length) : rest];
 };
 
-const trusted = (text: string): TextPart => ({ text, untrusted: false });
-const untrusted = (text: string): TextPart => ({ text, untrusted: true });
+const countOf = (text: string, part: string): number => text.split(part).length - 1;
 
-/** The template of `style` over `tokenizer`'s ids. Fails with `CheckpointError` where the tokenizer lacks the style's markers. */
+/** The first of `tokens` in `text`; of several that begin there, the longest. */
+const firstOf = (text: string, tokens: Iterable<string>): string | undefined => {
+  let best: string | undefined;
+  let at = text.length;
+  for (const token of tokens) {
+    const found = text.indexOf(token);
+    if (found < 0 || found > at || (found === at && token.length <= (best?.length ?? 0))) continue;
+    [best, at] = [token, found];
+  }
+  return best;
+};
+
+/** The texts of a style, where the tokenizer has its markers. */
+const styleTexts = (tokenizer: Tokenizer, style: ChatStyle): Result.Result<Texts, string> => {
+  const missing = markersOf[style].filter((marker) => !tokenizer.specials.has(marker));
+  if (missing.length === 0) return Result.succeed({ thinking: styles[style], plain: styles[style] });
+  const names = missing.join(", ");
+  return Result.fail(`the chat style "${style}" needs the special tokens ${names}, which this tokenizer does not have`);
+};
+
+/** The texts of the folder's own template; of ChatML where it has none. */
+const textsOf = (tokenizer: Tokenizer): Result.Result<Texts, string> => {
+  const { added, files } = tokenizer;
+  const tokens = [...added.keys()];
+  const found = templateOf(files);
+  if (Result.isFailure(found)) return Result.fail(found.failure);
+  if (found.success === undefined) {
+    return Result.mapError(
+      styleTexts(tokenizer, "chatml"),
+      (reason) => `the folder has no chat template (chat_template), and ${reason}`,
+    );
+  }
+  return JinjaTemplate.make(found.success, files.tokenizerConfig).pipe(
+    Result.flatMap((template) =>
+      Result.all({ thinking: deriveTexts(template, tokens, true), plain: deriveTexts(template, tokens, false) }),
+    ),
+    Result.mapError((reason) => `its chat template is not supported: ${reason}`),
+  );
+};
+
+/** The tokens that make up the turns: no untrusted text may spell them, special or not. Those of thoughts are not among them. */
+const structure = ({ plain, thinking }: Texts, tokens: Iterable<string>): readonly string[] => {
+  const text = [thinking, plain]
+    .flatMap(({ alone, between, end, head, system }) => [alone, ...(system ?? []), withoutThought(head), end, between])
+    .join("");
+  return [...tokens].filter((token) => token.trim() !== "" && text.includes(token));
+};
+
+/** What of the texts is known by its id. */
+interface Ids {
+  readonly end: number;
+  /** The token that opens a user's turn; no untrusted text can spell it. */
+  readonly marker: number;
+  /** How often it stands in a prompt, after a user's text. */
+  readonly markersAfter: number;
+}
+
+const refusedMarks = "its switch for thoughts changes the tokens that mark turns";
+
+const idsOf = ({ plain, thinking }: Texts, added: Tokenizer["added"]): Result.Result<Ids, string> => {
+  const marker = firstOf(plain.between, added.keys());
+  const [end, markerId] = [added.get(plain.end), marker === undefined ? undefined : added.get(marker)];
+  if (end === undefined || marker === undefined || markerId === undefined) {
+    return Result.fail(
+      `its chat template opens a user's turn with no token of its own: ${JSON.stringify(plain.between)}`,
+    );
+  }
+  if (firstOf(plain.head, added.keys()) === undefined) {
+    return Result.fail(
+      `its chat template closes a user's turn with no token of its own: ${JSON.stringify(plain.head)}`,
+    );
+  }
+  const markersAfter = countOf(plain.prompt, marker);
+  const alike = thinking.end === plain.end && countOf(thinking.prompt, marker) === markersAfter;
+  return alike ? Result.succeed({ end, marker: markerId, markersAfter }) : Result.fail(refusedMarks);
+};
+
+/** The texts as ids. */
+const rendering = (texts: Texts, tokenizer: Tokenizer, ids: Ids, eos: readonly number[]): ChatTemplate => {
+  const guarded = structure(texts, tokenizer.added.keys());
+  const encode = (parts: readonly TextPart[]) => tokenizer.encodeParts(parts, guarded);
+  return {
+    endId: ids.end,
+    endIds: [...new Set([ids.end, ...eos])],
+    opening: (system, user, replyPrefix = "") => {
+      const asked = chosen(texts, replyPrefix);
+      return encode([...openingParts(asked, system, user), trusted(promptOf(asked, replyPrefix))]);
+    },
+    bridge: (nextUser, replyPrefix = "") => {
+      const asked = chosen(texts, replyPrefix);
+      const user = untrusted(trimmed(nextUser, asked.trims.user));
+      // A token may take the whitespace behind it, so the end is encoded with what follows.
+      return encode([trusted(asked.end + asked.between), user, trusted(promptOf(asked, replyPrefix))]).slice(1);
+    },
+    beforeUser: (opening) => {
+      let at = opening.length;
+      for (let left = ids.markersAfter; left >= 0 && at > 0; left--) at = opening.lastIndexOf(ids.marker, at - 1);
+      return at < 0 ? opening.length : at + 1;
+    },
+    written: (reply) => {
+      const [replyPrefix, rest] = split(texts, reply);
+      return { replyPrefix, ids: encode([untrusted(rest)]) };
+    },
+  };
+};
+
+/**
+ * The chat template of `tokenizer`'s folder, or of `style`. A reply ends with the template's end token, and with any of `eos`. Fails with
+ * `CheckpointError` where the tokenizer lacks the style's markers, or where the template cannot be written turn by turn.
+ */
 export const make = (
   tokenizer: Tokenizer,
-  style: ChatStyle = tokenizer.chatStyle,
+  style: ChatStyle | undefined = tokenizer.chatStyle,
+  eos: readonly number[] = [],
 ): Effect.Effect<ChatTemplate, CheckpointError> => {
-  const { system, user, userMarker, assistant, end, afterReply } = markers[style];
-  const missing = needed[style].filter((marker) => !tokenizer.specials.has(marker));
-  const endId = tokenizer.specials.get(end);
-  const markerId = tokenizer.specials.get(userMarker);
-  if (missing.length > 0 || endId === undefined || markerId === undefined) {
-    const detail = `the chat style "${style}" needs the special tokens ${missing.join(", ")}, which this tokenizer does not have`;
-    return Effect.fail(checkpointError("tokenizer.json", "unsupported", detail));
-  }
-  const userTurn = (text: string, replyPrefix: string): readonly TextPart[] => [
-    trusted(user[0]),
-    untrusted(text),
-    trusted(user[1] + assistant + replyPrefix),
-  ];
-  const systemIds = tokenizer.encode(system[0].trimEnd());
-  return Effect.succeed({
-    beforeUser: (opening) => {
-      const systemFirst = systemIds.every((id, i) => opening[i] === id);
-      const marker = opening.indexOf(markerId, systemFirst ? systemIds.length : 0);
-      return marker === -1 ? opening.length : marker + 1;
-    },
-    opening: (systemText, userText, replyPrefix = "") =>
-      tokenizer.encodeParts([
-        ...(systemText === "" ? [] : [trusted(system[0]), untrusted(systemText), trusted(system[1])]),
-        ...userTurn(userText, replyPrefix),
-      ]),
-    bridge: (nextUser, replyPrefix = "") =>
-      tokenizer.encodeParts([trusted(afterReply), ...userTurn(nextUser, replyPrefix)]),
-    endId,
-  });
+  const texts = style === undefined ? textsOf(tokenizer) : styleTexts(tokenizer, style);
+  const made = Result.flatMap(texts, (found) =>
+    Result.map(idsOf(found, tokenizer.added), (ids) => rendering(found, tokenizer, ids, eos)),
+  );
+  return Effect.mapError(Effect.fromResult(made), (reason) => checkpointError(tokenizer.path, "unsupported", reason));
 };

@@ -7,33 +7,34 @@ import { Effect } from "effect";
 import { type CheckpointError, checkpointError } from "../checkpoint/CheckpointError.ts";
 import { isJsonObject, type JsonObject, read, type TokenizerFiles } from "../checkpoint/TokenizerFiles.ts";
 import * as ByteDecoder from "./ByteDecoder.ts";
-
-/** How turns are written: ChatML as Qwen2 has it, or the nano model's one-token role markers. */
-export const chatStyles = ["chatml", "compact"] as const;
-export type ChatStyle = (typeof chatStyles)[number];
+import { type ChatStyle, chatStyles, type TextPart } from "./ChatTexts.ts";
+import { contentOf } from "./JinjaTemplate.ts";
 
 export interface Tokenizer {
   /** Ids of `text`; a special token spelled in it becomes that token. */
   readonly encode: (text: string) => Int32Array;
-  /** Ids of a text whose parts are trusted or not: special tokens spelled inside an `untrusted` part stay plain text. */
-  readonly encodeParts: (parts: readonly TextPart[]) => Int32Array;
+  /**
+   * Ids of a text whose parts are trusted or not: special tokens spelled inside an `untrusted` part stay plain text, and so do the tokens
+   * `guarded`, which need not be special.
+   */
+  readonly encodeParts: (parts: readonly TextPart[], guarded?: readonly string[]) => Int32Array;
   /** Text of `ids`, special tokens included; bytes that are no UTF-8 become U+FFFD. */
   readonly decode: (ids: Iterable<number>) => string;
   readonly bytesOf: ByteDecoder.BytesOf;
   readonly tokenId: (token: string) => number | undefined;
-  /** The end token tokenizer_config.json names. A reply of a chat ends with the chat template's, which may be another. */
-  readonly eosId: number;
+  /** The end token tokenizer_config.json names, if it does. A reply of a chat ends with the chat template's, which may be another. */
+  readonly eosId: number | undefined;
   readonly specials: ReadonlyMap<string, number>;
+  /** The special tokens, and others that were added to the vocabulary: a text that spells one becomes that one id. */
+  readonly added: ReadonlyMap<string, number>;
   /** One more than the largest id. A model's embedding may have more rows. */
   readonly vocabSize: number;
-  readonly chatStyle: ChatStyle;
+  /** How turns are written, where tokenizer_config.json names a style of ours. */
+  readonly chatStyle: ChatStyle | undefined;
+  /** Names the files in errors. */
+  readonly path: string;
   /** The files it was made of, to be written into the run's checkpoints. */
   readonly files: TokenizerFiles;
-}
-
-export interface TextPart {
-  readonly text: string;
-  readonly untrusted: boolean;
 }
 
 const decoderTypes = (decoder: unknown): readonly unknown[] => {
@@ -47,21 +48,12 @@ const spellingOf = (tokenizerJson: JsonObject): ByteDecoder.ByteSpelling | undef
   return types.includes("ByteFallback") ? "byte_fallback" : undefined;
 };
 
-/** A special token in tokenizer_config.json is a string or an object with its content. */
-const contentOf = (token: unknown): string | undefined => {
-  if (typeof token === "string") return token;
-  return isJsonObject(token) && typeof token.content === "string" ? token.content : undefined;
-};
-
-const chatStyleOf = (config: JsonObject, path: string): ChatStyle | CheckpointError => {
+const chatStyleOf = (config: JsonObject, path: string): Effect.Effect<ChatStyle | undefined, CheckpointError> => {
   const named = config.millrace_chat_style;
-  if (named === undefined) return "chatml";
   const style = chatStyles.find((candidate) => candidate === named);
-  const choices = chatStyles.join(", ");
-  return (
-    style ??
-    checkpointError(path, "bad_config", `millrace_chat_style is ${JSON.stringify(named)}; choices are ${choices}`)
-  );
+  if (style !== undefined || named === undefined) return Effect.succeed(style);
+  const detail = `millrace_chat_style is ${JSON.stringify(named)}; choices are ${chatStyles.join(", ")}`;
+  return Effect.fail(checkpointError(path, "bad_config", detail));
 };
 
 /** Positions at which to cut `text` so that no special token that starts between `from` and `to` stays whole. */
@@ -109,12 +101,17 @@ const open = Effect.fnUntraced(function* (
   return { library, spelling };
 });
 
-/** The end token's id. Fails where tokenizer_config.json names none that the vocabulary has. */
-const eosIdOf = (library: Library, config: JsonObject, path: string): Effect.Effect<number, CheckpointError> => {
+/** The end token's id. Fails where tokenizer_config.json names one that the vocabulary lacks. */
+const eosIdOf = (
+  library: Library,
+  config: JsonObject,
+  path: string,
+): Effect.Effect<number | undefined, CheckpointError> => {
   const token = contentOf(config.eos_token);
   const id = token === undefined ? undefined : library.token_to_id(token);
-  const detail = `tokenizer_config.json names no known eos_token (${token ?? "absent"})`;
-  return id === undefined ? Effect.fail(checkpointError(path, "bad_config", detail)) : Effect.succeed(id);
+  if (token === undefined || id !== undefined) return Effect.succeed(id);
+  const detail = `tokenizer_config.json names an unknown eos_token (${token})`;
+  return Effect.fail(checkpointError(path, "bad_config", detail));
 };
 
 /** One more than the largest id. Fails where that is beyond the model's embedding. */
@@ -128,14 +125,15 @@ const vocabSizeOf = (library: Library, embeddingRows: number, path: string): Eff
 /** Encodes parts as one text, cut inside every special token that an untrusted part spells. */
 const partsEncoder =
   (idsOf: (text: string) => readonly number[], specials: readonly string[]) =>
-  (parts: readonly TextPart[]): Int32Array => {
+  (parts: readonly TextPart[], guarded: readonly string[] = []): Int32Array => {
+    const plain = guarded.length === 0 ? specials : [...specials, ...guarded];
     const text = parts.map((part) => part.text).join("");
     const pieces: (readonly number[])[] = [];
     let partStart = 0;
     let pieceStart = 0;
     for (const part of parts) {
       const partEnd = partStart + part.text.length;
-      for (const cut of part.untrusted ? cutsInside(text, partStart, partEnd, specials) : []) {
+      for (const cut of part.untrusted ? cutsInside(text, partStart, partEnd, plain) : []) {
         pieces.push(idsOf(text.slice(pieceStart, cut)));
         pieceStart = cut;
       }
@@ -154,10 +152,10 @@ export const make = Effect.fnUntraced(function* (
   const { library, spelling } = yield* open(files, path);
   const vocabSize = yield* vocabSizeOf(library, embeddingRows, path);
   const eosId = yield* eosIdOf(library, tokenizerConfig, path);
-  const chatStyle = chatStyleOf(tokenizerConfig, path);
-  if (typeof chatStyle !== "string") return yield* chatStyle;
-  const added = library.get_added_tokens_decoder();
-  const specials = new Map([...added].filter(([, token]) => token.special).map(([id, token]) => [token.content, id]));
+  const chatStyle = yield* chatStyleOf(tokenizerConfig, path);
+  const tokens = library.get_added_tokens_decoder();
+  const idsByText = (of: typeof tokens) => new Map([...of].map(([id, token]) => [token.content, id]));
+  const specials = idsByText(new Map([...tokens].filter(([, token]) => token.special)));
   const idsOf = (text: string): readonly number[] =>
     text === "" ? [] : library.encode(text, { add_special_tokens: false }).ids;
   return {
@@ -172,13 +170,15 @@ export const make = Effect.fnUntraced(function* (
       spelling,
       size: vocabSize,
       tokenOf: (id) => library.id_to_token(id),
-      isAdded: (id) => added.has(id),
+      isAdded: (id) => tokens.has(id),
     }),
     tokenId: (token) => library.token_to_id(token),
     eosId,
     specials,
+    added: idsByText(tokens),
     vocabSize,
     chatStyle,
+    path,
     files,
   };
 });

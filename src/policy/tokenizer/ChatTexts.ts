@@ -1,0 +1,95 @@
+/**
+ * What a chat is written with, as texts: what stands before, between and after the messages. It is data, whether it is listed here (the
+ * styles) or was read off a folder's own template (`deriveTexts.ts`).
+ * Invariant: opening + reply + `end` + `between` + user + `prompt` + reply + … is the chat, whatever the messages say.
+ */
+
+/** Which ends of a message's text lose their whitespace, as Python's `str.strip` takes it off. */
+export interface Trims {
+  readonly start: boolean;
+  readonly end: boolean;
+}
+
+export interface ChatTexts {
+  /** Up to the system message's text, and from there to the first user's. Null: its text stands before the user's, in the user's turn. */
+  readonly system: readonly [before: string, after: string] | null;
+  /** Up to the first user's text, where there is no system message. */
+  readonly alone: string;
+  /** From a user's text to the reply that comes next. */
+  readonly prompt: string;
+  /** From a user's text to the reply of an earlier turn: the prompt, but for thoughts. */
+  readonly head: string;
+  /** The token that ends a reply. */
+  readonly end: string;
+  /** From the end of a reply to the text of the next user message. */
+  readonly between: string;
+  readonly trims: { readonly system: Trims; readonly user: Trims };
+}
+
+/** How turns are written without a template: ChatML as Qwen2 has it, or the nano model's one-token role markers. */
+export const chatStyles = ["chatml", "compact"] as const;
+export type ChatStyle = (typeof chatStyles)[number];
+
+const kept: Trims = { start: false, end: false };
+const trims = { system: kept, user: kept };
+
+const chatmlPrompt = "<|im_end|>\n<|im_start|>assistant\n";
+
+export const styles: Readonly<Record<ChatStyle, ChatTexts>> = {
+  chatml: {
+    system: ["<|im_start|>system\n", "<|im_end|>\n<|im_start|>user\n"],
+    alone: "<|im_start|>user\n",
+    prompt: chatmlPrompt,
+    head: chatmlPrompt,
+    end: "<|im_end|>",
+    between: "\n<|im_start|>user\n",
+    trims,
+  },
+  compact: {
+    system: ["<|system|>", "<|user|>"],
+    alone: "<|user|>",
+    prompt: "<|assistant|>",
+    head: "<|assistant|>",
+    end: "<|im_end|>",
+    between: "<|user|>",
+    trims,
+  },
+};
+
+/** The markers that a tokenizer needs for a style. */
+export const markersOf: Readonly<Record<ChatStyle, readonly string[]>> = {
+  chatml: ["<|im_start|>", "<|im_end|>"],
+  compact: ["<|system|>", "<|user|>", "<|assistant|>", "<|im_end|>"],
+};
+
+/** Whitespace as Python's `str.isspace` has it, which is not JavaScript's. */
+const space = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
+const spaceBefore = new RegExp(`^${space}+`);
+const spaceAfter = new RegExp(`${space}+$`);
+
+export const trimmed = (text: string, { end, start }: Trims): string => {
+  const begun = start ? text.replace(spaceBefore, "") : text;
+  return end ? begun.replace(spaceAfter, "") : begun;
+};
+
+/** The text before a reply without a thought that it opens, or one that it leaves empty. */
+export const withoutThought = (text: string): string => text.replace(/<think>\s*(<\/think>\s*)?$/, "");
+
+/** A piece of a prompt; one that a user, an environment or a run file wrote is untrusted. */
+export interface TextPart {
+  readonly text: string;
+  readonly untrusted: boolean;
+}
+
+export const trusted = (text: string): TextPart => ({ text, untrusted: false });
+export const untrusted = (text: string): TextPart => ({ text, untrusted: true });
+
+/** A chat up to the end of the first user's text. An empty `system` leaves that message out. */
+export const openingParts = (texts: ChatTexts, system: string, user: string): readonly TextPart[] => {
+  const { trims } = texts;
+  const told = trimmed(user, trims.user);
+  if (system === "") return [trusted(texts.alone), untrusted(told)];
+  if (texts.system === null) return [trusted(texts.alone), untrusted(trimmed(`${system}\n\n${user}`, trims.user))];
+  const [before, after] = texts.system;
+  return [trusted(before), untrusted(trimmed(system, trims.system)), trusted(after), untrusted(told)];
+};

@@ -1,0 +1,195 @@
+/**
+ * What a folder's own chat template writes around messages, read off what it makes of a few chats of known words. Templates that drop the
+ * thoughts of earlier replies leave their other words, so what follows a reply is read where a later message follows it.
+ * Invariant: chats composed of the texts are what the template writes for the same messages; where they are not, the failure is a sentence
+ * that says what of the template cannot be kept.
+ */
+import { Result } from "effect";
+import { type ChatTexts, openingParts, type Trims, trimmed, withoutThought } from "./ChatTexts.ts";
+import type { JinjaTemplate, Message } from "./JinjaTemplate.ts";
+
+type Derived<A> = Result.Result<A, string>;
+
+/** Words that no template writes. */
+const words = {
+  system: "qzsystemqz",
+  users: ["qzuseroneqz", "qzusertwoqz", "qzuserthreeqz"],
+  replies: ["qzreplyoneqz", "qzreplytwoqz"],
+} as const;
+
+/** Messages of a user and an assistant in turn, after one of the system unless `system` is null. */
+const chat = (system: string | null, users: readonly string[], replies: readonly string[]): readonly Message[] => [
+  ...(system === null ? [] : [{ role: "system", content: system } as const]),
+  ...users.flatMap((content, index): readonly Message[] => {
+    const reply = replies[index];
+    return [
+      { role: "user", content },
+      ...(reply === undefined ? [] : [{ role: "assistant", content: reply } as const]),
+    ];
+  }),
+];
+
+const shown = (text: string): string => JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+
+/** The pieces of `text` around `marks`, each of which stands in it once, in their order; undefined where they do not. */
+const around = (text: string, marks: readonly string[]): readonly string[] | undefined => {
+  const pieces: string[] = [];
+  let rest = text;
+  for (const mark of marks) {
+    const at = rest.indexOf(mark);
+    if (at < 0 || text.split(mark).length !== 2) return undefined;
+    pieces.push(rest.slice(0, at));
+    rest = rest.slice(at + mark.length);
+  }
+  return [...pieces, rest];
+};
+
+/** A template with its switch for thoughts set. */
+type Render = (messages: readonly Message[]) => Derived<string>;
+
+/** The pieces of a rendering, one more than `marks`. */
+const pieces = (render: Render, messages: readonly Message[], marks: readonly string[]): Derived<readonly string[]> =>
+  Result.flatMap(render(messages), (text) => {
+    const found = around(text, marks);
+    return found === undefined
+      ? Result.fail(`it does not write every message once, in order: ${shown(text)}`)
+      : Result.succeed(found);
+  });
+
+/** What opens a chat: before the first user's text, and the prompt after it. */
+const opening = (render: Render): Derived<Pick<ChatTexts, "alone" | "prompt">> => {
+  const [user] = words.users;
+  const found = pieces(render, chat(null, [user], []), [user]);
+  return Result.map(found, ([alone = "", prompt = ""]) => ({ alone, prompt }));
+};
+
+/** What stands around the system message; null where the template refuses such a message, or leaves its text out. */
+const systemOf = (render: Render, prompt: string): Derived<ChatTexts["system"]> => {
+  const [user] = words.users;
+  const found = pieces(render, chat(words.system, [user], []), [words.system, user]);
+  if (Result.isFailure(found)) return Result.succeed(null);
+  const [before = "", after = "", rest = ""] = found.success;
+  if (rest !== prompt) return Result.fail("it prompts for a reply otherwise after a system message");
+  return Result.succeed([before, after]);
+};
+
+interface Around {
+  /** From a user's text to the reply of an earlier turn. */
+  readonly head: string;
+  /** From such a reply to the next user's text. */
+  readonly gap: string;
+}
+
+type Opened = Pick<ChatTexts, "alone" | "prompt" | "system">;
+
+/** What stands around the earlier replies of a chat with the message `told` of the system, or none. */
+const aroundReplies = (render: Render, { alone, prompt, system }: Opened, told: string | null): Derived<Around> =>
+  Result.gen(function* () {
+    const [one, two, three] = words.users;
+    const [first, second] = words.replies;
+    const marks = [...(told === null ? [] : [told]), one, first, two, second, three];
+    const all = yield* pieces(render, chat(told, words.users, words.replies), marks);
+    const before = told === null ? [alone] : (system ?? []);
+    if (before.some((text, index) => text !== all[index])) {
+      return yield* Result.fail("later messages change what it writes before the first reply");
+    }
+    const [head = "", gap = "", nextHead = "", nextGap = "", end = ""] = all.slice(before.length);
+    yield* same("what it writes around a reply differs from turn to turn", head, nextHead);
+    yield* same("what it writes around a reply differs from turn to turn", gap, nextGap);
+    yield* same("it prompts for a later reply otherwise than for the first", prompt, end);
+    return { head, gap };
+  });
+
+const same = (problem: string, one: string, other: string): Derived<void> =>
+  one === other ? Result.succeed(undefined) : Result.fail(`${problem}: ${shown(one)}, ${shown(other)}`);
+
+/** What stands around earlier replies: the same with a system message and without. */
+const replies = (render: Render, opened: Opened): Derived<Around> =>
+  Result.gen(function* () {
+    const found = yield* aroundReplies(render, opened, null);
+    if (opened.system === null) return found;
+    const told = yield* aroundReplies(render, opened, words.system);
+    yield* same("a system message changes what it writes around a reply", found.head + found.gap, told.head + told.gap);
+    return found;
+  });
+
+/** The token that `gap` begins with, and the rest, in which another opens the user's turn. */
+const ended = (gap: string, tokens: readonly string[]): Derived<Pick<ChatTexts, "end" | "between">> => {
+  const longer = (best: string, token: string) => (gap.startsWith(token) && token.length > best.length ? token : best);
+  const end = tokens.reduce(longer, "");
+  const between = gap.slice(end.length);
+  return end === "" || !tokens.some((token) => between.includes(token))
+    ? Result.fail(
+        `it needs a token that ends a reply and one that opens a user's turn; between them it writes ${shown(gap)}`,
+      )
+    : Result.succeed({ end, between });
+};
+
+const blank = " \n\t ";
+
+/** Which ends of a message it strips, from how it writes `mark` with blanks around it. */
+const trimsOf = (written: string, plain: string, mark: string): Trims => {
+  const [before, after] = around(written, [mark]) ?? ["", ""];
+  const [wantedBefore, wantedAfter] = around(plain, [mark]) ?? ["", ""];
+  return { start: before === wantedBefore, end: after === wantedAfter };
+};
+
+const trims = (render: Render, system: ChatTexts["system"]): Derived<ChatTexts["trims"]> =>
+  Result.gen(function* () {
+    const padded = (word: string) => `${blank}${word}${blank}`;
+    const [user] = words.users;
+    const message = system === null ? null : words.system;
+    const write = (told: string | null, asked: string) => render(chat(told, [asked], []));
+    const plain = yield* write(message, user);
+    const users = trimsOf(yield* write(message, padded(user)), plain, user);
+    if (message === null) return { user: users, system: users };
+    return { user: users, system: trimsOf(yield* write(padded(message), user), plain, message) };
+  });
+
+/** Texts that a template may rewrite. */
+const samples = [
+  `${blank}a b${blank}`,
+  "\n\na\n\n\nb\n",
+  "<think>a</think>b",
+  "</think>",
+  "{{ a }} {% if %} {# #}",
+  "Ünï 漢字 \u00a0'\"\\",
+];
+
+/** What the template makes of a chat of `sample`, against the texts put together. */
+const check = (render: Render, texts: ChatTexts, sample: string): Derived<void> =>
+  Result.gen(function* () {
+    const { between, end, head, prompt, system, trims } = texts;
+    const [reply] = words.replies;
+    for (const told of system === null ? [null] : [null, sample]) {
+      const opened = openingParts(texts, told ?? "", sample).map(({ text }) => text);
+      const composed = [...opened, head, reply, end, between, trimmed(sample, trims.user), prompt].join("");
+      const written = yield* render(chat(told, [sample, sample], [reply]));
+      if (written !== composed) return yield* Result.fail(`it rewrites a message's text ${shown(sample)}`);
+    }
+  });
+
+/**
+ * The texts of `template` with its switch for thoughts on or off. `tokens` are those that its tokenizer has added to its vocabulary. Fails
+ * with what cannot be kept.
+ */
+export const deriveTexts = (
+  template: JinjaTemplate,
+  tokens: readonly string[],
+  thinking: boolean,
+): Derived<ChatTexts> =>
+  Result.gen(function* () {
+    const render: Render = (messages) => template.render(messages, thinking);
+    const { alone, prompt } = yield* opening(render);
+    const system = yield* systemOf(render, prompt);
+    const { gap, head } = yield* replies(render, { alone, prompt, system });
+    const [asked, earlier] = [withoutThought(prompt), withoutThought(head)];
+    if (!asked.startsWith(earlier) && !earlier.startsWith(asked)) {
+      return yield* Result.fail(
+        `it prompts for a reply with ${shown(asked)} and shows an earlier one after ${shown(earlier)}`,
+      );
+    }
+    const texts = { system, alone, prompt, head, ...(yield* ended(gap, tokens)), trims: yield* trims(render, system) };
+    for (const sample of samples) yield* check(render, texts, sample);
+    return texts;
+  });
