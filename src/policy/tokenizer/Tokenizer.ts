@@ -80,6 +80,18 @@ const hasVocabulary = ({ model }: JsonObject): boolean => {
   return false;
 };
 
+/** `Digits` as an equal `Split`: the library's counts only ASCII digits, where Python's counts every numeric character. */
+const withEveryDigit = (preTokenizer: unknown): unknown => {
+  if (!isJsonObject(preTokenizer)) return preTokenizer;
+  const { individual_digits: individual, pretokenizers, type } = preTokenizer;
+  if (type === "Sequence" && Array.isArray(pretokenizers)) {
+    return { ...preTokenizer, pretokenizers: pretokenizers.map(withEveryDigit) };
+  }
+  if (type !== "Digits") return preTokenizer;
+  const pattern = { Regex: individual === true ? "\\p{N}" : "\\p{N}+" };
+  return { type: "Split", pattern, behavior: "Isolated", invert: false };
+};
+
 /** The library's tokenizer, where it can read the file and this program can tell the bytes of its ids. */
 const open = Effect.fnUntraced(function* (
   { tokenizerConfig, tokenizerJson }: TokenizerFiles,
@@ -94,8 +106,10 @@ const open = Effect.fnUntraced(function* (
   if (!hasVocabulary(tokenizerJson)) return yield* checkpointError(path, "bad_config", "its vocabulary is empty");
   const library = yield* Effect.try({
     // The library takes absent parts only when they are spelled as null.
-    try: () =>
-      new Library({ normalizer: null, pre_tokenizer: null, post_processor: null, ...tokenizerJson }, tokenizerConfig),
+    try: () => {
+      const pre_tokenizer = withEveryDigit(tokenizerJson.pre_tokenizer ?? null);
+      return new Library({ normalizer: null, post_processor: null, ...tokenizerJson, pre_tokenizer }, tokenizerConfig);
+    },
     catch: (cause) => checkpointError(path, "bad_config", cause instanceof Error ? cause.message : String(cause)),
   });
   return { library, spelling };
