@@ -80,16 +80,24 @@ const hasVocabulary = ({ model }: JsonObject): boolean => {
   return false;
 };
 
-/** `Digits` as an equal `Split`: the library's counts only ASCII digits, where Python's counts every numeric character. */
-const withEveryDigit = (preTokenizer: unknown): unknown => {
+const split = (regex: string) => ({ type: "Split", pattern: { Regex: regex }, behavior: "Isolated", invert: false });
+
+/** The pattern of GPT-2, which `ByteLevel` splits by unless it is told not to. */
+const byteLevelPattern = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+
+/**
+ * Pre-tokenizers whose patterns the library has as JavaScript's, as equal ones of `Split`, whose patterns it reads as Python's library does:
+ * `Digits` is for every numeric character, not for ASCII alone, and white space is U+0085 but not U+FEFF.
+ */
+const asInPython = (preTokenizer: unknown): unknown => {
   if (!isJsonObject(preTokenizer)) return preTokenizer;
-  const { individual_digits: individual, pretokenizers, type } = preTokenizer;
+  const { add_prefix_space: prefixed, individual_digits: individual, pretokenizers, type } = preTokenizer;
   if (type === "Sequence" && Array.isArray(pretokenizers)) {
-    return { ...preTokenizer, pretokenizers: pretokenizers.map(withEveryDigit) };
+    return { ...preTokenizer, pretokenizers: pretokenizers.map(asInPython) };
   }
-  if (type !== "Digits") return preTokenizer;
-  const pattern = { Regex: individual === true ? "\\p{N}" : "\\p{N}+" };
-  return { type: "Split", pattern, behavior: "Isolated", invert: false };
+  if (type === "Digits") return split(individual === true ? "\\p{N}" : "\\p{N}+");
+  if (type !== "ByteLevel" || preTokenizer.use_regex === false || prefixed === true) return preTokenizer;
+  return { type: "Sequence", pretokenizers: [split(byteLevelPattern), { ...preTokenizer, use_regex: false }] };
 };
 
 /** The library's tokenizer, where it can read the file and this program can tell the bytes of its ids. */
@@ -107,7 +115,7 @@ const open = Effect.fnUntraced(function* (
   const library = yield* Effect.try({
     // The library takes absent parts only when they are spelled as null.
     try: () => {
-      const pre_tokenizer = withEveryDigit(tokenizerJson.pre_tokenizer ?? null);
+      const pre_tokenizer = asInPython(tokenizerJson.pre_tokenizer ?? null);
       return new Library({ normalizer: null, post_processor: null, ...tokenizerJson, pre_tokenizer }, tokenizerConfig);
     },
     catch: (cause) => checkpointError(path, "bad_config", cause instanceof Error ? cause.message : String(cause)),
