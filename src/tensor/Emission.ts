@@ -65,6 +65,24 @@ const described = (name: string, { dtype, shape }: Value): OnnxValue => ({ name,
 const describedAll = (named: ReadonlyMap<string, Value>): readonly OnnxValue[] =>
   [...named].map(([name, value]) => described(name, value));
 
+/** The types and shapes of inputs, outputs and all that the nodes of `kept` make, under the names that `nameOf` gives. */
+const valuesOf = <V extends Value>(
+  { bound, inputs, outputs, producers }: Emittable<V>,
+  kept: ReadonlySet<Source<V>>,
+  nameOf: (value: V) => string,
+): Pick<OnnxModel, "inputs" | "outputs" | "values" | "bound"> => {
+  const nodes = producers.filter((source) => kept.has(source) && source.emission.kind === "node");
+  const made = nodes.flatMap((node) => node.outputs.map((value) => described(nameOf(value), value)));
+  const names = new Set(made.map(({ name }) => name));
+  const results = describedAll(outputs);
+  return {
+    inputs: describedAll(inputs),
+    outputs: results,
+    values: [...made, ...results.filter(({ name }) => !names.has(name))],
+    bound: [...bound].map(([symbol, value]) => ({ symbol, value: nameOf(value) })),
+  };
+};
+
 export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
   /** The value that an alias stands for. */
   const resolve = (value: V): V => {
@@ -72,7 +90,8 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
     const source = emission.kind === "alias" ? emission.of[outputs.indexOf(value)] : undefined;
     return source === undefined ? value : resolve(source);
   };
-  const names = new Map([...graph.inputs].map(([name, tensor]) => [tensor, name]));
+  const names = new Map<V, string>();
+  for (const [name, tensor] of graph.inputs) names.set(tensor, name);
   // a node's result takes the first output name asked for it; other names, and names for inputs and constants, are copies
   const copies: (readonly [V, string])[] = [];
   for (const [name, output] of graph.outputs) {
@@ -89,7 +108,6 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
   const needed = neededBy(graph);
   const nodes: OnnxNode[] = [];
   const constants: OnnxConstant[] = [];
-  const values: OnnxValue[] = [];
   for (const producer of graph.producers) {
     if (!needed.has(producer)) continue;
     const { type, inputs, outputs, emission } = producer;
@@ -97,8 +115,7 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
     if (tensor === undefined) continue;
     if (emission.kind === "constant") {
       constants.push({ name: nameOf(tensor), dtype: tensor.dtype, dims: emission.dims, bytes: emission.bytes });
-    } else if (emission.kind === "node") {
-      values.push(...outputs.map((output) => described(nameOf(output), output)));
+    } else if (emission.kind === "node")
       nodes.push({
         type,
         domain: emission.domain,
@@ -107,10 +124,8 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
         outputs: outputs.map(nameOf),
         attributes: emission.attributes,
       });
-    }
   }
-  for (const [tensor, name] of copies) {
-    values.push(described(name, tensor));
+  for (const [tensor, name] of copies)
     nodes.push({
       type: "Identity",
       domain: "",
@@ -119,15 +134,11 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
       outputs: [name],
       attributes: {},
     });
-  }
   return {
     name: graph.name,
     opsets: OPSETS,
     nodes,
     constants,
-    inputs: describedAll(graph.inputs),
-    outputs: describedAll(graph.outputs),
-    values,
-    bound: [...graph.bound].map(([symbol, tensor]) => ({ symbol, value: nameOf(tensor) })),
+    ...valuesOf(graph, needed, nameOf),
   };
 };
