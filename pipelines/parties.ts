@@ -30,6 +30,7 @@ import * as Rollout from "../src/rollout/Rollout.ts";
 import * as Seeds from "../src/rollout/seeds.ts";
 import type { Task } from "../src/rollout/Task.ts";
 import type { Template } from "../src/rollout/Template.ts";
+import { checkDevices, tellDevices } from "./devices.ts";
 
 export type PartyError = PolicyError | EnvironmentError | EndpointStopped;
 
@@ -106,6 +107,8 @@ const checkpointParty = Effect.fnUntraced(function* (
 ) {
   const model = yield* Model.load(path);
   yield* Model.checkContext(config, model);
+  yield* checkDevices(config, ["generator"]);
+  yield* tellDevices(config, ["generator"], model.checkpoint.parameters.flat.length);
   const policy = yield* generator(config, model, 0);
   const version = yield* policy.hold;
   const rollout = Backend.rollout(config, model, environments);

@@ -30,6 +30,7 @@ import * as RunLock from "../src/record/RunLock.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
 import { fromPreset } from "../src/rollout/Task.ts";
 import { conversations } from "./conversations.ts";
+import { checkDevices, tellDevices } from "./devices.ts";
 import { boundEnvironments, withInstances } from "./presets.ts";
 
 export interface SftOptions {
@@ -174,6 +175,8 @@ export const sft = ({
       const past = existing === null ? null : yield* resumed(config, existing);
       const model = past?.model ?? (yield* modelOf(config));
       yield* Model.checkContext(config, model);
+      yield* checkDevices(config, ["learner"]);
+      yield* tellDevices(config, ["learner"], model.checkpoint.parameters.flat.length);
       const sources = yield* sourcesOf(config);
       const stop = yield* Stop.Stop;
       const own = yield* conversations(config, model);

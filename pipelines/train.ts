@@ -30,6 +30,7 @@ import * as Recorder from "../src/record/events/Recorder.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
 import * as RunLock from "../src/record/RunLock.ts";
 import { type PageOptions, servePage } from "../src/watch/process/Page.ts";
+import { checkDevices, tellDevices } from "./devices.ts";
 import { boundEnvironments } from "./presets.ts";
 
 /** Parts of one's own in place of the usual ones. */
@@ -156,6 +157,8 @@ const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | 
   const environments = yield* boundEnvironments(config, Backend.tagsOf(config));
   const start = yield* Model.load(config.model.path);
   yield* Model.checkContext(config, start);
+  yield* checkDevices(config, ["generator", "learner"]);
+  yield* tellDevices(config, ["generator", "learner"], start.checkpoint.parameters.flat.length);
   if (existing !== null) return yield* partsOf(config, environments, existing, resumed(config, start, existing));
   const folder = yield* RunFolder.create(config.run.dir, config.run.name, render(config));
   return yield* Effect.andThen(

@@ -5,6 +5,7 @@
 import { bestMetric } from "./bestMetric.ts";
 import { analysis } from "./checks/analysis.ts";
 import { creditChecks } from "./checks/credit.ts";
+import { devices } from "./checks/devices.ts";
 import { endpoints, playerNames } from "./checks/evaluation.ts";
 import { refill, strategies } from "./checks/filter.ts";
 import { groupSize, groups, products, tagNames, tags } from "./checks/groups.ts";
@@ -33,6 +34,7 @@ const checks: readonly Check[] = [
   context,
   thoughts,
   capacity,
+  devices,
   strategies,
   refill,
   bestMetric,

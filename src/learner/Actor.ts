@@ -4,6 +4,7 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type TokenBatch } from "../domain/Batch.ts";
+import type { Device } from "../domain/Device.ts";
 import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
 import { scoreModel } from "../policy/model/Score.ts";
@@ -96,14 +97,16 @@ export class Actor {
       readonly actor: RunConfig["actor"];
       readonly algorithm: LossAlgorithm;
       readonly lanes: Lanes;
+      /** That of the lanes. Default CPU. */
+      readonly device?: Device | undefined;
     },
     moments?: Moments,
   ): Promise<Actor> {
-    const { actor, algorithm, lanes } = options;
-    const network = new Network(parameters, actorOptimiser(actor), moments);
+    const { actor, algorithm, device, lanes } = options;
+    const network = await Network.open(parameters, actorOptimiser(actor), moments, device);
     const parts: readonly Part[] = actor.use_kl_loss ? ["surrogate", "entropy", "kl"] : ["surrogate", "entropy"];
     const model = actorModel(config, policyLossOptions(actor, algorithm));
-    const step = await lanes.pass({ model, trained: network.specs, sums: parts, rows: ["logp"] });
+    const step = await lanes.pass({ model, trained: network.specs, resident: true, sums: parts, rows: ["logp"] });
     const openScore = () => lanes.pass({ model: scoreModel(config), trained: [], sums: [], rows: ["logp"] });
     return new Actor(network, actor, step, openScore);
   }

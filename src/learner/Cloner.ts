@@ -41,7 +41,7 @@ export class Cloner {
     options: { readonly lanes: Lanes; readonly actor: RunConfig["actor"] },
   ): Promise<Cloner> {
     const model = cloningModel(config);
-    const pass = await options.lanes.pass({ model, trained: network.specs, sums: ["loss"], rows: [] });
+    const pass = await options.lanes.pass({ model, trained: network.specs, resident: true, sums: ["loss"], rows: [] });
     return new Cloner(network, pass, options.actor.micro_batch_tokens);
   }
 

@@ -3,6 +3,7 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
+import type { Device } from "../domain/Device.ts";
 import { criticParameters, type DecoderConfig } from "../policy/model/Architecture.ts";
 import { adopt, type Parameters, parametersOf } from "../policy/model/Parameters.ts";
 import { type Aggregation, tokenWeights } from "./batches.ts";
@@ -18,6 +19,8 @@ export interface CriticOptions {
   readonly microBatchTokens: number;
   /** Where the passes run; they stay their owner's. */
   readonly lanes: Lanes;
+  /** That of the lanes. Default CPU. */
+  readonly device?: Device | undefined;
 }
 
 export interface CriticStep extends StepResult {
@@ -63,16 +66,16 @@ export class Critic {
     options: CriticOptions,
     moments?: Moments,
   ): Promise<Critic> {
-    const { critic, lanes } = options;
+    const { critic, device, lanes } = options;
     const adamw = {
       betas: critic.betas,
       eps: critic.eps,
       weightDecay: critic.weight_decay,
       gradClip: critic.grad_clip,
     };
-    const network = new Network(parameters, adamw, moments);
+    const network = await Network.open(parameters, adamw, moments, device);
     const model = criticModel(config, critic.cliprange_value);
-    const step = await lanes.pass({ model, trained: network.specs, sums: ["loss"], rows: ["values"] });
+    const step = await lanes.pass({ model, trained: network.specs, resident: true, sums: ["loss"], rows: ["values"] });
     const values = await lanes.pass({ model: valuesModel(config), trained: [], sums: [], rows: ["values"] });
     return new Critic(network, options, step, values);
   }

@@ -4,6 +4,7 @@
  */
 import type { MessagePort } from "node:worker_threads";
 import { type Context, Effect, type Scope } from "effect";
+import { learnerDevice } from "../config/devices.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { TokenBatch } from "../domain/Batch.ts";
 import { LearnerError } from "../domain/Errors.ts";
@@ -37,9 +38,11 @@ export interface LearnerThread extends Context.Service.Shape<typeof Learner> {
 /** The trainer's options out of a run's file. */
 export const trainerOptions = (config: RunConfig): TrainerOptions => ({
   seed: config.run.seed,
-  lanes: config.model.learner_lanes,
+  // A device runs one pass at a time.
+  lanes: learnerDevice(config.model).kind === "cpu" ? config.model.learner_lanes : 1,
   threads: config.model.learner_intra_op,
   runtime: config.model.runtime,
+  device: learnerDevice(config.model),
   totalUpdates: config.trainer.total_training_steps,
   algorithm: config.algorithm,
   actor: config.actor,

@@ -1,6 +1,8 @@
 /**
- * One trained set of parameters and its optimiser. The parameters change in place, so that the feeds of every model over them stay valid.
+ * One trained set of parameters and its optimiser. On the CPU the parameters change in place, so that the feeds of every model over them
+ * stay valid. On a device that keeps its tensors they change there, and in host memory by `synchronise` alone.
  */
+import { cpu, type Device, isResident } from "../domain/Device.ts";
 import type { ParameterSpec } from "../policy/model/Architecture.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
 import type { Feeds } from "../policy/runtime/Session.ts";
@@ -8,17 +10,53 @@ import type { AdamWOptions } from "./adamw.ts";
 import { weightFeeds } from "./lanes/Lane.ts";
 import type { LaneWeights } from "./lanes/Lanes.ts";
 import { AdamW, type Moments, type StepResult } from "./optimiser/AdamW.ts";
+import { DeviceAdamW } from "./optimiser/DeviceAdamW.ts";
 
 export class Network implements LaneWeights {
   readonly parameters: Parameters;
-  readonly feeds: Feeds;
+  readonly #feeds: Feeds;
   readonly #optimiser: AdamW;
+  #device: DeviceAdamW | undefined;
 
   /** Takes ownership of the parameters and moments (zeros by default). */
   constructor(parameters: Parameters, options: AdamWOptions, moments?: Moments) {
     this.parameters = parameters;
-    this.feeds = weightFeeds(parameters);
+    this.#feeds = weightFeeds(parameters);
     this.#optimiser = new AdamW(parameters, options, moments);
+  }
+
+  /** The same on a device, where the passes over it must run too. */
+  static async open(
+    parameters: Parameters,
+    options: AdamWOptions,
+    moments?: Moments,
+    device: Device = cpu,
+  ): Promise<Network> {
+    const network = new Network(parameters, options, moments);
+    if (isResident(device)) network.#device = await DeviceAdamW.open(parameters, options, network.moments, device);
+    return network;
+  }
+
+  get feeds(): Feeds {
+    return this.#device?.feeds ?? this.#feeds;
+  }
+
+  /** Where the gradients of passes are summed, on a device that keeps them; undefined where passes give them. */
+  get resident(): DeviceAdamW | undefined {
+    return this.#device;
+  }
+
+  /** Brings parameters, and moments where they are asked for, in host memory up to date. */
+  async synchronise(moments = false): Promise<void> {
+    await this.#device?.download("parameters", this.parameters.flat);
+    if (!moments) return;
+    const { first, second } = this.#optimiser.moments;
+    await this.#device?.download("first", first);
+    await this.#device?.download("second", second);
+  }
+
+  async close(): Promise<void> {
+    await this.#device?.close();
   }
 
   /** What is trained. */
@@ -27,11 +65,12 @@ export class Network implements LaneWeights {
   }
 
   get moments(): Moments {
-    return this.#optimiser.moments;
+    const { first, second, steps } = this.#optimiser.moments;
+    return { first, second, steps: this.#device?.steps ?? steps };
   }
 
-  /** One AdamW step along `gradients`, one for each of `specs`. A step of which anything is not finite changes nothing. */
+  /** One AdamW step along `gradients`, one for each of `specs` (on a device: along what was summed there). A step of which anything is not finite changes nothing. */
   async step(gradients: readonly Float32Array[], lr: number): Promise<StepResult> {
-    return this.#optimiser.step(gradients, lr);
+    return this.#device === undefined ? this.#optimiser.step(gradients, lr) : this.#device.step(lr);
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type CreditedBatch, sequences, shortest, type TokenBatch } from "../domain/Batch.ts";
+import type { Device } from "../domain/Device.ts";
 import { analysis, gradients, gradientsPrefilter } from "../domain/metrics/diagnostics.ts";
 import { learner } from "../domain/metrics/learner.ts";
 import { type Metrics, measured, together, valueIn } from "../domain/metrics/Metrics.ts";
@@ -44,6 +45,8 @@ export interface TrainerOptions {
   readonly threads: number;
   /** What the learner's thread sets for its sessions and its lanes' (`useRuntime`), default onnxruntime; a trainer elsewhere has its thread's. */
   readonly runtime?: Runtime;
+  /** Where the sessions compute. Default CPU. */
+  readonly device?: Device;
   /** Updates over which a learning rate decays. */
   readonly totalUpdates: number;
   readonly algorithm: RunConfig["algorithm"];
@@ -186,10 +189,10 @@ export class Trainer implements AsyncDisposable {
     options: TrainerOptions,
     restored?: Restored,
   ): Promise<Trainer> {
-    const { actor, critic, threads, algorithm } = options;
-    const lanes = await Lanes.open(options.lanes, threads);
+    const { actor, critic, device, threads, algorithm } = options;
+    const lanes = await Lanes.open(options.lanes, threads, device);
     const parameters = restored?.actor.parameters ?? copyOf(start);
-    const opened = await Actor.open(config, parameters, { actor, algorithm, lanes }, restored?.actor.moments);
+    const opened = await Actor.open(config, parameters, { actor, algorithm, lanes, device }, restored?.actor.moments);
     const valued = criticConfig(config, critic);
     const values =
       algorithm.adv_estimator === "gae"
@@ -199,6 +202,7 @@ export class Trainer implements AsyncDisposable {
             {
               critic,
               lanes,
+              device,
               aggregation: actor.loss_agg_mode,
               microBatchTokens: actor.micro_batch_tokens,
             },
@@ -321,8 +325,17 @@ export class Trainer implements AsyncDisposable {
   async clone(batch: TokenBatch, lr: number): Promise<CloningReport> {
     this.#probe = shortest(batch);
     const report = await (await this.#openCloner()).step(batch, lr);
-    if (report.applied) this.#state = { ...this.#state, version: this.#state.version + 1 };
+    if (report.applied) {
+      await this.#actor.network.synchronise();
+      this.#state = { ...this.#state, version: this.#state.version + 1 };
+    }
     return report;
+  }
+
+  /** Brings everything that a checkpoint has into host memory; on the CPU it is there. */
+  async synchronise(): Promise<void> {
+    await this.#actor.network.synchronise(true);
+    await this.#critic?.network.synchronise(true);
   }
 
   /**
@@ -336,6 +349,8 @@ export class Trainer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#actor.network.close();
+    await this.#critic?.network.close();
     await this.#lanes[Symbol.asyncDispose]();
   }
 
@@ -479,6 +494,7 @@ export class Trainer implements AsyncDisposable {
       this.#stepActor(batch, targets, lr, ofWhole, used),
     );
     const came = outcome("policy", steps);
+    if (came.applied) await this.#actor.network.synchronise();
     this.#state = {
       ...this.#state,
       version: version + (came.applied ? 1 : 0),

@@ -5,8 +5,9 @@
  * Invariant: where a new number is not finite, `norm`, `parameter_squares` or `second_sum` is not.
  */
 
+import type { ParameterSpec } from "../policy/model/Architecture.ts";
 import { add, div, minimum, mul, sqrt, square, sub } from "../tensor/Elementwise.ts";
-import { Graph } from "../tensor/Graph.ts";
+import { Graph, type Tensor } from "../tensor/Graph.ts";
 import { reduceSum } from "../tensor/Layout.ts";
 import type { OnnxModel } from "../tensor/Onnx.ts";
 import { reduceSumSquare } from "../tensor/Reduction.ts";
@@ -18,6 +19,25 @@ export interface AdamWOptions {
   /** Largest global gradient norm; 0 off. */
   readonly gradClip: number;
 }
+
+interface Trained {
+  readonly parameters: Tensor;
+  readonly first: Tensor;
+  readonly second: Tensor;
+}
+
+/** One step of equally shaped tensors along a gradient that is clipped already. */
+const stepped = (
+  { first, gradient, parameters, second }: Trained & { readonly gradient: Tensor },
+  factors: { readonly keep: Tensor; readonly rootCorrection: Tensor; readonly stepSize: Tensor },
+  { betas: [beta1, beta2], eps }: Pick<AdamWOptions, "betas" | "eps">,
+): Trained => {
+  const newFirst = add(mul(first, beta1), mul(gradient, 1 - beta1));
+  const newSecond = add(mul(second, beta2), mul(square(gradient), 1 - beta2));
+  const denominator = add(mul(sqrt(newSecond), factors.rootCorrection), eps);
+  const step = mul(div(newFirst, denominator), factors.stepSize);
+  return { parameters: sub(mul(parameters, factors.keep), step), first: newFirst, second: newSecond };
+};
 
 /**
  * AdamW (Loshchilov and Hutter 2019) of `size` parameters. Inputs: parameters, gradient, first, second [size] and the
@@ -32,18 +52,53 @@ export const adamWModel = (size: number, { betas: [beta1, beta2], eps }: AdamWOp
   const raw = vector("gradient");
   const norm = sqrt(reduceSum(square(raw)));
   const gradient = mul(raw, minimum(div(scalar("max_norm"), add(norm, 1e-6)), 1));
-  const first = add(mul(vector("first"), beta1), mul(gradient, 1 - beta1));
-  const second = add(mul(vector("second"), beta2), mul(square(gradient), 1 - beta2));
-  const denominator = add(mul(sqrt(second), scalar("root_correction")), eps);
-  const step = mul(div(first, denominator), scalar("step_size"));
-  const next = sub(mul(parameters, scalar("keep")), step);
-  graph.output("new_parameters", next);
+  const given = { parameters, gradient, first: vector("first"), second: vector("second") };
+  const factors = { keep: scalar("keep"), rootCorrection: scalar("root_correction"), stepSize: scalar("step_size") };
+  const { first, parameters: moved, second } = stepped(given, factors, { betas: [beta1, beta2], eps });
+  graph.output("new_parameters", moved);
   graph.output("new_first", first);
   graph.output("new_second", second);
   graph.output("norm", norm);
   // A sum is finite only if each of its terms is. The first moment needs none: it is a factor of each step, whatever the step size.
-  graph.output("parameter_squares", reduceSumSquare(next));
+  graph.output("parameter_squares", reduceSumSquare(moved));
   graph.output("second_sum", reduceSum(second));
+  return graph.toModel();
+};
+
+export const gradientOf = (name: string): string => `gradient of ${name}`;
+export const firstOf = (name: string): string => `first of ${name}`;
+export const secondOf = (name: string): string => `second of ${name}`;
+/** The output that takes the place of an input. */
+export const next = (name: string): string => `new ${name}`;
+
+/**
+ * The same over tensors. Inputs: for each spec the parameter under its name, `gradientOf`, `firstOf` and `secondOf` it, and the scalars of
+ * `scalars`. Outputs: `next` of the parameter and the moments, `norm` over all gradients, `parameter_squares` and `second_sum` over all tensors.
+ */
+export const adamWTensorsModel = (specs: readonly ParameterSpec[], options: AdamWOptions): OnnxModel => {
+  const graph = new Graph("adamw");
+  const scalar = (name: string) => graph.input(name, "float32", []);
+  const total = (terms: readonly Tensor[]): Tensor => terms.reduce((sum, term) => add(sum, term));
+  const all = specs.map(({ name, shape }) => ({
+    name,
+    parameters: graph.input(name, "float32", shape),
+    raw: graph.input(gradientOf(name), "float32", shape),
+    first: graph.input(firstOf(name), "float32", shape),
+    second: graph.input(secondOf(name), "float32", shape),
+  }));
+  const norm = sqrt(total(all.map(({ raw }) => reduceSumSquare(raw))));
+  const scale = minimum(div(scalar("max_norm"), add(norm, 1e-6)), 1);
+  const factors = { keep: scalar("keep"), rootCorrection: scalar("root_correction"), stepSize: scalar("step_size") };
+  const made = all.map(({ name, raw, ...given }) => {
+    const after = stepped({ ...given, gradient: mul(raw, scale) }, factors, options);
+    graph.output(next(name), after.parameters);
+    graph.output(next(firstOf(name)), after.first);
+    graph.output(next(secondOf(name)), after.second);
+    return after;
+  });
+  graph.output("norm", norm);
+  graph.output("parameter_squares", total(made.map(({ parameters }) => reduceSumSquare(parameters))));
+  graph.output("second_sum", total(made.map(({ second }) => reduceSum(second))));
   return graph.toModel();
 };
 

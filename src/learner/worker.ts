@@ -119,6 +119,7 @@ serve<LearnerProtocol>(
         const { trainer, request } = running();
         const unfit = await trainer.unfit();
         if (unfit !== null) throw new CallError("not_finite", refusal(unfit));
+        await trainer.synchronise();
         await save(folder, request.checkpoint, trainer);
         return null;
       }),

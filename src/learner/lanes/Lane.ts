@@ -3,9 +3,10 @@
  * and the model's outputs come out.
  * Invariant: equal weights and micro-batches give equal bits, on any lane with as many threads.
  */
+import { cpu, type Device, isResident } from "../../domain/Device.ts";
 import type { ParameterSpec } from "../../policy/model/Architecture.ts";
 import type { Parameters } from "../../policy/model/Parameters.ts";
-import { type Feeds, float32, int64, type Outputs, Session } from "../../policy/runtime/Session.ts";
+import { type DeviceTensor, type Feeds, float32, int64, type Outputs, Session } from "../../policy/runtime/Session.ts";
 import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { gradientName } from "../gradients.ts";
 
@@ -23,6 +24,8 @@ export interface LaneModel<Sum extends string = string, Row extends string = str
   readonly model: OnnxModel;
   /** Parameters by which the model gives gradients; they are added up over micro-batches. */
   readonly trained: readonly ParameterSpec[];
+  /** The gradients are summed where the weights are held: on a device that keeps tensors they stay there. Default false. */
+  readonly resident?: boolean;
   /** Other outputs added up over micro-batches. */
   readonly sums: readonly Sum[];
   /** Outputs kept for each micro-batch. */
@@ -34,8 +37,10 @@ export type Arrays<Name extends string = string> = Readonly<Record<Name, Float32
 
 /** What a model gives for one micro-batch. */
 export interface MicroResult<Sum extends string = string, Row extends string = string> {
-  /** One for each trained parameter. */
+  /** One for each trained parameter; none where they were kept. */
   readonly gradients: readonly Float32Array[];
+  /** The same on the device; they are the caller's. */
+  readonly kept: readonly DeviceTensor[];
   readonly sums: Arrays<Sum>;
   readonly rows: Arrays<Row>;
 }
@@ -51,16 +56,19 @@ const picked = (names: readonly string[], outputs: Outputs): Arrays =>
 
 export class Lane implements AsyncDisposable {
   readonly #threads: number;
+  readonly #device: Device;
   readonly #models: { readonly session: Session; readonly model: LaneModel }[] = [];
 
-  /** `threads`: intra-op threads of every session. */
-  constructor(threads: number) {
+  /** `threads`: intra-op threads of every session; `device`: where they compute. */
+  constructor(threads: number, device: Device = cpu) {
     this.#threads = threads;
+    this.#device = device;
   }
 
   /** Opens a model and gives its number: 0, 1, 2 and so on. Rejects where the runtime refuses it. */
   async open(model: LaneModel): Promise<number> {
-    const session = await Session.open(model.model, { threads: this.#threads });
+    const kept = model.resident === true ? model.trained.map(gradientName) : [];
+    const session = await Session.open(model.model, { threads: this.#threads, device: this.#device, kept });
     return this.#models.push({ session, model }) - 1;
   }
 
@@ -71,9 +79,12 @@ export class Lane implements AsyncDisposable {
     const { session, model } = opened;
     const inputs = Object.fromEntries(Object.entries(micro).map(([name, input]) => [name, feed(input)]));
     const gradients = model.trained.map(gradientName);
-    using outputs = await session.run({ ...weights, ...inputs }, [...gradients, ...model.sums, ...model.rows]);
+    const onDevice = model.resident === true && isResident(this.#device);
+    const named = [...gradients, ...model.sums, ...model.rows];
+    using outputs = await session.run({ ...weights, ...inputs }, onDevice ? undefined : named);
     return {
-      gradients: gradients.map((name) => outputs.float32(name)),
+      gradients: onDevice ? [] : gradients.map((name) => outputs.float32(name)),
+      kept: onDevice ? gradients.map((name) => outputs.take(name)) : [],
       sums: picked(model.sums, outputs),
       rows: picked(model.rows, outputs),
     };

@@ -6,8 +6,9 @@
  * however it changes between passes.
  */
 import { Effect, Exit, Scope } from "effect";
+import { cpu, type Device } from "../../domain/Device.ts";
 import type { Parameters } from "../../policy/model/Parameters.ts";
-import { type Feeds, threadRuntime } from "../../policy/runtime/Session.ts";
+import { type DeviceTensor, type Feeds, threadRuntime } from "../../policy/runtime/Session.ts";
 import { make, type Thread, type ThreadFailure } from "../../policy/runtime/Thread.ts";
 import { inOrder } from "./inOrder.ts";
 import { type Arrays, Lane, type LaneModel, type Micro, type MicroResult } from "./Lane.ts";
@@ -21,6 +22,10 @@ export interface LaneWeights {
   readonly frozen?: Parameters;
   /** Both, by name. */
   readonly feeds: Feeds;
+  /** Sums the gradients of resident models on the device; a pass begins it anew. */
+  readonly resident?:
+    | { readonly clear: () => void; readonly add: (gradients: readonly DeviceTensor[]) => Promise<void> }
+    | undefined;
 }
 
 /** What of a mini-batch's results is added up over its micro-batches. */
@@ -87,8 +92,8 @@ export class Lanes implements AsyncDisposable {
     this.#used = 1 + remote.length;
   }
 
-  /** `count` lanes (at least 1) whose sessions have `threads` intra-op threads each. */
-  static async open(count: number, threads: number): Promise<Lanes> {
+  /** `count` lanes (at least 1) whose sessions have `threads` intra-op threads each; those beside the learner's own compute on the CPU. */
+  static async open(count: number, threads: number, device: Device = cpu): Promise<Lanes> {
     const scope = await Effect.runPromise(Scope.make());
     const remote = await Effect.runPromise(
       Effect.forEach(Array.from({ length: count - 1 }), (_, i) =>
@@ -99,7 +104,7 @@ export class Lanes implements AsyncDisposable {
         }),
       ).pipe(Scope.provide(scope)),
     );
-    return new Lanes(new Lane(threads), remote, threads, scope);
+    return new Lanes(new Lane(threads, device), remote, threads, scope);
   }
 
   /** The passes from the next one on are shared by `count` of the lanes. Throws where there are not so many. */
@@ -141,7 +146,7 @@ export class Lanes implements AsyncDisposable {
   async #run(
     own: number,
     remote: readonly { readonly lane: Remote; readonly model: number }[],
-    { feeds, frozen, parameters }: LaneWeights,
+    { feeds, frozen, parameters, resident }: LaneWeights,
     micros: readonly Micro[],
   ): Promise<PassResult> {
     // The learner's own lane takes the first micro-batch; lanes beyond the micro-batches would have none.
@@ -152,7 +157,12 @@ export class Lanes implements AsyncDisposable {
       const request = { model, weights: { specs: parameters.specs, flat }, frozen: kept?.given ?? null };
       return Effect.runPromise(lane.call("begin", request, [flat.buffer, ...(kept?.buffers ?? [])]));
     });
-    const ownWorker = (item: number) => this.#own.run(own, feeds, micros[item]!);
+    resident?.clear();
+    const ownWorker = async (item: number): Promise<MicroResult> => {
+      const result = await this.#own.run(own, feeds, micros[item]!);
+      if (result.kept.length > 0) await resident?.add(result.kept);
+      return result;
+    };
     const otherWorkers = others.map(
       ({ lane }) =>
         (item: number) =>

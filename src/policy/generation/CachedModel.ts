@@ -8,17 +8,16 @@ import type { Version } from "../../domain/Episode.ts";
 import { bucket, KeyValueCache } from "./Cache.ts";
 import type { Extended, LanguageModel } from "./LanguageModel.ts";
 import { TIME_BUCKET } from "./Packing.ts";
-import type { Chunk, DecodeStep, Plan, PrefixChunk, Sequence } from "./Plan.ts";
+import type { DecodeStep, Plan, PrefillStep, PrefixStep, Sequence } from "./Plan.ts";
+import { Sampler } from "./Sampler.ts";
 import { prefixRows } from "./Scheduler.ts";
+import type { Draw, HistoryOf, SequenceModel, Stepped } from "./SequenceModel.ts";
 
 /** Decode batches and caches are padded to multiples of this many rows, so that few shapes occur. */
 export const ROW_BUCKET = 8;
 
-/** Ids of a sequence's history. */
-export type HistoryOf = (sequence: Sequence) => Int32Array;
-
-/** Results of a step; `time` is the padded number of new tokens of a row. */
-export interface Made {
+/** Results of a run; `time` is the padded number of new tokens of a row. */
+interface Made {
   readonly extended: Extended;
   readonly time: number;
 }
@@ -31,7 +30,8 @@ interface Lane {
   readonly past: number;
 }
 
-export class CachedModel<W> {
+export class CachedModel<W> implements SequenceModel<W> {
+  readonly #sampler: Sampler;
   readonly #model: LanguageModel<W>;
   readonly #cache: KeyValueCache;
   readonly #prefixes: KeyValueCache;
@@ -44,6 +44,7 @@ export class CachedModel<W> {
 
   constructor(model: LanguageModel<W>, slots: number) {
     this.#model = model;
+    this.#sampler = new Sampler(model.shape.vocabSize);
     this.#cache = new KeyValueCache(model.shape);
     this.#prefixes = new KeyValueCache(model.shape);
     this.#scratch = new KeyValueCache(model.shape);
@@ -75,7 +76,12 @@ export class CachedModel<W> {
   }
 
   /** One token a sequence; logits of `sequence` are in row `sequence.row - from`. */
-  async decode(weights: W, step: DecodeStep, historyOf: HistoryOf): Promise<Made & { readonly from: number }> {
+  async decode(
+    weights: W,
+    step: DecodeStep,
+    historyOf: HistoryOf,
+    draws: readonly (Draw | undefined)[],
+  ): Promise<Stepped> {
     const rows = bucket(step.to - step.from, ROW_BUCKET);
     const from = Math.max(0, Math.min(step.from, this.#rowLimit - rows));
     let longest = 0;
@@ -91,12 +97,21 @@ export class CachedModel<W> {
     for (const sequence of step.sequences)
       this.#ids[sequence.row - from] = BigInt(historyOf(sequence)[sequence.cached]!);
     const extended = await this.#model.step(weights, this.#ids, this.#cache.view(from, from + rows), this.#pasts);
-    return { extended, time: 1, from };
+    const row = (index: number): number => step.sequences[index]!.row - from;
+    return {
+      keep: (index) => this.#keep(step.sequences[index]!, { extended, time: 1 }, row(index), 1, step.version),
+      token: (index) => this.#draw(extended, row(index), draws[index]!),
+    };
   }
 
   /** The next tokens of sequences, all with or all without a past; row i of the results is chunk i. */
-  feed(weights: W, chunks: readonly Chunk[], historyOf: HistoryOf): Promise<Made> {
-    return this.#feed(
+  async feed(
+    weights: W,
+    { chunks, version }: PrefillStep,
+    historyOf: HistoryOf,
+    draws: readonly (Draw | undefined)[],
+  ): Promise<Stepped> {
+    const made = await this.#feed(
       weights,
       chunks.map(({ sequence, start, count }) => ({
         ids: historyOf(sequence).subarray(start, start + count),
@@ -105,21 +120,28 @@ export class CachedModel<W> {
         past: start,
       })),
     );
+    return {
+      keep: (index) => {
+        const { count, sequence } = chunks[index]!;
+        this.#keep(sequence, made, index, count, version);
+      },
+      token: (index) => this.#draw(made.extended, index, draws[index]!),
+    };
+  }
+
+  #draw({ logits }: Extended, row: number, { sampling, uniform }: Draw): Sampler {
+    this.#sampler.draw(logits, row * this.#model.shape.vocabSize, sampling, uniform);
+    return this.#sampler;
   }
 
   /** Appends `count` tokens of row `index` of results to a sequence's row. */
-  keep(sequence: Sequence, { extended, time }: Made, index: number, count: number, version: Version): void {
+  #keep(sequence: Sequence, { extended, time }: Made, index: number, count: number, version: Version): void {
     this.#cache.reserve(0, this.#cache.length(sequence.row) + count);
     this.#cache.append(sequence.row, extended, index, time, count, version);
   }
 
   /** The next tokens of prefixes, kept at once. */
-  async feedPrefixes(
-    weights: W,
-    chunks: readonly PrefixChunk[],
-    version: Version,
-    historyOf: HistoryOf,
-  ): Promise<void> {
+  async feedPrefixes(weights: W, { chunks, version }: PrefixStep, historyOf: HistoryOf): Promise<void> {
     for (const { prefix, start } of chunks) {
       this.#prefixes.reserve(Math.min(this.#prefixRows, bucket(prefix.row + 1, ROW_BUCKET)), prefix.length);
       if (start === 0) this.#prefixes.truncate(prefix.row, 0);

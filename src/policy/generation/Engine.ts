@@ -7,7 +7,7 @@
 import type { Version } from "../../domain/Episode.ts";
 import { Gauge, type GaugeClock } from "../../stage/Gauge.ts";
 import { AdoptionTimes } from "./AdoptionTimes.ts";
-import type { LanguageModel } from "./LanguageModel.ts";
+import type { GeneratorModel } from "./LanguageModel.ts";
 import type { GenerateRequest, GeneratorGauges } from "./Policy.ts";
 import { type EngineFailure, History, Reply, type ReplyCallbacks } from "./Reply.ts";
 import { NotFiniteLogits } from "./Sampler.ts";
@@ -25,7 +25,7 @@ export interface EngineOptions extends SchedulerOptions, StepRunnerOptions {
 const threadClock: GaugeClock = { monotonicTimeNanosUnsafe: () => process.hrtime.bigint() };
 
 export class Engine<W> {
-  readonly #model: LanguageModel<W>;
+  readonly #model: GeneratorModel<W>;
   readonly #options: EngineOptions;
   readonly #scheduler: Scheduler;
   readonly #sets: WeightSets<W>;
@@ -39,14 +39,14 @@ export class Engine<W> {
   #closing = false;
 
   constructor(
-    model: LanguageModel<W>,
+    model: GeneratorModel<W>,
     initial: { readonly version: Version; readonly buffer: ArrayBuffer },
     options: EngineOptions,
   ) {
     this.#model = model;
     this.#options = options;
     this.#scheduler = new Scheduler(options, initial.version);
-    this.#sets = new WeightSets(initial.version, model.weights(initial.version, initial.buffer));
+    this.#sets = new WeightSets(initial.version, model.weights(initial.version, initial.buffer), model.forget);
     this.#steps = new StepRunner(model, this.#scheduler, this.#entries, options);
     this.#gauge = new Gauge({ name: "generator", kind: "service", concurrency: 1, capacity: 0 }, threadClock);
   }

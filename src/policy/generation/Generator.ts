@@ -5,6 +5,7 @@
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { type Context, Effect, type Scope } from "effect";
 import type { GenerationSection, ModelSection } from "../../config/RunConfig.ts";
+import { cpu, type Device } from "../../domain/Device.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { PolicyError } from "../../domain/Errors.ts";
 import type { DecoderConfig } from "../model/Architecture.ts";
@@ -19,6 +20,8 @@ import { type TokenBytes, tokenBytes } from "./TokenBytes.ts";
 
 export interface GeneratorOptions {
   readonly config: DecoderConfig;
+  /** Where the threads compute. Default CPU. */
+  readonly device?: Device;
   readonly version: Version;
   /** Every parameter in specification order; copied. */
   readonly parameters: Float32Array;
@@ -76,6 +79,7 @@ const startThread = Effect.fnUntraced(function* (
   const buffer = options.parameters.slice().buffer;
   const request: StartRequest = {
     config: options.config,
+    device: options.device ?? cpu,
     version: options.version,
     buffer,
     weights: channel.port1,

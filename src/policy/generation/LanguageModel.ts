@@ -4,6 +4,7 @@
  */
 import type { Version } from "../../domain/Episode.ts";
 import type { CacheShape, CacheView, KeysAndValues } from "./Cache.ts";
+import type { SequenceModel } from "./SequenceModel.ts";
 
 export interface ModelShape extends CacheShape {
   readonly vocabSize: number;
@@ -23,10 +24,25 @@ export interface Extended extends KeysAndValues {
   readonly logits: Float32Array;
 }
 
-export interface LanguageModel<Weights> {
+interface Model<Weights> {
   readonly shape: ModelShape;
   /** Makes weights of a flat float32 buffer without copying it. Throws a RangeError where the size is wrong. */
   readonly weights: (version: Version, buffer: ArrayBuffer) => Weights;
+  /** Told of weights that are not used any more. */
+  readonly forget?: (weights: Weights) => void;
+  readonly close: () => Promise<void>;
+}
+
+/** One whose caches are on its device. */
+export interface ResidentModel<Weights> extends Model<Weights> {
+  /** With caches of its own for `slots` sequences. Called once. */
+  readonly sequences: (slots: number) => SequenceModel<Weights>;
+}
+
+export type GeneratorModel<Weights> = LanguageModel<Weights> | ResidentModel<Weights>;
+
+/** One whose caches are in host memory, its caller's. */
+export interface LanguageModel<Weights> extends Model<Weights> {
   /** Rows without a past. */
   readonly prefill: (weights: Weights, tokens: NewTokens) => Promise<Extended>;
   /** Rows with pasts; every past plus `time` fits the cache. */
@@ -43,5 +59,4 @@ export interface LanguageModel<Weights> {
     past: CacheView,
     pastLengths: BigInt64Array,
   ) => Promise<Extended>;
-  readonly close: () => Promise<void>;
 }

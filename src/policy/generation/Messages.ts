@@ -3,6 +3,7 @@
  * Invariant: everything is structured-cloneable; tokens are ids, and the only text is the stop sequences.
  */
 import type { MessagePort } from "node:worker_threads";
+import type { Device } from "../../domain/Device.ts";
 import type { Sampled, Version } from "../../domain/Episode.ts";
 import type { DecoderConfig } from "../model/Architecture.ts";
 import type { Runtime } from "../runtime/Session.ts";
@@ -12,6 +13,7 @@ import type { TokenBytes } from "./TokenBytes.ts";
 
 export interface StartRequest {
   readonly config: DecoderConfig;
+  readonly device: Device;
   readonly version: Version;
   /** Every parameter in specification order, float32. */
   readonly buffer: ArrayBuffer;

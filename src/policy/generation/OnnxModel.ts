@@ -2,6 +2,7 @@
  * The language model as three onnxruntime sessions over one set of weights (Decode.ts): weights are inputs, so adopting a version
  * is a change of views. Invariant: each session has one intra-op thread, without which a row's bits would depend on its batch.
  */
+import { cpu, type Device } from "../../domain/Device.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { type DecoderConfig, type ParameterSpec, parameters } from "../model/Architecture.ts";
 import { extendModel, newKeys, newValues, pastKeys, pastValues, prefillModel, stepModel } from "../model/Decode.ts";
@@ -48,14 +49,14 @@ const weightsOf = (specs: readonly ParameterSpec[], version: Version, buffer: Ar
   return { version, feeds };
 };
 
-/** Opens the sessions. Rejects where the runtime refuses a graph. */
-export const open = async (config: DecoderConfig): Promise<LanguageModel<OnnxWeights>> => {
+/** Opens the sessions on a device. Rejects where the runtime refuses a graph. */
+export const open = async (config: DecoderConfig, device: Device = cpu): Promise<LanguageModel<OnnxWeights>> => {
   const { headDim, kvHeads, layers, maxPositions, vocabSize } = config;
   const specs = parameters(config);
   const cache = cacheTensors(config);
-  const prefill = await Session.open(prefillModel(config));
-  const extend = await Session.open(extendModel(config));
-  const step = await Session.open(stepModel(config));
+  const prefill = await Session.open(prefillModel(config), { device });
+  const extend = await Session.open(extendModel(config), { device });
+  const step = await Session.open(stepModel(config), { device });
   const newTokens = ({ ids, lengths, time }: NewTokens): Feeds => ({
     ids: int64(ids, [lengths.length, time]),
     lengths: int64(lengths, [lengths.length]),

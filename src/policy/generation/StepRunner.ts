@@ -4,12 +4,12 @@
  */
 import type { Finish, Version } from "../../domain/Episode.ts";
 import type { StopMatcher } from "../tokenizer/StopMatcher.ts";
-import { CachedModel, type HistoryOf } from "./CachedModel.ts";
-import type { LanguageModel } from "./LanguageModel.ts";
+import { CachedModel } from "./CachedModel.ts";
+import type { GeneratorModel } from "./LanguageModel.ts";
 import type { DecodeStep, Plan, PrefillStep, PrefixStep, Sequence } from "./Plan.ts";
 import type { History, Reply } from "./Reply.ts";
-import { Sampler } from "./Sampler.ts";
 import type { Scheduler } from "./Scheduler.ts";
+import type { Draw, HistoryOf, SequenceModel, Token } from "./SequenceModel.ts";
 import type { WeightSets } from "./WeightSets.ts";
 
 /** A sequence that was opened and not released; `reply` is its open request's. */
@@ -27,12 +27,15 @@ export interface StepRunnerOptions {
   readonly stops: StopMatcher | null;
 }
 
+/** The draw of a reply's next token; it takes the next number of the reply's stream. */
+const drawOf = (reply: Reply | undefined): Draw | undefined =>
+  reply && { sampling: reply.request.sampling, uniform: reply.uniform() };
+
 export class StepRunner<W> {
-  readonly #model: LanguageModel<W>;
-  readonly #cached: CachedModel<W>;
+  readonly #maxPositions: number;
+  readonly #model: SequenceModel<W>;
   readonly #scheduler: Scheduler;
   readonly #entries: ReadonlyMap<number, Entry>;
-  readonly #sampler: Sampler;
   readonly #stopIds: ReadonlySet<number>;
   readonly #stops: StopMatcher | null;
   readonly #historyOf: HistoryOf;
@@ -43,16 +46,15 @@ export class StepRunner<W> {
 
   /** `entries` is the engine's table; it changes between steps and while one runs. */
   constructor(
-    model: LanguageModel<W>,
+    model: GeneratorModel<W>,
     scheduler: Scheduler,
     entries: ReadonlyMap<number, Entry>,
     { slots, stopIds, stops }: StepRunnerOptions,
   ) {
-    this.#model = model;
-    this.#cached = new CachedModel(model, slots);
+    this.#maxPositions = model.shape.maxPositions;
+    this.#model = "sequences" in model ? model.sequences(slots) : new CachedModel(model, slots);
     this.#scheduler = scheduler;
     this.#entries = entries;
-    this.#sampler = new Sampler(model.shape.vocabSize);
     this.#stopIds = new Set(stopIds);
     this.#stops = stops;
     this.#historyOf = ({ id }) => {
@@ -83,7 +85,7 @@ export class StepRunner<W> {
   async run(plan: Plan, sets: WeightSets<W>): Promise<void> {
     const { step } = plan;
     if (step.kind === "none") return;
-    this.#cached.arrange(plan, this.#scheduler.occupied);
+    await this.#model.arrange(plan, this.#scheduler.occupied);
     const weights = sets.get(step.version);
     if (step.kind === "decode") await this.#decode(step, weights);
     else if (step.kind === "prefill") await this.#prefill(step, weights);
@@ -93,34 +95,35 @@ export class StepRunner<W> {
   async #decode(step: DecodeStep, weights: W): Promise<void> {
     const { sequences, version } = step;
     const replies = sequences.map(({ id }) => this.#entries.get(id)?.reply);
-    const made = await this.#cached.decode(weights, step, this.#historyOf);
+    const made = await this.#model.decode(weights, step, this.#historyOf, replies.map(drawOf));
     this.#decodeSteps++;
     for (const [index, sequence] of sequences.entries()) {
       const entry = this.#stillOpen(sequence, replies[index]);
       if (entry === undefined) continue;
-      const row = sequence.row - made.from;
-      this.#cached.keep(sequence, made, row, 1, version);
+      made.keep(index);
       this.#scheduler.decoded(sequence);
-      this.#sample(entry, made.extended.logits, row, version);
+      this.#sample(entry, made.token(index), version);
     }
   }
 
-  async #prefill({ chunks, version }: PrefillStep, weights: W): Promise<void> {
+  async #prefill(step: PrefillStep, weights: W): Promise<void> {
+    const { chunks, version } = step;
     const replies = chunks.map(({ sequence }) => this.#entries.get(sequence.id)?.reply);
-    const made = await this.#cached.feed(weights, chunks, this.#historyOf);
+    const draws = replies.map((reply, index) => (chunks[index]?.last === true ? drawOf(reply) : undefined));
+    const made = await this.#model.feed(weights, step, this.#historyOf, draws);
     for (const [index, chunk] of chunks.entries()) {
       this.#prefilledTokens += chunk.count;
       const entry = this.#stillOpen(chunk.sequence, replies[index]);
       if (entry === undefined) continue;
-      this.#cached.keep(chunk.sequence, made, index, chunk.count, version);
+      made.keep(index);
       this.#scheduler.fed(chunk);
-      if (chunk.last) this.#sample(entry, made.extended.logits, index, version);
+      if (chunk.last) this.#sample(entry, made.token(index), version);
     }
   }
 
-  async #feedPrefixes({ chunks, version }: PrefixStep, weights: W): Promise<void> {
-    await this.#cached.feedPrefixes(weights, chunks, version, this.#historyOf);
-    for (const chunk of chunks) {
+  async #feedPrefixes(step: PrefixStep, weights: W): Promise<void> {
+    await this.#model.feedPrefixes(weights, step, this.#historyOf);
+    for (const chunk of step.chunks) {
       this.#prefilledTokens += chunk.count;
       this.#scheduler.prefixFed(chunk);
     }
@@ -132,16 +135,14 @@ export class StepRunner<W> {
     return reply !== undefined && entry?.reply === reply ? entry : undefined;
   }
 
-  #sample(entry: Entry, logits: Float32Array, row: number, version: Version): void {
+  #sample(entry: Entry, token: Token, version: Version): void {
     const { history, reply, sequence } = entry;
     if (reply === undefined) return;
-    const sampler = this.#sampler;
-    sampler.draw(logits, row * this.#model.shape.vocabSize, reply.request.sampling, reply.uniform());
-    reply.push(sampler, version);
-    history.writeOne(sampler.id, sequence.length);
+    reply.push(token, version);
+    history.writeOne(token.id, sequence.length);
     this.#scheduler.grown(sequence);
     this.#sampledTokens++;
-    const finish = this.#finish(reply, sequence, sampler.id);
+    const finish = this.#finish(reply, sequence, token.id);
     if (finish === undefined) return;
     entry.reply = undefined;
     this.#replies++;
@@ -156,6 +157,6 @@ export class StepRunner<W> {
       reply.stop = state;
       if (matched) return "stop";
     }
-    return reply.full || sequence.length >= this.#model.shape.maxPositions ? "length" : undefined;
+    return reply.full || sequence.length >= this.#maxPositions ? "length" : undefined;
   }
 }

@@ -14,10 +14,13 @@ export class WeightSets<W> {
   #newest: Held<W>;
   #older: Held<W> | undefined;
   #offered: Held<W> | undefined;
+  readonly #forget: (weights: W) => void;
   readonly #holds = new Map<Version, number>();
 
-  constructor(version: Version, weights: W) {
+  /** `forget` is told of each set that is let go. */
+  constructor(version: Version, weights: W, forget: (weights: W) => void = () => {}) {
     this.#newest = { version, weights };
+    this.#forget = forget;
   }
 
   get newest(): Version {
@@ -50,8 +53,10 @@ export class WeightSets<W> {
 
   /** Offers weights for adoption. The latest offer replaces one that still waits; offers that are not newer are dropped. */
   offer(version: Version, weights: W): void {
-    if (version > this.#newest.version && version > (this.#offered?.version ?? -1))
+    if (version > this.#newest.version && version > (this.#offered?.version ?? -1)) {
+      if (this.#offered !== undefined) this.#forget(this.#offered.weights);
       this.#offered = { version, weights };
+    } else this.#forget(weights);
   }
 
   /** Makes the offered set the newest, unless both held sets are pinned. Returns the adopted version. */
@@ -60,7 +65,9 @@ export class WeightSets<W> {
     if (offered === undefined) return undefined;
     const olderHeld = this.#older !== undefined && this.#holds.has(this.#older.version);
     if (olderHeld && this.#holds.has(this.#newest.version)) return undefined;
+    const dropped = olderHeld ? this.#newest : this.#older;
     if (!olderHeld) this.#older = this.#newest;
+    if (dropped !== undefined) this.#forget(dropped.weights);
     this.#newest = offered;
     this.#offered = undefined;
     return offered.version;

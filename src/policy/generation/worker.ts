@@ -3,43 +3,55 @@
  * learner; both are read between decode steps. Invariant: nothing is generated before `start`.
  */
 import type { MessagePort } from "node:worker_threads";
+import { isResident } from "../../domain/Device.ts";
+import type { Version } from "../../domain/Episode.ts";
 import { useRuntime } from "../runtime/Session.ts";
 import { CallError, serve } from "../runtime/serve.ts";
 import * as StopMatcher from "../tokenizer/StopMatcher.ts";
 import type { AdoptedMessage, WeightsMessage } from "../Weights.ts";
 import { Engine } from "./Engine.ts";
+import type { GeneratorModel } from "./LanguageModel.ts";
 import type { GeneratorProtocol, StartRequest } from "./Messages.ts";
 import { type OnnxWeights, open } from "./OnnxModel.ts";
+import { openResident, type ResidentWeights } from "./ResidentModel.ts";
 import { bytesOf } from "./TokenBytes.ts";
 
-let engine: Engine<OnnxWeights> | undefined;
+type Running = Engine<OnnxWeights> | Engine<ResidentWeights>;
+
+let engine: Running | undefined;
 let port: MessagePort | undefined;
 let starting: Promise<unknown> = Promise.resolve();
 
-const started = (): Engine<OnnxWeights> => {
+const started = (): Running => {
   if (engine === undefined) throw new CallError("bad_request", "the generator has not started");
   return engine;
 };
 
-const start = async (request: StartRequest): Promise<null> => {
-  const { config, version, buffer, weights, stops, tokens, runtime, ...options } = request;
-  useRuntime(runtime);
-  const model = await open(config).catch((error: unknown) => {
+const orRefused = <A>(opening: Promise<A>): Promise<A> =>
+  opening.catch((error: unknown) => {
     throw new CallError("session_failed", error instanceof Error ? error.message : String(error), { cause: error });
   });
-  engine = new Engine(
-    model,
-    { version, buffer },
-    {
-      ...options,
-      stops: stops.length === 0 ? null : StopMatcher.make(stops, bytesOf(tokens)),
-      onAdopted: (adopted) => {
-        const message: AdoptedMessage = { _tag: "adopted", version: adopted };
-        weights.postMessage(message);
-        emit(message);
-      },
+
+const engineOver = <W>(model: GeneratorModel<W>, request: StartRequest): Engine<W> => {
+  const { config, device, version, buffer, weights, stops, tokens, runtime, ...options } = request;
+  const settings = {
+    ...options,
+    stops: stops.length === 0 ? null : StopMatcher.make(stops, bytesOf(tokens)),
+    onAdopted: (adopted: Version) => {
+      const message: AdoptedMessage = { _tag: "adopted", version: adopted };
+      weights.postMessage(message);
+      emit(message);
     },
-  );
+  };
+  return new Engine(model, { version, buffer }, settings);
+};
+
+const start = async (request: StartRequest): Promise<null> => {
+  const { config, device, runtime, weights } = request;
+  useRuntime(runtime);
+  engine = isResident(device)
+    ? engineOver(await orRefused(openResident(config, device)), request)
+    : engineOver(await orRefused(open(config, device)), request);
   port = weights;
   weights.on("message", (message: WeightsMessage) => started().offer(message.version, message.buffer));
   return null;

@@ -6,6 +6,7 @@
  */
 import { Worker } from "node:worker_threads";
 import { Effect, type Scope } from "effect";
+import { shareTurns } from "./DeviceTurn.ts";
 import { fromPortable } from "./PortableError.ts";
 import type { CallName, FromThread, Protocol, Request, Response, ToThread, Transferable } from "./ThreadProtocol.ts";
 
@@ -70,6 +71,7 @@ class WorkerThread<P extends Protocol, E> implements Thread<P, E> {
   constructor(options: ThreadOptions<P, E>) {
     const { name, url } = options;
     this.#options = options;
+    shareTurns();
     this.#worker = new Worker(url, { name });
     live++;
     this.#worker.on("message", (message: FromThread<P>) => this.#receive(message));

@@ -16,10 +16,10 @@ const refused: OnnxModel = {
   opsets: { "": 21 },
   nodes: [{ type: "NoSuchOperator", domain: "", name: "node", inputs: ["x"], outputs: ["y"], attributes: {} }],
   constants: [],
+  values: [],
+  bound: [],
   inputs: [{ name: "x", dtype: "float32", shape: [1] }],
   outputs: [{ name: "y", dtype: "float32", shape: [1] }],
-  values: [{ name: "y", dtype: "float32", shape: [1] }],
-  bound: [],
 };
 
 describe("lanes", () => {

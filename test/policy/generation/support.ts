@@ -3,7 +3,7 @@
 import type { Sampled, Version } from "../../../src/domain/Episode.ts";
 import { stream } from "../../../src/domain/Random.ts";
 import { Engine, type EngineOptions } from "../../../src/policy/generation/Engine.ts";
-import type { LanguageModel } from "../../../src/policy/generation/LanguageModel.ts";
+import type { GeneratorModel, LanguageModel } from "../../../src/policy/generation/LanguageModel.ts";
 import { type OnnxWeights, open } from "../../../src/policy/generation/OnnxModel.ts";
 import type { GenerateRequest } from "../../../src/policy/generation/Policy.ts";
 import type { EngineFailure } from "../../../src/policy/generation/Reply.ts";
@@ -39,7 +39,7 @@ export const withModel = async <A>(use: (model: LanguageModel<OnnxWeights>) => P
 };
 
 export const engineOn = <W>(
-  model: LanguageModel<W>,
+  model: GeneratorModel<W>,
   options: Partial<EngineOptions> = {},
   version: Version = 0,
 ): Engine<W> =>

@@ -1,0 +1,60 @@
+/** The devices of a command, before it begins: whether they are there, and what a user should know of them. */
+import { Console, Effect } from "effect";
+import { generatorDevice, learnerDevice } from "../src/config/devices.ts";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import { type Device, format } from "../src/domain/Device.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+import { troubleWith } from "../src/policy/runtime/probe.ts";
+
+/** The roles of a command that compute. */
+export type Role = "generator" | "learner";
+
+const keyOf = (role: Role, model: RunConfig["model"]): string =>
+  model[`${role}_device`] === "" ? "model.device" : `model.${role}_device`;
+
+const deviceOf = (role: Role, model: RunConfig["model"]): Device =>
+  role === "generator" ? generatorDevice(model) : learnerDevice(model);
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
+
+/** What is said at the start of a run that computes on more than the CPU; undefined for one that does not. */
+export const devicesLine = (
+  model: RunConfig["model"],
+  roles: readonly Role[],
+  parameters: number,
+): string | undefined => {
+  const used = roles.map((role) => ({ role, device: deviceOf(role, model) }));
+  if (used.every(({ device }) => device.kind === "cpu")) return undefined;
+  const where = used.map(({ device, role }) => `${role} on ${format(device)}`).join(", ");
+  const lanes =
+    roles.includes("learner") && learnerDevice(model).kind !== "cpu" && model.learner_lanes > 1
+      ? `; one learner lane, not ${model.learner_lanes}`
+      : "";
+  const copied =
+    roles.length === 2
+      ? `; each version is copied between the two through host memory, ${megabytes(4 * parameters)}`
+      : "";
+  return `${where}: the same seed does not give the same bits${lanes}${copied}`;
+};
+
+/** Fails where a device is not there. */
+export const checkDevices = Effect.fnUntraced(function* (
+  { model }: RunConfig,
+  roles: readonly Role[],
+): Effect.fn.Return<void, BadInput> {
+  const seen = new Set<string>();
+  for (const role of roles) {
+    const device = deviceOf(role, model);
+    if (seen.has(format(device))) continue;
+    seen.add(format(device));
+    const trouble = yield* Effect.promise(() => troubleWith(device));
+    if (trouble !== undefined)
+      return yield* new BadInput({ message: `${keyOf(role, model)}: ${trouble}; nearest: cpu` });
+  }
+});
+
+/** Prints `devicesLine`, where there is one. */
+export const tellDevices = ({ model }: RunConfig, roles: readonly Role[], parameters: number): Effect.Effect<void> => {
+  const line = devicesLine(model, roles, parameters);
+  return line === undefined ? Effect.void : Console.log(line);
+};

@@ -1,0 +1,26 @@
+/** What one device can be asked for at once. */
+import { format } from "../../domain/Device.ts";
+import { generatorDevice, learnerDevice } from "../devices.ts";
+import { type Check, when } from "../relation.ts";
+
+export const devices: Check = ({ model }) => {
+  const [generator, learner] = [generatorDevice(model), learnerDevice(model)];
+  const both = generator.kind === "webgpu" && learner.kind === "webgpu";
+  return [
+    ...when(
+      model.runtime !== "onnx" && (generator.kind !== "cpu" || learner.kind !== "cpu"),
+      () =>
+        `model.device: ${format(generator.kind === "cpu" ? learner : generator)}: model.runtime=${model.runtime} chooses its device itself; nearest: cpu`,
+    ),
+    ...when(
+      both && generator.index !== learner.index,
+      () =>
+        `model.learner_device: ${format(learner)}: one process has one WebGPU device, and the generator's is ${format(generator)}; nearest: ${format(generator)}`,
+    ),
+    ...when(
+      generator.kind !== "cpu" && model.generator_threads > 1,
+      () =>
+        `model.generator_threads: ${model.generator_threads}: ${format(generator)} runs one step at a time, and each thread would hold the weights; nearest: 1`,
+    ),
+  ];
+};

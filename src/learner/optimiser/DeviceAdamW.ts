@@ -1,0 +1,191 @@
+/**
+ * A trained network on a device that keeps its tensors: parameters, moments and the gradient summed so far never leave it but for `download`.
+ * AdamW is one model over all tensors; it gives new ones, and the old are let go.
+ * Invariant: a step of which anything is not finite changes nothing: parameters, moments and count stay as they were.
+ */
+import type { Device } from "../../domain/Device.ts";
+import type { ParameterSpec } from "../../policy/model/Architecture.ts";
+import { named, type Parameters, parametersOf } from "../../policy/model/Parameters.ts";
+import {
+  type DeviceTensor,
+  discard,
+  type Feeds,
+  float32,
+  type Outputs,
+  Session,
+} from "../../policy/runtime/Session.ts";
+import { release, type Tensors, Transfer } from "../../policy/runtime/Transfer.ts";
+import { add } from "../../tensor/Elementwise.ts";
+import { Graph } from "../../tensor/Graph.ts";
+import type { OnnxModel } from "../../tensor/Onnx.ts";
+import { type AdamWOptions, adamWTensorsModel, firstOf, gradientOf, next, scalars, secondOf } from "../adamw.ts";
+import type { NotFinite } from "../NotFinite.ts";
+import { type Moments, type StepResult, untaken } from "./AdamW.ts";
+
+const sumName = (name: string): string => `sum of ${name}`;
+const moreName = (name: string): string => `more of ${name}`;
+
+/** Inputs: two tensors of each spec. Outputs: their sums. */
+const additionModel = (specs: readonly ParameterSpec[]): OnnxModel => {
+  const graph = new Graph("addition");
+  for (const { name, shape } of specs)
+    graph.output(
+      sumName(name),
+      add(graph.input(name, "float32", shape), graph.input(moreName(name), "float32", shape)),
+    );
+  return graph.toModel();
+};
+
+const hostFeeds = (parameters: Parameters): Feeds =>
+  Object.fromEntries(named(parameters).map(({ name, shape, values }) => [name, float32(values, shape)]));
+
+const scalarOf = (outputs: Outputs, name: string): number => outputs.float32(name)[0] ?? Number.NaN;
+
+const faultOf = (norm: number, outputs: Outputs): NotFinite | null => {
+  if (!Number.isFinite(norm)) return "gradient";
+  if (!Number.isFinite(scalarOf(outputs, "second_sum"))) return "new moments";
+  return Number.isFinite(scalarOf(outputs, "parameter_squares")) ? null : "new parameters";
+};
+
+/** float32 overflows where a larger bound is divided by a small norm. */
+const LARGEST_NORM = 1e30;
+
+interface Held {
+  readonly parameters: Tensors;
+  readonly first: Tensors;
+  readonly second: Tensors;
+}
+
+interface Sessions {
+  readonly step: Session;
+  readonly addition: Session;
+  readonly transfer: Transfer;
+}
+
+export class DeviceAdamW {
+  readonly #specs: readonly ParameterSpec[];
+  readonly #options: AdamWOptions;
+  readonly #sessions: Sessions;
+  #held: Held;
+  #steps: number;
+  /** The gradient of the micro-batches so far, in the order of the specs. */
+  #gradient: readonly DeviceTensor[] = [];
+
+  private constructor(
+    specs: readonly ParameterSpec[],
+    options: AdamWOptions,
+    sessions: Sessions,
+    held: Held,
+    steps: number,
+  ) {
+    this.#specs = specs;
+    this.#options = options;
+    this.#sessions = sessions;
+    this.#held = held;
+    this.#steps = steps;
+  }
+
+  /** Uploads parameters and moments. */
+  static async open(
+    parameters: Parameters,
+    options: AdamWOptions,
+    moments: Moments,
+    device: Device,
+  ): Promise<DeviceAdamW> {
+    const { specs } = parameters;
+    const kept = specs.flatMap(({ name }) => [next(name), next(firstOf(name)), next(secondOf(name))]);
+    const sessions = {
+      step: await Session.open(adamWTensorsModel(specs, options), { device, kept }),
+      addition: await Session.open(additionModel(specs), { device, kept: specs.map(({ name }) => sumName(name)) }),
+      transfer: await Transfer.open(specs, device),
+    };
+    const uploaded = (flat: Float32Array<ArrayBuffer>) =>
+      sessions.transfer.upload(hostFeeds(parametersOf(specs, flat)));
+    const held = {
+      parameters: await uploaded(parameters.flat),
+      first: await uploaded(moments.first),
+      second: await uploaded(moments.second),
+    };
+    return new DeviceAdamW(specs, options, sessions, held, moments.steps);
+  }
+
+  get steps(): number {
+    return this.#steps;
+  }
+
+  /** The parameters as session feeds, until the next step. */
+  get feeds(): Tensors {
+    return this.#held.parameters;
+  }
+
+  /** Begins a mini-batch. */
+  clear(): void {
+    discard(this.#gradient);
+    this.#gradient = [];
+  }
+
+  /** Adds the gradient of a micro-batch, whose tensors it takes over. */
+  async add(gradient: readonly DeviceTensor[]): Promise<void> {
+    const before = this.#gradient;
+    if (before.length === 0) {
+      this.#gradient = gradient;
+      return;
+    }
+    const both = this.#specs.flatMap(({ name }, i) => [
+      [name, before[i]!] as const,
+      [moreName(name), gradient[i]!] as const,
+    ]);
+    using outputs = await this.#sessions.addition.run(Object.fromEntries(both));
+    this.#gradient = this.#specs.map(({ name }) => outputs.take(sumName(name)));
+    discard([...before, ...gradient]);
+  }
+
+  /** One step along the gradient summed so far, which is then let go. */
+  async step(lr: number): Promise<StepResult> {
+    const gradient = this.#gradient;
+    if (gradient.length === 0) return untaken(null);
+    const values = scalars(this.#options, lr, this.#steps + 1);
+    const factors = { ...values, max_norm: Math.min(values.max_norm, LARGEST_NORM) };
+    const { first, parameters, second } = this.#held;
+    const feeds = this.#specs.flatMap(({ name }, i) => [
+      [name, parameters[name]!] as const,
+      [gradientOf(name), gradient[i]!] as const,
+      [firstOf(name), first[name]!] as const,
+      [secondOf(name), second[name]!] as const,
+    ]);
+    const given = Object.entries(factors).map(([name, value]) => [name, float32(Float32Array.of(value), [])] as const);
+    using outputs = await this.#sessions.step.run(Object.fromEntries([...feeds, ...given]));
+    this.clear();
+    const norm = scalarOf(outputs, "norm");
+    const notFinite = faultOf(norm, outputs);
+    if (notFinite !== null) return untaken(notFinite);
+    const taken = (of: (name: string) => string): Tensors =>
+      Object.fromEntries(this.#specs.map(({ name }) => [name, outputs.take(next(of(name)))]));
+    this.#release();
+    this.#held = { parameters: taken((name) => name), first: taken(firstOf), second: taken(secondOf) };
+    this.#steps++;
+    return { norm, applied: true, notFinite: null };
+  }
+
+  /** Copies one of the three sets into host memory, laid out as the parameters. */
+  async download(what: keyof Held, into: Float32Array): Promise<void> {
+    let at = 0;
+    for (const values of await this.#sessions.transfer.download(this.#held[what])) {
+      into.set(values, at);
+      at += values.length;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.clear();
+    this.#release();
+    const { addition, step, transfer } = this.#sessions;
+    await step.close();
+    await addition.close();
+    await transfer.close();
+  }
+
+  #release(): void {
+    for (const tensors of Object.values(this.#held)) release(tensors);
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * A model in the operators that a GPU provider has kernels for. On WebGPU (onnxruntime 1.30) a fused matrix product, a LogSoftmax and a
+ * comparison of int64 run on the CPU, which takes their operands off the device and back, and an RMS norm does not write its second
+ * output. Here they are spelled out in operators that stay on the device.
+ * Invariant: inputs, outputs and their values are those of the given model, up to rounding.
+ */
+import { type Attributes, type DType, MICROSOFT, type OnnxConstant, type OnnxModel, type OnnxNode } from "./Onnx.ts";
+
+interface Value {
+  readonly dtype: DType;
+  readonly rank: number;
+  readonly width: number | undefined;
+}
+
+/** What stands in for one node, under names that no other node has. */
+class Spelling {
+  readonly nodes: OnnxNode[] = [];
+  readonly constants: OnnxConstant[] = [];
+  readonly #prefix: string;
+  #count = 0;
+
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  /** Adds a node of one output; `output` names the last of them. */
+  add(type: string, inputs: readonly string[], attributes: Attributes = {}, output = this.#name()): string {
+    this.nodes.push({ type, domain: "", name: `${type} of ${output}`, inputs, outputs: [output], attributes });
+    return output;
+  }
+
+  scalar(value: number): string {
+    return this.#constant("float32", [], new Uint8Array(Float32Array.of(value).buffer));
+  }
+
+  axes(...axes: readonly number[]): string {
+    return this.#constant("int64", [axes.length], new Uint8Array(BigInt64Array.from(axes, BigInt).buffer));
+  }
+
+  #constant(dtype: DType, dims: readonly number[], bytes: Uint8Array): string {
+    const name = this.#name();
+    this.constants.push({ name, dtype, dims, bytes });
+    return name;
+  }
+
+  #name(): string {
+    return `${this.#prefix}~${this.#count++}`;
+  }
+}
+
+type Known = (name: string) => Value | undefined;
+type Rule = (node: OnnxNode, known: Known, spelling: Spelling) => boolean;
+
+const intOf = (node: OnnxNode, name: string): number => {
+  const attribute = node.attributes[name];
+  return attribute !== undefined && "int" in attribute ? attribute.int : 0;
+};
+
+const floatOf = (node: OnnxNode, name: string, otherwise: number): number => {
+  const attribute = node.attributes[name];
+  return attribute !== undefined && "float" in attribute ? attribute.float : otherwise;
+};
+
+const keepDims: Attributes = { keepdims: { int: 1 } };
+
+/** alpha a' b', the operands turned where they are flagged. */
+const product: Rule = (node, known, spelling) => {
+  const [a = "", b = ""] = node.inputs;
+  const [output] = node.outputs;
+  const turned = (name: string, flag: string): string | undefined => {
+    if (intOf(node, flag) === 0) return name;
+    const rank = known(name)?.rank;
+    if (rank === undefined) return undefined;
+    const axes = Array.from({ length: rank }, (_, axis) => axis);
+    const perm = [...axes.slice(0, -2), rank - 1, rank - 2];
+    return spelling.add("Transpose", [name], { perm: { ints: perm } });
+  };
+  const alpha = floatOf(node, "alpha", 1);
+  const [left, right] = [turned(a, "transA"), turned(b, "transB")];
+  if (left === undefined || right === undefined) return false;
+  if (alpha === 1) spelling.add("MatMul", [left, right], {}, output);
+  else spelling.add("Mul", [spelling.add("MatMul", [left, right]), spelling.scalar(alpha)], {}, output);
+  return true;
+};
+
+/** x - max - log sum exp(x - max) over the last axis. */
+const logSoftmax: Rule = ({ inputs: [x = ""], outputs: [output] }, _, spelling) => {
+  const last = spelling.axes(-1);
+  const below = spelling.add("Sub", [x, spelling.add("ReduceMax", [x, last], keepDims)]);
+  const sum = spelling.add("ReduceSum", [spelling.add("Exp", [below]), last], keepDims);
+  spelling.add("Sub", [below, spelling.add("Log", [sum])], {}, output);
+  return true;
+};
+
+/** Whole numbers as int32: ids and positions fit. */
+const comparison: Rule = (node, known, spelling) => {
+  if (!node.inputs.every((name) => known(name)?.dtype === "int64")) return false;
+  const narrow = node.inputs.map((name) => spelling.add("Cast", [name], { to: { int: 6 } }));
+  spelling.add(node.type, narrow, {}, node.outputs[0]);
+  return true;
+};
+
+/** The norm without its second output, and that output by itself: 1 / sqrt(mean(x^2) + epsilon). */
+const norm: Rule = (node, known, spelling) => {
+  const [x = ""] = node.inputs;
+  const [output = "", inverse] = node.outputs;
+  const width = known(x)?.width;
+  if (inverse === undefined || width === undefined) return false;
+  spelling.nodes.push({ ...node, outputs: [output] });
+  const squares = spelling.add("ReduceSumSquare", [x, spelling.axes(-1)], keepDims);
+  const mean = spelling.add("Mul", [squares, spelling.scalar(1 / width)]);
+  const root = spelling.add("Sqrt", [spelling.add("Add", [mean, spelling.scalar(floatOf(node, "epsilon", 1e-5))])]);
+  spelling.add("Reciprocal", [root], {}, inverse);
+  return true;
+};
+
+const rules: Readonly<Record<string, Rule>> = {
+  [`${MICROSOFT}.FusedMatMul`]: product,
+  ".LogSoftmax": logSoftmax,
+  ".Equal": comparison,
+  ".Less": comparison,
+  ".LessOrEqual": comparison,
+  ".SimplifiedLayerNormalization": norm,
+};
+
+/** The model as a GPU takes it; every input and output keeps its name and type. */
+export const deviceForm = (model: OnnxModel): OnnxModel => {
+  const known = new Map<string, Value>();
+  for (const { dtype, name, shape } of [...model.inputs, ...model.values, ...model.outputs]) {
+    const last = shape.at(-1);
+    known.set(name, { dtype, rank: shape.length, width: typeof last === "number" ? last : undefined });
+  }
+  for (const { dims, dtype, name } of model.constants)
+    known.set(name, { dtype, rank: dims.length, width: dims.at(-1) });
+  const nodes: OnnxNode[] = [];
+  const constants = [...model.constants];
+  for (const [index, node] of model.nodes.entries()) {
+    const rule = rules[`${node.domain}.${node.type}`];
+    const spelling = new Spelling(`~${index}`);
+    if (rule?.(node, (name) => known.get(name), spelling)) {
+      nodes.push(...spelling.nodes);
+      constants.push(...spelling.constants);
+    } else nodes.push(node);
+  }
+  return { ...model, nodes, constants };
+};

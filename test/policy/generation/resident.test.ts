@@ -1,0 +1,62 @@
+/** The form of devices that keep their tensors, here on the CPU: it samples what the form with caches in host memory samples. */
+import { expect, it } from "vitest";
+import type { Sampled } from "../../../src/domain/Episode.ts";
+import type { Engine, EngineOptions } from "../../../src/policy/generation/Engine.ts";
+import { open } from "../../../src/policy/generation/OnnxModel.ts";
+import type { Sampling } from "../../../src/policy/generation/Policy.ts";
+import { openResident } from "../../../src/policy/generation/ResidentModel.ts";
+import { engineOn, idsOf, reply, requestOf, tiny, weightsOf } from "./support.ts";
+
+/** Three turns of twelve sequences over few slots: shared prefixes, rows that move, evictions, a new version in between. */
+const turns = async <W>(engine: Engine<W>, sampling: Sampling): Promise<readonly Sampled[]> => {
+  const all: Sampled[] = [];
+  const play = async (turn: number, length: (sequence: number) => number): Promise<void> => {
+    const requests = Array.from({ length: 12 }, (_, sequence) =>
+      requestOf(
+        sequence,
+        turn === 0 ? idsOf(length(sequence), sequence % 3) : idsOf(length(sequence), turn, sequence),
+        {
+          sharedPrefix: turn === 0 ? 20 : 0,
+          maxTokens: 4 + (sequence % 5),
+          sampling,
+          key: { seed: 3, purpose: "sampling", counters: [sequence, turn] },
+        },
+      ),
+    );
+    all.push(...(await Promise.all(requests.map((request) => reply(engine, request)))));
+  };
+  await play(0, (sequence) => 24 + (sequence % 4) * 9);
+  engine.release(5);
+  await play(1, (sequence) => 1 + ((sequence * 7) % 40));
+  engine.offer(1, weightsOf(1).flat.slice().buffer);
+  await play(2, (sequence) => 3 + (sequence % 2) * 30);
+  return all;
+};
+
+const played = async (sampling: Sampling, options: Partial<EngineOptions>) => {
+  const host = engineOn(await open(tiny), options);
+  const resident = engineOn(await openResident(tiny), options);
+  try {
+    return { expected: await turns(host, sampling), actual: await turns(resident, sampling) };
+  } finally {
+    await host.close();
+    await resident.close();
+  }
+};
+
+it.each<readonly [string, Sampling]>([
+  ["at temperature 1", { temperature: 1, topK: -1, topP: 1 }],
+  ["at another temperature", { temperature: 0.7, topK: -1, topP: 1 }],
+  ["greedily", { temperature: 0, topK: -1, topP: 1 }],
+  ["truncated", { temperature: 1, topK: 5, topP: 0.9 }],
+])("samples the same %s", async (_, sampling) => {
+  const { actual, expected } = await played(sampling, { slots: 8 });
+  for (const [i, sampled] of expected.entries()) {
+    expect([...(actual[i]?.ids ?? [])]).toEqual([...sampled.ids]);
+    expect([...(actual[i]?.versions ?? [])]).toEqual([...sampled.versions]);
+    for (const [token, mu] of sampled.mu.entries()) {
+      expect(actual[i]?.mu[token]).toBeCloseTo(mu, 4);
+      expect(actual[i]?.entropies[token]).toBeCloseTo(sampled.entropies[token]!, 4);
+    }
+  }
+});

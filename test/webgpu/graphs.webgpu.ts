@@ -1,0 +1,44 @@
+/** Every graph of the product gives on WebGPU what it gives on the CPU. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { adamWModel } from "../../src/learner/adamw.ts";
+import { policyLosses } from "../../src/learner/losses/policyLoss.ts";
+import { actorModel, cloningModel, criticModel, policyLossOptions, valuesModel } from "../../src/learner/models.ts";
+import { crossScoreModel } from "../../src/policy/model/CrossScore.ts";
+import { extendModel, prefillModel, stepModel } from "../../src/policy/model/Decode.ts";
+import { scoreModel } from "../../src/policy/model/Score.ts";
+import type { Session } from "../../src/policy/runtime/Session.ts";
+import type { OnnxModel } from "../../src/tensor/Onnx.ts";
+import { actorDefaults, algorithmDefaults } from "../learner/model.ts";
+import { tiny } from "../policy/tiny.ts";
+import { apart, heldDevice } from "./compared.ts";
+
+let held: Session | undefined;
+beforeAll(async () => {
+  held = await heldDevice();
+});
+afterAll(() => held?.close());
+
+const losses = (Object.keys(policyLosses) as (keyof typeof policyLosses)[]).map((loss) => {
+  const actor = { ...actorDefaults, policy_loss: loss, use_kl_loss: true, entropy_coeff: 0.01 };
+  return [`actor, ${loss}`, () => actorModel(tiny, policyLossOptions(actor, algorithmDefaults))] as const;
+});
+
+const adamw = { betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0.01, gradClip: 1 } as const;
+
+const models: readonly (readonly [string, () => OnnxModel])[] = [
+  ["score", () => scoreModel(tiny)],
+  ["crossScore", () => crossScoreModel(tiny)],
+  ["prefill", () => prefillModel(tiny)],
+  ["extend", () => extendModel(tiny)],
+  ["step", () => stepModel(tiny)],
+  ...losses,
+  ["critic", () => criticModel(tiny, 0.2)],
+  ["values", () => valuesModel(tiny)],
+  ["cloning", () => cloningModel(tiny)],
+  ["AdamW", () => adamWModel(1000, adamw)],
+];
+
+it.each(models)("%s agrees with the CPU to 1e-3", async (_, model) => {
+  for (const [output, difference] of Object.entries(await apart(model(), tiny.vocabSize)))
+    expect(difference, output).toBeLessThan(1e-3);
+});

@@ -1,0 +1,92 @@
+/** A bandit of nineteen arms, five of which pay: generator and learner on WebGPU, weights adopted after each update. */
+import { expect, it } from "vitest";
+import { type CreditedBatch, sequences } from "../../src/domain/Batch.ts";
+import type { Sampled } from "../../src/domain/Episode.ts";
+import { Trainer } from "../../src/learner/Trainer.ts";
+import { Engine } from "../../src/policy/generation/Engine.ts";
+import { openResident } from "../../src/policy/generation/ResidentModel.ts";
+import { tiny, tinyParameters, trainerOptions } from "../learner/model.ts";
+import { engineOptions, reply } from "../policy/generation/support.ts";
+import { webgpu } from "./compared.ts";
+
+const PULLS = 64;
+const prompt = Int32Array.of(18, 17);
+const pays = (arm: number): number => (arm < 5 ? 1 : 0);
+
+const played = async <W>(engine: Engine<W>, window: number): Promise<readonly Sampled[]> => {
+  const replies = Array.from({ length: PULLS }, (_, pull) =>
+    reply(engine, {
+      sequence: window * PULLS + pull,
+      append: prompt,
+      sharedPrefix: 0,
+      maxTokens: 1,
+      sampling: { temperature: 1, topK: -1, topP: 1 },
+      key: { seed: 3, purpose: "sampling", counters: [window, pull] },
+      pin: null,
+    }),
+  );
+  const all = await Promise.all(replies);
+  for (const pull of replies.keys()) engine.release(window * PULLS + pull);
+  return all;
+};
+
+/** One sequence a pull: the prompt and the arm, whose advantage is its pay over the mean. */
+const batchOf = (pulls: readonly Sampled[], window: number): { batch: CreditedBatch; mean: number } => {
+  const paid = pulls.map(({ ids }) => pays(ids[0] ?? -1));
+  const mean = paid.reduce((sum, pay) => sum + pay, 0) / pulls.length;
+  const length = prompt.length + 1;
+  const tokens = pulls.length * length;
+  const spread = (of: (pull: number) => number): Float32Array =>
+    Float32Array.from({ length: tokens }, (_, i) => (i % length === length - 1 ? of(Math.floor(i / length)) : 0));
+  const batch: CreditedBatch = {
+    window,
+    ids: Int32Array.from({ length: tokens }, (_, i) => prompt[i % length] ?? pulls[Math.floor(i / length)]!.ids[0]!),
+    offsets: Int32Array.from({ length: pulls.length + 1 }, (_, i) => i * length),
+    mask: Uint8Array.from(spread(() => 1)),
+    mu: spread((pull) => pulls[pull]!.mu[0]!),
+    versions: Int32Array.from({ length: tokens }, (_, i) => (i % length === length - 1 ? window : -1)),
+    rewards: spread((pull) => paid[pull]!),
+    placement: "sequence",
+    groups: new Int32Array(pulls.length),
+    members: Int32Array.from(pulls, (_, i) => i),
+    sequenceIndex: new Int32Array(pulls.length),
+    temperature: 1,
+    keptRatio: 1,
+    advantages: spread((pull) => paid[pull]! - mean),
+    values: new Float32Array(tokens),
+    returns: new Float32Array(tokens),
+  };
+  return { batch, mean };
+};
+
+it("learns which arms pay", async () => {
+  const model = await openResident(tiny, webgpu);
+  const start = tinyParameters();
+  const engine = new Engine(
+    model,
+    { version: 0, buffer: start.flat.slice().buffer },
+    { ...engineOptions, slots: PULLS, prefillRows: PULLS },
+  );
+  const { actor, algorithm } = trainerOptions;
+  await using trainer = await Trainer.open(tiny, start, {
+    ...trainerOptions,
+    device: webgpu,
+    algorithm: { ...algorithm, adv_estimator: "grpo" },
+    actor: { ...actor, lr: 0.03, ppo_mini_batch_size: PULLS, micro_batch_tokens: 256 },
+  });
+  const means: number[] = [];
+  try {
+    for (let window = 0; window < 8; window++) {
+      const { batch, mean } = batchOf(await played(engine, window), window);
+      expect(sequences(batch)).toBe(PULLS);
+      means.push(mean);
+      const { applied, version } = await trainer.update(batch);
+      expect(applied).toBe(true);
+      engine.offer(version, trainer.actor.parameters.flat.slice().buffer);
+    }
+  } finally {
+    await engine.close();
+  }
+  expect(means[0]).toBeLessThan(0.6);
+  expect(means.at(-1)).toBeGreaterThan(0.9);
+});
