@@ -1,6 +1,8 @@
 /**
  * A graph as the ONNX model of its named outputs: nodes that no output needs are left out, aliases are replaced by what they stand for,
- * every input stays. Names of inputs and outputs are kept, all others are generated.
+ * every input stays. Names of inputs and outputs are kept, all others are generated. Nodes that no other node reads stand last, the earliest
+ * of the graph at the very end: the runtime works its way back from the last one, so that it makes a gradient as soon as it can and lets go
+ * of what only that gradient needed, instead of keeping all such things to the end of the backward pass.
  */
 import { type Attributes, type DType, MICROSOFT, type OnnxConstant, type OnnxModel, type OnnxNode } from "./Onnx.ts";
 import type { Shape } from "./Shape.ts";
@@ -74,6 +76,8 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
 
   const needed = neededBy(graph);
   const nodes: OnnxNode[] = [];
+  /** Names of what some node reads. */
+  const read = new Set<string>();
   const constants: OnnxConstant[] = [];
   for (const producer of graph.producers) {
     if (!needed.has(producer)) continue;
@@ -82,18 +86,25 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
     if (tensor === undefined) continue;
     if (emission.kind === "constant") {
       constants.push({ name: nameOf(tensor), dtype: tensor.dtype, dims: emission.dims, bytes: emission.bytes });
-    } else if (emission.kind === "node")
+    } else if (emission.kind === "node") {
+      const names = inputs.map(nameOf);
+      for (const name of names) read.add(name);
       nodes.push({
         type,
         domain: emission.domain,
         name: `${type} ${tensor.id}`,
-        inputs: inputs.map(nameOf),
+        inputs: names,
         outputs: outputs.map(nameOf),
         attributes: emission.attributes,
       });
+    }
   }
+  for (const [tensor] of copies) read.add(nameOf(tensor));
+  const isRead = ({ outputs }: OnnxNode): boolean => outputs.some((name) => read.has(name));
+  const inner = nodes.filter(isRead);
+  const leaves = nodes.filter((node) => !isRead(node)).reverse();
   for (const [tensor, name] of copies)
-    nodes.push({
+    leaves.push({
       type: "Identity",
       domain: "",
       name: `output ${name}`,
@@ -104,7 +115,7 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
   return {
     name: graph.name,
     opsets: OPSETS,
-    nodes,
+    nodes: [...inner, ...leaves],
     constants,
     inputs: [...graph.inputs].map(([name, { dtype, shape }]) => ({ name, dtype, shape })),
     outputs: [...graph.outputs].map(([name, { dtype, shape }]) => ({ name, dtype, shape })),

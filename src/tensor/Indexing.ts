@@ -7,7 +7,7 @@ import type { Graph, Tensor } from "./Graph.ts";
 import { expand, reshape } from "./Layout.ts";
 import { gemm } from "./Linear.ts";
 import type { DType } from "./Onnx.ts";
-import { axisOf, canonical, count, type Dim, equal, ShapeError, sizeOf } from "./Shape.ts";
+import { axisOf, canonical, count, type Dim, equal, type Shape, ShapeError, sizeOf } from "./Shape.ts";
 
 /** Rows above which an embedding's gradient is scattered. */
 const ONE_HOT_ROWS = 1024;
@@ -49,14 +49,29 @@ export const gather = (table: Tensor, indices: Tensor): Tensor => {
       const gradient = reshape(g, [total, width]);
       if (typeof rows === "number" && rows <= ONE_HOT_ROWS)
         return [gemm(cast(oneHotMask(flat, rows), "float32"), gradient, { transA: true })];
-      const zeros = expand(table.graph.constant(0, table.dtype), table.shape);
-      return [scatterRows(zeros, flat, gradient)];
+      return [scattered(table.shape, flat, gradient)];
     },
   });
 };
 
+const SCATTERED = "scattered";
+
+/** Zeros of a table's shape with `rows[i]` added to row `indices[i]`. */
+const scattered = (shape: Shape, indices: Tensor, rows: Tensor): Tensor => {
+  const zeros = expand(rows.graph.constant(0, rows.dtype), shape);
+  return rows.graph.aliasOf(SCATTERED, [indices, rows], scatterRows(zeros, indices, rows));
+};
+
+/** `table` with the rows of `addend` added, where it is zeros but for scattered rows; else undefined. */
+export const addScattered = (table: Tensor, addend: Tensor): Tensor | undefined => {
+  const { inputs, type } = addend.graph.producer(addend);
+  const [indices, rows] = inputs;
+  if (type !== SCATTERED || indices === undefined || rows === undefined) return undefined;
+  return scatterRows(table, indices, rows);
+};
+
 /** `table` with `rows[i]` added to its row `indices[i]`; repeated indices add up. No gradient. */
-const scatterRows = (table: Tensor, indices: Tensor, rows: Tensor): Tensor =>
+export const scatterRows = (table: Tensor, indices: Tensor, rows: Tensor): Tensor =>
   // ScatterElements rather than ScatterND: the latter adds from several threads at once.
   table.graph.result({
     type: "ScatterElements",

@@ -121,6 +121,9 @@ export const trunk = (config: DecoderConfig, weights: Weights, ids: Tensor, want
   return decoder(config, weights, ids, ids.graph.constant([0], "int64"), attend, wanted);
 };
 
+/** The matrix [vocabSize, hiddenSize] that gives the output scores. */
+export const outputMatrix = (weights: Weights): Tensor => weight(weights, EMBEDDING);
+
 /** Output scores [rows, vocabSize] of hidden states [rows, hiddenSize]. */
 export const logits = (weights: Weights, hidden: Tensor): Tensor =>
-  gemm(hidden, weight(weights, EMBEDDING), { transB: true });
+  gemm(hidden, outputMatrix(weights), { transB: true });
