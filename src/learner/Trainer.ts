@@ -176,7 +176,10 @@ export class Trainer implements AsyncDisposable {
     this.#state = state;
   }
 
-  /** `start` are the run's starting weights (and the reference policy); `restored` goes on from a saved state instead. */
+  /**
+   * `start` are the run's starting weights (and the reference policy), of which it takes ownership: they are what is trained. `restored` goes
+   * on from a saved state instead.
+   */
   static async open(
     config: DecoderConfig,
     start: Parameters,
@@ -185,7 +188,7 @@ export class Trainer implements AsyncDisposable {
   ): Promise<Trainer> {
     const { actor, critic, threads, algorithm } = options;
     const lanes = await Lanes.open(options.lanes, threads);
-    const parameters = restored?.actor.parameters ?? copyOf(start);
+    const parameters = restored?.actor.parameters ?? start;
     const opened = await Actor.open(config, parameters, { actor, algorithm, lanes }, restored?.actor.moments);
     const valued = criticConfig(config, critic);
     const values =

@@ -4,7 +4,7 @@
  */
 import { add, cast, equals, where } from "./Elementwise.ts";
 import type { Graph, Tensor } from "./Graph.ts";
-import { expand, reshape } from "./Layout.ts";
+import { concat, expand, reshape } from "./Layout.ts";
 import { gemm } from "./Linear.ts";
 import type { DType } from "./Onnx.ts";
 import { axisOf, canonical, count, type Dim, equal, type Shape, ShapeError, sizeOf } from "./Shape.ts";
@@ -49,29 +49,42 @@ export const gather = (table: Tensor, indices: Tensor): Tensor => {
       const gradient = reshape(g, [total, width]);
       if (typeof rows === "number" && rows <= ONE_HOT_ROWS)
         return [gemm(cast(oneHotMask(flat, rows), "float32"), gradient, { transA: true })];
-      return [scattered(table.shape, flat, gradient)];
+      return [scattered(table.shape, { base: undefined, indices: flat, rows: gradient })];
     },
   });
 };
 
-const SCATTERED = "scattered";
+/** What a tensor is the sum of: a base (zeros without one) and rows at indices, which may repeat. */
+interface Scattered {
+  readonly base: Tensor | undefined;
+  readonly indices: Tensor;
+  readonly rows: Tensor;
+}
 
-/** Zeros of a table's shape with `rows[i]` added to row `indices[i]`. */
-const scattered = (shape: Shape, indices: Tensor, rows: Tensor): Tensor => {
-  const zeros = expand(rows.graph.constant(0, rows.dtype), shape);
-  return rows.graph.aliasOf(SCATTERED, [indices, rows], scatterRows(zeros, indices, rows));
+const scatteredTensors = new WeakMap<Tensor, Scattered>();
+
+/** `base`, or zeros, of a table's shape with `rows[i]` added to row `indices[i]`. No gradient. */
+export const scattered = (shape: Shape, parts: Scattered): Tensor => {
+  const { base, indices, rows } = parts;
+  const sum = scatterRows(base ?? expand(rows.graph.constant(0, rows.dtype), shape), indices, rows);
+  scatteredTensors.set(sum, parts);
+  return sum;
 };
 
-/** `table` with the rows of `addend` added, where it is zeros but for scattered rows; else undefined. */
-export const addScattered = (table: Tensor, addend: Tensor): Tensor | undefined => {
-  const { inputs, type } = addend.graph.producer(addend);
-  const [indices, rows] = inputs;
-  if (type !== SCATTERED || indices === undefined || rows === undefined) return undefined;
-  return scatterRows(table, indices, rows);
+/** The sum of two tensors of one shape, the second of which is scattered rows alone; undefined where it is not. One scattering does it. */
+export const addScattered = (a: Tensor, b: Tensor): Tensor | undefined => {
+  const [left, right] = [scatteredTensors.get(a), scatteredTensors.get(b)];
+  if (right === undefined || right.base !== undefined) return undefined;
+  if (left === undefined) return scattered(a.shape, { ...right, base: a });
+  return scattered(a.shape, {
+    base: left.base,
+    indices: concat([left.indices, right.indices], 0),
+    rows: concat([left.rows, right.rows], 0),
+  });
 };
 
 /** `table` with `rows[i]` added to its row `indices[i]`; repeated indices add up. No gradient. */
-export const scatterRows = (table: Tensor, indices: Tensor, rows: Tensor): Tensor =>
+const scatterRows = (table: Tensor, indices: Tensor, rows: Tensor): Tensor =>
   // ScatterElements rather than ScatterND: the latter adds from several threads at once.
   table.graph.result({
     type: "ScatterElements",

@@ -7,7 +7,7 @@
  */
 import { add, exp, log, mul, neg, sub, where } from "../../tensor/Elementwise.ts";
 import type { Tensor, Vjp } from "../../tensor/Graph.ts";
-import { gather, oneHotMask, scatterRows, takeAlong } from "../../tensor/Indexing.ts";
+import { gather, oneHotMask, scattered, takeAlong } from "../../tensor/Indexing.ts";
 import { concat, reduceSum, reshape, slice, transpose } from "../../tensor/Layout.ts";
 import { gemm } from "../../tensor/Linear.ts";
 import { after } from "../../tensor/Recompute.ts";
@@ -123,12 +123,13 @@ export const tokenStatistics = (hidden: Tensor, table: Tensor, tokens: Tensor, c
       return chunkGradients(hidden, chunk, pull, byTable);
     });
     const pulled = parts.map((part) => part.hidden).reduce((a, b) => add(a, b));
-    const ofTable = parts.flatMap((part) => part.table ?? []);
-    const push = dlogp && mul(column(dlogp), hidden);
-    return [
-      dlogp === undefined ? pulled : add(pulled, mul(column(dlogp), vectors)),
-      !byTable ? undefined : push === undefined ? concat(ofTable, 0) : scatterRows(concat(ofTable, 0), tokens, push),
-    ];
+    const ofTables = parts.flatMap((part) => part.table ?? []);
+    if (dlogp === undefined) return [pulled, byTable ? concat(ofTables, 0) : undefined];
+    const push = column(dlogp);
+    const ofTable = byTable
+      ? scattered(table.shape, { base: concat(ofTables, 0), indices: tokens, rows: mul(push, hidden) })
+      : undefined;
+    return [add(pulled, mul(push, vectors)), ofTable];
   };
   const [logp, entropy] = hidden.graph.alias("tokenStatistics", [hidden, table], results, vjp);
   if (logp === undefined || entropy === undefined) throw new RangeError("an alias of two results has two");

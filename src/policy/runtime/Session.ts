@@ -24,6 +24,11 @@ export const bool = (data: Uint8Array, dims: readonly number[]): BoolTensor => n
 export interface SessionOptions {
   /** Intra-op threads; 1 keeps a row's bits independent of its batch. Default 1. */
   readonly threads?: number;
+  /**
+   * Whether the runtime plans the memory of all of a run's results ahead, as one block for each set of input sizes. Such blocks hold what is
+   * never held at once, and stay. Default true.
+   */
+  readonly planned?: boolean;
   /** Execution providers in order of preference. Default CPU. */
   readonly providers?: readonly string[];
 }
@@ -97,8 +102,13 @@ export class Session implements AsyncDisposable {
       interOpNumThreads: 1,
       executionMode: "sequential",
       graphOptimizationLevel: "all",
+      enableMemPattern: options.planned ?? true,
       // Idle pool threads would otherwise spin on cores that other threads of the run need.
-      extra: { session: { intra_op: { allow_spinning: "0" }, inter_op: { allow_spinning: "0" } } },
+      extra: {
+        // It would turn a product of which the narrow operand is transposed into one that transposes the wide operand, which is slower.
+        optimization: { disable_specified_optimizers: "GemmTransposeFusion" },
+        session: { intra_op: { allow_spinning: "0" }, inter_op: { allow_spinning: "0" } },
+      },
       logSeverityLevel: 3,
     });
     return new Session(session);
