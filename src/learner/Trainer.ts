@@ -24,7 +24,7 @@ import type { Analysed, UpdateReport } from "./Learner.ts";
 import { LossMetrics } from "./LossMetrics.ts";
 import { Lanes } from "./lanes/Lanes.ts";
 import { batchMetrics, mismatchMetrics, ValueMetrics, WeightMetrics } from "./metrics.ts";
-import { policyLossOptions } from "./models.ts";
+import { passOptions, policyLossOptions } from "./models.ts";
 import { among, type NotFinite, type Untrained } from "./NotFinite.ts";
 import { muOr, sampledOnly } from "./observed.ts";
 import { type Moments, type StepResult, untaken } from "./optimiser/AdamW.ts";
@@ -201,6 +201,7 @@ export class Trainer implements AsyncDisposable {
               lanes,
               aggregation: actor.loss_agg_mode,
               microBatchTokens: actor.micro_batch_tokens,
+              pass: passOptions(actor),
             },
             restored?.critic?.moments,
           )

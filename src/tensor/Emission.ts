@@ -52,6 +52,13 @@ const neededBy = <V extends Value>(graph: Emittable<V>): ReadonlySet<Source<V>> 
   return needed;
 };
 
+/** The nodes with those that no other reads at the end, in the opposite order. */
+const leavesLast = (nodes: readonly OnnxNode[]): readonly OnnxNode[] => {
+  const read = new Set(nodes.flatMap(({ inputs }) => inputs));
+  const isRead = ({ outputs }: OnnxNode): boolean => outputs.some((name) => read.has(name));
+  return [...nodes.filter(isRead), ...nodes.filter((node) => !isRead(node)).reverse()];
+};
+
 export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
   /** The value that an alias stands for. */
   const resolve = (value: V): V => {
@@ -76,8 +83,6 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
 
   const needed = neededBy(graph);
   const nodes: OnnxNode[] = [];
-  /** Names of what some node reads. */
-  const read = new Set<string>();
   const constants: OnnxConstant[] = [];
   for (const producer of graph.producers) {
     if (!needed.has(producer)) continue;
@@ -86,25 +91,18 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
     if (tensor === undefined) continue;
     if (emission.kind === "constant") {
       constants.push({ name: nameOf(tensor), dtype: tensor.dtype, dims: emission.dims, bytes: emission.bytes });
-    } else if (emission.kind === "node") {
-      const names = inputs.map(nameOf);
-      for (const name of names) read.add(name);
+    } else if (emission.kind === "node")
       nodes.push({
         type,
         domain: emission.domain,
         name: `${type} ${tensor.id}`,
-        inputs: names,
+        inputs: inputs.map(nameOf),
         outputs: outputs.map(nameOf),
         attributes: emission.attributes,
       });
-    }
   }
-  for (const [tensor] of copies) read.add(nameOf(tensor));
-  const isRead = ({ outputs }: OnnxNode): boolean => outputs.some((name) => read.has(name));
-  const inner = nodes.filter(isRead);
-  const leaves = nodes.filter((node) => !isRead(node)).reverse();
   for (const [tensor, name] of copies)
-    leaves.push({
+    nodes.push({
       type: "Identity",
       domain: "",
       name: `output ${name}`,
@@ -115,7 +113,7 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
   return {
     name: graph.name,
     opsets: OPSETS,
-    nodes: [...inner, ...leaves],
+    nodes: leavesLast(nodes),
     constants,
     inputs: [...graph.inputs].map(([name, { dtype, shape }]) => ({ name, dtype, shape })),
     outputs: [...graph.outputs].map(([name, { dtype, shape }]) => ({ name, dtype, shape })),

@@ -39,9 +39,11 @@ export const targetInputs = (graph: Graph): Targets => ({
 export interface PassOptions {
   /** Targets of a pass at most: how much of a vocabulary is taken at once. */
   readonly targets: number;
+  /** Whether the backward pass makes the numbers inside of a block again. */
+  readonly recompute: boolean;
 }
 
-const usual: PassOptions = { targets: 1024 };
+const usual: PassOptions = { targets: 1024, recompute: false };
 
 /** Log-probabilities of the targets given the text before each, and the entropies; temperature float32 []. */
 export const policyForward = (
@@ -52,7 +54,7 @@ export const policyForward = (
   options: PassOptions = usual,
 ): TokenStatistics => {
   // the temperature divides the hidden states, which are narrower than the scores and give them linearly
-  const hidden = div(trunk(config, weights, ids, before), temperature);
+  const hidden = div(trunk(config, weights, ids, before, options.recompute), temperature);
   const every = reshape(ids, [product(...ids.shape), 1]);
   const tokens = reshape(gather(every, add(before, 1)), before.shape);
   if (config.vocabSize <= SMALL_VOCABULARY) return scoredStatistics(logits(weights, hidden), tokens);
@@ -60,8 +62,13 @@ export const policyForward = (
 };
 
 /** A critic's value of the text before each target, float32 [targets]; weights are those of `criticParameters`. */
-export const valueForward = (config: DecoderConfig, weights: Weights, { ids, before }: Targets): Tensor => {
-  const values = gemm(trunk(config, weights, ids, before), weight(weights, VALUE_WEIGHT), {
+export const valueForward = (
+  config: DecoderConfig,
+  weights: Weights,
+  { ids, before }: Targets,
+  { recompute }: Pick<PassOptions, "recompute"> = usual,
+): Tensor => {
+  const values = gemm(trunk(config, weights, ids, before, recompute), weight(weights, VALUE_WEIGHT), {
     transB: true,
     bias: weight(weights, VALUE_BIAS),
   });
