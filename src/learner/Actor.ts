@@ -13,7 +13,7 @@ import { type MicroTargets, tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalar, scalarOf } from "./inputs.ts";
 import type { Lanes, LaneWeights, Pass } from "./lanes/Lanes.ts";
 import { policyLosses } from "./losses/policyLoss.ts";
-import { actorModel, type LossAlgorithm, policyLossOptions } from "./models.ts";
+import { actorModel, type LossAlgorithm, passOptions, policyLossOptions } from "./models.ts";
 import { Network } from "./Network.ts";
 import { type Moments, type StepResult, untaken } from "./optimiser/AdamW.ts";
 
@@ -105,9 +105,10 @@ export class Actor {
     const { actor, algorithm, device, lanes } = options;
     const network = await Network.open(parameters, actorOptimiser(actor), moments, device);
     const parts: readonly Part[] = actor.use_kl_loss ? ["surrogate", "entropy", "kl"] : ["surrogate", "entropy"];
-    const model = actorModel(config, policyLossOptions(actor, algorithm));
+    const model = actorModel(config, policyLossOptions(actor, algorithm), network.specs, passOptions(actor));
     const step = await lanes.pass({ model, trained: network.specs, resident: true, sums: parts, rows: ["logp"] });
-    const openScore = () => lanes.pass({ model: scoreModel(config), trained: [], sums: [], rows: ["logp"] });
+    const score = scoreModel(config, passOptions(actor));
+    const openScore = () => lanes.pass({ model: score, trained: [], sums: [], rows: ["logp"] });
     return new Actor(network, actor, step, openScore);
   }
 

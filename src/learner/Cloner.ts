@@ -8,7 +8,7 @@ import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import { tokenWeights } from "./batches.ts";
 import { microInputs, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
-import { cloningModel } from "./models.ts";
+import { cloningModel, passOptions } from "./models.ts";
 import type { Network } from "./Network.ts";
 import type { NotFinite } from "./NotFinite.ts";
 import { untaken } from "./optimiser/AdamW.ts";
@@ -40,7 +40,7 @@ export class Cloner {
     network: Network,
     options: { readonly lanes: Lanes; readonly actor: RunConfig["actor"] },
   ): Promise<Cloner> {
-    const model = cloningModel(config);
+    const model = cloningModel(config, network.specs, passOptions(options.actor));
     const pass = await options.lanes.pass({ model, trained: network.specs, resident: true, sums: ["loss"], rows: [] });
     return new Cloner(network, pass, options.actor.micro_batch_tokens);
   }

@@ -6,6 +6,7 @@ import { allSequences, type CreditedBatch, type TokenBatch } from "../domain/Bat
 import type { Device } from "../domain/Device.ts";
 import { criticParameters, type DecoderConfig } from "../policy/model/Architecture.ts";
 import { adopt, type Parameters, parametersOf } from "../policy/model/Parameters.ts";
+import type { PassOptions } from "../policy/model/Score.ts";
 import { type Aggregation, tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
@@ -17,6 +18,8 @@ export interface CriticOptions {
   readonly critic: RunConfig["critic"];
   readonly aggregation: Aggregation;
   readonly microBatchTokens: number;
+  /** Default: nothing is recomputed. */
+  readonly pass?: PassOptions;
   /** Where the passes run; they stay their owner's. */
   readonly lanes: Lanes;
   /** That of the lanes. Default CPU. */
@@ -66,7 +69,7 @@ export class Critic {
     options: CriticOptions,
     moments?: Moments,
   ): Promise<Critic> {
-    const { critic, device, lanes } = options;
+    const { critic, device, lanes, pass } = options;
     const adamw = {
       betas: critic.betas,
       eps: critic.eps,
@@ -74,7 +77,7 @@ export class Critic {
       gradClip: critic.grad_clip,
     };
     const network = await Network.open(parameters, adamw, moments, device);
-    const model = criticModel(config, critic.cliprange_value);
+    const model = criticModel(config, critic.cliprange_value, network.specs, pass);
     const step = await lanes.pass({ model, trained: network.specs, resident: true, sums: ["loss"], rows: ["values"] });
     const values = await lanes.pass({ model: valuesModel(config), trained: [], sums: [], rows: ["values"] });
     return new Critic(network, options, step, values);

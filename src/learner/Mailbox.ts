@@ -7,10 +7,27 @@ import type { MessagePort } from "node:worker_threads";
 import type { Version } from "../domain/Episode.ts";
 import type { AdoptedMessage, WeightsMessage } from "../policy/Weights.ts";
 
-/** A version's parameters, never written to again; shared by the mailboxes. */
-export interface Snapshot {
+/** A version's parameters for several readers, each of which takes or drops them once. The last that takes them is given them without a copy. */
+export class Snapshot {
   readonly version: Version;
-  readonly parameters: Float32Array<ArrayBuffer>;
+  readonly #parameters: Float32Array<ArrayBuffer>;
+  #readers: number;
+
+  /** Takes ownership of the parameters. */
+  constructor(version: Version, parameters: Float32Array<ArrayBuffer>, readers: number) {
+    this.version = version;
+    this.#parameters = parameters;
+    this.#readers = readers;
+  }
+
+  take(): ArrayBuffer {
+    this.#readers--;
+    return this.#readers === 0 ? this.#parameters.buffer : this.#parameters.slice().buffer;
+  }
+
+  drop(): void {
+    this.#readers--;
+  }
 }
 
 export class Mailbox {
@@ -27,6 +44,7 @@ export class Mailbox {
   }
 
   publish(snapshot: Snapshot): void {
+    this.#waiting?.drop();
     this.#waiting = snapshot;
     this.#send();
   }
@@ -37,10 +55,10 @@ export class Mailbox {
 
   #send(): void {
     if (this.#inFlight || this.#waiting === undefined) return;
-    const { version, parameters } = this.#waiting;
+    const { version } = this.#waiting;
+    const buffer = this.#waiting.take();
     this.#waiting = undefined;
     this.#inFlight = true;
-    const { buffer } = parameters.slice();
     const message: WeightsMessage = { _tag: "weights", version, buffer };
     this.#port.postMessage(message, [buffer]);
   }

@@ -26,7 +26,7 @@ import type { Analysed, UpdateReport } from "./Learner.ts";
 import { LossMetrics } from "./LossMetrics.ts";
 import { Lanes } from "./lanes/Lanes.ts";
 import { batchMetrics, mismatchMetrics, ValueMetrics, WeightMetrics } from "./metrics.ts";
-import { policyLossOptions } from "./models.ts";
+import { passOptions, policyLossOptions } from "./models.ts";
 import { among, type NotFinite, type Untrained } from "./NotFinite.ts";
 import { muOr, sampledOnly } from "./observed.ts";
 import { type Moments, type StepResult, untaken } from "./optimiser/AdamW.ts";
@@ -182,7 +182,10 @@ export class Trainer implements AsyncDisposable {
     this.#state = state;
   }
 
-  /** `start` are the run's starting weights (and the reference policy); `restored` goes on from a saved state instead. */
+  /**
+   * `start` are the run's starting weights (and the reference policy), of which it takes ownership: they are what is trained. `restored` goes
+   * on from a saved state instead.
+   */
   static async open(
     config: DecoderConfig,
     start: Parameters,
@@ -191,7 +194,7 @@ export class Trainer implements AsyncDisposable {
   ): Promise<Trainer> {
     const { actor, critic, device, threads, algorithm } = options;
     const lanes = await Lanes.open(options.lanes, threads, device);
-    const parameters = restored?.actor.parameters ?? copyOf(start);
+    const parameters = restored?.actor.parameters ?? start;
     const opened = await Actor.open(config, parameters, { actor, algorithm, lanes, device }, restored?.actor.moments);
     const valued = criticConfig(config, critic);
     const values =
@@ -205,6 +208,7 @@ export class Trainer implements AsyncDisposable {
               device,
               aggregation: actor.loss_agg_mode,
               microBatchTokens: actor.micro_batch_tokens,
+              pass: passOptions(actor),
             },
             restored?.critic?.moments,
           )

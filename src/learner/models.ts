@@ -7,7 +7,7 @@
 import type { RunConfig } from "../config/RunConfig.ts";
 import { criticParameters, type DecoderConfig, type ParameterSpec, parameters } from "../policy/model/Architecture.ts";
 import { weightInputs } from "../policy/model/Decoder.ts";
-import { policyForward, targetInputs, valueForward } from "../policy/model/Score.ts";
+import { type PassOptions, policyForward, targetInputs, valueForward } from "../policy/model/Score.ts";
 import { backward, gradients } from "../tensor/Gradients.ts";
 import { Graph, type Tensor } from "../tensor/Graph.ts";
 import type { OnnxModel } from "../tensor/Onnx.ts";
@@ -17,6 +17,12 @@ import { valueLoss } from "./losses/valueLoss.ts";
 
 /** An input that says something of every target. */
 export const ofTargets = (graph: Graph, name: string): Tensor => graph.input(name, "float32", ["targets"]);
+
+/** How passes are made under the run file's keys. */
+export const passOptions = (actor: Pick<RunConfig["actor"], "gradient_checkpointing" | "micro_batch_tokens">) => ({
+  targets: actor.micro_batch_tokens,
+  recompute: actor.gradient_checkpointing,
+});
 
 /** What a policy loss reads of the algorithm. */
 export type LossAlgorithm = Pick<RunConfig["algorithm"], "correction" | "correction_cap">;
@@ -38,11 +44,12 @@ export const actorModel = (
   config: DecoderConfig,
   options: PolicyLossOptions,
   trained: readonly ParameterSpec[] = parameters(config),
+  pass?: PassOptions,
 ): OnnxModel => {
   const graph = new Graph("actor");
   const weights = weightInputs(graph, parameters(config));
   const temperature = graph.input("temperature", "float32", []);
-  const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature);
+  const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature, pass);
   const loss = policyLoss({ logp, entropy, ...targetLossInputs(graph, options) }, options);
   const seeds = policySeeds(loss, { logp, entropy }, options);
   outputGradients(graph, (ordered) => backward(seeds, ordered), weights, trained);
@@ -60,10 +67,11 @@ export const criticModel = (
   config: DecoderConfig,
   clipRange: number,
   trained: readonly ParameterSpec[] = criticParameters(config),
+  pass?: PassOptions,
 ): OnnxModel => {
   const graph = new Graph("critic");
   const weights = weightInputs(graph, criticParameters(config));
-  const values = valueForward(config, weights, targetInputs(graph));
+  const values = valueForward(config, weights, targetInputs(graph), pass);
   const loss = valueLoss(
     {
       values,
@@ -91,10 +99,11 @@ export const valuesModel = (config: DecoderConfig): OnnxModel => {
 export const cloningModel = (
   config: DecoderConfig,
   trained: readonly ParameterSpec[] = parameters(config),
+  pass?: PassOptions,
 ): OnnxModel => {
   const graph = new Graph("cloning");
   const weights = weightInputs(graph, parameters(config));
-  const { logp } = policyForward(config, weights, targetInputs(graph), graph.constant(1));
+  const { logp } = policyForward(config, weights, targetInputs(graph), graph.constant(1), pass);
   const loss = cloningLoss(logp, ofTargets(graph, "weights"));
   outputGradients(graph, (ordered) => gradients(loss, ordered), weights, trained);
   graph.output("loss", loss);

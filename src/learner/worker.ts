@@ -6,20 +6,20 @@
 import { Effect } from "effect";
 import type { Version } from "../domain/Episode.ts";
 import { CheckpointError } from "../policy/checkpoint/CheckpointError.ts";
-import type { Checkpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
 import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import { useRuntime } from "../policy/runtime/Session.ts";
 import { CallError, serve } from "../policy/runtime/serve.ts";
 import { criticConfig } from "./Critic.ts";
-import { restoreTrainer, saveTrainer } from "./checkpoint.ts";
-import { Mailbox } from "./Mailbox.ts";
+import { type ModelFiles, restoreTrainer, saveTrainer } from "./checkpoint.ts";
+import { Mailbox, Snapshot } from "./Mailbox.ts";
 import type { LearnerProtocol, StartRequest } from "./protocol.ts";
 import { crossScores } from "./Scoring.ts";
 import { type Restored, Trainer } from "./Trainer.ts";
 
 interface Started {
   readonly trainer: Trainer;
-  readonly request: StartRequest;
+  /** What a checkpoint's folder holds beside the weights. */
+  readonly files: ModelFiles;
   readonly mailboxes: readonly Mailbox[];
 }
 
@@ -56,19 +56,20 @@ const refusal = (unfit: string): string =>
   `the weights are not saved, because ${unfit} are not finite under them; lower the learning rate`;
 
 /** Refuses to write a number that is not finite. */
-const save = (folder: string, model: Checkpoint, { actor, critic, reference, state }: Trainer): Promise<void> =>
+const save = (folder: string, model: ModelFiles, { actor, critic, reference, state }: Trainer): Promise<void> =>
   Effect.runPromise(saveTrainer(folder, model, state, actor, critic, reference)).catch((error) => {
     const refused = error instanceof CheckpointError && error.reason === "not_finite";
     throw refused ? new CallError("not_finite", error.message) : error;
   });
 
 const start = async (request: StartRequest): Promise<Version> => {
-  const { config, parameters } = request.checkpoint;
+  const { parameters, ...files } = request.checkpoint;
+  const { config } = files;
   const valued = criticConfig(config, request.options.critic);
   const restored = request.restore === null ? undefined : await restore(request.restore, config, valued);
   useRuntime(request.options.runtime ?? "onnx");
   const trainer = await Trainer.open(config, parameters, request.options, restored);
-  started = { trainer, request, mailboxes: request.ports.map((port) => new Mailbox(port)) };
+  started = { trainer, files, mailboxes: request.ports.map((port) => new Mailbox(port)) };
   return trainer.state.version;
 };
 
@@ -79,7 +80,7 @@ const publishing = async <A>(command: (trainer: Trainer) => Promise<A>): Promise
   const result = await command(trainer);
   const { version } = trainer.state;
   if (version !== before && mailboxes.length > 0) {
-    const snapshot = { version, parameters: trainer.actor.parameters.flat.slice() };
+    const snapshot = new Snapshot(version, trainer.actor.parameters.flat.slice(), mailboxes.length);
     for (const mailbox of mailboxes) mailbox.publish(snapshot);
   }
   return result;
@@ -116,11 +117,11 @@ serve<LearnerProtocol>(
       }),
     save: (folder) =>
       inOrder(async () => {
-        const { trainer, request } = running();
+        const { files, trainer } = running();
         const unfit = await trainer.unfit();
         if (unfit !== null) throw new CallError("not_finite", refusal(unfit));
         await trainer.synchronise();
-        await save(folder, request.checkpoint, trainer);
+        await save(folder, files, trainer);
         return null;
       }),
     version: () => inOrder(async () => running().trainer.state.version),

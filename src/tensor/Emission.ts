@@ -1,6 +1,8 @@
 /**
  * A graph as the ONNX model of its named outputs: nodes that no output needs are left out, aliases are replaced by what they stand for,
- * every input stays. Names of inputs and outputs are kept, all others are generated.
+ * every input stays. Names of inputs and outputs are kept, all others are generated. Nodes that no other node reads stand last, the earliest
+ * of the graph at the very end: the runtime works its way back from the last one, so that it makes a gradient as soon as it can and lets go
+ * of what only that gradient needed, instead of keeping all such things to the end of the backward pass.
  */
 import {
   type Attributes,
@@ -83,6 +85,13 @@ const valuesOf = <V extends Value>(
   };
 };
 
+/** The nodes with those that no other reads at the end, in the opposite order. */
+const leavesLast = (nodes: readonly OnnxNode[]): readonly OnnxNode[] => {
+  const read = new Set(nodes.flatMap(({ inputs }) => inputs));
+  const isRead = ({ outputs }: OnnxNode): boolean => outputs.some((name) => read.has(name));
+  return [...nodes.filter(isRead), ...nodes.filter((node) => !isRead(node)).reverse()];
+};
+
 export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
   /** The value that an alias stands for. */
   const resolve = (value: V): V => {
@@ -137,7 +146,7 @@ export const modelOf = <V extends Value>(graph: Emittable<V>): OnnxModel => {
   return {
     name: graph.name,
     opsets: OPSETS,
-    nodes,
+    nodes: leavesLast(nodes),
     constants,
     ...valuesOf(graph, needed, nameOf),
   };

@@ -4,6 +4,7 @@
  */
 import { add } from "./Elementwise.ts";
 import type { Producer, Tensor } from "./Graph.ts";
+import { addScattered } from "./Indexing.ts";
 import { equal, ShapeError } from "./Shape.ts";
 
 const zerosLike = ({ graph, shape, dtype }: Tensor): Tensor =>
@@ -14,6 +15,9 @@ const zerosLike = ({ graph, shape, dtype }: Tensor): Tensor =>
         inputs: [graph.constant(0, dtype), graph.sizes(shape)],
         outputs: [{ dtype, shape }],
       });
+
+/** The sum of two gradients of one tensor; rows that one of them scatters go straight into the other. */
+const addGradients = (a: Tensor, b: Tensor): Tensor => addScattered(a, b) ?? addScattered(b, a) ?? add(a, b);
 
 /** A gradient known from elsewhere: d loss / d `of`, in its shape. */
 export interface Seed {
@@ -58,14 +62,15 @@ export const backward = (seeds: readonly Seed[], wrt: readonly Tensor[]): readon
   for (const producer of path.reverse()) {
     const incoming = producer.outputs.map((output) => cotangents.get(output));
     if (incoming.every((gradient) => gradient === undefined)) continue;
-    const outgoing = producer.vjp?.(incoming, producer.outputs) ?? [];
+    const wanted = producer.inputs.map((input) => input !== undefined && dependent.has(input));
+    const outgoing = producer.vjp?.(incoming, producer.outputs, wanted) ?? [];
     producer.inputs.forEach((input, index) => {
       const gradient = outgoing[index];
       if (input === undefined || gradient === undefined || !dependent.has(input)) return;
       if (!equal(gradient.shape, input.shape))
         throw new ShapeError(`gradient of ${producer.type}`, [input.shape, gradient.shape], "shapes differ");
       const sofar = cotangents.get(input);
-      cotangents.set(input, sofar === undefined ? gradient : add(sofar, gradient));
+      cotangents.set(input, sofar === undefined ? gradient : addGradients(sofar, gradient));
     });
   }
   return wrt.map((tensor) => cotangents.get(tensor) ?? zerosLike(tensor));

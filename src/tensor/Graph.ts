@@ -22,11 +22,12 @@ export interface TensorType {
 
 /**
  * The vector-Jacobian product of a node: gradients of its outputs (undefined: none flows there) to gradients of its
- * inputs, in the order of the inputs.
+ * inputs, in the order of the inputs. `wanted` says of each input whether anyone asks for its gradient; one that is not may be left out.
  */
 export type Vjp = (
   gradients: ReadonlyArray<Tensor | undefined>,
   outputs: readonly Tensor[],
+  wanted: readonly boolean[],
 ) => ReadonlyArray<Tensor | undefined> | undefined;
 
 /** What makes a tensor. */

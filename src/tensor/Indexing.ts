@@ -4,10 +4,10 @@
  */
 import { add, cast, equals, where } from "./Elementwise.ts";
 import type { Graph, Tensor } from "./Graph.ts";
-import { expand, reshape } from "./Layout.ts";
+import { concat, expand, reshape } from "./Layout.ts";
 import { gemm } from "./Linear.ts";
 import type { DType } from "./Onnx.ts";
-import { axisOf, canonical, count, type Dim, equal, ShapeError, sizeOf } from "./Shape.ts";
+import { axisOf, canonical, count, type Dim, equal, type Shape, ShapeError, sizeOf } from "./Shape.ts";
 
 /** Rows above which an embedding's gradient is scattered. */
 const ONE_HOT_ROWS = 1024;
@@ -49,9 +49,37 @@ export const gather = (table: Tensor, indices: Tensor): Tensor => {
       const gradient = reshape(g, [total, width]);
       if (typeof rows === "number" && rows <= ONE_HOT_ROWS)
         return [gemm(cast(oneHotMask(flat, rows), "float32"), gradient, { transA: true })];
-      const zeros = expand(table.graph.constant(0, table.dtype), table.shape);
-      return [scatterRows(zeros, flat, gradient)];
+      return [scattered(table.shape, { base: undefined, indices: flat, rows: gradient })];
     },
+  });
+};
+
+/** What a tensor is the sum of: a base (zeros without one) and rows at indices, which may repeat. */
+interface Scattered {
+  readonly base: Tensor | undefined;
+  readonly indices: Tensor;
+  readonly rows: Tensor;
+}
+
+const scatteredTensors = new WeakMap<Tensor, Scattered>();
+
+/** `base`, or zeros, of a table's shape with `rows[i]` added to row `indices[i]`. No gradient. */
+export const scattered = (shape: Shape, parts: Scattered): Tensor => {
+  const { base, indices, rows } = parts;
+  const sum = scatterRows(base ?? expand(rows.graph.constant(0, rows.dtype), shape), indices, rows);
+  scatteredTensors.set(sum, parts);
+  return sum;
+};
+
+/** The sum of two tensors of one shape, the second of which is scattered rows alone; undefined where it is not. One scattering does it. */
+export const addScattered = (a: Tensor, b: Tensor): Tensor | undefined => {
+  const [left, right] = [scatteredTensors.get(a), scatteredTensors.get(b)];
+  if (right === undefined || right.base !== undefined) return undefined;
+  if (left === undefined) return scattered(a.shape, { ...right, base: a });
+  return scattered(a.shape, {
+    base: left.base,
+    indices: concat([left.indices, right.indices], 0),
+    rows: concat([left.rows, right.rows], 0),
   });
 };
 

@@ -9,7 +9,7 @@ import { ActorSection, AlgorithmSection, CriticSection } from "../../../src/conf
 import type { CreditedBatch } from "../../../src/domain/Batch.ts";
 import { learner } from "../../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../../src/domain/metrics/Metrics.ts";
-import { Mailbox } from "../../../src/learner/Mailbox.ts";
+import { Mailbox, Snapshot } from "../../../src/learner/Mailbox.ts";
 import { Trainer } from "../../../src/learner/Trainer.ts";
 import { type Checkpoint, readCheckpoint } from "../../../src/policy/checkpoint/HuggingFaceFolder.ts";
 import * as Generator from "../../../src/policy/generation/Generator.ts";
@@ -272,7 +272,8 @@ const step = async ({ ids, tokens, group, microRows }: StepRequest) => {
     }),
   );
   const { version } = opened.state;
-  for (const mailbox of mailboxes) mailbox.publish({ version, parameters: opened.actor.parameters.flat.slice() });
+  const snapshot = new Snapshot(version, opened.actor.parameters.flat.slice(), mailboxes.length);
+  for (const mailbox of mailboxes) mailbox.publish(snapshot);
   await each(ids.length, (row) => from.release(first + row));
   await Effect.runPromise(from.awaitVersion(version));
   const end = performance.now();

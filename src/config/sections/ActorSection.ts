@@ -55,4 +55,9 @@ export const ActorSection = Schema.Struct({
   ppo_epochs: field(whole(1, 1_000), 1, "Passes over a window."),
   ppo_mini_batch_size: field(episodes, 32, "Token sequences per optimiser step; with the full context, episodes."),
   micro_batch_tokens: field(tokens, 1024, "Padded tokens per forward and backward pass."),
+  gradient_checkpointing: field(
+    Schema.Boolean,
+    false,
+    "Keep only each layer's input for the backward pass, of actor and critic, and compute the rest again: less memory, more time.",
+  ),
 });

@@ -14,7 +14,7 @@ import { lossArrays, type PolicyTargets } from "../Actor.ts";
 import { miniBatches } from "../batches.ts";
 import { microInputs, scalar, scalarOf } from "../inputs.ts";
 import type { Lanes, LaneWeights, Pass } from "../lanes/Lanes.ts";
-import { type LossAlgorithm, policyLossOptions } from "../models.ts";
+import { type LossAlgorithm, passOptions, policyLossOptions } from "../models.ts";
 import { normOf } from "../optimiser/AdamW.ts";
 import { type Bucket, bucketsOf, ratedGroups } from "./buckets.ts";
 import { partsModel } from "./partsModel.ts";
@@ -96,7 +96,7 @@ export class GradientAnalysis {
     const parts = ["surrogate", "entropy", ...(actor.use_kl_loss ? (["kl"] as const) : [])] as const;
     this.#open = () =>
       lanes.pass({
-        model: partsModel(config, policyLossOptions(actor, algorithm)),
+        model: partsModel(config, policyLossOptions(actor, algorithm), parameters(config), passOptions(actor)),
         trained: parameters(config),
         sums: parts,
         rows: [],

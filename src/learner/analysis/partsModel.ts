@@ -5,7 +5,7 @@
 
 import { type DecoderConfig, type ParameterSpec, parameters } from "../../policy/model/Architecture.ts";
 import { weightInputs } from "../../policy/model/Decoder.ts";
-import { policyForward, targetInputs } from "../../policy/model/Score.ts";
+import { type PassOptions, policyForward, targetInputs } from "../../policy/model/Score.ts";
 import { add, mul } from "../../tensor/Elementwise.ts";
 import { gradients } from "../../tensor/Gradients.ts";
 import { Graph } from "../../tensor/Graph.ts";
@@ -21,11 +21,12 @@ export const partsModel = (
   config: DecoderConfig,
   options: PolicyLossOptions,
   trained: readonly ParameterSpec[] = parameters(config),
+  pass?: PassOptions,
 ): OnnxModel => {
   const graph = new Graph("parts");
   const weights = weightInputs(graph, parameters(config));
   const temperature = graph.input("temperature", "float32", []);
-  const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature);
+  const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature, pass);
   const parts = policyLoss({ logp, entropy, ...targetLossInputs(graph, options) }, options);
   const weighed = add(
     mul(parts.surrogate, graph.input("task_weight", "float32", [])),

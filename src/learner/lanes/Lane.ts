@@ -45,6 +45,18 @@ export interface MicroResult<Sum extends string = string, Row extends string = s
   readonly rows: Arrays<Row>;
 }
 
+/**
+ * Weights above which the memory of a pass is not planned ahead. With six layers of a 135 M model and its vocabulary, passes of 2 x 400 tokens
+ * took 1.5 GiB planned and 0.9 not, in the same time.
+ */
+const LARGE = 2 ** 25;
+
+/** Numbers among a model's inputs whose sizes are known before a run: its weights. */
+const weightsIn = ({ inputs }: OnnxModel): number =>
+  inputs
+    .map(({ shape }) => shape.reduce<number>((size, dim) => (typeof dim === "number" ? size * dim : 0), 1))
+    .reduce((a, b) => a + b, 0);
+
 /** Session feeds of parameters under their names: views, not copies. */
 export const weightFeeds = ({ specs, tensors }: Parameters): Feeds =>
   Object.fromEntries(specs.map(({ name, shape }, i) => [name, float32(tensors[i]!, shape)]));
@@ -68,7 +80,8 @@ export class Lane implements AsyncDisposable {
   /** Opens a model and gives its number: 0, 1, 2 and so on. Rejects where the runtime refuses it. */
   async open(model: LaneModel): Promise<number> {
     const kept = model.resident === true ? model.trained.map(gradientName) : [];
-    const session = await Session.open(model.model, { threads: this.#threads, device: this.#device, kept });
+    const planned = weightsIn(model.model) <= LARGE;
+    const session = await Session.open(model.model, { threads: this.#threads, device: this.#device, kept, planned });
     return this.#models.push({ session, model }) - 1;
   }
 

@@ -9,6 +9,7 @@ import type { Graph, Tensor } from "../../tensor/Graph.ts";
 import { gather } from "../../tensor/Indexing.ts";
 import { reshape, transpose } from "../../tensor/Layout.ts";
 import { gemm } from "../../tensor/Linear.ts";
+import { recomputed } from "../../tensor/Recompute.ts";
 import { type Dim, product, ShapeError } from "../../tensor/Shape.ts";
 import { causalAttention, rmsNorm, rotary } from "../../tensor/Transformer.ts";
 import {
@@ -48,7 +49,8 @@ export type Attend = (projections: Projections) => Tensor;
 /**
  * All blocks and the final norm: ids [batch, time] and the positions of their columns ([batch, time] or [1], as in
  * `rotary`) to hidden states [batch * time, hiddenSize]; with `wanted` int64 [rows], indices into batch * time, to those rows alone,
- * [rows, hiddenSize]: behind its attention the last block computes nothing else.
+ * [rows, hiddenSize]: behind its attention the last block computes nothing else. With `recompute` a backward pass keeps the input of each
+ * block and makes the rest again.
  */
 export const decoder = (
   config: DecoderConfig,
@@ -57,6 +59,7 @@ export const decoder = (
   positions: Tensor,
   attend: Attend,
   wanted?: Tensor,
+  recompute = false,
 ): Tensor => {
   const [batch, time] = ids.shape;
   if (ids.shape.length !== 2 || batch === undefined || time === undefined)
@@ -65,7 +68,7 @@ export const decoder = (
   const tokens = product(batch, time);
   const turned = rotation(config, positions, batch, time);
   let x = reshape(gather(weight(weights, EMBEDDING), ids), [tokens, hiddenSize]);
-  for (let layer = 0; layer < config.layers; layer += 1) {
+  const block = (layer: number, before: Tensor): Tensor => {
     const of = (name: string): Tensor => weight(weights, layerParameter(layer, name));
     const linear = (input: Tensor, name: string): Tensor =>
       gemm(input, of(`${name}.weight`), { transB: true, bias: weights.get(layerParameter(layer, `${name}.bias`)) });
@@ -76,7 +79,7 @@ export const decoder = (
       return rotary(split(normed), turned.positions, turned.tables);
     };
 
-    const normed = rmsNorm(x, of("input_layernorm.weight"), rmsNormEps);
+    const normed = rmsNorm(before, of("input_layernorm.weight"), rmsNormEps);
     const attended = attend({
       layer,
       queries: heads(linear(normed, "self_attn.q_proj"), "self_attn.q_norm"),
@@ -84,12 +87,14 @@ export const decoder = (
       values: split(linear(normed, "self_attn.v_proj")),
     });
     const kept = (y: Tensor): Tensor => (wanted !== undefined && layer === config.layers - 1 ? gather(y, wanted) : y);
-    x = add(kept(x), linear(kept(attended), "self_attn.o_proj"));
+    const x = add(kept(before), linear(kept(attended), "self_attn.o_proj"));
 
     const middle = rmsNorm(x, of("post_attention_layernorm.weight"), rmsNormEps);
     const gated = mul(silu(linear(middle, "mlp.gate_proj")), linear(middle, "mlp.up_proj"));
-    x = add(x, linear(gated, "mlp.down_proj"));
-  }
+    return add(x, linear(gated, "mlp.down_proj"));
+  };
+  for (let layer = 0; layer < config.layers; layer += 1)
+    x = recompute ? recomputed(x, (before) => block(layer, before)) : block(layer, x);
   return rmsNorm(x, weight(weights, FINAL_NORM), rmsNormEps);
 };
 
@@ -119,7 +124,13 @@ const ATTENTION_BLOCKS = 4;
  * The decoder over whole sequences: ids int64 [batch, time], right padded, to hidden states [batch * time, hiddenSize] or the `wanted`
  * rows of them. Positions count from the first column; the causal mask keeps padding out of every earlier position.
  */
-export const trunk = (config: DecoderConfig, weights: Weights, ids: Tensor, wanted?: Tensor): Tensor => {
+export const trunk = (
+  config: DecoderConfig,
+  weights: Weights,
+  ids: Tensor,
+  wanted?: Tensor,
+  recompute = false,
+): Tensor => {
   const attend: Attend = ({ queries, keys, values }) =>
     mergeQueries(
       config,
@@ -130,7 +141,7 @@ export const trunk = (config: DecoderConfig, weights: Weights, ids: Tensor, want
         ATTENTION_BLOCKS,
       ),
     );
-  return decoder(config, weights, ids, ids.graph.constant([0], "int64"), attend, wanted);
+  return decoder(config, weights, ids, ids.graph.constant([0], "int64"), attend, wanted, recompute);
 };
 
 /** The matrix [vocabSize, hiddenSize] that gives the output scores: one of its own, or else the embedding. */

@@ -4,16 +4,22 @@
  * model. Scores, which are as wide as the vocabulary, are computed at the targets only.
  */
 
-import { add, div, exp, mul, neg, sub, where } from "../../tensor/Elementwise.ts";
+import { add, div } from "../../tensor/Elementwise.ts";
 import { Graph, type Tensor } from "../../tensor/Graph.ts";
-import { gather, oneHotMask, takeAlong } from "../../tensor/Indexing.ts";
-import { reduceSum, reshape } from "../../tensor/Layout.ts";
+import { gather } from "../../tensor/Indexing.ts";
+import { reshape } from "../../tensor/Layout.ts";
 import { gemm } from "../../tensor/Linear.ts";
 import type { OnnxModel } from "../../tensor/Onnx.ts";
-import { logSoftmax } from "../../tensor/Reduction.ts";
-import { product, sizeOf } from "../../tensor/Shape.ts";
+import { product } from "../../tensor/Shape.ts";
 import { type DecoderConfig, parameters, VALUE_BIAS, VALUE_WEIGHT } from "./Architecture.ts";
-import { logits, trunk, type Weights, weight, weightInputs } from "./Decoder.ts";
+import { logits, outputMatrix, trunk, type Weights, weight, weightInputs } from "./Decoder.ts";
+import {
+  chunksFor,
+  SMALL_VOCABULARY,
+  scoredStatistics,
+  type TokenStatistics,
+  tokenStatistics,
+} from "./TokenStatistics.ts";
 
 /** Sequences and what of them is predicted. */
 export interface Targets {
@@ -29,57 +35,40 @@ export const targetInputs = (graph: Graph): Targets => ({
   before: graph.input("before", "int64", ["targets"]),
 });
 
-export interface PolicyForward {
-  /** Log-probability of each target given the text before it, float32 [targets], nats. */
-  readonly logp: Tensor;
-  /** Entropy of the distribution it is taken from, float32 [targets], nats. */
-  readonly entropy: Tensor;
+/** How large the passes of a model may be, and what it keeps of the forward pass. */
+export interface PassOptions {
+  /** Targets of a pass at most: how much of a vocabulary is taken at once. */
+  readonly targets: number;
+  /** Whether the backward pass makes the numbers inside of a block again. */
+  readonly recompute: boolean;
 }
 
-/** temperature float32 []. */
+const usual: PassOptions = { targets: 1024, recompute: false };
+
+/** Log-probabilities of the targets given the text before each, and the entropies; temperature float32 []. */
 export const policyForward = (
   config: DecoderConfig,
   weights: Weights,
   { ids, before }: Targets,
   temperature: Tensor,
-): PolicyForward => {
-  const hidden = trunk(config, weights, ids, before);
+  options: PassOptions = usual,
+): TokenStatistics => {
   // the temperature divides the hidden states, which are narrower than the scores and give them linearly
-  const scores = logits(weights, div(hidden, temperature));
+  const hidden = div(trunk(config, weights, ids, before, options.recompute), temperature);
   const every = reshape(ids, [product(...ids.shape), 1]);
-  const { taken, entropy } = tokenStatistics(scores, reshape(gather(every, add(before, 1)), before.shape));
-  return { logp: taken, entropy };
-};
-
-/**
- * Log-probability of one token of every row of scores [rows, vocab], and the entropy of the row. The gradient to a score is
- * (1 if taken else 0 - p) dtaken - p (log p + entropy) dentropy, which is half the passes over [rows, vocab] of the chain
- * rule's.
- */
-const tokenStatistics = (scores: Tensor, tokens: Tensor): { readonly taken: Tensor; readonly entropy: Tensor } => {
-  const logp = logSoftmax(scores);
-  const p = exp(logp);
-  const results = [takeAlong(logp, tokens), neg(reduceSum(mul(p, logp), [-1]))];
-  const column = (x: Tensor): Tensor => reshape(x, [...tokens.shape, 1]);
-  const [taken, entropy] = scores.graph.alias(
-    "tokenStatistics",
-    [scores],
-    results,
-    ([dtaken, dentropy], [, entropy]) => {
-      const push = dtaken && where(oneHotMask(tokens, sizeOf(scores.shape, 1)), column(dtaken), 0);
-      const spread = dentropy && entropy && mul(add(logp, column(entropy)), column(dentropy));
-      const pull = dtaken && spread ? add(spread, column(dtaken)) : (spread ?? (dtaken && column(dtaken)));
-      const pulled = pull && mul(p, pull);
-      return [push && pulled ? sub(push, pulled) : pulled && neg(pulled)];
-    },
-  );
-  if (taken === undefined || entropy === undefined) throw new RangeError("an alias of two results has two");
-  return { taken, entropy };
+  const tokens = reshape(gather(every, add(before, 1)), before.shape);
+  if (config.vocabSize <= SMALL_VOCABULARY) return scoredStatistics(logits(weights, hidden), tokens);
+  return tokenStatistics(hidden, outputMatrix(weights), tokens, chunksFor(options.targets, config.vocabSize));
 };
 
 /** A critic's value of the text before each target, float32 [targets]; weights are those of `criticParameters`. */
-export const valueForward = (config: DecoderConfig, weights: Weights, { ids, before }: Targets): Tensor => {
-  const values = gemm(trunk(config, weights, ids, before), weight(weights, VALUE_WEIGHT), {
+export const valueForward = (
+  config: DecoderConfig,
+  weights: Weights,
+  { ids, before }: Targets,
+  { recompute }: Pick<PassOptions, "recompute"> = usual,
+): Tensor => {
+  const values = gemm(trunk(config, weights, ids, before, recompute), weight(weights, VALUE_WEIGHT), {
     transB: true,
     bias: weight(weights, VALUE_BIAS),
   });
@@ -87,11 +76,11 @@ export const valueForward = (config: DecoderConfig, weights: Weights, { ids, bef
 };
 
 /** Model: weights, targets, temperature [] to logp and entropy [targets]. */
-export const scoreModel = (config: DecoderConfig): OnnxModel => {
+export const scoreModel = (config: DecoderConfig, options: PassOptions = usual): OnnxModel => {
   const graph = new Graph("score");
   const weights = weightInputs(graph, parameters(config));
   const temperature = graph.input("temperature", "float32", []);
-  const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature);
+  const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature, options);
   graph.output("logp", logp);
   graph.output("entropy", entropy);
   return graph.toModel();

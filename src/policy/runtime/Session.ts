@@ -49,6 +49,11 @@ export interface SessionOptions {
   readonly device?: Device;
   /** Outputs that stay on the device, where it can keep them. Default none. */
   readonly kept?: readonly string[];
+  /**
+   * Whether the runtime plans the memory of all of a run's results ahead, as one block for each set of input sizes. Such blocks hold what is
+   * never held at once, and stay. Default true.
+   */
+  readonly planned?: boolean;
 }
 
 let live = 0;
@@ -188,6 +193,7 @@ const onOnnxruntime = async (model: OnnxModel, options: SessionOptions): Promise
       interOpNumThreads: 1,
       executionMode: "sequential",
       graphOptimizationLevel: "all",
+      enableMemPattern: options.planned ?? true,
       extra: extraOptions(device),
       logSeverityLevel: device.kind === "cpu" ? 3 : 4,
       ...(isResident(device) && kept.length > 0 && { preferredOutputLocation: Object.fromEntries(preferred) }),

@@ -106,8 +106,8 @@ export const breakDerivative = ({ graph }: Differentiable, { input, type }: Deri
   for (const producer of graph.producers) {
     const { vjp } = producer;
     if (producer.type !== type || vjp === undefined) continue;
-    const broken: Producer["vjp"] = (incoming, outputs) =>
-      vjp(incoming, outputs)?.map((gradient, i) => (i === input && gradient ? wrong(gradient) : gradient));
+    const broken: Producer["vjp"] = (incoming, outputs, wanted) =>
+      vjp(incoming, outputs, wanted)?.map((gradient, i) => (i === input && gradient ? wrong(gradient) : gradient));
     Object.assign(producer, { vjp: broken });
   }
 };

@@ -1,0 +1,54 @@
+/**
+ * Results that are not kept for the backward pass but made again in it (activation checkpointing, Chen et al. 2016): memory for time.
+ * Invariant: a recomputed node reads something of the incoming gradient, so that it is no copy of the first one to the graph or to the
+ * runtime's search for common subexpressions, and cannot run before its gradient is there.
+ */
+import { add, mul } from "./Elementwise.ts";
+import { backward } from "./Gradients.ts";
+import type { Tensor } from "./Graph.ts";
+import { reshape, slice } from "./Layout.ts";
+
+/**
+ * The value of `x`, not before `dependency` is known: one of its elements, times 0, is added. Where that element is not finite the result is
+ * NaN, as a gradient is then anyway. No gradient passes: it is used inside of a backward pass.
+ */
+export const after = (x: Tensor, dependency: Tensor): Tensor => {
+  let element = dependency;
+  for (let axis = 0; axis < dependency.shape.length; axis++) element = slice(element, axis, 0, 1);
+  return x.graph.aliasOf("after", [x], add(x, mul(reshape(element, []), 0)));
+};
+
+/** The graph's float32 inputs that `result` is differentiably made of, on the way back to `input`. */
+const weightsBehind = (result: Tensor, input: Tensor): readonly Tensor[] => {
+  const seen = new Set<Tensor>([input]);
+  const found: Tensor[] = [];
+  const pending = [result];
+  for (let tensor = pending.pop(); tensor !== undefined; tensor = pending.pop()) {
+    if (seen.has(tensor) || tensor.dtype !== "float32") continue;
+    seen.add(tensor);
+    const { emission, inputs } = tensor.graph.producer(tensor);
+    if (emission.kind === "input") found.push(tensor);
+    for (const each of inputs) if (each !== undefined) pending.push(each);
+  }
+  return found;
+};
+
+/**
+ * `compute(input)`, of which the backward pass keeps `input` alone: it computes again what else it needs. `compute` may read weights, graph
+ * inputs, and must make the same of equal inputs.
+ */
+export const recomputed = (input: Tensor, compute: (input: Tensor) => Tensor): Tensor => {
+  const result = compute(input);
+  const weights = weightsBehind(result, input);
+  return result.graph.aliasOf("recomputed", [input, ...weights], result, ([gradient], _, wanted) => {
+    if (gradient === undefined) return undefined;
+    const again = after(input, gradient);
+    const all = [again, ...weights];
+    const made = backward(
+      [{ of: compute(again), gradient }],
+      all.filter((_, i) => wanted[i]),
+    );
+    let next = 0;
+    return all.map((_, i) => (wanted[i] ? made[next++] : undefined));
+  });
+};
