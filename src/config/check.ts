@@ -8,6 +8,7 @@ import { creditChecks } from "./checks/credit.ts";
 import { endpoints, playerNames } from "./checks/evaluation.ts";
 import { refill, strategies } from "./checks/filter.ts";
 import { groupSize, groups, products, tagNames, tags } from "./checks/groups.ts";
+import { lora } from "./checks/lora.ts";
 import { divergence, policyLoss, responseMask } from "./checks/loss.ts";
 import { capacity, context, lengths, thoughts } from "./checks/rollout.ts";
 import { sampling, temperatures } from "./checks/sampling.ts";
@@ -30,6 +31,7 @@ const checks: readonly Check[] = [
   policyLoss,
   responseMask,
   divergence,
+  lora,
   context,
   thoughts,
   capacity,

@@ -7,6 +7,7 @@ import { allSequences, type TokenBatch } from "../domain/Batch.ts";
 import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
 import { scoreModel } from "../policy/model/Score.ts";
+import type { Base } from "../policy/runtime/baseFeeds.ts";
 import type { AdamWOptions } from "./adamw.ts";
 import { type MicroTargets, tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalar, scalarOf } from "./inputs.ts";
@@ -96,11 +97,13 @@ export class Actor {
       readonly actor: RunConfig["actor"];
       readonly algorithm: LossAlgorithm;
       readonly lanes: Lanes;
+      /** What the parameters stand beside, where they are an adapter. */
+      readonly base?: Base | undefined;
     },
     moments?: Moments,
   ): Promise<Actor> {
-    const { actor, algorithm, lanes } = options;
-    const network = new Network(parameters, actorOptimiser(actor), moments);
+    const { actor, algorithm, base, lanes } = options;
+    const network = new Network(parameters, actorOptimiser(actor), moments, base);
     const parts: readonly Part[] = actor.use_kl_loss ? ["surrogate", "entropy", "kl"] : ["surrogate", "entropy"];
     const model = actorModel(config, policyLossOptions(actor, algorithm));
     const step = await lanes.pass({ model, trained: network.specs, sums: parts, rows: ["logp"] });

@@ -3,8 +3,10 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
-import { criticParameters, type DecoderConfig } from "../policy/model/Architecture.ts";
-import { adopt, type Parameters, parametersOf } from "../policy/model/Parameters.ts";
+import type { DecoderConfig } from "../policy/model/Architecture.ts";
+import { adopt, chosen, type Parameters, parametersOf } from "../policy/model/Parameters.ts";
+import { frozenCriticParameters, trainedCriticParameters } from "../policy/model/Trained.ts";
+import type { Base } from "../policy/runtime/baseFeeds.ts";
 import { type Aggregation, tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
@@ -18,6 +20,8 @@ export interface CriticOptions {
   readonly microBatchTokens: number;
   /** Where the passes run; they stay their owner's. */
   readonly lanes: Lanes;
+  /** What the policy's adapter stands beside, and so the critic's. */
+  readonly base?: Base | undefined;
 }
 
 export interface CriticStep extends StepResult {
@@ -33,9 +37,9 @@ export const criticConfig = (
   layers: layers === 0 ? config.layers : Math.min(layers, config.layers),
 });
 
-/** A critic's first parameters: a copy of the policy's trunk and a head of zeros, so that its first values are 0. */
-export const criticFrom = (config: DecoderConfig, policy: Parameters): Parameters => {
-  const specs = criticParameters(config);
+/** A critic's first parameters: a copy of the policy's trunk, or adapter, and a head of zeros, so that its first values are 0. */
+export const criticFrom = (config: DecoderConfig, policy: Parameters<ArrayBufferLike>): Parameters => {
+  const specs = trainedCriticParameters(config);
   return adopt(specs, policy, parametersOf(specs));
 };
 
@@ -63,14 +67,15 @@ export class Critic {
     options: CriticOptions,
     moments?: Moments,
   ): Promise<Critic> {
-    const { critic, lanes } = options;
+    const { base, critic, lanes } = options;
     const adamw = {
       betas: critic.betas,
       eps: critic.eps,
       weightDecay: critic.weight_decay,
       gradClip: critic.grad_clip,
     };
-    const network = new Network(parameters, adamw, moments);
+    const own = base && { ...base, frozen: chosen(base.frozen, frozenCriticParameters(config)) };
+    const network = new Network(parameters, adamw, moments, own);
     const model = criticModel(config, critic.cliprange_value);
     const step = await lanes.pass({ model, trained: network.specs, sums: ["loss"], rows: ["values"] });
     const values = await lanes.pass({ model: valuesModel(config), trained: [], sums: [], rows: ["values"] });

@@ -7,9 +7,10 @@ import type { MessagePort } from "node:worker_threads";
 import type { Version } from "../domain/Episode.ts";
 import type { AdoptedMessage, WeightsMessage } from "../policy/Weights.ts";
 
-/** A version's parameters, never written to again; shared by the mailboxes. */
+/** A version's parameters, all of the model's or an adapter's, never written to again; shared by the mailboxes. */
 export interface Snapshot {
   readonly version: Version;
+  readonly kind: "full" | "adapter";
   readonly parameters: Float32Array<ArrayBuffer>;
 }
 
@@ -37,11 +38,11 @@ export class Mailbox {
 
   #send(): void {
     if (this.#inFlight || this.#waiting === undefined) return;
-    const { version, parameters } = this.#waiting;
+    const { version, kind, parameters } = this.#waiting;
     this.#waiting = undefined;
     this.#inFlight = true;
     const { buffer } = parameters.slice();
-    const message: WeightsMessage = { _tag: "weights", version, buffer };
+    const message: WeightsMessage = { _tag: "weights", version, payload: { _tag: kind, buffer } };
     this.#port.postMessage(message, [buffer]);
   }
 }

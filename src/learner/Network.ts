@@ -3,6 +3,7 @@
  */
 import type { ParameterSpec } from "../policy/model/Architecture.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
+import type { Base } from "../policy/runtime/baseFeeds.ts";
 import type { Feeds } from "../policy/runtime/Session.ts";
 import type { AdamWOptions } from "./adamw.ts";
 import { weightFeeds } from "./lanes/Lane.ts";
@@ -12,12 +13,14 @@ import { AdamW, type Moments, type StepResult } from "./optimiser/AdamW.ts";
 export class Network implements LaneWeights {
   readonly parameters: Parameters;
   readonly feeds: Feeds;
+  readonly base: Base | undefined;
   readonly #optimiser: AdamW;
 
-  /** Takes ownership of the parameters and moments (zeros by default). */
-  constructor(parameters: Parameters, options: AdamWOptions, moments?: Moments) {
+  /** Takes ownership of the parameters and moments (zeros by default). `base`: what they stand beside, where they are an adapter. */
+  constructor(parameters: Parameters, options: AdamWOptions, moments?: Moments, base?: Base) {
     this.parameters = parameters;
-    this.feeds = weightFeeds(parameters);
+    this.base = base;
+    this.feeds = weightFeeds(parameters, base);
     this.#optimiser = new AdamW(parameters, options, moments);
   }
 

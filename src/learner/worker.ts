@@ -8,11 +8,12 @@ import type { Version } from "../domain/Episode.ts";
 import { CheckpointError } from "../policy/checkpoint/CheckpointError.ts";
 import type { Checkpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
 import type { DecoderConfig } from "../policy/model/Architecture.ts";
+import { baseOf, readable } from "../policy/runtime/baseFeeds.ts";
 import { useRuntime } from "../policy/runtime/Session.ts";
 import { CallError, serve } from "../policy/runtime/serve.ts";
 import { criticConfig } from "./Critic.ts";
 import { restoreTrainer, saveTrainer } from "./checkpoint.ts";
-import { Mailbox } from "./Mailbox.ts";
+import { Mailbox, type Snapshot } from "./Mailbox.ts";
 import type { LearnerProtocol, StartRequest } from "./protocol.ts";
 import { crossScores } from "./Scoring.ts";
 import { type Restored, Trainer } from "./Trainer.ts";
@@ -63,23 +64,26 @@ const save = (folder: string, model: Checkpoint, { actor, critic, reference, sta
   });
 
 const start = async (request: StartRequest): Promise<Version> => {
-  const { config, parameters } = request.checkpoint;
+  const { adapter, config, parameters } = request.checkpoint;
+  useRuntime(request.options.runtime ?? "onnx");
+  const given = baseOf(config, parameters);
+  const base = given && (await readable(given));
   const valued = criticConfig(config, request.options.critic);
   const restored = request.restore === null ? undefined : await restore(request.restore, config, valued);
-  useRuntime(request.options.runtime ?? "onnx");
-  const trainer = await Trainer.open(config, parameters, request.options, restored);
+  const trainer = await Trainer.open(config, adapter?.parameters ?? parameters, request.options, restored, base);
   started = { trainer, request, mailboxes: request.ports.map((port) => new Mailbox(port)) };
   return trainer.state.version;
 };
 
 /** Runs a command and, where it made a new version, publishes it. */
 const publishing = async <A>(command: (trainer: Trainer) => Promise<A>): Promise<A> => {
-  const { trainer, mailboxes } = running();
+  const { trainer, mailboxes, request } = running();
   const before = trainer.state.version;
   const result = await command(trainer);
   const { version } = trainer.state;
   if (version !== before && mailboxes.length > 0) {
-    const snapshot = { version, parameters: trainer.actor.parameters.flat.slice() };
+    const kind = request.checkpoint.adapter === undefined ? "full" : "adapter";
+    const snapshot: Snapshot = { version, kind, parameters: trainer.actor.parameters.flat.slice() };
     for (const mailbox of mailboxes) mailbox.publish(snapshot);
   }
   return result;

@@ -272,7 +272,8 @@ const step = async ({ ids, tokens, group, microRows }: StepRequest) => {
     }),
   );
   const { version } = opened.state;
-  for (const mailbox of mailboxes) mailbox.publish({ version, parameters: opened.actor.parameters.flat.slice() });
+  for (const mailbox of mailboxes)
+    mailbox.publish({ kind: "full", version, parameters: opened.actor.parameters.flat.slice() });
   await each(ids.length, (row) => from.release(first + row));
   await Effect.runPromise(from.awaitVersion(version));
   const end = performance.now();

@@ -3,6 +3,7 @@
  * new token and the new keys and values. Invariant: with two rows or more, a row's results do not depend on the other rows.
  */
 import type { Version } from "../../domain/Episode.ts";
+import type { Payload, Versions } from "../Weights.ts";
 import type { CacheShape, CacheView, KeysAndValues } from "./Cache.ts";
 
 export interface ModelShape extends CacheShape {
@@ -25,8 +26,9 @@ export interface Extended extends KeysAndValues {
 
 export interface LanguageModel<Weights> {
   readonly shape: ModelShape;
-  /** Makes weights of a flat float32 buffer without copying it. Throws a RangeError where the size is wrong. */
-  readonly weights: (version: Version, buffer: ArrayBuffer) => Weights;
+  readonly versions: Versions;
+  /** Makes weights of a payload without copying it. Throws a RangeError where its kind or size is wrong. */
+  readonly weights: (version: Version, payload: Payload) => Weights;
   /** Rows without a past. */
   readonly prefill: (weights: Weights, tokens: NewTokens) => Promise<Extended>;
   /** Rows with pasts; every past plus `time` fits the cache. */

@@ -22,14 +22,14 @@ const started = (): Engine<OnnxWeights> => {
 };
 
 const start = async (request: StartRequest): Promise<null> => {
-  const { config, version, buffer, weights, stops, tokens, runtime, ...options } = request;
+  const { base, config, version, payload, weights, stops, tokens, runtime, ...options } = request;
   useRuntime(runtime);
-  const model = await open(config).catch((error: unknown) => {
+  const model = await open(config, base).catch((error: unknown) => {
     throw new CallError("session_failed", error instanceof Error ? error.message : String(error), { cause: error });
   });
   engine = new Engine(
     model,
-    { version, buffer },
+    { version, payload },
     {
       ...options,
       stops: stops.length === 0 ? null : StopMatcher.make(stops, bytesOf(tokens)),
@@ -41,7 +41,7 @@ const start = async (request: StartRequest): Promise<null> => {
     },
   );
   port = weights;
-  weights.on("message", (message: WeightsMessage) => started().offer(message.version, message.buffer));
+  weights.on("message", (message: WeightsMessage) => started().offer(message.version, message.payload));
   return null;
 };
 

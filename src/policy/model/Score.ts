@@ -12,8 +12,9 @@ import { gemm } from "../../tensor/Linear.ts";
 import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { logSoftmax } from "../../tensor/Reduction.ts";
 import { product, sizeOf } from "../../tensor/Shape.ts";
-import { type DecoderConfig, parameters, VALUE_BIAS, VALUE_WEIGHT } from "./Architecture.ts";
-import { logits, trunk, type Weights, weight, weightInputs } from "./Decoder.ts";
+import { type DecoderConfig, VALUE_BIAS, VALUE_WEIGHT } from "./Architecture.ts";
+import { logits, trunk, type Weights, weight } from "./Decoder.ts";
+import { policyInputs } from "./Lora.ts";
 
 /** Sequences and what of them is predicted. */
 export interface Targets {
@@ -89,7 +90,7 @@ export const valueForward = (config: DecoderConfig, weights: Weights, { ids, bef
 /** Model: weights, targets, temperature [] to logp and entropy [targets]. */
 export const scoreModel = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("score");
-  const weights = weightInputs(graph, parameters(config));
+  const weights = policyInputs(graph, config);
   const temperature = graph.input("temperature", "float32", []);
   const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature);
   graph.output("logp", logp);
