@@ -4,7 +4,7 @@
  */
 import type { MessagePort } from "node:worker_threads";
 import { Effect, Fiber } from "effect";
-import type { AdoptedMessage, WeightsMessage } from "../src/policy/Weights.ts";
+import { type AdoptedMessage, fullPayload, type WeightsMessage } from "../src/policy/Weights.ts";
 import { type Bench, figureOf, type Measured } from "./Bench.ts";
 import { ask, start, together } from "./generators.ts";
 import { medium, randomWeights, sizeOf } from "./models.ts";
@@ -45,9 +45,10 @@ const measureAdoption: Effect.Effect<Measured> = Effect.gen(function* () {
   const around: number[] = [];
   const swap = Effect.gen(function* () {
     for (let version = 1; version <= VERSIONS; version++) {
-      const message: WeightsMessage = { _tag: "weights", version, buffer: flat.slice().buffer };
+      const payload = fullPayload(flat);
+      const message: WeightsMessage = { _tag: "weights", version, payload };
       const begun = performance.now();
-      port.postMessage(message, [message.buffer]);
+      port.postMessage(message, [payload.buffer]);
       yield* adopted(port);
       around.push(performance.now() - begun);
       inside.push((yield* generator.gauges).adoptionMs.last);

@@ -15,7 +15,7 @@ import { leave } from "../src/process/leave.ts";
 import * as Stop from "../src/process/Stop.ts";
 import { parse } from "./arguments.ts";
 import type { Command, Invocation, PipelineName } from "./commands.ts";
-import { configDir, modelFolder, playedFolders, runFolder } from "./paths.ts";
+import { configDir, modelFolder, playedFolders, runFolder, withAdapterFolder } from "./paths.ts";
 
 type Run = Extract<Command, { readonly _tag: "Run" }>;
 
@@ -82,7 +82,7 @@ const checked = Effect.fnUntraced(function* (command: Run) {
     written,
     pipeline === "sft" ? written.sft.sources.map(({ tag }) => tag) : [...train.tags, ...val.tags],
   );
-  return { config: yield* withFolders(pipeline, written, inherited), resume };
+  return { config: yield* withFolders(pipeline, yield* withAdapterFolder(written), inherited), resume };
 });
 
 /** The same where this machine has the memory for it. */
@@ -177,6 +177,10 @@ const runCommand = Effect.fnUntraced(function* ({ command }: Invocation) {
     case "Leaderboard": {
       const { leaderboard } = yield* Effect.promise(() => import("./leaderboard.ts"));
       return yield* print(yield* leaderboard(command));
+    }
+    case "Merge": {
+      const { merge } = yield* Effect.promise(() => import("./merge.ts"));
+      return yield* print(yield* merge(command));
     }
     case "Help": {
       const { help } = yield* Effect.promise(() => import("./help.ts"));

@@ -330,6 +330,20 @@ const leaderboard = Cli.make(
     words.folders.length === 0 ? bad(missing("leaderboard", "DIR")) : accept({ _tag: "Leaderboard", ...words }),
 );
 
+const merge = Cli.make(
+  "merge",
+  {
+    adapter: Argument.String("ADAPTER").pipe(
+      Argument.withDescription("A PEFT folder, such as a checkpoint of a run that trains an adapter."),
+    ),
+    output: Argument.String("OUTPUT").pipe(
+      Argument.withDescription("The folder to write; one that holds a model is replaced whole."),
+    ),
+    base: orNull(text("base", "DIR", "Folder of the base model, where it does not lie where the adapter says.")),
+  },
+  (words) => accept({ _tag: "Merge", ...words }),
+);
+
 const help = Cli.make("help", { topic: Argument.variadic(Argument.String("topic")) }, ({ topic }) =>
   accept({ _tag: "Help", topic }),
 );
@@ -351,6 +365,7 @@ export const tree = root.pipe(
     compare,
     leaderboard,
     sweep,
+    merge,
     help,
   ]),
 );

@@ -96,6 +96,7 @@ export type Command =
       readonly output: string;
       readonly title: string;
     }
+  | { readonly _tag: "Merge"; readonly adapter: string; readonly output: string; readonly base: string | null }
   | { readonly _tag: "Help"; readonly topic: readonly string[] }
   | { readonly _tag: "Version" }
   | { readonly _tag: "Completions"; readonly script: string };
@@ -170,6 +171,10 @@ export const commands = {
   leaderboard: {
     usage: "leaderboard DIR... [--output FILE] [--title TEXT]",
     meaning: "Writes one HTML page of all evaluations in some folders.",
+  },
+  merge: {
+    usage: "merge ADAPTER OUTPUT [--base DIR]",
+    meaning: "Adds an adapter to its base model and writes the folder of the whole model.",
   },
   help: {
     usage: "help [COMMAND | config [SECTION]]",

@@ -15,7 +15,7 @@ import type * as Training from "../src/engine/Training.ts";
 import * as Stop from "../src/process/Stop.ts";
 import type { Assembled } from "../src/stage/WindowAssembler.ts";
 import { checkMemory } from "./memory.ts";
-import { configDir, modelFolder } from "./paths.ts";
+import { configDir, modelFolder, withAdapterFolder } from "./paths.ts";
 import { checkPlan } from "./plan.ts";
 import { checkPresets } from "./presets.ts";
 import { checkRuntime } from "./runtime.ts";
@@ -112,7 +112,7 @@ const checkedTrain = Effect.fnUntraced(function* (config: RunConfig, resume: str
   const { train: training, val } = config.es_manager;
   yield* checkPresets(config, [...training.tags, ...val.tags]);
   const path = yield* modelFolder("model.path", config.model.path);
-  const found = { ...config, model: { ...config.model, path } };
+  const found = yield* withAdapterFolder({ ...config, model: { ...config.model, path } });
   yield* checkRuntime(found);
   yield* checkMemory("train", found);
   yield* checkPlan(found);

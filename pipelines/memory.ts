@@ -64,7 +64,9 @@ export const needOf = (pipeline: PipelineName, config: RunConfig, weights: numbe
   const threads = generators + steps + lanes;
   // Weights, gradient and AdamW's two moments of each network that learns.
   const ofCritic = pipeline === "train" && algorithm.adv_estimator === "gae" && critic.layers === 0 ? 4 : 0;
-  const copies = 1 + generators + (lanes === 0 ? 0 : 4 + ofCritic);
+  // All threads share the weights beside an adapter; the adapter itself is small.
+  const shares = model.lora.rank > 0 || model.adapter !== "";
+  const copies = shares ? 1 : 1 + generators + (lanes === 0 ? 0 : 4 + ofCritic);
   const memory =
     resident.main +
     (lanes === 0 ? 0 : resident.learner) +

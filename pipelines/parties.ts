@@ -22,6 +22,7 @@ import type { Standing, Work } from "../src/evaluation/Session.ts";
 import { generator } from "../src/policy/generation/ofModel.ts";
 import { Policy } from "../src/policy/generation/Policy.ts";
 import * as Model from "../src/policy/Model.ts";
+import * as StartingModel from "../src/policy/StartingModel.ts";
 import type { RunFolder } from "../src/record/RunFolder.ts";
 import * as Sampled from "../src/record/sampled.ts";
 import * as Trajectories from "../src/record/Trajectories.ts";
@@ -105,7 +106,7 @@ const checkpointParty = Effect.fnUntraced(function* (
   { path }: Checkpoint,
   environments: Backend.Environments,
 ) {
-  const model = yield* Model.load(path);
+  const model = yield* StartingModel.toPlay(path, config.model);
   yield* Model.checkContext(config, model);
   yield* checkDevices(config, ["generator"]);
   yield* tellDevices(config, ["generator"], model.checkpoint.parameters.flat.length);

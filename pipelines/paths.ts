@@ -70,6 +70,15 @@ export const modelFolder = (key: string, path: string): Effect.Effect<string, Ba
     return Effect.fail(new BadInput({ message: `${error.message}${hint}` }));
   });
 
+/** The configuration with the absolute path of the adapter that it names, if it names one. */
+export const withAdapterFolder = (config: RunConfig): Effect.Effect<RunConfig, BadInput> =>
+  config.model.adapter === ""
+    ? Effect.succeed(config)
+    : Effect.map(existingFolder("model.adapter", config.model.adapter), (adapter) => ({
+        ...config,
+        model: { ...config.model, adapter },
+      }));
+
 /** The configuration of an evaluation, with absolute paths of the checkpoints that play; an endpoint needs none. */
 export const playedFolders = (config: RunConfig): Effect.Effect<RunConfig, BadInput> =>
   Effect.gen(function* () {

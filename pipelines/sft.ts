@@ -22,8 +22,11 @@ import { damaged } from "../src/files/FileError.ts";
 import * as Divergence from "../src/learner/Divergence.ts";
 import * as LearnerThread from "../src/learner/LearnerThread.ts";
 import { readCheckpoint, writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
+import { readAdapter, writeAdapter } from "../src/policy/checkpoint/PeftFolder.ts";
+import { write as writeTokenizerFiles } from "../src/policy/checkpoint/TokenizerFiles.ts";
 import * as Model from "../src/policy/Model.ts";
 import { parameterCount } from "../src/policy/model/Architecture.ts";
+import * as StartingModel from "../src/policy/StartingModel.ts";
 import * as Stop from "../src/process/Stop.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
 import * as RunLock from "../src/record/RunLock.ts";
@@ -44,9 +47,14 @@ type Sources = readonly (Source & { readonly tag: string; readonly episodes: num
 
 const unusable = ({ message }: { readonly message: string }) => Effect.fail(new BadInput({ message }));
 
-/** The weights a new run starts from: a folder's, or fresh ones. */
-const modelOf = ({ run, sft }: RunConfig) => {
-  if (sft.init !== "random") return Model.load(sft.init);
+/** The weights a new run starts from: a folder's, with the adapter to train where there is one, or fresh ones. */
+const modelOf = ({ model, run, sft }: RunConfig) => {
+  if (sft.init !== "random") return StartingModel.load(sft.init, model, run.seed);
+  if (model.lora.rank > 0 || model.adapter !== "") {
+    const key = model.lora.rank > 0 ? `model.lora.rank: ${model.lora.rank}` : `model.adapter: ${model.adapter}`;
+    const message = `${key}: an adapter stands beside a model, and sft.init=random has none; nearest: sft.init=${model.path}`;
+    return Effect.fail(new BadInput({ message }));
+  }
   return Model.fresh(sft.architecture, stream({ seed: run.seed, purpose: "initialisation", counters: [] }));
 };
 
@@ -98,17 +106,29 @@ const demonstrationsOf = Effect.fnUntraced(function* (config: RunConfig, sources
   return { episodes, summary: `${episodes.length} demonstrations of ${tags}${left}${failed}` };
 });
 
-/** The learner's weights as a model folder, without what only a learner needs. */
-const publish = (learner: LearnerThread.LearnerThread, output: string) =>
+/** What the learner has trained as a folder, of a model or of an adapter to `model`, without what only a learner needs. */
+const publish = (learner: LearnerThread.LearnerThread, { checkpoint }: Model.Model, output: string) =>
   replaceFolder(output, (partial) =>
     Effect.gen(function* () {
       const state = join(partial, "learner");
       yield* Effect.promise(() => mkdir(state));
       yield* learner.save(state);
-      yield* writeCheckpoint(partial, yield* readCheckpoint(state));
+      if (checkpoint.adapter === undefined) {
+        yield* writeCheckpoint(partial, yield* readCheckpoint(state));
+      } else {
+        const trained = yield* readAdapter(state, { ...checkpoint.config, adapter: undefined });
+        yield* writeAdapter(partial, trained);
+        yield* writeTokenizerFiles(partial, checkpoint.tokenizer);
+      }
       yield* Effect.promise(() => rm(state, { recursive: true }));
     }),
   ).pipe(Effect.catchTag(["CheckpointError", "FileError"], unusable));
+
+/** How many parameters a model has, and an adapter that is trained in their place. */
+const trainedSize = ({ checkpoint: { adapter, parameters } }: Model.Model): string => {
+  const all = `${parameterCount(parameters.specs)} parameters`;
+  return adapter === undefined ? all : `${all} and ${parameterCount(adapter.parameters.specs)} of an adapter`;
+};
 
 /** Prints the loss of the conversations held out, where it is due. */
 const measured = Effect.fnUntraced(function* (
@@ -146,9 +166,11 @@ const learnerOf = (config: RunConfig, { checkpoint }: Model.Model, restore?: str
 
 /** The model and learner of a run's newest checkpoint, and how many steps they have taken; `settle` makes the folder ready to go on in. */
 const resumed = Effect.fnUntraced(function* (config: RunConfig, { checkpoints }: typeof RunFolder.RunFolder.Service) {
+  const { adapter, lora } = config.model;
+  const start = lora.rank > 0 || adapter !== "" ? yield* modelOf(config) : null;
   const load = ({ path, progress }: Checkpoints.CloningCheckpoint) =>
     Effect.gen(function* () {
-      const model = yield* Model.load(path);
+      const model = start === null ? yield* Model.load(path) : yield* StartingModel.goneOn(start, path);
       return { model, learner: yield* learnerOf(config, model, path), path, progress };
     }).pipe(Effect.catchTag("BadInput", ({ message }) => Effect.fail(damaged(path, message))));
   const { loaded, settle } = yield* Checkpoints.newest(checkpoints, load).pipe(
@@ -182,7 +204,7 @@ export const sft = ({
       const own = yield* conversations(config, model);
       const { episodes: demonstrated, summary } = yield* demonstrationsOf(config, sources, model);
       const episodes = [...demonstrated, ...own.training];
-      const size = `${parameterCount(model.checkpoint.parameters.specs)} parameters, ${model.tokenizer.vocabSize} tokens`;
+      const size = `${trainedSize(model)}, ${model.tokenizer.vocabSize} tokens`;
       yield* Console.log(`${size}; ${summary}`);
       for (const sentence of own.sentences) yield* Console.log(sentence);
 
@@ -207,7 +229,8 @@ export const sft = ({
       if (done < steps) {
         return yield* Console.log(`stopped after ${done} steps; millrace sft --resume ${folder.path} goes on`);
       }
-      yield* publish(learner, output);
-      yield* Console.log(`wrote ${join(output, "model.safetensors")}`);
+      yield* publish(learner, model, output);
+      const written = model.checkpoint.adapter === undefined ? "model.safetensors" : "adapter_model.safetensors";
+      yield* Console.log(`wrote ${join(output, written)}`);
     }),
   );

@@ -24,6 +24,7 @@ import * as Chosen from "../src/metrics/chosen.ts";
 import type { Sink } from "../src/metrics/Sink.ts";
 import type { Policy } from "../src/policy/generation/Policy.ts";
 import * as Model from "../src/policy/Model.ts";
+import * as StartingModel from "../src/policy/StartingModel.ts";
 import * as Stop from "../src/process/Stop.ts";
 import * as Checkpoints from "../src/record/Checkpoints.ts";
 import * as Recorder from "../src/record/events/Recorder.ts";
@@ -89,7 +90,8 @@ const restored = Effect.fnUntraced(function* (
     );
   const { version } = state.position;
   yield* Checkpoints.checkResumable(config, state);
-  const current = yield* orDamaged(Model.load(path));
+  yield* StartingModel.checkGoesOn(start, path);
+  const current = yield* orDamaged(StartingModel.goneOn(start, path));
   yield* Model.checkSameSizes("model.path", start, current);
   const models = yield* orDamaged(Layer.build(Backend.modelsLayer({ config, start, current, version, restore: path })));
   const learned = yield* Context.get(models, Learner).version;
@@ -155,7 +157,7 @@ const partsOf = Effect.fnUntraced(function* (
 const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | null) {
   const existing = resume === null ? null : yield* locked(RunFolder.open(resume));
   const environments = yield* boundEnvironments(config, Backend.tagsOf(config));
-  const start = yield* Model.load(config.model.path);
+  const start = yield* StartingModel.load(config.model.path, config.model, config.run.seed);
   yield* Model.checkContext(config, start);
   yield* checkDevices(config, ["generator", "learner"]);
   yield* tellDevices(config, ["generator", "learner"], start.checkpoint.parameters.flat.length);

@@ -9,6 +9,7 @@ import { devices } from "./checks/devices.ts";
 import { endpoints, playerNames } from "./checks/evaluation.ts";
 import { refill, strategies } from "./checks/filter.ts";
 import { groupSize, groups, products, tagNames, tags } from "./checks/groups.ts";
+import { lora } from "./checks/lora.ts";
 import { divergence, policyLoss, responseMask } from "./checks/loss.ts";
 import { capacity, context, lengths, thoughts } from "./checks/rollout.ts";
 import { sampling, temperatures } from "./checks/sampling.ts";
@@ -31,6 +32,7 @@ const checks: readonly Check[] = [
   policyLoss,
   responseMask,
   divergence,
+  lora,
   context,
   thoughts,
   capacity,

@@ -152,12 +152,6 @@ export const setAside: readonly Aside[] = [
   {
     why: "settings of what is switched off",
     keys: [
-      "lora.alpha",
-      "lora.target_modules",
-      "critic.model.lora_alpha",
-      "critic.model.target_modules",
-      "actor_rollout_ref.model.lora_alpha",
-      "actor_rollout_ref.model.target_modules",
       "actor_rollout_ref.model.exclude_modules",
       "actor_rollout_ref.actor.freeze_vision_tower",
       "actor_rollout_ref.actor.policy_loss",

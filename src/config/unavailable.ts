@@ -13,7 +13,11 @@ export interface Unavailable {
   readonly because: string;
 }
 
-const noAdapters: Unavailable = { inert: [0], because: "adapters are not available; the whole model is trained" };
+const likeThePolicys = (key: string): Unavailable => ({
+  inert: [],
+  same: `model.lora.${key}`,
+  because: "the critic's adapter is of the policy's rank, alpha and layers",
+});
 const off = (because: string): Unavailable => ({ inert: [false], because });
 const unset = (because: string): Unavailable => ({ inert: [], because });
 const modelFolder = "a model is the one folder that model.path names";
@@ -56,9 +60,6 @@ export const unavailable: Readonly<Record<string, Unavailable>> = {
   "critic.optim.lr_scheduler_type": { inert: ["constant"], because: "the critic's rate stays as it is" },
   "critic.optim.warmup_style": { inert: ["constant"], because: "the critic's rate stays as it is" },
   // Models.
-  "lora.rank": noAdapters,
-  "actor_rollout_ref.model.lora_rank": noAdapters,
-  "actor_rollout_ref.model.lora_adapter_path": { inert: [], because: noAdapters.because },
   "actor_rollout_ref.model.hf_config_path": { inert: [], same: "model.path", because: modelFolder },
   "actor_rollout_ref.model.tokenizer_path": { inert: [], same: "model.path", because: modelFolder },
   "actor_rollout_ref.model.custom_chat_template": unset("the chat template is the tokenizer's style"),
@@ -67,7 +68,9 @@ export const unavailable: Readonly<Record<string, Unavailable>> = {
   "actor_rollout_ref.ref.model": { inert: [{}], because: "the reference policy is the starting weights" },
   "critic.model.path": oneModel,
   "critic.model.tokenizer_path": oneModel,
-  "critic.model.lora_rank": noAdapters,
+  "critic.model.lora_rank": likeThePolicys("rank"),
+  "critic.model.lora_alpha": likeThePolicys("alpha"),
+  "critic.model.target_modules": likeThePolicys("target_modules"),
   "critic.model.override_config": { inert: [{}], because: modelFolder },
   "critic.model.external_lib": unset("models are data; no code of theirs is loaded"),
   // Rewards.

@@ -8,6 +8,7 @@ import type { Device } from "../domain/Device.ts";
 import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
 import { scoreModel } from "../policy/model/Score.ts";
+import type { Base } from "../policy/runtime/baseFeeds.ts";
 import type { AdamWOptions } from "./adamw.ts";
 import { type MicroTargets, tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalar, scalarOf } from "./inputs.ts";
@@ -99,11 +100,13 @@ export class Actor {
       readonly lanes: Lanes;
       /** That of the lanes. Default CPU. */
       readonly device?: Device | undefined;
+      /** What the parameters stand beside, where they are an adapter. */
+      readonly base?: Base | undefined;
     },
     moments?: Moments,
   ): Promise<Actor> {
-    const { actor, algorithm, device, lanes } = options;
-    const network = await Network.open(parameters, actorOptimiser(actor), moments, device);
+    const { actor, algorithm, base, device, lanes } = options;
+    const network = await Network.open(parameters, actorOptimiser(actor), moments, { base, device });
     const parts: readonly Part[] = actor.use_kl_loss ? ["surrogate", "entropy", "kl"] : ["surrogate", "entropy"];
     const model = actorModel(config, policyLossOptions(actor, algorithm), network.specs, passOptions(actor));
     const step = await lanes.pass({ model, trained: network.specs, resident: true, sums: parts, rows: ["logp"] });

@@ -4,9 +4,11 @@
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
 import type { Device } from "../domain/Device.ts";
-import { criticParameters, type DecoderConfig } from "../policy/model/Architecture.ts";
-import { adopt, type Parameters, parametersOf } from "../policy/model/Parameters.ts";
+import type { DecoderConfig } from "../policy/model/Architecture.ts";
+import { adopt, chosen, type Parameters, parametersOf } from "../policy/model/Parameters.ts";
 import type { PassOptions } from "../policy/model/Score.ts";
+import { frozenCriticParameters, trainedCriticParameters } from "../policy/model/Trained.ts";
+import type { Base } from "../policy/runtime/baseFeeds.ts";
 import { type Aggregation, tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
@@ -24,6 +26,8 @@ export interface CriticOptions {
   readonly lanes: Lanes;
   /** That of the lanes. Default CPU. */
   readonly device?: Device | undefined;
+  /** What the policy's adapter stands beside, and so the critic's. */
+  readonly base?: Base | undefined;
 }
 
 export interface CriticStep extends StepResult {
@@ -39,9 +43,9 @@ export const criticConfig = (
   layers: layers === 0 ? config.layers : Math.min(layers, config.layers),
 });
 
-/** A critic's first parameters: a copy of the policy's trunk and a head of zeros, so that its first values are 0. */
-export const criticFrom = (config: DecoderConfig, policy: Parameters): Parameters => {
-  const specs = criticParameters(config);
+/** A critic's first parameters: a copy of the policy's trunk, or adapter, and a head of zeros, so that its first values are 0. */
+export const criticFrom = (config: DecoderConfig, policy: Parameters<ArrayBufferLike>): Parameters => {
+  const specs = trainedCriticParameters(config);
   return adopt(specs, policy, parametersOf(specs));
 };
 
@@ -69,14 +73,15 @@ export class Critic {
     options: CriticOptions,
     moments?: Moments,
   ): Promise<Critic> {
-    const { critic, device, lanes, pass } = options;
+    const { base, critic, device, lanes, pass } = options;
     const adamw = {
       betas: critic.betas,
       eps: critic.eps,
       weightDecay: critic.weight_decay,
       gradClip: critic.grad_clip,
     };
-    const network = await Network.open(parameters, adamw, moments, device);
+    const own = base && { ...base, frozen: chosen(base.frozen, frozenCriticParameters(config)) };
+    const network = await Network.open(parameters, adamw, moments, { base: own, device });
     const model = criticModel(config, critic.cliprange_value, network.specs, pass);
     const step = await lanes.pass({ model, trained: network.specs, resident: true, sums: ["loss"], rows: ["values"] });
     const values = await lanes.pass({ model: valuesModel(config), trained: [], sums: [], rows: ["values"] });

@@ -7,15 +7,21 @@ import type { MessagePort } from "node:worker_threads";
 import type { Version } from "../domain/Episode.ts";
 import type { AdoptedMessage, WeightsMessage } from "../policy/Weights.ts";
 
+/** Which version a snapshot is of, and what of it: all of the model's parameters or an adapter's. */
+export interface SnapshotOf {
+  readonly version: Version;
+  readonly kind: "full" | "adapter";
+}
+
 /** A version's parameters for several readers, each of which takes or drops them once. The last that takes them is given them without a copy. */
 export class Snapshot {
-  readonly version: Version;
+  readonly of: SnapshotOf;
   readonly #parameters: Float32Array<ArrayBuffer>;
   #readers: number;
 
   /** Takes ownership of the parameters. */
-  constructor(version: Version, parameters: Float32Array<ArrayBuffer>, readers: number) {
-    this.version = version;
+  constructor(of: SnapshotOf, parameters: Float32Array<ArrayBuffer>, readers: number) {
+    this.of = of;
     this.#parameters = parameters;
     this.#readers = readers;
   }
@@ -55,11 +61,11 @@ export class Mailbox {
 
   #send(): void {
     if (this.#inFlight || this.#waiting === undefined) return;
-    const { version } = this.#waiting;
+    const { version, kind } = this.#waiting.of;
     const buffer = this.#waiting.take();
     this.#waiting = undefined;
     this.#inFlight = true;
-    const message: WeightsMessage = { _tag: "weights", version, buffer };
+    const message: WeightsMessage = { _tag: "weights", version, payload: { _tag: kind, buffer } };
     this.#port.postMessage(message, [buffer]);
   }
 }

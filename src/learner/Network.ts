@@ -5,6 +5,7 @@
 import { cpu, type Device, isResident } from "../domain/Device.ts";
 import type { ParameterSpec } from "../policy/model/Architecture.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
+import type { Base } from "../policy/runtime/baseFeeds.ts";
 import type { Feeds } from "../policy/runtime/Session.ts";
 import type { AdamWOptions } from "./adamw.ts";
 import { weightFeeds } from "./lanes/Lane.ts";
@@ -14,25 +15,27 @@ import { DeviceAdamW } from "./optimiser/DeviceAdamW.ts";
 
 export class Network implements LaneWeights {
   readonly parameters: Parameters;
+  readonly base: Base | undefined;
   readonly #feeds: Feeds;
   readonly #optimiser: AdamW;
   #device: DeviceAdamW | undefined;
 
-  /** Takes ownership of the parameters and moments (zeros by default). */
-  constructor(parameters: Parameters, options: AdamWOptions, moments?: Moments) {
+  /** Takes ownership of the parameters and moments (zeros by default). `base`: what they stand beside, where they are an adapter. */
+  constructor(parameters: Parameters, options: AdamWOptions, moments?: Moments, base?: Base) {
     this.parameters = parameters;
-    this.#feeds = weightFeeds(parameters);
+    this.base = base;
+    this.#feeds = weightFeeds(parameters, base);
     this.#optimiser = new AdamW(parameters, options, moments);
   }
 
-  /** The same on a device, where the passes over it must run too. */
+  /** The same on `device` (default CPU), where the passes over it must run too. */
   static async open(
     parameters: Parameters,
     options: AdamWOptions,
     moments?: Moments,
-    device: Device = cpu,
+    { base, device = cpu }: { readonly base?: Base | undefined; readonly device?: Device | undefined } = {},
   ): Promise<Network> {
-    const network = new Network(parameters, options, moments);
+    const network = new Network(parameters, options, moments, base);
     if (isResident(device)) network.#device = await DeviceAdamW.open(parameters, options, network.moments, device);
     return network;
   }

@@ -11,7 +11,8 @@ import { type Metrics, measured, together, valueIn } from "../domain/metrics/Met
 import { mean } from "../domain/Statistics.ts";
 import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import { allFinite } from "../policy/model/finite.ts";
-import { copyOf, type Parameters } from "../policy/model/Parameters.ts";
+import { changeable, copyOf, type Parameters, parametersOf } from "../policy/model/Parameters.ts";
+import type { Base } from "../policy/runtime/baseFeeds.ts";
 import type { Runtime } from "../policy/runtime/Session.ts";
 import { Actor, type ActorStep, type PolicyTargets } from "./Actor.ts";
 import { type AnalysisOptions, endsRun, GradientAnalysis, takesWindow } from "./analysis/GradientAnalysis.ts";
@@ -27,6 +28,7 @@ import { LossMetrics } from "./LossMetrics.ts";
 import { Lanes } from "./lanes/Lanes.ts";
 import { batchMetrics, mismatchMetrics, ValueMetrics, WeightMetrics } from "./metrics.ts";
 import { passOptions, policyLossOptions } from "./models.ts";
+import type { Network } from "./Network.ts";
 import { among, type NotFinite, type Untrained } from "./NotFinite.ts";
 import { muOr, sampledOnly } from "./observed.ts";
 import { type Moments, type StepResult, untaken } from "./optimiser/AdamW.ts";
@@ -146,6 +148,20 @@ const scoreMetrics = (batch: CreditedBatch): Metrics => {
   return measured(...ofScores.map((metric) => [metric, valueIn(all, metric)] as const));
 };
 
+/**
+ * The reference policy of a network that started from `start`: a copy of that, or the network without its adapter. One that is renewed begins
+ * with an adapter of zeros, which adds nothing.
+ */
+const referenceOf = (
+  { base, parameters, specs }: Network,
+  start: Parameters<ArrayBufferLike>,
+  restored: Parameters | undefined,
+  renewed: boolean,
+): Reference => {
+  if (base === undefined) return new Reference(restored ?? copyOf(start));
+  return renewed ? new Reference(restored ?? parametersOf(specs), base) : Reference.without(parameters, base);
+};
+
 export class Trainer implements AsyncDisposable {
   readonly #config: DecoderConfig;
   readonly #options: TrainerOptions;
@@ -183,19 +199,21 @@ export class Trainer implements AsyncDisposable {
   }
 
   /**
-   * `start` are the run's starting weights (and the reference policy), of which it takes ownership: they are what is trained. `restored` goes
-   * on from a saved state instead.
+   * `start` are the run's starting weights (and the reference policy), or its starting adapter to `base`; it takes ownership of them: they
+   * are what is trained. `restored` goes on from a saved state instead.
    */
   static async open(
     config: DecoderConfig,
-    start: Parameters,
+    start: Parameters<ArrayBufferLike>,
     options: TrainerOptions,
     restored?: Restored,
+    base?: Base,
   ): Promise<Trainer> {
     const { actor, critic, device, threads, algorithm } = options;
     const lanes = await Lanes.open(options.lanes, threads, device);
-    const parameters = restored?.actor.parameters ?? start;
-    const opened = await Actor.open(config, parameters, { actor, algorithm, lanes, device }, restored?.actor.moments);
+    const parameters = restored?.actor.parameters ?? changeable(start);
+    const given = { actor, algorithm, base, device, lanes };
+    const opened = await Actor.open(config, parameters, given, restored?.actor.moments);
     const valued = criticConfig(config, critic);
     const values =
       algorithm.adv_estimator === "gae"
@@ -204,6 +222,7 @@ export class Trainer implements AsyncDisposable {
             restored?.critic?.parameters ?? criticFrom(valued, start),
             {
               critic,
+              base,
               lanes,
               device,
               aggregation: actor.loss_agg_mode,
@@ -215,7 +234,9 @@ export class Trainer implements AsyncDisposable {
         : undefined;
     const state = restored?.state ?? { version: 0, windows: 0, actorUpdates: 0, criticUpdates: 0 };
     const reference =
-      actor.use_kl_loss || algorithm.use_kl_in_reward ? new Reference(restored?.reference ?? copyOf(start)) : undefined;
+      actor.use_kl_loss || algorithm.use_kl_in_reward
+        ? referenceOf(opened.network, start, restored?.reference, actor.ref_update_freq > 0)
+        : undefined;
     return new Trainer(config, options, lanes, opened, values, reference, state);
   }
 

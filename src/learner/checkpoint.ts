@@ -12,17 +12,13 @@ import * as Manifest from "../files/Manifest.ts";
 import { type CheckpointError, checkpointError, ofFile } from "../policy/checkpoint/CheckpointError.ts";
 import { type Checkpoint, writeCheckpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
 import { readParameters, writeParameters } from "../policy/checkpoint/ParameterFile.ts";
+import { readAdapter, writeAdapter } from "../policy/checkpoint/PeftFolder.ts";
 import { readInto, type Tensor, write } from "../policy/checkpoint/Safetensors.ts";
 import type { Entry, Header } from "../policy/checkpoint/SafetensorsHeader.ts";
-import { readJsonObject } from "../policy/checkpoint/TokenizerFiles.ts";
-import {
-  criticParameters,
-  type DecoderConfig,
-  type ParameterSpec,
-  parameterCount,
-  parameters,
-} from "../policy/model/Architecture.ts";
+import { readJsonObject, write as writeTokenizerFiles } from "../policy/checkpoint/TokenizerFiles.ts";
+import { type DecoderConfig, parameterCount } from "../policy/model/Architecture.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
+import { trainedCriticParameters, trainedParameters } from "../policy/model/Trained.ts";
 import type { Moments } from "./optimiser/AdamW.ts";
 import type { Restored, TrainedNetwork, TrainerState } from "./Trainer.ts";
 
@@ -60,6 +56,16 @@ const momentTensors = (role: Role, { first, second }: Moments): readonly (readon
 /** A model's description beside its weights: what `writeCheckpoint` needs to make the folder loadable. */
 export type ModelFiles = Omit<Checkpoint, "parameters" | "format">;
 
+/** The policy as a folder that others load: of Hugging Face's form, or of PEFT's where an adapter is trained. */
+const writePolicy = Effect.fnUntraced(function* (folder: string, model: ModelFiles, parameters: Parameters) {
+  const { adapter } = model.config;
+  if (adapter === undefined || model.adapter === undefined) {
+    return yield* writeCheckpoint(folder, { ...model, parameters, format: "F32" });
+  }
+  yield* writeAdapter(folder, { adapter, base: model.adapter.base, parameters });
+  yield* writeTokenizerFiles(folder, model.tokenizer);
+});
+
 /** Fails with `CheckpointError` on disk errors. */
 export const saveTrainer = Effect.fnUntraced(function* (
   folder: string,
@@ -69,7 +75,7 @@ export const saveTrainer = Effect.fnUntraced(function* (
   critic: TrainedNetwork | undefined,
   reference?: Parameters,
 ): Effect.fn.Return<void, CheckpointError> {
-  yield* writeCheckpoint(folder, { ...model, parameters: actor.parameters, format: "F32" });
+  yield* writePolicy(folder, model, actor.parameters);
   if (critic !== undefined) yield* writeParameters(join(folder, CRITIC), critic.parameters);
   if (reference !== undefined) yield* writeParameters(join(folder, REFERENCE), reference);
   const moments = [
@@ -165,26 +171,30 @@ export const restoreTrainer = Effect.fnUntraced(function* (
   );
   const fault = impossible(state);
   if (fault !== undefined) return yield* checkpointError(path, "bad_config", fault);
-  const [actorSpecs, criticSpecs] = [parameters(config), criticParameters(valued)];
+  const [actorSpecs, criticSpecs] = [trainedParameters(config), trainedCriticParameters(valued)];
   const sizes = new Map<Role, number>([["actor", parameterCount(actorSpecs)]]);
   if (criticSteps !== null) sizes.set("critic", parameterCount(criticSpecs));
   const optimiser = join(folder, OPTIMISER);
   const moments = yield* readMoments(optimiser, sizes);
+  const policy =
+    config.adapter === undefined ? readParameters(join(folder, MODEL), actorSpecs) : readAdapter(folder, config);
   const network = Effect.fnUntraced(function* (
     role: Role,
-    file: string,
-    specs: readonly ParameterSpec[],
+    file: Effect.Effect<{ readonly parameters: Parameters }, CheckpointError>,
     steps: number,
   ): Effect.fn.Return<TrainedNetwork, CheckpointError> {
-    const { parameters: read } = yield* readParameters(join(folder, file), specs);
+    const { parameters: read } = yield* file;
     const found = moments[role];
     if (found === undefined) return yield* checkpointError(optimiser, "missing_tensor", `it lacks the ${role}`);
     return { parameters: read, moments: { ...found, steps } };
   });
   return {
     state,
-    actor: yield* network("actor", MODEL, actorSpecs, actorSteps),
-    critic: criticSteps === null ? undefined : yield* network("critic", CRITIC, criticSpecs, criticSteps),
+    actor: yield* network("actor", policy, actorSteps),
+    critic:
+      criticSteps === null
+        ? undefined
+        : yield* network("critic", readParameters(join(folder, CRITIC), criticSpecs), criticSteps),
     ...(reference === undefined
       ? {}
       : { reference: (yield* readParameters(join(folder, REFERENCE), actorSpecs)).parameters }),

@@ -5,9 +5,10 @@
  */
 
 import type { RunConfig } from "../config/RunConfig.ts";
-import { criticParameters, type DecoderConfig, type ParameterSpec, parameters } from "../policy/model/Architecture.ts";
-import { weightInputs } from "../policy/model/Decoder.ts";
+import type { DecoderConfig, ParameterSpec } from "../policy/model/Architecture.ts";
+import { criticInputs, policyInputs } from "../policy/model/Lora.ts";
 import { type PassOptions, policyForward, targetInputs, valueForward } from "../policy/model/Score.ts";
+import { trainedCriticParameters, trainedParameters } from "../policy/model/Trained.ts";
 import { backward, gradients } from "../tensor/Gradients.ts";
 import { Graph, type Tensor } from "../tensor/Graph.ts";
 import type { OnnxModel } from "../tensor/Onnx.ts";
@@ -43,11 +44,11 @@ export const policyLossOptions = (actor: RunConfig["actor"], algorithm: LossAlgo
 export const actorModel = (
   config: DecoderConfig,
   options: PolicyLossOptions,
-  trained: readonly ParameterSpec[] = parameters(config),
+  trained: readonly ParameterSpec[] = trainedParameters(config),
   pass?: PassOptions,
 ): OnnxModel => {
   const graph = new Graph("actor");
-  const weights = weightInputs(graph, parameters(config));
+  const weights = policyInputs(graph, config);
   const temperature = graph.input("temperature", "float32", []);
   const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature, pass);
   const loss = policyLoss({ logp, entropy, ...targetLossInputs(graph, options) }, options);
@@ -66,11 +67,11 @@ export const actorModel = (
 export const criticModel = (
   config: DecoderConfig,
   clipRange: number,
-  trained: readonly ParameterSpec[] = criticParameters(config),
+  trained: readonly ParameterSpec[] = trainedCriticParameters(config),
   pass?: PassOptions,
 ): OnnxModel => {
   const graph = new Graph("critic");
-  const weights = weightInputs(graph, criticParameters(config));
+  const weights = criticInputs(graph, config);
   const values = valueForward(config, weights, targetInputs(graph), pass);
   const loss = valueLoss(
     {
@@ -90,7 +91,7 @@ export const criticModel = (
 /** Inputs: weights, targets. Output: values [targets], of the text before each. */
 export const valuesModel = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("values");
-  const weights = weightInputs(graph, criticParameters(config));
+  const weights = criticInputs(graph, config);
   graph.output("values", valueForward(config, weights, targetInputs(graph)));
   return graph.toModel();
 };
@@ -98,11 +99,11 @@ export const valuesModel = (config: DecoderConfig): OnnxModel => {
 /** Inputs: weights, targets, weights per target. Outputs: the gradients, the scalar loss. */
 export const cloningModel = (
   config: DecoderConfig,
-  trained: readonly ParameterSpec[] = parameters(config),
+  trained: readonly ParameterSpec[] = trainedParameters(config),
   pass?: PassOptions,
 ): OnnxModel => {
   const graph = new Graph("cloning");
-  const weights = weightInputs(graph, parameters(config));
+  const weights = policyInputs(graph, config);
   const { logp } = policyForward(config, weights, targetInputs(graph), graph.constant(1), pass);
   const loss = cloningLoss(logp, ofTargets(graph, "weights"));
   outputGradients(graph, (ordered) => gradients(loss, ordered), weights, trained);

@@ -7,6 +7,7 @@ import { Effect } from "effect";
 import type { Version } from "../domain/Episode.ts";
 import { CheckpointError } from "../policy/checkpoint/CheckpointError.ts";
 import type { DecoderConfig } from "../policy/model/Architecture.ts";
+import { baseOf, readable } from "../policy/runtime/baseFeeds.ts";
 import { useRuntime } from "../policy/runtime/Session.ts";
 import { CallError, serve } from "../policy/runtime/serve.ts";
 import { criticConfig } from "./Critic.ts";
@@ -64,23 +65,26 @@ const save = (folder: string, model: ModelFiles, { actor, critic, reference, sta
 
 const start = async (request: StartRequest): Promise<Version> => {
   const { parameters, ...files } = request.checkpoint;
-  const { config } = files;
+  const { adapter, config } = files;
+  useRuntime(request.options.runtime ?? "onnx");
+  const given = baseOf(config, parameters);
+  const base = given && (await readable(given));
   const valued = criticConfig(config, request.options.critic);
   const restored = request.restore === null ? undefined : await restore(request.restore, config, valued);
-  useRuntime(request.options.runtime ?? "onnx");
-  const trainer = await Trainer.open(config, parameters, request.options, restored);
+  const trainer = await Trainer.open(config, adapter?.parameters ?? parameters, request.options, restored, base);
   started = { trainer, files, mailboxes: request.ports.map((port) => new Mailbox(port)) };
   return trainer.state.version;
 };
 
 /** Runs a command and, where it made a new version, publishes it. */
 const publishing = async <A>(command: (trainer: Trainer) => Promise<A>): Promise<A> => {
-  const { trainer, mailboxes } = running();
+  const { files, mailboxes, trainer } = running();
   const before = trainer.state.version;
   const result = await command(trainer);
   const { version } = trainer.state;
   if (version !== before && mailboxes.length > 0) {
-    const snapshot = new Snapshot(version, trainer.actor.parameters.flat.slice(), mailboxes.length);
+    const kind = files.adapter === undefined ? "full" : "adapter";
+    const snapshot = new Snapshot({ version, kind }, trainer.actor.parameters.flat.slice(), mailboxes.length);
     for (const mailbox of mailboxes) mailbox.publish(snapshot);
   }
   return result;

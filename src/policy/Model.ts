@@ -9,7 +9,7 @@ import { BadInput } from "../domain/Errors.ts";
 import { bucket } from "../domain/Passes.ts";
 import type { Random } from "../domain/Random.ts";
 import type { CheckpointError } from "./checkpoint/CheckpointError.ts";
-import { type Checkpoint, modelFiles, readCheckpoint } from "./checkpoint/HuggingFaceFolder.ts";
+import { type Checkpoint, type Memory, modelFiles, readCheckpoint } from "./checkpoint/HuggingFaceFolder.ts";
 import { type DecoderConfig, familyDefaults, parameters } from "./model/Architecture.ts";
 import { initialise } from "./model/Parameters.ts";
 import * as ChatTemplate from "./tokenizer/ChatTemplate.ts";
@@ -40,8 +40,10 @@ const assemble = (checkpoint: Checkpoint, path: string): Effect.Effect<Model, Ch
   });
 
 /** Fails with BadInput naming the file, tensor or key that cannot be used. */
-export const load = (folder: string): Effect.Effect<Model, BadInput> =>
-  Effect.flatMap(readCheckpoint(folder), (checkpoint) => assemble(checkpoint, folder)).pipe(Effect.mapError(unusable));
+export const load = (folder: string, memory: Memory = "own"): Effect.Effect<Model, BadInput> =>
+  Effect.flatMap(readCheckpoint(folder, memory), (checkpoint) => assemble(checkpoint, folder)).pipe(
+    Effect.mapError(unusable),
+  );
 
 /** A model at random with the nano tokenizer. Fails with BadInput where the sizes do not fit each other. */
 export const fresh = (sizes: RunConfig["sft"]["architecture"], random: Random): Effect.Effect<Model, BadInput> =>

@@ -225,6 +225,7 @@ describe("the command line", () => {
       "sweep",
       "compare",
       "leaderboard",
+      "merge",
       "help",
     ]);
   });

@@ -55,8 +55,11 @@ describe("millrace config", () => {
 
   it.effect("refuses what a run would be refused for, an environment's keys too", () =>
     Effect.gen(function* () {
-      const two = yield* printed("_2_sokoban", "lora.rank=8", "actor.lr=-1");
-      expect(two.refused?.split("\n").map((line) => line.split(":", 1)[0])).toEqual(["lora.rank", "actor.lr"]);
+      const two = yield* printed("_2_sokoban", "reward_model.enable=True", "actor.lr=-1");
+      expect(two.refused?.split("\n").map((line) => line.split(":", 1)[0])).toEqual([
+        "reward_model.enable",
+        "actor.lr",
+      ]);
       const one = yield* printed("_2_sokoban", "custom_envs.CoordSokoban.env_config.num_boxs=1");
       expect(one.refused).toContain("num_boxs: unknown key; nearest: custom_envs.CoordSokoban.env_config.num_boxes");
       expect(one.out).toBe("");

@@ -110,7 +110,6 @@ custom_envs:
     });
     expect([...aside.values()].flat()).toEqual([
       "hydra.searchpath",
-      "lora.alpha",
       "trainer.n_gpus_per_node",
       "custom_envs.Bandit.parallel_friendly",
       "custom_envs.Bandit.max_workers",
@@ -147,12 +146,25 @@ custom_envs:
   });
 
   it("for what is not available are refused unless they switch it off", () => {
-    expect(refused("", "lora.rank=8")).toBe(
-      "lora.rank: 8 has no counterpart: adapters are not available; the whole model is trained (override)",
+    expect(refused("", "reward_model.enable=True")).toBe(
+      "reward_model.enable: true has no counterpart: rewards come from environments (override)",
     );
-    expect(refused("", "lora.rank=0")).toBe("accepted");
-    expect(refused("lora: { rank: 8 }", "lora.rank=0")).toBe("accepted");
-    expect(refused("lora: { rank: 8 }", "~lora.rank")).toBe("accepted");
+    expect(refused("", "reward_model.enable=False")).toBe("accepted");
+    expect(refused("reward_model: { enable: True }", "reward_model.enable=False")).toBe("accepted");
+    expect(refused("reward_model: { enable: True }", "~reward_model.enable")).toBe("accepted");
+  });
+
+  it("name the adapter that is trained, and its critic's where that is the same", () => {
+    const written = "lora: { rank: 64, alpha: 32, target_modules: [v_proj, q_proj] }";
+    const ofCritic = `critic: { model: { lora_rank: "${ref("lora.rank")}", lora_alpha: "${ref("lora.alpha")}" } }`;
+    const { model } = resolved(`${written}\n${ofCritic}`).config;
+    expect(model.lora).toMatchObject({ rank: 64, alpha: 32, target_modules: ["v_proj", "q_proj"] });
+    expect(resolved("", "actor_rollout_ref.model.lora_rank=8").config.model.lora.rank).toBe(8);
+    expect(resolved("", "actor_rollout_ref.model.lora_adapter_path=some/adapter").config.model.adapter).toBe(
+      "some/adapter",
+    );
+    expect(refused(written, "critic.model.lora_rank=8")).toMatch(/critic\.model\.lora_rank: .*model\.lora\.rank is 64/);
+    expect(refused(written, "model.lora.dropout=0.1")).toMatch(/model\.lora\.dropout: 0\.1: .*nearest: 0/);
   });
 
   it.each([
@@ -173,13 +185,13 @@ custom_envs:
   it("are all judged at once, with the other problems", () => {
     const told = refused(
       "",
-      "lora.rank=8",
+      "reward_model.enable=True",
       "output.save_pkl_backup=True",
       "actor.lr=-1",
       "es_manager.train.n_groups=[4]",
     );
     expect(told.split("\n").map((line) => line.split(":", 1)[0])).toEqual([
-      "lora.rank",
+      "reward_model.enable",
       "output.save_pkl_backup",
       "actor.lr",
     ]);

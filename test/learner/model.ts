@@ -21,8 +21,8 @@ export const tiny: DecoderConfig = {
   tieEmbedding: true,
 };
 
-export const tinyParameters = (seed = 7): Parameters =>
-  initialise(parameters(tiny), stream({ seed, purpose: "initialisation", counters: [] }), 0.2);
+export const tinyParameters = (seed = 7, config = tiny): Parameters =>
+  initialise(parameters(config), stream({ seed, purpose: "initialisation", counters: [] }), 0.2);
 
 export const actorDefaults = Schema.decodeUnknownSync(ActorSection)({});
 export const criticDefaults = Schema.decodeUnknownSync(CriticSection)({});

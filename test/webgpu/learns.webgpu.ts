@@ -1,10 +1,12 @@
 /** A bandit of nineteen arms, five of which pay: generator and learner on WebGPU, weights adopted after each update. */
+
 import { expect, it } from "vitest";
 import { type CreditedBatch, sequences } from "../../src/domain/Batch.ts";
 import type { Sampled } from "../../src/domain/Episode.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
 import { Engine } from "../../src/policy/generation/Engine.ts";
 import { openResident } from "../../src/policy/generation/ResidentModel.ts";
+import { fullPayload } from "../../src/policy/Weights.ts";
 import { tiny, tinyParameters, trainerOptions } from "../learner/model.ts";
 import { engineOptions, reply } from "../policy/generation/support.ts";
 import { webgpu } from "./compared.ts";
@@ -64,7 +66,7 @@ it("learns which arms pay", async () => {
   const start = tinyParameters();
   const engine = new Engine(
     model,
-    { version: 0, buffer: start.flat.slice().buffer },
+    { version: 0, payload: fullPayload(start.flat) },
     { ...engineOptions, slots: PULLS, prefillRows: PULLS },
   );
   const { actor, algorithm } = trainerOptions;
@@ -82,7 +84,7 @@ it("learns which arms pay", async () => {
       means.push(mean);
       const { applied, version } = await trainer.update(batch);
       expect(applied).toBe(true);
-      engine.offer(version, trainer.actor.parameters.flat.slice().buffer);
+      engine.offer(version, fullPayload(trainer.actor.parameters.flat));
     }
   } finally {
     await engine.close();

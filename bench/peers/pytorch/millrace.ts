@@ -272,7 +272,7 @@ const step = async ({ ids, tokens, group, microRows }: StepRequest) => {
     }),
   );
   const { version } = opened.state;
-  const snapshot = new Snapshot(version, opened.actor.parameters.flat.slice(), mailboxes.length);
+  const snapshot = new Snapshot({ version, kind: "full" }, opened.actor.parameters.flat.slice(), mailboxes.length);
   for (const mailbox of mailboxes) mailbox.publish(snapshot);
   await each(ids.length, (row) => from.release(first + row));
   await Effect.runPromise(from.awaitVersion(version));

@@ -13,6 +13,11 @@ export const devices: Check = ({ model }) => {
         `model.device: ${format(generator.kind === "cpu" ? learner : generator)}: model.runtime=${model.runtime} chooses its device itself; nearest: cpu`,
     ),
     ...when(
+      (model.lora.rank > 0 || model.adapter !== "") && (generator.kind !== "cpu" || learner.kind !== "cpu"),
+      () =>
+        `model.device: ${format(generator.kind === "cpu" ? learner : generator)}: an adapter (model.lora, model.adapter) trains on the CPU only; nearest: cpu`,
+    ),
+    ...when(
       both && generator.index !== learner.index,
       () =>
         `model.learner_device: ${format(learner)}: one process has one WebGPU device, and the generator's is ${format(generator)}; nearest: ${format(generator)}`,

@@ -1,7 +1,24 @@
-/** The policy's starting weights, the threads of generators and learner, and the devices they compute on. */
+/** The policy's starting weights, the adapter that is trained in their place, and the threads and devices of generators and learner. */
 import { Schema } from "effect";
 import { devicePattern } from "../../domain/Device.ts";
-import { field, path, threads } from "../field.ts";
+import { aboveZero, between, field, optionalPath, path, section, threads, whole } from "../field.ts";
+
+/** The linear layers that an adapter may stand beside: of a block, under their names at PEFT. */
+export const loraTargets = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"] as const;
+
+const LoraSection = Schema.Struct({
+  rank: field(whole(0, 4_096), 0, "Rank of the adapter that is trained in place of the weights; 0 trains the weights."),
+  alpha: field(aboveZero(1_000_000), 64, "The adapter counts alpha / rank."),
+  target_modules: field(
+    Schema.Union([
+      Schema.Literal("all-linear"),
+      Schema.Array(Schema.Literals(loraTargets)).check(Schema.isMinLength(1)),
+    ]),
+    "all-linear",
+    `Linear layers with an adapter: all-linear, or a list of ${loraTargets.join(", ")}.`,
+  ),
+  dropout: field(between(0, 1), 0, "Dropout before the adapter; none but 0 is available."),
+});
 
 const expected = "cpu, webgpu, webgpu:1, cuda or cuda:N; nearest: cpu";
 const device = Schema.String.check(Schema.isPattern(devicePattern, { expected }));
@@ -27,6 +44,12 @@ export const ModelSection = Schema.Struct({
   ),
   generator_device: field(roleDevice, "", "The generator's device; empty, that of model.device."),
   learner_device: field(roleDevice, "", "The learner's device; empty, that of model.device."),
+  adapter: field(
+    optionalPath,
+    "",
+    "PEFT folder of an adapter to model.path that a run starts from; it brings its rank, alpha and layers.",
+  ),
+  lora: section(LoraSection, "The low-rank adapter that is trained in place of the weights."),
   generator_threads: field(threads, 1, "Generator threads, each with one intra-op thread."),
   learner_lanes: field(threads, 1, "Threads that share the micro-batches of an update, each with sessions of its own."),
   learner_intra_op: field(threads, 1, "Intra-op threads of each of the learner's sessions."),

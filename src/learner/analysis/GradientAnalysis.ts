@@ -9,7 +9,8 @@ import { boundsOf, type CreditedBatch, sequences as countOf } from "../../domain
 import { analysis, gradients, type gradientsPrefilter } from "../../domain/metrics/diagnostics.ts";
 import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
 import { maximum, mean } from "../../domain/Statistics.ts";
-import { type DecoderConfig, parameters } from "../../policy/model/Architecture.ts";
+import type { DecoderConfig } from "../../policy/model/Architecture.ts";
+import { trainedParameters } from "../../policy/model/Trained.ts";
 import { lossArrays, type PolicyTargets } from "../Actor.ts";
 import { miniBatches } from "../batches.ts";
 import { microInputs, scalar, scalarOf } from "../inputs.ts";
@@ -96,8 +97,8 @@ export class GradientAnalysis {
     const parts = ["surrogate", "entropy", ...(actor.use_kl_loss ? (["kl"] as const) : [])] as const;
     this.#open = () =>
       lanes.pass({
-        model: partsModel(config, policyLossOptions(actor, algorithm), parameters(config), passOptions(actor)),
-        trained: parameters(config),
+        model: partsModel(config, policyLossOptions(actor, algorithm), trainedParameters(config), passOptions(actor)),
+        trained: trainedParameters(config),
         sums: parts,
         rows: [],
       });

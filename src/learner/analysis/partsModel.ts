@@ -3,9 +3,10 @@
  * Invariant: with the coefficients of the run file its gradient is that of the update.
  */
 
-import { type DecoderConfig, type ParameterSpec, parameters } from "../../policy/model/Architecture.ts";
-import { weightInputs } from "../../policy/model/Decoder.ts";
+import type { DecoderConfig, ParameterSpec } from "../../policy/model/Architecture.ts";
+import { policyInputs } from "../../policy/model/Lora.ts";
 import { type PassOptions, policyForward, targetInputs } from "../../policy/model/Score.ts";
+import { trainedParameters } from "../../policy/model/Trained.ts";
 import { add, mul } from "../../tensor/Elementwise.ts";
 import { gradients } from "../../tensor/Gradients.ts";
 import { Graph } from "../../tensor/Graph.ts";
@@ -20,11 +21,11 @@ import { type PolicyLossOptions, policyLoss, targetLossInputs } from "../losses/
 export const partsModel = (
   config: DecoderConfig,
   options: PolicyLossOptions,
-  trained: readonly ParameterSpec[] = parameters(config),
+  trained: readonly ParameterSpec[] = trainedParameters(config),
   pass?: PassOptions,
 ): OnnxModel => {
   const graph = new Graph("parts");
-  const weights = weightInputs(graph, parameters(config));
+  const weights = policyInputs(graph, config);
   const temperature = graph.input("temperature", "float32", []);
   const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature, pass);
   const parts = policyLoss({ logp, entropy, ...targetLossInputs(graph, options) }, options);

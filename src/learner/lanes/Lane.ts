@@ -5,7 +5,8 @@
  */
 import { cpu, type Device, isResident } from "../../domain/Device.ts";
 import type { ParameterSpec } from "../../policy/model/Architecture.ts";
-import type { Parameters } from "../../policy/model/Parameters.ts";
+import type { Frozen } from "../../policy/model/Parameters.ts";
+import { type Base, baseFeeds, viewFeeds } from "../../policy/runtime/baseFeeds.ts";
 import { type DeviceTensor, type Feeds, float32, int64, type Outputs, Session } from "../../policy/runtime/Session.ts";
 import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { gradientName } from "../gradients.ts";
@@ -58,8 +59,10 @@ const weightsIn = ({ inputs }: OnnxModel): number =>
     .reduce((a, b) => a + b, 0);
 
 /** Session feeds of parameters under their names: views, not copies. */
-export const weightFeeds = ({ specs, tensors }: Parameters): Feeds =>
-  Object.fromEntries(specs.map(({ name, shape }, i) => [name, float32(tensors[i]!, shape)]));
+export const weightFeeds = (parameters: Frozen, base?: Base): Feeds => ({
+  ...(base === undefined ? {} : baseFeeds(base)),
+  ...viewFeeds(parameters),
+});
 
 const feed = ({ data, dims }: Input) => (data instanceof Float32Array ? float32(data, dims) : int64(data, dims));
 

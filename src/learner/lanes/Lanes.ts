@@ -8,18 +8,19 @@
 import { Effect, Exit, Scope } from "effect";
 import { cpu, type Device } from "../../domain/Device.ts";
 import type { Parameters } from "../../policy/model/Parameters.ts";
+import type { Base } from "../../policy/runtime/baseFeeds.ts";
 import { type DeviceTensor, type Feeds, threadRuntime } from "../../policy/runtime/Session.ts";
 import { make, type Thread, type ThreadFailure } from "../../policy/runtime/Thread.ts";
 import { inOrder } from "./inOrder.ts";
 import { type Arrays, Lane, type LaneModel, type Micro, type MicroResult } from "./Lane.ts";
-import type { FrozenWeights, LaneProtocol } from "./protocol.ts";
+import type { LaneProtocol } from "./protocol.ts";
 
-/** Weights as the lanes take them: views for the learner's own, flat vectors to copy for the others. */
+/** Weights as the lanes take them: views for the learner's own, a flat vector to copy for the others. */
 export interface LaneWeights {
   /** What may change between passes: copied at every pass. */
   readonly parameters: Parameters;
-  /** What never changes, as a base under adapters: each of the other lanes is given one copy, which it keeps. */
-  readonly frozen?: Parameters;
+  /** What never changes, beside an adapter: in shared memory, which no lane copies. */
+  readonly base?: Base | undefined;
   /** Both, by name. */
   readonly feeds: Feeds;
   /** Sums the gradients of resident models on the device; a pass begins it anew. */
@@ -80,8 +81,6 @@ export class Lanes implements AsyncDisposable {
   readonly #remote: readonly Remote[];
   readonly #threads: number;
   readonly #scope: Scope.Closeable;
-  /** The frozen weights that each of the other lanes has, and their numbers there. */
-  readonly #kept = new Map<Remote, Map<Parameters, number>>();
   #used: number;
 
   private constructor(own: Lane, remote: readonly Remote[], threads: number, scope: Scope.Closeable) {
@@ -131,31 +130,19 @@ export class Lanes implements AsyncDisposable {
     return { run: run as Pass<Sum, Row>["run"] };
   }
 
-  /** Frozen weights for a lane: their number, and a copy of them where it has none yet. */
-  #frozenFor(lane: Remote, frozen: Parameters): { readonly given: FrozenWeights; readonly buffers: ArrayBuffer[] } {
-    const numbers = this.#kept.get(lane) ?? new Map<Parameters, number>();
-    this.#kept.set(lane, numbers);
-    const known = numbers.get(frozen);
-    if (known !== undefined) return { given: { number: known, weights: null }, buffers: [] };
-    const number = numbers.size;
-    numbers.set(frozen, number);
-    const flat = frozen.flat.slice();
-    return { given: { number, weights: { specs: frozen.specs, flat } }, buffers: [flat.buffer] };
-  }
-
   async #run(
     own: number,
     remote: readonly { readonly lane: Remote; readonly model: number }[],
-    { feeds, frozen, parameters, resident }: LaneWeights,
+    { base, feeds, parameters, resident }: LaneWeights,
     micros: readonly Micro[],
   ): Promise<PassResult> {
     // The learner's own lane takes the first micro-batch; lanes beyond the micro-batches would have none.
     const others = remote.slice(0, Math.max(0, Math.min(this.#used, micros.length) - 1));
     const begun = others.map(({ lane, model }) => {
       const flat = parameters.flat.slice();
-      const kept = frozen === undefined ? undefined : this.#frozenFor(lane, frozen);
-      const request = { model, weights: { specs: parameters.specs, flat }, frozen: kept?.given ?? null };
-      return Effect.runPromise(lane.call("begin", request, [flat.buffer, ...(kept?.buffers ?? [])]));
+      return Effect.runPromise(
+        lane.call("begin", { model, weights: { specs: parameters.specs, flat }, base }, [flat.buffer]),
+      );
     });
     resident?.clear();
     const ownWorker = async (item: number): Promise<MicroResult> => {

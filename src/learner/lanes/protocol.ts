@@ -3,6 +3,7 @@
  * calls in the order they are sent.
  */
 import type { ParameterSpec } from "../../policy/model/Architecture.ts";
+import type { Base } from "../../policy/runtime/baseFeeds.ts";
 import type { Runtime } from "../../policy/runtime/Session.ts";
 import type { LaneModel, Micro, MicroResult } from "./Lane.ts";
 
@@ -10,12 +11,6 @@ import type { LaneModel, Micro, MicroResult } from "./Lane.ts";
 export interface SentWeights {
   readonly specs: readonly ParameterSpec[];
   readonly flat: Float32Array<ArrayBuffer>;
-}
-
-/** Weights that never change, under a number: sent the first time, null from then on. */
-export interface FrozenWeights {
-  readonly number: number;
-  readonly weights: SentWeights | null;
 }
 
 export interface LaneProtocol {
@@ -30,7 +25,8 @@ export interface LaneProtocol {
       readonly request: {
         readonly model: number;
         readonly weights: SentWeights;
-        readonly frozen: FrozenWeights | null;
+        /** Frozen weights in shared memory, beside an adapter. */
+        readonly base: Base | undefined;
       };
       readonly response: null;
     };
@@ -38,7 +34,7 @@ export interface LaneProtocol {
       readonly request: Micro;
       readonly response: MicroResult;
     };
-    /** Lets go of the weights of the pass; frozen ones stay. */
+    /** Lets go of the weights. */
     readonly end: { readonly request: null; readonly response: null };
   };
   readonly events: never;

@@ -1,24 +1,16 @@
 /**
  * Entry of a lane's thread. It opens models once; each pass brings a copy of the weights, runs micro-batches and hands their results
- * over. Invariant: between passes no weights are held but frozen ones.
+ * over. Invariant: no weights are held between passes.
  */
 import { parametersOf } from "../../policy/model/Parameters.ts";
+import { readable } from "../../policy/runtime/baseFeeds.ts";
 import { type Feeds, useRuntime } from "../../policy/runtime/Session.ts";
 import { serve } from "../../policy/runtime/serve.ts";
 import { Lane, type MicroResult, weightFeeds } from "./Lane.ts";
-import type { FrozenWeights, LaneProtocol, SentWeights } from "./protocol.ts";
+import type { LaneProtocol } from "./protocol.ts";
 
 let lane: Lane | undefined;
-let pass: { readonly model: number; readonly weights: Feeds } | undefined;
-
-const feedsOf = ({ flat, specs }: SentWeights): Feeds => weightFeeds(parametersOf(specs, flat));
-
-const frozen = new Map<number, Feeds>();
-const frozenFeeds = (given: FrozenWeights | null): Feeds | undefined => {
-  if (given === null) return undefined;
-  if (given.weights !== null) frozen.set(given.number, feedsOf(given.weights));
-  return frozen.get(given.number);
-};
+let pass: Promise<{ readonly model: number; readonly weights: Feeds }> | undefined;
 
 /** Buffers of arrays that own theirs. */
 const buffers = ({ gradients, rows, sums }: MicroResult): readonly ArrayBuffer[] =>
@@ -33,13 +25,17 @@ serve<LaneProtocol>(
       lane ??= new Lane(threads);
       return lane.open(model);
     },
-    begin: ({ model, weights, frozen }) => {
-      pass = { model, weights: { ...frozenFeeds(frozen), ...feedsOf(weights) } };
+    begin: ({ base, model, weights: { flat, specs } }) => {
+      pass = (async () => ({
+        model,
+        weights: weightFeeds(parametersOf(specs, flat), base && (await readable(base))),
+      }))();
       return null;
     },
     run: async (micro, { transfer }) => {
       if (lane === undefined || pass === undefined) throw new Error("no pass has begun");
-      const result = await lane.run(pass.model, pass.weights, micro);
+      const { model, weights } = await pass;
+      const result = await lane.run(model, weights, micro);
       transfer(buffers(result));
       return result;
     },

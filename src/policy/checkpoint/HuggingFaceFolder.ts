@@ -9,12 +9,12 @@ import { join } from "node:path";
 import { Effect } from "effect";
 import { replaceText } from "../../files/AtomicWrite.ts";
 import { OUTPUT, parameters as specsOf } from "../model/Architecture.ts";
-import type { Parameters } from "../model/Parameters.ts";
+import { type Parameters, parametersOf, sharedParameters } from "../model/Parameters.ts";
 import { type CheckpointError, checkpointError, ofFile } from "./CheckpointError.ts";
 import type { FloatFormat } from "./FloatFormat.ts";
 import { decodeConfig, decodeEos, encodeConfig, encodeGenerationConfig, type ModelConfig } from "./ModelConfig.ts";
-import { type ParameterFile, readParameters, writeParameters } from "./ParameterFile.ts";
-import { readShards } from "./ShardedFile.ts";
+import { type ParameterFile, type Room, readParametersTo, writeParameters } from "./ParameterFile.ts";
+import { readShardsTo } from "./ShardedFile.ts";
 import {
   readJsonObject,
   read as readTokenizerFiles,
@@ -23,15 +23,30 @@ import {
   write as writeTokenizerFiles,
 } from "./TokenizerFiles.ts";
 
-export interface Checkpoint extends ModelConfig {
+/** An adapter's numbers, those that `config.adapter` describes. */
+export interface CheckpointAdapter {
   readonly parameters: Parameters;
+  /** The base model as PEFT names it: a path, or a name of the hub. */
+  readonly base: string;
+}
+
+export interface Checkpoint extends ModelConfig {
+  /** All weights of the model; with an adapter those that stay as they are, in memory that threads may share. */
+  readonly parameters: Parameters<ArrayBufferLike>;
+  /** Present where `config.adapter` is. */
+  readonly adapter?: CheckpointAdapter | undefined;
   /** The number format of the file; parameters are float32 in memory. */
   readonly format: FloatFormat;
   readonly tokenizer: TokenizerFiles;
 }
 
-/** Names of the files a folder written here holds. */
+/** Where weights are put: memory of this thread's own, or such as all threads of the process can share. */
+export type Memory = "own" | "shared";
+
+/** Names of the files a folder written here holds, of a model or of an adapter. */
 export const modelFiles: readonly string[] = [
+  "adapter_config.json",
+  "adapter_model.safetensors",
   "config.json",
   "generation_config.json",
   "model.safetensors",
@@ -51,28 +66,37 @@ const exists = (path: string): Effect.Effect<boolean> =>
 const WEIGHTS = "model.safetensors";
 const INDEX = "model.safetensors.index.json";
 
+const ADAPTER = "adapter_model.safetensors";
+const adapterAdvice =
+  "it holds an adapter; name its base model as model.path and this folder as model.adapter, or merge it first: millrace merge";
+
 /** Layouts of weights that are not safetensors of the whole model, and what to do about them. */
 const otherLayouts = [
   ["pytorch_model.bin", "the weights are pickled; save them as safetensors (safe_serialization)"],
   ["pytorch_model.bin.index.json", "the weights are pickled; save them as safetensors (safe_serialization)"],
-  ["adapter_model.safetensors", "it holds an adapter; merge it into its base model first"],
+  [ADAPTER, adapterAdvice],
 ] as const;
 
-/** The weights of a folder, from one file where there is one, as transformers chooses. Fails with `CheckpointError`. */
-export const readWeights = Effect.fnUntraced(function* (
+/** The weights of a folder into what `room` makes, from one file where there is one, as transformers chooses. */
+const readWeightsTo = Effect.fnUntraced(function* <B extends ArrayBufferLike>(
   folder: string,
   { config }: ModelConfig,
-): Effect.fn.Return<ParameterFile, CheckpointError> {
+  room: Room<B>,
+): Effect.fn.Return<ParameterFile<B>, CheckpointError> {
   const specs = specsOf(config);
   // Some writers store the tied output matrix a second time; it equals the embedding.
   const options = { ignored: config.tieEmbedding ? [OUTPUT] : [] };
-  if (yield* exists(join(folder, WEIGHTS))) return yield* readParameters(join(folder, WEIGHTS), specs, options);
-  if (yield* exists(join(folder, INDEX))) return yield* readShards(join(folder, INDEX), specs, options);
+  if (yield* exists(join(folder, WEIGHTS))) return yield* readParametersTo(join(folder, WEIGHTS), specs, room, options);
+  if (yield* exists(join(folder, INDEX))) return yield* readShardsTo(join(folder, INDEX), specs, room, options);
   for (const [file, advice] of otherLayouts) {
     if (yield* exists(join(folder, file))) return yield* checkpointError(join(folder, file), "unsupported", advice);
   }
   return yield* checkpointError(join(folder, WEIGHTS), "missing_file", "no such file or folder");
 });
+
+/** The weights of a folder. Fails with `CheckpointError`. */
+export const readWeights = (folder: string, model: ModelConfig): Effect.Effect<ParameterFile, CheckpointError> =>
+  readWeightsTo(folder, model, parametersOf);
 
 /** The folder's decoder and token ids without its weights: where it cannot be trained, this is what says so. Fails with `CheckpointError`. */
 export const readModelConfig = Effect.fnUntraced(function* (
@@ -80,6 +104,9 @@ export const readModelConfig = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ModelConfig, CheckpointError> {
   const path = join(folder, "config.json");
   if (!(yield* exists(folder))) return yield* checkpointError(folder, "missing_file", "no such folder");
+  if (!(yield* exists(path)) && (yield* exists(join(folder, ADAPTER)))) {
+    return yield* checkpointError(join(folder, ADAPTER), "unsupported", adapterAdvice);
+  }
   const model = yield* decodeConfig(yield* readJsonObject(path), path);
   // Where generation_config.json names end tokens, they are the ones that count: instruction models add theirs only there.
   const generation = join(folder, "generation_config.json");
@@ -90,10 +117,12 @@ export const readModelConfig = Effect.fnUntraced(function* (
 /** Reads the whole folder. Fails with `CheckpointError` naming the file, tensor or key and what is supported. */
 export const readCheckpoint = Effect.fn("HuggingFaceFolder.readCheckpoint")(function* (
   folder: string,
+  memory: Memory = "own",
 ): Effect.fn.Return<Checkpoint, CheckpointError> {
   const model = yield* readModelConfig(folder);
   const tokenizer = yield* readTokenizerFiles(folder);
-  const weights = yield* readWeights(folder, model);
+  const room: Room<ArrayBufferLike> = memory === "shared" ? sharedParameters : parametersOf;
+  const weights = yield* readWeightsTo(folder, model, room);
   return { ...model, ...weights, tokenizer };
 });
 

@@ -3,7 +3,7 @@
  * Invariant: a file that reads has every named tensor in its shape and no other; the values land in one flat buffer.
  */
 import { Effect } from "effect";
-import { type ParameterSpec, parameterCount } from "../model/Architecture.ts";
+import type { ParameterSpec } from "../model/Architecture.ts";
 import { named, type Parameters, parametersOf } from "../model/Parameters.ts";
 import { type CheckpointError, checkpointError } from "./CheckpointError.ts";
 import type { FloatFormat } from "./FloatFormat.ts";
@@ -46,41 +46,52 @@ export const mismatch = (
   return undefined;
 };
 
-export interface ParameterFile {
-  readonly parameters: Parameters;
+export interface ParameterFile<B extends ArrayBufferLike = ArrayBuffer> {
+  readonly parameters: Parameters<B>;
   /** The number format on disk; in memory it is float32. */
   readonly format: FloatFormat;
 }
 
-/** Reads the parameters of `specs`. Fails with `CheckpointError`, before any value is read where the header tells. */
-export const readParameters = (
+/** Makes room for parameters. */
+export type Room<B extends ArrayBufferLike> = (specs: readonly ParameterSpec[]) => Parameters<B>;
+
+/** Reads the parameters of `specs` into what `room` makes. Fails with `CheckpointError`, before any value is read where the header tells. */
+export const readParametersTo = <B extends ArrayBufferLike>(
   path: string,
   specs: readonly ParameterSpec[],
+  room: Room<B>,
   { ignored = [] }: ReadOptions = {},
-): Effect.Effect<ParameterFile, CheckpointError> =>
+): Effect.Effect<ParameterFile<B>, CheckpointError> =>
   Effect.suspend(() => {
-    let parameters: Parameters | undefined;
+    let parameters: Parameters<B> | undefined;
     const place = (header: Header) => {
       const found = mismatch(path, header.entries, specs, ignored);
       if (found !== undefined) return found;
       // Allocated only now: a wrong config cannot ask for memory the file does not justify.
-      const made = parametersOf(specs, new Float32Array(parameterCount(specs)));
+      const made = room(specs);
       parameters = made;
       const views = new Map(specs.map(({ name }, index) => [name, made.tensors[index]]));
       return (entry: Entry) => views.get(entry.name);
     };
     return readInto(path, place).pipe(
       Effect.map((header) => ({
-        parameters: parameters ?? parametersOf(specs),
+        parameters: parameters ?? room(specs),
         format: commonFormat(header.entries),
       })),
     );
   });
 
+/** The same into memory of their own. */
+export const readParameters = (
+  path: string,
+  specs: readonly ParameterSpec[],
+  options: ReadOptions = {},
+): Effect.Effect<ParameterFile, CheckpointError> => readParametersTo(path, specs, parametersOf, options);
+
 /** Writes the parameters under their names, under another name first and renamed. Fails with `CheckpointError`. */
 export const writeParameters = (
   path: string,
-  parameters: Parameters,
+  parameters: Parameters<ArrayBufferLike>,
   options: WriteOptions = {},
 ): Effect.Effect<void, CheckpointError> => {
   const tensors = new Map<string, Tensor>(

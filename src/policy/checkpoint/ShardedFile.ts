@@ -8,7 +8,7 @@ import { Effect, Schema } from "effect";
 import type { ParameterSpec } from "../model/Architecture.ts";
 import { parametersOf } from "../model/Parameters.ts";
 import { CheckpointError, checkpointError } from "./CheckpointError.ts";
-import { mismatch, naming, type ParameterFile, type ReadOptions } from "./ParameterFile.ts";
+import { mismatch, naming, type ParameterFile, type ReadOptions, type Room } from "./ParameterFile.ts";
 import { readHeader, readInto } from "./Safetensors.ts";
 import { commonFormat, type Entry } from "./SafetensorsHeader.ts";
 import { readJsonObject } from "./TokenizerFiles.ts";
@@ -70,12 +70,13 @@ const readShardHeader = (path: string, listed: readonly string[]): Effect.Effect
     ),
   );
 
-/** Reads the parameters of `specs` from the shards beside the index at `path`. Fails with `CheckpointError`, before any value is read where the headers tell. */
-export const readShards = Effect.fnUntraced(function* (
+/** Reads the parameters of `specs` into what `room` makes, from the shards beside the index at `path`. Fails with `CheckpointError`, before any value is read where the headers tell. */
+export const readShardsTo = Effect.fnUntraced(function* <B extends ArrayBufferLike>(
   path: string,
   specs: readonly ParameterSpec[],
+  room: Room<B>,
   { ignored = [] }: ReadOptions = {},
-): Effect.fn.Return<ParameterFile, CheckpointError> {
+): Effect.fn.Return<ParameterFile<B>, CheckpointError> {
   const shards = yield* readIndex(path);
   const all: Entry[] = [];
   for (const [shard, listed] of shards) {
@@ -87,7 +88,7 @@ export const readShards = Effect.fnUntraced(function* (
   }
   const wrong = mismatch(path, all, specs, ignored);
   if (wrong !== undefined) return yield* wrong;
-  const parameters = parametersOf(specs);
+  const parameters = room(specs);
   const views = new Map(specs.map(({ name }, index) => [name, parameters.tensors[index]]));
   for (const shard of shards.keys())
     yield* readInto(
@@ -98,3 +99,10 @@ export const readShards = Effect.fnUntraced(function* (
     );
   return { parameters, format: commonFormat(all) };
 });
+
+/** The same into memory of their own. */
+export const readShards = (
+  path: string,
+  specs: readonly ParameterSpec[],
+  options: ReadOptions = {},
+): Effect.Effect<ParameterFile, CheckpointError> => readShardsTo(path, specs, parametersOf, options);

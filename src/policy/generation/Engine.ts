@@ -6,6 +6,7 @@
  */
 import type { Version } from "../../domain/Episode.ts";
 import { Gauge, type GaugeClock } from "../../stage/Gauge.ts";
+import type { Payload } from "../Weights.ts";
 import { AdoptionTimes } from "./AdoptionTimes.ts";
 import type { GeneratorModel } from "./LanguageModel.ts";
 import type { GenerateRequest, GeneratorGauges } from "./Policy.ts";
@@ -40,13 +41,13 @@ export class Engine<W> {
 
   constructor(
     model: GeneratorModel<W>,
-    initial: { readonly version: Version; readonly buffer: ArrayBuffer },
+    initial: { readonly version: Version; readonly payload: Payload },
     options: EngineOptions,
   ) {
     this.#model = model;
     this.#options = options;
     this.#scheduler = new Scheduler(options, initial.version);
-    this.#sets = new WeightSets(initial.version, model.weights(initial.version, initial.buffer), model.forget);
+    this.#sets = new WeightSets(initial.version, model.weights(initial.version, initial.payload), model.forget);
     this.#steps = new StepRunner(model, this.#scheduler, this.#entries, options);
     this.#gauge = new Gauge({ name: "generator", kind: "service", concurrency: 1, capacity: 0 }, threadClock);
   }
@@ -89,17 +90,17 @@ export class Engine<W> {
     reply?.callbacks.fail({ code: "bad_request", message });
   }
 
-  /** New weights have arrived; they are adopted before the next step. Throws a RangeError where their size is wrong. */
-  offer(version: Version, buffer: ArrayBuffer): void {
+  /** New weights have arrived; they are adopted before the next step. Throws a RangeError where their kind or size is wrong. */
+  offer(version: Version, payload: Payload): void {
     const start = performance.now();
-    this.#sets.offer(version, this.#model.weights(version, buffer));
+    this.#sets.offer(version, this.#model.weights(version, payload));
     this.#adoptions.offered(performance.now() - start);
     if (this.#running === undefined) this.#adopt();
   }
 
-  /** Keeps a version until `unhold`; false where it is gone. */
+  /** Keeps a version until `unhold`; false where it is gone, or the model cannot keep one. */
   hold(version: Version): boolean {
-    return this.#sets.hold(version);
+    return this.#model.versions.pins && this.#sets.hold(version);
   }
 
   unhold(version: Version): void {

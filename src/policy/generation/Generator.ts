@@ -9,6 +9,7 @@ import { cpu, type Device } from "../../domain/Device.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { PolicyError } from "../../domain/Errors.ts";
 import type { DecoderConfig } from "../model/Architecture.ts";
+import type { Base } from "../runtime/baseFeeds.ts";
 import type { Runtime } from "../runtime/Session.ts";
 import { make as makeThread, type ThreadFailure } from "../runtime/Thread.ts";
 import type { BytesOf } from "../tokenizer/ByteDecoder.ts";
@@ -23,8 +24,10 @@ export interface GeneratorOptions {
   /** Where the threads compute. Default CPU. */
   readonly device?: Device;
   readonly version: Version;
-  /** Every parameter in specification order; copied. */
+  /** Every parameter that is trained in specification order; copied. */
   readonly parameters: Float32Array;
+  /** What they stand beside, where they are an adapter. */
+  readonly base?: Base | undefined;
   readonly threads: (typeof ModelSection.Type)["generator_threads"];
   /** What runs the model. Default onnxruntime. */
   readonly runtime?: Runtime;
@@ -77,11 +80,13 @@ const startThread = Effect.fnUntraced(function* (
     onDeath: (error) => versions.fail(error),
   });
   const buffer = options.parameters.slice().buffer;
+  const { base } = options;
   const request: StartRequest = {
     config: options.config,
     device: options.device ?? cpu,
     version: options.version,
-    buffer,
+    payload: { _tag: base === undefined ? "full" : "adapter", buffer },
+    base,
     weights: channel.port1,
     runtime: options.runtime ?? "onnx",
     slots: generation.slots,

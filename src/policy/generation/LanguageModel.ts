@@ -3,6 +3,7 @@
  * new token and the new keys and values. Invariant: with two rows or more, a row's results do not depend on the other rows.
  */
 import type { Version } from "../../domain/Episode.ts";
+import type { Payload, Versions } from "../Weights.ts";
 import type { CacheShape, CacheView, KeysAndValues } from "./Cache.ts";
 import type { SequenceModel } from "./SequenceModel.ts";
 
@@ -26,8 +27,9 @@ export interface Extended extends KeysAndValues {
 
 interface Model<Weights> {
   readonly shape: ModelShape;
-  /** Makes weights of a flat float32 buffer without copying it. Throws a RangeError where the size is wrong. */
-  readonly weights: (version: Version, buffer: ArrayBuffer) => Weights;
+  readonly versions: Versions;
+  /** Makes weights of a payload without copying it. Throws a RangeError where its kind or size is wrong. */
+  readonly weights: (version: Version, payload: Payload) => Weights;
   /** Told of weights that are not used any more. */
   readonly forget?: (weights: Weights) => void;
   readonly close: () => Promise<void>;

@@ -6,8 +6,10 @@ import type { MessagePort } from "node:worker_threads";
 import type { Device } from "../../domain/Device.ts";
 import type { Sampled, Version } from "../../domain/Episode.ts";
 import type { DecoderConfig } from "../model/Architecture.ts";
+import type { Base } from "../runtime/baseFeeds.ts";
 import type { Runtime } from "../runtime/Session.ts";
 import type { Protocol } from "../runtime/ThreadProtocol.ts";
+import type { Payload } from "../Weights.ts";
 import type { GenerateRequest, GeneratorGauges } from "./Policy.ts";
 import type { TokenBytes } from "./TokenBytes.ts";
 
@@ -15,8 +17,9 @@ export interface StartRequest {
   readonly config: DecoderConfig;
   readonly device: Device;
   readonly version: Version;
-  /** Every parameter in specification order, float32. */
-  readonly buffer: ArrayBuffer;
+  readonly payload: Payload;
+  /** What an adapter stands beside, in memory that all threads share. */
+  readonly base: Base | undefined;
   /** Where WeightsMessage come in and AdoptedMessage go out. */
   readonly weights: MessagePort;
   readonly runtime: Runtime;

@@ -4,14 +4,17 @@
  */
 import { cpu, type Device } from "../../domain/Device.ts";
 import type { Version } from "../../domain/Episode.ts";
-import { type DecoderConfig, type ParameterSpec, parameters } from "../model/Architecture.ts";
+import type { DecoderConfig } from "../model/Architecture.ts";
 import { extendModel, newKeys, newValues, pastKeys, pastValues, prefillModel, stepModel } from "../model/Decode.ts";
-import { named, parametersOf } from "../model/Parameters.ts";
+import { parametersOf } from "../model/Parameters.ts";
+import { trainedParameters } from "../model/Trained.ts";
+import { type Base, baseFeeds, readable, viewFeeds } from "../runtime/baseFeeds.ts";
 import { type Feeds, float32, type HostTensor, int64, type Outputs, Session } from "../runtime/Session.ts";
+import type { Payload } from "../Weights.ts";
 import type { CacheView } from "./Cache.ts";
 import type { Extended, LanguageModel, NewTokens } from "./LanguageModel.ts";
 
-/** One version's parameters as graph inputs. */
+/** One version's parameters as graph inputs, and those of the base beside an adapter. */
 export interface OnnxWeights {
   readonly version: Version;
   readonly feeds: Feeds;
@@ -43,16 +46,26 @@ const cacheTensors = ({ headDim, kvHeads, layers }: DecoderConfig) => {
   };
 };
 
-const weightsOf = (specs: readonly ParameterSpec[], version: Version, buffer: ArrayBuffer): OnnxWeights => {
-  const tensors = named(parametersOf(specs, new Float32Array(buffer)));
-  const feeds = Object.fromEntries(tensors.map(({ name, shape, values }) => [name, float32(values, shape)]));
-  return { version, feeds };
+/** Makes the inputs of a version of the payload that the model takes, beside the base that stays. */
+const weightsOver = (config: DecoderConfig, base: Base | undefined) => {
+  const specs = trainedParameters(config);
+  const frozen = base === undefined ? {} : baseFeeds(base);
+  const takes = base === undefined ? "full" : "adapter";
+  return (version: Version, payload: Payload): OnnxWeights => {
+    if (payload._tag !== takes) throw new RangeError(`version ${version} is of the kind ${payload._tag}, not ${takes}`);
+    const parameters = parametersOf(specs, new Float32Array(payload.buffer));
+    return { version, feeds: { ...frozen, ...viewFeeds(parameters) } };
+  };
 };
 
-/** Opens the sessions on a device. Rejects where the runtime refuses a graph. */
-export const open = async (config: DecoderConfig, device: Device = cpu): Promise<LanguageModel<OnnxWeights>> => {
+/** Opens the sessions on a device; `given` is what an adapter stands beside. Rejects where the runtime refuses a graph. */
+export const open = async (
+  config: DecoderConfig,
+  device: Device = cpu,
+  given?: Base,
+): Promise<LanguageModel<OnnxWeights>> => {
   const { headDim, kvHeads, layers, maxPositions, vocabSize } = config;
-  const specs = parameters(config);
+  const base = given && (await readable(given));
   const cache = cacheTensors(config);
   const prefill = await Session.open(prefillModel(config), { device });
   const extend = await Session.open(extendModel(config), { device });
@@ -67,7 +80,8 @@ export const open = async (config: DecoderConfig, device: Device = cpu): Promise
   });
   return {
     shape: { layers, kvHeads, headDim, vocabSize, maxPositions },
-    weights: (version, buffer) => weightsOf(specs, version, buffer),
+    versions: { takes: [base === undefined ? "full" : "adapter"], pins: true },
+    weights: weightsOver(config, base),
     prefill: async ({ feeds }, tokens) => cache.outputs(await prefill.run({ ...feeds, ...newTokens(tokens) })),
     extend: async ({ feeds }, tokens, past, pastLengths) =>
       cache.outputs(await extend.run({ ...feeds, ...newTokens(tokens), ...pasts(past, pastLengths) })),

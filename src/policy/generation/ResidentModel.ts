@@ -309,8 +309,10 @@ export const openResident = async (
   };
   return {
     shape: { layers, kvHeads, headDim, vocabSize, maxPositions },
-    weights: (version, buffer) => {
-      const tensors = named(parametersOf(specs, new Float32Array(buffer)));
+    versions: { takes: ["full"], pins: true },
+    weights: (version, payload) => {
+      if (payload._tag !== "full") throw new RangeError(`version ${version} is of the kind ${payload._tag}, not full`);
+      const tensors = named(parametersOf(specs, new Float32Array(payload.buffer)));
       const host = Object.fromEntries(tensors.map(({ name, shape, values }) => [name, float32(values, shape)]));
       const weights: ResidentWeights = { version, host, device: undefined };
       uploaded.add(weights);

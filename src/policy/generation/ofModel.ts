@@ -3,18 +3,22 @@ import { generatorDevice } from "../../config/devices.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { Version } from "../../domain/Episode.ts";
 import type { Model } from "../Model.ts";
+import { baseOf } from "../runtime/baseFeeds.ts";
 import * as Generator from "./Generator.ts";
 
 /** Generator threads that start from `model`'s weights as `version`. */
-export const generator = (config: RunConfig, model: Model, version: Version) =>
-  Generator.make({
-    config: model.checkpoint.config,
+export const generator = (config: RunConfig, model: Model, version: Version) => {
+  const { adapter, config: decoder, parameters } = model.checkpoint;
+  return Generator.make({
+    config: decoder,
     device: generatorDevice(config.model),
     version,
-    parameters: model.checkpoint.parameters.flat,
+    parameters: (adapter?.parameters ?? parameters).flat,
+    base: baseOf(decoder, parameters),
     threads: config.model.generator_threads,
     runtime: config.model.runtime,
     generation: config.generation,
     stopIds: model.stopIds,
     bytesOf: model.tokenizer.bytesOf,
   });
+};

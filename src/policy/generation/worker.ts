@@ -33,7 +33,7 @@ const orRefused = <A>(opening: Promise<A>): Promise<A> =>
   });
 
 const engineOver = <W>(model: GeneratorModel<W>, request: StartRequest): Engine<W> => {
-  const { config, device, version, buffer, weights, stops, tokens, runtime, ...options } = request;
+  const { base, config, device, version, payload, weights, stops, tokens, runtime, ...options } = request;
   const settings = {
     ...options,
     stops: stops.length === 0 ? null : StopMatcher.make(stops, bytesOf(tokens)),
@@ -43,17 +43,17 @@ const engineOver = <W>(model: GeneratorModel<W>, request: StartRequest): Engine<
       emit(message);
     },
   };
-  return new Engine(model, { version, buffer }, settings);
+  return new Engine(model, { version, payload }, settings);
 };
 
 const start = async (request: StartRequest): Promise<null> => {
-  const { config, device, runtime, weights } = request;
+  const { base, config, device, runtime, weights } = request;
   useRuntime(runtime);
   engine = isResident(device)
     ? engineOver(await orRefused(openResident(config, device)), request)
-    : engineOver(await orRefused(open(config, device)), request);
+    : engineOver(await orRefused(open(config, device, base)), request);
   port = weights;
-  weights.on("message", (message: WeightsMessage) => started().offer(message.version, message.buffer));
+  weights.on("message", (message: WeightsMessage) => started().offer(message.version, message.payload));
   return null;
 };
 

@@ -2,6 +2,7 @@
  * The one description of a decoder, where families differ only in data, and the ordered list of its parameters under their Hugging Face
  * names. The order is the layout of a version's flat buffer (Parameters.ts); linear weights are [out, in].
  */
+import type { Adapter } from "./Adapter.ts";
 
 export const families = ["llama", "qwen2", "qwen3"] as const;
 export type Family = (typeof families)[number];
@@ -49,6 +50,8 @@ export interface DecoderConfig {
   readonly queryKeyNorm: boolean;
   /** The output matrix is the embedding. */
   readonly tieEmbedding: boolean;
+  /** What is trained in place of the weights, which stay as they are; all weights are trained without. */
+  readonly adapter?: Adapter | undefined;
 }
 
 /** What the decoders of a family have in common by default. */

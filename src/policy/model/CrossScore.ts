@@ -13,8 +13,9 @@ import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { logSoftmax, softmax } from "../../tensor/Reduction.ts";
 import { type Dim, difference, product, sizeOf } from "../../tensor/Shape.ts";
 import { blockEnds } from "../../tensor/Transformer.ts";
-import { type DecoderConfig, parameters } from "./Architecture.ts";
-import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries, weightInputs } from "./Decoder.ts";
+import type { DecoderConfig } from "./Architecture.ts";
+import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries } from "./Decoder.ts";
+import { policyInputs } from "./Lora.ts";
 
 /** Added to a score to take it out of the softmax; finite, so that no row turns to NaN. */
 const MASKED = -1e30;
@@ -60,7 +61,7 @@ const attendWithin =
  */
 export const crossScoreModel = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("crossScore");
-  const weights = weightInputs(graph, parameters(config));
+  const weights = policyInputs(graph, config);
   const ids = graph.input("ids", "int64", [1, "time"]);
   const positions = graph.input("positions", "int64", [1, "time"]);
   const segments = graph.input("segments", "int64", ["time"]);

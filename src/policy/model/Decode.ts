@@ -16,8 +16,9 @@ import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { softmax } from "../../tensor/Reduction.ts";
 import { type Dim, product, sizeOf } from "../../tensor/Shape.ts";
 import { causalAttention } from "../../tensor/Transformer.ts";
-import { type DecoderConfig, parameters } from "./Architecture.ts";
-import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries, weightInputs } from "./Decoder.ts";
+import type { DecoderConfig } from "./Architecture.ts";
+import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries } from "./Decoder.ts";
+import { policyInputs } from "./Lora.ts";
 
 /** Names of a layer's cache inputs and outputs. */
 export const pastKeys = (layer: number): string => `past.${layer}.keys`;
@@ -62,7 +63,7 @@ const outputCache = (graph: Graph, layer: number, keys: Tensor, values: Tensor):
 /** Inputs: weights, ids int64 [batch, time] right padded, lengths int64 [batch]. Outputs: logits [batch, vocab], new caches. */
 export const prefillModel = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("prefill");
-  const weights = weightInputs(graph, parameters(config));
+  const weights = policyInputs(graph, config);
   const ids = graph.input("ids", "int64", ["batch", "time"]);
   const lengths = graph.input("lengths", "int64", ["batch"]);
   const attend: Attend = (projections) => {
@@ -83,7 +84,7 @@ export const prefillModel = (config: DecoderConfig): OnnxModel => {
  */
 export const extendModel = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("extend");
-  const weights = weightInputs(graph, parameters(config));
+  const weights = policyInputs(graph, config);
   const ids = graph.input("ids", "int64", ["batch", "time"]);
   const lengths = graph.input("lengths", "int64", ["batch"]);
   const pastLengths = graph.input("pastLengths", "int64", ["batch"]);
@@ -122,7 +123,7 @@ export const extendModel = (config: DecoderConfig): OnnxModel => {
  */
 export const stepModel = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("step");
-  const weights = weightInputs(graph, parameters(config));
+  const weights = policyInputs(graph, config);
   const ids = graph.input("ids", "int64", ["batch"]);
   const pastLengths = graph.input("pastLengths", "int64", ["batch"]);
   const caches = cacheInputs(graph, config);

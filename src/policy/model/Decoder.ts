@@ -20,10 +20,10 @@ import {
   OUTPUT,
   type ParameterSpec,
 } from "./Architecture.ts";
+import { adapted, type Weights } from "./Lora.ts";
 import { rotation } from "./Rotary.ts";
 
-/** Graph tensors of parameters by name. */
-export type Weights = ReadonlyMap<string, Tensor>;
+export type { Weights } from "./Lora.ts";
 
 /** One graph input per parameter, under its name (with an optional prefix, for two models in one graph). */
 export const weightInputs = (graph: Graph, specs: readonly ParameterSpec[], prefix = ""): Weights =>
@@ -70,8 +70,15 @@ export const decoder = (
   let x = reshape(gather(weight(weights, EMBEDDING), ids), [tokens, hiddenSize]);
   const block = (layer: number, before: Tensor): Tensor => {
     const of = (name: string): Tensor => weight(weights, layerParameter(layer, name));
-    const linear = (input: Tensor, name: string): Tensor =>
-      gemm(input, of(`${name}.weight`), { transB: true, bias: weights.get(layerParameter(layer, `${name}.bias`)) });
+    const linear = (input: Tensor, name: string): Tensor => {
+      const bias = weights.get(layerParameter(layer, `${name}.bias`));
+      return adapted(
+        weights,
+        layerParameter(layer, name),
+        input,
+        gemm(input, of(`${name}.weight`), { transB: true, bias }),
+      );
+    };
     const split = (y: Tensor): Tensor => reshape(y, [batch, time, -1]);
     const heads = (y: Tensor, norm: string): Tensor => {
       const scale = weights.get(layerParameter(layer, `${norm}.weight`));

@@ -3,19 +3,7 @@
  * inverse of the cumulative distribution is taken in two stages, over blocks of the vocabulary and then inside one, so that the work is
  * linear in the vocabulary and every step is an operator that a GPU has. Truncation (top-k, top-p) is not done here.
  */
-import {
-  add,
-  cast,
-  equals,
-  exp,
-  less,
-  lessOrEqual,
-  log,
-  minimum,
-  mul,
-  sub,
-  where,
-} from "../../tensor/Elementwise.ts";
+import { add, cast, equals, exp, less, lessOrEqual, log, minimum, mul, sub, where } from "../../tensor/Elementwise.ts";
 import type { Graph, Tensor } from "../../tensor/Graph.ts";
 import { concat, expand, reduceSum, reshape } from "../../tensor/Layout.ts";
 import { gemm } from "../../tensor/Linear.ts";

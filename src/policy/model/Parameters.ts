@@ -6,19 +6,22 @@
 import type { Random } from "../../domain/Random.ts";
 import { elementCount, type ParameterSpec, parameterCount, VALUE_WEIGHT } from "./Architecture.ts";
 
-export interface Parameters {
+export interface Parameters<B extends ArrayBufferLike = ArrayBuffer> {
   readonly specs: readonly ParameterSpec[];
   /** All numbers, in the order of the specs. */
-  readonly flat: Float32Array<ArrayBuffer>;
+  readonly flat: Float32Array<B>;
   /** One view into `flat` per spec. */
-  readonly tensors: readonly Float32Array<ArrayBuffer>[];
+  readonly tensors: readonly Float32Array<B>[];
 }
 
-/** Views over a flat buffer (zeros by default). Raises RangeError when its length is not that of the specs. */
-export const parametersOf = (
+/** Parameters that nobody changes, or some of them; threads may share their memory. */
+export type Frozen = Pick<Parameters<ArrayBufferLike>, "specs" | "tensors">;
+
+/** Views over a flat buffer. Raises RangeError when its length is not that of the specs. */
+export const parametersOver = <B extends ArrayBufferLike>(
   specs: readonly ParameterSpec[],
-  flat: Float32Array<ArrayBuffer> = new Float32Array(parameterCount(specs)),
-): Parameters => {
+  flat: Float32Array<B>,
+): Parameters<B> => {
   const total = parameterCount(specs);
   if (flat.length !== total) throw new RangeError(`${flat.length} numbers given for ${total} parameters`);
   let start = 0;
@@ -31,20 +34,53 @@ export const parametersOf = (
   return { specs, flat, tensors };
 };
 
+/** The same over a buffer of its own, of zeros by default. */
+export const parametersOf = (
+  specs: readonly ParameterSpec[],
+  flat: Float32Array<ArrayBuffer> = new Float32Array(parameterCount(specs)),
+): Parameters => parametersOver(specs, flat);
+
 /** A parameter with its view into the flat buffer. */
-export interface NamedTensor extends ParameterSpec {
-  readonly values: Float32Array<ArrayBuffer>;
+export interface NamedTensor<B extends ArrayBufferLike = ArrayBuffer> extends ParameterSpec {
+  readonly values: Float32Array<B>;
 }
 
 /** Every parameter, in the order of the specs. */
-export const named = ({ specs, tensors }: Parameters): readonly NamedTensor[] =>
+export const named = <B extends ArrayBufferLike>({
+  specs,
+  tensors,
+}: Pick<Parameters<B>, "specs" | "tensors">): readonly NamedTensor<B>[] =>
   specs.map((spec, index) => ({ ...spec, values: tensors[index]! }));
 
 /** The view of one parameter, or undefined. */
-export const tensorOf = (parameters: Parameters, name: string): Float32Array<ArrayBuffer> | undefined =>
-  parameters.tensors[parameters.specs.findIndex((spec) => spec.name === name)];
+export const tensorOf = <B extends ArrayBufferLike>(
+  { specs, tensors }: Pick<Parameters<B>, "specs" | "tensors">,
+  name: string,
+): Float32Array<B> | undefined => tensors[specs.findIndex((spec) => spec.name === name)];
 
-export const copyOf = (parameters: Parameters): Parameters => parametersOf(parameters.specs, parameters.flat.slice());
+/** Those of `wanted` among frozen parameters, as views. Raises RangeError where one is missing. */
+export const chosen = (frozen: Frozen, wanted: readonly ParameterSpec[]): Frozen => ({
+  specs: wanted,
+  tensors: wanted.map(({ name }) => {
+    const tensor = tensorOf(frozen, name);
+    if (tensor === undefined) throw new RangeError(`there is no frozen parameter "${name}"`);
+    return tensor;
+  }),
+});
+
+export const copyOf = (parameters: Parameters<ArrayBufferLike>): Parameters =>
+  parametersOf(parameters.specs, parameters.flat.slice());
+
+const isOwn = (parameters: Parameters<ArrayBufferLike>): parameters is Parameters =>
+  parameters.flat.buffer instanceof ArrayBuffer;
+
+/** Parameters that may be changed: the given ones, or a copy where other threads may share their memory. */
+export const changeable = (parameters: Parameters<ArrayBufferLike>): Parameters =>
+  isOwn(parameters) ? parameters : copyOf(parameters);
+
+/** Zeros in memory that all threads of the process can share. */
+export const sharedParameters = (specs: readonly ParameterSpec[]): Parameters<SharedArrayBuffer> =>
+  parametersOver(specs, new Float32Array(new SharedArrayBuffer(4 * parameterCount(specs))));
 
 const isNorm = (name: string): boolean => name.endsWith("norm.weight");
 
@@ -63,7 +99,11 @@ export const initialise = (specs: readonly ParameterSpec[], random: Random, devi
  * The numbers of `source` placed into fresh parameters of `specs` by name; a parameter that `source` lacks comes from
  * `rest`. This is how a critic starts from an actor's trunk.
  */
-export const adopt = (specs: readonly ParameterSpec[], source: Parameters, rest: Parameters): Parameters => {
+export const adopt = (
+  specs: readonly ParameterSpec[],
+  source: Parameters<ArrayBufferLike>,
+  rest: Parameters<ArrayBufferLike>,
+): Parameters => {
   const result = parametersOf(specs);
   for (const { name, values } of named(result)) {
     const start = tensorOf(source, name) ?? tensorOf(rest, name);

@@ -11,8 +11,9 @@ import { reshape } from "../../tensor/Layout.ts";
 import { gemm } from "../../tensor/Linear.ts";
 import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { product } from "../../tensor/Shape.ts";
-import { type DecoderConfig, parameters, VALUE_BIAS, VALUE_WEIGHT } from "./Architecture.ts";
-import { logits, outputMatrix, trunk, type Weights, weight, weightInputs } from "./Decoder.ts";
+import { type DecoderConfig, VALUE_BIAS, VALUE_WEIGHT } from "./Architecture.ts";
+import { logits, outputMatrix, trunk, type Weights, weight } from "./Decoder.ts";
+import { policyInputs } from "./Lora.ts";
 import {
   chunksFor,
   SMALL_VOCABULARY,
@@ -78,7 +79,7 @@ export const valueForward = (
 /** Model: weights, targets, temperature [] to logp and entropy [targets]. */
 export const scoreModel = (config: DecoderConfig, options: PassOptions = usual): OnnxModel => {
   const graph = new Graph("score");
-  const weights = weightInputs(graph, parameters(config));
+  const weights = policyInputs(graph, config);
   const temperature = graph.input("temperature", "float32", []);
   const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature, options);
   graph.output("logp", logp);

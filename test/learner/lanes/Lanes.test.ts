@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { weightFeeds } from "../../../src/learner/lanes/Lane.ts";
 import { Lanes } from "../../../src/learner/lanes/Lanes.ts";
 import { Trainer } from "../../../src/learner/Trainer.ts";
+import { ADAPTER_SCALE } from "../../../src/policy/model/Lora.ts";
 import { parametersOf } from "../../../src/policy/model/Parameters.ts";
 import { liveSessions } from "../../../src/policy/runtime/Session.ts";
 import { liveThreads } from "../../../src/policy/runtime/Thread.ts";
@@ -79,16 +80,17 @@ describe("lanes", () => {
     const graph = new Graph("frozen");
     const [base, adapter] = ["base", "adapter"].map((name) => ({ name, shape: [2] }));
     const [a, b, x] = ["base", "adapter", "x"].map((name) => graph.input(name, "float32", [2]));
-    graph.output("y", add(mul(a!, x!), b!));
+    graph.output("y", add(mul(a!, x!), mul(b!, graph.input(ADAPTER_SCALE, "float32", []))));
     await using lanes = await Lanes.open(2, 1);
     const pass = await lanes.pass({ model: graph.toModel(), trained: [], sums: [], rows: ["y"] });
     const frozen = parametersOf([base!], Float32Array.of(10, 20));
     const parameters = parametersOf([adapter!], Float32Array.of(1, 2));
-    const feeds = { ...weightFeeds(frozen), ...weightFeeds(parameters) };
+    const shared = { frozen, scale: 1 };
+    const feeds = weightFeeds(parameters, shared);
     const micros = [1, 2, 3, 4].map((value) => ({ x: { data: Float32Array.of(value, value), dims: [2] } }));
     for (const moved of [0, 5]) {
       parameters.flat.set([1 + moved, 2 + moved]);
-      const { rows } = await pass.run({ parameters, frozen, feeds }, micros);
+      const { rows } = await pass.run({ parameters, base: shared, feeds }, micros);
       expect(rows.map(({ y }) => [...y])).toEqual([1, 2, 3, 4].map((v) => [10 * v + 1 + moved, 20 * v + 2 + moved]));
     }
   });

@@ -3,6 +3,7 @@ import type { Engine } from "../../../src/policy/generation/Engine.ts";
 import type { LanguageModel } from "../../../src/policy/generation/LanguageModel.ts";
 import type { OnnxWeights } from "../../../src/policy/generation/OnnxModel.ts";
 import { WeightSets } from "../../../src/policy/generation/WeightSets.ts";
+import { fullPayload } from "../../../src/policy/Weights.ts";
 import { concat, engineOn, idsOf, reply, requestOf, score, weightsOf, withModel } from "./support.ts";
 
 type OnnxEngine = Engine<OnnxWeights>;
@@ -23,7 +24,7 @@ const interrupted = (
 };
 
 const offer = (engine: OnnxEngine, version: number): void =>
-  engine.offer(version, weightsOf(version).flat.slice().buffer);
+  engine.offer(version, fullPayload(weightsOf(version).flat));
 
 const worst = (mu: Float32Array, logp: Float32Array, from: number): number =>
   mu.reduce((most, value, t) => Math.max(most, Math.abs(value - logp[from + t]!)), 0);

@@ -3,7 +3,7 @@ import { Deferred, Effect, Exit, Fiber, Queue } from "effect";
 import type { Version } from "../../../src/domain/Episode.ts";
 import { type Generator, type GeneratorOptions, make } from "../../../src/policy/generation/Generator.ts";
 import { liveThreads } from "../../../src/policy/runtime/Thread.ts";
-import type { AdoptedMessage, WeightsMessage } from "../../../src/policy/Weights.ts";
+import { type AdoptedMessage, fullPayload, type WeightsMessage } from "../../../src/policy/Weights.ts";
 import { engineOn, idsOf, reply, requestOf, tiny, weightsOf, withModel } from "./support.ts";
 
 const options: GeneratorOptions = {
@@ -19,8 +19,9 @@ const options: GeneratorOptions = {
 const send = (generator: Generator, version: Version, thread?: number): void => {
   generator.ports.forEach((port, index) => {
     if (thread !== undefined && index !== thread) return;
-    const message: WeightsMessage = { _tag: "weights", version, buffer: weightsOf(version).flat.slice().buffer };
-    port.postMessage(message, [message.buffer]);
+    const payload = fullPayload(weightsOf(version).flat);
+    const message: WeightsMessage = { _tag: "weights", version, payload };
+    port.postMessage(message, [payload.buffer]);
   });
 };
 
@@ -115,7 +116,7 @@ describe("Generator", () => {
       generator.ports[0]!.postMessage({
         _tag: "weights",
         version: 1,
-        buffer: new ArrayBuffer(4),
+        payload: { _tag: "full", buffer: new ArrayBuffer(4) },
       } satisfies WeightsMessage);
       const death = yield* Effect.flip(generator.died);
       expect(death.reason).toBe("thread_died");

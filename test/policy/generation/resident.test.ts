@@ -1,10 +1,12 @@
 /** The form of devices that keep their tensors, here on the CPU: it samples what the form with caches in host memory samples. */
+
 import { expect, it } from "vitest";
 import type { Sampled } from "../../../src/domain/Episode.ts";
 import type { Engine, EngineOptions } from "../../../src/policy/generation/Engine.ts";
 import { open } from "../../../src/policy/generation/OnnxModel.ts";
 import type { Sampling } from "../../../src/policy/generation/Policy.ts";
 import { openResident } from "../../../src/policy/generation/ResidentModel.ts";
+import { fullPayload } from "../../../src/policy/Weights.ts";
 import { engineOn, idsOf, reply, requestOf, tiny, weightsOf } from "./support.ts";
 
 /** Three turns of twelve sequences over few slots: shared prefixes, rows that move, evictions, a new version in between. */
@@ -28,7 +30,7 @@ const turns = async <W>(engine: Engine<W>, sampling: Sampling): Promise<readonly
   await play(0, (sequence) => 24 + (sequence % 4) * 9);
   engine.release(5);
   await play(1, (sequence) => 1 + ((sequence * 7) % 40));
-  engine.offer(1, weightsOf(1).flat.slice().buffer);
+  engine.offer(1, fullPayload(weightsOf(1).flat));
   await play(2, (sequence) => 3 + (sequence % 2) * 30);
   return all;
 };

@@ -10,6 +10,7 @@ import type { EngineFailure } from "../../../src/policy/generation/Reply.ts";
 import { parameters } from "../../../src/policy/model/Architecture.ts";
 import type { Parameters } from "../../../src/policy/model/Parameters.ts";
 import { scoreModel } from "../../../src/policy/model/Score.ts";
+import { fullPayload } from "../../../src/policy/Weights.ts";
 import { int64, runOnce, scalar } from "../../tensor/session.ts";
 import { everyTarget, randomWeights, tiny, weightFeeds } from "../tiny.ts";
 
@@ -43,7 +44,7 @@ export const engineOn = <W>(
   options: Partial<EngineOptions> = {},
   version: Version = 0,
 ): Engine<W> =>
-  new Engine(model, { version, buffer: weightsOf(version).flat.slice().buffer }, { ...engineOptions, ...options });
+  new Engine(model, { version, payload: fullPayload(weightsOf(version).flat) }, { ...engineOptions, ...options });
 
 export const idsOf = (length: number, ...counters: readonly number[]): Int32Array => {
   const random = stream({ seed: 5, purpose: "play", counters });

@@ -7,6 +7,7 @@ import { readModelConfig, readWeights } from "../../../src/policy/checkpoint/Hug
 import { Engine } from "../../../src/policy/generation/Engine.ts";
 import { open } from "../../../src/policy/generation/OnnxModel.ts";
 import type { Sampling } from "../../../src/policy/generation/Policy.ts";
+import { fullPayload } from "../../../src/policy/Weights.ts";
 import { engineOptions, reply, requestOf } from "./support.ts";
 
 const Ids = Schema.Array(Schema.Number);
@@ -25,7 +26,7 @@ export const playTurns = async (folder: string, sampling: Sampling): Promise<rea
   const { parameters } = await Effect.runPromise(readWeights(folder, model));
   const sessions = await open(model.config);
   try {
-    const engine = new Engine(sessions, { version: 0, buffer: parameters.flat.slice().buffer }, engineOptions);
+    const engine = new Engine(sessions, { version: 0, payload: fullPayload(parameters.flat) }, engineOptions);
     const replies: Sampled[] = [];
     for (const [turn, ids] of appended.entries()) {
       const key = { seed: 3, purpose: "sampling", counters: [0, turn] } as const;

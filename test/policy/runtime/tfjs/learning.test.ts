@@ -4,6 +4,7 @@ import { stream } from "../../../../src/domain/Random.ts";
 import { Trainer } from "../../../../src/learner/Trainer.ts";
 import { open } from "../../../../src/policy/generation/OnnxModel.ts";
 import { useRuntime } from "../../../../src/policy/runtime/Session.ts";
+import { fullPayload } from "../../../../src/policy/Weights.ts";
 import { tiny, tinyParameters, trainerOptions } from "../../../learner/model.ts";
 import { logProbabilities } from "../../tiny.ts";
 
@@ -67,7 +68,7 @@ it("a policy that generates and learns on tfjs learns which arm pays", async () 
   });
   const paid: number[] = [];
   for (let window = 0; window < 12; window += 1) {
-    const weights = model.weights(window, trainer.actor.parameters.flat.slice().buffer);
+    const weights = model.weights(window, fullPayload(trainer.actor.parameters.flat));
     const ids = BigInt64Array.from([...PROMPT, ...PROMPT], BigInt);
     const { logits } = await model.prefill(weights, { ids, time: 4, lengths: BigInt64Array.of(4n, 4n) });
     const { batch, paid: share } = windowOf(window, logits);

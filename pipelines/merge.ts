@@ -1,0 +1,47 @@
+/**
+ * `millrace merge`: adds an adapter to the model that it stands beside and writes the folder of the whole model, float32, so that nothing of the
+ * sum is lost. The output appears whole or not at all.
+ */
+import { resolve } from "node:path";
+import { Effect } from "effect";
+import { shown } from "../src/config/shown.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+import { replaceFolder } from "../src/files/AtomicWrite.ts";
+import { writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
+import { isAdapter } from "../src/policy/checkpoint/PeftFolder.ts";
+import * as Model from "../src/policy/Model.ts";
+import { merged } from "../src/policy/merge.ts";
+import * as StartingModel from "../src/policy/StartingModel.ts";
+import * as RunFolder from "../src/record/RunFolder.ts";
+import { existingFolder, modelFolder } from "./paths.ts";
+
+export interface MergeOptions {
+  readonly adapter: string;
+  readonly output: string;
+  /** Folder of the base model; null takes the one that the adapter names. */
+  readonly base: string | null;
+}
+
+const unusable = ({ message }: { readonly message: string }) => Effect.fail(new BadInput({ message }));
+
+/** What was written, as lines. */
+export const merge = Effect.fnUntraced(function* (asked: MergeOptions) {
+  const folder = yield* existingFolder("ADAPTER", asked.adapter);
+  if (!(yield* isAdapter(folder))) {
+    return yield* new BadInput({ message: `ADAPTER: ${shown(asked.adapter)}: it has no adapter_config.json` });
+  }
+  const output = resolve(asked.output);
+  yield* RunFolder.makeParent(output);
+  yield* Model.checkReplaceable("OUTPUT", output);
+  const base = asked.base === null ? null : yield* modelFolder("--base", asked.base);
+  const { checkpoint } = yield* StartingModel.ofAdapter(folder, base, "--base names it");
+  const { adapter, config, parameters } = checkpoint;
+  if (adapter === undefined || config.adapter === undefined) return yield* Effect.die("an adapter's model has one");
+  const { adapter: description, ...sizes } = config;
+  const whole = yield* Effect.promise(() => merged(parameters, description, adapter.parameters));
+  const { adapter: _, ...rest } = checkpoint;
+  yield* replaceFolder(output, (partial) =>
+    writeCheckpoint(partial, { ...rest, config: sizes, parameters: whole, format: "F32" }),
+  ).pipe(Effect.catchTag(["CheckpointError", "FileError"], unusable));
+  return [`wrote ${output}: ${adapter.base} with ${folder} of rank ${description.rank}`];
+});

@@ -1,0 +1,25 @@
+/**
+ * A low-rank adapter (Hu et al. 2021) as a description: its rank, its alpha and the linear layers it stands beside. A layer W x becomes
+ * W x + (alpha / rank) B A x, where only A [rank, in] and B [out, rank] are trained. Invariant: the rank is 1 or more.
+ */
+import { loraTargets } from "../../config/sections/ModelSection.ts";
+
+/** The linear layers of a block that an adapter may stand beside, by their names at PEFT. */
+export const adaptable = loraTargets;
+export type Adaptable = (typeof adaptable)[number];
+
+export interface Adapter {
+  readonly rank: number;
+  readonly alpha: number;
+  /** In the order of `adaptable`, each once. */
+  readonly targets: readonly Adaptable[];
+}
+
+/** The factor on B A x. */
+export const scaleOf = ({ alpha, rank }: Adapter): number => alpha / rank;
+
+/** The layers among `names`, in the order of `adaptable`. */
+export const ordered = (names: Iterable<string>): readonly Adaptable[] => {
+  const wanted = new Set(names);
+  return adaptable.filter((name) => wanted.has(name));
+};
