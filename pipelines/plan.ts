@@ -11,6 +11,7 @@ import { BadInput } from "../src/domain/Errors.ts";
 import { Models } from "../src/planning/Models.ts";
 import { expectedPeak, type Plan, plan, type Question } from "../src/planning/Plan.ts";
 import { readModelConfig } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
+import { readDescription } from "../src/policy/checkpoint/PeftFolder.ts";
 import { measure } from "../src/policy/runtime/MachineUnit.ts";
 import { type Limit, limitsHere } from "../src/process/memoryLimits.ts";
 import { planLines, refusalLines } from "./planLines.ts";
@@ -33,8 +34,14 @@ const questionOf = Effect.fnUntraced(function* (config: RunConfig) {
     readModelConfig(config.model.path),
     ({ message }) => new BadInput({ message }),
   );
-  const tokenizerBytes = bytesOf(join(config.model.path, "tokenizer.json"));
-  const question: Question = { config, decoder, tokenizerBytes, unit: null };
+  const { adapter: folder, path } = config.model;
+  const adapter =
+    folder === ""
+      ? undefined
+      : yield* Effect.mapError(readDescription(folder), ({ message }) => new BadInput({ message }));
+  const tokenizerBytes = bytesOf(join(path, "tokenizer.json"));
+  const of = adapter === undefined ? decoder : { ...decoder, adapter };
+  const question: Question = { config, decoder: of, tokenizerBytes, unit: null };
   return question;
 });
 

@@ -1,10 +1,11 @@
 /** The models that a run opens, each built once for a decoder's sizes: plans of the same models under other batch sizes share them. */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { criticConfig } from "../learner/Critic.ts";
-import { actorModel, criticModel, policyLossOptions, valuesModel } from "../learner/models.ts";
+import { actorModel, criticModel, passOptions, policyLossOptions, valuesModel } from "../learner/models.ts";
 import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import { extendModel, prefillModel, stepModel } from "../policy/model/Decode.ts";
 import { scoreModel } from "../policy/model/Score.ts";
+import { trainedCriticParameters, trainedParameters } from "../policy/model/Trained.ts";
 import type { OnnxModel } from "../tensor/Onnx.ts";
 
 export type ModelName = "actor" | "critic" | "values" | "score" | "prefill" | "extend" | "step";
@@ -12,13 +13,18 @@ export type ModelName = "actor" | "critic" | "values" | "score" | "prefill" | "e
 const build = (name: ModelName, decoder: DecoderConfig, { actor, algorithm, critic }: RunConfig): OnnxModel => {
   switch (name) {
     case "actor":
-      return actorModel(decoder, policyLossOptions(actor, algorithm));
+      return actorModel(decoder, policyLossOptions(actor, algorithm), trainedParameters(decoder), passOptions(actor));
     case "critic":
-      return criticModel(criticConfig(decoder, critic), critic.cliprange_value);
+      return criticModel(
+        criticConfig(decoder, critic),
+        critic.cliprange_value,
+        trainedCriticParameters(criticConfig(decoder, critic)),
+        passOptions(actor),
+      );
     case "values":
       return valuesModel(criticConfig(decoder, critic));
     case "score":
-      return scoreModel(decoder);
+      return scoreModel(decoder, passOptions(actor));
     case "prefill":
       return prefillModel(decoder);
     case "extend":
@@ -34,7 +40,7 @@ export class Models {
   /** The model `name` of a run with these keys over a decoder of these sizes. */
   get(name: ModelName, decoder: DecoderConfig, config: RunConfig): OnnxModel {
     const { actor, algorithm, critic } = config;
-    const key = JSON.stringify([name, decoder, policyLossOptions(actor, algorithm), critic.layers]);
+    const key = JSON.stringify([name, decoder, policyLossOptions(actor, algorithm), passOptions(actor), critic.layers]);
     const known = this.#built.get(key);
     if (known !== undefined) return known;
     const model = build(name, decoder, config);

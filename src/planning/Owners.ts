@@ -6,7 +6,9 @@
 import type { RunConfig } from "../config/RunConfig.ts";
 import { criticConfig } from "../learner/Critic.ts";
 import { needsProximal } from "../learner/corrections/correct.ts";
-import { criticParameters, type DecoderConfig, parameterCount, parameters } from "../policy/model/Architecture.ts";
+import { isPlanned } from "../learner/lanes/Lane.ts";
+import { type DecoderConfig, parameterCount } from "../policy/model/Architecture.ts";
+import { frozenParameters, trainedCriticParameters, trainedParameters } from "../policy/model/Trained.ts";
 import type { Sizes } from "../tensor/Liveness.ts";
 import type { ModelName, Models } from "./Models.ts";
 import { allocation, type SessionBytes, sessionBytes } from "./Sessions.ts";
@@ -50,13 +52,24 @@ const TOKEN = 16;
 
 export const hasCritic = ({ algorithm }: RunConfig): boolean => algorithm.adv_estimator === "gae";
 const hasReference = ({ actor, algorithm }: RunConfig): boolean => actor.use_kl_loss || algorithm.use_kl_in_reward;
+/** An adapter switched off is the reference itself, unless it is renewed. */
+const hasOwnReference = ({ config, decoder }: Asked): boolean =>
+  hasReference(config) && (decoder.adapter === undefined || config.actor.ref_update_freq > 0);
 const isScored = (config: RunConfig): boolean => hasReference(config) || needsProximal(config.algorithm.correction);
 
-/** Bytes of the policy's weights, and of the critic's. */
-export const weightBytes = ({ config, decoder }: Pick<Asked, "config" | "decoder">) => ({
-  policy: FLOAT * parameterCount(parameters(decoder)),
-  critic: hasCritic(config) ? FLOAT * parameterCount(criticParameters(criticConfig(decoder, config.critic))) : 0,
-});
+/** Bytes of what an update changes, of the policy and of the critic, of what stays beside an adapter, and of all that a policy reads. */
+export const weightBytes = ({ config, decoder }: Pick<Asked, "config" | "decoder">) => {
+  const valued = criticConfig(decoder, config.critic);
+  const [policy, frozen] = [trainedParameters(decoder), frozenParameters(decoder)].map(
+    (specs) => FLOAT * parameterCount(specs),
+  ) as [number, number];
+  return {
+    policy,
+    critic: hasCritic(config) ? FLOAT * parameterCount(trainedCriticParameters(valued)) : 0,
+    frozen,
+    read: policy + frozen,
+  };
+};
 
 /** The sessions that a learner's thread runs in an update, with their largest run. */
 export const learnerSessions = ({ config, decoder, models }: Asked): ReadonlyMap<ModelName, SessionBytes> => {
@@ -66,7 +79,12 @@ export const learnerSessions = ({ config, decoder, models }: Asked): ReadonlyMap
     ...(isScored(config) ? (["score"] as const) : []),
     ...(hasCritic(config) ? (["critic", "values"] as const) : []),
   ];
-  return new Map(names.map((name) => [name, sessionBytes(models.get(name, decoder, config), sizes)]));
+  return new Map(
+    names.map((name) => {
+      const model = models.get(name, decoder, config);
+      return [name, sessionBytes(model, sizes, { arena: true, pattern: isPlanned(model) })];
+    }),
+  );
 };
 
 /** The sessions of a generator's thread. */
@@ -102,12 +120,14 @@ const sessionItems = (
 const mainItems = (asked: Asked): readonly Item[] => {
   const { config, tokenizerBytes } = asked;
   const { rows } = generatorShape(config);
+  const { frozen, policy } = weightBytes(asked);
   const episodes = rows * config.model.generator_threads;
   const owner = "main thread";
   return [
     { owner, what: "runtime", bytes: baseline.main, during: "always" },
     { owner, what: "tokenizer", bytes: TOKENIZER * tokenizerBytes, during: "always" },
-    { owner, what: "starting weights", bytes: weightBytes(asked).policy, during: "always" },
+    { owner, what: "starting weights", bytes: policy, during: "always" },
+    { owner: "all threads", what: "weights beside the adapter", bytes: frozen, during: "always" },
     {
       owner,
       what: "episodes in flight",
@@ -124,13 +144,11 @@ const networkItems = (asked: Asked): readonly Item[] => {
   const more = microBatches(config) > 1;
   const item = (what: string, bytes: number, during: During = "always"): Item => ({ owner, what, bytes, during });
   return [
-    item("starting weights", policy),
     item("policy: weights", policy),
     item("policy: moments", 2 * policy),
-    ...(hasReference(config) ? [item("reference: weights", policy)] : []),
+    ...(hasOwnReference(asked) ? [item("reference: weights", policy)] : []),
     ...(critic === 0 ? [] : [item("critic: weights", critic), item("critic: moments", 2 * critic)]),
     ...(more ? [item("sum of gradients", Math.max(policy, critic), "update")] : []),
-    item("snapshot for generators", policy, "handover"),
   ];
 };
 

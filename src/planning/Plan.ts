@@ -3,6 +3,7 @@
  * that can be turned down would save, found by planning again with it changed. Pure.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
+import { askedAdapter } from "../policy/model/Adapter.ts";
 import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import { Models } from "./Models.ts";
 import { type Asked, type During, type Item, items } from "./Owners.ts";
@@ -35,6 +36,12 @@ export interface Plan {
   readonly savings: readonly Saving[];
 }
 
+/** What a run file asks the owners about: the decoder with the adapter that is trained, if one is. */
+const asking = ({ decoder, ...rest }: Omit<Question, "unit">, models: Models): Asked => {
+  const adapter = decoder.adapter ?? askedAdapter(rest.config.model.lora);
+  return { ...rest, models, decoder: adapter === undefined ? decoder : { ...decoder, adapter } };
+};
+
 const sum = (found: readonly Item[], during: During): number =>
   found.reduce((total, item) => total + (item.during === during ? item.bytes : 0), 0);
 
@@ -47,7 +54,7 @@ export const peakOf = (found: readonly Item[], mode: RunConfig["pipeline"]["mode
 
 /** The peak alone. */
 export const expectedPeak = ({ unit: _, ...question }: Question, models = new Models()): number =>
-  peakOf(items({ ...question, models }), question.config.pipeline.mode);
+  peakOf(items(asking(question, models)), question.config.pipeline.mode);
 
 /** A saving that is worth a line. */
 const LEAST_SAVING = 2 ** 20;
@@ -55,12 +62,12 @@ const LEAST_SAVING = 2 ** 20;
 /** `models` may be shared with other plans. */
 export const plan = ({ unit, ...question }: Question, models = new Models()): Plan => {
   const { config } = question;
-  const asked: Asked = { ...question, models };
+  const asked = asking(question, models);
   const found = items(asked);
   const peak = peakOf(found, config.pipeline.mode);
   const savings = remedies(config)
     .map(({ config: changed, ...key }) => {
-      const other = peakOf(items({ ...asked, config: changed }), changed.pipeline.mode);
+      const other = peakOf(items(asking({ ...question, config: changed }, models)), changed.pipeline.mode);
       return { ...key, bytes: peak - other };
     })
     .filter(({ bytes }) => bytes >= LEAST_SAVING)

@@ -35,7 +35,7 @@ export const speedOf = (asked: Asked, unit: Unit): Speed => {
   const { headDim, kvHeads, layers } = decoder;
   // On average a row's cache is half full, and rows are padded to the longest.
   const caches = rows * capacity * layers * kvHeads * headDim * 2 * Float32Array.BYTES_PER_ELEMENT;
-  const moved = (weightBytes(asked).policy + caches) / unit.bytes;
+  const moved = (weightBytes(asked).read + caches) / unit.bytes;
   const computed = (step?.flops ?? 0) / (unit.flops * SHARE.decode);
   const threads = Math.min(generator_threads, unit.cores);
   const { batch, time } = microBatch(config);

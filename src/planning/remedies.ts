@@ -11,6 +11,9 @@ export interface Remedy {
 
 type Change = readonly [key: string, from: string | number | boolean, to: string | number | boolean, config: RunConfig];
 
+/** Of the adapter that might be trained in place of the weights. */
+const ADAPTER_RANK = 16;
+
 const half = (value: number, least = 1): number => Math.max(least, Math.floor(value / 2));
 
 const ofModel = (config: RunConfig): readonly Change[] => {
@@ -23,6 +26,12 @@ const ofModel = (config: RunConfig): readonly Change[] => {
       generators,
       half(generators),
       { ...config, model: { ...model, generator_threads: half(generators) } },
+    ],
+    [
+      "model.lora.rank",
+      model.lora.rank,
+      model.lora.rank === 0 ? ADAPTER_RANK : model.lora.rank,
+      { ...config, model: { ...model, lora: { ...model.lora, rank: ADAPTER_RANK } } },
     ],
   ];
 };
@@ -66,6 +75,12 @@ const ofLearning = (config: RunConfig): readonly Change[] => {
       actor.micro_batch_tokens,
       fewer,
       { ...config, actor: { ...actor, micro_batch_tokens: fewer } },
+    ],
+    [
+      "actor.gradient_checkpointing",
+      actor.gradient_checkpointing,
+      true,
+      { ...config, actor: { ...actor, gradient_checkpointing: true } },
     ],
     ...(learned
       ? ([

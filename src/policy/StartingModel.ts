@@ -9,14 +9,10 @@ import { BadInput } from "../domain/Errors.ts";
 import { stream } from "../domain/Random.ts";
 import { type AdapterFile, isAdapter, readAdapter, readBase } from "./checkpoint/PeftFolder.ts";
 import * as Model from "./Model.ts";
-import { type Adapter, adaptable, ordered } from "./model/Adapter.ts";
+import { type Adapter, adaptable, askedAdapter } from "./model/Adapter.ts";
 import { adapterParameters, freshAdapter } from "./model/Trained.ts";
 
 type Keys = Pick<RunConfig["model"], "adapter" | "lora">;
-
-/** The adapter that `model.lora` asks for; undefined where it asks for none. */
-const adapterOf = ({ alpha, rank, target_modules: names }: Keys["lora"]): Adapter | undefined =>
-  rank === 0 ? undefined : { rank, alpha, targets: names === "all-linear" ? adaptable : ordered(names) };
 
 const listed = ({ targets }: Adapter): string =>
   targets.length === adaptable.length ? "all-linear" : targets.join(",");
@@ -49,7 +45,7 @@ const read = (folder: string, { checkpoint }: Model.Model): Effect.Effect<Adapte
 const adapted = Effect.fnUntraced(function* (path: string, folder: string, lora: Keys["lora"] | null) {
   const base = yield* Model.load(path, "shared");
   const file = yield* read(folder, base);
-  const asked = lora === null ? undefined : adapterOf(lora);
+  const asked = lora === null ? undefined : askedAdapter(lora);
   const problem = asked && difference(asked, file.adapter, folder);
   if (problem !== undefined) return yield* new BadInput({ message: problem });
   return withAdapter(base, { ...file, base: path });
@@ -62,7 +58,7 @@ export const load = Effect.fnUntraced(function* (
   seed: number,
 ): Effect.fn.Return<Model.Model, BadInput> {
   if (folder !== "") return yield* adapted(path, folder, lora);
-  const adapter = adapterOf(lora);
+  const adapter = askedAdapter(lora);
   if (adapter === undefined) return yield* Model.load(path);
   const model = yield* Model.load(path, "shared");
   const specs = adapterParameters(model.checkpoint.config, adapter);

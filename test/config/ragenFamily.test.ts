@@ -65,12 +65,13 @@ describe.each(Object.entries(family))("%s", (name, [tag, turns, actions, context
 });
 
 describe("every run file", () => {
-  const named = ["quickstart", "sft_nano", "alfworld", "base", "envs"];
+  const realModel = ["smollm2_bandit", "smollm2_countdown", "smollm2_frozen_lake"];
+  const named = ["quickstart", "sft_nano", "alfworld", "base", "envs", ...realModel];
 
   it("is in docs/environments.md", () => {
     const page = readFileSync(new URL("../../docs/environments.md", import.meta.url), "utf8");
     const listed = page.split("\n## Run files\n")[1]!.split("\n## ")[0]!;
-    expect([...Object.keys(family), "alfworld"].filter((name) => !listed.includes(`\`${name}\``))).toEqual([]);
+    expect([...Object.keys(family), "alfworld", ...realModel].filter((name) => !listed.includes(`\`${name}\``))).toEqual([]);
   });
 
   it("is one of these", () => {

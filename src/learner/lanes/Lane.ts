@@ -58,6 +58,9 @@ const weightsIn = ({ inputs }: OnnxModel): number =>
     .map(({ shape }) => shape.reduce<number>((size, dim) => (typeof dim === "number" ? size * dim : 0), 1))
     .reduce((a, b) => a + b, 0);
 
+/** Whether the memory of a model's passes is planned ahead. */
+export const isPlanned = (model: OnnxModel): boolean => weightsIn(model) <= LARGE;
+
 /** Session feeds of parameters under their names: views, not copies. */
 export const weightFeeds = (parameters: Frozen, base?: Base): Feeds => ({
   ...(base === undefined ? {} : baseFeeds(base)),
@@ -83,7 +86,7 @@ export class Lane implements AsyncDisposable {
   /** Opens a model and gives its number: 0, 1, 2 and so on. Rejects where the runtime refuses it. */
   async open(model: LaneModel): Promise<number> {
     const kept = model.resident === true ? model.trained.map(gradientName) : [];
-    const planned = weightsIn(model.model) <= LARGE;
+    const planned = isPlanned(model.model);
     const session = await Session.open(model.model, { threads: this.#threads, device: this.#device, kept, planned });
     return this.#models.push({ session, model }) - 1;
   }

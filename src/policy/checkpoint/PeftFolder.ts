@@ -107,12 +107,11 @@ export const isAdapter = (folder: string): Effect.Effect<boolean> =>
 export const readBase = (folder: string): Effect.Effect<string, CheckpointError> =>
   Effect.map(readConfig(join(folder, CONFIG)), (json) => json.base_model_name_or_path ?? "");
 
-/** Reads the adapter in `folder`, of a model of these sizes. Fails with `CheckpointError`, on a base of other sizes too. */
-export const readAdapter = Effect.fn("PeftFolder.readAdapter")(function* (
+/** What the adapter in `folder` is, without its numbers. Fails with `CheckpointError`. */
+export const readDescription = Effect.fnUntraced(function* (
   folder: string,
-  model: DecoderConfig,
-): Effect.fn.Return<AdapterFile, CheckpointError> {
-  const { base_model_name_or_path: base, lora_alpha: alpha, r: rank } = yield* readConfig(join(folder, CONFIG));
+): Effect.fn.Return<Adapter, CheckpointError> {
+  const { lora_alpha: alpha, r: rank } = yield* readConfig(join(folder, CONFIG));
   const path = join(folder, WEIGHTS);
   const { entries } = yield* readHeader(path);
   const targets = targetsOf(
@@ -120,7 +119,17 @@ export const readAdapter = Effect.fn("PeftFolder.readAdapter")(function* (
     entries.map(({ name }) => name),
   );
   if (!Array.isArray(targets)) return yield* targets as CheckpointError;
-  const adapter: Adapter = { rank, alpha, targets };
+  return { rank, alpha, targets };
+});
+
+/** Reads the adapter in `folder`, of a model of these sizes. Fails with `CheckpointError`, on a base of other sizes too. */
+export const readAdapter = Effect.fn("PeftFolder.readAdapter")(function* (
+  folder: string,
+  model: DecoderConfig,
+): Effect.fn.Return<AdapterFile, CheckpointError> {
+  const { base_model_name_or_path: base } = yield* readConfig(join(folder, CONFIG));
+  const path = join(folder, WEIGHTS);
+  const adapter = yield* readDescription(folder);
   const specs = adapterParameters(model, adapter);
   const { parameters } = yield* readParameters(path, prefixed(specs)).pipe(
     Effect.mapError((error) =>

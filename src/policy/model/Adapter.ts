@@ -2,6 +2,7 @@
  * A low-rank adapter (Hu et al. 2021) as a description: its rank, its alpha and the linear layers it stands beside. A layer W x becomes
  * W x + (alpha / rank) B A x, where only A [rank, in] and B [out, rank] are trained. Invariant: the rank is 1 or more.
  */
+import type { RunConfig } from "../../config/RunConfig.ts";
 import { loraTargets } from "../../config/sections/ModelSection.ts";
 
 /** The linear layers of a block that an adapter may stand beside, by their names at PEFT. */
@@ -14,6 +15,12 @@ export interface Adapter {
   /** In the order of `adaptable`, each once. */
   readonly targets: readonly Adaptable[];
 }
+
+/** The adapter that `model.lora` asks for; undefined where it asks for none. */
+export const askedAdapter = (lora: RunConfig["model"]["lora"]): Adapter | undefined => {
+  const { alpha, rank, target_modules: names } = lora;
+  return rank === 0 ? undefined : { rank, alpha, targets: names === "all-linear" ? adaptable : ordered(names) };
+};
 
 /** The factor on B A x. */
 export const scaleOf = ({ alpha, rank }: Adapter): number => alpha / rank;
