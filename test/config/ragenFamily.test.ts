@@ -71,7 +71,9 @@ describe("every run file", () => {
   it("is in docs/environments.md", () => {
     const page = readFileSync(new URL("../../docs/environments.md", import.meta.url), "utf8");
     const listed = page.split("\n## Run files\n")[1]!.split("\n## ")[0]!;
-    expect([...Object.keys(family), "alfworld", ...realModel].filter((name) => !listed.includes(`\`${name}\``))).toEqual([]);
+    expect(
+      [...Object.keys(family), "alfworld", ...realModel].filter((name) => !listed.includes(`\`${name}\``)),
+    ).toEqual([]);
   });
 
   it("is one of these", () => {
