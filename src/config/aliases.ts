@@ -37,6 +37,7 @@ export const aliases: Readonly<Record<string, string>> = {
   "actor_rollout_ref.actor.kl_loss_type": "actor.kl_loss_type",
   "actor_rollout_ref.actor.loss_agg_mode": "actor.loss_agg_mode",
   "actor_rollout_ref.actor.ppo_epochs": "actor.ppo_epochs",
+  "actor_rollout_ref.actor.use_prefix_grouper": "actor.use_prefix_grouper",
   "actor_rollout_ref.actor.ppo_mini_batch_size": "actor.ppo_mini_batch_size",
   "actor_rollout_ref.actor.ppo_max_token_len_per_gpu": "actor.micro_batch_tokens",
   "actor_rollout_ref.actor.filter_loss_scaling": "filter.loss_scaling",

@@ -121,8 +121,7 @@ export class Actor {
     const score = await this.#score;
     const logp = new Float32Array(batch.ids.length);
     const temperature = scalar(batch.temperature);
-    const { micro_batch_tokens } = this.#options;
-    const inputs = microInputs(batch, allSequences(batch), micro_batch_tokens, {}, { temperature });
+    const inputs = microInputs(batch, allSequences(batch), this.#options, {}, { temperature });
     await runInto(score, weights, inputs, "logp", logp);
     return logp;
   }
@@ -137,10 +136,10 @@ export class Actor {
     targets: PolicyTargets,
     logp: Float32Array,
   ): Promise<PolicyGradient | null> {
-    const { micro_batch_tokens, use_kl_loss } = this.#options;
+    const { use_kl_loss } = this.#options;
     const arrays = lossArrays(batch, mini, targets, this.#options);
     const temperature = scalar(batch.temperature);
-    const inputs = microInputs(batch, mini, micro_batch_tokens, arrays, { temperature });
+    const inputs = microInputs(batch, mini, this.#options, arrays, { temperature });
     const totals = await runInto(this.#step, this.network, inputs, "logp", logp);
     if (totals === null) return null;
     const { gradients, sums } = totals;

@@ -26,12 +26,12 @@ export interface CloningReport {
 export class Cloner {
   readonly #network: Network;
   readonly #pass: Pass<"loss", never>;
-  readonly #microBatchTokens: number;
+  readonly #actor: RunConfig["actor"];
 
-  private constructor(network: Network, pass: Pass<"loss", never>, microBatchTokens: number) {
+  private constructor(network: Network, pass: Pass<"loss", never>, actor: RunConfig["actor"]) {
     this.#network = network;
     this.#pass = pass;
-    this.#microBatchTokens = microBatchTokens;
+    this.#actor = actor;
   }
 
   /** Trains `network` on `lanes`; both stay their owners'. */
@@ -40,9 +40,11 @@ export class Cloner {
     network: Network,
     options: { readonly lanes: Lanes; readonly actor: RunConfig["actor"] },
   ): Promise<Cloner> {
-    const model = cloningModel(config, network.specs, passOptions(options.actor));
+    // the conversations that are cloned are of no group
+    const actor = { ...options.actor, use_prefix_grouper: false };
+    const model = cloningModel(config, network.specs, passOptions(actor));
     const pass = await options.lanes.pass({ model, trained: network.specs, resident: true, sums: ["loss"], rows: [] });
-    return new Cloner(network, pass, options.actor.micro_batch_tokens);
+    return new Cloner(network, pass, actor);
   }
 
   /** Nats per target token; the network stays as it is. Null where there is no target. */
@@ -54,7 +56,7 @@ export class Cloner {
   async #totals(batch: TokenBatch) {
     const sequences = allSequences(batch);
     const weights = tokenWeights(batch, sequences, "token-mean");
-    const { micros } = microInputs(batch, sequences, this.#microBatchTokens, { weights });
+    const { micros } = microInputs(batch, sequences, this.#actor, { weights });
     return (await this.#pass.run(this.#network, micros)).totals;
   }
 

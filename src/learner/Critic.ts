@@ -6,22 +6,19 @@ import { allSequences, type CreditedBatch, type TokenBatch } from "../domain/Bat
 import type { Device } from "../domain/Device.ts";
 import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import { adopt, chosen, type Parameters, parametersOf } from "../policy/model/Parameters.ts";
-import type { PassOptions } from "../policy/model/Score.ts";
 import { frozenCriticParameters, trainedCriticParameters } from "../policy/model/Trained.ts";
 import type { Base } from "../policy/runtime/baseFeeds.ts";
-import { type Aggregation, tokenWeights } from "./batches.ts";
+import { tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
-import { criticModel, valuesModel } from "./models.ts";
+import { criticModel, passOptions, valuesModel } from "./models.ts";
 import { Network } from "./Network.ts";
 import { type Moments, type StepResult, untaken } from "./optimiser/AdamW.ts";
 
 export interface CriticOptions {
   readonly critic: RunConfig["critic"];
-  readonly aggregation: Aggregation;
-  readonly microBatchTokens: number;
-  /** Default: nothing is recomputed. */
-  readonly pass?: PassOptions;
+  /** How a window is cut and its passes are made, and how a loss is aggregated: as the policy's. */
+  readonly actor: RunConfig["actor"];
   /** Where the passes run; they stay their owner's. */
   readonly lanes: Lanes;
   /** That of the lanes. Default CPU. */
@@ -73,7 +70,8 @@ export class Critic {
     options: CriticOptions,
     moments?: Moments,
   ): Promise<Critic> {
-    const { base, critic, device, lanes, pass } = options;
+    const { actor, base, critic, device, lanes } = options;
+    const pass = passOptions(actor);
     const adamw = {
       betas: critic.betas,
       eps: critic.eps,
@@ -84,14 +82,14 @@ export class Critic {
     const network = await Network.open(parameters, adamw, moments, { base: own, device });
     const model = criticModel(config, critic.cliprange_value, network.specs, pass);
     const step = await lanes.pass({ model, trained: network.specs, resident: true, sums: ["loss"], rows: ["values"] });
-    const values = await lanes.pass({ model: valuesModel(config), trained: [], sums: [], rows: ["values"] });
+    const values = await lanes.pass({ model: valuesModel(config, pass), trained: [], sums: [], rows: ["values"] });
     return new Critic(network, options, step, values);
   }
 
   /** Value of every trained token, 0 elsewhere, [tokens]. */
   async values(batch: TokenBatch): Promise<Float32Array> {
     const values = new Float32Array(batch.ids.length);
-    const inputs = microInputs(batch, allSequences(batch), this.#options.microBatchTokens);
+    const inputs = microInputs(batch, allSequences(batch), this.#options.actor);
     await runInto(this.#values, this.network, inputs, "values", values);
     return values;
   }
@@ -105,10 +103,10 @@ export class Critic {
     mini: readonly number[],
     predicted: Float32Array,
   ): Promise<{ readonly gradients: readonly Float32Array[]; readonly loss: number } | null> {
-    const { aggregation, microBatchTokens } = this.#options;
-    const weights = tokenWeights(batch, mini, aggregation);
+    const { actor } = this.#options;
+    const weights = tokenWeights(batch, mini, actor.loss_agg_mode);
     const arrays = { old: batch.values, returns: batch.returns, weights };
-    const inputs = microInputs(batch, mini, microBatchTokens, arrays);
+    const inputs = microInputs(batch, mini, actor, arrays);
     const totals = await runInto(this.#step, this.network, inputs, "values", predicted);
     return totals === null ? null : { gradients: totals.gradients, loss: scalarOf(totals.sums.loss) };
   }

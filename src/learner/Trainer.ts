@@ -27,7 +27,7 @@ import type { Analysed, UpdateReport } from "./Learner.ts";
 import { LossMetrics } from "./LossMetrics.ts";
 import { Lanes } from "./lanes/Lanes.ts";
 import { batchMetrics, mismatchMetrics, ValueMetrics, WeightMetrics } from "./metrics.ts";
-import { passOptions, policyLossOptions } from "./models.ts";
+import { policyLossOptions } from "./models.ts";
 import type { Network } from "./Network.ts";
 import { among, type NotFinite, type Untrained } from "./NotFinite.ts";
 import { muOr, sampledOnly } from "./observed.ts";
@@ -221,13 +221,11 @@ export class Trainer implements AsyncDisposable {
             valued,
             restored?.critic?.parameters ?? criticFrom(valued, start),
             {
+              actor,
               critic,
               base,
               lanes,
               device,
-              aggregation: actor.loss_agg_mode,
-              microBatchTokens: actor.micro_batch_tokens,
-              pass: passOptions(actor),
             },
             restored?.critic?.moments,
           )

@@ -97,7 +97,7 @@ export const paddedIds = (
 export interface MicroTargets {
   /** Positions of the batch with mask 1, each sequence's in order; a sequence's first has nothing before it and is none. */
   readonly positions: Int32Array;
-  /** The place before each in the padded micro-batch, row x time + column; filled up with 0 to a padded count. */
+  /** The place before each among the rows of the micro-batch; filled up with 0 to a padded count. */
   readonly before: BigInt64Array;
   /** The sequence of each, counted from 0 among those that have any; filled up with 0 to the same count. */
   readonly sequences: BigInt64Array;
@@ -106,9 +106,11 @@ export interface MicroTargets {
 /** Padded counts of targets are few, for the same reason as lengths. */
 const TARGETS = 64;
 
-export const targetsOf = (
+/** Targets of `sequences`, of which `place` says where in the micro-batch the token at an index of a sequence is. */
+export const targetsAt = (
   batch: Pick<TokenBatch, "offsets" | "mask">,
-  { sequences, time }: MicroBatch,
+  sequences: readonly number[],
+  place: (row: number, index: number) => number,
 ): MicroTargets => {
   const positions: number[] = [];
   const before: bigint[] = [];
@@ -120,7 +122,7 @@ export const targetsOf = (
     for (let t = from + 1; t < to; t++) {
       if (batch.mask[t] === 0) continue;
       positions.push(t);
-      before.push(BigInt(row * time + t - from - 1));
+      before.push(BigInt(place(row, t - from - 1)));
       owners.push(owner);
     }
     if (positions.length > earlier) owner++;
@@ -133,6 +135,12 @@ export const targetsOf = (
   };
   return { positions: Int32Array.from(positions), before: padded(before), sequences: padded(owners) };
 };
+
+/** Targets of whole sequences: a place is row x time + column. */
+export const targetsOf = (
+  batch: Pick<TokenBatch, "offsets" | "mask">,
+  { sequences, time }: MicroBatch,
+): MicroTargets => targetsAt(batch, sequences, (row, index) => row * time + index);
 
 /** Values over positions as values per target, filled up with 0. */
 export const gatherTargets = ({ positions, before }: MicroTargets, values: Float32Array): Float32Array => {

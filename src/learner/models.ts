@@ -20,9 +20,12 @@ import { valueLoss } from "./losses/valueLoss.ts";
 export const ofTargets = (graph: Graph, name: string): Tensor => graph.input(name, "float32", ["targets"]);
 
 /** How passes are made under the run file's keys. */
-export const passOptions = (actor: Pick<RunConfig["actor"], "gradient_checkpointing" | "micro_batch_tokens">) => ({
+export const passOptions = (
+  actor: Pick<RunConfig["actor"], "gradient_checkpointing" | "micro_batch_tokens" | "use_prefix_grouper">,
+): PassOptions => ({
   targets: actor.micro_batch_tokens,
   recompute: actor.gradient_checkpointing,
+  shared: actor.use_prefix_grouper,
 });
 
 /** What a policy loss reads of the algorithm. */
@@ -50,7 +53,7 @@ export const actorModel = (
   const graph = new Graph("actor");
   const weights = policyInputs(graph, config);
   const temperature = graph.input("temperature", "float32", []);
-  const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature, pass);
+  const { logp, entropy } = policyForward(config, weights, targetInputs(graph, pass), temperature, pass);
   const loss = policyLoss({ logp, entropy, ...targetLossInputs(graph, options) }, options);
   const seeds = policySeeds(loss, { logp, entropy }, options);
   outputGradients(graph, (ordered) => backward(seeds, ordered), weights, trained);
@@ -72,7 +75,7 @@ export const criticModel = (
 ): OnnxModel => {
   const graph = new Graph("critic");
   const weights = criticInputs(graph, config);
-  const values = valueForward(config, weights, targetInputs(graph), pass);
+  const values = valueForward(config, weights, targetInputs(graph, pass), pass);
   const loss = valueLoss(
     {
       values,
@@ -89,10 +92,10 @@ export const criticModel = (
 };
 
 /** Inputs: weights, targets. Output: values [targets], of the text before each. */
-export const valuesModel = (config: DecoderConfig): OnnxModel => {
+export const valuesModel = (config: DecoderConfig, pass?: PassOptions): OnnxModel => {
   const graph = new Graph("values");
   const weights = criticInputs(graph, config);
-  graph.output("values", valueForward(config, weights, targetInputs(graph)));
+  graph.output("values", valueForward(config, weights, targetInputs(graph, pass), pass));
   return graph.toModel();
 };
 
@@ -104,7 +107,7 @@ export const cloningModel = (
 ): OnnxModel => {
   const graph = new Graph("cloning");
   const weights = policyInputs(graph, config);
-  const { logp } = policyForward(config, weights, targetInputs(graph), graph.constant(1), pass);
+  const { logp } = policyForward(config, weights, targetInputs(graph, pass), graph.constant(1), pass);
   const loss = cloningLoss(logp, ofTargets(graph, "weights"));
   outputGradients(graph, (ordered) => gradients(loss, ordered), weights, trained);
   graph.output("loss", loss);

@@ -22,7 +22,7 @@ const build = (name: ModelName, decoder: DecoderConfig, { actor, algorithm, crit
         passOptions(actor),
       );
     case "values":
-      return valuesModel(criticConfig(decoder, critic));
+      return valuesModel(criticConfig(decoder, critic), passOptions(actor));
     case "score":
       return scoreModel(decoder, passOptions(actor));
     case "prefill":

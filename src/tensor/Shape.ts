@@ -99,10 +99,14 @@ export const product = (...dims: readonly Dim[]): Dim => {
 
 export const difference = (a: Dim, b: Dim): Dim => sum(a, product(-1, b));
 
-/** a / b where it is exact and b is one monomial, else undefined. */
+/** a / b where it is exact and either b or the result is one monomial, else undefined. */
 export const quotient = (a: Dim, b: Dim): Dim | undefined => {
   const divisor = [...parse(b)];
-  if (divisor.length !== 1) return undefined;
+  if (divisor.length > 1) {
+    const [first] = divisor;
+    const factors = [...parse(a)].map((term) => first && quotient(spell(new Map([term])), spell(new Map([first]))));
+    return factors.find((factor) => factor !== undefined && product(factor, b) === canonical(a));
+  }
   const [divisorKey, divisorCoefficient] = divisor[0] ?? ["", 1];
   const result = new Map<string, number>();
   for (const [key, coefficient] of parse(a)) {

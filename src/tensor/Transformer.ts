@@ -1,15 +1,10 @@
-/**
- * The parts of a transformer block that have a faster form than the chain rule over their steps: RMS norm, rotary
- * positions, causal attention.
- */
-import { add, div, lessOrEqual, mul, sub, where } from "./Elementwise.ts";
+/** The parts of a transformer block, beside attention, that have a faster form than the chain rule over their steps: RMS norm and rotary positions. */
+import { mul, sub } from "./Elementwise.ts";
 import type { Graph, Tensor } from "./Graph.ts";
-import { iota } from "./Indexing.ts";
-import { concat, pad, reduceSum, reshape, slice, transpose } from "./Layout.ts";
-import { gemm, matmul } from "./Linear.ts";
+import { reshape } from "./Layout.ts";
+import { gemm } from "./Linear.ts";
 import { MICROSOFT } from "./Onnx.ts";
-import { softmax } from "./Reduction.ts";
-import { count, type Dim, difference, equal, product, ShapeError } from "./Shape.ts";
+import { count, ShapeError } from "./Shape.ts";
 
 /** weight x / sqrt(mean(x^2) + epsilon) over the last axis (Zhang and Sennrich 2019). x [..., width], weight [width]. */
 export const rmsNorm = (x: Tensor, weight: Tensor, epsilon: number): Tensor => {
@@ -77,95 +72,5 @@ export const rotary = (x: Tensor, positions: Tensor, tables: RotaryTables): Tens
     outputs: [{ dtype: x.dtype, shape: x.shape }],
     // a rotation's adjoint is the rotation back
     vjp: ([g]) => [g && rotary(g, positions, { cos: tables.cos, sin: tables.minusSin, minusSin: tables.sin })],
-  });
-};
-
-/** Added to a score to take it out of the softmax; finite, so that no row turns to NaN. */
-const MASKED = -1e30;
-
-/** [rows, columns] for the rows that start at `start`: 0 up to the diagonal, else a number the softmax turns to 0. */
-const causalMask = (graph: Graph, start: Dim, end: Dim): Tensor => {
-  const position = iota(graph, end);
-  const rows = slice(position, 0, start, end);
-  const visible = lessOrEqual(reshape(position, [1, end]), reshape(rows, [difference(end, start), 1]));
-  return where(visible, graph.constant(0), graph.constant(MASKED));
-};
-
-/** The ends of `count` about equal blocks of a size, as sizes; symbols are bound for those that a polynomial cannot say. */
-export const blockEnds = (graph: Graph, size: Dim, blocks: number): readonly Dim[] =>
-  Array.from({ length: blocks }, (_, index) => {
-    const part = index + 1;
-    if (part === blocks) return size;
-    if (typeof size === "number") return Math.floor((size * part) / blocks);
-    const symbol = `${String(size).replace(/\W/g, "_")}_${part}of${blocks}`;
-    graph.bind(symbol, div(mul(graph.size(size), part), blocks));
-    return symbol;
-  });
-
-/**
- * Causal attention with grouped queries. q [batch, kvHeads, groups, time, headDim], k and v [batch, kvHeads, time, headDim]
- * give [batch, kvHeads, groups, time, headDim].
- *
- * The groups of a head are folded into its rows, so that both products are plain stacks of matrices and the gradients of
- * k and v need no sum over groups. The rows are taken in `blocks`, each against the columns up to its end only, which
- * leaves out nearly half of the masked products; a time below `blocks` is allowed.
- */
-export const causalAttention = (q: Tensor, k: Tensor, v: Tensor, blocks = 1): Tensor => {
-  const { graph } = q;
-  const [batch, kvHeads, groups, time, headDim] = q.shape as [Dim, Dim, Dim, Dim, number];
-  const columns = [batch, kvHeads, time, headDim];
-  if (q.shape.length !== 5 || !equal(k.shape, columns) || !equal(v.shape, columns))
-    throw new ShapeError(
-      "causalAttention",
-      [q.shape, k.shape, v.shape],
-      "k and v must be q without its axis of groups",
-    );
-  const scale = 1 / Math.sqrt(headDim);
-  const parts = blockEnds(graph, time, blocks).map((end, index, ends) => {
-    const start = ends[index - 1] ?? 0;
-    const length = difference(end, start);
-    const fold = (x: Tensor, width: Dim): Tensor => reshape(x, [batch, kvHeads, product(groups, length), width]);
-    const unfold = (x: Tensor, width: Dim): Tensor => reshape(x, [batch, kvHeads, groups, length, width]);
-    const queries = fold(slice(q, 3, start, end), headDim);
-    const keys = slice(k, 2, 0, end);
-    const values = slice(v, 2, 0, end);
-    const scores = unfold(matmul(queries, keys, { transB: true, scale }), end);
-    const weights = fold(softmax(add(scores, causalMask(graph, start, end))), end);
-    return { start, end, fold, unfold, queries, keys, values, weights, mixed: matmul(weights, values) };
-  });
-  const result = concat(
-    parts.map(({ mixed, unfold }) => unfold(mixed, headDim)),
-    3,
-  );
-  return graph.aliasOf("causalAttention", [q, k, v], result, ([g]) => {
-    if (g === undefined) return undefined;
-    const inputs = parts.map(({ start, end, fold, unfold, queries, keys, values, weights, mixed }) => {
-      const dmixed = fold(slice(g, 3, start, end), headDim);
-      // The softmax's row sums of (weights * dweights) equal those of (mixed * dmixed), which are far narrower
-      // (Dao et al. 2022, appendix B.2).
-      const correction = reduceSum(mul(dmixed, mixed), [-1], true);
-      const dscores = mul(weights, sub(matmul(dmixed, values, { transB: true }), correction));
-      // A transposed operand is copied in strips: let that be the narrow one.
-      const acrossRows = (narrow: Tensor, wide: Tensor, factor: number): Tensor =>
-        pad(matmul(narrow, wide, { transA: true, scale: factor }), 3, 0, difference(time, end));
-      return {
-        q: unfold(matmul(dscores, keys, { scale }), headDim),
-        k: acrossRows(queries, dscores, scale),
-        v: acrossRows(dmixed, weights, 1),
-      };
-    });
-    const total = (terms: readonly Tensor[]): Tensor =>
-      transpose(
-        terms.reduce((a, b) => add(a, b)),
-        [0, 1, 3, 2],
-      );
-    return [
-      concat(
-        inputs.map((input) => input.q),
-        3,
-      ),
-      total(inputs.map((input) => input.k)),
-      total(inputs.map((input) => input.v)),
-    ];
   });
 };

@@ -9,9 +9,11 @@ export interface BatchShape {
   readonly vocabulary: number;
   readonly window?: number;
   readonly groupSize?: number;
+  /** Ids that the sequences of a group begin with alike, and none of which is trained on; default 0. */
+  readonly prompt?: number;
 }
 
-export const tokenBatch = ({ seed, lengths, vocabulary, window = 0, groupSize = 4 }: BatchShape): TokenBatch => {
+export const tokenBatch = ({ seed, lengths, vocabulary, window = 0, groupSize = 4, prompt = 0 }: BatchShape): TokenBatch => {
   const random = stream({ seed, purpose: "play", counters: [] });
   const offsets = Int32Array.from([0, ...lengths.map((_, i) => lengths.slice(0, i + 1).reduce((a, b) => a + b, 0))]);
   const tokens = lengths.reduce((a, b) => a + b, 0);
@@ -19,13 +21,18 @@ export const tokenBatch = ({ seed, lengths, vocabulary, window = 0, groupSize = 
   const rewards = new Float32Array(tokens);
   for (const sequence of lengths.keys()) {
     const [from, to] = boundsOf({ offsets }, sequence);
-    for (let t = 2; t < to - from; t++) mask[from + t] = t % 5 === 0 ? 0 : 1;
+    for (let t = Math.max(2, prompt); t < to - from; t++) mask[from + t] = t % 5 === 0 ? 0 : 1;
     mask[to - 1] = 1;
     rewards[to - 1] = random.int(2);
   }
+  const ids = Int32Array.from({ length: tokens }, () => random.int(vocabulary));
+  for (const sequence of lengths.keys()) {
+    const [first] = boundsOf({ offsets }, sequence - (sequence % groupSize));
+    ids.copyWithin(boundsOf({ offsets }, sequence)[0], first, first + prompt);
+  }
   return {
     window,
-    ids: Int32Array.from({ length: tokens }, () => random.int(vocabulary)),
+    ids,
     offsets,
     mask,
     mu: Float32Array.from(mask, (m) => m * (-Math.log(vocabulary) + 0.3 * random.normal())),

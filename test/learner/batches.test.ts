@@ -49,7 +49,7 @@ describe("micro-batches", () => {
   });
 
   it("pad to few lengths", () => {
-    expect([1, 16, 17, 250, 257, 300].map(bucket)).toEqual([16, 16, 32, 256, 320, 320]);
+    expect([1, 16, 17, 250, 257, 400, 513, 1030].map(bucket)).toEqual([16, 16, 32, 256, 272, 400, 544, 1088]);
   });
 
   const micro = { sequences: [2, 0], time: 32 };

@@ -57,11 +57,10 @@ it.each([
 
 it("nor does the critic's", async () => {
   const gradients = [];
-  for (const { budget: microBatchTokens, lanes } of cuts) {
+  for (const { budget, lanes } of cuts) {
     const critic = await Critic.open(tiny, criticFrom(tiny, tinyParameters()), {
       critic: criticDefaults,
-      aggregation: "token-mean",
-      microBatchTokens,
+      actor: { ...actorDefaults, micro_batch_tokens: budget },
       lanes,
     });
     const made = await critic.gradient(batch, mini, new Float32Array(batch.ids.length));

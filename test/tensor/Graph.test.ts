@@ -6,7 +6,8 @@ import { concat, expand, reduceSum, reshape, slice, transpose } from "../../src/
 import { gemm, matmul } from "../../src/tensor/Linear.ts";
 import { encode } from "../../src/tensor/Onnx.ts";
 import { ShapeError } from "../../src/tensor/Shape.ts";
-import { causalAttention, rmsNorm } from "../../src/tensor/Transformer.ts";
+import { causalAttention } from "../../src/tensor/Attention.ts";
+import { rmsNorm } from "../../src/tensor/Transformer.ts";
 import { float32, int64, runOnce } from "./session.ts";
 
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);

@@ -10,7 +10,7 @@ import { iota } from "../../src/tensor/Indexing.ts";
 import { expand, reshape } from "../../src/tensor/Layout.ts";
 import { gemm, matmul } from "../../src/tensor/Linear.ts";
 import { liveness } from "../../src/tensor/Liveness.ts";
-import { blockEnds } from "../../src/tensor/Transformer.ts";
+import { blockEnds } from "../../src/tensor/Attention.ts";
 import { tiny } from "../learner/model.ts";
 import { assertProperty } from "../property.ts";
 

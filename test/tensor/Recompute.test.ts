@@ -53,7 +53,7 @@ describe("recomputed results", () => {
       kl: undefined,
     } as const;
     const attention = (recompute: boolean) =>
-      actorModel({ ...tiny, layers: 3 }, options, undefined, { targets: 64, recompute }).nodes.filter(
+      actorModel({ ...tiny, layers: 3 }, options, undefined, { targets: 64, recompute, shared: false }).nodes.filter(
         ({ type }) => type === "RotaryEmbedding",
       ).length;
     // Forward and backward, of queries and keys; then forward again.

@@ -17,7 +17,9 @@ describe("sizes", () => {
     expect(product("batch", "time-1", 2)).toBe("2*batch*time-2*batch");
     expect(product()).toBe(1);
     expect(quotient("2*batch*time-2*batch", "2*batch")).toBe("time-1");
+    expect(quotient("2*batch*time+6*batch", "time+3")).toBe("2*batch");
     expect(quotient("batch*time", "head")).toBeUndefined();
+    expect(quotient("batch*time+3", "time+3")).toBeUndefined();
     expect(quotient(7, 2)).toBeUndefined();
   });
 

@@ -7,7 +7,8 @@ import { elementsAt, gather, segmentSum, takeAlong } from "../../src/tensor/Inde
 import { concat, expand, pad, reduceSum, reshape, slice, sumTo, transpose } from "../../src/tensor/Layout.ts";
 import { gemm, matmul } from "../../src/tensor/Linear.ts";
 import { logSoftmax, reduceMax, reduceMean, reduceSumSquare, softmax } from "../../src/tensor/Reduction.ts";
-import { causalAttention, rmsNorm, rotary, rotaryTables } from "../../src/tensor/Transformer.ts";
+import { causalAttention, sharedAttention } from "../../src/tensor/Attention.ts";
+import { rmsNorm, rotary, rotaryTables } from "../../src/tensor/Transformer.ts";
 import { assertProperty } from "../property.ts";
 import { type Check, checkGradients } from "./gradientCheck.ts";
 import { int64, runOnce } from "./session.ts";
@@ -204,6 +205,18 @@ const cases: Record<string, Case> = {
       [2, 1, c + 2, 2],
     ],
     build: (q, k, v) => causalAttention(q, k, v, 3),
+  }),
+  sharedAttention: (a, b, c) => ({
+    shapes: [
+      [2, a, b, 2, c, 2],
+      [2, a, b, 2, 2],
+      [2, a, b, 2, 2],
+      [2, c + 1, 2, 2],
+      [2, c + 1, 2, 2],
+    ],
+    build: (q, k, v, promptKeys, promptValues) =>
+      sharedAttention({ q, k, v }, { k: promptKeys, v: promptValues, lengths: input(q, "lengths") }),
+    feeds: { lengths: int64([2], [c + 1, c]) },
   }),
 };
 

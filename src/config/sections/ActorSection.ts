@@ -60,4 +60,9 @@ export const ActorSection = Schema.Struct({
     false,
     "Keep only each layer's input for the backward pass, of actor and critic, and compute the rest again: less memory, more time.",
   ),
+  use_prefix_grouper: field(
+    Schema.Boolean,
+    false,
+    "Compute the text that the sequences of a group begin with once for all of them, in passes of actor and critic.",
+  ),
 });

@@ -135,7 +135,6 @@ export class GradientAnalysis {
     targets: PolicyTargets,
     mini: readonly number[],
   ): Promise<Measured> {
-    const { micro_batch_tokens } = this.#actor;
     this.#pass ??= this.#open();
     const pass = await this.#pass;
     const { reference } = targets;
@@ -144,7 +143,7 @@ export class GradientAnalysis {
     let losses: Omit<Measured, "norms"> = { policy: Number.NaN, entropy: Number.NaN, kl: undefined };
     for (const [part, coefficient] of this.#coefficients) {
       const weigh = (one: Part) => scalar(one === part ? coefficient : 0);
-      const inputs = microInputs(batch, mini, micro_batch_tokens, arrays, {
+      const inputs = microInputs(batch, mini, this.#actor, arrays, {
         temperature: scalar(batch.temperature),
         task_weight: weigh("task"),
         entropy_weight: weigh("entropy"),

@@ -27,7 +27,7 @@ export const partsModel = (
   const graph = new Graph("parts");
   const weights = policyInputs(graph, config);
   const temperature = graph.input("temperature", "float32", []);
-  const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature, pass);
+  const { logp, entropy } = policyForward(config, weights, targetInputs(graph, pass), temperature, pass);
   const parts = policyLoss({ logp, entropy, ...targetLossInputs(graph, options) }, options);
   const weighed = add(
     mul(parts.surrogate, graph.input("task_weight", "float32", [])),

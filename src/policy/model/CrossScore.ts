@@ -12,13 +12,10 @@ import { matmul } from "../../tensor/Linear.ts";
 import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { logSoftmax, softmax } from "../../tensor/Reduction.ts";
 import { type Dim, difference, product, sizeOf } from "../../tensor/Shape.ts";
-import { blockEnds } from "../../tensor/Transformer.ts";
+import { blockEnds, MASKED } from "../../tensor/Attention.ts";
 import type { DecoderConfig } from "./Architecture.ts";
 import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries } from "./Decoder.ts";
 import { policyInputs } from "./Lora.ts";
-
-/** Added to a score to take it out of the softmax; finite, so that no row turns to NaN. */
-const MASKED = -1e30;
 
 /** Blocks of rows, each against the columns up to its end only: a quarter of the scores at once, and little more than half of them in all. */
 const BLOCKS = 4;

@@ -15,7 +15,7 @@ import { matmul } from "../../tensor/Linear.ts";
 import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { softmax } from "../../tensor/Reduction.ts";
 import { type Dim, product, sizeOf } from "../../tensor/Shape.ts";
-import { causalAttention } from "../../tensor/Transformer.ts";
+import { causalAttention } from "../../tensor/Attention.ts";
 import type { DecoderConfig } from "./Architecture.ts";
 import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries } from "./Decoder.ts";
 import { policyInputs } from "./Lora.ts";

@@ -4,6 +4,7 @@
  * as the parameters, so that a new version needs no new session. The caller says how a token attends: causally over
  * the rows themselves (`trunk`) or over a cache (Decode.ts).
  */
+import { causalAttention } from "../../tensor/Attention.ts";
 import { add, mul, silu } from "../../tensor/Elementwise.ts";
 import type { Graph, Tensor } from "../../tensor/Graph.ts";
 import { gather } from "../../tensor/Indexing.ts";
@@ -11,7 +12,7 @@ import { reshape, transpose } from "../../tensor/Layout.ts";
 import { gemm } from "../../tensor/Linear.ts";
 import { recomputed } from "../../tensor/Recompute.ts";
 import { type Dim, product, ShapeError } from "../../tensor/Shape.ts";
-import { causalAttention, rmsNorm, rotary } from "../../tensor/Transformer.ts";
+import { rmsNorm, rotary } from "../../tensor/Transformer.ts";
 import {
   type DecoderConfig,
   EMBEDDING,
@@ -125,7 +126,7 @@ export const mergeQueries = (config: DecoderConfig, x: Tensor): Tensor => {
 };
 
 /** Blocks of rows in causal attention over whole sequences. */
-const ATTENTION_BLOCKS = 4;
+export const ATTENTION_BLOCKS = 4;
 
 /**
  * The decoder over whole sequences: ids int64 [batch, time], right padded, to hidden states [batch * time, hiddenSize] or the `wanted`

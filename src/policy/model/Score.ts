@@ -14,6 +14,7 @@ import { product } from "../../tensor/Shape.ts";
 import { type DecoderConfig, VALUE_BIAS, VALUE_WEIGHT } from "./Architecture.ts";
 import { logits, outputMatrix, trunk, type Weights, weight } from "./Decoder.ts";
 import { policyInputs } from "./Lora.ts";
+import { sharedPromptInputs, sharedTrunk } from "./SharedPrompts.ts";
 import {
   chunksFor,
   SMALL_VOCABULARY,
@@ -22,42 +23,58 @@ import {
   tokenStatistics,
 } from "./TokenStatistics.ts";
 
-/** Sequences and what of them is predicted. */
+/** What of a text is predicted. */
 export interface Targets {
-  /** int64 [batch, time], right padded. */
-  readonly ids: Tensor;
-  /** The position before each target, as an index into batch * time: int64 [targets]. */
-  readonly before: Tensor;
+  /** The decoder's hidden states at the position before each target, [targets, hiddenSize]. */
+  readonly hidden: (config: DecoderConfig, weights: Weights, recompute: boolean) => Tensor;
+  /** The target's own id, int64 [targets]. */
+  readonly tokens: Tensor;
 }
 
-/** The inputs of a model over targets, under the names that every such model has. */
-export const targetInputs = (graph: Graph): Targets => ({
-  ids: graph.input("ids", "int64", ["batch", "time"]),
-  before: graph.input("before", "int64", ["targets"]),
-});
-
-/** How large the passes of a model may be, and what it keeps of the forward pass. */
+/** How the passes of a model are made. */
 export interface PassOptions {
   /** Targets of a pass at most: how much of a vocabulary is taken at once. */
   readonly targets: number;
   /** Whether the backward pass makes the numbers inside of a block again. */
   readonly recompute: boolean;
+  /** Whether sequences that begin alike share a prompt. */
+  readonly shared: boolean;
 }
 
-const usual: PassOptions = { targets: 1024, recompute: false };
+const usual: PassOptions = { targets: 1024, recompute: false, shared: false };
+
+/** Targets of whole sequences: ids int64 [batch, time], right padded; before int64 [targets], an index into batch * time. */
+export const ofSequences = (ids: Tensor, before: Tensor): Targets => ({
+  hidden: (config, weights, recompute) => trunk(config, weights, ids, before, recompute),
+  tokens: reshape(gather(reshape(ids, [product(...ids.shape), 1]), add(before, 1)), before.shape),
+});
+
+/**
+ * The inputs of a model over targets, under the names that every such model has: ids and before as in `ofSequences`. With `shared` those of
+ * `SharedPrompts`, before as an index into its rows, and tokens int64 [targets].
+ */
+export const targetInputs = (graph: Graph, { shared }: Pick<PassOptions, "shared"> = usual): Targets => {
+  if (shared) {
+    const text = sharedPromptInputs(graph);
+    const before = graph.input("before", "int64", ["targets"]);
+    return {
+      hidden: (config, weights, recompute) => sharedTrunk(config, weights, text, before, recompute),
+      tokens: graph.input("tokens", "int64", ["targets"]),
+    };
+  }
+  return ofSequences(graph.input("ids", "int64", ["batch", "time"]), graph.input("before", "int64", ["targets"]));
+};
 
 /** Log-probabilities of the targets given the text before each, and the entropies; temperature float32 []. */
 export const policyForward = (
   config: DecoderConfig,
   weights: Weights,
-  { ids, before }: Targets,
+  { hidden: hiddenOf, tokens }: Targets,
   temperature: Tensor,
   options: PassOptions = usual,
 ): TokenStatistics => {
   // the temperature divides the hidden states, which are narrower than the scores and give them linearly
-  const hidden = div(trunk(config, weights, ids, before, options.recompute), temperature);
-  const every = reshape(ids, [product(...ids.shape), 1]);
-  const tokens = reshape(gather(every, add(before, 1)), before.shape);
+  const hidden = div(hiddenOf(config, weights, options.recompute), temperature);
   if (config.vocabSize <= SMALL_VOCABULARY) return scoredStatistics(logits(weights, hidden), tokens);
   return tokenStatistics(hidden, outputMatrix(weights), tokens, chunksFor(options.targets, config.vocabSize));
 };
@@ -66,14 +83,14 @@ export const policyForward = (
 export const valueForward = (
   config: DecoderConfig,
   weights: Weights,
-  { ids, before }: Targets,
+  { hidden, tokens }: Targets,
   { recompute }: Pick<PassOptions, "recompute"> = usual,
 ): Tensor => {
-  const values = gemm(trunk(config, weights, ids, before, recompute), weight(weights, VALUE_WEIGHT), {
+  const values = gemm(hidden(config, weights, recompute), weight(weights, VALUE_WEIGHT), {
     transB: true,
     bias: weight(weights, VALUE_BIAS),
   });
-  return reshape(values, before.shape);
+  return reshape(values, tokens.shape);
 };
 
 /** Model: weights, targets, temperature [] to logp and entropy [targets]. */
@@ -81,7 +98,7 @@ export const scoreModel = (config: DecoderConfig, options: PassOptions = usual):
   const graph = new Graph("score");
   const weights = policyInputs(graph, config);
   const temperature = graph.input("temperature", "float32", []);
-  const { logp, entropy } = policyForward(config, weights, targetInputs(graph), temperature, options);
+  const { logp, entropy } = policyForward(config, weights, targetInputs(graph, options), temperature, options);
   graph.output("logp", logp);
   graph.output("entropy", entropy);
   return graph.toModel();

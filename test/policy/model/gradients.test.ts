@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { criticParameters, type ParameterSpec, parameters } from "../../../src/policy/model/Architecture.ts";
 import { weightInputs } from "../../../src/policy/model/Decoder.ts";
 import type { Parameters } from "../../../src/policy/model/Parameters.ts";
-import { policyForward, valueForward } from "../../../src/policy/model/Score.ts";
+import { ofSequences, policyForward, valueForward } from "../../../src/policy/model/Score.ts";
 import { add, mul } from "../../../src/tensor/Elementwise.ts";
 import { gradients } from "../../../src/tensor/Gradients.ts";
 import { Graph, type Tensor } from "../../../src/tensor/Graph.ts";
@@ -98,7 +98,7 @@ describe.each(decoders)("gradients of a whole %s against tfjs", (_, config) => {
       weights,
       { before, a: float32([a.length], a), b: float32([b.length], b), temperature: scalar(temperature) },
       (inputs, ids, input) => {
-        const { logp, entropy } = policyForward(config, inputs, { ids, before: input("before") }, input("temperature"));
+        const { logp, entropy } = policyForward(config, inputs, ofSequences(ids, input("before")), input("temperature"));
         return add(reduceSum(mul(logp, input("a"))), reduceSum(mul(entropy, input("b"))));
       },
     );
@@ -117,7 +117,7 @@ describe.each(decoders)("gradients of a whole %s against tfjs", (_, config) => {
     const weights = randomWeights(specs);
     const feeds = { before, a: float32([a.length], a) };
     const actual = await ours(specs, weights, feeds, (inputs, ids, input) =>
-      reduceSum(mul(valueForward(config, inputs, { ids, before: input("before") }), input("a"))),
+      reduceSum(mul(valueForward(config, inputs, ofSequences(ids, input("before"))), input("a"))),
     );
     const expected = theirs(weights, (named, row) => {
       const head = named["value_head.weight"] as tf.Tensor2D;

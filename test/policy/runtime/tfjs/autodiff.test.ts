@@ -18,7 +18,8 @@ import { gather, segmentSum, takeAlong } from "../../../../src/tensor/Indexing.t
 import { concat, expand, pad, reduceSum, reshape, slice, transpose } from "../../../../src/tensor/Layout.ts";
 import { gemm, matmul } from "../../../../src/tensor/Linear.ts";
 import { logSoftmax, reduceMax, reduceMean, reduceSumSquare, softmax } from "../../../../src/tensor/Reduction.ts";
-import { causalAttention, rmsNorm, rotary, rotaryTables } from "../../../../src/tensor/Transformer.ts";
+import { causalAttention } from "../../../../src/tensor/Attention.ts";
+import { rmsNorm, rotary, rotaryTables } from "../../../../src/tensor/Transformer.ts";
 import { decoders, tiny } from "../../tiny.ts";
 import {
   backwardModel,

@@ -1,0 +1,109 @@
+/**
+ * Micro-batches in which sequences of a group share the text that they begin with. It ends before the first token that any of them is trained
+ * on, so that every target is in a continuation, or right behind a prompt.
+ */
+import { boundsOf, type TokenBatch } from "../domain/Batch.ts";
+import { sharedPassesOf, type SharedPass } from "../domain/Passes.ts";
+import { type MicroTargets, targetsAt } from "./batches.ts";
+
+type Text = Pick<TokenBatch, "groups" | "ids" | "mask" | "offsets">;
+
+/** Sequences of a batch that begin with the same `prompt` ids. */
+interface Shared {
+  readonly prompt: number;
+  readonly sequences: readonly number[];
+}
+
+/** Ids before a sequence's first target; all of them where it has none. */
+const untrained = ({ mask, offsets }: Text, sequence: number): number => {
+  const [from, to] = boundsOf({ offsets }, sequence);
+  const first = mask.subarray(from, to).indexOf(1, 1);
+  return first === -1 ? to - from : first;
+};
+
+/** How many of the first `most` ids two sequences have in common. */
+const inCommon = ({ ids, offsets }: Text, a: number, b: number, most: number): number => {
+  const [[from], [other]] = [boundsOf({ offsets }, a), boundsOf({ offsets }, b)];
+  let count = 0;
+  while (count < most && ids[from + count] === ids[other + count]) count++;
+  return count;
+};
+
+/** Sequences by group, in the order of the first of each; those that begin with another id than the first have a prompt of their own. */
+const familiesOf = (batch: Text, sequences: readonly number[]): readonly Shared[] => {
+  const families = new Map<string, { prompt: number; readonly sequences: number[] }>();
+  for (const sequence of sequences) {
+    const key = `${batch.groups[sequence]} ${batch.ids[boundsOf(batch, sequence)[0]]}`;
+    const known = families.get(key);
+    const most = untrained(batch, sequence);
+    if (known === undefined) {
+      families.set(key, { prompt: most, sequences: [sequence] });
+      continue;
+    }
+    known.prompt = inCommon(batch, known.sequences[0]!, sequence, Math.min(known.prompt, most));
+    known.sequences.push(sequence);
+  }
+  return [...families.values()];
+};
+
+export interface SharedMicro {
+  /** int64 [groups, prompt], padded with 0. */
+  readonly prompts: BigInt64Array;
+  /** int64 [groups] */
+  readonly lengths: BigInt64Array;
+  /** int64 [groups, members, time], padded with 0. */
+  readonly ids: BigInt64Array;
+  /** The id of each target, filled up with 0. */
+  readonly tokens: BigInt64Array;
+  readonly size: { readonly groups: number; readonly prompt: number; readonly members: number; readonly time: number };
+  /** Places are rows of the prompts, then of the continuations. */
+  readonly targets: MicroTargets;
+}
+
+const microOf = (batch: Text, families: readonly Shared[], pass: SharedPass): SharedMicro => {
+  const { groups, members, prompt, time } = pass;
+  const prompts = new BigInt64Array(groups.length * prompt);
+  const lengths = new BigInt64Array(groups.length);
+  const ids = new BigInt64Array(groups.length * members * time);
+  const copy = (into: BigInt64Array, at: number, from: number, to: number): void => {
+    for (let t = from; t < to; t++) into[at + t - from] = BigInt(batch.ids[t]!);
+  };
+  const sequences: number[] = [];
+  const places: ((index: number) => number)[] = [];
+  for (const [group, kin] of groups.entries()) {
+    const family = families[kin.family]!;
+    const shown = family.prompt;
+    lengths[group] = BigInt(shown);
+    for (const [row, member] of kin.members.entries()) {
+      const sequence = family.sequences[member]!;
+      const [from, to] = boundsOf(batch, sequence);
+      const at = (group * members + row) * time;
+      if (row === 0) copy(prompts, group * prompt, from, from + shown);
+      copy(ids, at, from + shown, to);
+      sequences.push(sequence);
+      places.push((index) => (index < shown ? group * prompt + index : prompts.length + at + index - shown));
+    }
+  }
+  const targets = targetsAt(batch, sequences, (row, index) => places[row]!(index));
+  const tokens = new BigInt64Array(targets.before.length);
+  targets.positions.forEach((position, target) => {
+    tokens[target] = BigInt(batch.ids[position]!);
+  });
+  return { prompts, lengths, ids, tokens, targets, size: { groups: groups.length, prompt, members, time } };
+};
+
+/** The micro-batches of `sequences`; the padded positions of each stay within `tokens` unless one sequence alone does not. */
+export const sharedMicroBatches = (batch: Text, sequences: readonly number[], tokens: number): readonly SharedMicro[] => {
+  const families = familiesOf(
+    batch,
+    sequences.toSorted((a, b) => a - b),
+  );
+  const sizes = families.map(({ prompt, sequences: kin }) => ({
+    prompt,
+    continuations: kin.map((sequence) => {
+      const [from, to] = boundsOf(batch, sequence);
+      return to - from - prompt;
+    }),
+  }));
+  return sharedPassesOf(sizes, tokens).map((pass) => microOf(batch, families, pass));
+};
