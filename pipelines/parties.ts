@@ -3,6 +3,7 @@
  * of works that give finished episodes.
  */
 import { Context, Effect, Redacted, type Scope } from "effect";
+import { generatorDevice } from "../src/config/devices.ts";
 import { cacheRows } from "../src/config/mostSlots.ts";
 import type { Checkpoint, Endpoint, Player } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
@@ -108,6 +109,11 @@ const checkpointParty = Effect.fnUntraced(function* (
 ) {
   const model = yield* StartingModel.toPlay(path, config.model);
   yield* Model.checkContext(config, model);
+  const { adapter } = model.checkpoint;
+  if (adapter !== undefined && generatorDevice(config.model).kind !== "cpu") {
+    const message = `model.device: the adapter of ${path} plays on the CPU alone; nearest: cpu, or a folder that millrace merge writes`;
+    return yield* new BadInput({ message });
+  }
   yield* checkDevices(config, ["generator"]);
   yield* tellDevices(config, ["generator"], model.checkpoint.parameters.flat.length);
   const policy = yield* generator(config, model, 0);
@@ -119,7 +125,7 @@ const checkpointParty = Effect.fnUntraced(function* (
     groupWork(rollout, policy, version, config, prompt, (group) => void groups.set(prompt.group, group)),
   );
   const party: Party = {
-    model: path,
+    model: config.model.adapter === "" ? path : `${path} with ${config.model.adapter}`,
     kind: "checkpoint",
     template: rollout.template,
     tasks: rollout.tasks.values(),

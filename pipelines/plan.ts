@@ -6,6 +6,7 @@ import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { Console, Effect } from "effect";
+import { generatorDevice, learnerDevice } from "../src/config/devices.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { Models } from "../src/planning/Models.ts";
@@ -27,6 +28,10 @@ export const lowestLimit = (limits: readonly Limit[]): Limit | null =>
 export const exceeds = ({ peak }: Pick<Plan, "peak">, limit: Limit | null): limit is Limit =>
   limit !== null && peak > MARGIN * limit.bytes;
 
+/** Whether all of a run's memory is the host's: what a device or another runtime holds is not counted. */
+const isPlannable = ({ model }: RunConfig): boolean =>
+  model.runtime === "onnx" && [generatorDevice(model), learnerDevice(model)].every(({ kind }) => kind === "cpu");
+
 const bytesOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 
 const questionOf = Effect.fnUntraced(function* (config: RunConfig) {
@@ -45,7 +50,10 @@ const questionOf = Effect.fnUntraced(function* (config: RunConfig) {
   return question;
 });
 
-/** Fails with BadInput, the plan as its message, where a training run cannot fit; `run.memory_check` decides. */
+/**
+ * Fails with BadInput, the plan as its message, where a training run cannot fit; `run.memory_check` decides. Where a part of its memory is not
+ * the host's, it only warns.
+ */
 export const checkPlan = Effect.fnUntraced(function* (config: RunConfig) {
   const { memory_check } = config.run;
   if (memory_check === "off") return;
@@ -56,7 +64,7 @@ export const checkPlan = Effect.fnUntraced(function* (config: RunConfig) {
   if (!exceeds({ peak: expectedPeak(question, models) }, limit)) return;
   const made = plan(question, models);
   const message = refusalLines(made, limit, process.stderr.columns ?? 100).join("\n");
-  if (memory_check === "refuse") return yield* new BadInput({ message });
+  if (memory_check === "refuse" && isPlannable(config)) return yield* new BadInput({ message });
   yield* Effect.logWarning(message);
 });
 
@@ -67,7 +75,7 @@ export interface PlanOptions {
   readonly probe: boolean;
 }
 
-/** Prints the plan; fails with BadInput where the run cannot fit. */
+/** Prints the plan; fails with BadInput where `checkPlan` would. */
 export const planned = Effect.fnUntraced(function* ({ config, json, probe }: PlanOptions) {
   const question = yield* questionOf(config);
   const unit = probe ? { ...(yield* Effect.promise(measure)), cores: availableParallelism() } : null;
@@ -78,7 +86,7 @@ export const planned = Effect.fnUntraced(function* ({ config, json, probe }: Pla
       ? JSON.stringify({ ...made, limit, fits: !exceeds(made, limit) }, null, 2)
       : planLines(made, limit, process.stdout.columns ?? 100).join("\n"),
   );
-  if (config.run.memory_check === "refuse" && exceeds(made, limit)) {
+  if (config.run.memory_check === "refuse" && isPlannable(config) && exceeds(made, limit)) {
     return yield* new BadInput({ message: refusalLines(made, limit, 100)[0] ?? "" });
   }
 });

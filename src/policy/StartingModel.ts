@@ -7,7 +7,7 @@ import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
 import { stream } from "../domain/Random.ts";
-import { type AdapterFile, isAdapter, readAdapter, readBase } from "./checkpoint/PeftFolder.ts";
+import { type AdapterFile, isAdapter, readAdapter, readBase, readDescription } from "./checkpoint/PeftFolder.ts";
 import * as Model from "./Model.ts";
 import { type Adapter, adaptable, askedAdapter } from "./model/Adapter.ts";
 import { adapterParameters, freshAdapter } from "./model/Trained.ts";
@@ -66,12 +66,17 @@ export const load = Effect.fnUntraced(function* (
   return withAdapter(model, { adapter, base: path, parameters });
 });
 
-/** Fails with BadInput where a run whose checkpoint lies in `path` trained an adapter and `start` has none, or the other way round. */
+/** Fails with BadInput where a run whose checkpoint lies in `path` trained another adapter than `start` has, or one of the two has none. */
 export const checkGoesOn = Effect.fnUntraced(function* (
-  { checkpoint: { adapter } }: Model.Model,
+  { checkpoint: { adapter, config } }: Model.Model,
   path: string,
 ): Effect.fn.Return<void, BadInput> {
   const trained = yield* isAdapter(path);
+  if (trained && adapter !== undefined && config.adapter !== undefined) {
+    const found = yield* Effect.mapError(readDescription(path), ({ message }) => new BadInput({ message }));
+    const message = difference(config.adapter, found, path);
+    if (message !== undefined) return yield* new BadInput({ message });
+  }
   if (trained === (adapter !== undefined)) return;
   const began = trained ? "an adapter; nearest: its rank" : "all weights; nearest: 0";
   return yield* new BadInput({ message: `model.lora.rank: the run in ${path} trains ${began}` });

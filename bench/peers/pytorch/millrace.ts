@@ -9,6 +9,7 @@ import { ActorSection, AlgorithmSection, CriticSection } from "../../../src/conf
 import type { CreditedBatch } from "../../../src/domain/Batch.ts";
 import { learner } from "../../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../../src/domain/metrics/Metrics.ts";
+import { bucket } from "../../../src/domain/Passes.ts";
 import { Mailbox, Snapshot } from "../../../src/learner/Mailbox.ts";
 import { Trainer } from "../../../src/learner/Trainer.ts";
 import { type Checkpoint, readCheckpoint } from "../../../src/policy/checkpoint/HuggingFaceFolder.ts";
@@ -79,8 +80,8 @@ let generator: Generator.Generator | undefined;
 let mailboxes: readonly Mailbox[] = [];
 let played = 0;
 
-/** Positions that a pass of `rows` sequences of `time` may take: sequences are padded to multiples of 64. */
-const passTokens = (rows: number, time: number): number => rows * Math.ceil(time / 64) * 64;
+/** Positions that a pass of `rows` sequences of `time` takes, padding among them. */
+const passTokens = (rows: number, time: number): number => rows * bucket(time);
 
 const openTrainer = async (microTokens: number): Promise<Trainer> => {
   const { lanes, lr, gradClip = 1 } = options;

@@ -27,6 +27,16 @@ export interface StepRunnerOptions {
   readonly stops: StopMatcher | null;
 }
 
+/** What a step was planned for, as it was then: requests may be cancelled and sequences released before the model has made it. */
+interface Planned {
+  /** Open replies of the step's rows; undefined where none is. */
+  readonly replies: readonly (Reply | undefined)[];
+  readonly historyOf: HistoryOf;
+}
+
+const sequencesOf = (step: DecodeStep | PrefillStep | PrefixStep): readonly Sequence[] =>
+  step.kind === "decode" ? step.sequences : step.chunks.map(({ sequence }) => sequence);
+
 /** The draw of a reply's next token; it takes the next number of the reply's stream. */
 const drawOf = (reply: Reply | undefined): Draw | undefined =>
   reply && { sampling: reply.request.sampling, uniform: reply.uniform() };
@@ -38,7 +48,6 @@ export class StepRunner<W> {
   readonly #entries: ReadonlyMap<number, Entry>;
   readonly #stopIds: ReadonlySet<number>;
   readonly #stops: StopMatcher | null;
-  readonly #historyOf: HistoryOf;
   #sampledTokens = 0;
   #prefilledTokens = 0;
   #decodeSteps = 0;
@@ -57,11 +66,6 @@ export class StepRunner<W> {
     this.#entries = entries;
     this.#stopIds = new Set(stopIds);
     this.#stops = stops;
-    this.#historyOf = ({ id }) => {
-      const entry = entries.get(id);
-      if (entry === undefined) throw new RangeError(`sequence ${id} is in a step and not open`);
-      return entry.history.ids;
-    };
   }
 
   get sampledTokens(): number {
@@ -85,17 +89,27 @@ export class StepRunner<W> {
   async run(plan: Plan, sets: WeightSets<W>): Promise<void> {
     const { step } = plan;
     if (step.kind === "none") return;
+    const planned = this.#planned(step);
     await this.#model.arrange(plan, this.#scheduler.occupied);
     const weights = sets.get(step.version);
-    if (step.kind === "decode") await this.#decode(step, weights);
-    else if (step.kind === "prefill") await this.#prefill(step, weights);
-    else await this.#feedPrefixes(step, weights);
+    if (step.kind === "decode") await this.#decode(step, weights, planned);
+    else if (step.kind === "prefill") await this.#prefill(step, weights, planned);
+    else await this.#feedPrefixes(step, weights, planned);
   }
 
-  async #decode(step: DecodeStep, weights: W): Promise<void> {
+  #planned(step: DecodeStep | PrefillStep | PrefixStep): Planned {
+    const entries = new Map(sequencesOf(step).map(({ id }) => [id, this.#entries.get(id)] as const));
+    const historyOf: HistoryOf = ({ id }) => {
+      const entry = entries.get(id);
+      if (entry === undefined) throw new RangeError(`sequence ${id} is in a step and not open`);
+      return entry.history.ids;
+    };
+    return { replies: sequencesOf(step).map(({ id }) => entries.get(id)?.reply), historyOf };
+  }
+
+  async #decode(step: DecodeStep, weights: W, { historyOf, replies }: Planned): Promise<void> {
     const { sequences, version } = step;
-    const replies = sequences.map(({ id }) => this.#entries.get(id)?.reply);
-    const made = await this.#model.decode(weights, step, this.#historyOf, replies.map(drawOf));
+    const made = await this.#model.decode(weights, step, historyOf, replies.map(drawOf));
     this.#decodeSteps++;
     for (const [index, sequence] of sequences.entries()) {
       const entry = this.#stillOpen(sequence, replies[index]);
@@ -106,11 +120,10 @@ export class StepRunner<W> {
     }
   }
 
-  async #prefill(step: PrefillStep, weights: W): Promise<void> {
+  async #prefill(step: PrefillStep, weights: W, { historyOf, replies }: Planned): Promise<void> {
     const { chunks, version } = step;
-    const replies = chunks.map(({ sequence }) => this.#entries.get(sequence.id)?.reply);
     const draws = replies.map((reply, index) => (chunks[index]?.last === true ? drawOf(reply) : undefined));
-    const made = await this.#model.feed(weights, step, this.#historyOf, draws);
+    const made = await this.#model.feed(weights, step, historyOf, draws);
     for (const [index, chunk] of chunks.entries()) {
       this.#prefilledTokens += chunk.count;
       const entry = this.#stillOpen(chunk.sequence, replies[index]);
@@ -121,8 +134,8 @@ export class StepRunner<W> {
     }
   }
 
-  async #feedPrefixes(step: PrefixStep, weights: W): Promise<void> {
-    await this.#model.feedPrefixes(weights, step, this.#historyOf);
+  async #feedPrefixes(step: PrefixStep, weights: W, { historyOf }: Planned): Promise<void> {
+    await this.#model.feedPrefixes(weights, step, historyOf);
     for (const chunk of step.chunks) {
       this.#prefilledTokens += chunk.count;
       this.#scheduler.prefixFed(chunk);

@@ -3,6 +3,7 @@
 import { expect, it } from "vitest";
 import type { Sampled } from "../../../src/domain/Episode.ts";
 import type { Engine, EngineOptions } from "../../../src/policy/generation/Engine.ts";
+import type { GeneratorModel } from "../../../src/policy/generation/LanguageModel.ts";
 import { open } from "../../../src/policy/generation/OnnxModel.ts";
 import type { Sampling } from "../../../src/policy/generation/Policy.ts";
 import { openResident } from "../../../src/policy/generation/ResidentModel.ts";
@@ -60,5 +61,50 @@ it.each<readonly [string, Sampling]>([
       expect(actual[i]?.mu[token]).toBeCloseTo(mu, 4);
       expect(actual[i]?.entropies[token]).toBeCloseTo(sampled.entropies[token]!, 4);
     }
+  }
+});
+
+/** The same model, on which rows are not arranged before other things have happened, as on a device. */
+const slow = <W>(model: GeneratorModel<W>): GeneratorModel<W> => {
+  if (!("sequences" in model)) return model;
+  const sequences = (slots: number) => {
+    const made = model.sequences(slots);
+    const arrange: typeof made.arrange = async (...args) => {
+      await new Promise((done) => setImmediate(done));
+      return made.arrange(...args);
+    };
+    return new Proxy(made, {
+      get: (target, key) => {
+        if (key === "arrange") return arrange;
+        const value: unknown = Reflect.get(target, key);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  };
+  return { ...model, sequences };
+};
+
+it("samples what it would alone, where a request is cancelled while rows are arranged and asked again", async () => {
+  const sampling: Sampling = { temperature: 1, topK: -1, topP: 1 };
+  const request = (sequence: number) =>
+    requestOf(sequence, idsOf(9, sequence), {
+      maxTokens: 5,
+      sampling,
+      key: { seed: 3, purpose: "sampling", counters: [sequence] },
+    });
+  const engine = engineOn(slow(await openResident(tiny)), { slots: 4 });
+  const alone = engineOn(await openResident(tiny), { slots: 4 });
+  try {
+    void reply(engine, request(0));
+    const other = reply(engine, request(1));
+    await Promise.resolve();
+    engine.cancel(0);
+    const again = reply(engine, request(0));
+    const [first, second] = await Promise.all([again, other]);
+    expect([...first.ids]).toEqual([...(await reply(alone, request(0))).ids]);
+    expect([...second.ids]).toEqual([...(await reply(alone, request(1))).ids]);
+  } finally {
+    await engine.close();
+    await alone.close();
   }
 });
