@@ -12,7 +12,7 @@ import { frozenParameters, trainedCriticParameters, trainedParameters } from "..
 import type { Sizes } from "../tensor/Liveness.ts";
 import type { ModelName, Models } from "./Models.ts";
 import { allocation, type SessionBytes, sessionBytes } from "./Sessions.ts";
-import { generatorShape, microBatch, microBatches } from "./Shapes.ts";
+import { generatorShape, passShape } from "./Shapes.ts";
 
 /**
  * When memory is taken: from the start to the end, while passes of an update run, while new weights go to the generators after it, or while
@@ -73,7 +73,7 @@ export const weightBytes = ({ config, decoder }: Pick<Asked, "config" | "decoder
 
 /** The sessions that a learner's thread runs in an update, with their largest run. */
 export const learnerSessions = ({ config, decoder, models }: Asked): ReadonlyMap<ModelName, SessionBytes> => {
-  const sizes: Sizes = { ...microBatch(config) };
+  const { sizes } = passShape(config);
   const names: readonly ModelName[] = [
     "actor",
     ...(isScored(config) ? (["score"] as const) : []),
@@ -141,7 +141,7 @@ const networkItems = (asked: Asked): readonly Item[] => {
   const { config } = asked;
   const { critic, policy } = weightBytes(asked);
   const owner = "learner";
-  const more = microBatches(config) > 1;
+  const more = passShape(config).passes > 1;
   const item = (what: string, bytes: number, during: During = "always"): Item => ({ owner, what, bytes, during });
   return [
     item("policy: weights", policy),

@@ -4,11 +4,12 @@
  */
 import { groupsInFlight } from "../config/mostSlots.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
-import { bucket as padded } from "../domain/Passes.ts";
+import { bucket as padded, sharedPassesOf } from "../domain/Passes.ts";
 import { bucket as positions } from "../policy/generation/Cache.ts";
 import { ROW_BUCKET } from "../policy/generation/CachedModel.ts";
 import { TIME_BUCKET } from "../policy/generation/Packing.ts";
 import { prefixRows } from "../policy/generation/Scheduler.ts";
+import type { Sizes } from "../tensor/Liveness.ts";
 
 /**
  * Tokens before each reply of an episode, as few as the environments and templates here have: the end of the reply before, and what the
@@ -18,22 +19,34 @@ const BEFORE_REPLY = 24;
 
 const upTo = (count: number, multiple: number): number => Math.ceil(count / multiple) * multiple;
 
-/** Rows and padded positions of a pass, and the tokens that it is trained on. */
+/** The largest pass of an update. */
 export interface PassShape {
-  readonly batch: number;
-  readonly time: number;
-  readonly targets: number;
+  /** What the sizes of its models are: padded positions, and the tokens that it is trained on. */
+  readonly sizes: Sizes;
+  /** Positions of its sequences, a prompt that several share counted for each. */
+  readonly tokens: number;
+  /** Passes of a mini-batch. */
+  readonly passes: number;
 }
 
 /** Positions of the longest sequence. */
 const longest = ({ rollout }: RunConfig): number => rollout.max_model_len;
 
+/** Replies of one sequence at most. */
+const turnsOf = ({ rollout: { max_model_len, max_turn, response_length } }: RunConfig): number =>
+  Math.min(max_turn, Math.ceil(max_model_len / (response_length + BEFORE_REPLY)));
+
 /** Tokens of one sequence that are trained on at most. */
-const trained = ({ rollout }: RunConfig): number => {
-  const { enable_response_mask, max_model_len, max_turn, response_length } = rollout;
-  if (!enable_response_mask) return max_model_len;
-  const turns = Math.min(max_turn, Math.ceil(max_model_len / (response_length + BEFORE_REPLY)));
-  return Math.min(max_model_len, turns * response_length);
+const trained = (config: RunConfig): number => {
+  const { enable_response_mask, max_model_len, response_length } = config.rollout;
+  return enable_response_mask ? Math.min(max_model_len, turnsOf(config) * response_length) : max_model_len;
+};
+
+/** Tokens of one sequence from its first reply on at most. */
+const continued = (config: RunConfig): number => {
+  const { enable_response_mask, max_model_len, response_length } = config.rollout;
+  const length = turnsOf(config) * (response_length + BEFORE_REPLY) - BEFORE_REPLY;
+  return Math.min(max_model_len - 1, enable_response_mask ? length : max_model_len);
 };
 
 /** Sequences of a window, and of a mini-batch of it. */
@@ -42,17 +55,40 @@ export const sequencesOf = ({ actor, es_manager: { train } }: RunConfig) => {
   return { window, mini: Math.min(window, actor.ppo_mini_batch_size) };
 };
 
-/** The largest micro-batch. */
-export const microBatch = (config: RunConfig): PassShape => {
-  const time = padded(longest(config));
-  const fit = Math.max(1, Math.floor(config.actor.micro_batch_tokens / time));
-  const batch = Math.min(fit, sequencesOf(config).mini);
-  return { batch, time, targets: upTo(Math.max(1, batch * trained(config)), 64) };
+/** Passes whose sequences share prompts: every group's are in the mini-batch. */
+const sharedShape = (config: RunConfig): PassShape => {
+  const { group_size } = config.es_manager.train;
+  const { mini } = sequencesOf(config);
+  const behind = continued(config);
+  const families = Array.from({ length: Math.ceil(mini / group_size) }, () => ({
+    prompt: longest(config) - behind,
+    continuations: Array.from({ length: Math.min(group_size, mini) }, () => behind),
+  }));
+  const passes = sharedPassesOf(families, config.actor.micro_batch_tokens);
+  const [first] = passes;
+  if (first === undefined) throw new RangeError("a mini-batch without sequences");
+  const { members, prompt, time } = first;
+  const groups = first.groups.length;
+  const sequences = groups * members;
+  const targets = upTo(Math.max(1, sequences * trained(config)), 64);
+  return {
+    sizes: { groups, members, prompt, time, targets },
+    tokens: sequences * (prompt + time),
+    passes: passes.length,
+  };
 };
 
-/** Micro-batches of a mini-batch. */
-export const microBatches = (config: RunConfig): number =>
-  Math.ceil(sequencesOf(config).mini / microBatch(config).batch);
+const wholeShape = (config: RunConfig): PassShape => {
+  const time = padded(longest(config));
+  const fit = Math.max(1, Math.floor(config.actor.micro_batch_tokens / time));
+  const { mini } = sequencesOf(config);
+  const batch = Math.min(fit, mini);
+  const targets = upTo(Math.max(1, batch * trained(config)), 64);
+  return { sizes: { batch, time, targets }, tokens: batch * time, passes: Math.ceil(mini / batch) };
+};
+
+export const passShape = (config: RunConfig): PassShape =>
+  config.actor.use_prefix_grouper ? sharedShape(config) : wholeShape(config);
 
 export interface GeneratorShape {
   /** Sequences that have a cache row at once. */

@@ -3,7 +3,7 @@
  * of both in a second. Rates are of full batches; a run that waits for its environments is slower.
  */
 import { type Asked, generatorSessions, learnerSessions, weightBytes } from "./Owners.ts";
-import { generatorShape, microBatch } from "./Shapes.ts";
+import { generatorShape, passShape } from "./Shapes.ts";
 
 /** What the machine does in a second, with one thread. */
 export interface Unit {
@@ -38,7 +38,7 @@ export const speedOf = (asked: Asked, unit: Unit): Speed => {
   const moved = (weightBytes(asked).read + caches) / unit.bytes;
   const computed = (step?.flops ?? 0) / (unit.flops * SHARE.decode);
   const threads = Math.min(generator_threads, unit.cores);
-  const { batch, time } = microBatch(config);
+  const { tokens } = passShape(config);
   const epochs = config.actor.ppo_epochs;
   const passes = [...learnerSessions(asked)].reduce(
     (sum, [name, { flops }]) => sum + flops * (name === "actor" || name === "critic" ? epochs : 1),
@@ -48,6 +48,6 @@ export const speedOf = (asked: Asked, unit: Unit): Speed => {
   return {
     decode: (threads * rows) / Math.max(moved, computed),
     bound: moved > computed ? "memory" : "arithmetic",
-    update: (batch * time * unit.flops * cores * SHARE.update) / passes,
+    update: (tokens * unit.flops * cores * SHARE.update) / passes,
   };
 };

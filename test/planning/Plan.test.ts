@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { Models } from "../../src/planning/Models.ts";
 import { items } from "../../src/planning/Owners.ts";
 import { expectedPeak, peakOf, plan } from "../../src/planning/Plan.ts";
-import { generatorShape, microBatch, microBatches } from "../../src/planning/Shapes.ts";
+import { bucket } from "../../src/domain/Passes.ts";
+import { generatorShape, passShape } from "../../src/planning/Shapes.ts";
 import { parameterCount, parameters } from "../../src/policy/model/Architecture.ts";
 import { resolved } from "../config/configs.ts";
 import { tiny } from "../learner/model.ts";
@@ -98,13 +99,27 @@ describe("the peak", () => {
 
 describe("the shapes", () => {
   it("fill a micro-batch with the longest sequences", () => {
-    expect(microBatch(config)).toEqual({ batch: 4, time: 64, targets: 128 });
-    expect(microBatches(config)).toBe(8);
+    expect(passShape(config)).toEqual({ sizes: { batch: 4, time: 64, targets: 128 }, tokens: 256, passes: 8 });
   });
 
   it("take one sequence where it is longer than a micro-batch", () => {
     const long = { ...config, rollout: { ...config.rollout, max_model_len: 700 } };
-    expect(microBatch(long)).toMatchObject({ batch: 1, time: 704 });
+    expect(passShape(long).sizes).toMatchObject({ batch: 1, time: 704 });
+  });
+
+  it("have the prompts of groups once where sequences share them", () => {
+    const { max_model_len } = config.rollout;
+    const { env_groups, group_size } = config.es_manager.train;
+    const once = { ...config.rollout, max_turn: 1, response_length: 12 };
+    const wide = { ...config.actor, micro_batch_tokens: 4096, use_prefix_grouper: true };
+    const { sizes, passes } = passShape({ ...config, actor: wide, rollout: once });
+    expect(sizes).toMatchObject({
+      groups: Math.min(env_groups, config.actor.ppo_mini_batch_size / group_size),
+      members: group_size,
+      prompt: bucket(max_model_len - 12),
+      time: 16,
+    });
+    expect(passes).toBe(1);
   });
 
   it("go on with a sequence only where there is a second turn or a prompt longer than a step", () => {
