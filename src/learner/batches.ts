@@ -137,10 +137,8 @@ export const targetsAt = (
 };
 
 /** Targets of whole sequences: a place is row x time + column. */
-export const targetsOf = (
-  batch: Pick<TokenBatch, "offsets" | "mask">,
-  { sequences, time }: MicroBatch,
-): MicroTargets => targetsAt(batch, sequences, (row, index) => row * time + index);
+export const targetsOf = (batch: Pick<TokenBatch, "offsets" | "mask">, { sequences, time }: MicroBatch): MicroTargets =>
+  targetsAt(batch, sequences, (row, index) => row * time + index);
 
 /** Values over positions as values per target, filled up with 0. */
 export const gatherTargets = ({ positions, before }: MicroTargets, values: Float32Array): Float32Array => {

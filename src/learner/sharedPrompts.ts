@@ -3,7 +3,7 @@
  * on, so that every target is in a continuation, or right behind a prompt.
  */
 import { boundsOf, type TokenBatch } from "../domain/Batch.ts";
-import { sharedPassesOf, type SharedPass } from "../domain/Passes.ts";
+import { type SharedPass, sharedPassesOf } from "../domain/Passes.ts";
 import { type MicroTargets, targetsAt } from "./batches.ts";
 
 type Text = Pick<TokenBatch, "groups" | "ids" | "mask" | "offsets">;
@@ -93,7 +93,11 @@ const microOf = (batch: Text, families: readonly Shared[], pass: SharedPass): Sh
 };
 
 /** The micro-batches of `sequences`; the padded positions of each stay within `tokens` unless one sequence alone does not. */
-export const sharedMicroBatches = (batch: Text, sequences: readonly number[], tokens: number): readonly SharedMicro[] => {
+export const sharedMicroBatches = (
+  batch: Text,
+  sequences: readonly number[],
+  tokens: number,
+): readonly SharedMicro[] => {
   const families = familiesOf(
     batch,
     sequences.toSorted((a, b) => a - b),

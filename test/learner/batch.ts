@@ -13,7 +13,14 @@ export interface BatchShape {
   readonly prompt?: number;
 }
 
-export const tokenBatch = ({ seed, lengths, vocabulary, window = 0, groupSize = 4, prompt = 0 }: BatchShape): TokenBatch => {
+export const tokenBatch = ({
+  seed,
+  lengths,
+  vocabulary,
+  window = 0,
+  groupSize = 4,
+  prompt = 0,
+}: BatchShape): TokenBatch => {
   const random = stream({ seed, purpose: "play", counters: [] });
   const offsets = Int32Array.from([0, ...lengths.map((_, i) => lengths.slice(0, i + 1).reduce((a, b) => a + b, 0))]);
   const tokens = lengths.reduce((a, b) => a + b, 0);

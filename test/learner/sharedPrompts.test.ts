@@ -35,7 +35,8 @@ describe("the passes over families", () => {
           for (const { family, members } of pass.groups) {
             expect(members.length).toBeLessThanOrEqual(pass.members);
             expect(families[family]!.prompt).toBeLessThanOrEqual(pass.prompt);
-            for (const member of members) expect(families[family]!.continuations[member]).toBeLessThanOrEqual(pass.time);
+            for (const member of members)
+              expect(families[family]!.continuations[member]).toBeLessThanOrEqual(pass.time);
           }
         }
       }),

@@ -1,10 +1,10 @@
 /** What a run is expected to hold: the owners' sums, how they follow the run file's keys, and what turning a key down saves. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { bucket } from "../../src/domain/Passes.ts";
 import { Models } from "../../src/planning/Models.ts";
 import { items } from "../../src/planning/Owners.ts";
 import { expectedPeak, peakOf, plan } from "../../src/planning/Plan.ts";
-import { bucket } from "../../src/domain/Passes.ts";
 import { generatorShape, passShape } from "../../src/planning/Shapes.ts";
 import { parameterCount, parameters } from "../../src/policy/model/Architecture.ts";
 import { resolved } from "../config/configs.ts";

@@ -17,6 +17,10 @@ const models: readonly (readonly [string, () => OnnxModel])[] = [
   ["crossScore", () => crossScoreModel(tiny)],
   ["actor", () => actorModel(tiny, policyLossOptions(actorDefaults, algorithmDefaults))],
   ["critic", () => criticModel(tiny, 0.2)],
+  [
+    "critic with shared prompts",
+    () => criticModel(tiny, 0.2, undefined, { targets: 64, recompute: false, shared: true }),
+  ],
 ];
 
 it.each(models)("%s has the same outputs", async (_, model) => {

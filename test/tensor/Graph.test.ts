@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { causalAttention } from "../../src/tensor/Attention.ts";
 import { add, cast, exp, mul, neg } from "../../src/tensor/Elementwise.ts";
 import { Graph } from "../../src/tensor/Graph.ts";
 import { gather, iota, takeAlong, writeAt } from "../../src/tensor/Indexing.ts";
@@ -6,7 +7,6 @@ import { concat, expand, reduceSum, reshape, slice, transpose } from "../../src/
 import { gemm, matmul } from "../../src/tensor/Linear.ts";
 import { encode } from "../../src/tensor/Onnx.ts";
 import { ShapeError } from "../../src/tensor/Shape.ts";
-import { causalAttention } from "../../src/tensor/Attention.ts";
 import { rmsNorm } from "../../src/tensor/Transformer.ts";
 import { float32, int64, runOnce } from "./session.ts";
 

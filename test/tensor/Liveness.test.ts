@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { actorModel } from "../../src/learner/models.ts";
 import { stepModel } from "../../src/policy/model/Decode.ts";
+import { blockEnds } from "../../src/tensor/Attention.ts";
 import { add, exp, mul } from "../../src/tensor/Elementwise.ts";
 import { executionOrder } from "../../src/tensor/ExecutionOrder.ts";
 import { Graph } from "../../src/tensor/Graph.ts";
@@ -10,7 +11,6 @@ import { iota } from "../../src/tensor/Indexing.ts";
 import { expand, reshape } from "../../src/tensor/Layout.ts";
 import { gemm, matmul } from "../../src/tensor/Linear.ts";
 import { liveness } from "../../src/tensor/Liveness.ts";
-import { blockEnds } from "../../src/tensor/Attention.ts";
 import { tiny } from "../learner/model.ts";
 import { assertProperty } from "../property.ts";
 

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { causalAttention, sharedAttention } from "../../src/tensor/Attention.ts";
 import * as Elementwise from "../../src/tensor/Elementwise.ts";
 import { backward, gradients } from "../../src/tensor/Gradients.ts";
 import { Graph, type Tensor } from "../../src/tensor/Graph.ts";
@@ -7,7 +8,6 @@ import { elementsAt, gather, segmentSum, takeAlong } from "../../src/tensor/Inde
 import { concat, expand, pad, reduceSum, reshape, slice, sumTo, transpose } from "../../src/tensor/Layout.ts";
 import { gemm, matmul } from "../../src/tensor/Linear.ts";
 import { logSoftmax, reduceMax, reduceMean, reduceSumSquare, softmax } from "../../src/tensor/Reduction.ts";
-import { causalAttention, sharedAttention } from "../../src/tensor/Attention.ts";
 import { rmsNorm, rotary, rotaryTables } from "../../src/tensor/Transformer.ts";
 import { assertProperty } from "../property.ts";
 import { type Check, checkGradients } from "./gradientCheck.ts";

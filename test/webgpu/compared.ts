@@ -9,7 +9,16 @@ import type { OnnxModel, OnnxValue } from "../../src/tensor/Onnx.ts";
 export const webgpu: Device = { kind: "webgpu", index: 0 };
 
 /** Sizes of the symbols that the product's models have. */
-const sizes: Readonly<Record<string, number>> = { batch: 3, time: 12, targets: 9, capacity: 64, rows: 2 };
+const sizes: Readonly<Record<string, number>> = {
+  batch: 3,
+  time: 12,
+  targets: 9,
+  capacity: 64,
+  rows: 2,
+  groups: 2,
+  prompt: 5,
+  members: 2,
+};
 
 /** Exclusive upper ends of whole numbers, by input. */
 const below: Readonly<Record<string, number>> = {
@@ -24,12 +33,15 @@ const below: Readonly<Record<string, number>> = {
 const random = (name: string) =>
   stream({ seed: 3, purpose: "play", counters: [...name].map((letter) => letter.charCodeAt(0)) });
 
-const filled = ({ name, dtype, shape }: OnnxValue, vocabulary: number) => {
+/** The same where sequences share prompts: any of the prompts' 10 rows and the continuations' 48. */
+const belowShared: Readonly<Record<string, number>> = { ...below, lengths: 5, before: 58 };
+
+const filled = ({ name, dtype, shape }: OnnxValue, vocabulary: number, ends: Readonly<Record<string, number>>) => {
   const dims = shape.map((dim) => (typeof dim === "number" ? dim : (sizes[dim] ?? Number.NaN)));
   const count = dims.reduce((size, dim) => size * dim, 1);
   const draw = random(name);
   if (dtype === "int64") {
-    const end = below[name] ?? vocabulary;
+    const end = ends[name] ?? vocabulary;
     return int64(
       BigInt64Array.from({ length: count }, () => BigInt(name === "lengths" ? 1 + draw.int(end) : draw.int(end))),
       dims,
@@ -52,8 +64,10 @@ export const heldDevice = (): Promise<Session> => {
 };
 
 /** Inputs of a model, a function of their names alone. */
-export const feedsOf = (model: OnnxModel, vocabulary: number): Feeds =>
-  Object.fromEntries(model.inputs.map((input) => [input.name, filled(input, vocabulary)]));
+export const feedsOf = ({ inputs }: OnnxModel, vocabulary: number): Feeds => {
+  const ends = inputs.some(({ name }) => name === "prompts") ? belowShared : below;
+  return Object.fromEntries(inputs.map((input) => [input.name, filled(input, vocabulary, ends)]));
+};
 
 /** Largest difference of each output, relative to the output's largest number. */
 export const differences = (expected: Outputs, actual: Outputs): Readonly<Record<string, number>> => {

@@ -23,6 +23,8 @@ const losses = (Object.keys(policyLosses) as (keyof typeof policyLosses)[]).map(
   return [`actor, ${loss}`, () => actorModel(tiny, policyLossOptions(actor, algorithmDefaults))] as const;
 });
 
+const shared = { targets: 64, recompute: false, shared: true };
+
 const adamw = { betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0.01, gradClip: 1 } as const;
 
 const models: readonly (readonly [string, () => OnnxModel])[] = [
@@ -32,7 +34,12 @@ const models: readonly (readonly [string, () => OnnxModel])[] = [
   ["extend", () => extendModel(tiny)],
   ["step", () => stepModel(tiny)],
   ...losses,
+  [
+    "actor, shared prompts",
+    () => actorModel(tiny, policyLossOptions(actorDefaults, algorithmDefaults), undefined, shared),
+  ],
   ["critic", () => criticModel(tiny, 0.2)],
+  ["critic, shared prompts", () => criticModel(tiny, 0.2, undefined, shared)],
   ["values", () => valuesModel(tiny)],
   ["cloning", () => cloningModel(tiny)],
   ["AdamW", () => adamWModel(1000, adamw)],

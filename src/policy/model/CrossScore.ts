@@ -4,6 +4,7 @@
  * Forward only.
  */
 
+import { blockEnds, MASKED } from "../../tensor/Attention.ts";
 import { add, and, div, equals, lessOrEqual, or, where } from "../../tensor/Elementwise.ts";
 import { Graph, type Tensor } from "../../tensor/Graph.ts";
 import { iota, takeAlong } from "../../tensor/Indexing.ts";
@@ -12,7 +13,6 @@ import { matmul } from "../../tensor/Linear.ts";
 import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { logSoftmax, softmax } from "../../tensor/Reduction.ts";
 import { type Dim, difference, product, sizeOf } from "../../tensor/Shape.ts";
-import { blockEnds, MASKED } from "../../tensor/Attention.ts";
 import type { DecoderConfig } from "./Architecture.ts";
 import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries } from "./Decoder.ts";
 import { policyInputs } from "./Lora.ts";

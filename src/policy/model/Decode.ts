@@ -7,6 +7,7 @@
  * intra-op thread and two rows or more, a row's bits depend neither on the other rows nor on the capacity (multiples of 32).
  */
 
+import { causalAttention } from "../../tensor/Attention.ts";
 import { add, less, lessOrEqual, minimum, mul, sub, where } from "../../tensor/Elementwise.ts";
 import { Graph, type Tensor } from "../../tensor/Graph.ts";
 import { iota, takeAlong, writeAt } from "../../tensor/Indexing.ts";
@@ -15,7 +16,6 @@ import { matmul } from "../../tensor/Linear.ts";
 import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { softmax } from "../../tensor/Reduction.ts";
 import { type Dim, product, sizeOf } from "../../tensor/Shape.ts";
-import { causalAttention } from "../../tensor/Attention.ts";
 import type { DecoderConfig } from "./Architecture.ts";
 import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries } from "./Decoder.ts";
 import { policyInputs } from "./Lora.ts";

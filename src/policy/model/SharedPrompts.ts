@@ -3,14 +3,22 @@
  * the sequences of a group of episodes begin with the same text.
  * Invariant: the hidden states of a continuation are those of the whole sequence, prompt and continuation in a row.
  */
-import { sharedAttention, causalAttention } from "../../tensor/Attention.ts";
+import { causalAttention, sharedAttention } from "../../tensor/Attention.ts";
 import { add, minimum } from "../../tensor/Elementwise.ts";
 import type { Graph, Tensor } from "../../tensor/Graph.ts";
 import { iota } from "../../tensor/Indexing.ts";
 import { concat, expand, reshape, slice } from "../../tensor/Layout.ts";
 import { type Dim, product, sum } from "../../tensor/Shape.ts";
 import type { DecoderConfig } from "./Architecture.ts";
-import { ATTENTION_BLOCKS, type Attend, decoder, mergeQueries, splitHeads, splitQueries, type Weights } from "./Decoder.ts";
+import {
+  ATTENTION_BLOCKS,
+  type Attend,
+  decoder,
+  mergeQueries,
+  splitHeads,
+  splitQueries,
+  type Weights,
+} from "./Decoder.ts";
 
 /** Right padded ids; rows are prompts first, then continuations: groups * prompt + groups * members * time in all. */
 export interface SharedPrompts {

@@ -98,7 +98,12 @@ describe.each(decoders)("gradients of a whole %s against tfjs", (_, config) => {
       weights,
       { before, a: float32([a.length], a), b: float32([b.length], b), temperature: scalar(temperature) },
       (inputs, ids, input) => {
-        const { logp, entropy } = policyForward(config, inputs, ofSequences(ids, input("before")), input("temperature"));
+        const { logp, entropy } = policyForward(
+          config,
+          inputs,
+          ofSequences(ids, input("before")),
+          input("temperature"),
+        );
         return add(reduceSum(mul(logp, input("a"))), reduceSum(mul(entropy, input("b"))));
       },
     );

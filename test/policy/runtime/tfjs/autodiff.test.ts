@@ -12,13 +12,13 @@ import { criticParameters, type DecoderConfig, parameters } from "../../../../sr
 import { weightInputs } from "../../../../src/policy/model/Decoder.ts";
 import { policyForward, targetInputs, valueForward } from "../../../../src/policy/model/Score.ts";
 import type { Feeds } from "../../../../src/policy/runtime/Session.ts";
+import { causalAttention } from "../../../../src/tensor/Attention.ts";
 import * as Elementwise from "../../../../src/tensor/Elementwise.ts";
 import { Graph, type Tensor } from "../../../../src/tensor/Graph.ts";
 import { gather, segmentSum, takeAlong } from "../../../../src/tensor/Indexing.ts";
 import { concat, expand, pad, reduceSum, reshape, slice, transpose } from "../../../../src/tensor/Layout.ts";
 import { gemm, matmul } from "../../../../src/tensor/Linear.ts";
 import { logSoftmax, reduceMax, reduceMean, reduceSumSquare, softmax } from "../../../../src/tensor/Reduction.ts";
-import { causalAttention } from "../../../../src/tensor/Attention.ts";
 import { rmsNorm, rotary, rotaryTables } from "../../../../src/tensor/Transformer.ts";
 import { decoders, tiny } from "../../tiny.ts";
 import {

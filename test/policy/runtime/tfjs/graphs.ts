@@ -23,7 +23,16 @@ export interface ProductGraph {
 
 /** Long enough that the first of the blocks of rows in causal attention has several. */
 const TIME = 11;
-const sizes: Readonly<Record<string, number>> = { batch: 3, time: TIME, targets: 40, capacity: 32 };
+const PROMPT = 5;
+const sizes: Readonly<Record<string, number>> = {
+  batch: 3,
+  time: TIME,
+  targets: 40,
+  capacity: 32,
+  groups: 2,
+  prompt: PROMPT,
+  members: 2,
+};
 
 const sizesOf = ({ shape }: OnnxValue): readonly number[] =>
   shape.map((dim) => (typeof dim === "number" ? dim : (sizes[dim] ?? Number.NaN)));
@@ -74,7 +83,16 @@ export const feedsOf = (model: OnnxModel, config: DecoderConfig = tiny, seed = 7
   const values = new Map(weights.specs.map(({ name }, i) => [name, weights.tensors[i]!]));
   const positive = (x: HostTensor): HostTensor => float32(Float32Array.from(x.data as Float32Array, Math.abs), x.dims);
   const ids = model.inputs.find(({ name }) => name === "ids");
-  const whole = wholes(config, random, (ids && sizesOf(ids)[0]) ?? 1);
+  const usual = wholes(config, random, (ids && sizesOf(ids)[0]) ?? 1);
+  const isShared = model.inputs.some(({ name }) => name === "prompts");
+  const whole = isShared
+    ? {
+        ...usual,
+        prompts: () => random.int(config.vocabSize),
+        lengths: (i: number) => PROMPT - 2 * i,
+        before: () => random.int(2 * PROMPT + 4 * TIME),
+      }
+    : usual;
   const feeds: Record<string, HostTensor> = {};
   for (const input of model.inputs) {
     const known = values.get(input.name);
@@ -123,6 +141,9 @@ export const productGraphs: Readonly<Record<string, () => ProductGraph>> = {
   values: () => given(valuesModel(tiny)),
   cloning: () => given(cloningModel(tiny)),
   "cloning with a wide vocabulary": () => given(cloningModel(wide), wide),
+  "cloning with shared prompts": () =>
+    given(cloningModel(tiny, undefined, { targets: 64, recompute: false, shared: true })),
+  "values with shared prompts": () => given(valuesModel(tiny, { targets: 64, recompute: false, shared: true })),
   parts: () => given(partsModel(tiny, lossOptions("ppo"))),
   adamw: adamwGraph,
   ...Object.fromEntries(
