@@ -41,7 +41,6 @@ def check_chat(folder, temperature):
         places += range(len(ids), len(ids) + len(reply["ids"]))
         mu += reply["mu"]
         ids += reply["ids"]
-        ids += [end] if reply["ids"][-1] != end else []
     with torch.inference_mode():
         logp = torch.log_softmax(model(torch.tensor([ids])).logits[0].float(), -1)
     wanted = [int(logp[place - 1].argmax()) for place in places]
