@@ -3,6 +3,7 @@ import type { Bench } from "./Bench.ts";
 
 export const benches = {
   "update-share": () => import("./update-share.ts"),
+  "update-parts": () => import("./update-parts.ts"),
   decode: () => import("./decode.ts"),
   runtimes: () => import("./runtimes.ts"),
   "pipeline-efficiency": () => import("./pipeline-efficiency.ts"),

@@ -1,5 +1,6 @@
 /** Generator threads for benches: a model at random weights on the given number of threads, and the requests that drive it. */
 import { Effect, type Scope } from "effect";
+import { cpu, type Device } from "../src/domain/Device.ts";
 import type { Sampled } from "../src/domain/Episode.ts";
 import type { PolicyError } from "../src/domain/Errors.ts";
 import { stream } from "../src/domain/Random.ts";
@@ -15,6 +16,8 @@ export interface GeneratorShape {
   readonly slots: number;
   /** Default onnxruntime. */
   readonly runtime?: Runtime;
+  /** Default CPU. */
+  readonly device?: Device;
 }
 
 /** No id ends a reply, but the stop sequence is looked for in every one. */
@@ -23,10 +26,12 @@ export const start = ({
   threads,
   slots,
   runtime = "onnx",
+  device = cpu,
 }: GeneratorShape): Effect.Effect<Generator.Generator, PolicyError, Scope.Scope> =>
   Generator.make({
     config,
     runtime,
+    device,
     version: 0,
     parameters: randomWeights(config).flat,
     threads,

@@ -1,4 +1,4 @@
-/** The two decoders that benches run, at random weights, and the floating-point operations that a token costs in them. */
+/** The decoders that benches run, at random weights, and the floating-point operations that a token costs in them. */
 import { stream } from "../src/domain/Random.ts";
 import { type DecoderConfig, familyDefaults, parameterCount, parameters } from "../src/policy/model/Architecture.ts";
 import { initialise, type Parameters } from "../src/policy/model/Parameters.ts";
@@ -33,6 +33,20 @@ export const medium: DecoderConfig = {
   heads: 8,
   kvHeads: 4,
   headDim: 32,
+};
+
+/** The shape of SmolLM2-135M. */
+export const large: DecoderConfig = {
+  ...common,
+  ...familyDefaults.llama,
+  maxPositions: 2048,
+  vocabSize: 49_152,
+  hiddenSize: 576,
+  intermediateSize: 1536,
+  layers: 30,
+  heads: 9,
+  kvHeads: 3,
+  headDim: 64,
 };
 
 /** "0.84 M" */

@@ -1,16 +1,18 @@
 /**
- * What `model.runtime` costs: one update and one decode step of a tiny decoder on onnxruntime and on tfjs, whichever of its packages is
- * installed; the package's own plain JavaScript is the slowest of them. One thread each, the same batches.
+ * What `model.runtime` and `model.device` cost: one update and one decode step of a tiny decoder on onnxruntime, on the CPU and where there is
+ * an adapter on WebGPU (`node bench/swiftshader.ts npm run bench -- runtimes`), and on tfjs, whichever of its packages is installed; the package's
+ * own plain JavaScript is the slowest of them. One thread each, the same batches.
  */
 import { Effect, Schema } from "effect";
 import { ActorSection, AlgorithmSection, CriticSection } from "../src/config/RunConfig.ts";
-import type { CreditedBatch } from "../src/domain/Batch.ts";
-import { stream } from "../src/domain/Random.ts";
+import { cpu, type Device } from "../src/domain/Device.ts";
 import { Trainer } from "../src/learner/Trainer.ts";
 import type { DecoderConfig } from "../src/policy/model/Architecture.ts";
+import { troubleWith } from "../src/policy/runtime/probe.ts";
 import { type Runtime, useRuntime } from "../src/policy/runtime/Session.ts";
 import { installedPeer } from "../src/policy/runtime/tfjs/peer.ts";
 import { type Bench, figureOf, type Measured } from "./Bench.ts";
+import { batchOf } from "./batches.ts";
 import { ask, start, together } from "./generators.ts";
 import { randomWeights, sizeOf, small } from "./models.ts";
 import { rates, repeat } from "./samples.ts";
@@ -32,61 +34,58 @@ const TRAINED = 32;
 const SLOTS = 8;
 const REPLY = 16;
 
-const titleOf = (runtime: Runtime): string =>
-  `${sizeOf(tiny)}, ${runtime === "onnx" ? "onnxruntime" : `tfjs (${installedPeer() ?? "not installed"})`}`;
+/** Where a model runs: by one of the runtimes, or by onnxruntime on a device. */
+interface Place {
+  readonly name: string;
+  readonly runtime: Runtime;
+  readonly device: Device;
+}
 
-const batchOf = (window: number): CreditedBatch => {
-  const random = stream({ seed: 1, purpose: "play", counters: [window] });
-  const tokens = ROWS * TIME;
-  const mask = Uint8Array.from({ length: tokens }, (_, t) => (t % TIME >= TIME - TRAINED ? 1 : 0));
-  const normal = () => Float32Array.from(mask, (m) => m * random.normal());
-  return {
-    window,
-    ids: Int32Array.from({ length: tokens }, () => random.int(tiny.vocabSize)),
-    offsets: Int32Array.from({ length: ROWS + 1 }, (_, row) => row * TIME),
-    mask,
-    mu: Float32Array.from(mask, (m) => -m * Math.log(tiny.vocabSize)),
-    versions: Int32Array.from(mask, (m) => m - 1),
-    rewards: new Float32Array(tokens),
-    placement: "sequence",
-    groups: Int32Array.from({ length: ROWS }, (_, row) => row >> 2),
-    members: Int32Array.from({ length: ROWS }, (_, row) => row & 3),
-    sequenceIndex: new Int32Array(ROWS),
-    temperature: 1,
-    keptRatio: 1,
-    advantages: normal(),
-    values: normal(),
-    returns: normal(),
-  };
+const places: readonly Place[] = [
+  { name: "onnxruntime", runtime: "onnx", device: cpu },
+  { name: "onnxruntime on WebGPU", runtime: "onnx", device: { kind: "webgpu", index: 0 } },
+  { name: `tfjs (${installedPeer() ?? "not installed"})`, runtime: "tfjs", device: cpu },
+];
+
+const titleOf = ({ name }: Place): string => `${sizeOf(tiny)}, ${name}`;
+
+/** A row without figures where the device is not there. */
+const wherePossible = (place: Place, measure: (place: Place) => Promise<Measured>) => async (): Promise<Measured> => {
+  const trouble = await troubleWith(place.device);
+  return trouble === undefined ? measure(place) : () => [];
 };
 
-const measureUpdate = async (runtime: Runtime): Promise<Measured> => {
+const measureUpdate = async (place: Place): Promise<Measured> => {
+  const { device, runtime } = place;
   useRuntime(runtime);
   await using trainer = await Trainer.open(tiny, randomWeights(tiny), {
     seed: 1,
     lanes: 1,
     threads: 1,
+    device,
     totalUpdates: 100,
     algorithm: Schema.decodeUnknownSync(AlgorithmSection)({ adv_estimator: "grpo" }),
     actor: Schema.decodeUnknownSync(ActorSection)({}),
     critic: Schema.decodeUnknownSync(CriticSection)({}),
   });
   let window = 0;
-  const times = await repeat({ iterations: 5, warmup: 1 }, () => trainer.update(batchOf(window++)));
+  const shape = { rows: ROWS, time: TIME, trained: TRAINED, vocabSize: tiny.vocabSize };
+  const times = await repeat({ iterations: 5, warmup: 1 }, () => trainer.update(batchOf(shape, window++)));
   useRuntime("onnx");
   return () => [
     figureOf(
-      `${titleOf(runtime)}: update of ${ROWS} x ${TIME}, tokens a second`,
+      `${titleOf(place)}: update of ${ROWS} x ${TIME}, tokens a second`,
       "1/s",
       rates(times, ROWS * TIME * 1000),
     ),
   ];
 };
 
-const measureDecode = (runtime: Runtime): Promise<Measured> =>
+const measureDecode = (place: Place): Promise<Measured> =>
   Effect.gen(function* () {
     const config = tiny;
-    const generator = yield* start({ config, threads: 1, slots: SLOTS, runtime });
+    const { device, runtime } = place;
+    const generator = yield* start({ config, threads: 1, slots: SLOTS, runtime, device });
     let round = 0;
     const decode = Effect.gen(function* () {
       const first = SLOTS * round++;
@@ -104,21 +103,12 @@ const measureDecode = (runtime: Runtime): Promise<Measured> =>
     });
     const times = yield* Effect.promise(() => repeat({ iterations: 5, warmup: 1 }, () => Effect.runPromise(decode)));
     const measured: Measured = () => [
-      figureOf(
-        `${titleOf(runtime)}: decode, batch ${SLOTS}, tokens a second`,
-        "1/s",
-        rates(times, SLOTS * REPLY * 1000),
-      ),
+      figureOf(`${titleOf(place)}: decode, batch ${SLOTS}, tokens a second`, "1/s", rates(times, SLOTS * REPLY * 1000)),
     ];
     return measured;
   }).pipe(Effect.scoped, Effect.runPromise);
 
 export const bench: Bench = {
   question: "how fast is each runtime of the model, at a tiny size?",
-  parts: [
-    () => measureUpdate("onnx"),
-    () => measureUpdate("tfjs"),
-    () => measureDecode("onnx"),
-    () => measureDecode("tfjs"),
-  ],
+  parts: [measureUpdate, measureDecode].flatMap((measure) => places.map((place) => wherePossible(place, measure))),
 };

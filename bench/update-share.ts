@@ -6,11 +6,10 @@
  */
 import { Schema } from "effect";
 import { ActorSection, AlgorithmSection, CriticSection } from "../src/config/RunConfig.ts";
-import type { CreditedBatch } from "../src/domain/Batch.ts";
-import { stream } from "../src/domain/Random.ts";
 import { Trainer } from "../src/learner/Trainer.ts";
 import type { DecoderConfig } from "../src/policy/model/Architecture.ts";
 import { type Bench, figureOf, type Measured } from "./Bench.ts";
+import { batchOf } from "./batches.ts";
 import { FORWARD_AND_BACKWARD, forwardFlops, medium, randomWeights, sizeOf, small } from "./models.ts";
 import { rates, repeat, samplesOf } from "./samples.ts";
 
@@ -39,31 +38,6 @@ const cases: readonly Case[] = [
   { config: medium, rows: 8, lanes: 2, trained: MOST, target: 0.8, iterations: 5 },
 ];
 
-const batchOf = ({ config, rows, trained }: Case, window: number): CreditedBatch => {
-  const random = stream({ seed: 1, purpose: "play", counters: [window] });
-  const tokens = rows * TIME;
-  const mask = Uint8Array.from({ length: tokens }, (_, t) => (t % TIME >= TIME - trained ? 1 : 0));
-  const normal = () => Float32Array.from(mask, (m) => m * random.normal());
-  return {
-    window,
-    ids: Int32Array.from({ length: tokens }, () => random.int(config.vocabSize)),
-    offsets: Int32Array.from({ length: rows + 1 }, (_, row) => row * TIME),
-    mask,
-    mu: Float32Array.from(mask, (m) => -m * Math.log(config.vocabSize)),
-    versions: Int32Array.from(mask, (m) => m - 1),
-    rewards: new Float32Array(tokens),
-    placement: "sequence",
-    groups: Int32Array.from({ length: rows }, (_, row) => row >> 2),
-    members: Int32Array.from({ length: rows }, (_, row) => row & 3),
-    sequenceIndex: new Int32Array(rows),
-    temperature: 1,
-    keptRatio: 1,
-    advantages: normal(),
-    values: normal(),
-    returns: normal(),
-  };
-};
-
 const flopsPerToken = ({ config, trained }: Case): number => {
   const read = trained / TIME;
   const policy = forwardFlops(config, TIME, { scored: true, read });
@@ -85,7 +59,7 @@ const measureCase = async (given: Case): Promise<Measured> => {
   let window = 0;
   const phases: Record<string, number[]> = { values: [] };
   const times = await repeat({ iterations, warmup: 2 }, async () => {
-    const batch = batchOf(given, window++);
+    const batch = batchOf({ rows, trained, time: TIME, vocabSize: config.vocabSize }, window++);
     const start = performance.now();
     const values = await trainer.values(batch);
     const valued = performance.now();
