@@ -13,6 +13,7 @@ import type { AdamWOptions } from "./adamw.ts";
 import { type MicroTargets, tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalar, scalarOf } from "./inputs.ts";
 import type { Lanes, LaneWeights, Pass } from "./lanes/Lanes.ts";
+import { letGo } from "./letGo.ts";
 import { policyLosses } from "./losses/policyLoss.ts";
 import { actorModel, type LossAlgorithm, passOptions, policyLossOptions } from "./models.ts";
 import { Network } from "./Network.ts";
@@ -158,8 +159,9 @@ export class Actor {
     const made = await this.gradient(batch, mini, targets, logp);
     if (made === null) return { surrogate: 0, entropy: 0, kl: undefined, ...untaken(null) };
     const { gradients, ...parts } = made;
-    if (![parts.surrogate, parts.entropy, parts.kl ?? 0].every(Number.isFinite))
-      return { ...parts, ...untaken("loss") };
-    return { ...parts, ...(await this.network.step(gradients, lr)) };
+    const finite = [parts.surrogate, parts.entropy, parts.kl ?? 0].every(Number.isFinite);
+    const taken = finite ? await this.network.step(gradients, lr) : untaken("loss");
+    letGo(gradients);
+    return { ...parts, ...taken };
   }
 }

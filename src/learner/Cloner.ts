@@ -8,6 +8,7 @@ import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import { tokenWeights } from "./batches.ts";
 import { microInputs, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
+import { letGo } from "./letGo.ts";
 import { cloningModel, passOptions } from "./models.ts";
 import type { Network } from "./Network.ts";
 import type { NotFinite } from "./NotFinite.ts";
@@ -66,6 +67,7 @@ export class Cloner {
     if (totals === null) return { loss: 0, gradNorm: 0, tokens, applied: false, notFinite: null };
     const loss = scalarOf(totals.sums.loss);
     const { norm, ...taken } = Number.isFinite(loss) ? await this.#network.step(totals.gradients, lr) : untaken("loss");
+    letGo(totals.gradients);
     return { loss, gradNorm: norm, tokens, ...taken };
   }
 }

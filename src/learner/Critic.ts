@@ -11,6 +11,7 @@ import type { Base } from "../policy/runtime/baseFeeds.ts";
 import { tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
+import { letGo } from "./letGo.ts";
 import { criticModel, passOptions, valuesModel } from "./models.ts";
 import { Network } from "./Network.ts";
 import { type Moments, type StepResult, untaken } from "./optimiser/AdamW.ts";
@@ -115,7 +116,8 @@ export class Critic {
   async step(batch: CreditedBatch, mini: readonly number[], lr: number, predicted: Float32Array): Promise<CriticStep> {
     const made = await this.gradient(batch, mini, predicted);
     if (made === null) return { loss: 0, ...untaken(null) };
-    if (!Number.isFinite(made.loss)) return { loss: made.loss, ...untaken("loss") };
-    return { loss: made.loss, ...(await this.network.step(made.gradients, lr)) };
+    const taken = Number.isFinite(made.loss) ? await this.network.step(made.gradients, lr) : untaken("loss");
+    letGo(made.gradients);
+    return { loss: made.loss, ...taken };
   }
 }

@@ -11,6 +11,7 @@ import type { Parameters } from "../../policy/model/Parameters.ts";
 import type { Base } from "../../policy/runtime/baseFeeds.ts";
 import { type DeviceTensor, type Feeds, threadRuntime } from "../../policy/runtime/Session.ts";
 import { make, type Thread, type ThreadFailure } from "../../policy/runtime/Thread.ts";
+import { letGo } from "../letGo.ts";
 import { inOrder } from "./inOrder.ts";
 import { type Arrays, Lane, type LaneModel, type Micro, type MicroResult } from "./Lane.ts";
 import type { LaneProtocol } from "./protocol.ts";
@@ -53,11 +54,12 @@ const addTo = (into: Float32Array, from: Float32Array | undefined): void => {
   for (let i = 0; i < into.length; i++) into[i]! += from[i]!;
 };
 
-/** Adds `part` to `total`, tensor by tensor and in place; the first part becomes the total. */
+/** Adds `part` to `total`, tensor by tensor and in place, and lets it go; the first part becomes the total. */
 const accumulate = (total: Totals | null, part: Totals): Totals => {
   if (total === null) return part;
   for (const [i, into] of total.gradients.entries()) addTo(into, part.gradients[i]);
   for (const [name, into] of Object.entries(total.sums)) addTo(into, part.sums[name]);
+  letGo(part.gradients);
   return total;
 };
 

@@ -174,8 +174,15 @@ const providerOptions = ({ index, kind }: Device): InferenceSession.SessionOptio
 /** Idle pool threads would otherwise spin on cores that other threads of the run need. */
 const spinning = { intra_op: { allow_spinning: "0" }, inter_op: { allow_spinning: "0" } };
 
+/**
+ * Puts the transposition of a weight's gradient into its product, with the wide operand taken transposed, which the runtime copies in strips. The
+ * new node also runs last of all, so that what a layer has computed is kept until the end of a pass.
+ */
+const disabled = "GemmTransposeFusion";
+
 const extraOptions = ({ index, kind }: Device) => ({
   session: spinning,
+  optimization: { disable_specified_optimizers: disabled },
   // WebGPU gives no list of adapters; it chooses between two by what they are wanted for.
   ...(kind === "webgpu" && {
     ep: { webgpuexecutionprovider: { powerPreference: index === 0 ? "high-performance" : "low-power" } },
