@@ -173,6 +173,79 @@ export interface Prompts {
   readonly lengths: Tensor;
 }
 
+type Sizes = readonly [groups: Dim, members: Dim, time: Dim, kvHeads: Dim, queryGroups: Dim, headDim: number];
+
+const sizesOf = ({ k, q }: Continuations, prompts: Prompts): Sizes => {
+  const [groups, members, time, kvHeads, queryGroups, headDim] = q.shape as Sizes;
+  const [, prompt] = prompts.k.shape as [Dim, Dim];
+  if (
+    q.shape.length !== 6 ||
+    !equal(k.shape, [groups, members, time, kvHeads, headDim]) ||
+    !equal(prompts.k.shape, [groups, prompt, kvHeads, headDim])
+  )
+    throw new ShapeError("sharedAttention", [q.shape, k.shape, prompts.k.shape], "sizes differ");
+  return [groups, members, time, kvHeads, queryGroups, headDim];
+};
+
+/** What lies position by position, [rows, heads, width] of `batch` times `positions` rows, as attention takes it, and back. */
+const rowsOf = (batch: Dim, positions: Dim, [, , , kvHeads, queryGroups]: Sizes) => ({
+  inHeads: (x: Tensor, width: Dim): Tensor =>
+    transpose(reshape(x, [batch, positions, kvHeads, queryGroups, width]), [0, 2, 3, 1, 4]),
+  inRows: (x: Tensor, width: Dim): Tensor =>
+    reshape(transpose(reshape(x, [batch, kvHeads, queryGroups, positions, width]), [0, 3, 1, 2, 4]), [
+      product(batch, positions),
+      product(kvHeads, queryGroups),
+      width,
+    ]),
+});
+
+/** [..., positions, kvHeads, headDim] as [batch, kvHeads, positions, headDim]. */
+const keysInHeads = (x: Tensor, batch: Dim, positions: Dim, [, , , kvHeads, , headDim]: Sizes): Tensor =>
+  transpose(reshape(x, [batch, positions, kvHeads, headDim]), [0, 2, 1, 3]);
+
+/** Continuations to themselves. Queries and results are rows. */
+const withinThem = (own: Continuations, sizes: Sizes, blocks: number): Part => {
+  const [groups, members, time, , , headDim] = sizes;
+  const sequences = product(groups, members);
+  const { inHeads, inRows } = rowsOf(sequences, time, sizes);
+  const [keys, values] = [own.k, own.v].map((x) => keysInHeads(x, sequences, time, sizes)) as [Tensor, Tensor];
+  const part = causal(inHeads(own.q, headDim), keys, values, blocks);
+  const keyRows = (x: Tensor): Tensor => reshape(transpose(x, [0, 2, 1, 3]), own.k.shape);
+  return {
+    mixed: inRows(part.mixed, headDim),
+    normaliser: inRows(part.normaliser, 1),
+    pull: (pulled, correction) => {
+      const [q, k, v] = part.pull(inHeads(pulled, headDim), inHeads(correction, 1));
+      return [inRows(q, headDim), keyRows(k), keyRows(v)];
+    },
+  };
+};
+
+/** Continuations to the prompt before them: those of a group are rows of one product. Queries and results are rows. */
+const toPrompts = (q: Tensor, prompts: Prompts, sizes: Sizes): Part => {
+  const { graph } = q;
+  const [groups, members, time, kvHeads, queryGroups, headDim] = sizes;
+  const [, prompt] = prompts.k.shape as [Dim, Dim];
+  const behind = product(members, time);
+  const { inHeads, inRows } = rowsOf(groups, behind, sizes);
+  const folded = (x: Tensor, width: Dim): Tensor =>
+    reshape(inHeads(x, width), [groups, kvHeads, product(queryGroups, behind), width]);
+  const [keys, values] = [prompts.k, prompts.v].map((x) => keysInHeads(x, groups, prompt, sizes)) as [Tensor, Tensor];
+  const known = less(reshape(iota(graph, prompt), [1, 1, 1, prompt]), reshape(prompts.lengths, [groups, 1, 1, 1]));
+  const scale = 1 / Math.sqrt(headDim);
+  const queries = folded(q, headDim);
+  const scores = add(matmul(queries, keys, { transB: true, scale }), visibleOrMasked(known));
+  const part = partOf({ queries, keys, values, scores, scale });
+  return {
+    mixed: inRows(part.mixed, headDim),
+    normaliser: inRows(part.normaliser, 1),
+    pull: (pulled, correction) => {
+      const [ofQueries, k, v] = part.pull(folded(pulled, headDim), folded(correction, 1));
+      return [inRows(ofQueries, headDim), transpose(k, [0, 3, 1, 2]), transpose(v, [0, 3, 1, 2])];
+    },
+  };
+};
+
 /**
  * Attention of continuations to their prompt and causally to themselves, [groups, members, time, kvHeads, queryGroups, headDim]: what causal
  * attention over prompt and continuation in a row gives at the continuation's positions, with the prompt's keys held once for all members.
@@ -180,77 +253,20 @@ export interface Prompts {
  */
 export const sharedAttention = (own: Continuations, prompts: Prompts, blocks = 1): Tensor => {
   const { graph, shape } = own.q;
-  const [groups, members, time, kvHeads, queryGroups, headDim] = shape as [Dim, Dim, Dim, Dim, Dim, number];
-  const [, prompt] = prompts.k.shape as [Dim, Dim];
-  if (
-    shape.length !== 6 ||
-    !equal(own.k.shape, [groups, members, time, kvHeads, headDim]) ||
-    !equal(prompts.k.shape, [groups, prompt, kvHeads, headDim])
-  )
-    throw new ShapeError("sharedAttention", [shape, own.k.shape, prompts.k.shape], "sizes differ");
-  const scale = 1 / Math.sqrt(headDim);
-  const heads = product(kvHeads, queryGroups);
-  const rows = product(groups, members, time);
-  const sequences = product(groups, members);
-  const behind = product(members, time);
-
-  // Queries and results position by position, and what attention takes of them: the positions of a head in a row.
-  const inHeads = (x: Tensor, batch: Dim, positions: Dim, width: Dim): Tensor =>
-    transpose(reshape(x, [batch, positions, kvHeads, queryGroups, width]), [0, 2, 3, 1, 4]);
-  const inRows = (x: Tensor, batch: Dim, positions: Dim, width: Dim): Tensor =>
-    reshape(transpose(reshape(x, [batch, kvHeads, queryGroups, positions, width]), [0, 3, 1, 2, 4]), [
-      rows,
-      heads,
-      width,
-    ]);
-  const ofSequences = (x: Tensor, width: Dim): Tensor => inHeads(x, sequences, time, width);
-  const folded = product(queryGroups, behind);
-  const ofPrompts = (x: Tensor, width: Dim): Tensor =>
-    reshape(inHeads(x, groups, behind, width), [groups, kvHeads, folded, width]);
-  const keys = (x: Tensor, batch: Dim, positions: Dim): Tensor =>
-    transpose(reshape(x, [batch, positions, kvHeads, headDim]), [0, 2, 1, 3]);
-
-  const within = causal(
-    ofSequences(own.q, headDim),
-    keys(own.k, sequences, time),
-    keys(own.v, sequences, time),
-    blocks,
-  );
-  const [queries, promptKeys] = [ofPrompts(own.q, headDim), keys(prompts.k, groups, prompt)];
-  const known = less(reshape(iota(graph, prompt), [1, 1, 1, prompt]), reshape(prompts.lengths, [groups, 1, 1, 1]));
-  const before = partOf({
-    queries,
-    keys: promptKeys,
-    values: keys(prompts.v, groups, prompt),
-    scores: add(matmul(queries, promptKeys, { transB: true, scale }), visibleOrMasked(known)),
-    scale,
-  });
-  const [mixedWithin, mixedBefore] = [
-    inRows(within.mixed, sequences, time, headDim),
-    inRows(before.mixed, groups, behind, headDim),
-  ];
+  const sizes = sizesOf(own, prompts);
+  const within = withinThem(own, sizes, blocks);
+  const before = toPrompts(own.q, prompts, sizes);
   /** The prompt's share of each softmax, [rows, heads, 1]. */
-  const share = sigmoid(
-    sub(inRows(before.normaliser, groups, behind, 1), inRows(within.normaliser, sequences, time, 1)),
-  );
-  const mixed = add(mixedWithin, mul(share, sub(mixedBefore, mixedWithin)));
+  const share = sigmoid(sub(before.normaliser, within.normaliser));
+  const mixed = add(within.mixed, mul(share, sub(before.mixed, within.mixed)));
   const inputs = [own.q, own.k, own.v, prompts.k, prompts.v];
   return graph.aliasOf("sharedAttention", inputs, reshape(mixed, shape), ([g]) => {
     if (g === undefined) return undefined;
-    const gradient = reshape(g, [rows, heads, headDim]);
+    const gradient = reshape(g, mixed.shape);
     const correction = rowSums(mul(gradient, mixed));
     const rest = sub(1, share);
-    const [qWithin, kWithin, vWithin] = within.pull(
-      ofSequences(mul(gradient, rest), headDim),
-      ofSequences(mul(correction, rest), 1),
-    );
-    const [qBefore, kBefore, vBefore] = before.pull(
-      ofPrompts(mul(gradient, share), headDim),
-      ofPrompts(mul(correction, share), 1),
-    );
-    const keyRows = (x: Tensor): Tensor => reshape(transpose(x, [0, 2, 1, 3]), own.k.shape);
-    const promptRows = (x: Tensor): Tensor => transpose(x, [0, 3, 1, 2]);
-    const ofQueries = add(inRows(qWithin, sequences, time, headDim), inRows(qBefore, groups, behind, headDim));
-    return [reshape(ofQueries, shape), keyRows(kWithin), keyRows(vWithin), promptRows(kBefore), promptRows(vBefore)];
+    const [qWithin, kWithin, vWithin] = within.pull(mul(gradient, rest), mul(correction, rest));
+    const [qBefore, kBefore, vBefore] = before.pull(mul(gradient, share), mul(correction, share));
+    return [reshape(add(qWithin, qBefore), shape), kWithin, vWithin, kBefore, vBefore];
   });
 };
