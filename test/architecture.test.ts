@@ -54,6 +54,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // The page of a run, from its folder; it steers the run as any other process does.
   watch: ["config", "control", "domain", "files", "http", "metrics", "process", "record", "stage", "tuning"],
   cloning: ["config", "domain", "files", "stage", "env", "policy", "rollout", "learner"],
+  // Generation and training servers, and rollout workers, in place of threads of our own.
+  remote: ["config", "domain", "env", "files", "http", "learner", "policy", "process", "rollout", "stage", "tensor"],
   // Where the parts meet: everything but the pipelines.
   engine: [
     "config",
@@ -72,6 +74,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "record",
     "control",
     "tuning",
+    "remote",
   ],
 };
 
@@ -94,7 +97,14 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   htm: ["src/watch/page"],
   uplot: ["src/watch/page"],
   "quickjs-emscripten": ["src/sandbox"],
-  "node:worker_threads": ["src/policy/runtime", "src/policy/generation", "src/learner", "src/env/pool", "src/sandbox"],
+  "node:worker_threads": [
+    "src/policy/runtime",
+    "src/policy/generation",
+    "src/learner",
+    "src/env/pool",
+    "src/remote",
+    "src/sandbox",
+  ],
   "node:child_process": ["src/sandbox", "src/watch/process", "pipelines/sweepRun.ts"],
 };
 

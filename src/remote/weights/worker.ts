@@ -1,0 +1,62 @@
+/**
+ * Entry of the thread that writes versions of the weights to disk, in the order they come. A version is acknowledged once its folder is
+ * there; then the learner sends the newest it has by then.
+ */
+import { rm } from "node:fs/promises";
+import type { MessagePort } from "node:worker_threads";
+import { Effect } from "effect";
+import { CallError, serve } from "../../policy/runtime/serve.ts";
+import type { AdoptedMessage, WeightsMessage } from "../../policy/Weights.ts";
+import type { PublisherProtocol, StartRequest } from "./protocol.ts";
+import { folderOf, writeVersion } from "./VersionFolder.ts";
+
+let started: StartRequest | undefined;
+let port: MessagePort | undefined;
+let last: Promise<unknown> = Promise.resolve();
+
+const inOrder = <A>(work: () => Promise<A>): Promise<A> => {
+  const mine = last.then(work, work);
+  last = mine;
+  return mine;
+};
+
+const write = async (request: StartRequest, version: number, flat: Float32Array<ArrayBuffer>): Promise<void> => {
+  const { directory, files, layout } = request;
+  await Effect.runPromise(writeVersion(directory, version, files, flat, layout));
+  emit({ _tag: "written", version });
+};
+
+const receive = async ({ payload, version }: WeightsMessage): Promise<void> => {
+  if (started === undefined || payload._tag === "remote") return;
+  try {
+    await write(started, version, new Float32Array(payload.buffer));
+    const adopted: AdoptedMessage = { _tag: "adopted", version };
+    port?.postMessage(adopted);
+  } catch (error) {
+    emit({ _tag: "failed", message: error instanceof Error ? error.message : String(error) });
+  }
+};
+
+const { emit } = serve<PublisherProtocol>(
+  {
+    start: (request) =>
+      inOrder(async () => {
+        started = request;
+        port = request.weights;
+        await write(request, request.version, request.flat).catch((error: unknown) => {
+          throw new CallError("session_failed", error instanceof Error ? error.message : String(error));
+        });
+        request.weights.on("message", (message: WeightsMessage) => void inOrder(() => receive(message)));
+        return null;
+      }),
+    remove: (version) =>
+      inOrder(async () => {
+        if (started !== undefined) await rm(folderOf(started.directory, version), { recursive: true, force: true });
+        return null;
+      }),
+  },
+  async () => {
+    await last.catch(() => undefined);
+    port?.close();
+  },
+);
