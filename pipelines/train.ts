@@ -30,6 +30,7 @@ import * as Checkpoints from "../src/record/Checkpoints.ts";
 import * as Recorder from "../src/record/events/Recorder.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
 import * as RunLock from "../src/record/RunLock.ts";
+import * as Servers from "../src/stage/Servers.ts";
 import { type PageOptions, servePage } from "../src/watch/process/Page.ts";
 import { checkDevices, tellDevices } from "./devices.ts";
 import { boundEnvironments } from "./presets.ts";
@@ -125,6 +126,7 @@ const shown = Effect.fnUntraced(function* (run: Run.Run, watch: PageOptions["por
 const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts, watch: PageOptions["port"] | null) {
   const run = yield* Run.make;
   yield* shown(run, watch);
+  yield* Servers.attach;
   const { broken, traced } = yield* Telemetry.attach(run).pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
   const died = yield* Backend.Died;
   onStart?.(run);
@@ -171,9 +173,7 @@ const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | 
 
 /** A stop that is asked for while the run loads ends it with `StoppedEarly`. */
 export const train = ({ config, parts = {}, resume, watch = null }: TrainOptions) =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const { services, settle } = yield* Stop.unlessStopped(loaded(config, resume), "the first step");
-      return yield* Effect.provideContext(Effect.andThen(settle, running(parts, watch)), services);
-    }),
-  );
+  Effect.gen(function* () {
+    const { services, settle } = yield* Stop.unlessStopped(loaded(config, resume), "the first step");
+    return yield* Effect.provideContext(Effect.andThen(settle, running(parts, watch)), services);
+  }).pipe(Effect.scoped, Effect.provideServiceEffect(Servers.Servers, Effect.sync(Servers.make)));

@@ -10,6 +10,7 @@ import type { VerdictName } from "./EpisodeRecord.ts";
 import type { EpisodeSummary } from "./EpisodeSummary.ts";
 import type { Metrics } from "./metrics/Metrics.ts";
 import type { Drawing, Regime } from "./Regime.ts";
+import type { ServerChange } from "./Server.ts";
 
 /** The run goes on from the checkpoint of `step`: what was in flight then is admitted again. */
 export interface Resumed {
@@ -229,6 +230,11 @@ export interface Controlled {
   readonly reason?: string;
 }
 
+/** A part of the run on another machine came into another state. */
+export interface ServerChanged extends ServerChange {
+  readonly _tag: "ServerChanged";
+}
+
 /** Admission is closed for good; what is in flight drains. */
 export interface Stopped {
   readonly _tag: "Stopped";
@@ -266,6 +272,7 @@ export type Event =
   | Watched
   | StepClosed
   | CheckpointWritten
+  | ServerChanged
   | Stopped
   | Stalled;
 

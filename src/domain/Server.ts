@@ -3,7 +3,8 @@
  * by a name that holds no secret, and is in one state at a time.
  */
 
-export type ServerRole = "generator" | "learner" | "broker" | "worker";
+export const roles = ["generator", "learner", "broker", "worker"] as const;
+export type ServerRole = (typeof roles)[number];
 
 /** Times are Unix milliseconds. */
 export type ServerState =
@@ -31,3 +32,15 @@ export interface ServerChange {
 
 /** Is told of every change. */
 export type TellServer = (change: ServerChange) => void;
+
+/** The state of every server after one more change; in the order in which they were first heard of. */
+export const changed = (servers: readonly ServerChange[], change: ServerChange): readonly ServerChange[] => {
+  const isIt = ({ name, role }: ServerChange): boolean => name === change.name && role === change.role;
+  const { name, role, state } = change;
+  const now: ServerChange = { role, name, state };
+  return servers.some(isIt) ? servers.map((server) => (isIt(server) ? now : server)) : [...servers, now];
+};
+
+/** Those that do not answer. */
+export const down = (servers: readonly ServerChange[]): readonly ServerChange[] =>
+  servers.filter(({ state }) => state._tag !== "Up");

@@ -10,6 +10,7 @@ import { type GeneratorGauges, Policy } from "../policy/generation/Policy.ts";
 import { Bus } from "../stage/Bus.ts";
 import { Dials } from "../stage/Dials.ts";
 import type { StageSample } from "../stage/Gauge.ts";
+import { Servers } from "../stage/Servers.ts";
 
 export interface Moment {
   readonly state: RunState;
@@ -41,6 +42,7 @@ export const layer: Layer.Layer<Moments, never, Bus | Dials | Policy> = Layer.ef
     const bus = yield* Bus;
     const dials = yield* Dials;
     const policy = yield* Policy;
+    const servers = yield* Servers;
     const clock = yield* Clock.Clock;
     const before = bus.state().seconds;
     const started = clock.monotonicTimeNanosUnsafe();
@@ -51,7 +53,7 @@ export const layer: Layer.Layer<Moments, never, Bus | Dials | Policy> = Layer.ef
         state: bus.state(),
         seconds: seconds(),
         stages: dials.all().map((dial) => dial.sample()),
-        metrics: together(...dials.all().map((dial) => dial.metrics?.() ?? new Map())),
+        metrics: together(servers.metrics(), ...dials.all().map((dial) => dial.metrics?.() ?? new Map())),
         generator,
       }),
     );

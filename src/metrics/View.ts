@@ -8,6 +8,7 @@ import { episodes } from "../domain/metrics/episodes.ts";
 import { type Metrics, together, valueIn } from "../domain/metrics/Metrics.ts";
 import { tokens } from "../domain/metrics/run.ts";
 import type { Drawing, Regime } from "../domain/Regime.ts";
+import type { ServerChange } from "../domain/Server.ts";
 import type { Sample } from "../stage/Bus.ts";
 import { duration, percent } from "./format.ts";
 import type { Outcome, RunInfo } from "./Sink.ts";
@@ -88,6 +89,20 @@ const regimeText: Readonly<Record<Regime, string>> = {
 
 const drawingText: Readonly<Record<Drawing, string>> = { first_turn: "first turns", trajectory: "all turns" };
 
+/** The state of a server as one line for people. */
+export const serverText = ({ name, role, state }: ServerChange): string => {
+  switch (state._tag) {
+    case "Up":
+      return `${role} ${name}: it answers`;
+    case "Retrying": {
+      const { nextAt, since, why } = state;
+      return `${role} ${name}: no answer (${why}); asked again ${duration(Math.max(0, nextAt - since))} later`;
+    }
+    case "Lost":
+      return `${role} ${name}: lost (${state.why})`;
+  }
+};
+
 /** An event as one line for people; null for those too frequent to tell. */
 export const noticeOf = (event: Event): string | null => {
   switch (event._tag) {
@@ -113,6 +128,9 @@ export const noticeOf = (event: Event): string | null => {
         : `window ${event.window}: trained in part only, not finite: ${event.notFinite}`;
     case "UpdateSkipped":
       return `window ${event.window}: update skipped, ${event.reason}`;
+    case "ServerChanged":
+      // Of a series of attempts the first tells it; the page shows where they stand.
+      return event.state._tag === "Retrying" && event.state.attempt > 1 ? null : serverText(event);
     case "Stopped":
       return stopNotice(event.reason);
     case "Stalled":

@@ -3,11 +3,13 @@
  * of admission's decision; the watch owns the only timer, which every event resets, and reports a silence once.
  */
 import { Clock, Effect, Latch } from "effect";
+import { down, type ServerChange } from "../domain/Server.ts";
 import type { Decision } from "./Admission.ts";
 import { Bus } from "./Bus.ts";
 import { Dials } from "./Dials.ts";
 import { Gate } from "./Gate.ts";
 import type { StageSample } from "./Gauge.ts";
+import { Servers } from "./Servers.ts";
 
 export interface Waiting {
   readonly stage: string;
@@ -58,12 +60,24 @@ const serviceWaitsFor = (stage: StageSample): string =>
       ? `a free slot, with ${stage.queue} callers waiting`
       : "calls";
 
+const serverLine = ({ name, role, state }: ServerChange): string => {
+  switch (state._tag) {
+    case "Up":
+      return `${role} ${name} answers`;
+    case "Retrying":
+      return `${role} ${name} does not answer (${state.why}); ${state.attempt} attempt${state.attempt === 1 ? "" : "s"} so far`;
+    case "Lost":
+      return `${role} ${name} is lost (${state.why})`;
+  }
+};
+
 /** Emits `Stalled` once after each silence of `silentMs` milliseconds; runs until interrupted. */
 export const watch = (silentMs: number): Effect.Effect<never, never, Bus | Dials | Gate> =>
   Effect.gen(function* () {
     const bus = yield* Bus;
     const dials = yield* Dials;
     const gate = yield* Gate;
+    const servers = yield* Servers;
     const clock = yield* Clock.Clock;
     const now = (): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6;
     const heard = Latch.makeUnsafe(false);
@@ -78,7 +92,8 @@ export const watch = (silentMs: number): Effect.Effect<never, never, Bus | Dials
         const silent = now() - last;
         if (silent < silentMs) return Effect.sleep(silentMs - silent);
         const samples = dials.all().map((dial) => dial.sample());
-        const lines = report(samples, gate.decision()).map(({ stage, waitsFor }) => `${stage} waits for ${waitsFor}`);
+        const stages = report(samples, gate.decision()).map(({ stage, waitsFor }) => `${stage} waits for ${waitsFor}`);
+        const lines = [...down(servers.all()).map(serverLine), ...stages];
         heard.closeUnsafe();
         return Effect.andThen(bus.emit({ _tag: "Stalled", silentMs: silent, lines }), heard.await);
       }),

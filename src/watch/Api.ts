@@ -23,6 +23,7 @@ import type { Control, Controller } from "../domain/Control.ts";
 import type { EpisodeRecord, VerdictName } from "../domain/EpisodeRecord.ts";
 import type { JudgedGroup } from "../domain/Event.ts";
 import type { Kind, Unit } from "../domain/metrics/Metric.ts";
+import type { ServerChange } from "../domain/Server.ts";
 import type { GroupAt } from "../record/events/Keyframe.ts";
 
 export type RunStatus = "running" | "completed" | "stopped" | "failed" | "dead";
@@ -116,6 +117,8 @@ export interface LineView {
   readonly stages: readonly StageView[];
   /** Absent where there is nothing. */
   readonly settings?: readonly SettingView[];
+  /** Parts of the run on other machines; absent where there are none. */
+  readonly servers?: readonly ServerChange[];
   readonly groups: readonly GroupAt[];
   readonly tokensPerSecond: { readonly generated: number; readonly trained: number };
   readonly bottleneck: BottleneckView | null;
@@ -129,7 +132,7 @@ export interface LineView {
 export interface Mark {
   readonly at: number;
   readonly step: number;
-  readonly kind: "validation" | "checkpoint" | "control" | "stall" | "resume" | "skipped" | "end";
+  readonly kind: "validation" | "checkpoint" | "control" | "stall" | "server" | "resume" | "skipped" | "end";
   readonly text: string;
   readonly control?: Control;
   readonly by?: Controller;

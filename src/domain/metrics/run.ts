@@ -85,6 +85,13 @@ export const stepping = {
   ),
 } as const;
 
+/** Of the parts of a run on other machines, by their role. */
+export const servers = {
+  up: family("servers/{role}/up", "level", "items", "Servers of the role that answer."),
+  retrying: family("servers/{role}/retrying", "level", "items", "Those that do not answer and are asked again."),
+  lost: family("servers/{role}/lost", "level", "items", "Those that are not asked again."),
+} as const;
+
 export const weights = {
   version: metric("weights/version", "level", "versions", "Version of the weights after the step."),
 } as const;

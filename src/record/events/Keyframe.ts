@@ -1,6 +1,7 @@
 /** The run at one moment, as plain data: what a `Keyframe` line holds. */
 import type { Version } from "../../domain/Episode.ts";
 import type { JudgedGroup } from "../../domain/Event.ts";
+import type { ServerChange } from "../../domain/Server.ts";
 import type { Sample } from "../../stage/Bus.ts";
 import type { RunLine } from "./RunLine.ts";
 
@@ -30,6 +31,8 @@ export interface Keyframe {
   readonly validating: { readonly step: number; readonly done: number; readonly of: number } | null;
   /** Those admitted whose window's step is not closed. */
   readonly groups: readonly GroupAt[];
+  /** Parts of the run on other machines; absent where there are none. */
+  readonly servers?: readonly ServerChange[];
   /** The run as a whole; null before the first line. */
   readonly run: RunLine | null;
   /** The newest gauges. */

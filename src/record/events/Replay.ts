@@ -3,6 +3,7 @@
  * the log that writes keyframes and by whoever reads them. Invariant: going on from a keyframe gives what reading all lines before it gives.
  */
 import { HashMap } from "effect";
+import { changed as changedServers } from "../../domain/Server.ts";
 import type { EventLine } from "./EventLine.ts";
 import type { GroupAt, Keyframe, Place } from "./Keyframe.ts";
 import type { RunLine } from "./RunLine.ts";
@@ -100,7 +101,7 @@ const change = (replay: Replay, line: EventLine): Partial<Replay> => {
     case "Run":
       return { run: runOf(line), ended: null };
     case "Resumed":
-      return { step: line.step, paused: false, validating: null, ended: null };
+      return { step: line.step, paused: false, validating: null, ended: null, servers: [] };
     case "Updated":
       return { version: Math.max(replay.version, line.version) };
     case "WeightsAdopted":
@@ -114,6 +115,10 @@ const change = (replay: Replay, line: EventLine): Partial<Replay> => {
     case "Controlled":
       if (line.control._tag === "PauseAdmission") return { paused: true };
       return line.control._tag === "ResumeAdmission" ? { paused: false } : {};
+    case "ServerChanged": {
+      const { name, role, state } = line;
+      return { servers: changedServers(replay.servers ?? [], { role, name, state }) };
+    }
     case "Gauges":
       return { sample: line.sample };
     case "End":

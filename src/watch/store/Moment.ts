@@ -90,7 +90,9 @@ export class Moment {
   }
 
   view(adoptions: LineView["adoptions"], attribute: Attribute): LineView {
-    const { adopted, at, ended, groups, paused, run, step, validating, version } = Replay.keyframeOf(this.#replay);
+    const { adopted, at, ended, groups, paused, run, servers, step, validating, version } = Replay.keyframeOf(
+      this.#replay,
+    );
     const latest = this.#samples.at(-1) ?? null;
     const before = this.#before(SHARES_MS);
     const oldest = this.#samples.length < 2 ? null : (this.#samples[0]?.sample ?? null);
@@ -103,6 +105,7 @@ export class Moment {
       validating,
       stages: (latest?.sample.stages ?? []).map((stage) => stageView(before?.sample ?? null, oldest, stage, run)),
       ...(latest?.sample.settings === undefined ? {} : { settings: latest.sample.settings }),
+      ...(servers === undefined || servers.length === 0 ? {} : { servers }),
       groups,
       tokensPerSecond: {
         generated: this.#rate("generated", SHARES_MS),

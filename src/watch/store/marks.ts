@@ -1,6 +1,7 @@
 /** What the slider marks, from the lines of events.jsonl. Pure. */
 import type { Control } from "../../domain/Control.ts";
 import { duration, percent } from "../../metrics/format.ts";
+import { serverText } from "../../metrics/View.ts";
 import type { EventLine } from "../../record/events/EventLine.ts";
 import type { Mark } from "../Api.ts";
 
@@ -27,6 +28,7 @@ export const marked: ReadonlySet<string> = new Set([
   "CheckpointWritten",
   "Controlled",
   "Stalled",
+  "ServerChanged",
   "Resumed",
   "UpdateSkipped",
   "End",
@@ -47,6 +49,11 @@ const textOf = (line: EventLine): { readonly kind: Mark["kind"]; readonly text: 
     }
     case "Stalled":
       return { kind: "stall", text: [`nothing happened for ${duration(line.silentMs)}`, ...line.lines].join("\n") };
+    case "ServerChanged":
+      // What follows the first failed attempt is on the page of that moment.
+      return line.state._tag === "Retrying" && line.state.attempt > 1
+        ? null
+        : { kind: "server", text: serverText(line) };
     case "Resumed":
       return { kind: "resume", text: `goes on from step ${line.step}` };
     case "UpdateSkipped":

@@ -94,6 +94,17 @@ describe("the replay of a run", () => {
     expect(replay).toMatchObject({ step: 1, version: 1, adopted: 1, ended: { outcome: "failed", message: "no disk" } });
   });
 
+  it("holds the newest state of each server; a run that goes on begins without any", () => {
+    const up: Happening = { _tag: "ServerChanged", role: "generator", name: "a", state: { _tag: "Up" } };
+    const gone: Happening = { ...up, state: { _tag: "Lost", since: 5, why: "it ended" } };
+    const replay = told(up, { ...up, name: "b" }, gone);
+    expect(replay.servers).toEqual([
+      { role: "generator", name: "a", state: { _tag: "Lost", since: 5, why: "it ended" } },
+      { role: "generator", name: "b", state: { _tag: "Up" } },
+    ]);
+    expect(Replay.observe(replay, { at: 99, _tag: "Resumed", step: 0 }).servers).toEqual([]);
+  });
+
   it("is paused between the two controls", () => {
     const pause: Happening = { _tag: "Controlled", control: { _tag: "PauseAdmission" }, by: "page" };
     expect(told(pause).paused).toBe(true);

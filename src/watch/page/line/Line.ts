@@ -7,6 +7,7 @@ import type { Controls } from "../controls/useControls.ts";
 import { duration } from "../format.ts";
 import { serviceOrder } from "./about.ts";
 import { Bottleneck } from "./Bottleneck.ts";
+import { Servers } from "./Servers.ts";
 import { StageCard } from "./StageCard.ts";
 import { Staleness } from "./Staleness.ts";
 import { byPlace, type Filled, fill, type GroupMark, tally } from "./trays.ts";
@@ -76,7 +77,9 @@ const Stages = ({ controls, view }: { readonly view: LineView; readonly controls
     .toSorted((a, b) => serviceOrder(a.name) - serviceOrder(b.name));
   return html`<div class="line" ref=${lineRef}>
     <div class="flowrow">${view.stages.filter(({ kind }) => kind === "flow").map(card)}</div>
-    <div class="services">${services.map(card)}<${Weights} view=${view} /><${Staleness} view=${view} /></div>
+    <div class="services">${services.map(card)}<${Weights} view=${view} /><${Staleness} view=${view} />${
+      view.servers === undefined ? null : html`<${Servers} servers=${view.servers} at=${view.at} />`
+    }</div>
     <${Marks} filled=${[...filled.values()]} now=${view.at} />
   </div>`;
 };

@@ -1,0 +1,69 @@
+/**
+ * The servers that a run stands on, and the state each is in. What talks to one tells of it here, also before the run has begun; the run's
+ * bus hears of all of it. Invariant: one entry a server, its newest state.
+ */
+import { Context, Effect, type Scope } from "effect";
+import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
+import { servers as catalogue } from "../domain/metrics/run.ts";
+import { changed, roles, type ServerChange, type ServerState, type TellServer } from "../domain/Server.ts";
+import { Bus } from "./Bus.ts";
+import { Listeners, type Subscribe } from "./Listeners.ts";
+
+export interface ServerBoard {
+  readonly tell: TellServer;
+  readonly all: () => readonly ServerChange[];
+  readonly onChange: Subscribe<ServerChange>;
+  /** What is measured of the servers goes into the step records, until the scope closes. */
+  readonly measure: (read: () => Metrics) => Effect.Effect<void, never, Scope.Scope>;
+  readonly metrics: () => Metrics;
+}
+
+/** How many servers of each role are in each state; nothing of a role without any. */
+const counts = (servers: readonly ServerChange[]): Metrics =>
+  together(
+    ...roles.map((role) => {
+      const states = servers.filter((server) => server.role === role).map(({ state }) => state._tag);
+      if (states.length === 0) return measured();
+      const those = (tag: ServerState["_tag"]): number => states.filter((state) => state === tag).length;
+      return measured(
+        [catalogue.up.of({ role }), those("Up")],
+        [catalogue.retrying.of({ role }), those("Retrying")],
+        [catalogue.lost.of({ role }), those("Lost")],
+      );
+    }),
+  );
+
+export const make = (): ServerBoard => {
+  let servers: readonly ServerChange[] = [];
+  const listeners = new Listeners<ServerChange>();
+  const readers = new Set<() => Metrics>();
+  return {
+    tell: (change) => {
+      servers = changed(servers, change);
+      listeners.tell(change);
+    },
+    all: () => servers,
+    onChange: listeners.subscribe,
+    measure: (read) =>
+      Effect.acquireRelease(
+        Effect.sync(() => void readers.add(read)),
+        () => Effect.sync(() => readers.delete(read)),
+      ),
+    metrics: () => together(counts(servers), ...[...readers].map((read) => read())),
+  };
+};
+
+/** A board of its own that nobody sees, unless one is provided. */
+export const Servers = Context.Reference<ServerBoard>("millrace/stage/Servers", { defaultValue: make });
+
+/** Emits what is known, and from then on every change, for the life of the scope. */
+export const attach: Effect.Effect<void, never, Bus | Scope.Scope> = Effect.gen(function* () {
+  const bus = yield* Bus;
+  const servers = yield* Servers;
+  const emit = (change: ServerChange) => Effect.runSync(bus.emit({ _tag: "ServerChanged", ...change }));
+  servers.all().forEach(emit);
+  yield* Effect.acquireRelease(
+    Effect.sync(() => servers.onChange(emit)),
+    (unsubscribe) => Effect.sync(unsubscribe),
+  );
+});
