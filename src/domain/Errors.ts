@@ -15,11 +15,11 @@ export class PolicyError extends Schema.TaggedError<PolicyError>()("PolicyError"
 }) {}
 
 /**
- * The learner failed; `bad_checkpoint` when the folder it is to go on from cannot be read, `not_finite` when training has left the finite
- * numbers.
+ * The learner failed; `bad_checkpoint` when the folder it is to go on from cannot be read, `refused` when a training server cannot do what the
+ * run file asks for, `not_finite` when training has left the finite numbers.
  */
 export class LearnerError extends Schema.TaggedError<LearnerError>()("LearnerError", {
-  reason: Schema.Literals(["thread_died", "session_failed", "bad_checkpoint", "not_finite"]),
+  reason: Schema.Literals(["thread_died", "session_failed", "bad_checkpoint", "refused", "not_finite"]),
   message: Schema.String,
   cause: Schema.optionalKey(Schema.Defect()),
 }) {}

@@ -12,6 +12,8 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly json?: unknown;
+  /** Sent as they are, in place of JSON. */
+  readonly bytes?: { readonly type: string; readonly data: Uint8Array };
   /** Longest body taken, bytes. */
   readonly mostBytes: number;
   /** Longest time until the whole body is there, milliseconds; without it there is no limit here. */
@@ -28,6 +30,12 @@ export interface HttpReply {
   readonly body: string | null;
 }
 
+/** A reply as it came. */
+export interface HttpBytes extends Omit<HttpReply, "body"> {
+  /** Null where it is longer than `mostBytes`; the rest is not read. */
+  readonly body: Uint8Array | null;
+}
+
 /** A request without a reply. `message` says why in words, without a full stop. */
 export class HttpFailure extends Schema.TaggedError<HttpFailure>()("HttpFailure", {
   reason: Schema.Literals([
@@ -36,6 +44,8 @@ export class HttpFailure extends Schema.TaggedError<HttpFailure>()("HttpFailure"
     "timeout",
   ]),
   message: Schema.String,
+  /** No connection came about: the server has not seen the request. */
+  unsent: Schema.optionalKey(Schema.Literal(true)),
 }) {}
 
 const sentences: Readonly<Record<string, string>> = {
@@ -43,56 +53,81 @@ const sentences: Readonly<Record<string, string>> = {
   ENOTFOUND: "there is no such host",
 };
 
-/** Why a transport failed, in words: the innermost cause says what happened, the outer ones only that it did. */
-const networkReason = (cause: unknown): string => {
+/** The innermost cause of a failed transport, which says what happened; the outer ones only say that it did. */
+const innermost = (cause: unknown): unknown => {
   let error = cause;
   while (error instanceof Error && error.cause instanceof Error) error = error.cause;
-  if (error instanceof AggregateError && error.errors[0] instanceof Error) error = error.errors[0];
+  return error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error;
+};
+
+const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "");
+
+const networkReason = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
-  const code = "code" in error ? String(error.code) : "";
+  const code = codeOf(error);
   return sentences[code] ?? (error.message || code || error.name);
 };
 
-const failure = (reason: HttpFailure["reason"], { reason: { cause, message } }: Failure): HttpFailure =>
-  new HttpFailure({ reason, message: cause === undefined ? message : networkReason(cause) });
+/** Codes of attempts that never reached a server. */
+const neverConnected: readonly string[] = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"];
 
-/** The body as text; null where it is longer than `mostBytes`. */
-const textWithin = (response: Response, mostBytes: number): Effect.Effect<string | null, Failure> =>
+const failure = (reason: HttpFailure["reason"], { reason: { cause, message } }: Failure): HttpFailure => {
+  if (cause === undefined) return new HttpFailure({ reason, message });
+  const error = innermost(cause);
+  const unsent = neverConnected.includes(codeOf(error)) ? { unsent: true as const } : {};
+  return new HttpFailure({ reason, message: networkReason(error), ...unsent });
+};
+
+const joined = (chunks: readonly Uint8Array[], length: number): Uint8Array => {
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return bytes;
+};
+
+/** The body; null where it is longer than `mostBytes`. */
+const bytesWithin = (response: Response, mostBytes: number): Effect.Effect<Uint8Array | null, Failure> =>
   Effect.suspend(() => {
-    const decoder = new TextDecoder();
-    let text = "";
-    let bytes = 0;
+    const chunks: Uint8Array[] = [];
+    let length = 0;
     return response.stream.pipe(
       Stream.takeWhile((chunk) => {
-        bytes += chunk.byteLength;
-        return bytes <= mostBytes;
+        length += chunk.byteLength;
+        return length <= mostBytes;
       }),
-      Stream.runForEach((chunk) =>
-        Effect.sync(() => {
-          text += decoder.decode(chunk, { stream: true });
-        }),
-      ),
+      Stream.runForEach((chunk) => Effect.sync(() => chunks.push(chunk))),
       Effect.catchIf(
         ({ reason }) => reason._tag === "EmptyBodyError",
         () => Effect.void,
       ),
-      Effect.map(() => (bytes > mostBytes ? null : text + decoder.decode())),
+      Effect.map(() => (length > mostBytes ? null : joined(chunks, length))),
     );
   });
 
-const requestOf = ({ headers = {}, json, method, url }: HttpRequest): HttpClientRequest.HttpClientRequest => {
+const requestOf = ({ bytes, headers = {}, json, method, url }: HttpRequest): HttpClientRequest.HttpClientRequest => {
   const bare = HttpClientRequest.make(method)(url, { headers });
+  if (bytes !== undefined) return HttpClientRequest.bodyUint8Array(bare, bytes.data, bytes.type);
   return json === undefined ? bare : HttpClientRequest.bodyText(bare, JSON.stringify(json), "application/json");
 };
 
 /** Sends a request and reads its reply, whatever the status. */
-export const send = (request: HttpRequest): Effect.Effect<HttpReply, HttpFailure> => {
+export const send = (request: HttpRequest): Effect.Effect<HttpReply, HttpFailure> =>
+  Effect.map(sendForBytes(request), ({ body, ...reply }) => ({
+    ...reply,
+    body: body === null ? null : new TextDecoder().decode(body),
+  }));
+
+/** The same with the body as it came. */
+export const sendForBytes = (request: HttpRequest): Effect.Effect<HttpBytes, HttpFailure> => {
   const sent = scopedClient.execute(requestOf(request)).pipe(
     Effect.mapError((error) => failure("unreachable", error)),
     Effect.flatMap((response) =>
-      textWithin(response, request.mostBytes).pipe(
+      bytesWithin(response, request.mostBytes).pipe(
         Effect.mapError((error) => failure("disconnected", error)),
-        Effect.map((body): HttpReply => ({ status: response.status, headers: response.headers, body })),
+        Effect.map((body): HttpBytes => ({ status: response.status, headers: response.headers, body })),
       ),
     ),
     // Closing the scope aborts what is left of the request: a body that is too long, or one nobody waits for.

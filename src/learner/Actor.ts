@@ -17,34 +17,15 @@ import { letGo } from "./letGo.ts";
 import { policyLosses } from "./losses/policyLoss.ts";
 import { actorModel, type LossAlgorithm, passOptions, policyLossOptions } from "./models.ts";
 import { Network } from "./Network.ts";
-import { type Moments, type StepResult, untaken } from "./optimiser/AdamW.ts";
+import { type Moments, untaken } from "./optimiser/AdamW.ts";
+import type { PolicyParts, PolicyStep, PolicyTargets, TrainedPolicy } from "./TrainedPolicy.ts";
 
-/** What the policy's loss needs beside the ids, each [tokens]. */
-export interface PolicyTargets {
-  /** Log-probability the ratio is taken against. */
-  readonly old: Float32Array;
-  readonly advantages: Float32Array;
-  readonly importance: Float32Array;
-  /** Log-probability under the reference policy, with a KL loss. */
-  readonly reference: Float32Array | undefined;
-  /** Where pi_prox lies between `old`, mu, and the policy, with a log-linear proximal policy. */
-  readonly places?: Float32Array | undefined;
-}
-
-/** Parts of the policy's loss over a mini-batch, aggregated, before their coefficients. */
-export interface PolicyParts {
-  readonly surrogate: number;
-  readonly entropy: number;
-  /** Undefined without a KL loss. */
-  readonly kl: number | undefined;
-}
-
+/** The gradient of a mini-batch's loss, and the loss's parts. */
 export interface PolicyGradient extends PolicyParts {
+  readonly entropy: number;
   /** One for each trained parameter, in their order. */
   readonly gradients: readonly Float32Array[];
 }
-
-export interface ActorStep extends PolicyParts, StepResult {}
 
 export const actorOptimiser = (actor: RunConfig["actor"]): AdamWOptions => ({
   betas: actor.betas,
@@ -71,7 +52,7 @@ export const lossArrays = (
 
 type Part = "surrogate" | "entropy" | "kl";
 
-export class Actor {
+export class Actor implements TrainedPolicy {
   readonly network: Network;
   readonly #options: RunConfig["actor"];
   readonly #step: Pass<Part, "logp">;
@@ -155,7 +136,7 @@ export class Actor {
     targets: PolicyTargets,
     lr: number,
     logp: Float32Array,
-  ): Promise<ActorStep> {
+  ): Promise<PolicyStep> {
     const made = await this.gradient(batch, mini, targets, logp);
     if (made === null) return { surrogate: 0, entropy: 0, kl: undefined, ...untaken(null) };
     const { gradients, ...parts } = made;
@@ -163,5 +144,13 @@ export class Actor {
     const taken = finite ? await this.network.step(gradients, lr) : untaken("loss");
     letGo(gradients);
     return { ...parts, ...taken };
+  }
+
+  async settle(): Promise<void> {
+    await this.network.synchronise();
+  }
+
+  async close(): Promise<void> {
+    await this.network.close();
   }
 }

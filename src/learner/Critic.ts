@@ -14,7 +14,8 @@ import type { Lanes, Pass } from "./lanes/Lanes.ts";
 import { letGo } from "./letGo.ts";
 import { criticModel, passOptions, valuesModel } from "./models.ts";
 import { Network } from "./Network.ts";
-import { type Moments, type StepResult, untaken } from "./optimiser/AdamW.ts";
+import { type Moments, untaken } from "./optimiser/AdamW.ts";
+import type { CriticStep, TrainedCritic } from "./TrainedPolicy.ts";
 
 export interface CriticOptions {
   readonly critic: RunConfig["critic"];
@@ -26,10 +27,6 @@ export interface CriticOptions {
   readonly device?: Device | undefined;
   /** What the policy's adapter stands beside, and so the critic's. */
   readonly base?: Base | undefined;
-}
-
-export interface CriticStep extends StepResult {
-  readonly loss: number;
 }
 
 /** The trunk of a critic: the policy's, or its first layers where fewer are asked for. */
@@ -47,7 +44,7 @@ export const criticFrom = (config: DecoderConfig, policy: Parameters<ArrayBuffer
   return adopt(specs, policy, parametersOf(specs));
 };
 
-export class Critic {
+export class Critic implements TrainedCritic {
   readonly network: Network;
   readonly #options: CriticOptions;
   readonly #step: Pass<"loss", "values">;
@@ -119,5 +116,9 @@ export class Critic {
     const taken = Number.isFinite(made.loss) ? await this.network.step(made.gradients, lr) : untaken("loss");
     letGo(made.gradients);
     return { loss: made.loss, ...taken };
+  }
+
+  async close(): Promise<void> {
+    await this.network.close();
   }
 }

@@ -9,7 +9,7 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import type { TokenBatch } from "../domain/Batch.ts";
 import { LearnerError } from "../domain/Errors.ts";
 import type { Checkpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
-import { make as makeThread, type ThreadFailure } from "../policy/runtime/Thread.ts";
+import { make as makeThread, type Thread, type ThreadFailure } from "../policy/runtime/Thread.ts";
 import { optionsOf as analysisOptions } from "./analysis/GradientAnalysis.ts";
 import type { CloningReport } from "./Cloner.ts";
 import type { Learner } from "./Learner.ts";
@@ -53,11 +53,28 @@ export const trainerOptions = (config: RunConfig): TrainerOptions => ({
 const reasonOf = (failure: ThreadFailure): LearnerError["reason"] => {
   if (failure.reason === "thread_died") return "thread_died";
   const { code } = failure;
-  return code === "bad_checkpoint" || code === "not_finite" ? code : "session_failed";
+  return code === "bad_checkpoint" || code === "not_finite" || code === "refused" ? code : "session_failed";
 };
 
-const learnerError = (failure: ThreadFailure): LearnerError =>
+export const learnerError = (failure: ThreadFailure): LearnerError =>
   new LearnerError({ reason: reasonOf(failure), message: failure.message, cause: failure.cause });
+
+/** The calls of a learner's thread that has started, whose networks compute on `lanes` lanes. */
+export const over = <Start, Event>(
+  thread: Thread<LearnerProtocol<Start, Event>, LearnerError>,
+  lanes: number,
+): LearnerThread => ({
+  prepare: (batch) => thread.call("prepare", batch),
+  update: (batch, unfiltered) => thread.call("update", { batch, unfiltered }),
+  analyse: (batches) => thread.call("analyse", batches),
+  clone: (batch, lr) => thread.call("clone", { batch, lr }),
+  cloningLoss: (batch) => thread.call("cloningLoss", batch),
+  score: (request) => thread.call("score", request),
+  save: (folder) => Effect.asVoid(thread.call("save", folder)),
+  version: thread.call("version", null),
+  lanes: lanes === 1 ? null : { most: lanes, use: (count) => Effect.asVoid(thread.call("lanes", count)) },
+  died: thread.died,
+});
 
 /** Fails with LearnerError when the thread dies, a session refuses, or `restore` cannot be read. */
 export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread, LearnerError, Scope.Scope> =>
@@ -70,19 +87,5 @@ export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread
     const ports = options.ports ?? [];
     const { checkpoint, trainer, restore = null } = options;
     yield* thread.call("start", { checkpoint, options: trainer, restore, ports }, ports);
-    return {
-      prepare: (batch) => thread.call("prepare", batch),
-      update: (batch, unfiltered) => thread.call("update", { batch, unfiltered }),
-      analyse: (batches) => thread.call("analyse", batches),
-      clone: (batch, lr) => thread.call("clone", { batch, lr }),
-      cloningLoss: (batch) => thread.call("cloningLoss", batch),
-      score: (request) => thread.call("score", request),
-      save: (folder) => Effect.asVoid(thread.call("save", folder)),
-      version: thread.call("version", null),
-      lanes:
-        trainer.lanes === 1
-          ? null
-          : { most: trainer.lanes, use: (count) => Effect.asVoid(thread.call("lanes", count)) },
-      died: thread.died,
-    };
+    return over(thread, trainer.lanes);
   });

@@ -5,7 +5,7 @@
  */
 import type { MessagePort } from "node:worker_threads";
 import type { Version } from "../domain/Episode.ts";
-import type { AdoptedMessage, WeightsMessage } from "../policy/Weights.ts";
+import type { AdoptedMessage, Payload, WeightsMessage } from "../policy/Weights.ts";
 
 /** Which version a snapshot is of, and what of it: all of the model's parameters or an adapter's. */
 export interface SnapshotOf {
@@ -13,8 +13,22 @@ export interface SnapshotOf {
   readonly kind: "full" | "adapter";
 }
 
-/** A version's parameters for several readers, each of which takes or drops them once. The last that takes them is given them without a copy. */
-export class Snapshot {
+/** A version of the weights on its way to several readers, each of which takes or drops it once. */
+export interface Parcel {
+  readonly version: Version;
+  readonly take: () => Payload;
+  readonly drop: () => void;
+}
+
+/** A version that a server keeps: its readers are told the name. */
+export const named = (version: Version, id: string): Parcel => ({
+  version,
+  take: () => ({ _tag: "remote", id }),
+  drop: () => undefined,
+});
+
+/** A version's parameters for several readers. The last that takes them is given them without a copy. */
+export class Snapshot implements Parcel {
   readonly of: SnapshotOf;
   readonly #parameters: Float32Array<ArrayBuffer>;
   #readers: number;
@@ -26,9 +40,14 @@ export class Snapshot {
     this.#readers = readers;
   }
 
-  take(): ArrayBuffer {
+  get version(): Version {
+    return this.of.version;
+  }
+
+  take(): Payload {
     this.#readers--;
-    return this.#readers === 0 ? this.#parameters.buffer : this.#parameters.slice().buffer;
+    const buffer = this.#readers === 0 ? this.#parameters.buffer : this.#parameters.slice().buffer;
+    return { _tag: this.of.kind, buffer };
   }
 
   drop(): void {
@@ -38,7 +57,7 @@ export class Snapshot {
 
 export class Mailbox {
   readonly #port: MessagePort;
-  #waiting: Snapshot | undefined;
+  #waiting: Parcel | undefined;
   #inFlight = false;
 
   constructor(port: MessagePort) {
@@ -49,9 +68,9 @@ export class Mailbox {
     });
   }
 
-  publish(snapshot: Snapshot): void {
+  publish(parcel: Parcel): void {
     this.#waiting?.drop();
-    this.#waiting = snapshot;
+    this.#waiting = parcel;
     this.#send();
   }
 
@@ -61,11 +80,11 @@ export class Mailbox {
 
   #send(): void {
     if (this.#inFlight || this.#waiting === undefined) return;
-    const { version, kind } = this.#waiting.of;
-    const buffer = this.#waiting.take();
+    const { version } = this.#waiting;
+    const payload = this.#waiting.take();
     this.#waiting = undefined;
     this.#inFlight = true;
-    const message: WeightsMessage = { _tag: "weights", version, payload: { _tag: kind, buffer } };
-    this.#port.postMessage(message, [buffer]);
+    const message: WeightsMessage = { _tag: "weights", version, payload };
+    this.#port.postMessage(message, payload._tag === "remote" ? [] : [payload.buffer]);
   }
 }

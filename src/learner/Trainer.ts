@@ -1,6 +1,6 @@
 /**
- * The learner without its thread: actor, critic, their counters, and one command per window. An update changes the
- * weights in place and returns a report. Invariant: the version grows by one exactly when the actor's weights changed.
+ * The learner without its thread: policy, critic, their counters, and one command per window. An update changes the
+ * weights in place, here or on a server, and returns a report. Invariant: the version grows by one exactly when the policy's weights changed.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type CreditedBatch, sequences, shortest, type TokenBatch } from "../domain/Batch.ts";
@@ -14,11 +14,11 @@ import { allFinite } from "../policy/model/finite.ts";
 import { changeable, copyOf, type Parameters, parametersOf } from "../policy/model/Parameters.ts";
 import type { Base } from "../policy/runtime/baseFeeds.ts";
 import type { Runtime } from "../policy/runtime/Session.ts";
-import { Actor, type ActorStep, type PolicyTargets } from "./Actor.ts";
+import { Actor } from "./Actor.ts";
 import { type AnalysisOptions, endsRun, GradientAnalysis, takesWindow } from "./analysis/GradientAnalysis.ts";
 import { miniBatches } from "./batches.ts";
 import { Cloner, type CloningReport } from "./Cloner.ts";
-import { Critic, type CriticStep, criticConfig, criticFrom } from "./Critic.ts";
+import { Critic, criticConfig, criticFrom } from "./Critic.ts";
 import { correct, needsProximal } from "./corrections/correct.ts";
 import { interpolated, logLinearPlaces } from "./corrections/logLinear.ts";
 import { creditMetrics } from "./credit.ts";
@@ -31,13 +31,22 @@ import { policyLossOptions } from "./models.ts";
 import type { Network } from "./Network.ts";
 import { among, type NotFinite, type Untrained } from "./NotFinite.ts";
 import { muOr, sampledOnly } from "./observed.ts";
-import { type Moments, type StepResult, untaken } from "./optimiser/AdamW.ts";
+import { type Moments, untaken } from "./optimiser/AdamW.ts";
 import { Phases } from "./Phases.ts";
 import type { Prepared } from "./Prepared.ts";
 import { Reference } from "./Reference.ts";
 import { penalised } from "./rewardPenalty.ts";
 import { Scoring } from "./Scoring.ts";
 import { learningRate } from "./schedule.ts";
+import type {
+  CriticStep,
+  PolicyStep,
+  PolicyTargets,
+  TakenStep,
+  TrainedCritic,
+  TrainedPolicy,
+  TrainedReference,
+} from "./TrainedPolicy.ts";
 
 export interface TrainerOptions {
   readonly seed: number;
@@ -105,7 +114,7 @@ interface Trained {
 }
 
 /** Mean over the optimiser steps that were applied; undefined where none was, or where they have no such part. */
-const meanOf = <Step extends StepResult>(
+const meanOf = <Step extends TakenStep>(
   steps: readonly Step[],
   part: (step: Step) => number | undefined,
 ): number | undefined => {
@@ -113,10 +122,10 @@ const meanOf = <Step extends StepResult>(
   return parts.length === 0 ? undefined : mean(parts);
 };
 
-const skipped = (steps: readonly StepResult[]): number => steps.filter(({ applied }) => !applied).length;
+const skipped = (steps: readonly TakenStep[]): number => steps.filter(({ applied }) => !applied).length;
 
 /** What the optimiser steps of a network came to. */
-const outcome = (network: Untrained["network"], steps: readonly StepResult[]): Omit<Trained, "metrics"> => {
+const outcome = (network: Untrained["network"], steps: readonly TakenStep[]): Omit<Trained, "metrics"> => {
   const applied = steps.some((step) => step.applied);
   const notFinite = steps.find((step) => step.notFinite !== null)?.notFinite ?? null;
   return { applied, untrained: applied || notFinite === null ? null : { network, notFinite } };
@@ -124,7 +133,7 @@ const outcome = (network: Untrained["network"], steps: readonly StepResult[]): O
 
 /** The optimiser steps of the actor in one update, and what was seen on the way. */
 interface ActorSteps {
-  readonly steps: readonly ActorStep[];
+  readonly steps: readonly PolicyStep[];
   readonly surrogate: Metrics;
   readonly mismatch: Metrics;
 }
@@ -162,15 +171,40 @@ const referenceOf = (
   return renewed ? new Reference(restored ?? parametersOf(specs), base) : Reference.without(parameters, base);
 };
 
+/** Networks that compute in this process: what can be done with them beside training them. */
+interface Here {
+  readonly config: DecoderConfig;
+  readonly lanes: Lanes;
+  readonly scoring: Scoring;
+  readonly actor: Actor;
+  readonly critic: Critic | undefined;
+  readonly reference: Reference | undefined;
+}
+
+/** What a trainer trains, and what it goes on from. */
+export interface TrainerParts {
+  readonly policy: TrainedPolicy;
+  readonly critic: TrainedCritic | undefined;
+  /** Where the loss or the reward has a divergence from it. */
+  readonly reference: TrainedReference | undefined;
+  readonly state: TrainerState;
+}
+
+const fromStart: TrainerState = { version: 0, windows: 0, actorUpdates: 0, criticUpdates: 0 };
+
+/** What the reference policy scores and becomes, over networks that compute here. */
+const trainedReference = (actor: Actor, reference: Reference): TrainedReference => ({
+  score: (batch) => actor.score(batch, reference),
+  renew: () => reference.renew(actor.network.parameters),
+});
+
 export class Trainer implements AsyncDisposable {
-  readonly #config: DecoderConfig;
   readonly #options: TrainerOptions;
-  readonly #lanes: Lanes;
-  readonly #scoring: Scoring;
-  readonly #actor: Actor;
-  readonly #critic: Critic | undefined;
-  /** Held where the loss or the reward has a divergence from it. */
-  readonly #reference: Reference | undefined;
+  readonly #policy: TrainedPolicy;
+  readonly #critic: TrainedCritic | undefined;
+  readonly #reference: TrainedReference | undefined;
+  /** Undefined where a server computes. */
+  readonly #local: Here | undefined;
   /** Of the window prepared last; its update takes it. */
   #penalty: Penalty | undefined;
   #cloner: Cloner | undefined;
@@ -179,23 +213,18 @@ export class Trainer implements AsyncDisposable {
   #probe: TokenBatch | undefined;
   #state: TrainerState;
 
-  private constructor(
-    config: DecoderConfig,
-    options: TrainerOptions,
-    lanes: Lanes,
-    actor: Actor,
-    critic: Critic | undefined,
-    reference: Reference | undefined,
-    state: TrainerState,
-  ) {
-    this.#config = config;
+  private constructor(options: TrainerOptions, { critic, policy, reference, state }: TrainerParts, local?: Here) {
     this.#options = options;
-    this.#lanes = lanes;
-    this.#scoring = new Scoring(config, lanes);
-    this.#actor = actor;
+    this.#policy = policy;
     this.#critic = critic;
     this.#reference = reference;
     this.#state = state;
+    this.#local = local;
+  }
+
+  /** Over networks that compute elsewhere. It takes ownership of them; `restored` is the state that they go on from. */
+  static over(options: TrainerOptions, parts: Omit<TrainerParts, "state">, restored?: TrainerState): Trainer {
+    return new Trainer(options, { ...parts, state: restored ?? fromStart });
   }
 
   /**
@@ -230,41 +259,50 @@ export class Trainer implements AsyncDisposable {
             restored?.critic?.moments,
           )
         : undefined;
-    const state = restored?.state ?? { version: 0, windows: 0, actorUpdates: 0, criticUpdates: 0 };
-    const reference =
+    const state = restored?.state ?? fromStart;
+    const held =
       actor.use_kl_loss || algorithm.use_kl_in_reward
         ? referenceOf(opened.network, start, restored?.reference, actor.ref_update_freq > 0)
         : undefined;
-    return new Trainer(config, options, lanes, opened, values, reference, state);
+    const reference = held && trainedReference(opened, held);
+    const scoring = new Scoring(config, lanes);
+    const local: Here = { config, lanes, scoring, actor: opened, critic: values, reference: held };
+    return new Trainer(options, { policy: opened, critic: values, reference, state }, local);
   }
 
   get state(): TrainerState {
     return this.#state;
   }
 
+  /** What computes in this process. Throws where a server does. */
+  get #here(): Here {
+    if (this.#local === undefined) throw new Error("a training server has the networks; this needs them here");
+    return this.#local;
+  }
+
   get actor(): TrainedNetwork {
-    return this.#actor.network;
+    return this.#here.actor.network;
   }
 
   get critic(): TrainedNetwork | undefined {
-    return this.#critic?.network;
+    return this.#here.critic?.network;
   }
 
   /** The reference policy, where it is renewed as the run goes on. */
   get reference(): Parameters | undefined {
-    return this.#options.actor.ref_update_freq > 0 ? this.#reference?.parameters : undefined;
+    return this.#options.actor.ref_update_freq > 0 ? this.#here.reference?.parameters : undefined;
   }
 
   /** What credit is assigned from. Changes nothing: the divergence counts when the window is given to `update`. */
   async prepare(batch: TokenBatch): Promise<Prepared> {
     const { correction, kl_penalty, use_kl_in_reward } = this.#options.algorithm;
     const values = await this.values(batch);
-    const known = correction === "vtrace" ? { values, proximal: await this.#actor.score(batch) } : { values };
+    const known = correction === "vtrace" ? { values, proximal: await this.#policy.score(batch) } : { values };
     const held = this.#reference;
     this.#penalty = undefined;
     if (!use_kl_in_reward || held === undefined) return { ...known, rewards: batch.rewards };
     const phases = new Phases();
-    const reference = await phases.time("ref", () => this.#actor.score(batch, held));
+    const reference = await phases.time("ref", () => held.score(batch));
     const { kl, rewards } = penalised(batch, reference, { coefficient: this.#klCoefficient, type: kl_penalty });
     this.#penalty = { window: batch.window, scores: batch.rewards, reference, kl, phases };
     return { ...known, rewards };
@@ -276,7 +314,7 @@ export class Trainer implements AsyncDisposable {
 
   /** Log-probability of every id under the current weights, [tokens]. */
   async logp(batch: TokenBatch): Promise<Float32Array> {
-    return this.#actor.score(batch);
+    return this.#policy.score(batch);
   }
 
   /** Log-probability of each continuation behind the prompt under the current weights, nats, summed over its ids. */
@@ -285,12 +323,13 @@ export class Trainer implements AsyncDisposable {
     continuations: readonly Int32Array[],
     temperature: number,
   ): Promise<readonly number[]> {
-    return this.#scoring.behind(this.#actor.network, prompt, continuations, temperature);
+    const { actor, scoring } = this.#here;
+    return scoring.behind(actor.network, prompt, continuations, temperature);
   }
 
   /** Passes from the next command on are shared by so many of the lanes: at least 1, at most those that were opened. Changes no bit. */
   useLanes(count: number): void {
-    this.#lanes.use(count);
+    this.#here.lanes.use(count);
   }
 
   /**
@@ -311,7 +350,7 @@ export class Trainer implements AsyncDisposable {
     const divergence = penalty === undefined ? measured() : this.#control(batch, penalty);
     const { ref_update_freq } = this.#options.actor;
     if (ref_update_freq > 0 && this.#state.windows % ref_update_freq === 0) {
-      this.#reference?.renew(this.#actor.network.parameters);
+      this.#reference?.renew();
     }
     return {
       version: this.#state.version,
@@ -334,8 +373,8 @@ export class Trainer implements AsyncDisposable {
   }
 
   async #openCloner(): Promise<Cloner> {
-    const { actor } = this.#options;
-    this.#cloner ??= await Cloner.open(this.#config, this.#actor.network, { lanes: this.#lanes, actor });
+    const { actor, config, lanes } = this.#here;
+    this.#cloner ??= await Cloner.open(config, actor.network, { lanes, actor: this.#options.actor });
     return this.#cloner;
   }
 
@@ -348,17 +387,15 @@ export class Trainer implements AsyncDisposable {
   async clone(batch: TokenBatch, lr: number): Promise<CloningReport> {
     this.#probe = shortest(batch);
     const report = await (await this.#openCloner()).step(batch, lr);
-    if (report.applied) {
-      await this.#actor.network.synchronise();
-      this.#state = { ...this.#state, version: this.#state.version + 1 };
-    }
+    if (report.applied) await this.#settle();
     return report;
   }
 
   /** Brings everything that a checkpoint has into host memory; on the CPU it is there. */
   async synchronise(): Promise<void> {
-    await this.#actor.network.synchronise(true);
-    await this.#critic?.network.synchronise(true);
+    const { actor, critic } = this.#here;
+    await actor.network.synchronise(true);
+    await critic?.network.synchronise(true);
   }
 
   /**
@@ -367,14 +404,21 @@ export class Trainer implements AsyncDisposable {
    */
   async unfit(): Promise<string | null> {
     if (this.#probe === undefined) return null;
-    if (!allFinite(await this.#actor.score(this.#probe))) return "the policy's log-probabilities";
+    if (!allFinite(await this.#policy.score(this.#probe))) return "the policy's log-probabilities";
     return allFinite(await this.values(this.#probe)) ? null : "the critic's values";
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#actor.network.close();
-    await this.#critic?.network.close();
-    await this.#lanes[Symbol.asyncDispose]();
+    await this.#policy.close();
+    await this.#critic?.close();
+    await this.#local?.lanes[Symbol.asyncDispose]();
+  }
+
+  /** The weights that were trained are a version of their own from here on. */
+  async #settle(): Promise<void> {
+    const version = this.#state.version + 1;
+    await this.#policy.settle(version);
+    this.#state = { ...this.#state, version };
   }
 
   get #klCoefficient(): number {
@@ -412,9 +456,10 @@ export class Trainer implements AsyncDisposable {
   ): Promise<Metrics> {
     const { actor, algorithm, analysis: options, seed } = this.#options;
     if (options === undefined || batch === undefined) return measured();
-    this.#analysis ??= new GradientAnalysis(this.#config, { actor, algorithm, analysis: options, seed }, this.#lanes);
+    const here = this.#here;
+    this.#analysis ??= new GradientAnalysis(here.config, { actor, algorithm, analysis: options, seed }, here.lanes);
     const targets = known ?? (await this.#targets(batch, new Phases(), undefined)).targets;
-    return this.#analysis.of(this.#actor.network, batch, targets, families);
+    return this.#analysis.of(here.actor.network, batch, targets, families);
   }
 
   /** The decomposition of the gradient of the batch that is trained on, where the window is due for it. */
@@ -441,7 +486,7 @@ export class Trainer implements AsyncDisposable {
     ).flat();
   }
 
-  async #trainCritic(critic: Critic, batch: CreditedBatch): Promise<Trained> {
+  async #trainCritic(critic: TrainedCritic, batch: CreditedBatch): Promise<Trained> {
     const { critic: options, totalUpdates } = this.#options;
     const lr = learningRate(
       { peak: options.lr, warmup: options.lr_warmup_steps, decay: "constant", total: totalUpdates },
@@ -477,7 +522,7 @@ export class Trainer implements AsyncDisposable {
   async #referenceScores(batch: CreditedBatch, phases: Phases, known: Float32Array | undefined) {
     const held = this.#options.actor.use_kl_loss ? this.#reference : undefined;
     if (held === undefined) return undefined;
-    return known ?? (await phases.time("ref", () => this.#actor.score(batch, held)));
+    return known ?? (await phases.time("ref", () => held.score(batch)));
   }
 
   /** What the policy's loss reads of the batch, the re-scored log-probabilities where they are needed, and the weights of a correction. */
@@ -488,7 +533,7 @@ export class Trainer implements AsyncDisposable {
     const weighs = needsProximal(algorithm.correction);
     const needed = weighs || sampled !== batch;
     const proximal =
-      batch.proximal ?? (needed ? await phases.time("old_log_prob", () => this.#actor.score(batch)) : undefined);
+      batch.proximal ?? (needed ? await phases.time("old_log_prob", () => this.#policy.score(batch)) : undefined);
     const mu = proximal === undefined || sampled === batch ? batch.mu : muOr(batch, proximal);
     const { old, importance, capped } = correct({ ...sampled, mu }, proximal, algorithm);
     const used = new WeightMetrics();
@@ -517,12 +562,8 @@ export class Trainer implements AsyncDisposable {
       this.#stepActor(batch, targets, lr, ofWhole, used),
     );
     const came = outcome("policy", steps);
-    if (came.applied) await this.#actor.network.synchronise();
-    this.#state = {
-      ...this.#state,
-      version: version + (came.applied ? 1 : 0),
-      actorUpdates: actorUpdates + (came.untrained === null ? 1 : 0),
-    };
+    if (came.applied) await this.#settle();
+    this.#state = { ...this.#state, actorUpdates: actorUpdates + (came.untrained === null ? 1 : 0) };
     const entropy = meanOf(steps, (step) => step.entropy);
     const metrics = together(
       analysed,
@@ -561,7 +602,7 @@ export class Trainer implements AsyncDisposable {
     const surrogate = new LossMetrics(options, version);
     const sampled = { ...sampledOnly(batch), mu: targets.old };
     const logp = new Float32Array(batch.ids.length);
-    const steps: ActorStep[] = [];
+    const steps: PolicyStep[] = [];
     let mismatch = ofWhole;
     const notFinite = inputFault(batch, targets);
     const minis = this.#miniBatches(batch);
@@ -571,7 +612,7 @@ export class Trainer implements AsyncDisposable {
         continue;
       }
       const places = options.logLinear && logLinearPlaces(sampled, version, taken / minis.length);
-      steps.push(await this.#actor.step(batch, mini, { ...targets, places }, lr, logp));
+      steps.push(await this.#policy.step(batch, mini, { ...targets, places }, lr, logp));
       const seen = places && interpolated(sampled, mini, { cap: algorithm.correction_cap, logp, places });
       if (seen !== undefined) used.add(sampled, mini, seen);
       surrogate.add(batch, mini, logp, seen?.old ?? targets.old);

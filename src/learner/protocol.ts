@@ -1,4 +1,7 @@
-/** The calls of the learner's thread. `start` comes first and once; the others run one at a time in the order sent. */
+/**
+ * The calls of a learner's thread. `start` comes first and once; the others run one at a time in the order sent. What `start` is given depends
+ * on where the networks compute.
+ */
 import type { MessagePort } from "node:worker_threads";
 import type { CreditedBatch, TokenBatch } from "../domain/Batch.ts";
 import type { CrossRequest, CrossScores } from "../domain/CrossScores.ts";
@@ -10,6 +13,7 @@ import type { Analysed, UpdateReport } from "./Learner.ts";
 import type { Prepared } from "./Prepared.ts";
 import type { TrainerOptions } from "./Trainer.ts";
 
+/** Of a learner that computes in its thread. */
 export interface StartRequest {
   /** The starting weights, and what a checkpoint's folder holds beside them. */
   readonly checkpoint: Checkpoint;
@@ -20,9 +24,9 @@ export interface StartRequest {
   readonly ports: readonly MessagePort[];
 }
 
-export interface LearnerProtocol {
+export interface LearnerProtocol<Start = StartRequest, Event = never> {
   readonly calls: {
-    readonly start: { readonly request: StartRequest; readonly response: Version };
+    readonly start: { readonly request: Start; readonly response: Version };
     readonly prepare: { readonly request: TokenBatch; readonly response: Prepared };
     readonly update: {
       readonly request: { readonly batch: CreditedBatch; readonly unfiltered: CreditedBatch | undefined };
@@ -41,5 +45,5 @@ export interface LearnerProtocol {
     readonly save: { readonly request: string; readonly response: null };
     readonly version: { readonly request: null; readonly response: Version };
   };
-  readonly events: never;
+  readonly events: Event;
 }

@@ -11,12 +11,13 @@ import { type Metrics, measured, together } from "../../domain/metrics/Metrics.t
 import { maximum, mean } from "../../domain/Statistics.ts";
 import type { DecoderConfig } from "../../policy/model/Architecture.ts";
 import { trainedParameters } from "../../policy/model/Trained.ts";
-import { lossArrays, type PolicyTargets } from "../Actor.ts";
+import { lossArrays } from "../Actor.ts";
 import { miniBatches } from "../batches.ts";
 import { microInputs, scalar, scalarOf } from "../inputs.ts";
 import type { Lanes, LaneWeights, Pass } from "../lanes/Lanes.ts";
 import { type LossAlgorithm, passOptions, policyLossOptions } from "../models.ts";
 import { normOf } from "../optimiser/AdamW.ts";
+import type { PolicyTargets } from "../TrainedPolicy.ts";
 import { type Bucket, bucketsOf, ratedGroups } from "./buckets.ts";
 import { partsModel } from "./partsModel.ts";
 
