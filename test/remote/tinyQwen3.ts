@@ -1,0 +1,58 @@
+/**
+ * A Qwen3 folder small enough for a real server on the CPU: random weights from a seed, the nano tokenizer, heads 32 wide (the narrowest that
+ * vLLM's attention on the CPU takes), an output matrix of its own unless it is asked to share the embedding. Written by our own writer.
+ */
+import { Effect } from "effect";
+import { stream } from "../../src/domain/Random.ts";
+import { replaceFolder } from "../../src/files/AtomicWrite.ts";
+import { type Checkpoint, writeCheckpoint } from "../../src/policy/checkpoint/HuggingFaceFolder.ts";
+import { type DecoderConfig, familyDefaults, parameters } from "../../src/policy/model/Architecture.ts";
+import { initialise } from "../../src/policy/model/Parameters.ts";
+import { nanoTokenizer } from "../../src/policy/tokenizer/NanoVocabulary.ts";
+
+export interface TinyOptions {
+  readonly seed?: number;
+  /** Whether the output matrix is the embedding. */
+  readonly tied?: boolean;
+  /** Of the random weights; large, so that no part of the model is idle. */
+  readonly deviation?: number;
+}
+
+const files = nanoTokenizer();
+export const vocabSize = Object.keys((files.tokenizerJson.model as { readonly vocab: object }).vocab).length;
+
+export const tinyQwen3: DecoderConfig = {
+  ...familyDefaults.qwen3,
+  vocabSize,
+  hiddenSize: 64,
+  intermediateSize: 96,
+  layers: 2,
+  heads: 4,
+  kvHeads: 2,
+  headDim: 32,
+  rmsNormEps: 1e-6,
+  ropeTheta: 10_000,
+  maxPositions: 1024,
+  tieEmbedding: false,
+};
+
+export const tinyCheckpoint = ({ deviation = 0.2, seed = 1, tied = false }: TinyOptions = {}): Checkpoint => {
+  const config = { ...tinyQwen3, tieEmbedding: tied };
+  const random = stream({ seed, purpose: "initialisation", counters: [] });
+  return {
+    config,
+    tokens: { bos: undefined, eos: [1], pad: 0 },
+    parameters: initialise(parameters(config), random, deviation),
+    format: "F32",
+    tokenizer: files,
+  };
+};
+
+/** Writes the folder; it appears whole. */
+export const writeTinyQwen3 = (folder: string, options?: TinyOptions) =>
+  replaceFolder(folder, (partial) => writeCheckpoint(partial, tinyCheckpoint(options)));
+
+/** The same for a script: `node test/remote/tinyQwen3.ts FOLDER`. */
+if (import.meta.filename === process.argv[1]) {
+  await Effect.runPromise(writeTinyQwen3(process.argv[2] ?? "tiny-qwen3"));
+}
