@@ -83,6 +83,8 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   effect: ["src", "pipelines"],
   yaml: ["src/config"],
   "@bufbuild/protobuf": ["src/tensor", "src/metrics"],
+  "@nats-io/jetstream": ["src/remote/workers/nats"],
+  "@nats-io/transport-node": ["src/remote/workers/nats"],
   minisearch: ["src/environments/search"],
   hyparquet: ["src/environments/dataset"],
   piscina: ["src/env/pool"],

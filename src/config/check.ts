@@ -14,6 +14,7 @@ import { divergence, policyLoss, responseMask } from "./checks/loss.ts";
 import { capacity, context, lengths, thoughts } from "./checks/rollout.ts";
 import { sampling, temperatures } from "./checks/sampling.ts";
 import { cloned, heads, parameters } from "./checks/sft.ts";
+import { workers } from "./checks/workers.ts";
 import type { Check } from "./relation.ts";
 
 const checks: readonly Check[] = [
@@ -37,6 +38,7 @@ const checks: readonly Check[] = [
   thoughts,
   capacity,
   devices,
+  workers,
   strategies,
   refill,
   bestMetric,

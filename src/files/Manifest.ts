@@ -24,7 +24,20 @@ const Manifest = Schema.Struct({ schema: Schema.Literal(SCHEMA), files: Schema.R
 const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Manifest));
 
 /** By the name inside the folder. */
-type Entries = ReadonlyMap<string, Entry>;
+export type Entries = ReadonlyMap<string, Entry>;
+
+/** The text of a manifest. */
+export const render = (entries: Entries): string =>
+  `${JSON.stringify({ schema: SCHEMA, files: Object.fromEntries(entries) }, null, 2)}\n`;
+
+/** The files that a manifest's text lists; undefined where it is none. */
+export const parse = (text: string): Entries | undefined => {
+  try {
+    return new Map(Object.entries(decode(text).files));
+  } catch {
+    return undefined;
+  }
+};
 
 const attempt = <A>(path: string, work: () => Promise<A>): Effect.Effect<A, FileError> =>
   Effect.tryPromise({ try: work, catch: (cause) => fileError(path, cause) });
@@ -56,11 +69,9 @@ const read = async (folder: string): Promise<Entries | undefined> => {
     throw fileError(path, cause);
   });
   if (text === undefined) return undefined;
-  try {
-    return new Map(Object.entries(decode(text).files));
-  } catch {
-    throw damaged(path, `${path}: not a list of files with their checksums`);
-  }
+  const entries = parse(text);
+  if (entries === undefined) throw damaged(path, `${path}: not a list of files with their checksums`);
+  return entries;
 };
 
 const namesIn = async (folder: string): Promise<readonly string[]> => {
@@ -79,12 +90,30 @@ export const seal = (folder: string): Effect.Effect<void, FileError> =>
   Effect.gen(function* () {
     const files = yield* attempt(folder, async () => {
       const known = await read(folder);
-      const entries: [string, Entry][] = [];
+      const entries = new Map<string, Entry>();
       for (const name of await namesIn(folder))
-        entries.push([name, known?.get(name) ?? (await entryOf(join(folder, name)))]);
-      return Object.fromEntries(entries);
+        entries.set(name, known?.get(name) ?? (await entryOf(join(folder, name))));
+      return entries;
     });
-    yield* replaceText(join(folder, MANIFEST), `${JSON.stringify({ schema: SCHEMA, files }, null, 2)}\n`);
+    yield* replaceText(join(folder, MANIFEST), render(files));
+  });
+
+/** The files of a folder whose names `wanted` picks, as a manifest would list them; nothing is written. */
+export const describe = (folder: string, wanted: (name: string) => boolean): Effect.Effect<Entries, FileError> =>
+  attempt(folder, async () => {
+    const entries = new Map<string, Entry>();
+    for (const name of (await namesIn(folder)).filter(wanted)) entries.set(name, await entryOf(join(folder, name)));
+    return entries;
+  });
+
+/** The files that the folder's manifest lists. Fails with a `FileError` where it has none. */
+export const listed = (folder: string): Effect.Effect<Entries, FileError> =>
+  attempt(folder, async () => {
+    const path = join(folder, MANIFEST);
+    const entries = await read(folder);
+    if (entries === undefined)
+      throw new FileError({ path, reason: "missing", message: `${path}: no such file`, cause: undefined });
+    return entries;
   });
 
 /** Sizes are compared before any file is read. */

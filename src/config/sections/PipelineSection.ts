@@ -1,6 +1,7 @@
 /** The stages and their admission. */
 import { Schema } from "effect";
-import { atOnce, field, milliseconds, millisecondsOrNone, threads, whole } from "../field.ts";
+import { atOnce, field, milliseconds, millisecondsOrNone, section, threads, whole } from "../field.ts";
+import { WorkersSection } from "./WorkersSection.ts";
 
 export const PipelineSection = Schema.Struct({
   mode: field(
@@ -47,4 +48,5 @@ export const PipelineSection = Schema.Struct({
   score_concurrency: field(whole(1, 64), 1, "Windows scored at once."),
   stop_deadline_ms: field(millisecondsOrNone, 30_000, "How long a stop waits for episodes in flight."),
   stall_ms: field(milliseconds, 60_000, "Time without an event after which the stall report is printed."),
+  workers: section(WorkersSection, "Rollout workers on other machines."),
 });

@@ -3,7 +3,7 @@ import { Effect } from "effect";
 import { groupsInFlight, mostSlots } from "../../config/mostSlots.ts";
 import { summaryOf } from "../../domain/EpisodeSummary.ts";
 import { failureOf, groupTokens, isFailed, type Prompt } from "../../domain/Group.ts";
-import * as GroupProgram from "../../rollout/group.ts";
+import { Groups } from "../../rollout/Groups.ts";
 import { Bus } from "../../stage/Bus.ts";
 import { Dials } from "../../stage/Dials.ts";
 import * as Stage from "../../stage/Stage.ts";
@@ -16,11 +16,12 @@ export const make = Effect.gen(function* () {
   const bus = yield* Bus;
   const dials = yield* Dials;
   const { rollout, training } = yield* Episodes;
+  const groups = yield* Groups;
   /** Tags that ran out of instances of their own. */
   const repeating = new Set<string>();
   const play = Effect.fnUntraced(
     function* (prompt: Prompt) {
-      const group = yield* GroupProgram.play(rollout, training, prompt);
+      const group = yield* groups.play(rollout, training, prompt);
       const reason = failureOf(group);
       yield* bus.emit({
         _tag: "Finished",
@@ -31,6 +32,7 @@ export const make = Effect.gen(function* () {
         episodes: group.episodes.map(summaryOf),
         ...(reason === undefined ? {} : { reason }),
       });
+      yield* groups.booked(group);
       if (group.heldOut && !repeating.has(prompt.tag)) {
         repeating.add(prompt.tag);
         yield* bus.emit({ _tag: "ValidationRepeated", group: prompt.group, tag: prompt.tag });
@@ -41,5 +43,6 @@ export const make = Effect.gen(function* () {
   );
   const concurrency = groupsInFlight(config);
   const most = mostSlots(config).rollout ?? null;
-  return dials.add(yield* Stage.flow({ name: "rollout", inbox: 1, concurrency, most, run: play }));
+  const stage = yield* Stage.flow({ name: "rollout", inbox: 1, concurrency, most, run: play });
+  return dials.add(Object.assign(stage, { metrics: groups.metrics }));
 });

@@ -1,0 +1,20 @@
+/** What rollout workers on other machines ask of the rest of a run. */
+import { type Check, when } from "../relation.ts";
+
+const wide = /^(0\.0\.0\.0|\[::\]):/;
+
+export const workers: Check = ({ pipeline: { mode, workers } }) => [
+  ...when(
+    workers.url !== "" && mode === "lockstep",
+    () => "pipeline.mode: lockstep: every turn would wait for every machine; nearest under pipeline.workers.url: sync",
+  ),
+  ...when(
+    workers.url !== "" && workers.files_url === "" && wide.test(workers.listen),
+    () =>
+      `pipeline.workers.files_url: workers cannot ask ${workers.listen}; name the address of this machine, as http://learner:4280`,
+  ),
+  ...when(
+    (workers.tls.cert === "") !== (workers.tls.key === ""),
+    () => "pipeline.workers.tls: a certificate and its key go together; nearest: both or neither",
+  ),
+];

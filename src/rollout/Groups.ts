@@ -1,0 +1,30 @@
+/**
+ * Who plays the groups of training: this process, unless something else takes its place. Whoever plays a group hands it over once, and is told
+ * when it is in the books. Invariant: until then a group that was played elsewhere is not given up there.
+ */
+import { Context, Effect } from "effect";
+import type { EnvironmentError, PolicyError } from "../domain/Errors.ts";
+import type { Group, Prompt } from "../domain/Group.ts";
+import type { Metrics } from "../domain/metrics/Metrics.ts";
+import type { Environments } from "../env/Environments.ts";
+import type { Policy } from "../policy/generation/Policy.ts";
+import * as GroupProgram from "./group.ts";
+import type { Mode, Rollout } from "./Rollout.ts";
+
+export interface GroupPlayer {
+  /** Plays a prompt, here or elsewhere. Fails only when an engine does; interruption takes the prompt back. */
+  readonly play: (
+    rollout: Rollout,
+    mode: Mode,
+    prompt: Prompt,
+  ) => Effect.Effect<Group, PolicyError | EnvironmentError, Policy | Environments>;
+  /** The group is in the books: its `Finished` has been emitted. */
+  readonly booked: (group: Group) => Effect.Effect<void>;
+  /** What is known of players elsewhere. */
+  readonly metrics: () => Metrics;
+}
+
+/** Every group is played in this process. */
+export const here: GroupPlayer = { play: GroupProgram.play, booked: () => Effect.void, metrics: () => new Map() };
+
+export const Groups = Context.Reference<GroupPlayer>("millrace/rollout/Groups", { defaultValue: () => here });
