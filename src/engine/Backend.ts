@@ -45,7 +45,8 @@ export const modelsLayer = ({ config, current, restore, start, version }: Models
         checkpoint: start.checkpoint,
         trainer: LearnerThread.trainerOptions(config),
         ports: policy.ports,
-        ...(restore === null ? {} : { restore }),
+        // The generators have theirs. A checkpoint may turn out to be damaged: the one before it begins with the same numbers.
+        ...(restore === null ? { moved: true } : { restore }),
       }).pipe(
         Effect.catchIf(
           ({ reason }) => reason === "bad_checkpoint",

@@ -22,6 +22,8 @@ export interface LearnerThreadOptions {
   readonly trainer: TrainerOptions;
   /** Folder written by `save` to go on from. */
   readonly restore?: string;
+  /** The starting numbers are moved into the thread, and gone here, instead of copied. */
+  readonly moved?: boolean;
   /** One port per generator thread; they are transferred. */
   readonly ports?: readonly MessagePort[];
 }
@@ -86,6 +88,8 @@ export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread
     });
     const ports = options.ports ?? [];
     const { checkpoint, trainer, restore = null } = options;
-    yield* thread.call("start", { checkpoint, options: trainer, restore, ports }, ports);
+    const { buffer } = (checkpoint.adapter?.parameters ?? checkpoint.parameters).flat;
+    const moved = options.moved === true && buffer instanceof ArrayBuffer ? [buffer] : [];
+    yield* thread.call("start", { checkpoint, options: trainer, restore, ports }, [...ports, ...moved]);
     return over(thread, trainer.lanes);
   });

@@ -120,13 +120,12 @@ const sessionItems = (
 const mainItems = (asked: Asked): readonly Item[] => {
   const { config, tokenizerBytes } = asked;
   const { rows } = generatorShape(config);
-  const { frozen, policy } = weightBytes(asked);
+  const { frozen } = weightBytes(asked);
   const episodes = rows * config.model.generator_threads;
   const owner = "main thread";
   return [
     { owner, what: "runtime", bytes: baseline.main, during: "always" },
     { owner, what: "tokenizer", bytes: TOKENIZER * tokenizerBytes, during: "always" },
-    { owner, what: "starting weights", bytes: policy, during: "always" },
     { owner: "all threads", what: "weights beside the adapter", bytes: frozen, during: "always" },
     {
       owner,
@@ -184,10 +183,12 @@ const generatorItems = (asked: Asked): readonly Item[] => {
   const { capacity, extend, prefixes, rows } = generatorShape(config);
   const sessions = generatorSessions(asked);
   const bytesOf = (count: number, positions: number) => cacheBytes(decoder, count, positions);
+  // Among several threads each keeps the version before the newest, too.
+  const weights = config.model.generator_threads > 1 ? 2 * policy : policy;
   return Array.from({ length: config.model.generator_threads }, (_, i) => `generator ${i + 1}`).flatMap(
     (owner): readonly Item[] => [
       { owner, what: "runtime", bytes: baseline.generator, during: "always" },
-      { owner, what: "weights, newest and older", bytes: 2 * policy, during: "always" },
+      { owner, what: "weights", bytes: weights, during: "always" },
       { owner, what: "weights, offered", bytes: policy, during: "handover" },
       { owner, what: "keys and values", bytes: bytesOf(rows, capacity), during: "always" },
       { owner, what: "shared prefixes", bytes: bytesOf(prefixes.rows, prefixes.capacity), during: "always" },

@@ -6,7 +6,7 @@ import { groupsInFlight } from "../config/mostSlots.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { bucket as padded, sharedPassesOf } from "../domain/Passes.ts";
 import { bucket as positions } from "../policy/generation/Cache.ts";
-import { ROW_BUCKET } from "../policy/generation/CachedModel.ts";
+import { rowBucket } from "../policy/generation/CachedModel.ts";
 import { TIME_BUCKET } from "../policy/generation/Packing.ts";
 import { prefixRows } from "../policy/generation/Scheduler.ts";
 import type { Sizes } from "../tensor/Liveness.ts";
@@ -111,7 +111,8 @@ export const generatorShape = (config: RunConfig): GeneratorShape => {
   const { train, val } = es_manager;
   const validated = val.env_groups * val.group_size;
   const episodes = Math.max(groups * train.group_size, Math.min(validated, slots * model.generator_threads));
-  const rows = Math.min(upTo(slots, ROW_BUCKET), upTo(Math.ceil(episodes / model.generator_threads), ROW_BUCKET));
+  const ofRows = (count: number) => upTo(count, rowBucket(slots));
+  const rows = Math.min(ofRows(slots), ofRows(Math.ceil(episodes / model.generator_threads)));
   const prompt = Math.max(1, longest(config) - rollout.response_length);
   const fed = Math.min(prompt, prefill_tokens);
   const time = upTo(fed, TIME_BUCKET);
@@ -123,7 +124,7 @@ export const generatorShape = (config: RunConfig): GeneratorShape => {
   return {
     rows,
     capacity: positions(longest(config)),
-    prefixes: { rows: Math.min(prefixRows(slots), upTo(shared, ROW_BUCKET)), capacity: positions(prompt) },
+    prefixes: { rows: Math.min(prefixRows(slots), ofRows(shared)), capacity: positions(prompt) },
     prefill: { batch: started, time },
     extend: goesOn
       ? {

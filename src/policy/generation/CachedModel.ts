@@ -13,8 +13,8 @@ import { Sampler } from "./Sampler.ts";
 import { prefixRows } from "./Scheduler.ts";
 import type { Draw, HistoryOf, SequenceModel, Stepped } from "./SequenceModel.ts";
 
-/** Decode batches and caches are padded to multiples of this many rows, so that few shapes occur. */
-export const ROW_BUCKET = 8;
+/** Decode batches and caches are padded to multiples of this many rows, so that few shapes occur; a few slots are not padded to twice their number. */
+export const rowBucket = (slots: number): number => (slots <= 4 ? 4 : 8);
 
 /** Results of a run; `time` is the padded number of new tokens of a row. */
 interface Made {
@@ -37,6 +37,7 @@ export class CachedModel<W> implements SequenceModel<W> {
   readonly #prefixes: KeyValueCache;
   /** Pasts of a prefill, gathered into neighbouring rows. */
   readonly #scratch: KeyValueCache;
+  readonly #rowBucket: number;
   readonly #rowLimit: number;
   readonly #prefixRows: number;
   #ids = new BigInt64Array(0);
@@ -48,7 +49,8 @@ export class CachedModel<W> implements SequenceModel<W> {
     this.#cache = new KeyValueCache(model.shape);
     this.#prefixes = new KeyValueCache(model.shape);
     this.#scratch = new KeyValueCache(model.shape);
-    this.#rowLimit = bucket(slots, ROW_BUCKET);
+    this.#rowBucket = rowBucket(slots);
+    this.#rowLimit = bucket(slots, this.#rowBucket);
     this.#prefixRows = prefixRows(slots);
   }
 
@@ -58,7 +60,10 @@ export class CachedModel<W> implements SequenceModel<W> {
     const loading = new Set(loads.map(({ sequence }) => sequence));
     for (const { row } of occupied)
       if (row >= this.#cache.rows)
-        this.#cache.reserve(Math.min(this.#rowLimit, bucket(Math.max(2 * this.#cache.rows, row + 1), ROW_BUCKET)), 1);
+        this.#cache.reserve(
+          Math.min(this.#rowLimit, bucket(Math.max(2 * this.#cache.rows, row + 1), this.#rowBucket)),
+          1,
+        );
     const lengths = new Int32Array(this.#cache.rows);
     for (const sequence of occupied) if (!loading.has(sequence)) lengths[sequence.row] = sequence.cached;
     let longest = 0;
@@ -82,7 +87,7 @@ export class CachedModel<W> implements SequenceModel<W> {
     historyOf: HistoryOf,
     draws: readonly (Draw | undefined)[],
   ): Promise<Stepped> {
-    const rows = bucket(step.to - step.from, ROW_BUCKET);
+    const rows = bucket(step.to - step.from, this.#rowBucket);
     const from = Math.max(0, Math.min(step.from, this.#rowLimit - rows));
     let longest = 0;
     for (let row = from; row < from + rows; row++) longest = Math.max(longest, this.#cache.length(row));
@@ -143,7 +148,7 @@ export class CachedModel<W> implements SequenceModel<W> {
   /** The next tokens of prefixes, kept at once. */
   async feedPrefixes(weights: W, { chunks, version }: PrefixStep, historyOf: HistoryOf): Promise<void> {
     for (const { prefix, start } of chunks) {
-      this.#prefixes.reserve(Math.min(this.#prefixRows, bucket(prefix.row + 1, ROW_BUCKET)), prefix.length);
+      this.#prefixes.reserve(Math.min(this.#prefixRows, bucket(prefix.row + 1, this.#rowBucket)), prefix.length);
       if (start === 0) this.#prefixes.truncate(prefix.row, 0);
     }
     const { extended, time } = await this.#feed(

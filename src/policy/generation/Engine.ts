@@ -18,6 +18,8 @@ import { WeightSets } from "./WeightSets.ts";
 
 export interface EngineOptions extends SchedulerOptions, StepRunnerOptions {
   readonly kvOnUpdate: "keep" | "recompute";
+  /** Whether the version before the newest is kept for a hold that may come: other threads may not have the newest yet. */
+  readonly keepsOlder: boolean;
   /** Called between steps, when `version` is in use from the next one on. */
   readonly onAdopted: (version: Version) => void;
 }
@@ -47,7 +49,8 @@ export class Engine<W> {
     this.#model = model;
     this.#options = options;
     this.#scheduler = new Scheduler(options, initial.version);
-    this.#sets = new WeightSets(initial.version, model.weights(initial.version, initial.payload), model.forget);
+    const weights = model.weights(initial.version, initial.payload);
+    this.#sets = new WeightSets(initial.version, weights, model.forget, options.keepsOlder);
     this.#steps = new StepRunner(model, this.#scheduler, this.#entries, options);
     this.#gauge = new Gauge({ name: "generator", kind: "service", concurrency: 1, capacity: 0 }, threadClock);
   }

@@ -94,6 +94,7 @@ const startThread = Effect.fnUntraced(function* (
     prefillRows: options.prefillRows ?? DEFAULT_PREFILL_ROWS,
     prefillPatience: options.prefillPatience ?? DEFAULT_PREFILL_PATIENCE,
     kvOnUpdate: generation.kv_on_update,
+    keepsOlder: options.threads > 1,
     stopIds: options.stopIds,
     stops: generation.stop,
     tokens,

@@ -28,6 +28,7 @@ export interface StartRequest {
   readonly prefillRows: number;
   readonly prefillPatience: number;
   readonly kvOnUpdate: "keep" | "recompute";
+  readonly keepsOlder: boolean;
   readonly stopIds: readonly number[];
   readonly stops: readonly string[];
   readonly tokens: TokenBytes;

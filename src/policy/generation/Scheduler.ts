@@ -21,8 +21,8 @@ export interface SchedulerOptions {
   readonly prefillPatience: number;
 }
 
-/** Shared prefixes kept: enough for small groups to have one each. */
-export const prefixRows = (slots: number): number => Math.max(8, slots >> 2);
+/** Shared prefixes kept: enough for small groups to have one each, and no more than sequences. */
+export const prefixRows = (slots: number): number => Math.min(slots, Math.max(8, slots >> 2));
 
 export interface OpenRequest {
   readonly id: number;

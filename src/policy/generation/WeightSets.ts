@@ -1,5 +1,5 @@
 /**
- * The weights a generator holds: the newest set and one older set, which validation has pinned or whose pin may still be on its way.
+ * The weights a generator holds: the newest set and one older set, which validation has pinned or, among several threads, may be about to pin.
  * `adopt` decides when an offered version takes their place.
  * Invariant: never more than two sets, and a pinned one is never dropped.
  */
@@ -15,12 +15,14 @@ export class WeightSets<W> {
   #older: Held<W> | undefined;
   #offered: Held<W> | undefined;
   readonly #forget: (weights: W) => void;
+  readonly #keepsOlder: boolean;
   readonly #holds = new Map<Version, number>();
 
-  /** `forget` is told of each set that is let go. */
-  constructor(version: Version, weights: W, forget: (weights: W) => void = () => {}) {
+  /** `forget` is told of each set that is let go. Without `keepsOlder` the older set goes as soon as nobody holds it. */
+  constructor(version: Version, weights: W, forget: (weights: W) => void = () => {}, keepsOlder = true) {
     this.#newest = { version, weights };
     this.#forget = forget;
+    this.#keepsOlder = keepsOlder;
   }
 
   get newest(): Version {
@@ -49,6 +51,7 @@ export class WeightSets<W> {
     const count = (this.#holds.get(version) ?? 0) - 1;
     if (count > 0) this.#holds.set(version, count);
     else this.#holds.delete(version);
+    this.#tidy();
   }
 
   /** Offers weights for adoption. The latest offer replaces one that still waits; offers that are not newer are dropped. */
@@ -70,7 +73,14 @@ export class WeightSets<W> {
     if (dropped !== undefined) this.#forget(dropped.weights);
     this.#newest = offered;
     this.#offered = undefined;
+    this.#tidy();
     return offered.version;
+  }
+
+  #tidy(): void {
+    if (this.#keepsOlder || this.#older === undefined || this.#holds.has(this.#older.version)) return;
+    this.#forget(this.#older.weights);
+    this.#older = undefined;
   }
 
   #find(version: Version): Held<W> | undefined {

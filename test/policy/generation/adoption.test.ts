@@ -114,6 +114,20 @@ describe("WeightSets", () => {
     expect(sets.has(0)).toBe(false);
   });
 
+  it("of a single thread keeps the older version only while somebody holds it", () => {
+    const gone: string[] = [];
+    const sets = new WeightSets(0, "zero", (weights) => gone.push(weights), false);
+    sets.offer(1, "one");
+    sets.adopt();
+    expect([gone, sets.has(0)]).toEqual([["zero"], false]);
+    sets.hold(1);
+    sets.offer(2, "two");
+    sets.adopt();
+    expect([gone, sets.get(1)]).toEqual([["zero"], "one"]);
+    sets.unhold(1);
+    expect([gone, sets.has(1), sets.get(2)]).toEqual([["zero", "one"], false, "two"]);
+  });
+
   it("waits with a third version while two are pinned, and then takes the latest", () => {
     const sets = new WeightSets(0, "zero");
     sets.hold(0);

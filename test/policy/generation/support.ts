@@ -25,6 +25,7 @@ export const engineOptions: EngineOptions = {
   prefillRows: 4,
   prefillPatience: 2,
   kvOnUpdate: "keep",
+  keepsOlder: true,
   stopIds: [],
   stops: null,
   onAdopted: () => {},
