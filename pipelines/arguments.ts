@@ -43,7 +43,7 @@ const completions = (take: (command: Command) => void) =>
       }),
   });
 
-const switches: ReadonlySet<string> = new Set(["--debug", "--help", "--json", "--no-probe", "--version"]);
+const switches: ReadonlySet<string> = new Set(["--debug", "--help", "--json", "--no-probe", "--stay", "--version"]);
 
 /**
  * Joins a value that begins with a dash, as in `--actions "-2 + 3"`, to its flag; the module would read it as short flags. `--other` and

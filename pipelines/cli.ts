@@ -182,6 +182,14 @@ const runCommand = Effect.fnUntraced(function* ({ command }: Invocation) {
       const { merge } = yield* Effect.promise(() => import("./merge.ts"));
       return yield* print(yield* merge(command));
     }
+    case "Worker": {
+      const { worker } = yield* Effect.promise(() => import("./worker.ts"));
+      return yield* worker(command);
+    }
+    case "Broker": {
+      const { render } = yield* Effect.promise(() => import("../src/remote/workers/permissions.ts"));
+      return yield* Console.log(render(command).trimEnd());
+    }
     case "Help": {
       const { help } = yield* Effect.promise(() => import("./help.ts"));
       return yield* print(yield* help(command.topic));
@@ -213,6 +221,7 @@ const end = (code: number) =>
 const stopsInOrder = ({ command }: Invocation): boolean =>
   command._tag === "ServeEnv" ||
   command._tag === "Watch" ||
+  command._tag === "Worker" ||
   command._tag === "Tune" ||
   command._tag === "Sweep" ||
   (command._tag === "Run" && command.pipeline !== "evaluate");

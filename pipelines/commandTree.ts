@@ -344,6 +344,57 @@ const merge = Cli.make(
   (words) => accept({ _tag: "Merge", ...words }),
 );
 
+const worker = Cli.make(
+  "worker",
+  {
+    join: text("join", "URL", "NATS server of the run, as nats://host:4222 or tls://host:4222."),
+    run: orNull(text("run", "NAME", "Name of the run; may be left out where one alone is trained there.")),
+    name: orNull(
+      text(
+        "name",
+        "NAME",
+        "The worker's name; by default MILLRACE_NATS_USER, else the machine's name and the process.",
+      ),
+    ),
+    cache: orNull(text("cache", "DIR", "Folder for models that are kept, ~/.cache/millrace/worker by default.")),
+    tlsCa: orNull(text("tls-ca", "FILE", "Authorities that the certificates of broker and learner are checked by.")),
+    tlsCert: orNull(text("tls-cert", "FILE", "Certificate to show to the broker.")),
+    tlsKey: orNull(text("tls-key", "FILE", "Key of that certificate.")),
+    stopSeconds: limit(
+      "stop-seconds",
+      { min: 0, max: 86_400, fallback: 30 },
+      "How long a stop waits for groups in hand, 30 by default; the others are given back.",
+    ),
+    stays: Flag.Boolean("stay").pipe(
+      Flag.withoutNegation,
+      Flag.withDefault(false),
+      Flag.withDescription("Wait for the run's next start after its end."),
+    ),
+    overrides,
+  },
+  (words) => accept({ _tag: "Worker", ...words }),
+);
+
+const brokerConfig = Cli.make(
+  "broker-config",
+  {
+    run: Argument.String("RUN").pipe(Argument.withDescription("Name of the run, as run.name has it.")),
+    workers: formed(
+      several("worker", "NAME", "A worker that may join; may be given again."),
+      "worker",
+      /^[A-Za-z0-9_-]{1,60}$/,
+      "letters, digits, - and _",
+    ),
+    listen: text("listen", "HOST:PORT", "Where the server listens, 127.0.0.1:4222 by default.").pipe(
+      Flag.withDefault("127.0.0.1:4222"),
+    ),
+    store: text("store", "DIR", "Folder of what the server keeps, nats-data by default.").pipe(
+      Flag.withDefault("nats-data"),
+    ),
+  },
+  (words) => accept({ _tag: "Broker", ...words }),
+);
+
 const help = Cli.make("help", { topic: Argument.variadic(Argument.String("topic")) }, ({ topic }) =>
   accept({ _tag: "Help", topic }),
 );
@@ -366,6 +417,8 @@ export const tree = root.pipe(
     leaderboard,
     sweep,
     merge,
+    worker,
+    brokerConfig,
     help,
   ]),
 );

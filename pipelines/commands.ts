@@ -4,6 +4,7 @@
  */
 
 import type { Control } from "../src/domain/Control.ts";
+import type { WorkerCommand } from "./worker.ts";
 
 export type PipelineName = "train" | "evaluate" | "sft";
 
@@ -96,6 +97,14 @@ export type Command =
       readonly output: string;
       readonly title: string;
     }
+  | ({ readonly _tag: "Worker" } & WorkerCommand)
+  | {
+      readonly _tag: "Broker";
+      readonly run: string;
+      readonly workers: readonly string[];
+      readonly listen: string;
+      readonly store: string;
+    }
   | { readonly _tag: "Merge"; readonly adapter: string; readonly output: string; readonly base: string | null }
   | { readonly _tag: "Help"; readonly topic: readonly string[] }
   | { readonly _tag: "Version" }
@@ -175,6 +184,14 @@ export const commands = {
   merge: {
     usage: "merge ADAPTER OUTPUT [--base DIR]",
     meaning: "Adds an adapter to its base model and writes the folder of the whole model.",
+  },
+  worker: {
+    usage: "worker --join nats://HOST:PORT [--run NAME] [key.sub=value ...]",
+    meaning: "Plays groups for a run that is trained on another machine (docs/remote.md).",
+  },
+  "broker-config": {
+    usage: "broker-config RUN --worker NAME ...",
+    meaning: "Prints a nats-server's configuration under which a worker can do nothing but play.",
   },
   help: {
     usage: "help [COMMAND | config [SECTION]]",

@@ -9,6 +9,7 @@ import * as LearnerThread from "../learner/LearnerThread.ts";
 import { generator } from "../policy/generation/ofModel.ts";
 import { Policy } from "../policy/generation/Policy.ts";
 import type { Model } from "../policy/Model.ts";
+import { players } from "../remote/workers/ofConfig.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import { tasksOf } from "../rollout/Task.ts";
 
@@ -41,10 +42,11 @@ export const modelsLayer = ({ config, current, restore, start, version }: Models
   Layer.effectContext(
     Effect.gen(function* () {
       const policy = yield* generator(config, current, version);
+      const elsewhere = yield* players(config, current, version);
       const learner = yield* LearnerThread.make({
         checkpoint: start.checkpoint,
         trainer: LearnerThread.trainerOptions(config),
-        ports: policy.ports,
+        ports: [...policy.ports, ...elsewhere.ports],
         // The generators have theirs. A checkpoint may turn out to be damaged: the one before it begins with the same numbers.
         ...(restore === null ? { moved: true } : { restore }),
       }).pipe(
@@ -53,9 +55,9 @@ export const modelsLayer = ({ config, current, restore, start, version }: Models
           ({ message }) => new BadInput({ message }),
         ),
       );
-      return Context.make(Policy, policy).pipe(
+      return Context.add(elsewhere.context, Policy, policy).pipe(
         Context.add(Learner, learner),
-        Context.add(Died, Effect.raceFirst(policy.died, learner.died)),
+        Context.add(Died, Effect.raceAllFirst([policy.died, learner.died, elsewhere.died])),
       );
     }),
   );

@@ -226,6 +226,8 @@ describe("the command line", () => {
       "compare",
       "leaderboard",
       "merge",
+      "worker",
+      "broker-config",
       "help",
     ]);
   });

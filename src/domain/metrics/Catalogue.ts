@@ -7,7 +7,7 @@ import { episodes, lengths, ofTag } from "./episodes.ts";
 import { filter } from "./filter.ts";
 import { learner } from "./learner.ts";
 import type { About, Family, Metric } from "./Metric.ts";
-import { generation, ledger, stage, staleness, stepping, timing, tokens, weights, windows } from "./run.ts";
+import { generation, ledger, stage, staleness, stepping, timing, tokens, weights, windows, workers } from "./run.ts";
 
 export type Entry = Metric | (About & Pick<Family, "template">);
 
@@ -35,6 +35,7 @@ export const catalogue: readonly Section[] = [
   section("Stages", "src/stage/Gauge.ts", stage),
   section("Step threads", "src/env/pool/Losses.ts, of this process", stepping),
   section("Generation", "src/policy/generation, by the gauges of the generator threads", tokens, generation),
+  section("Workers", "src/remote/workers, of runs with `pipeline.workers.url`", workers),
   section("Ledger", "src/domain/Ledger.ts", ledger.groups, ledger.tokens),
   section("Time", "src/engine", timing),
 ];

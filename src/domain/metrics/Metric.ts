@@ -31,7 +31,8 @@ export type Unit =
   | "threads"
   | "versions"
   | "s"
-  | "ms";
+  | "ms"
+  | "bytes";
 
 export interface About {
   readonly unit: Unit;

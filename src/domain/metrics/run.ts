@@ -92,6 +92,27 @@ export const servers = {
   lost: family("servers/{role}/lost", "level", "items", "Those that are not asked again."),
 } as const;
 
+/** Of rollout workers on other machines; absent in a run without them. */
+export const workers = {
+  joined: metric("workers/joined", "level", "items", "Rollout workers that are up."),
+  slots: metric("workers/slots", "level", "slots", "Episodes that they can play at once."),
+  playing: metric("workers/playing", "level", "groups", "Groups that they hold a lease of."),
+  tokensPerSecond: metric("workers/tokens_per_second", "level", "tokens/s", "Tokens that they sample, as they say."),
+  oldest: metric("workers/oldest_version", "level", "versions", "The oldest version that one of them samples with."),
+  results: metric("workers/results", "total", "groups", "Groups that they played and that were taken."),
+  resultBytes: metric(
+    "workers/result_bytes",
+    "total",
+    "bytes",
+    "What came of results, those included that were not taken.",
+  ),
+  duplicate: metric("workers/dropped/duplicate", "total", "groups", "Results of groups that had theirs already."),
+  late: metric("workers/dropped/late", "total", "groups", "Results whose lease another had by then."),
+  otherRun: metric("workers/dropped/other_run", "total", "groups", "Results of an earlier start of the run."),
+  stale: metric("workers/dropped/stale", "total", "groups", "Results of weights older than the admission asks for."),
+  refused: metric("workers/dropped/refused", "total", "groups", "Results that cannot be true, or were not leased."),
+} as const;
+
 export const weights = {
   version: metric("weights/version", "level", "versions", "Version of the weights after the step."),
 } as const;

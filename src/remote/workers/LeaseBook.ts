@@ -68,6 +68,11 @@ export class LeaseBook {
     return this.#seen.size;
   }
 
+  /** Whether this is the newest offer of its group, and open. */
+  isOut(offer: Offer): boolean {
+    return this.#current(offer) !== undefined;
+  }
+
   admit(prompt: Prompt): void {
     if (this.#entries.has(prompt.group)) throw new RangeError(`group ${prompt.group} is admitted twice`);
     this.#ended.delete(prompt.group);

@@ -3,6 +3,13 @@
  * of its finished members idle. Invariant: at most `slots - 1` episodes, and one group more, are asked for at once.
  */
 import { Effect, Latch } from "effect";
+import type { Mode } from "../../rollout/Rollout.ts";
+
+/** A mode that tells as each of its episodes ends. */
+export const counting = (mode: Mode, ended: () => void): Mode => ({
+  ...mode,
+  around: (episode, urgent) => Effect.ensuring(mode.around(episode, urgent), Effect.sync(ended)),
+});
 
 export class Room {
   readonly slots: number;
@@ -18,6 +25,11 @@ export class Room {
 
   get free(): boolean {
     return this.#taken < this.slots;
+  }
+
+  /** What part of it is taken, from 0 on. */
+  get share(): number {
+    return this.#taken / this.slots;
   }
 
   /** Suspends until there is room. */

@@ -1,0 +1,174 @@
+/**
+ * `millrace worker`: joins a run that a learner trains on another machine, and plays its groups with generators and environments of this one.
+ * The run tells what to play and by which weights; this machine says how much at once. Credentials come from the environment: every user of
+ * a machine sees its command lines.
+ */
+import { homedir, hostname } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { Console, Context, Effect, Layer, type Scope } from "effect";
+import { cacheRows } from "../src/config/mostSlots.ts";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import { resolveLayers } from "../src/config/resolve.ts";
+import { isTree } from "../src/config/Tree.ts";
+import type { Version } from "../src/domain/Episode.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+import * as Backend from "../src/engine/Backend.ts";
+import * as Pool from "../src/env/pool/layer.ts";
+import { generator } from "../src/policy/generation/ofModel.ts";
+import { Policy } from "../src/policy/generation/Policy.ts";
+import * as StartingModel from "../src/policy/StartingModel.ts";
+import { Stop } from "../src/process/Stop.ts";
+import * as Fetcher from "../src/remote/workers/Fetcher.ts";
+import type { About } from "../src/remote/workers/Messages.ts";
+import { workerForm } from "../src/remote/workers/nats/names.ts";
+import { counting } from "../src/remote/workers/Room.ts";
+import * as Worker from "../src/remote/workers/Worker.ts";
+import * as ContentKeys from "../src/rollout/contentKeys.ts";
+import * as GroupProgram from "../src/rollout/group.ts";
+import * as Rollout from "../src/rollout/Rollout.ts";
+import * as Slots from "../src/stage/Slots.ts";
+import { boundEnvironments, checkPresets } from "./presets.ts";
+
+export interface WorkerCommand {
+  /** Address of the broker. */
+  readonly join: string;
+  /** Null takes the one run that is trained there. */
+  readonly run: string | null;
+  readonly name: string | null;
+  readonly cache: string | null;
+  readonly tlsCa: string | null;
+  readonly tlsCert: string | null;
+  readonly tlsKey: string | null;
+  readonly stopSeconds: number;
+  readonly stays: boolean;
+  /** How much this machine does at once. */
+  readonly overrides: readonly string[];
+}
+
+/** Keys that are each machine's own. */
+const own =
+  /^(model\.(generator_threads|runtime|device|generator_device)|generation\.(slots|prefill_tokens)|pipeline\.step_\w+)$/;
+
+const checkOwn = (overrides: readonly string[]): Effect.Effect<void, BadInput> => {
+  const other = overrides
+    .map((text) =>
+      text
+        .replace(/^(\+\+?|~)/, "")
+        .split("=", 1)
+        .join(""),
+    )
+    .find((key) => !own.test(key));
+  if (other === undefined) return Effect.void;
+  const message = `worker: ${other}: the run says what is played, and how; a worker's own keys are model.generator_threads, model.generator_device, generation.slots, generation.prefill_tokens and pipeline.step_*`;
+  return Effect.fail(new BadInput({ message }));
+};
+
+const variable = (name: string): string | undefined => process.env[name] || undefined;
+
+/** The worker's name at the broker. A user's name is its own; else the machine and the process tell workers apart. */
+const nameOf = Effect.fnUntraced(function* (given: string | null, user: string | undefined) {
+  const name =
+    given ??
+    user ??
+    `${hostname()
+      .replace(/[^\w-]+/g, "-")
+      .slice(0, 40)}-${process.pid}`;
+  if (workerForm.test(name)) return name;
+  return yield* new BadInput({
+    message: `--name: ${JSON.stringify(name)}: letters, digits, - and _, 60 at most; nearest: ${name.replace(/[^\w-]+/g, "-").slice(0, 60) || "worker"}`,
+  });
+});
+
+/** The run file of a run, with what this machine changes. */
+const configOf = Effect.fnUntraced(function* ({ config, run }: About, overrides: readonly string[]) {
+  if (!isTree(config)) return yield* new BadInput({ message: `${run}: its description holds no run file` });
+  return (yield* resolveLayers([{ origin: `the run ${run}`, tree: config }], overrides)).config;
+});
+
+/** The model of a version, its files fetched; with an adapter the base beside it is kept. */
+const modelOf = Effect.fnUntraced(function* (
+  fetcher: Fetcher.Fetcher,
+  { kind }: About,
+  config: RunConfig,
+  version: Version,
+) {
+  const base = kind === "adapter" ? yield* fetcher.model : null;
+  const folder = yield* fetcher.version(version);
+  const { lora } = config.model;
+  const loading =
+    base === null
+      ? StartingModel.load(folder, { adapter: "", lora: { ...lora, rank: 0 } }, config.run.seed)
+      : StartingModel.load(base, { adapter: folder, lora }, config.run.seed);
+  return yield* Effect.ensuring(loading, fetcher.remove(folder));
+});
+
+/** Generators and environments of this machine for a run, from a version of its weights on. */
+const seatOf = Effect.fnUntraced(function* (
+  command: WorkerCommand,
+  about: About,
+  version: Version,
+): Effect.fn.Return<Worker.Seat, Worker.SeatError, Scope.Scope> {
+  const config = yield* configOf(about, command.overrides);
+  const tags = Backend.tagsOf(config);
+  yield* checkPresets(config, tags);
+  const environments = yield* boundEnvironments(config, tags);
+  const fetcher = yield* Fetcher.make({
+    about,
+    cache: command.cache ?? join(homedir(), ".cache", "millrace", "worker"),
+    token: variable("MILLRACE_TOKEN") ?? null,
+    ca: command.tlsCa,
+  });
+  const model = yield* modelOf(fetcher, about, config, version);
+  const policy = yield* generator(config, model, version);
+  const { config: decoder, tokens } = model.checkpoint;
+  yield* fetcher.start(policy.ports, { config: decoder, tokens });
+  const stepping = yield* Layer.build(Pool.layer(config, environments));
+  const heldOut = yield* Effect.provideContext(ContentKeys.ofValidation(config), stepping);
+  const services = Context.add(stepping, Policy, policy);
+  const rollout = Backend.rollout(config, model, environments);
+  const slots = cacheRows(config);
+  const mode: Rollout.Mode = { ...Rollout.training(config, heldOut), around: Slots.around(slots) };
+  return {
+    slots,
+    groupSize: config.es_manager.train.group_size,
+    play: (prompt, ended) => Effect.provideContext(GroupProgram.play(rollout, counting(mode, ended), prompt), services),
+    adopt: fetcher.adopt,
+    awaitVersion: policy.awaitVersion,
+    sampled: Effect.map(policy.gauges, ({ sampledTokens: tokens, version }) => ({ tokens, version })),
+    died: Effect.raceFirst(policy.died, fetcher.died),
+  };
+});
+
+export const worker = Effect.fn("pipelines.worker")(function* (command: WorkerCommand) {
+  const { join: url, overrides, run, stays, stopSeconds, tlsCa, tlsCert, tlsKey } = command;
+  yield* checkOwn(overrides);
+  if (!/^(nats|tls):\/\/[^\s/?#@,]+:\d{1,5}$/.test(url)) {
+    return yield* new BadInput({
+      message: `--join: ${JSON.stringify(url)}: expected nats://host:4222 or tls://host:4222`,
+    });
+  }
+  const { open } = yield* Effect.promise(() => import("../src/remote/workers/nats/NatsWorker.ts"));
+  const user = variable("MILLRACE_NATS_USER");
+  const name = yield* nameOf(command.name, user);
+  const say = (line: string): void => void process.stderr.write(`${name}: ${line}\n`);
+  const broker = yield* open({
+    url,
+    run,
+    worker: name,
+    credentials: { user, password: variable("MILLRACE_NATS_PASSWORD"), token: variable("MILLRACE_NATS_TOKEN") },
+    tls: { ca: tlsCa ?? "", cert: tlsCert ?? "", key: tlsKey ?? "" },
+    tell: ({ name: server, state }) => say(state._tag === "Up" ? `${server}: connected` : `${server}: ${state.why}`),
+  }).pipe(Effect.mapError(({ message }) => new BadInput({ message: `--join: ${message}` })));
+  const stop = yield* Stop;
+  yield* Console.log(`worker ${name} of ${broker.run} at ${url}; Ctrl-C ends it`);
+  const why = yield* Worker.run({
+    broker,
+    seat: (about, version) => seatOf(command, about, version),
+    stop: stop.requested,
+    stopMs: 1_000 * stopSeconds,
+    stays,
+    say,
+  }).pipe(Effect.catchTag("WrongProtocol", ({ message }) => Effect.fail(new BadInput({ message }))));
+  yield* Console.log(why === "ended" ? `${broker.run} has ended` : "stopped");
+}, Effect.scoped);

@@ -1,0 +1,26 @@
+/**
+ * Requests to a NATS server as effects: what is lost because the server is away is tried again until it is back, what it refuses for good is
+ * an error. Each wait is longer than the one before.
+ */
+import { Effect } from "effect";
+import { schedule } from "../../../env/http.ts";
+import { BrokerError } from "../Broker.ts";
+
+const refusals = /permissions violation|authorization|not enabled|insufficient|overlap/i;
+
+/** Refused for good, and not merely lost. */
+const isRefusal = (cause: unknown): boolean =>
+  cause instanceof Error && (cause.name === "PermissionViolationError" || refusals.test(cause.message));
+
+const errorOf = (what: string, cause: unknown): BrokerError =>
+  new BrokerError({ message: `${what}: ${cause instanceof Error ? cause.message : String(cause)}`, cause });
+
+/** One try. */
+export const once = <A>(what: string, work: () => Promise<A>): Effect.Effect<A, BrokerError> =>
+  Effect.tryPromise({ try: work, catch: (cause) => errorOf(what, cause) });
+
+const waits = schedule({ firstMs: 100, longestMs: 2_000 });
+
+/** Until it is done, or refused. */
+export const persistently = <A>(what: string, work: () => Promise<A>): Effect.Effect<A, BrokerError> =>
+  Effect.retry(once(what, work), { schedule: waits, while: ({ cause }) => !isRefusal(cause) });
