@@ -6,7 +6,7 @@ import { Effect, identity } from "effect";
 import type { Sampled } from "../src/domain/Episode.ts";
 import { Environments, type View } from "../src/env/Environments.ts";
 import { Learner } from "../src/learner/Learner.ts";
-import { type GenerateRequest, type GeneratorGauges, Policy } from "../src/policy/generation/Policy.ts";
+import { type GenerateRequest, Policy, type ThreadGauges } from "../src/policy/generation/Policy.ts";
 import type { ChatTemplate } from "../src/policy/tokenizer/ChatTemplate.ts";
 import type { Mode, Rollout } from "../src/rollout/Rollout.ts";
 import type { Task } from "../src/rollout/Task.ts";
@@ -98,7 +98,7 @@ const at = (wait: Wait, [group = 0, member = 0, turn = 0]: readonly number[]): E
   wait(group, member, turn);
 
 /** A generator that has done nothing. */
-export const idleGenerator: GeneratorGauges = {
+export const idleGenerator: ThreadGauges = {
   version: 0,
   slots: 0,
   active: 0,

@@ -7,7 +7,7 @@ import { Console, Context, Effect, Layer, type Scope } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
 import * as ControlServer from "../src/control/ControlServer.ts";
-import { BadInput, type LearnerError, type PolicyError } from "../src/domain/Errors.ts";
+import type { BadInput, LearnerError, PolicyError } from "../src/domain/Errors.ts";
 import * as RunState from "../src/domain/RunState.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import { Config } from "../src/engine/Config.ts";
@@ -72,8 +72,9 @@ const locked = <E>(folder: Effect.Effect<Folder, E>) => Effect.tap(folder, ({ pa
 const fresh = Effect.fnUntraced(function* (
   config: RunConfig,
   start: Model.Model,
+  folder: string,
 ): Effect.fn.Return<Beginning, BadInput | PolicyError | LearnerError, Scope.Scope> {
-  const models = Backend.modelsLayer({ config, start, current: start, version: 0, restore: null });
+  const models = Backend.modelsLayer({ config, start, current: start, version: 0, restore: null, folder });
   return { state: RunState.initial, current: start, models: yield* Layer.build(models), settle: Effect.void };
 });
 
@@ -81,20 +82,18 @@ const fresh = Effect.fnUntraced(function* (
 const restored = Effect.fnUntraced(function* (
   config: RunConfig,
   start: Model.Model,
+  folder: string,
   { path, state }: Checkpoints.Checkpoint,
 ) {
-  const orDamaged = <A, E, R>(load: Effect.Effect<A, E | BadInput, R>) =>
-    Effect.catchIf(
-      load,
-      (error): error is BadInput => error instanceof BadInput,
-      ({ message }) => Effect.fail(damaged(path, message)),
-    );
+  const orDamaged = ({ message }: Pick<BadInput, "message">) => Effect.fail(damaged(path, message));
   const { version } = state.position;
   yield* Checkpoints.checkResumable(config, state);
   yield* StartingModel.checkGoesOn(start, path);
-  const current = yield* orDamaged(StartingModel.goneOn(start, path));
+  const current = yield* Effect.catchTag(StartingModel.goneOn(start, path), "BadInput", orDamaged);
   yield* Model.checkSameSizes("model.path", start, current);
-  const models = yield* orDamaged(Layer.build(Backend.modelsLayer({ config, start, current, version, restore: path })));
+  const models = yield* Layer.build(
+    Backend.modelsLayer({ config, start, current, version, restore: path, folder }),
+  ).pipe(Effect.catchIf((error) => error._tag === "LearnerError" && error.reason === "bad_checkpoint", orDamaged));
   const learned = yield* Context.get(models, Learner).version;
   if (learned !== version) {
     return yield* damaged(path, `${path}: its learner is at version ${learned}, its run at ${version}`);
@@ -108,7 +107,7 @@ const resumed = Effect.fnUntraced(function* (
   folder: Folder,
 ): Effect.fn.Return<Beginning, BadInput | PolicyError | LearnerError, Scope.Scope> {
   const { loaded, settle } = yield* Checkpoints.newest(folder.checkpoints, (checkpoint) =>
-    restored(config, start, checkpoint),
+    restored(config, start, folder.path, checkpoint),
   );
   return { ...loaded, settle: Effect.andThen(settle, RunFolder.reconfigure(folder, render(config))) };
 });
@@ -167,7 +166,7 @@ const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | 
   const folder = yield* RunFolder.create(config.run.dir, config.run.name, render(config));
   return yield* Effect.andThen(
     RunLock.hold(folder.path),
-    partsOf(config, environments, folder, fresh(config, start)),
+    partsOf(config, environments, folder, fresh(config, start, folder.path)),
   ).pipe(Effect.onError(() => RunFolder.discard(folder)));
 });
 

@@ -8,6 +8,7 @@ import { creditChecks } from "./checks/credit.ts";
 import { devices } from "./checks/devices.ts";
 import { endpoints, playerNames } from "./checks/evaluation.ts";
 import { refill, strategies } from "./checks/filter.ts";
+import { generator } from "./checks/generator.ts";
 import { groupSize, groups, products, tagNames, tags } from "./checks/groups.ts";
 import { lora } from "./checks/lora.ts";
 import { divergence, policyLoss, responseMask } from "./checks/loss.ts";
@@ -39,6 +40,7 @@ const checks: readonly Check[] = [
   capacity,
   devices,
   workers,
+  generator,
   strategies,
   refill,
   bestMetric,

@@ -2,13 +2,13 @@
 import { Context, Effect, Layer } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
-import { BadInput, type LearnerError, type PolicyError } from "../domain/Errors.ts";
+import type { LearnerError, PolicyError } from "../domain/Errors.ts";
 import type { AnyEnvironment } from "../env/BoundEnvironment.ts";
 import { Learner } from "../learner/Learner.ts";
 import * as LearnerThread from "../learner/LearnerThread.ts";
-import { generator } from "../policy/generation/ofModel.ts";
 import { Policy } from "../policy/generation/Policy.ts";
 import type { Model } from "../policy/Model.ts";
+import { generator } from "../remote/generation/ofConfig.ts";
 import { players } from "../remote/workers/ofConfig.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import { tasksOf } from "../rollout/Task.ts";
@@ -35,13 +35,15 @@ export interface Models {
   readonly version: Version;
   /** Folder of the checkpoint to restore the learner from; null for a new run. */
   readonly restore: string | null;
+  /** Of the run. */
+  readonly folder: string;
 }
 
-/** Policy and learner: new weights go from one to the other without the main thread. A checkpoint that cannot be read is bad input. */
-export const modelsLayer = ({ config, current, restore, start, version }: Models) =>
+/** Policy and learner: new weights go from one to the other without the main thread. Fails as `bad_checkpoint` where `restore` cannot be read. */
+export const modelsLayer = ({ config, current, folder, restore, start, version }: Models) =>
   Layer.effectContext(
     Effect.gen(function* () {
-      const policy = yield* generator(config, current, version);
+      const policy = yield* generator(config, current, version, folder);
       const elsewhere = yield* players(config, current, version);
       const learner = yield* LearnerThread.make({
         checkpoint: start.checkpoint,
@@ -49,12 +51,7 @@ export const modelsLayer = ({ config, current, restore, start, version }: Models
         ports: [...policy.ports, ...elsewhere.ports],
         // The generators have theirs. A checkpoint may turn out to be damaged: the one before it begins with the same numbers.
         ...(restore === null ? { moved: true } : { restore }),
-      }).pipe(
-        Effect.catchIf(
-          ({ reason }) => reason === "bad_checkpoint",
-          ({ message }) => new BadInput({ message }),
-        ),
-      );
+      });
       return Context.add(elsewhere.context, Policy, policy).pipe(
         Context.add(Learner, learner),
         Context.add(Died, Effect.raceAllFirst([policy.died, learner.died, elsewhere.died])),

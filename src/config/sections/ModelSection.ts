@@ -1,7 +1,8 @@
-/** The policy's starting weights, the adapter that is trained in their place, and the threads and devices of generators and learner. */
+/** The policy's starting weights, the adapter that is trained in their place, and who generates and learns: servers, threads and devices. */
 import { Schema } from "effect";
 import { devicePattern } from "../../domain/Device.ts";
 import { aboveZero, between, field, optionalPath, path, section, threads, whole } from "../field.ts";
+import { GeneratorSection } from "./GeneratorSection.ts";
 
 /** The linear layers that an adapter may stand beside: of a block, under their names at PEFT. */
 export const loraTargets = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"] as const;
@@ -50,6 +51,7 @@ export const ModelSection = Schema.Struct({
     "PEFT folder of an adapter to model.path that a run starts from; it brings its rank, alpha and layers.",
   ),
   lora: section(LoraSection, "The low-rank adapter that is trained in place of the weights."),
+  generator: section(GeneratorSection, "Where the policy generates."),
   generator_threads: field(threads, 1, "Generator threads, each with one intra-op thread."),
   learner_lanes: field(threads, 1, "Threads that share the micro-batches of an update, each with sessions of its own."),
   learner_intra_op: field(threads, 1, "Intra-op threads of each of the learner's sessions."),

@@ -7,7 +7,20 @@ import { episodes, lengths, ofTag } from "./episodes.ts";
 import { filter } from "./filter.ts";
 import { learner } from "./learner.ts";
 import type { About, Family, Metric } from "./Metric.ts";
-import { generation, ledger, stage, staleness, stepping, timing, tokens, weights, windows, workers } from "./run.ts";
+import {
+  generation,
+  ledger,
+  remoteGeneration,
+  servers,
+  stage,
+  staleness,
+  stepping,
+  timing,
+  tokens,
+  weights,
+  windows,
+  workers,
+} from "./run.ts";
 
 export type Entry = Metric | (About & Pick<Family, "template">);
 
@@ -36,6 +49,8 @@ export const catalogue: readonly Section[] = [
   section("Step threads", "src/env/pool/Losses.ts, of this process", stepping),
   section("Generation", "src/policy/generation, by the gauges of the generator threads", tokens, generation),
   section("Workers", "src/remote/workers, of runs with `pipeline.workers.url`", workers),
+  section("Generation on servers", "src/remote/generation, of this process", remoteGeneration),
+  section("Servers", "src/stage/Servers.ts", servers),
   section("Ledger", "src/domain/Ledger.ts", ledger.groups, ledger.tokens),
   section("Time", "src/engine", timing),
 ];

@@ -32,7 +32,8 @@ export type Unit =
   | "versions"
   | "s"
   | "ms"
-  | "bytes";
+  | "bytes"
+  | "USD";
 
 export interface About {
   readonly unit: Unit;

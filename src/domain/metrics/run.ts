@@ -195,3 +195,25 @@ export const windows = {
     "1 in the last step of a run that a rule of its own ended.",
   ),
 } as const;
+
+/** Of generation on servers, since this process began. */
+export const remoteGeneration = {
+  prompted: metric(
+    "generation/prompt_tokens",
+    "total",
+    "tokens",
+    "Prompt tokens sent to servers, whatever they had cached of them.",
+  ),
+  requests: metric("generation/requests", "total", "items", "Requests sent to servers."),
+  repeated: metric("generation/requests_repeated", "total", "items", "Those that failed and were asked again."),
+  waiting: metric("generation/requests_waiting", "level", "items", "Requests that wait for a place at a server."),
+  queued: metric(
+    "generation/server_queue",
+    "level",
+    "items",
+    "Requests that wait at servers, of any client, as they say.",
+  ),
+  running: metric("generation/server_running", "level", "items", "Requests that servers work on, of any client."),
+  cache: metric("generation/server_cache", "level", "share", "Share of its cache that the fullest server uses."),
+  cost: metric("generation/cost_usd", "total", "USD", "What sent and sampled tokens cost at the run file's prices."),
+} as const;

@@ -9,7 +9,7 @@ import { Gauge, type GaugeClock } from "../../stage/Gauge.ts";
 import type { Payload } from "../Weights.ts";
 import { AdoptionTimes } from "./AdoptionTimes.ts";
 import type { GeneratorModel } from "./LanguageModel.ts";
-import type { GenerateRequest, GeneratorGauges } from "./Policy.ts";
+import type { GenerateRequest, ThreadGauges } from "./Policy.ts";
 import { type EngineFailure, History, Reply, type ReplyCallbacks } from "./Reply.ts";
 import { NotFiniteLogits } from "./Sampler.ts";
 import { Scheduler, type SchedulerOptions } from "./Scheduler.ts";
@@ -111,7 +111,7 @@ export class Engine<W> {
     if (this.#running === undefined) this.#adopt();
   }
 
-  gauges(): GeneratorGauges {
+  gauges(): ThreadGauges {
     return {
       version: this.#sets.newest,
       slots: this.#options.slots,

@@ -9,7 +9,7 @@ import type { PolicyError } from "../../domain/Errors.ts";
 import type { Thread } from "../runtime/Thread.ts";
 import type { CommonVersion } from "./CommonVersion.ts";
 import type { GeneratorProtocol } from "./Messages.ts";
-import type { GenerateRequest, GeneratorGauges } from "./Policy.ts";
+import type { GenerateRequest, ThreadGauges } from "./Policy.ts";
 import { together } from "./together.ts";
 
 export interface GeneratorThread {
@@ -79,7 +79,7 @@ export class GeneratorThreads {
     return Effect.ignore(this.#everywhere(({ thread }) => thread.call("unhold", version)));
   }
 
-  readonly gauges: Effect.Effect<GeneratorGauges, PolicyError> = Effect.suspend(() =>
+  readonly gauges: Effect.Effect<ThreadGauges, PolicyError> = Effect.suspend(() =>
     Effect.map(
       this.#everywhere(({ thread }) => thread.call("gauges", null)),
       together,

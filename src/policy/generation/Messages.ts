@@ -10,7 +10,7 @@ import type { Base } from "../runtime/baseFeeds.ts";
 import type { Runtime } from "../runtime/Session.ts";
 import type { Protocol } from "../runtime/ThreadProtocol.ts";
 import type { Payload } from "../Weights.ts";
-import type { GenerateRequest, GeneratorGauges } from "./Policy.ts";
+import type { GenerateRequest, ThreadGauges } from "./Policy.ts";
 import type { TokenBytes } from "./TokenBytes.ts";
 
 export interface StartRequest {
@@ -42,7 +42,7 @@ export interface GeneratorProtocol extends Protocol {
     /** Whether the version is held from now on. */
     readonly hold: { readonly request: Version; readonly response: boolean };
     readonly unhold: { readonly request: Version; readonly response: null };
-    readonly gauges: { readonly request: null; readonly response: GeneratorGauges };
+    readonly gauges: { readonly request: null; readonly response: ThreadGauges };
   };
   readonly events: { readonly _tag: "adopted"; readonly version: Version };
 }

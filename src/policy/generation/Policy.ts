@@ -33,22 +33,30 @@ export interface GenerateRequest {
   readonly pin: Version | null;
 }
 
-/** Counters of the generator since its start, and levels now. */
+/** Counters of the generator since its start, and levels now. What it does not know is absent: servers do not tell all of it. */
 export interface GeneratorGauges {
   readonly version: Version;
-  /** Cache rows, those of sequences with an open request, and those of sequences between requests. */
+  /** Cache rows or places at servers, those of sequences with an open request, and those of sequences between requests. */
   readonly slots: number;
   readonly active: number;
   readonly idle: number;
   readonly sampledTokens: number;
-  readonly prefilledTokens: number;
+  readonly prefilledTokens?: number;
   /** Prompt tokens fed again after an eviction or a recompute. */
-  readonly refilledTokens: number;
-  readonly decodeSteps: number;
+  readonly refilledTokens?: number;
+  readonly decodeSteps?: number;
   readonly adoptions: number;
   /** Milliseconds that taking new weights in costs between two steps (the end of a running step not counted); last and worst. */
   readonly adoptionMs: { readonly last: number; readonly max: number };
   /** The threads as one gauge: busy in steps, starved without work; its queue is requests without a cache row, its items are replies. */
+  readonly threads?: StageSample;
+}
+
+/** What generator threads know of themselves: all of it. */
+export interface ThreadGauges extends GeneratorGauges {
+  readonly prefilledTokens: number;
+  readonly refilledTokens: number;
+  readonly decodeSteps: number;
   readonly threads: StageSample;
 }
 

@@ -4,19 +4,24 @@ import { generation, tokens } from "../../domain/metrics/run.ts";
 import * as Gauge from "../../stage/Gauge.ts";
 import type { GeneratorGauges } from "./Policy.ts";
 
-/** Undefined where there is nothing to divide by. */
-const ratio = (part: number, whole: number): number | undefined => (whole === 0 ? undefined : part / whole);
+/** Undefined where there is nothing to divide by, or one of the two is not known. */
+const ratio = (part: number | undefined, whole: number | undefined): number | undefined =>
+  part === undefined || whole === undefined || whole === 0 ? undefined : part / whole;
+
+/** Undefined where one of the two is not known. */
+const since = (now: number | undefined, before: number | undefined): number | undefined =>
+  now === undefined || before === undefined ? undefined : now - before;
 
 /** @param elapsed seconds between the two */
 export const metrics = (now: GeneratorGauges, before: GeneratorGauges, elapsed: number): Metrics => {
   const sampled = now.sampledTokens - before.sampledTokens;
   return measured(
     [tokens.generated, ratio(sampled, elapsed)],
-    [tokens.prefilled, ratio(now.prefilledTokens - before.prefilledTokens, elapsed)],
+    [tokens.prefilled, ratio(since(now.prefilledTokens, before.prefilledTokens), elapsed)],
     [generation.refilled, now.refilledTokens],
-    [generation.rowsPerStep, ratio(sampled, now.decodeSteps - before.decodeSteps)],
+    [generation.rowsPerStep, ratio(sampled, since(now.decodeSteps, before.decodeSteps))],
     [generation.active, now.active],
-    [generation.busy, Gauge.shares(before.threads, now.threads).busy],
+    [generation.busy, now.threads && Gauge.shares(before.threads ?? null, now.threads).busy],
     [generation.adoptionMs, now.adoptions === 0 ? undefined : now.adoptionMs.last],
   );
 };

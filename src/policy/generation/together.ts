@@ -1,8 +1,8 @@
 /** The gauges of several generator threads as those of one generator: levels, counters and time add up, the oldest version counts. */
 import { sum } from "../../stage/Gauge.ts";
-import type { GeneratorGauges } from "./Policy.ts";
+import type { ThreadGauges } from "./Policy.ts";
 
-const add = (a: GeneratorGauges, b: GeneratorGauges): GeneratorGauges => ({
+const add = (a: ThreadGauges, b: ThreadGauges): ThreadGauges => ({
   version: Math.min(a.version, b.version),
   slots: a.slots + b.slots,
   active: a.active + b.active,
@@ -20,4 +20,4 @@ const add = (a: GeneratorGauges, b: GeneratorGauges): GeneratorGauges => ({
 });
 
 /** Sums over threads, of which there is one at least; adoption times are the longest. */
-export const together = (gauges: readonly GeneratorGauges[]): GeneratorGauges => gauges.reduce(add);
+export const together = (gauges: readonly ThreadGauges[]): ThreadGauges => gauges.reduce(add);

@@ -8,6 +8,7 @@ import { Effect, type Scope } from "effect";
 import type { Version } from "../../domain/Episode.ts";
 import { PolicyError } from "../../domain/Errors.ts";
 import type { Model } from "../../policy/Model.ts";
+import { baseOf } from "../../policy/runtime/baseFeeds.ts";
 import { make as makeThread } from "../../policy/runtime/Thread.ts";
 import type { PublisherProtocol } from "./protocol.ts";
 import { Shelf } from "./Shelf.ts";
@@ -19,6 +20,8 @@ export interface Published {
   /** The whole model as a Hugging Face folder, or an adapter as a PEFT folder. */
   readonly kind: "full" | "adapter";
   readonly folder: string;
+  /** Its log-probabilities of the probe's ids but the first, at temperature 1; null without a probe. */
+  readonly scores: Float32Array | null;
 }
 
 export interface PublisherOptions {
@@ -30,6 +33,8 @@ export interface PublisherOptions {
   readonly layout: Layout;
   /** How many of the newest versions stay, at least 1. */
   readonly newest: number;
+  /** Ids of a text, two at least, that every version is asked for its log-probabilities of. */
+  readonly probe?: Int32Array;
 }
 
 export interface Publisher {
@@ -52,27 +57,38 @@ const cannotWrite = (why: string, reason: PolicyError["reason"] = "session_faile
 export const make = Effect.fnUntraced(function* (
   options: PublisherOptions,
 ): Effect.fn.Return<Publisher, PolicyError, Scope.Scope> {
-  const { directory, layout, model, newest, version } = options;
+  const { directory, layout, model, newest, probe = null, version } = options;
   const { adapter, format: _, parameters, ...files } = model.checkpoint;
   const scope = yield* Effect.scope;
   const channel = new MessageChannel();
   yield* Effect.addFinalizer(() => Effect.sync(() => channel.port2.close()));
+  const scores = new Map<Version, Float32Array | null>();
   const shelf = new Shelf(newest, (gone) => {
+    scores.delete(gone);
     Effect.runSync(Effect.forkIn(Effect.ignore(thread.call("remove", gone)), scope));
   });
   const thread = yield* makeThread<PublisherProtocol, PolicyError>({
     url: new URL("./worker.ts", import.meta.url),
     name: "weights",
     fail: ({ cause, message, reason }) => cannotWrite(message, reason === "thread_died" ? reason : undefined, cause),
-    onEvent: (event) =>
-      event._tag === "written" ? shelf.add(event.version) : shelf.breakWith(cannotWrite(event.message)),
+    onEvent: (event) => {
+      if (event._tag === "failed") return shelf.breakWith(cannotWrite(event.message));
+      scores.set(event.version, event.scores);
+      shelf.add(event.version);
+    },
     onDeath: (error) => shelf.breakWith(error),
   });
   const flat = Float32Array.from((adapter?.parameters ?? parameters).flat);
-  const request = { directory, files: { ...files, base: adapter?.base ?? "" }, layout, version, flat };
+  const beside = probe === null ? undefined : baseOf(model.checkpoint.config, parameters);
+  const request = { directory, files: { ...files, base: adapter?.base ?? "" }, layout, version, flat, probe, beside };
   yield* thread.call("start", { ...request, weights: channel.port1 }, [channel.port1, flat.buffer]);
   const kind = adapter === undefined ? "full" : "adapter";
-  const published = (version: Version): Published => ({ version, kind, folder: folderOf(directory, version) });
+  const published = (version: Version): Published => ({
+    version,
+    kind,
+    folder: folderOf(directory, version),
+    scores: scores.get(version) ?? null,
+  });
   return {
     port: channel.port2,
     current: () => published(shelf.newest),

@@ -1,6 +1,7 @@
 /** The calls and events of the thread that writes versions of the weights to disk. `start` comes first and once. */
 import type { MessagePort } from "node:worker_threads";
 import type { Version } from "../../domain/Episode.ts";
+import type { Base } from "../../policy/runtime/baseFeeds.ts";
 import type { Protocol } from "../../policy/runtime/ThreadProtocol.ts";
 import type { Layout, ModelFiles } from "./VersionFolder.ts";
 
@@ -13,6 +14,10 @@ export interface StartRequest {
   readonly flat: Float32Array<ArrayBuffer>;
   /** Where WeightsMessage come in and AdoptedMessage go out. */
   readonly weights: MessagePort;
+  /** A text that every version is asked for its log-probabilities of; null asks none. */
+  readonly probe: Int32Array | null;
+  /** What the trained parameters stand beside, where they are an adapter's; for the probe alone. */
+  readonly beside: Base | undefined;
 }
 
 export interface PublisherProtocol extends Protocol {
@@ -20,7 +25,7 @@ export interface PublisherProtocol extends Protocol {
     readonly start: { readonly request: StartRequest; readonly response: null };
     readonly remove: { readonly request: Version; readonly response: null };
   };
-  readonly events:
-    | { readonly _tag: "written"; readonly version: Version }
+  readonly events: /** `scores` are the probe's; null without one. */
+    | { readonly _tag: "written"; readonly version: Version; readonly scores: Float32Array | null }
     | { readonly _tag: "failed"; readonly message: string };
 }

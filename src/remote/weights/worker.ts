@@ -7,11 +7,13 @@ import type { MessagePort } from "node:worker_threads";
 import { Effect } from "effect";
 import { CallError, serve } from "../../policy/runtime/serve.ts";
 import type { AdoptedMessage, WeightsMessage } from "../../policy/Weights.ts";
+import { Prober } from "./Prober.ts";
 import type { PublisherProtocol, StartRequest } from "./protocol.ts";
 import { folderOf, writeVersion } from "./VersionFolder.ts";
 
 let started: StartRequest | undefined;
 let port: MessagePort | undefined;
+let prober: Prober | undefined;
 let last: Promise<unknown> = Promise.resolve();
 
 const inOrder = <A>(work: () => Promise<A>): Promise<A> => {
@@ -23,7 +25,14 @@ const inOrder = <A>(work: () => Promise<A>): Promise<A> => {
 const write = async (request: StartRequest, version: number, flat: Float32Array<ArrayBuffer>): Promise<void> => {
   const { directory, files, layout } = request;
   await Effect.runPromise(writeVersion(directory, version, files, flat, layout));
-  emit({ _tag: "written", version });
+  const scores = prober === undefined ? null : await prober.scores(flat);
+  emit({ _tag: "written", version, scores });
+};
+
+const begin = async (request: StartRequest): Promise<void> => {
+  const { beside, files, flat, probe, version } = request;
+  if (probe !== null) prober = await Prober.open(files.config, beside, probe);
+  await write(request, version, flat);
 };
 
 const receive = async ({ payload, version }: WeightsMessage): Promise<void> => {
@@ -43,7 +52,7 @@ const { emit } = serve<PublisherProtocol>(
       inOrder(async () => {
         started = request;
         port = request.weights;
-        await write(request, request.version, request.flat).catch((error: unknown) => {
+        await begin(request).catch((error: unknown) => {
           throw new CallError("session_failed", error instanceof Error ? error.message : String(error));
         });
         request.weights.on("message", (message: WeightsMessage) => void inOrder(() => receive(message)));
@@ -58,5 +67,6 @@ const { emit } = serve<PublisherProtocol>(
   async () => {
     await last.catch(() => undefined);
     port?.close();
+    await prober?.[Symbol.asyncDispose]();
   },
 );

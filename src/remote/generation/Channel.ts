@@ -1,0 +1,143 @@
+/**
+ * Asks one generation server over HTTP. Invariants: the key is in no message; every body has a limit; what is not an answer of the server's
+ * program is a `ServerFailure`; a redirection is never followed.
+ */
+import { Effect, Redacted, Schema } from "effect";
+import { shownText } from "../../config/shown.ts";
+import { type HttpReply, send } from "../../env/http.ts";
+import { failed, type ServerFailure } from "./ServerFailure.ts";
+
+export interface ChannelOptions {
+  /** Without a slash at its end, and without credentials. */
+  readonly url: string;
+  /** Null sends none. */
+  readonly key: Redacted.Redacted | null;
+  /** Of a request for tokens, milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** Longest answer to anything but a request for tokens. */
+const MOST_BYTES = 16 * 2 ** 20;
+/** Longest time for what a server answers at once when it is well, and for loading weights, milliseconds. */
+const SHORT_MS = 10_000;
+const LOADING_MS = 300_000;
+/** Characters of an answer in a message. */
+const QUOTED = 200;
+
+export interface Question {
+  readonly method: "GET" | "POST";
+  /** From the slash on. */
+  readonly path: string;
+  readonly json?: unknown;
+  readonly mostBytes?: number;
+  /** How long it may take: what a healthy server answers at once, a request for tokens, or loading weights. */
+  readonly pace?: "short" | "tokens" | "loading";
+}
+
+export interface Channel {
+  /** Its address. */
+  readonly name: string;
+  /** The reply whatever its status; fails as `away` without one. */
+  readonly ask: (question: Question) => Effect.Effect<HttpReply, ServerFailure>;
+  /** The decoded body of a reply with status 200; other statuses are failures by `ofStatus`. */
+  readonly get: <S extends Schema.ConstraintDecoder<unknown>>(
+    question: Question,
+    schema: S,
+  ) => Effect.Effect<S["Type"], ServerFailure>;
+  /** A reply with status 200 whose body does not matter. */
+  readonly tell: (question: Question) => Effect.Effect<void, ServerFailure>;
+  /** What an answer says, in few words and without the key. */
+  readonly quoted: (reply: HttpReply) => string;
+}
+
+const ErrorText = Schema.Struct({
+  error: Schema.optionalKey(
+    Schema.Union([Schema.String, Schema.Struct({ message: Schema.optionalKey(Schema.NullOr(Schema.String)) })]),
+  ),
+  message: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  detail: Schema.optionalKey(Schema.NullOr(Schema.Unknown)),
+});
+const decodeError = Schema.decodeUnknownOption(ErrorText);
+
+/** A body as JSON; undefined where it is none. */
+export const parsed = (body: string | null): unknown => {
+  try {
+    return JSON.parse(body ?? "");
+  } catch {
+    return undefined;
+  }
+};
+
+/** What an error body says; of a body that is none, its beginning. */
+const said = (body: string | null): string => {
+  if (body === null) return "an answer that is too long";
+  const decoded = decodeError(parsed(body));
+  if (decoded._tag === "None") return body.trim() || "an empty answer";
+  const { detail, error, message } = decoded.value;
+  const named = typeof error === "string" ? error : error?.message;
+  if (named !== undefined && named !== null) return named;
+  if (message !== undefined && message !== null) return message;
+  return detail === undefined || detail === null
+    ? body.trim()
+    : typeof detail === "string"
+      ? detail
+      : JSON.stringify(detail);
+};
+
+const seconds = (text: string | undefined): number | null => {
+  const value = Number(text ?? Number.NaN);
+  return Number.isFinite(value) && value >= 0 ? value * 1_000 : null;
+};
+
+/** The failure that a status other than 200 is. */
+const ofStatus = (name: string, { headers, status }: HttpReply, what: string): ServerFailure => {
+  const message = `${name}: status ${status}: ${what}`;
+  if (status === 429) return failed("busy", message, seconds(headers["retry-after"]));
+  if (status === 401 || status === 403) return failed("unfit", message);
+  if (status >= 500 || status === 408) return failed("away", message, seconds(headers["retry-after"]));
+  return failed("rejected", message);
+};
+
+const timeouts = ({ timeoutMs }: ChannelOptions) => ({ short: SHORT_MS, tokens: timeoutMs, loading: LOADING_MS });
+
+export const make = (options: ChannelOptions): Channel => {
+  const { key, url: name } = options;
+  const secret = key === null ? null : Redacted.value(key);
+  const paces = timeouts(options);
+  const headers: Readonly<Record<string, string>> = secret === null ? {} : { authorization: `Bearer ${secret}` };
+  const quoted = ({ body }: HttpReply): string => {
+    const text = said(body).replace(/\s+/g, " ");
+    return shownText(secret === null || secret === "" ? text : text.replaceAll(secret, "[key]"), QUOTED);
+  };
+  const ask: Channel["ask"] = ({ json, method, mostBytes = MOST_BYTES, pace = "short", path }) =>
+    Effect.mapError(
+      send({
+        method,
+        url: `${name}${path}`,
+        headers,
+        mostBytes,
+        timeoutMs: paces[pace],
+        stays: true,
+        ...(json === undefined ? {} : { json }),
+      }),
+      ({ message }) => failed("away", `${name}: ${message}`),
+    );
+  const answered = Effect.fnUntraced(function* (question: Question) {
+    const reply = yield* ask(question);
+    if (reply.status !== 200) return yield* ofStatus(name, reply, quoted(reply));
+    return reply;
+  });
+  return {
+    name,
+    ask,
+    quoted,
+    tell: (question) => Effect.asVoid(answered(question)),
+    get: (question, schema) =>
+      Effect.flatMap(answered(question), ({ body }) =>
+        Effect.mapError(Schema.decodeUnknownEffect(schema)(parsed(body)), ({ message }) => {
+          const words = shownText(message.replace(/\s+/g, " "), QUOTED);
+          return failed("nonsense", `${name}: ${question.path} answers in another form: ${words}`);
+        }),
+      ),
+  };
+};

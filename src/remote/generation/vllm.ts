@@ -1,0 +1,223 @@
+/**
+ * vLLM's own words: token ids in and out over `/inference/v1/generate`; weights from a folder, between a pause that keeps running requests and a
+ * resume, or as adapters by name. Written against 0.32; docs/remote.md has the flags that a server needs.
+ */
+import { Effect, Schema } from "effect";
+import type { Version } from "../../domain/Episode.ts";
+import type { Published } from "../weights/Publisher.ts";
+import { checked, type LabelledSpan, type Raw } from "./answer.ts";
+import type { Ask, Dialect, Server } from "./Dialect.ts";
+import { loadIn } from "./metricsText.ts";
+import { failed, ServerFailure } from "./ServerFailure.ts";
+import { isTempered } from "./tempered.ts";
+import { labelOf, versionIn } from "./versionNames.ts";
+import { check } from "./vllmCheck.ts";
+
+/** What the fields of one token of an answer take at most, and an answer beside its tokens; bytes. */
+const TOKEN_BYTES = 2_048;
+const ANSWER_BYTES = 2 ** 20;
+
+const Logprob = Schema.Struct({ token_id: Schema.Number, logprob: Schema.NullOr(Schema.Number) });
+const Token = Schema.Struct({ ...Logprob.fields, top_logprobs: Schema.optionalKey(Schema.Array(Logprob)) });
+const Span = Schema.Struct({ version: Schema.String, start: Schema.Number, end: Schema.Number });
+const Choice = Schema.Struct({
+  token_ids: Schema.Array(Schema.Number),
+  finish_reason: Schema.String,
+  logprobs: Schema.Struct({ content: Schema.Array(Token) }),
+  weight_versions: Schema.optionalKey(Schema.NullOr(Schema.Array(Span))),
+});
+export const Generated = Schema.Struct({ choices: Schema.Array(Choice) });
+const Scored = Schema.Struct({
+  prompt_logprobs: Schema.Array(
+    Schema.NullOr(Schema.Record(Schema.String, Schema.Struct({ logprob: Schema.NullOr(Schema.Number) }))),
+  ),
+});
+const WeightInfo = Schema.Struct({ weight_version: Schema.NullOr(Schema.String) });
+const Models = Schema.Struct({ data: Schema.Array(Schema.Struct({ id: Schema.String })) });
+
+/** The model's name in a request that a version answers. */
+const modelOf = ({ model, run, wanted }: Server, version: Version): string =>
+  wanted.kind === "adapter" ? labelOf(run, version) : model;
+
+const question = (server: Server, ask: Ask) => ({
+  method: "POST" as const,
+  path: "/inference/v1/generate",
+  pace: "tokens" as const,
+  mostBytes: ANSWER_BYTES + ask.maxTokens * TOKEN_BYTES,
+  json: {
+    request_id: ask.id,
+    model: modelOf(server, ask.version),
+    token_ids: Array.from(ask.ids),
+    // A prefix is not shared with one that other weights have computed.
+    cache_salt: labelOf(server.run, ask.cacheOf),
+    sampling_params: {
+      max_tokens: ask.maxTokens,
+      temperature: ask.sampling.temperature,
+      top_k: ask.sampling.topK,
+      top_p: ask.sampling.topP,
+      ...(ask.seed === null ? {} : { seed: ask.seed }),
+      logprobs: 0,
+      // The model's own end tokens are ours to choose.
+      ignore_eos: true,
+      stop_token_ids: ask.stopIds,
+      stop: ask.stops,
+      include_stop_str_in_output: true,
+      skip_special_tokens: false,
+    },
+  },
+});
+
+const rawOf = (server: Server, ask: Ask, { choices }: typeof Generated.Type): Raw | ServerFailure => {
+  const [choice] = choices;
+  const nonsense = (what: string) => failed("nonsense", `${server.channel.name}: an answer cannot be used: ${what}`);
+  if (choice === undefined) return nonsense("it has no choice");
+  const { finish_reason: finish, logprobs, token_ids: ids, weight_versions } = choice;
+  const { content } = logprobs;
+  if (content.some(({ token_id }, index) => token_id !== ids[index]))
+    return nonsense("its log-probabilities are of other tokens");
+  const adapter: LabelledSpan = { version: labelOf(server.run, ask.version), start: 0, end: ids.length };
+  const spans = server.wanted.kind === "adapter" ? [adapter] : weight_versions;
+  if (spans === undefined || spans === null) return nonsense("it does not say which weights sampled its tokens");
+  return { ids, finish, spans, logprobs: content.map(({ logprob }) => logprob ?? Number.NaN) };
+};
+
+const untouched: Dialect["untouched"] = (channel) =>
+  Effect.map(
+    channel.get({ method: "GET", path: "/weight_info" }, WeightInfo),
+    (info) => info.weight_version === "default",
+  );
+
+const has: Dialect["has"] = (server, version) => {
+  const { channel, run, wanted } = server;
+  const label = labelOf(run, version);
+  return wanted.kind === "adapter"
+    ? Effect.map(channel.get({ method: "GET", path: "/v1/models" }, Models), ({ data }) =>
+        data.some(({ id }) => id === label),
+      )
+    : Effect.map(
+        channel.get({ method: "GET", path: "/weight_info" }, WeightInfo),
+        (info) => info.weight_version === label,
+      );
+};
+
+/** A server that was started again knows no adapter, and takes no request of one. */
+const whereForgotten = (server: Server, version: Version) => (failure: ServerFailure) =>
+  Effect.gen(function* () {
+    if (failure.reason !== "rejected" || server.wanted.kind === "full" || (yield* has(server, version))) return failure;
+    return failed("forgotten", `${server.channel.name}: it does not have version ${version} any more`);
+  }).pipe(Effect.flatMap((found) => Effect.fail(found)));
+
+const generate: Dialect["generate"] = Effect.fnUntraced(function* (server, ask) {
+  const { channel, run, wanted } = server;
+  const generated = yield* Effect.catch(
+    channel.get(question(server, ask), Generated),
+    whereForgotten(server, ask.version),
+  );
+  const raw = rawOf(server, ask, generated);
+  if (raw instanceof ServerFailure) return yield* raw;
+  const rules = {
+    name: channel.name,
+    vocabSize: wanted.vocabSize,
+    versionOf: (label: string) => versionIn(run, label),
+  };
+  const answer = checked(raw, ask, rules);
+  if (answer instanceof ServerFailure) return yield* answer;
+  return answer;
+});
+
+const scores: Dialect["scores"] = Effect.fnUntraced(function* (server, version, ids) {
+  const { channel } = server;
+  const json = {
+    model: modelOf(server, version),
+    token_ids: Array.from(ids),
+    sampling_params: { max_tokens: 1, temperature: 1, prompt_logprobs: 0, ignore_eos: true },
+  };
+  const asked = { method: "POST", path: "/inference/v1/generate", pace: "tokens", json } as const;
+  const { prompt_logprobs: found } = yield* channel.get(asked, Scored);
+  const wrong = (what: string) => failed("nonsense", `${channel.name}: it scores a text of ${ids.length} ids ${what}`);
+  if (found.length !== ids.length) return yield* wrong(`as ${found.length}`);
+  const values = new Float32Array(ids.length - 1);
+  for (const index of values.keys()) {
+    const value = found[index + 1]?.[String(ids[index + 1])]?.logprob;
+    if (value === undefined || value === null) return yield* wrong("without its own ids");
+    values[index] = value;
+  }
+  return values;
+});
+
+/** Both answers name the likeliest tokens with their log-probabilities. */
+const tempered: Dialect["tempered"] = Effect.fnUntraced(function* (server, version) {
+  const { channel, wanted } = server;
+  const at = Effect.fnUntraced(function* (temperature: number) {
+    const json = {
+      model: modelOf(server, version),
+      token_ids: Array.from(wanted.probe),
+      sampling_params: { max_tokens: 1, temperature, seed: 1, logprobs: 5, ignore_eos: true },
+    };
+    const asked = { method: "POST", path: "/inference/v1/generate", pace: "tokens", json } as const;
+    const { choices } = yield* channel.get(asked, Generated);
+    const top = choices[0]?.logprobs.content[0]?.top_logprobs ?? [];
+    return new Map(top.map(({ logprob, token_id }) => [token_id, logprob ?? Number.NaN]));
+  });
+  if (isTempered(yield* at(1), yield* at(0.5), 0.5)) return;
+  const flag = "start it with --logprobs-mode processed_logprobs";
+  return yield* failed(
+    "unfit",
+    `${channel.name}: its log-probabilities are not of the distribution it samples from; ${flag}`,
+  );
+});
+
+/** Swaps the weights while running requests are kept; they go on under the new ones. */
+const reload = Effect.fnUntraced(function* ({ channel, run }: Server, { folder, version }: Published) {
+  const resume = channel.tell({ method: "POST", path: "/resume" });
+  yield* channel.tell({ method: "POST", path: "/pause?mode=keep", pace: "loading" });
+  const swap = Effect.andThen(
+    channel.tell({
+      method: "POST",
+      path: "/collective_rpc",
+      pace: "loading",
+      json: { method: "reload_weights", kwargs: { weights_path: folder } },
+    }),
+    channel.tell({ method: "POST", path: "/update_weight_version", json: { new_version: labelOf(run, version) } }),
+  );
+  yield* Effect.onError(swap, () => Effect.ignore(resume));
+  yield* resume;
+});
+
+const loadAdapter = Effect.fnUntraced(function* (server: Server, { folder, version }: Published) {
+  if (yield* has(server, version)) return;
+  const json = { lora_name: labelOf(server.run, version), lora_path: folder };
+  yield* server.channel.tell({ method: "POST", path: "/v1/load_lora_adapter", pace: "loading", json });
+});
+
+const forget: Dialect["forget"] = ({ channel, run, wanted }, version) =>
+  wanted.kind === "full"
+    ? Effect.void
+    : channel.tell({ method: "POST", path: "/v1/unload_lora_adapter", json: { lora_name: labelOf(run, version) } });
+
+const counters = {
+  running: "vllm:num_requests_running",
+  waiting: "vllm:num_requests_waiting",
+  cache: "vllm:kv_cache_usage_perc",
+  promptTokens: "vllm:prompt_tokens_total",
+  cachedTokens: "vllm:prefix_cache_hits_total",
+} as const;
+
+const load: Dialect["load"] = (channel) =>
+  Effect.map(channel.ask({ method: "GET", path: "/metrics" }), ({ body, status }) =>
+    status === 200 ? loadIn(body ?? "", counters) : {},
+  );
+
+export const vllm: Dialect = {
+  pins: (kind) => kind === "adapter",
+  check,
+  generate,
+  scores,
+  tempered,
+  untouched,
+  has,
+  adopt: (server, published) =>
+    published.kind === "adapter" ? loadAdapter(server, published) : reload(server, published),
+  forget,
+  load,
+};

@@ -1,0 +1,93 @@
+/** A policy over fake servers: a tiny random model whose versions the test makes, a publisher for them, and what the policy tells. */
+import { Effect, type Scope } from "effect";
+import { decode } from "../../../src/config/decode.ts";
+import { RunConfig } from "../../../src/config/RunConfig.ts";
+import type { Tree } from "../../../src/config/Tree.ts";
+import type { Version } from "../../../src/domain/Episode.ts";
+import { stream } from "../../../src/domain/Random.ts";
+import type { ServerChange } from "../../../src/domain/Server.ts";
+import type { Generator } from "../../../src/policy/generation/Generator.ts";
+import type { GenerateRequest } from "../../../src/policy/generation/Policy.ts";
+import * as Model from "../../../src/policy/Model.ts";
+import { fullPayload, type WeightsMessage } from "../../../src/policy/Weights.ts";
+import { generator, PROBE, TEXT } from "../../../src/remote/generation/ofConfig.ts";
+import { Prober } from "../../../src/remote/weights/Prober.ts";
+import * as Servers from "../../../src/stage/Servers.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
+import { type FakeOptions, type FakeVllm, fakeVllm } from "./fakeVllm.ts";
+
+const sizes = { hidden_size: 16, intermediate_size: 16, layers: 1, heads: 2, kv_heads: 1, max_positions: 512 };
+export const model = Effect.runSync(Model.fresh(sizes, stream({ seed: 1, purpose: "initialisation", counters: [] })));
+export const { vocabSize } = model.checkpoint.config;
+
+/** The weights of a version. */
+const flatOf = (version: Version): Float32Array<ArrayBuffer> =>
+  Float32Array.from(model.checkpoint.parameters.flat, (value) => value * (1 + 0.5 * version));
+
+/** The probe's log-probabilities under versions 0 to 4, as a server that computes the same model answers them. */
+export const truth: ReadonlyArray<readonly number[]> = await (async () => {
+  const ids = model.tokenizer.encode(TEXT).slice(0, PROBE);
+  await using prober = await Prober.open(model.checkpoint.config, undefined, ids);
+  const all: (readonly number[])[] = [];
+  for (let version = 0; version < 5; version++) all.push(Array.from(await prober.scores(flatOf(version))));
+  return all;
+})();
+
+/** The version that a label names; the weights of the start are version 0. */
+export const versionOf = (label: string): Version => Number(/-v(\d+)$/.exec(label)?.[1] ?? 0);
+
+export const configOf = (urls: readonly string[], changes: Tree = {}): RunConfig =>
+  Effect.runSync(
+    Effect.fromResult(
+      decode(RunConfig, {
+        model: { generator: { engine: "vllm", urls: [...urls], ...changes } },
+        rollout: { max_model_len: 256, response_length: 64 },
+        generation: { stop: ["</answer>"] },
+      }),
+    ),
+  );
+
+export interface Made {
+  readonly generator: Generator;
+  readonly told: readonly ServerChange[];
+  readonly send: (version: Version) => void;
+}
+
+/** The policy over these servers. */
+export const made = Effect.fnUntraced(function* (config: RunConfig, version: Version = 0) {
+  const folder = yield* temporaryFolder;
+  const told: ServerChange[] = [];
+  const board = Servers.make();
+  board.onChange((change) => told.push(change));
+  const policy = yield* Effect.provideService(generator(config, model, version, folder), Servers.Servers, board);
+  const send = (newer: Version): void => {
+    const payload = fullPayload(flatOf(newer));
+    const message: WeightsMessage = { _tag: "weights", version: newer, payload };
+    policy.ports[0]?.postMessage(message, [payload.buffer]);
+  };
+  const result: Made = { generator: policy, told, send };
+  return result;
+});
+
+export const requestOf = (
+  sequence: number,
+  append: readonly number[],
+  changes: Partial<GenerateRequest> = {},
+): GenerateRequest => ({
+  sequence,
+  append: Int32Array.from(append),
+  sharedPrefix: 0,
+  maxTokens: 8,
+  sampling: { temperature: 1, topK: -1, topP: 1 },
+  key: { seed: 1, purpose: "sampling", counters: [sequence] },
+  pin: null,
+  ...changes,
+});
+
+export const fake = (options: Partial<FakeOptions> = {}): Effect.Effect<FakeVllm, never, Scope.Scope> =>
+  fakeVllm({
+    vocabSize,
+    score: (label) => truth[versionOf(label)] ?? [],
+    tokenize: (text) => Array.from(model.tokenizer.encode(text)),
+    ...options,
+  });
