@@ -73,17 +73,27 @@ export const make = Effect.fnUntraced(function* ({
     fail: errorOf,
   });
   const from = (path: string): Source => ({ url: `${about.files}/${path}`, token, ca });
-  const version = (version: Version) =>
-    thread.call("fetch", { from: from(`weights/v${version}`), into: join(versions, `v${version}`), byContents: false });
+  const folderOf = (version: Version, weightsOnly: boolean) =>
+    thread.call("fetch", {
+      from: from(`weights/v${version}`),
+      into: join(versions, `v${version}`),
+      byContents: false,
+      weightsOnly,
+    });
   const remove = (folder: string) => Effect.promise(() => rm(folder, { recursive: true, force: true }));
   return {
-    model: thread.call("fetch", { from: from("model"), into: join(cache, "models"), byContents: true }),
-    version,
+    model: thread.call("fetch", {
+      from: from("model"),
+      into: join(cache, "models"),
+      byContents: true,
+      weightsOnly: false,
+    }),
+    version: (version) => folderOf(version, false),
     remove,
     start: (ports, config) => Effect.asVoid(thread.call("start", { ports, kind: about.kind, config }, ports)),
     adopt: (next) =>
       Effect.gen(function* () {
-        const folder = yield* version(next);
+        const folder = yield* folderOf(next, true);
         yield* Effect.ensuring(thread.call("adopt", { version: next, folder }), remove(folder));
       }),
     // A dead thread is no failed transfer.

@@ -1,6 +1,6 @@
 /**
- * Room for the episodes of groups: a group is taken as soon as not all slots are asked for, so that a straggler of one group does not keep the slots
- * of its finished members idle. Invariant: at most `slots - 1` episodes, and one group more, are asked for at once.
+ * Room for the episodes of groups: a group is taken as soon as not all of it is asked for, so that a straggler of one group does not keep the
+ * slots of its finished members idle. Invariant: less than all of it, and one group more, is asked for at once.
  */
 import { Effect, Latch } from "effect";
 import type { Mode } from "../../rollout/Rollout.ts";

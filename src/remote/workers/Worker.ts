@@ -53,7 +53,8 @@ export class WrongProtocol extends Schema.TaggedError<WrongProtocol>()("WrongPro
 class Heard {
   about: Messages.About | undefined;
   weights: Messages.Announced | undefined;
-  readonly #changed = Latch.makeUnsafe(false);
+  /** Each tells whether it has found what it waits for. */
+  readonly #waiting = new Set<() => boolean>();
 
   readonly onAbout = (bytes: Uint8Array): void =>
     this.#take(Messages.about, bytes, (about) => {
@@ -67,9 +68,15 @@ class Heard {
 
   /** Suspends until `of` gives something. */
   until<A>(of: (heard: Heard) => A | undefined): Effect.Effect<A> {
-    return Effect.suspend(() => {
-      const found = of(this);
-      return found === undefined ? Effect.andThen(this.#changed.await, this.until(of)) : Effect.succeed(found);
+    return Effect.callback((resume) => {
+      const look = (): boolean => {
+        const found = of(this);
+        if (found !== undefined) resume(Effect.succeed(found));
+        return found !== undefined;
+      };
+      if (look()) return;
+      this.#waiting.add(look);
+      return Effect.sync(() => void this.#waiting.delete(look));
     });
   }
 
@@ -80,8 +87,7 @@ class Heard {
       // Not of a learner of ours: what was said before counts.
       return;
     }
-    this.#changed.openUnsafe();
-    this.#changed.closeUnsafe();
+    for (const look of [...this.#waiting]) if (look()) this.#waiting.delete(look);
   }
 }
 
@@ -233,7 +239,8 @@ const play = Effect.fnUntraced(function* (
   const joined: Joined = {
     about,
     seat,
-    room: new Room(seat.slots),
+    // One group more than is played: the next is at hand when one ends, however far the broker is.
+    room: new Room(seat.slots + seat.groupSize),
     held: new Map(),
     told: Latch.makeUnsafe(false),
   };

@@ -66,7 +66,7 @@ describe("model and weights over HTTP", () => {
   it.live("arrive whole, as the manifest lists them", () =>
     Effect.gen(function* () {
       const { bytes, into, source } = yield* served(300_000);
-      expect(yield* fetchFolder(source, into, false)).toBe(into);
+      expect(yield* fetchFolder({ from: source, into: into, byContents: false, weightsOnly: false })).toBe(into);
       yield* Manifest.verify(into);
       expect(Buffer.compare(yield* Effect.promise(() => readFile(join(into, "model.safetensors"))), bytes)).toBe(0);
     }),
@@ -80,7 +80,7 @@ describe("model and weights over HTTP", () => {
         await mkdir(`${into}.partial`, { recursive: true });
         await writeFile(part, bytes.subarray(0, 200_000));
       });
-      yield* fetchFolder(source, into, false);
+      yield* fetchFolder({ from: source, into: into, byContents: false, weightsOnly: false });
       yield* Manifest.verify(into);
       // A part with other bytes: its checksum shows it, and the file is fetched whole.
       const other = `${into}-other`;
@@ -88,7 +88,7 @@ describe("model and weights over HTTP", () => {
         await mkdir(`${other}.partial`, { recursive: true });
         await writeFile(join(`${other}.partial`, "model.safetensors"), randomBytes(200_000));
       });
-      yield* fetchFolder(source, other, false);
+      yield* fetchFolder({ from: source, into: other, byContents: false, weightsOnly: false });
       yield* Manifest.verify(other);
     }),
   );
@@ -134,11 +134,15 @@ describe("model and weights over HTTP", () => {
       const { into, source, weights } = yield* served(1_000);
       const path = join(weights, "v3", "model.safetensors");
       yield* Effect.promise(() => writeFile(path, randomBytes(1_000)));
-      const result = yield* Effect.result(fetchFolder(source, into, false));
+      const result = yield* Effect.result(
+        fetchFolder({ from: source, into: into, byContents: false, weightsOnly: false }),
+      );
       expect(Result.isFailure(result) && result.failure.reason).toBe("damaged");
       expect(yield* Effect.promise(() => stat(into).catch(() => null))).toBeNull();
       yield* Effect.promise(() => truncate(path, 10));
-      const gone = yield* Effect.result(fetchFolder(source, into, false));
+      const gone = yield* Effect.result(
+        fetchFolder({ from: source, into: into, byContents: false, weightsOnly: false }),
+      );
       expect(Result.isFailure(gone) && gone.failure.reason).toBe("gone");
     }),
   );
@@ -147,8 +151,8 @@ describe("model and weights over HTTP", () => {
     Effect.gen(function* () {
       const { folder, source } = yield* served(1_000);
       const into = join(folder, "models");
-      const first = yield* fetchFolder(source, into, true);
-      expect(yield* fetchFolder(source, into, true)).toBe(first);
+      const first = yield* fetchFolder({ from: source, into: into, byContents: true, weightsOnly: false });
+      expect(yield* fetchFolder({ from: source, into: into, byContents: true, weightsOnly: false })).toBe(first);
       expect(first.startsWith(into)).toBe(true);
     }),
   );

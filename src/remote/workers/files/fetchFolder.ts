@@ -5,13 +5,13 @@
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { type IncomingMessage, request as plainRequest } from "node:http";
-import { request as secureRequest } from "node:https";
+import { Agent, type IncomingMessage, request as plainRequest } from "node:http";
+import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { Effect, Schema } from "effect";
 import * as Manifest from "../../../files/Manifest.ts";
-import type { Source } from "./protocol.ts";
+import type { FetchRequest, Source } from "./protocol.ts";
 
 /** `gone`: the server does not have it any more, or has another start of the run; asking again is of no use. */
 export class FetchFailed extends Schema.TaggedError<FetchFailed>()("FetchFailed", {
@@ -30,6 +30,11 @@ const statusFailure = (url: string, status: number): FetchFailed => {
   return failed(status >= 500 ? "unreachable" : "refused", `${url}: the answer is ${status}`);
 };
 
+/** A version is a few files: a connection for each would cost more than what small ones hold. */
+const kept = { keepAlive: true, timeout: SILENT_MS };
+const agent = new Agent(kept);
+const secureAgent = new SecureAgent(kept);
+
 /** An answer whose body is not read yet. */
 const ask = async (
   { ca, token }: Source,
@@ -40,8 +45,10 @@ const ask = async (
   const authority = ca === null ? {} : { ca: await readFile(ca) };
   const bearing = token === null ? headers : { ...headers, authorization: `Bearer ${token}` };
   return new Promise((resolve, reject) => {
-    const request = url.startsWith("https:") ? secureRequest : plainRequest;
-    const asked = request(url, { headers: bearing, signal, timeout: SILENT_MS, ...authority }, resolve);
+    const options = { headers: bearing, signal, timeout: SILENT_MS };
+    const asked = url.startsWith("https:")
+      ? secureRequest(url, { ...options, ...authority, agent: secureAgent }, resolve)
+      : plainRequest(url, { ...options, agent }, resolve);
     asked.on("timeout", () => asked.destroy(new Error(`nothing came for ${SILENT_MS / 1_000} s`)));
     asked.on("error", reject);
     asked.end();
@@ -108,7 +115,13 @@ const fetchFile = async (
 
 const isName = (name: string): boolean => /^[\w-][\w.-]{0,200}$/.test(name);
 
-const fetchAll = async (from: Source, into: string, byContents: boolean, signal: AbortSignal): Promise<string> => {
+/** What an adapter or a model is read from, beside what is known of it. */
+const isWeights = (name: string): boolean => name.endsWith(".safetensors") || name === "adapter_config.json";
+
+const fetchAll = async (
+  { byContents, from, into, weightsOnly }: FetchRequest,
+  signal: AbortSignal,
+): Promise<string> => {
   const url = `${from.url}/${Manifest.MANIFEST}`;
   const answer = await ask(from, url, {}, signal);
   if (answer.statusCode !== 200) {
@@ -120,13 +133,14 @@ const fetchAll = async (from: Source, into: string, byContents: boolean, signal:
   if (entries === undefined || ![...entries.keys()].every(isName)) {
     throw failed("damaged", `${url}: it is no list of files with their checksums`);
   }
+  const wanted = new Map([...entries].filter(([name]) => !weightsOnly || isWeights(name)));
   const folder = byContents ? join(into, createHash("sha256").update(text).digest("hex").slice(0, 32)) : into;
   // The folder has its name only when it was whole.
   if (byContents && existsSync(folder)) return folder;
   const partial = `${folder}.partial`;
   await mkdir(partial, { recursive: true });
-  for (const [name, entry] of entries) await fetchFile(from, partial, { name, ...entry }, signal);
-  await writeFile(join(partial, Manifest.MANIFEST), text);
+  for (const [name, entry] of wanted) await fetchFile(from, partial, { name, ...entry }, signal);
+  await writeFile(join(partial, Manifest.MANIFEST), Manifest.render(wanted));
   await rm(folder, { recursive: true, force: true });
   await rename(partial, folder);
   return folder;
@@ -139,16 +153,14 @@ const codes: Readonly<Record<string, FetchFailed["reason"]>> = {
   EDQUOT: "disk",
 };
 
-/**
- * The folder that `from` is, at `into`, or with `byContents` under a name made of its manifest inside of `into`, where it is not fetched twice.
- */
-export const fetchFolder = (from: Source, into: string, byContents: boolean): Effect.Effect<string, FetchFailed> =>
+/** The folder that was asked for. By its contents it is not fetched twice. */
+export const fetchFolder = (request: FetchRequest): Effect.Effect<string, FetchFailed> =>
   Effect.tryPromise({
-    try: (signal) => fetchAll(from, into, byContents, signal),
+    try: (signal) => fetchAll(request, signal),
     catch: (cause) => {
       if (cause instanceof FetchFailed) return cause;
       const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
       const why = cause instanceof Error ? cause.message || code : String(cause);
-      return failed(codes[code] ?? "unreachable", `${from.url}: ${why}`);
+      return failed(codes[code] ?? "unreachable", `${request.from.url}: ${why}`);
     },
   });

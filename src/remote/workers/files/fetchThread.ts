@@ -26,10 +26,10 @@ const parametersOf = ({ config, kind }: Started, folder: string) =>
 
 serve<FetchProtocol>(
   {
-    fetch: async ({ byContents, from, into }, { onCancel }) => {
+    fetch: async (request, { onCancel }) => {
       const stop = new AbortController();
       onCancel(() => stop.abort());
-      const exit = await Effect.runPromiseExit(Effect.result(fetchFolder(from, into, byContents)), {
+      const exit = await Effect.runPromiseExit(Effect.result(fetchFolder(request)), {
         signal: stop.signal,
       });
       if (Exit.isFailure(exit)) throw new CallError("cancelled", "the transfer was given up");

@@ -36,6 +36,15 @@ export interface Source {
   readonly ca: string | null;
 }
 
+export interface FetchRequest {
+  readonly from: Source;
+  /** The folder, or with `byContents` where it is to have a name made of its contents. */
+  readonly into: string;
+  readonly byContents: boolean;
+  /** Only what numbers are read from: the rest is here already. */
+  readonly weightsOnly: boolean;
+}
+
 export interface AdoptRequest {
   readonly version: Version;
   /** The version's folder, fetched. */
@@ -44,11 +53,8 @@ export interface AdoptRequest {
 
 export interface FetchProtocol extends Protocol {
   readonly calls: {
-    /** Fetches the folder into `into`, or under a name of its contents in there; gives the folder. */
-    readonly fetch: {
-      readonly request: { readonly from: Source; readonly into: string; readonly byContents: boolean };
-      readonly response: string;
-    };
+    /** Gives the folder. */
+    readonly fetch: { readonly request: FetchRequest; readonly response: string };
     /** Whose generators are given the weights of folders. Once, before `adopt`. */
     readonly start: {
       readonly request: {

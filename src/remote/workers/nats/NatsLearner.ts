@@ -101,8 +101,9 @@ const answerDiscovery = (connection: NatsConnection, { epoch, run }: LearnerOpti
   });
 };
 
-const listening = (names: Names, { connection }: Connected): LearnerBroker["listen"] =>
+const listening = (names: Names, connected: Connected): LearnerBroker["listen"] =>
   Effect.fnUntraced(function* (to) {
+    const { connection } = connected;
     const gauges = connection.subscribe(names.subjects.gauges("*"), {
       callback: (error, message) => {
         if (error === null) to.gauges(senderOf(message.subject), message.data);
@@ -115,7 +116,7 @@ const listening = (names: Names, { connection }: Connected): LearnerBroker["list
         bytes: message.data,
         acknowledge: Effect.sync(() => message.ack()),
       });
-    const consuming = persistently("results", async () => {
+    const consuming = persistently("results", connected, async () => {
       const consumer = await jetstream(connection).consumers.get(names.results, names.learner);
       return consumer.consume({ max_messages: AHEAD, callback: take });
     });
@@ -147,13 +148,13 @@ export const open = Effect.fnUntraced(function* (
   answerDiscovery(connection, options);
   const client = jetstream(connection);
   const publish = (what: string, subject: string, bytes: Uint8Array, msgID: string) =>
-    persistently(what, async () => (await client.publish(subject, bytes, { msgID })).seq);
+    persistently(what, connected, async () => (await client.publish(subject, bytes, { msgID })).seq);
   const latest = (what: string, subject: string) => (bytes: Uint8Array) =>
-    Effect.asVoid(persistently(what, () => client.publish(subject, bytes)));
+    Effect.asVoid(persistently(what, connected, () => client.publish(subject, bytes)));
   // A restart with an empty disk leaves nothing of the streams.
   const again = Effect.andThen(
     connected.reconnected,
-    Effect.ignore(persistently("streams", () => prepare(manager, names, leaseMs))),
+    Effect.ignore(persistently("streams", connected, () => prepare(manager, names, leaseMs))),
   );
   yield* Effect.forkScoped(Effect.forever(again));
   return {
@@ -162,7 +163,7 @@ export const open = Effect.fnUntraced(function* (
     offer: (work, id) => publish("lease", names.subjects.work, work, id),
     has: (sequence) =>
       Effect.map(
-        persistently("lease", () => manager.streams.getMessage(names.work, { seq: sequence })),
+        persistently("lease", connected, () => manager.streams.getMessage(names.work, { seq: sequence })),
         (message) => message !== null,
       ),
     withdraw: (sequence) =>

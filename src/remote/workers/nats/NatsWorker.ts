@@ -126,7 +126,9 @@ export const open = Effect.fnUntraced(function* (
     next,
     stored: (bytes, msgID) =>
       Effect.asVoid(
-        persistently("result", () => client.publish(names.subjects.result(worker), bytes, { msgID, timeout: ACK_MS })),
+        persistently("result", connected, () =>
+          client.publish(names.subjects.result(worker), bytes, { msgID, timeout: ACK_MS }),
+        ),
       ),
     say: (gauges) =>
       Effect.ignore(once("gauges", async () => connection.publish(names.subjects.gauges(worker), gauges))),

@@ -30,7 +30,7 @@ export interface Connected {
   readonly reconnected: Effect.Effect<void>;
 }
 
-const WAIT_MS = 500;
+const WAIT_MS = 250;
 const PING_MS = 3_000;
 
 const tlsOf = (url: string, { ca, cert, key }: ConnectOptions["tls"]): TlsOptions | null => {

@@ -5,6 +5,7 @@
 import { Effect } from "effect";
 import { schedule } from "../../../env/http.ts";
 import { BrokerError } from "../Broker.ts";
+import type { Connected } from "./connect.ts";
 
 const refusals = /permissions violation|authorization|not enabled|insufficient|overlap/i;
 
@@ -21,6 +22,18 @@ export const once = <A>(what: string, work: () => Promise<A>): Effect.Effect<A, 
 
 const waits = schedule({ firstMs: 100, longestMs: 2_000 });
 
-/** Until it is done, or refused. */
-export const persistently = <A>(what: string, work: () => Promise<A>): Effect.Effect<A, BrokerError> =>
-  Effect.retry(once(what, work), { schedule: waits, while: ({ cause }) => !isRefusal(cause) });
+/**
+ * Until it is done, or refused. What was asked for over a connection that broke is asked for again as soon as there is another: its answer
+ * would not come.
+ */
+export const persistently = <A>(
+  what: string,
+  { reconnected }: Pick<Connected, "reconnected">,
+  work: () => Promise<A>,
+): Effect.Effect<A, BrokerError> => {
+  const lost = Effect.andThen(reconnected, Effect.fail(new BrokerError({ message: `${what}: the connection broke` })));
+  return Effect.retry(Effect.raceFirst(once(what, work), lost), {
+    schedule: waits,
+    while: ({ cause }) => !isRefusal(cause),
+  });
+};

@@ -1,0 +1,125 @@
+/** A worker under the permissions that `millrace broker-config` prints can do nothing but its leases, and what it sends is believed only where it can be true. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "@effect/vitest";
+import { jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { connect } from "@nats-io/transport-node";
+import { Effect } from "effect";
+import { expect } from "vitest";
+import * as Messages from "../../../src/remote/workers/Messages.ts";
+import { namesOf } from "../../../src/remote/workers/nats/names.ts";
+import * as Parts from "../../../src/remote/workers/Parts.ts";
+import * as Trial from "../../chaos/Trial.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
+import { booksOf, lastRecord, nats, steps, trial, worker } from "./support.ts";
+
+const passwords = { LEARNER_PASSWORD: "plearner0", A_PASSWORD: "pa0", EVIL_PASSWORD: "pevil0" };
+const as = (user: string, password: string) => ({ MILLRACE_NATS_USER: user, MILLRACE_NATS_PASSWORD: password });
+
+/** A server under the printed configuration, for the workers `a` and `evil` of the run `tiny`. */
+const guarded = Effect.gen(function* () {
+  const folder = yield* temporaryFolder;
+  const file = join(folder, "nats.conf");
+  const words = ["broker-config", "tiny", "--worker", "a", "--worker", "evil"];
+  const configured = Effect.fnUntraced(function* (port: number, store: string) {
+    const words = ["broker-config", "tiny", "--worker", "a", "--worker", "evil"];
+    const { stdout } = yield* Trial.outcome([...words, "--listen", `127.0.0.1:${port}`, "--store", store]);
+    yield* Effect.promise(() => writeFile(file, stdout));
+    return ["-c", file];
+  });
+  return yield* nats(configured, passwords);
+});
+
+const dial = (url: string, user: string, pass: string) =>
+  Effect.acquireRelease(
+    Effect.promise(() =>
+      connect({ servers: url.replace("nats://", ""), user, pass, inboxPrefix: `_INBOX_${user}`, reconnect: false }),
+    ),
+    (connection) => Effect.promise(() => connection.close()),
+  );
+
+/** Whether a request is answered at all. */
+const answered = (work: () => Promise<unknown>): Effect.Effect<boolean> =>
+  Effect.promise(() =>
+    work().then(
+      () => true,
+      () => false,
+    ),
+  );
+
+describe("a worker under its permissions", () => {
+  it.live("plays its groups, and every other word of it is refused", () =>
+    Effect.gen(function* () {
+      const broker = yield* guarded;
+      const run = yield* trial(broker.url, { trainer: { total_training_steps: 100_000, trajectory_freq: 0 } });
+      yield* worker("a", run, broker.url, [], as("a", passwords.A_PASSWORD));
+      const learner = yield* Trial.millrace(run.fresh, undefined, as("learner", passwords.LEARNER_PASSWORD));
+      yield* steps(run, 3);
+
+      const evil = yield* dial(broker.url, "evil", passwords.EVIL_PASSWORD);
+      const names = namesOf("tiny");
+      const short = { timeout: 1_000 };
+      const manager = yield* Effect.promise(() => jetstreamManager(evil, { checkAPI: false, ...short }));
+      const tries: Readonly<Record<string, () => Promise<unknown>>> = {
+        "read the streams": () => manager.streams.info(names.results),
+        "delete the leases": () => manager.streams.purge(names.work),
+        "take the learner's results": () => manager.consumers.info(names.results, names.learner),
+        "make a consumer": () => manager.consumers.add(names.work, { durable_name: "mine" }),
+        "offer a lease": () => jetstream(evil, short).publish(names.subjects.work, "x", short),
+        "describe another run": () => jetstream(evil, short).publish(names.subjects.about, "x", short),
+        "announce weights": () => jetstream(evil, short).publish(names.subjects.weights, "x", short),
+        "send as another worker": () => jetstream(evil, short).publish(names.subjects.result("a"), "x", short),
+      };
+      const done = yield* Effect.forEach(Object.entries(tries), ([what, work]) =>
+        Effect.map(answered(work), (succeeded) => [what, succeeded] as const),
+      );
+      expect(done.filter(([, succeeded]) => succeeded)).toEqual([]);
+      const heard: string[] = [];
+      for (const subject of ["_INBOX_a.>", "_INBOX.>", names.subjects.gauges("*"), names.subjects.result("*"), ">"]) {
+        evil.subscribe(subject, { callback: (error, message) => void (error === null && heard.push(message.subject)) });
+      }
+      yield* Effect.sleep("2 seconds");
+      expect(heard).toEqual([]);
+
+      learner.child.kill("SIGINT");
+      expect((yield* Effect.promise(() => learner.ended)).code).toBe(0);
+      expect(booksOf(run.folder() ?? "")).toBeGreaterThan(4);
+    }),
+  );
+
+  it.live("that sends what cannot be true is not believed, and its leases go to others", () =>
+    Effect.gen(function* () {
+      const broker = yield* guarded;
+      const run = yield* trial(broker.url, { trainer: { total_training_steps: 100_000, trajectory_freq: 0 } });
+      const learner = yield* Trial.millrace(run.fresh, undefined, as("learner", passwords.LEARNER_PASSWORD));
+      yield* worker("a", run, broker.url, [], as("a", passwords.A_PASSWORD));
+      yield* steps(run, 2);
+      const evil = yield* dial(broker.url, "evil", passwords.EVIL_PASSWORD);
+      const names = namesOf("tiny");
+      const client = jetstream(evil);
+      // It takes leases, answers each with rubbish under its ticket and with a guess at another's, and ends them.
+      yield* Effect.promise(async () => {
+        const consumer = await client.consumers.get(names.work, names.workers);
+        for (let i = 0; i < 8; i++) {
+          const given = await consumer.next({ expires: 2_000 });
+          if (given === null) continue;
+          const { epoch, prompt, ticket } = Messages.work.decode(given.data);
+          const lease = { epoch, group: prompt.group, ticket, delivery: given.info.deliveryCount };
+          for (const [part] of [
+            Parts.split(lease, Buffer.from("rubbish"), 1_000),
+            Parts.split({ ...lease, ticket: "guess" }, Buffer.from("rubbish"), 1_000),
+          ]) {
+            if (part !== undefined) await client.publish(names.subjects.result("evil"), part);
+          }
+          given.ack();
+        }
+      });
+      const before = Number(lastRecord(run.folder() ?? "").step);
+      yield* steps(run, before + 20);
+      learner.child.kill("SIGINT");
+      expect((yield* Effect.promise(() => learner.ended)).code).toBe(0);
+      expect(booksOf(run.folder() ?? "")).toBeGreaterThan(80);
+      expect(Number(lastRecord(run.folder() ?? "")["workers/dropped/refused"])).toBeGreaterThan(0);
+    }),
+  );
+});

@@ -1,0 +1,144 @@
+/**
+ * Runs whose groups are played by worker processes over a real nats-server: whole, with the same bits as without them, and through the death of
+ * workers, broker and learner. In each the books must hold: no group is lost, none is counted twice.
+ */
+import { join } from "node:path";
+import { describe, it } from "@effect/vitest";
+import { Effect } from "effect";
+import { expect } from "vitest";
+import { survived } from "../../chaos/survived.ts";
+import * as Trial from "../../chaos/Trial.ts";
+import { parameterHash } from "../../pipelines/tiny.ts";
+import { booksOf, lastRecord, nats, recorded, steps, trial, worker } from "./support.ts";
+
+const folderOf = (trial: Trial.Trial): string => trial.folder() ?? trial.dir;
+
+/** Waits for the end of a training that must succeed. */
+const completed = Effect.fnUntraced(function* ({ ended }: Trial.Started) {
+  const { code, stderr, stdout } = yield* Effect.promise(() => ended);
+  expect({ code, said: code === 0 ? "" : `${stdout}\n${stderr}` }).toEqual({ code: 0, said: "" });
+});
+
+describe("a run whose groups are played by workers", () => {
+  it.live("has the same bits as one that plays them itself, in sync mode", () =>
+    Effect.gen(function* () {
+      const broker = yield* nats();
+      const changes = { trainer: { total_training_steps: 6, save_freq: 6 }, pipeline: { mode: "sync" } };
+      const remote = yield* trial(broker.url, changes);
+      const workers = yield* Effect.forEach(["a", "b"], (name) => worker(name, remote, broker.url));
+      yield* completed(yield* Trial.millrace(remote.fresh));
+      const alone = yield* trial("", changes);
+      yield* completed(yield* Trial.millrace(alone.fresh));
+      const hashes = yield* Effect.forEach([remote, alone], (each) =>
+        parameterHash(join(folderOf(each), "checkpoints", "step-6")),
+      );
+      expect(hashes[0]).toBe(hashes[1]);
+      expect(booksOf(folderOf(remote))).toBe(24);
+      expect(lastRecord(folderOf(remote))).toMatchObject({ "workers/joined": 2, "workers/results": 24 });
+      // The run tells them of its end.
+      for (const { ended } of workers) expect((yield* Effect.promise(() => ended)).code).toBe(0);
+    }),
+  );
+
+  it.live("loses no group when a worker is killed", () =>
+    Effect.gen(function* () {
+      const broker = yield* nats();
+      const run = yield* trial(broker.url);
+      const [first] = yield* Effect.forEach(["a", "b"], (name) => worker(name, run, broker.url));
+      const learner = yield* Trial.millrace(run.fresh);
+      yield* steps(run, 5);
+      first?.child.kill("SIGKILL");
+      yield* completed(learner);
+      survived(folderOf(run), 60);
+      expect(booksOf(folderOf(run))).toBe(240);
+    }),
+  );
+
+  it.live("drops what a stalled worker sends too late", () =>
+    Effect.gen(function* () {
+      const broker = yield* nats();
+      const run = yield* trial(broker.url, { trainer: { total_training_steps: 150 } });
+      const [first] = yield* Effect.forEach(["a", "b"], (name) => worker(name, run, broker.url));
+      const learner = yield* Trial.millrace(run.fresh);
+      yield* steps(run, 5);
+      // Three leases long: its groups are played by the other one.
+      first?.child.kill("SIGSTOP");
+      yield* Effect.sleep("3 seconds");
+      first?.child.kill("SIGCONT");
+      yield* completed(learner);
+      survived(folderOf(run), 150);
+      expect(booksOf(folderOf(run))).toBe(600);
+      const dropped = lastRecord(folderOf(run));
+      const late = Number(dropped["workers/dropped/duplicate"]) + Number(dropped["workers/dropped/late"]);
+      expect(late).toBeGreaterThan(0);
+      expect(dropped).toMatchObject({ "workers/dropped/refused": 0, "workers/joined": 2 });
+    }),
+  );
+
+  it.live("goes on when the broker is killed and started again", () =>
+    Effect.gen(function* () {
+      const broker = yield* nats();
+      const run = yield* trial(broker.url);
+      yield* Effect.forEach(["a", "b"], (name) => worker(name, run, broker.url));
+      const learner = yield* Trial.millrace(run.fresh);
+      yield* steps(run, 5);
+      yield* broker.kill;
+      yield* Effect.sleep("2 seconds");
+      yield* broker.start;
+      yield* completed(learner);
+      survived(folderOf(run), 60);
+      expect(booksOf(folderOf(run))).toBe(240);
+    }),
+  );
+
+  it.live("goes on from its checkpoint when the learner is killed, with the same workers", () =>
+    Effect.gen(function* () {
+      const broker = yield* nats();
+      const run = yield* trial(broker.url, { trainer: { total_training_steps: 40, save_freq: 4 } });
+      yield* Effect.forEach(["a", "b"], (name) => worker(name, run, broker.url));
+      const learner = yield* Trial.millrace(run.fresh);
+      yield* steps(run, 14);
+      learner.child.kill("SIGKILL");
+      yield* Effect.promise(() => learner.ended);
+      yield* completed(yield* Trial.millrace(run.resume()));
+      survived(folderOf(run), 40);
+      const record = lastRecord(folderOf(run));
+      expect(record).toMatchObject({ "workers/joined": 2 });
+      expect(record["ledger/admitted"]).toBe(160 + Number(record["ledger/dropped"]));
+    }),
+  );
+
+  it.live("is played here while there are no workers, and by them as they come", () =>
+    Effect.gen(function* () {
+      const broker = yield* nats();
+      const run = yield* trial(broker.url, {
+        pipeline: { workers: { local: true } },
+        trainer: { total_training_steps: 100_000, trajectory_freq: 0 },
+      });
+      const learner = yield* Trial.millrace(run.fresh);
+      yield* steps(run, 3);
+      expect(lastRecord(folderOf(run))["workers/results"]).toBe(0);
+      yield* worker("a", run, broker.url);
+      yield* recorded(run, (record) => Number(record["workers/results"]) > 20);
+      learner.child.kill("SIGINT");
+      yield* completed(learner);
+      expect(booksOf(folderOf(run))).toBeGreaterThan(20);
+    }),
+  );
+
+  it.live("gives its leases back when a worker is told to stop", () =>
+    Effect.gen(function* () {
+      const broker = yield* nats();
+      const run = yield* trial(broker.url);
+      const [first] = yield* Effect.forEach(["a", "b"], (name) =>
+        worker(name, run, broker.url, ["--stop-seconds", "0"]),
+      );
+      const learner = yield* Trial.millrace(run.fresh);
+      yield* steps(run, 5);
+      first?.child.kill("SIGINT");
+      expect(first && (yield* Effect.promise(() => first.ended))).toMatchObject({ code: 0 });
+      yield* completed(learner);
+      expect(booksOf(folderOf(run))).toBe(240);
+    }),
+  );
+});

@@ -1,0 +1,184 @@
+import { describe, it } from "@effect/vitest";
+import { Effect, Fiber } from "effect";
+import { TestClock } from "effect/testing";
+import { expect } from "vitest";
+import type { Group } from "../../../src/domain/Group.ts";
+import { toRecord } from "../../../src/domain/metrics/Metrics.ts";
+import type { ServerChange } from "../../../src/domain/Server.ts";
+import { Environments } from "../../../src/env/Environments.ts";
+import { Policy } from "../../../src/policy/generation/Policy.ts";
+import * as RemoteGroups from "../../../src/remote/workers/RemoteGroups.ts";
+import * as Rollout from "../../../src/rollout/Rollout.ts";
+import { configOf } from "../../engine/fakes.ts";
+import { rollout } from "../../rollout/fakes.ts";
+import { FakeLearnerBroker } from "./fakes.ts";
+import { groupWith, plainTurn, prompt } from "./groups.ts";
+
+const leaseMs = 1_000;
+const config = configOf({
+  pipeline: { mode: "async", workers: { url: "nats://127.0.0.1:4222", lease_ms: leaseMs, local: false } },
+});
+
+/** What the fibers that were woken do, and what compresses on other threads. */
+const settled = Effect.gen(function* () {
+  for (let i = 0; i < 20; i++) {
+    yield* Effect.promise(() => new Promise<void>((resolve) => setTimeout(resolve, 1)));
+    yield* TestClock.adjust(0);
+  }
+});
+
+const nobody = {} as never;
+
+const opened = Effect.fnUntraced(function* () {
+  const fake = new FakeLearnerBroker();
+  const told: ServerChange[] = [];
+  let tickets = 0;
+  const groups = yield* RemoteGroups.make({
+    config,
+    epoch: "now",
+    broker: fake.broker,
+    vocabulary: 10,
+    newest: () => 4,
+    ticket: () => `t${tickets++}`,
+    tell: (change) => void told.push(change),
+  });
+  const play = groups
+    .play(rollout(), Rollout.training(config, new Set()), prompt)
+    .pipe(Effect.provideService(Policy, nobody), Effect.provideService(Environments, nobody));
+  const metric = (name: string): number | undefined => toRecord(groups.metrics())[`workers/${name}`];
+  return { fake, groups, metric, play, told };
+});
+
+const played = (fiber: Fiber.Fiber<Group, unknown>) => fiber.pollUnsafe() !== undefined;
+const bad = groupWith({ ...plainTurn, prompt: Int32Array.of(99) });
+
+describe("groups that workers play", () => {
+  it.effect("are offered when there is a worker, and acknowledged when they are in the books, not before", () =>
+    Effect.gen(function* () {
+      const { fake, groups, play } = yield* opened();
+      const fiber = yield* Effect.forkChild(play, { startImmediately: true });
+      yield* settled;
+      expect(fake.stored.size).toBe(0);
+      fake.say("a");
+      yield* settled;
+      expect([...fake.stored.values()].map((work) => work.prompt)).toEqual([prompt]);
+      yield* fake.send("a", fake.leaseOf(7), groupWith(), "first");
+      yield* settled;
+      const group = yield* Fiber.join(fiber);
+      expect(group).toEqual(groupWith());
+      expect(fake.acknowledged).toEqual([]);
+      yield* groups.booked(group);
+      expect(new Set(fake.acknowledged)).toEqual(new Set(["first"]));
+    }).pipe(Effect.scoped),
+  );
+
+  it.effect("count once, however often their results come", () =>
+    Effect.gen(function* () {
+      const { fake, groups, metric, play } = yield* opened();
+      const fiber = yield* Effect.forkChild(play, { startImmediately: true });
+      fake.say("a");
+      yield* settled;
+      const lease = fake.leaseOf(7);
+      yield* fake.send("a", lease, groupWith(), "first");
+      yield* settled;
+      yield* fake.send("a", lease, groupWith(), "again");
+      yield* settled;
+      yield* groups.booked(yield* Fiber.join(fiber));
+      yield* fake.send("a", lease, groupWith(), "late");
+      yield* settled;
+      expect(new Set(fake.acknowledged)).toEqual(new Set(["first", "again", "late"]));
+      expect(metric("results")).toBe(1);
+      expect(metric("dropped/duplicate")).toBeGreaterThan(0);
+    }).pipe(Effect.scoped),
+  );
+
+  it.effect("are given to another when a result cannot be true, and its sender's lease is void", () =>
+    Effect.gen(function* () {
+      const { fake, metric, play } = yield* opened();
+      const fiber = yield* Effect.forkChild(play, { startImmediately: true });
+      fake.say("a");
+      yield* settled;
+      const first = fake.leaseOf(7);
+      yield* fake.send("a", first, bad, "bad");
+      yield* settled;
+      const second = fake.leaseOf(7);
+      expect(second.ticket).not.toBe(first.ticket);
+      expect(metric("dropped/refused")).toBe(1);
+      yield* fake.send("a", first, groupWith(), "void");
+      yield* settled;
+      expect(played(fiber)).toBe(false);
+      expect(metric("dropped/late")).toBeGreaterThan(0);
+      yield* fake.send("b", second, groupWith(), "good");
+      yield* settled;
+      expect(yield* Fiber.join(fiber)).toEqual(groupWith());
+    }).pipe(Effect.scoped),
+  );
+
+  it.effect("are refused as stale with tokens of other weights than admission asks for", () =>
+    Effect.gen(function* () {
+      const { fake, metric, play } = yield* opened();
+      yield* Effect.forkChild(play, { startImmediately: true });
+      fake.say("a");
+      yield* settled;
+      const old = { ...plainTurn, sampled: { ...plainTurn.sampled, versions: Int32Array.of(2, 3) } };
+      yield* fake.send("a", fake.leaseOf(7), groupWith(old), "old");
+      yield* settled;
+      expect(metric("dropped/stale")).toBe(1);
+    }).pipe(Effect.scoped),
+  );
+
+  it.effect("are left to the broker while it has their lease, and offered anew when it does not", () =>
+    Effect.gen(function* () {
+      const { fake, play } = yield* opened();
+      yield* Effect.forkChild(play, { startImmediately: true });
+      const beat = Effect.gen(function* () {
+        fake.say("a");
+        yield* TestClock.adjust(leaseMs);
+        yield* settled;
+      });
+      yield* beat;
+      const first = fake.leaseOf(7);
+      for (let i = 0; i < 8; i++) yield* beat;
+      expect(fake.leaseOf(7).ticket).toBe(first.ticket);
+      // Ended by somebody who sent no result.
+      fake.stored.clear();
+      for (let i = 0; i < 4; i++) yield* beat;
+      expect(fake.leaseOf(7).ticket).not.toBe(first.ticket);
+    }).pipe(Effect.scoped),
+  );
+
+  it.effect("come back when the last worker falls silent, by the learner's clock", () =>
+    Effect.gen(function* () {
+      const { fake, metric, play, told } = yield* opened();
+      yield* Effect.forkChild(play, { startImmediately: true });
+      fake.say("a");
+      yield* settled;
+      expect(metric("joined")).toBe(1);
+      yield* TestClock.adjust(3 * leaseMs);
+      yield* settled;
+      expect(metric("joined")).toBe(0);
+      expect(fake.stored.size).toBe(0);
+      expect(told.map(({ name, state }) => [name, state._tag])).toEqual([
+        ["a", "Up"],
+        ["a", "Lost"],
+      ]);
+      fake.say("a");
+      yield* settled;
+      expect(fake.stored.size).toBe(1);
+    }).pipe(Effect.scoped),
+  );
+
+  it.effect("are taken back from the broker when nobody wants them any more", () =>
+    Effect.gen(function* () {
+      const { fake, play } = yield* opened();
+      const fiber = yield* Effect.forkChild(play, { startImmediately: true });
+      fake.say("a");
+      yield* settled;
+      expect(fake.stored.size).toBe(1);
+      yield* Fiber.interrupt(fiber);
+      yield* settled;
+      expect(fake.stored.size).toBe(0);
+      expect(fake.withdrawn).toEqual([1]);
+    }).pipe(Effect.scoped),
+  );
+});

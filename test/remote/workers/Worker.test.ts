@@ -1,0 +1,181 @@
+import { describe, it } from "@effect/vitest";
+import { Deferred, Effect, Fiber, Result } from "effect";
+import { TestClock } from "effect/testing";
+import { expect } from "vitest";
+import type { Prompt } from "../../../src/domain/Group.ts";
+import * as GroupCodec from "../../../src/remote/workers/GroupCodec.ts";
+import * as Messages from "../../../src/remote/workers/Messages.ts";
+import * as Worker from "../../../src/remote/workers/Worker.ts";
+import { FakeWorkerBroker } from "./fakes.ts";
+import { groupWith, prompt } from "./groups.ts";
+
+const settled = Effect.gen(function* () {
+  for (let i = 0; i < 20; i++) {
+    yield* Effect.promise(() => new Promise<void>((resolve) => setTimeout(resolve, 1)));
+    yield* TestClock.adjust(0);
+  }
+});
+
+const work = (group: number, admittedAt = 0, epoch = "e1"): Messages.Work => ({
+  protocol: Messages.PROTOCOL,
+  epoch,
+  ticket: `t${group}`,
+  prompt: { ...prompt, group, admittedAt },
+});
+
+/** A worker whose groups take `playMs`, and whose versions are adopted as soon as they are announced. */
+const opened = Effect.fnUntraced(function* (playMs = 1_000, stopMs = 500) {
+  const fake = new FakeWorkerBroker();
+  const stopping = Deferred.makeUnsafe<void>();
+  const adopted: number[] = [];
+  const seats: string[] = [];
+  const played: number[] = [];
+  let version = 0;
+  const seat: Worker.Seat = {
+    slots: 4,
+    groupSize: 2,
+    play: (of: Prompt) =>
+      Effect.gen(function* () {
+        yield* Effect.sleep(playMs);
+        played.push(of.group);
+        return { ...groupWith(), prompt: of };
+      }),
+    adopt: (next) =>
+      Effect.sync(() => {
+        version = next;
+        adopted.push(next);
+      }),
+    awaitVersion: (wanted) => (version >= wanted ? Effect.void : Effect.never),
+    sampled: Effect.sync(() => ({ version, tokens: 0 })),
+    died: Effect.never,
+  };
+  const running = yield* Effect.forkChild(
+    Effect.result(
+      Worker.run({
+        broker: fake.broker,
+        seat: (about, from) =>
+          Effect.sync(() => {
+            version = from;
+            seats.push(`${about.epoch} ${from}`);
+            return seat;
+          }),
+        stop: Deferred.await(stopping),
+        stopMs,
+        stays: false,
+        say: () => undefined,
+      }),
+    ),
+    { startImmediately: true },
+  );
+  return { fake, adopted, seats, played, running, stop: Effect.asVoid(Deferred.succeed(stopping, undefined)) };
+});
+
+describe("a worker", () => {
+  it.effect("keeps a lease alive while it plays, stores the result, and ends the lease last", () =>
+    Effect.gen(function* () {
+      const { fake, running } = yield* opened();
+      fake.describe();
+      fake.announce(0);
+      fake.give(work(7));
+      yield* settled;
+      for (let i = 0; i < 10; i++) yield* Effect.andThen(TestClock.adjust(100), settled);
+      expect(fake.told).toEqual(["alive 7", "alive 7", "alive 7", "alive 7", "end 7"]);
+      const bytes = Buffer.concat(fake.stored.map(({ part }) => part.bytes));
+      expect(fake.stored.length).toBeGreaterThan(1);
+      expect(new Set(fake.stored.map(({ id }) => id)).size).toBe(fake.stored.length);
+      expect(fake.stored.map(({ part }) => part.lease.ticket)).toContain("t7");
+      const group = yield* GroupCodec.decode(bytes, { ...prompt, admittedAt: 0 });
+      expect(group.episodes).toEqual(groupWith().episodes);
+      expect(fake.gauges.some(({ leases }) => leases.length === 1)).toBe(true);
+      yield* Fiber.interrupt(running);
+    }),
+  );
+
+  it.effect("waits for the weights that a group asks for, and gives it back where they do not come", () =>
+    Effect.gen(function* () {
+      const { adopted, fake, played, running } = yield* opened();
+      fake.describe();
+      fake.announce(0);
+      fake.give(work(7, 5));
+      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(1_800), settled));
+      expect(fake.told.at(-1)).toBe("back 7");
+      expect(played).toEqual([]);
+      fake.announce(4);
+      fake.announce(5);
+      yield* settled;
+      expect(adopted.at(-1)).toBe(5);
+      fake.give(work(7, 5), 2);
+      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(1_000), settled));
+      expect(played).toEqual([7]);
+      expect(fake.told.at(-1)).toBe("end 7");
+      yield* Fiber.interrupt(running);
+    }),
+  );
+
+  it.effect("takes no more groups than it has room for", () =>
+    Effect.gen(function* () {
+      const { fake, running } = yield* opened();
+      fake.describe();
+      fake.announce(0);
+      for (let group = 0; group < 10; group++) fake.give(work(group));
+      yield* settled;
+      // Two groups fill its slots, and one more is at hand.
+      yield* Effect.andThen(TestClock.adjust(100), settled);
+      expect(fake.gauges.at(-1)?.leases.map(({ group }) => group)).toEqual([0, 1, 2]);
+      yield* Fiber.interrupt(running);
+    }),
+  );
+
+  it.effect("that is told to stop finishes what it can in time, gives the rest back, and takes nothing more", () =>
+    Effect.gen(function* () {
+      const { fake, played, running, stop } = yield* opened(1_000, 500);
+      fake.describe();
+      fake.announce(0);
+      fake.give(work(1));
+      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(700), settled));
+      fake.give(work(2));
+      yield* settled;
+      yield* stop;
+      fake.give(work(3));
+      for (const ms of [400, 100]) yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(ms), settled));
+      expect(played).toEqual([1]);
+      expect(fake.told.filter((told) => !told.startsWith("alive")).sort()).toEqual(["back 2", "end 1"]);
+      expect(Result.getOrThrow(yield* Fiber.join(running))).toBe("stopped");
+      expect(fake.gauges.at(-1)).toMatchObject({ leaves: true, leases: [] });
+    }),
+  );
+
+  it.effect("joins the run anew when it begins anew, and ends with it", () =>
+    Effect.gen(function* () {
+      const { fake, played, running, seats } = yield* opened();
+      // What an earlier run has left is not waited for.
+      fake.describe({ epoch: "e0", ended: true });
+      yield* settled;
+      fake.describe();
+      fake.announce(0);
+      fake.give(work(1));
+      yield* settled;
+      fake.describe({ epoch: "e2" });
+      fake.announce(3, "e2");
+      yield* settled;
+      fake.give(work(1));
+      fake.give(work(2, 0, "e2"));
+      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(1_000), settled));
+      expect(seats).toEqual(["e1 0", "e2 3"]);
+      expect(played).toEqual([2]);
+      fake.describe({ epoch: "e2", ended: true });
+      yield* settled;
+      expect(Result.getOrThrow(yield* Fiber.join(running))).toBe("ended");
+    }),
+  );
+
+  it.effect("says which version to install where the learner speaks another protocol", () =>
+    Effect.gen(function* () {
+      const { fake, running } = yield* opened();
+      fake.describe({ protocol: Messages.PROTOCOL + 1, program: "9.9" });
+      fake.announce(0);
+      const result = yield* Fiber.join(running);
+      expect(Result.isFailure(result) && result.failure.message).toContain("millrace 9.9");
+    }),
+  );
+});

@@ -1,0 +1,115 @@
+/** A broker in memory, by whose side a test stands: it gives leases out, loses them and gives them again when it is told to. */
+import { Effect, Latch } from "effect";
+import type { Group } from "../../../src/domain/Group.ts";
+import type { GivenLease, LearnerBroker, WorkerBroker } from "../../../src/remote/workers/Broker.ts";
+import * as GroupCodec from "../../../src/remote/workers/GroupCodec.ts";
+import type { Lease } from "../../../src/remote/workers/Lease.ts";
+import * as Messages from "../../../src/remote/workers/Messages.ts";
+import * as Parts from "../../../src/remote/workers/Parts.ts";
+
+export class FakeLearnerBroker {
+  /** What is stored, by its sequence. */
+  readonly stored = new Map<number, Messages.Work>();
+  readonly withdrawn: number[] = [];
+  /** Parts that the learner has acknowledged, in order. */
+  readonly acknowledged: string[] = [];
+  #sequence = 0;
+  #result: (worker: string, bytes: Uint8Array, name: string) => void = () => undefined;
+  #gauges: (worker: string, bytes: Uint8Array) => void = () => undefined;
+
+  readonly broker: LearnerBroker = {
+    describe: () => Effect.void,
+    announce: () => Effect.void,
+    clear: Effect.void,
+    offer: (work) =>
+      Effect.sync(() => {
+        this.stored.set(++this.#sequence, Messages.work.decode(work));
+        return this.#sequence;
+      }),
+    has: (sequence) => Effect.sync(() => this.stored.has(sequence)),
+    withdraw: (sequence) =>
+      Effect.sync(() => {
+        this.stored.delete(sequence);
+        this.withdrawn.push(sequence);
+      }),
+    listen: (to) =>
+      Effect.sync(() => {
+        this.#gauges = to.gauges;
+        this.#result = (worker, bytes, name) =>
+          to.result({ worker, bytes, acknowledge: Effect.sync(() => void this.acknowledged.push(name)) });
+      }),
+  };
+
+  /** The newest lease that is stored of a group. */
+  leaseOf(group: number, delivery = 1): Lease {
+    const work = [...this.stored.values()].filter(({ prompt }) => prompt.group === group).at(-1);
+    if (work === undefined) throw new Error(`no lease of group ${group} is stored`);
+    return { epoch: work.epoch, group, ticket: work.ticket, delivery };
+  }
+
+  say(worker: string, changes: Partial<Messages.Gauges> = {}): void {
+    const usual = { epoch: "now", slots: 4, groups: 2, version: 3, tokensPerSecond: 1, leases: [], leaves: false };
+    this.#gauges(worker, Messages.gauges.encode({ ...usual, ...changes }));
+  }
+
+  /** A result of a worker; `name` tells its acknowledgements apart. */
+  send(worker: string, lease: Lease, group: Group, name: string): Effect.Effect<void> {
+    return Effect.map(GroupCodec.encode(group), (bytes) => {
+      for (const part of Parts.split(lease, bytes, 300)) this.#result(worker, part, name);
+    });
+  }
+}
+
+export class FakeWorkerBroker {
+  readonly stored: { readonly id: string; readonly part: Parts.Part }[] = [];
+  /** What became of leases, in order: `alive`, `end` or `back` and the group. */
+  readonly told: string[] = [];
+  readonly gauges: Messages.Gauges[] = [];
+  readonly #waiting: GivenLease[] = [];
+  readonly #given = Latch.makeUnsafe(false);
+  #about: (bytes: Uint8Array) => void = () => undefined;
+  #weights: (bytes: Uint8Array) => void = () => undefined;
+
+  readonly broker: WorkerBroker = {
+    mostBytes: 300,
+    follow: ({ about, weights }) =>
+      Effect.sync(() => {
+        this.#about = about;
+        this.#weights = weights;
+      }),
+    next: Effect.suspend(() => {
+      const lease = this.#waiting.shift();
+      if (lease !== undefined) return Effect.succeed(lease);
+      this.#given.closeUnsafe();
+      return Effect.andThen(this.#given.await, this.broker.next);
+    }),
+    stored: (bytes, id) => Effect.sync(() => void this.stored.push({ id, part: Parts.read(bytes) })),
+    say: (bytes) => Effect.sync(() => void this.gauges.push(Messages.gauges.decode(bytes))),
+  };
+
+  give(work: Messages.Work, delivery = 1): void {
+    const tell = (what: string) => Effect.sync(() => void this.told.push(`${what} ${work.prompt.group}`));
+    const bytes = Messages.work.encode(work);
+    this.#waiting.push({ bytes, delivery, alive: tell("alive"), end: tell("end"), giveBack: tell("back") });
+    this.#given.openUnsafe();
+  }
+
+  describe(changes: Partial<Messages.About> = {}): void {
+    const usual: Messages.About = {
+      protocol: Messages.PROTOCOL,
+      program: "1",
+      run: "run",
+      epoch: "e1",
+      ended: false,
+      config: {},
+      files: "http://127.0.0.1:1/e1",
+      kind: "full",
+      leaseMs: 900,
+    };
+    this.#about(Messages.about.encode({ ...usual, ...changes }));
+  }
+
+  announce(version: number, epoch = "e1"): void {
+    this.#weights(Messages.announced.encode({ epoch, version }));
+  }
+}
