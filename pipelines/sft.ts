@@ -21,6 +21,7 @@ import { replaceFolder } from "../src/files/AtomicWrite.ts";
 import { damaged } from "../src/files/FileError.ts";
 import * as Divergence from "../src/learner/Divergence.ts";
 import * as LearnerThread from "../src/learner/LearnerThread.ts";
+import { trainerOptions } from "../src/learner/trainerOptions.ts";
 import { readCheckpoint, writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
 import { readAdapter, writeAdapter } from "../src/policy/checkpoint/PeftFolder.ts";
 import { write as writeTokenizerFiles } from "../src/policy/checkpoint/TokenizerFiles.ts";
@@ -160,7 +161,7 @@ const reporter = (steps: number) => {
 const learnerOf = (config: RunConfig, { checkpoint }: Model.Model, restore?: string) =>
   LearnerThread.make({
     checkpoint,
-    trainer: LearnerThread.trainerOptions(config),
+    trainer: trainerOptions(config),
     ...(restore === undefined ? {} : { restore }),
   }).pipe(Effect.catchIf(({ reason }) => reason === "bad_checkpoint", unusable));
 

@@ -30,6 +30,7 @@ import * as Checkpoints from "../src/record/Checkpoints.ts";
 import * as Recorder from "../src/record/events/Recorder.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
 import * as RunLock from "../src/record/RunLock.ts";
+import * as RemoteModel from "../src/remote/startingModel.ts";
 import * as Servers from "../src/stage/Servers.ts";
 import { type PageOptions, servePage } from "../src/watch/process/Page.ts";
 import { checkDevices, tellDevices } from "./devices.ts";
@@ -89,7 +90,7 @@ const restored = Effect.fnUntraced(function* (
   const { version } = state.position;
   yield* Checkpoints.checkResumable(config, state);
   yield* StartingModel.checkGoesOn(start, path);
-  const current = yield* Effect.catchTag(StartingModel.goneOn(start, path), "BadInput", orDamaged);
+  const current = yield* Effect.catchTag(RemoteModel.goneOn(config, start, path), "BadInput", orDamaged);
   yield* Model.checkSameSizes("model.path", start, current);
   const models = yield* Layer.build(
     Backend.modelsLayer({ config, start, current, version, restore: path, folder }),
@@ -158,7 +159,7 @@ const partsOf = Effect.fnUntraced(function* (
 const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | null) {
   const existing = resume === null ? null : yield* locked(RunFolder.open(resume));
   const environments = yield* boundEnvironments(config, Backend.tagsOf(config));
-  const start = yield* StartingModel.load(config.model.path, config.model, config.run.seed);
+  const start = yield* RemoteModel.load(config);
   yield* Model.checkContext(config, start);
   yield* checkDevices(config, ["generator", "learner"]);
   yield* tellDevices(config, ["generator", "learner"], start.checkpoint.parameters.flat.length);

@@ -82,7 +82,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 const owners: Readonly<Record<string, readonly string[]>> = {
   effect: ["src", "pipelines"],
   yaml: ["src/config"],
-  "@bufbuild/protobuf": ["src/tensor", "src/metrics"],
+  "@bufbuild/protobuf": ["src/tensor", "src/metrics", "src/remote/tinker"],
   "@nats-io/jetstream": ["src/remote/workers/nats"],
   "@nats-io/transport-node": ["src/remote/workers/nats"],
   minisearch: ["src/environments/search"],

@@ -10,6 +10,7 @@ import { endpoints, playerNames } from "./checks/evaluation.ts";
 import { refill, strategies } from "./checks/filter.ts";
 import { generator } from "./checks/generator.ts";
 import { groupSize, groups, products, tagNames, tags } from "./checks/groups.ts";
+import { learner } from "./checks/learner.ts";
 import { lora } from "./checks/lora.ts";
 import { divergence, policyLoss, responseMask } from "./checks/loss.ts";
 import { capacity, context, lengths, thoughts } from "./checks/rollout.ts";
@@ -35,6 +36,7 @@ const checks: readonly Check[] = [
   responseMask,
   divergence,
   lora,
+  learner,
   context,
   thoughts,
   capacity,

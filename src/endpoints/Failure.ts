@@ -5,7 +5,7 @@
 import { Option, Schema } from "effect";
 import { shownText } from "../config/shown.ts";
 import type { HttpFailure, HttpReply } from "../env/http.ts";
-import { retryAfterMs } from "./retryAfter.ts";
+import { retryAfterMs } from "../env/retryAfter.ts";
 
 /**
  * `again`: worth another attempt; `waitMs` is what the endpoint asked for, null where it did not. `rejected`: this request will never be

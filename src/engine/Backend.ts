@@ -5,10 +5,10 @@ import type { Version } from "../domain/Episode.ts";
 import type { LearnerError, PolicyError } from "../domain/Errors.ts";
 import type { AnyEnvironment } from "../env/BoundEnvironment.ts";
 import { Learner } from "../learner/Learner.ts";
-import * as LearnerThread from "../learner/LearnerThread.ts";
 import { Policy } from "../policy/generation/Policy.ts";
 import type { Model } from "../policy/Model.ts";
-import { generator } from "../remote/generation/ofConfig.ts";
+import { generator } from "../remote/generator.ts";
+import { learner } from "../remote/learner.ts";
 import { players } from "../remote/workers/ofConfig.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import { tasksOf } from "../rollout/Task.ts";
@@ -45,16 +45,10 @@ export const modelsLayer = ({ config, current, folder, restore, start, version }
     Effect.gen(function* () {
       const policy = yield* generator(config, current, version, folder);
       const elsewhere = yield* players(config, current, version);
-      const learner = yield* LearnerThread.make({
-        checkpoint: start.checkpoint,
-        trainer: LearnerThread.trainerOptions(config),
-        ports: [...policy.ports, ...elsewhere.ports],
-        // The generators have theirs. A checkpoint may turn out to be damaged: the one before it begins with the same numbers.
-        ...(restore === null ? { moved: true } : { restore }),
-      });
+      const trainer = yield* learner({ config, start, restore, ports: [...policy.ports, ...elsewhere.ports] });
       return Context.add(elsewhere.context, Policy, policy).pipe(
-        Context.add(Learner, learner),
-        Context.add(Died, Effect.raceAllFirst([policy.died, learner.died, elsewhere.died])),
+        Context.add(Learner, trainer),
+        Context.add(Died, Effect.raceAllFirst([policy.died, trainer.died, elsewhere.died])),
       );
     }),
   );

@@ -4,13 +4,10 @@
  */
 import type { MessagePort } from "node:worker_threads";
 import { type Context, Effect, type Scope } from "effect";
-import { learnerDevice } from "../config/devices.ts";
-import type { RunConfig } from "../config/RunConfig.ts";
 import type { TokenBatch } from "../domain/Batch.ts";
 import { LearnerError } from "../domain/Errors.ts";
 import type { Checkpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
 import { make as makeThread, type Thread, type ThreadFailure } from "../policy/runtime/Thread.ts";
-import { optionsOf as analysisOptions } from "./analysis/GradientAnalysis.ts";
 import type { CloningReport } from "./Cloner.ts";
 import type { Learner } from "./Learner.ts";
 import type { LearnerProtocol } from "./protocol.ts";
@@ -36,21 +33,6 @@ export interface LearnerThread extends Context.Service.Shape<typeof Learner> {
   /** Suspends until the thread is gone and then fails. */
   readonly died: Effect.Effect<never, LearnerError>;
 }
-
-/** The trainer's options out of a run's file. */
-export const trainerOptions = (config: RunConfig): TrainerOptions => ({
-  seed: config.run.seed,
-  // A device runs one pass at a time.
-  lanes: learnerDevice(config.model).kind === "cpu" ? config.model.learner_lanes : 1,
-  threads: config.model.learner_intra_op,
-  runtime: config.model.runtime,
-  device: learnerDevice(config.model),
-  totalUpdates: config.trainer.total_training_steps,
-  algorithm: config.algorithm,
-  actor: config.actor,
-  critic: config.critic,
-  analysis: analysisOptions(config),
-});
 
 const reasonOf = (failure: ThreadFailure): LearnerError["reason"] => {
   if (failure.reason === "thread_died") return "thread_died";

@@ -3,6 +3,7 @@
  * The sums are `Plan.ts`'s. A change of what a part of the program keeps is a change of its function here.
  * Invariant: everything comes from the run file and the decoder's sizes; no file of weights is read.
  */
+import { isTrainedElsewhere } from "../config/checks/learner.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { criticConfig } from "../learner/Critic.ts";
 import { needsProximal } from "../learner/corrections/correct.ts";
@@ -151,10 +152,12 @@ const networkItems = (asked: Asked): readonly Item[] => {
   ];
 };
 
+/** Of a learner that trains on a server its thread alone: no network is here. */
 const learnerItems = (asked: Asked): readonly Item[] => [
   { owner: "learner", what: "runtime", bytes: baseline.learner, during: "always" },
-  ...networkItems(asked),
-  ...sessionItems("learner", learnerSessions(asked), "update"),
+  ...(isTrainedElsewhere(asked.config.model)
+    ? []
+    : [...networkItems(asked), ...sessionItems("learner", learnerSessions(asked), "update")]),
 ];
 
 /** Lanes beside the learner's own: each pass brings them a copy of the weights. */
@@ -179,6 +182,7 @@ const cacheBytes = ({ headDim, kvHeads, layers }: DecoderConfig, rows: number, c
 
 const generatorItems = (asked: Asked): readonly Item[] => {
   const { config, decoder } = asked;
+  if (config.model.generator.engine === "tinker") return [];
   const { policy } = weightBytes(asked);
   const { capacity, extend, prefixes, rows } = generatorShape(config);
   const sessions = generatorSessions(asked);

@@ -2,6 +2,7 @@
  * The memory and the speed to expect of a training run, before it runs: what its owners hold, the most of it at one time, and what each key
  * that can be turned down would save, found by planning again with it changed. Pure.
  */
+import { isTrainedElsewhere } from "../config/checks/learner.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { askedAdapter } from "../policy/model/Adapter.ts";
 import type { DecoderConfig } from "../policy/model/Architecture.ts";
@@ -31,6 +32,7 @@ export interface Plan {
   readonly items: readonly Item[];
   /** The most at one time. */
   readonly peak: number;
+  /** Null where it was not measured, and where a server trains. */
   readonly speed: Speed | null;
   /** The largest first; one for each key. */
   readonly savings: readonly Saving[];
@@ -72,5 +74,10 @@ export const plan = ({ unit, ...question }: Question, models = new Models()): Pl
     })
     .filter(({ bytes }) => bytes >= LEAST_SAVING)
     .sort((a, b) => b.bytes - a.bytes);
-  return { items: found, peak, speed: unit === null ? null : speedOf(asked, unit), savings };
+  return {
+    items: found,
+    peak,
+    speed: unit === null || isTrainedElsewhere(config.model) ? null : speedOf(asked, unit),
+    savings,
+  };
 };

@@ -9,9 +9,16 @@ import { BadInput } from "../domain/Errors.ts";
 import { bucket } from "../domain/Passes.ts";
 import type { Random } from "../domain/Random.ts";
 import type { CheckpointError } from "./checkpoint/CheckpointError.ts";
-import { type Checkpoint, type Memory, modelFiles, readCheckpoint } from "./checkpoint/HuggingFaceFolder.ts";
+import {
+  type Checkpoint,
+  type Memory,
+  modelFiles,
+  readCheckpoint,
+  readModelConfig,
+} from "./checkpoint/HuggingFaceFolder.ts";
+import { read as readTokenizerFiles } from "./checkpoint/TokenizerFiles.ts";
 import { type DecoderConfig, familyDefaults, parameters } from "./model/Architecture.ts";
-import { initialise } from "./model/Parameters.ts";
+import { initialise, parametersOf } from "./model/Parameters.ts";
 import * as ChatTemplate from "./tokenizer/ChatTemplate.ts";
 import { nanoTokenizer } from "./tokenizer/NanoVocabulary.ts";
 import * as Tokenizer from "./tokenizer/Tokenizer.ts";
@@ -44,6 +51,14 @@ export const load = (folder: string, memory: Memory = "own"): Effect.Effect<Mode
   Effect.flatMap(readCheckpoint(folder, memory), (checkpoint) => assemble(checkpoint, folder)).pipe(
     Effect.mapError(unusable),
   );
+
+/** The model without its weights, which are elsewhere: tokenizer, chat template and sizes. Fails with BadInput naming the file or key. */
+export const described = (folder: string): Effect.Effect<Model, BadInput> =>
+  Effect.gen(function* () {
+    const config = yield* readModelConfig(folder);
+    const tokenizer = yield* readTokenizerFiles(folder);
+    return yield* assemble({ ...config, parameters: parametersOf([]), format: "F32", tokenizer }, folder);
+  }).pipe(Effect.mapError(unusable));
 
 /** A model at random with the nano tokenizer. Fails with BadInput where the sizes do not fit each other. */
 export const fresh = (sizes: RunConfig["sft"]["architecture"], random: Random): Effect.Effect<Model, BadInput> =>

@@ -19,7 +19,12 @@ const ofServers: Check = ({ generation, model }) => {
   const [twice] = urls.filter((url, index) => urls.indexOf(url) < index);
   return [
     ...when(
-      urls.length === 0,
+      engine === "tinker" && urls.length > 0,
+      () =>
+        `model.generator.urls: [${urls.length} addresses]: engine=tinker asks the server of model.learner.url; nearest: []`,
+    ),
+    ...when(
+      engine !== "tinker" && urls.length === 0,
       () => `model.generator.urls: []: engine=${engine} asks servers; nearest: [http://127.0.0.1:8000]`,
     ),
     ...when(twice !== undefined, () => `model.generator.urls: ${shown(twice)}: it is listed twice; nearest: once`),

@@ -4,9 +4,9 @@ import { aboveZero, field, milliseconds, mostListed, nonNegative, optionalPath, 
 
 export const GeneratorSection = Schema.Struct({
   engine: field(
-    Schema.Literals(["local", "vllm", "sglang"]),
+    Schema.Literals(["local", "vllm", "sglang", "tinker"]),
     "local",
-    "Who generates: local, threads of this process; vllm or sglang, servers of that kind.",
+    "Who generates: local, threads of this process; vllm or sglang, servers of that kind; tinker, the server of model.learner.",
   ),
   urls: field(
     Schema.Array(url).check(Schema.isMaxLength(mostListed)),

@@ -3,6 +3,7 @@ import { Schema } from "effect";
 import { devicePattern } from "../../domain/Device.ts";
 import { aboveZero, between, field, optionalPath, path, section, threads, whole } from "../field.ts";
 import { GeneratorSection } from "./GeneratorSection.ts";
+import { LearnerSection } from "./LearnerSection.ts";
 
 /** The linear layers that an adapter may stand beside: of a block, under their names at PEFT. */
 export const loraTargets = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"] as const;
@@ -53,6 +54,7 @@ export const ModelSection = Schema.Struct({
   lora: section(LoraSection, "The low-rank adapter that is trained in place of the weights."),
   generator: section(GeneratorSection, "Where the policy generates."),
   generator_threads: field(threads, 1, "Generator threads, each with one intra-op thread."),
+  learner: section(LearnerSection, "What trains the policy, where another machine does."),
   learner_lanes: field(threads, 1, "Threads that share the micro-batches of an update, each with sessions of its own."),
   learner_intra_op: field(threads, 1, "Intra-op threads of each of the learner's sessions."),
 });

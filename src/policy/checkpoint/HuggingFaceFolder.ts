@@ -67,6 +67,10 @@ const WEIGHTS = "model.safetensors";
 const INDEX = "model.safetensors.index.json";
 
 const ADAPTER = "adapter_model.safetensors";
+/** In place of weights: which server has them, under which name. */
+export const SERVED = "tinker.json";
+const servedAdvice =
+  "its weights are on the training server that this file names; the run goes on with train --resume, and its validations play them there";
 const adapterAdvice =
   "it holds an adapter; name its base model as model.path and this folder as model.adapter, or merge it first: millrace merge";
 
@@ -104,6 +108,9 @@ export const readModelConfig = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ModelConfig, CheckpointError> {
   const path = join(folder, "config.json");
   if (!(yield* exists(folder))) return yield* checkpointError(folder, "missing_file", "no such folder");
+  if (yield* exists(join(folder, SERVED))) {
+    return yield* checkpointError(join(folder, SERVED), "unsupported", servedAdvice);
+  }
   if (!(yield* exists(path)) && (yield* exists(join(folder, ADAPTER)))) {
     return yield* checkpointError(join(folder, ADAPTER), "unsupported", adapterAdvice);
   }

@@ -1,6 +1,6 @@
 /**
- * The generator that a run file asks for: threads of this process, or servers, which are checked and given the starting weights before the run
- * begins. What is wrong with a server then is bad input, and says what to start it with.
+ * The generation servers that a run file asks for: they are checked and given the starting weights before the run begins. What is wrong with a
+ * server then is bad input, and says what to start it with.
  */
 import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
@@ -10,7 +10,6 @@ import type { RunConfig } from "../../config/RunConfig.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { BadInput, type PolicyError } from "../../domain/Errors.ts";
 import type { Generator } from "../../policy/generation/Generator.ts";
-import { generator as threads } from "../../policy/generation/ofModel.ts";
 import type { Model } from "../../policy/Model.ts";
 import * as StopMatcher from "../../policy/tokenizer/StopMatcher.ts";
 import { Servers } from "../../stage/Servers.ts";
@@ -28,7 +27,7 @@ import { sglang } from "./sglang.ts";
 import { startLine } from "./startLine.ts";
 import { vllm } from "./vllm.ts";
 
-type Engine = Exclude<RunConfig["model"]["generator"]["engine"], "local">;
+export type Engine = Exclude<RunConfig["model"]["generator"]["engine"], "local" | "tinker">;
 const dialects: Readonly<Record<Engine, Dialect>> = { vllm, sglang };
 
 /** Versions on disk: the one that servers have and the one that they are being given. */
@@ -141,7 +140,8 @@ const measuring = Effect.fnUntraced(function* (
   );
 });
 
-const servers = Effect.fnUntraced(function* (
+/** Servers that start from `model`'s weights as `version`. `folder` is the run's own. */
+export const servers = Effect.fnUntraced(function* (
   engine: Engine,
   config: RunConfig,
   model: Model,
@@ -169,14 +169,3 @@ const servers = Effect.fnUntraced(function* (
   yield* measuring(keys.generator, policy, crew, members);
   return policy;
 });
-
-/** A generator that starts from `model`'s weights as `version`. `folder` is the run's own. */
-export const generator = (
-  config: RunConfig,
-  model: Model,
-  version: Version,
-  folder: string,
-): Effect.Effect<Generator, BadInput | PolicyError, Scope.Scope> => {
-  const { engine } = config.model.generator;
-  return engine === "local" ? threads(config, model, version) : servers(engine, config, model, version, folder);
-};

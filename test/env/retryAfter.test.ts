@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { retryAfterMs } from "../../src/endpoints/retryAfter.ts";
+import { retryAfterMs } from "../../src/env/retryAfter.ts";
 
 const now = Date.parse("2026-11-22T12:00:00Z");
 

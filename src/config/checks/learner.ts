@@ -1,0 +1,112 @@
+/** Training on a server: what contradicts it, and what no server with the Tinker API can do. What one of them cannot is seen when it is known. */
+import type { RunConfig } from "../RunConfig.ts";
+import { type Check, when } from "../relation.ts";
+import { shown } from "../shown.ts";
+
+/** Whether a server trains, not this process. */
+export const isTrainedElsewhere = ({ learner }: Pick<RunConfig["model"], "learner">): boolean =>
+  learner.engine !== "local";
+
+const ofLocal: Check = ({ model: { generator, learner } }) => [
+  ...when(
+    learner.url !== "",
+    () =>
+      `model.learner.engine: local: it asks no server, and model.learner.url is ${shown(learner.url)}; nearest: tinker`,
+  ),
+  ...when(
+    generator.engine === "tinker",
+    () =>
+      "model.generator.engine: tinker: it is the server of model.learner, whose engine is local; nearest: local, or model.learner.engine=tinker",
+  ),
+];
+
+/** Log-probabilities of the server are those of its model as it is. */
+const sampling: Check = ({ generation }) => {
+  const asked = [
+    ["temperature", generation.temperature, 1],
+    ["top_k", generation.top_k, -1],
+    ["top_p", generation.top_p, 1],
+  ] as const;
+  return asked.flatMap(([key, value, only]) =>
+    when(
+      value !== only,
+      () =>
+        `generation.${key}: ${value}: a Tinker server tells log-probabilities at temperature 1 over all tokens, and the policy is trained at what it was sampled at; nearest: ${only}`,
+    ),
+  );
+};
+
+const loss: Check = ({ actor, algorithm }) => [
+  ...when(
+    algorithm.adv_estimator === "gae",
+    () => "algorithm.adv_estimator: gae: it needs a critic, and a Tinker server trains the policy alone; nearest: grpo",
+  ),
+  ...when(
+    actor.entropy_coeff !== 0,
+    () =>
+      `actor.entropy_coeff: ${actor.entropy_coeff}: a bonus of entropy needs all logits, and a Tinker server tells the log-probability of the sampled token; nearest: 0`,
+  ),
+  ...when(
+    actor.ref_update_freq > 0,
+    () =>
+      `actor.ref_update_freq: ${actor.ref_update_freq}: the reference policy is the server's base model, which stays as it is; nearest: 0`,
+  ),
+];
+
+const analyses: Check = ({ diagnostics, trainer }) => [
+  ...when(
+    trainer.gradient_analysis_mode,
+    () => "trainer.gradient_analysis_mode: true: a Tinker server keeps its gradients to itself; nearest: false",
+  ),
+  ...(["first_turn_enabled", "multi_turn_enabled"] as const).flatMap((key) =>
+    when(
+      diagnostics.collapse[key],
+      () =>
+        `diagnostics.collapse.${key}: true: it scores thoughts behind each other's prompts, which a Tinker server would do at the price of training; nearest: false`,
+    ),
+  ),
+];
+
+const local: Check = ({ model }) => [
+  ...when(
+    model.lora.rank > 0,
+    () =>
+      `model.lora.rank: ${model.lora.rank}: it is an adapter of this process, and a server trains; nearest: 0, with model.learner.lora.rank`,
+  ),
+  ...when(
+    model.adapter !== "",
+    () => `model.adapter: ${shown(model.adapter)}: a server starts from its base model; nearest: empty`,
+  ),
+  ...when(
+    model.learner_lanes > 1,
+    () => `model.learner_lanes: ${model.learner_lanes}: no thread of this process trains; nearest: 1`,
+  ),
+];
+
+const elsewhere: Check = (config) => {
+  const { generator, learner } = config.model;
+  return [
+    ...when(
+      learner.url === "",
+      () => `model.learner.url: empty: engine=${learner.engine} asks a server; nearest: http://127.0.0.1:8000`,
+    ),
+    ...when(
+      generator.engine === "local",
+      () =>
+        "model.generator.engine: local: the weights are on the training server, and generator threads have none of them; nearest: tinker",
+    ),
+    ...[sampling, loss, analyses, local].flatMap((check) => check(config)),
+  ];
+};
+
+const names: Check = ({ model: { learner } }) =>
+  // The value may be the key itself, and is not repeated.
+  when(
+    !/^([A-Za-z_][A-Za-z0-9_]{0,63})?$/.test(learner.api_key_env),
+    () => "model.learner.api_key_env: expected the name of an environment variable that holds the key, not the key",
+  );
+
+export const learner: Check = (config) => [
+  ...names(config),
+  ...(isTrainedElsewhere(config.model) ? elsewhere(config) : ofLocal(config)),
+];

@@ -1,0 +1,62 @@
+/**
+ * A policy loss by itself, for a network that runs elsewhere: from what such a network says of a mini-batch's targets to the loss's parts and its
+ * gradient by their log-probabilities. Invariant: the numbers are those of the local learner's own loss.
+ */
+import type { RunConfig } from "../../config/RunConfig.ts";
+import type { TokenBatch } from "../../domain/Batch.ts";
+import { type Feeds, float32, int64, Session } from "../../policy/runtime/Session.ts";
+import { lossArrays } from "../Actor.ts";
+import { gatherTargets, scatterTargets, targetsAt } from "../batches.ts";
+import { scalarOf } from "../inputs.ts";
+import { type LossAlgorithm, policyLossOptions } from "../models.ts";
+import type { PolicyParts, PolicyTargets } from "../TrainedPolicy.ts";
+import { lossModel } from "./lossModel.ts";
+
+export interface LogpGradient extends PolicyParts {
+  /** The loss's gradient by each trained id's log-probability, 0 elsewhere, [tokens]. */
+  readonly byLogp: Float32Array;
+}
+
+export class LossGradient {
+  readonly #session: Session;
+  readonly #actor: RunConfig["actor"];
+
+  private constructor(session: Session, actor: RunConfig["actor"]) {
+    this.#session = session;
+    this.#actor = actor;
+  }
+
+  static async open(actor: RunConfig["actor"], algorithm: LossAlgorithm): Promise<LossGradient> {
+    return new LossGradient(await Session.open(lossModel(policyLossOptions(actor, algorithm))), actor);
+  }
+
+  /** Of the mini-batch's loss, where the network gives its ids the log-probabilities `logp` [tokens]; null where it has no target. */
+  async of(
+    batch: TokenBatch,
+    mini: readonly number[],
+    targets: PolicyTargets,
+    logp: Float32Array,
+  ): Promise<LogpGradient | null> {
+    // There is no pass, and so no place in one.
+    const at = targetsAt(batch, mini, () => 0);
+    if (at.positions.length === 0) return null;
+    const { sequences, ...arrays } = lossArrays(batch, mini, targets, this.#actor);
+    const dims = [at.before.length];
+    const perTarget = Object.entries({ logp, entropy: new Float32Array(logp.length), ...arrays }).map(
+      ([name, values]) => [name, float32(gatherTargets(at, values), dims)] as const,
+    );
+    const feeds: Feeds = {
+      ...Object.fromEntries(perTarget),
+      ...(sequences === undefined ? {} : { sequences: int64(sequences(at), dims) }),
+    };
+    using outputs = await this.#session.run(feeds);
+    const byLogp = new Float32Array(logp.length);
+    scatterTargets(at, outputs.float32("dlogp"), byLogp);
+    const kl = this.#actor.use_kl_loss ? scalarOf(outputs.float32("loss_kl")) : undefined;
+    return { surrogate: scalarOf(outputs.float32("loss_surrogate")), entropy: undefined, kl, byLogp };
+  }
+
+  async close(): Promise<void> {
+    await this.#session.close();
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * What a training server cannot do of what a run file asks for, by what is known of the server. Each problem is one line that names a key, its value and
+ * the nearest valid one. Pure.
+ */
+import type { RunConfig } from "../../config/RunConfig.ts";
+import { when } from "../../config/relation.ts";
+import { type Reduction, type Sessions, type TinkerServerName, tinkerServer } from "../../domain/TinkerServer.ts";
+
+/** The server's ways, those that the run file sets in place of what is known. */
+export interface Ways {
+  readonly name: TinkerServerName;
+  readonly reduction: Reduction;
+  readonly sessions: Sessions;
+}
+
+/** The windows that a group may be admitted ahead of the one that is consumed. */
+const lead = ({ pipeline: { max_staleness, mode } }: RunConfig): number => (mode === "async" ? max_staleness : 0);
+
+const unknown = (config: RunConfig, name: TinkerServerName): readonly string[] => {
+  const { reduction, sessions } = config.model.learner;
+  const known = tinkerServer[name];
+  const line = (key: string, choices: string) =>
+    `model.learner.${key}: auto: it is not known of ${known.title}; expected ${choices}, or its name as model.learner.server`;
+  return [
+    ...when(reduction === "auto" && known.reduction === null, () => line("reduction", "sum or mean")),
+    ...when(sessions === "auto" && known.sessions === null, () => line("sessions", "newest or snapshots")),
+  ];
+};
+
+const adapter = ({ model: { learner } }: RunConfig, name: TinkerServerName): readonly string[] => {
+  const { choosesLayers, title, trains } = tinkerServer[name];
+  const { rank, train_attn, train_mlp, train_unembed } = learner.lora;
+  const fixed = [
+    ["train_attn", train_attn, true],
+    ["train_mlp", train_mlp, true],
+    ["train_unembed", train_unembed, false],
+  ] as const;
+  return [
+    ...when(
+      trains === "adapters" && rank === 0,
+      () => `model.learner.lora.rank: 0: ${title} trains adapters only; nearest: 32`,
+    ),
+    ...when(
+      trains === "weights" && rank !== 0,
+      () => `model.learner.lora.rank: ${rank}: ${title} trains all weights only; nearest: 0`,
+    ),
+    ...(choosesLayers || rank === 0 ? [] : fixed).flatMap(([key, value, does]) =>
+      when(
+        value !== does,
+        () =>
+          `model.learner.lora.${key}: ${value}: ${title} does not read it, and does as with ${does}; nearest: ${does}`,
+      ),
+    ),
+  ];
+};
+
+/** Adam's constants of a server that takes the learning rate alone. */
+const itsOwn = { betas: "0.9, 0.999", eps: "1e-8", weight_decay: "0.01" } as const;
+
+const adam = ({ actor }: RunConfig, name: TinkerServerName): readonly string[] => {
+  const { adam: follows, title } = tinkerServer[name];
+  const { betas, eps, grad_clip, weight_decay } = actor;
+  const [beta1, beta2] = betas;
+  return [
+    ...when(
+      follows.length === 0 && grad_clip !== 1,
+      () =>
+        `actor.grad_clip: ${grad_clip}: ${title} clips by its own max_grad_norm, 1 unless it was started with another; nearest: 1`,
+    ),
+    ...when(
+      follows.length > 0 && grad_clip !== 0 && !follows.includes("grad_clip"),
+      () =>
+        `actor.grad_clip: ${grad_clip}: ${title} does not clip gradients when it is asked to, and tells their norm only after the step; nearest: 0`,
+    ),
+    ...when(
+      !follows.includes("betas") && (beta1 !== 0.9 || beta2 !== 0.999),
+      () => `actor.betas: [${beta1}, ${beta2}]: ${title} takes the learning rate alone; nearest: [${itsOwn.betas}]`,
+    ),
+    ...when(
+      !follows.includes("eps") && eps !== 1e-8,
+      () => `actor.eps: ${eps}: ${title} takes the learning rate alone; nearest: ${itsOwn.eps}`,
+    ),
+    ...when(
+      !follows.includes("weight_decay") && weight_decay !== 0.01,
+      () =>
+        `actor.weight_decay: ${weight_decay}: ${title} takes the learning rate alone; nearest: ${itsOwn.weight_decay}`,
+    ),
+  ];
+};
+
+/** What of the run file the server `name` cannot do. */
+export const unsupported = (config: RunConfig, name: TinkerServerName): readonly string[] => {
+  const { sessions: asked } = config.model.learner;
+  const { sessions, title } = tinkerServer[name];
+  const ways = asked === "auto" ? sessions : asked;
+  return [
+    ...unknown(config, name),
+    ...adapter(config, name),
+    ...adam(config, name),
+    ...when(
+      ways === "newest" && lead(config) > 0 && config.model.generator.engine === "tinker",
+      () =>
+        `pipeline.mode: async: ${title} samples rightly from its newest weights alone, and groups of this run would begin with older ones; nearest: sync, or model.learner.sessions=snapshots where another engine samples for it`,
+    ),
+  ];
+};
+
+/** How the server does things under the run file; `unsupported` has seen that it is known. */
+export const waysOf = ({ model: { learner } }: RunConfig, name: TinkerServerName): Ways => {
+  const { reduction, sessions } = tinkerServer[name];
+  return {
+    name,
+    reduction: learner.reduction === "auto" ? (reduction ?? "sum") : learner.reduction,
+    sessions: learner.sessions === "auto" ? (sessions ?? "newest") : learner.sessions,
+  };
+};

@@ -1,0 +1,21 @@
+/** What the thread of a learner that trains on a Tinker server is started with, and what it tells. */
+import type { MessagePort } from "node:worker_threads";
+import type { RunConfig } from "../../config/RunConfig.ts";
+import type { ServerChange } from "../../domain/Server.ts";
+import type { LearnerProtocol } from "../../learner/protocol.ts";
+import type { TokenizerFiles } from "../../policy/checkpoint/TokenizerFiles.ts";
+
+export interface TinkerStart {
+  readonly config: RunConfig;
+  /** What a checkpoint's folder holds beside the names of the server's. */
+  readonly tokenizer: TokenizerFiles;
+  readonly vocabSize: number;
+  /** A text in the model's tokens, by which it is seen whether the server's model knows them. */
+  readonly probe: Int32Array;
+  /** Folder written by `save` to go on from, or null. */
+  readonly restore: string | null;
+  /** One port per reader of versions, transferred. */
+  readonly ports: readonly MessagePort[];
+}
+
+export type TinkerLearnerProtocol = LearnerProtocol<TinkerStart, ServerChange>;

@@ -1,0 +1,199 @@
+/**
+ * The protobuf bodies of a Tinker server, by their field numbers: passes through the model and samples. Arrays are little-endian bytes, which is how this
+ * machine keeps them. Answers are untrusted: lengths are checked before they are believed.
+ */
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { Result } from "effect";
+import type { Datum, PassOutput, PassRequest } from "./Data.ts";
+import type { SampledSequence, SampleOutput } from "./Sample.ts";
+
+const FLOAT32 = 1;
+const INT64 = 2;
+
+const bytesOf = ({ buffer, byteLength, byteOffset }: Int32Array | Float32Array | BigInt64Array): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
+
+const text = (writer: BinaryWriter, field: number, value: string): void => {
+  writer.tag(field, WireType.LengthDelimited).string(value);
+};
+const integer = (writer: BinaryWriter, field: number, value: number): void => {
+  writer.tag(field, WireType.Varint).int64(value);
+};
+const bytes = (writer: BinaryWriter, field: number, value: Uint8Array): void => {
+  writer.tag(field, WireType.LengthDelimited).bytes(value);
+};
+const message = (writer: BinaryWriter, field: number, write: () => void): void => {
+  writer.tag(field, WireType.LengthDelimited).fork();
+  write();
+  writer.join();
+};
+
+const writeTensor = (writer: BinaryWriter, values: Int32Array | Float32Array): void => {
+  const isFloat = values instanceof Float32Array;
+  bytes(writer, 1, bytesOf(isFloat ? values : BigInt64Array.from(values, BigInt)));
+  integer(writer, 3, isFloat ? FLOAT32 : INT64);
+  message(writer, 4, () => writer.int64(values.length));
+};
+
+const writeDatum = (writer: BinaryWriter, { tensors, tokens }: Datum): void => {
+  message(writer, 1, () => message(writer, 1, () => bytes(writer, 1, bytesOf(tokens))));
+  for (const [name, values] of Object.entries(tensors)) {
+    message(writer, 2, () => {
+      text(writer, 1, name);
+      message(writer, 2, () => writeTensor(writer, values));
+    });
+  }
+};
+
+/** A ForwardBackwardRequest. */
+export const passBody = ({ config, data, forwardOnly, loss, modelId, sequence }: PassRequest): Uint8Array => {
+  const writer = new BinaryWriter();
+  text(writer, 1, modelId);
+  integer(writer, 2, sequence);
+  for (const each of data) message(writer, 3, () => writeDatum(writer, each));
+  text(writer, 4, loss);
+  for (const [name, value] of Object.entries(config ?? {})) {
+    message(writer, 5, () => {
+      text(writer, 1, name);
+      writer.tag(2, WireType.Bit64).double(value);
+    });
+  }
+  if (forwardOnly) writer.tag(6, WireType.Varint).bool(true);
+  return writer.finish();
+};
+
+type Field = (reader: BinaryReader, wire: WireType) => void;
+
+/** Reads the fields that are named of a message, and passes over the others. */
+const fields = (reader: BinaryReader, end: number, known: Readonly<Record<number, Field>>): void => {
+  while (reader.pos < end) {
+    const [field, wire] = reader.tag();
+    const read = known[field];
+    if (read === undefined) reader.skip(wire, field);
+    else read(reader, wire);
+  }
+};
+
+/** Reads a message that stands within another. */
+const within = (reader: BinaryReader, known: Readonly<Record<number, Field>>): void => {
+  const length = reader.uint32();
+  fields(reader, reader.pos + length, known);
+};
+
+/** The bytes as a typed array of their own. */
+const copied = (part: Uint8Array, size: number): ArrayBuffer => {
+  if (part.byteLength % size !== 0) throw new RangeError(`${part.byteLength} bytes are no array of ${size}`);
+  return new Uint8Array(part).buffer;
+};
+
+const floats = (part: Uint8Array): Float32Array => new Float32Array(copied(part, 4));
+
+interface Batched {
+  data: Uint8Array;
+  offsets: Uint8Array;
+  dtype: number;
+}
+
+/** The arrays of each datum. Throws where the offsets do not cut the data. */
+const split = ({ data, dtype, offsets }: Batched): readonly Float32Array[] => {
+  if (dtype !== FLOAT32) throw new RangeError(`an array of dtype ${dtype} is none of floats`);
+  const bounds = Array.from(new BigInt64Array(copied(offsets, 8)), Number);
+  return bounds.slice(1).map((to, i) => {
+    const from = bounds[i] ?? 0;
+    if (!(from >= 0 && from <= to && to <= data.byteLength)) throw new RangeError("its offsets are outside its data");
+    return floats(data.subarray(from, to));
+  });
+};
+
+const none = new Uint8Array();
+
+const readField = (reader: BinaryReader, into: Map<string, readonly Float32Array[]>): void => {
+  let name = "";
+  const tensor: Batched = { data: none, offsets: none, dtype: 0 };
+  within(reader, {
+    1: (r) => {
+      name = r.string();
+    },
+    2: (r) =>
+      within(r, {
+        1: (inner) => {
+          tensor.data = inner.bytes();
+        },
+        2: (inner) => {
+          tensor.offsets = inner.bytes();
+        },
+        3: (inner) => {
+          tensor.dtype = inner.int32();
+        },
+      }),
+  });
+  // What is no array of floats is nothing that is read here.
+  if (tensor.dtype === FLOAT32) into.set(name, [...(into.get(name) ?? []), ...split(tensor)]);
+};
+
+const readMetric = (reader: BinaryReader, into: Map<string, number>): void => {
+  let name = "";
+  let value = Number.NaN;
+  within(reader, {
+    1: (r) => {
+      name = r.string();
+    },
+    2: (r, wire) => {
+      value = wire === WireType.Bit32 ? r.float() : r.double();
+    },
+  });
+  if (Number.isFinite(value)) into.set(name, value);
+};
+
+/** What `read` makes of the message, or why it is none. */
+const attempted = <A>(read: () => A): Result.Result<A, string> => {
+  try {
+    return Result.succeed(read());
+  } catch (error) {
+    return Result.fail(`no protobuf of a result: ${error instanceof Error ? error.message : String(error)}`);
+  }
+};
+
+/** A ForwardBackwardOutput. */
+export const readPass = (body: Uint8Array): Result.Result<PassOutput, string> =>
+  attempted(() => {
+    const output = new Map<string, readonly Float32Array[]>();
+    const metrics = new Map<string, number>();
+    fields(new BinaryReader(body), body.length, {
+      2: (reader) => within(reader, { 2: (inner) => readField(inner, output) }),
+      3: (reader) => readMetric(reader, metrics),
+    });
+    return { fields: output, metrics };
+  });
+
+const readSequence = (reader: BinaryReader): SampledSequence => {
+  let finish: SampledSequence["finish"] = "stop";
+  let tokens: Uint8Array = none;
+  let logprobs: Uint8Array | null = null;
+  within(reader, {
+    1: (r) => {
+      finish = r.int32() === 1 ? "length" : "stop";
+    },
+    2: (r) => {
+      tokens = r.bytes();
+    },
+    3: (r) => {
+      logprobs = r.bytes();
+    },
+  });
+  return { finish, tokens: new Int32Array(copied(tokens, 4)), logprobs: logprobs && floats(logprobs) };
+};
+
+/** A SampleResponse. */
+export const readSample = (body: Uint8Array): Result.Result<SampleOutput, string> =>
+  attempted(() => {
+    const sequences: SampledSequence[] = [];
+    let prompt: Float32Array | null = null;
+    fields(new BinaryReader(body), body.length, {
+      1: (reader) => sequences.push(readSequence(reader)),
+      2: (reader) => {
+        prompt = floats(reader.bytes());
+      },
+    });
+    return { sequences, promptLogprobs: prompt };
+  });

@@ -1,0 +1,114 @@
+/**
+ * SkyRL's Tinker server with its JAX backend on the CPU, as `test/remote/install/skyrl.sh` has installed it, over a tiny model. It runs as long as the
+ * scope; its output is kept for a test that fails.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { createWriteStream } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Effect } from "effect";
+import { temporaryFolder } from "../../temporaryFolder.ts";
+import { type TinyOptions, writeTinyQwen3 } from "../tinyQwen3.ts";
+
+/** Where the servers of these tests are installed. */
+const root = resolve(process.env.MILLRACE_REMOTE ?? ".remote", "skyrl");
+
+export interface SkyRL {
+  readonly url: string;
+  /** Folder of the base model, and its name at the server. */
+  readonly model: string;
+  /** Of the server's files. */
+  readonly folder: string;
+}
+
+export interface SkyRLOptions {
+  readonly model?: TinyOptions;
+  readonly adapters?: number;
+}
+
+const started = async (model: string, folder: string, port: number, adapters: number): Promise<ChildProcess> => {
+  const venv = join(root, "venv");
+  const backend = {
+    max_lora_adapters: adapters,
+    max_lora_rank: 8,
+    sample_max_num_sequences: 32,
+    train_micro_batch_size: 8,
+  };
+  const options = [
+    ...["--base-model", model, "--backend", "jax", "--backend-config", JSON.stringify(backend)],
+    ...["--host", "127.0.0.1", "--port", String(port)],
+    ...["--database-url", `sqlite:///${join(folder, "skyrl.db")}`, "--checkpoints-base", join(folder, "weights")],
+  ];
+  // The server starts its engine by the flags of the `uv run` that it finds itself under.
+  const child = spawn(
+    join(venv, "bin", "uv"),
+    ["run", "--no-project", "--active", "-m", "skyrl.tinker.api", ...options],
+    {
+      cwd: folder,
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: {
+        ...process.env,
+        PATH: `${join(venv, "bin")}:${process.env.PATH}`,
+        VIRTUAL_ENV: venv,
+        UV_OFFLINE: "1",
+        HF_HUB_OFFLINE: "1",
+        JAX_PLATFORMS: "cpu",
+      },
+    },
+  );
+  const log = createWriteStream(join(folder, "skyrl.log"));
+  child.stdout?.pipe(log);
+  child.stderr?.pipe(log);
+  return child;
+};
+
+const freePort = (): Promise<number> =>
+  new Promise((done, fail) => {
+    const probe = createServer().once("error", fail);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      probe.close(() => done(port));
+    });
+  });
+
+const answers = async (url: string): Promise<boolean> => {
+  try {
+    return (await fetch(`${url}/api/v1/healthz`)).ok;
+  } catch {
+    return false;
+  }
+};
+
+/** The server of the scope, once it answers. */
+export const skyrl = ({ adapters = 16, model: made = {} }: SkyRLOptions = {}) =>
+  Effect.gen(function* () {
+    const folder = yield* temporaryFolder;
+    const model = join(folder, "model");
+    yield* writeTinyQwen3(model, made);
+    yield* Effect.promise(() => mkdir(join(folder, "weights")));
+    const port = yield* Effect.promise(freePort);
+    const url = `http://127.0.0.1:${port}`;
+    const child = yield* Effect.acquireRelease(
+      Effect.promise(() => started(model, folder, port, adapters)),
+      (running) =>
+        Effect.promise(async () => {
+          if (running.exitCode !== null || running.pid === undefined) return;
+          const ended = new Promise<void>((done) => running.once("exit", () => done()));
+          // The engine is a process of its own in the group.
+          process.kill(-running.pid, "SIGKILL");
+          await ended;
+        }),
+    );
+    yield* Effect.promise(async () => {
+      while (!(await answers(url))) {
+        if (child.exitCode !== null) throw new Error(`SkyRL ended; see ${join(folder, "skyrl.log")}`);
+        await delay(250);
+      }
+    });
+    const server: SkyRL = { url, model, folder };
+    return server;
+  });

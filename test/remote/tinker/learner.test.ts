@@ -1,0 +1,173 @@
+/** Our loss on a server: what it comes to is what the learner of this process comes to, whatever the server's reduction and format. */
+import { describe, it } from "@effect/vitest";
+import { Effect } from "effect";
+import { expect } from "vitest";
+import type { CreditedBatch } from "../../../src/domain/Batch.ts";
+import { learner } from "../../../src/domain/metrics/learner.ts";
+import { valueIn } from "../../../src/domain/metrics/Metrics.ts";
+import { Trainer, type TrainerOptions } from "../../../src/learner/Trainer.ts";
+import { creditedBatch } from "../../learner/batch.ts";
+import { tiny, tinyParameters, trainerOptions } from "../../learner/model.ts";
+import { type FakeOptions, fakeTinker, json } from "./FakeTinker.ts";
+import { trainerAt } from "./remote.ts";
+
+const base: TrainerOptions = {
+  ...trainerOptions,
+  algorithm: { ...trainerOptions.algorithm, adv_estimator: "grpo" },
+  actor: { ...trainerOptions.actor, entropy_coeff: 0, grad_clip: 0, lr: 1e-2 },
+};
+const withActor = (actor: Partial<TrainerOptions["actor"]>, algorithm: Partial<TrainerOptions["algorithm"]> = {}) => ({
+  ...base,
+  actor: { ...base.actor, ...actor },
+  algorithm: { ...base.algorithm, ...algorithm },
+});
+const shape = { lengths: [20, 31, 9, 17, 24, 12], vocabulary: tiny.vocabSize };
+const batchOf = (window: number): CreditedBatch => creditedBatch({ ...shape, seed: window, window });
+
+const farthest = (a: Float32Array, b: Float32Array) => a.reduce((most, v, i) => Math.max(most, Math.abs(v - b[i]!)), 0);
+
+/** Trains both on the same windows, and says how far they end from each other and from where they began. */
+const both = Effect.fnUntraced(function* (
+  options: TrainerOptions,
+  fake: Partial<FakeOptions> = {},
+  remote: Parameters<typeof trainerAt>[2] = {},
+  windows = 3,
+) {
+  const server = yield* fakeTinker({ actor: options.actor, ...fake });
+  const made = yield* trainerAt(server.url, options, { ...remote, reduction: fake.reduction ?? "sum" });
+  return yield* Effect.promise(async () => {
+    await using local = await Trainer.open(tiny, tinyParameters(), options);
+    const seen = [];
+    for (let window = 0; window < windows; window++) {
+      const here = await local.update(batchOf(window));
+      const there = await made.trainer.update(batchOf(window));
+      seen.push([here, there] as const);
+    }
+    const flat = local.actor.parameters.flat;
+    return {
+      apart: farthest(flat, server.actor.network.parameters.flat),
+      moved: farthest(flat, tinyParameters().flat),
+      seen,
+      server,
+      names: made.names,
+    };
+  });
+});
+
+const losses = ["ppo", "gspo", "geo_mean", "cispo", "gpg"] as const;
+
+describe("several updates on a server come to the weights that they come to here", () => {
+  it.live.each(losses)("with the loss %s", (policy_loss) =>
+    Effect.gen(function* () {
+      const bySequence = policy_loss === "gspo" || policy_loss === "geo_mean";
+      const loss_agg_mode = bySequence ? "seq-mean-token-mean" : "token-mean";
+      const { apart, moved } = yield* both(withActor({ policy_loss, loss_agg_mode }));
+      expect(moved).toBeGreaterThan(0.02);
+      expect(apart).toBeLessThan(1e-5);
+    }),
+  );
+
+  it.live.each(["token-mean", "seq-mean-token-mean", "seq-mean-token-sum", "seq-mean-token-sum-norm"] as const)(
+    "with %s on a server that takes means",
+    (loss_agg_mode) =>
+      Effect.gen(function* () {
+        const { apart, moved } = yield* both(withActor({ loss_agg_mode }), { reduction: "mean" });
+        expect(moved).toBeGreaterThan(0.02);
+        expect(apart).toBeLessThan(1e-5);
+      }),
+  );
+
+  it.live.each(["decoupled", "loglinear", "tis", "icepop", "seq_mask"] as const)(
+    "with the correction %s",
+    (correction) =>
+      Effect.gen(function* () {
+        const { apart } = yield* both(withActor({ ppo_epochs: 2 }, { correction }));
+        expect(apart).toBeLessThan(1e-5);
+      }),
+  );
+
+  it.live("in protobuf, and in requests of few tokens", () =>
+    Effect.gen(function* () {
+      const { apart, server } = yield* both(
+        base,
+        { formats: ["protobuf"], reduction: "mean" },
+        { format: "protobuf", requestTokens: 30 },
+      );
+      expect(apart).toBeLessThan(1e-5);
+      expect(server.of("forward")).toEqual([]);
+      expect(server.counts().backward).toBeGreaterThan(server.counts().steps);
+    }),
+  );
+});
+
+describe("an update on a server", () => {
+  it.live("measures what the learner of this process measures, except the entropy", () =>
+    Effect.gen(function* () {
+      const { seen } = yield* both(base, {}, {}, 2);
+      for (const [here, there] of seen) {
+        const names = [...here.metrics.keys()].filter((name) => !/entropy/.test(name));
+        expect([...there.metrics.keys()]).toEqual(names);
+        for (const name of names) expect(there.metrics.get(name), name).toBeCloseTo(here.metrics.get(name)!, 4);
+      }
+    }),
+  );
+
+  it.live("makes one version, named by the server", () =>
+    Effect.gen(function* () {
+      const { names, seen, server } = yield* both(base, {}, {}, 2);
+      expect(seen.map(([, { version }]) => version)).toEqual([1, 2]);
+      expect(names).toEqual(["s0", "s1"]);
+      expect(server.of("optim_step")[0]?.body.adam_params).toEqual({
+        learning_rate: base.actor.lr,
+        beta1: base.actor.betas[0],
+        beta2: base.actor.betas[1],
+        eps: base.actor.eps,
+        weight_decay: base.actor.weight_decay,
+        grad_clip_norm: 0,
+      });
+    }),
+  );
+
+  it.live("sends nothing that is not finite, and counts the step as skipped", () =>
+    Effect.gen(function* () {
+      const server = yield* fakeTinker({ actor: base.actor });
+      const { trainer } = yield* trainerAt(server.url, base);
+      const batch = batchOf(0);
+      const report = yield* Effect.promise(() =>
+        trainer.update({ ...batch, advantages: batch.advantages.fill(Number.NaN) }),
+      );
+      expect(report).toMatchObject({ applied: false, version: 0, untrained: { notFinite: "advantages" } });
+      expect(valueIn(report.metrics, learner.skipped)).toBe(valueIn(report.metrics, learner.miniBatches));
+      expect(server.counts()).toEqual({ backward: 0, steps: 0 });
+    }),
+  );
+
+  it.live("skips a step where the server's log-probabilities are not finite", () =>
+    Effect.gen(function* () {
+      const lengths: number[][] = [];
+      const server = yield* fakeTinker({
+        actor: base.actor,
+        script: ({ body, path }, response) => {
+          if (path === "forward") {
+            const { data } = body.forward_input;
+            lengths.push(
+              data.map(
+                (datum: { model_input: { chunks: { tokens: number[] }[] } }) =>
+                  datum.model_input.chunks[0]?.tokens.length,
+              ),
+            );
+            return json(response, 200, { request_id: `nan-${lengths.length - 1}` });
+          }
+          const [, nth] = path === "retrieve_future" ? (/^nan-(\d+)$/.exec(body.request_id) ?? []) : [];
+          if (nth === undefined) return false;
+          const outputs = lengths[Number(nth)]?.map((length) => ({ logprobs: { data: Array(length).fill(null) } }));
+          return json(response, 200, { loss_fn_outputs: outputs, metrics: {} });
+        },
+      });
+      const { trainer } = yield* trainerAt(server.url, base);
+      const report = yield* Effect.promise(() => trainer.update(batchOf(0)));
+      expect(report).toMatchObject({ applied: false, version: 0, untrained: { notFinite: "log-probabilities" } });
+      expect(server.counts()).toEqual({ backward: 0, steps: 0 });
+    }),
+  );
+});

@@ -1,0 +1,66 @@
+/** A trainer over a fake Tinker server, as the learner's thread makes it, and the parts it is made of. */
+import { Effect, type Scope } from "effect";
+import type { ServerChange } from "../../../src/domain/Server.ts";
+import type { Reduction } from "../../../src/domain/TinkerServer.ts";
+import { LossGradient } from "../../../src/learner/losses/LossGradient.ts";
+import { Trainer, type TrainerOptions } from "../../../src/learner/Trainer.ts";
+import * as Client from "../../../src/remote/tinker/Client.ts";
+import * as Connection from "../../../src/remote/tinker/Connection.ts";
+import { type BodyFormat, Model } from "../../../src/remote/tinker/Model.ts";
+import { runWith } from "../../../src/remote/tinker/run.ts";
+import { TinkerActor } from "../../../src/remote/tinker/TinkerActor.ts";
+
+export const clientAt = (url: string, more: Partial<Client.ClientOptions> = {}): Client.Client =>
+  Client.make({
+    url,
+    key: null,
+    role: "learner",
+    pollTimeoutMs: 5_000,
+    outageMs: 60_000,
+    tell: () => undefined,
+    ...more,
+  });
+
+export const lora = { rank: 0, seed: 0, train_attn: true, train_mlp: true, train_unembed: false };
+
+export const modelAt = Effect.fnUntraced(function* (
+  url: string,
+  { format = "json", requestTokens = 1_000 }: { readonly format?: BodyFormat; readonly requestTokens?: number } = {},
+  more: Partial<Client.ClientOptions> = {},
+) {
+  const connection = yield* Connection.open(clientAt(url, more));
+  const model = yield* Model.create(connection, { baseModel: "base", lora, requestTokens }, 0);
+  return { connection, model: model.in(format) };
+});
+
+/** The trainer and the names of its versions, for the scope. */
+export const trainerAt = Effect.fnUntraced(function* (
+  url: string,
+  options: TrainerOptions,
+  {
+    reduction = "sum",
+    ...rest
+  }: { readonly reduction?: Reduction; readonly format?: BodyFormat; readonly requestTokens?: number } = {},
+  tell: (change: ServerChange) => void = () => undefined,
+) {
+  const { connection, model } = yield* modelAt(url, rest, { tell });
+  const names: string[] = [];
+  const aborting = new AbortController();
+  const run = runWith(aborting.signal, () => false);
+  const trainer = yield* Effect.acquireRelease(
+    Effect.promise(async () => {
+      const loss = await LossGradient.open(options.actor, options.algorithm);
+      const policy = new TinkerActor(model, loss, run, {
+        actor: options.actor,
+        reduction,
+        settled: (name) => names.push(name),
+      });
+      return Trainer.over(options, { policy, critic: undefined, reference: undefined });
+    }),
+    (made) => Effect.promise(() => made[Symbol.asyncDispose]()),
+  );
+  return { connection, model, names, trainer };
+});
+
+export const inScope = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>): Promise<A> =>
+  Effect.runPromise(Effect.scoped(effect));
