@@ -99,8 +99,8 @@ it.live(
         "rollout.response_length=12",
         "filter.include_zero=true",
         "actor.lr=1e-2",
-      "actor.ppo_mini_batch_size=8",
-      "rollout.max_model_len=512",
+        "actor.ppo_mini_batch_size=8",
+        "rollout.max_model_len=512",
         "metrics.console=off",
       ];
       yield* Effect.promise(() => millrace(folder, [...words, ...smaller]));
