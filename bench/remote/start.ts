@@ -11,5 +11,12 @@ const folder = resolve(process.argv[2] ?? "models/lake");
 const random = join(folder, "random");
 await Effect.runPromise(writeTinyQwen3(random, { deviation: 0.02 }));
 const entry = new URL("../../pipelines/cli.ts", import.meta.url).pathname;
-const run = ["sft", "--config-name", "bench/remote/lake.yaml", `sft.init=${random}`, `sft.output=${join(folder, "start")}`, "model.lora.rank=0"];
+const run = [
+  "sft",
+  "--config-name",
+  "bench/remote/lake.yaml",
+  `sft.init=${random}`,
+  `sft.output=${join(folder, "start")}`,
+  "model.lora.rank=0",
+];
 process.exit(spawnSync(process.execPath, [entry, ...run, ...process.argv.slice(3)], { stdio: "inherit" }).status ?? 1);
