@@ -182,6 +182,10 @@ const runCommand = Effect.fnUntraced(function* ({ command }: Invocation) {
       const { merge } = yield* Effect.promise(() => import("./merge.ts"));
       return yield* print(yield* merge(command));
     }
+    case "Untie": {
+      const { untie } = yield* Effect.promise(() => import("./untie.ts"));
+      return yield* print(yield* untie(command));
+    }
     case "Worker": {
       const { worker } = yield* Effect.promise(() => import("./worker.ts"));
       return yield* worker(command);

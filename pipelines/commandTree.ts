@@ -344,6 +344,17 @@ const merge = Cli.make(
   (words) => accept({ _tag: "Merge", ...words }),
 );
 
+const untie = Cli.make(
+  "untie",
+  {
+    model: Argument.String("MODEL").pipe(Argument.withDescription("A folder of a model, or its name in the package.")),
+    output: Argument.String("OUTPUT").pipe(
+      Argument.withDescription("The folder to write; one that holds a model is replaced whole."),
+    ),
+  },
+  (words) => accept({ _tag: "Untie", ...words }),
+);
+
 const worker = Cli.make(
   "worker",
   {
@@ -417,6 +428,7 @@ export const tree = root.pipe(
     leaderboard,
     sweep,
     merge,
+    untie,
     worker,
     brokerConfig,
     help,

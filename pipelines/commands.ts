@@ -106,6 +106,7 @@ export type Command =
       readonly store: string;
     }
   | { readonly _tag: "Merge"; readonly adapter: string; readonly output: string; readonly base: string | null }
+  | { readonly _tag: "Untie"; readonly model: string; readonly output: string }
   | { readonly _tag: "Help"; readonly topic: readonly string[] }
   | { readonly _tag: "Version" }
   | { readonly _tag: "Completions"; readonly script: string };
@@ -184,6 +185,10 @@ export const commands = {
   merge: {
     usage: "merge ADAPTER OUTPUT [--base DIR]",
     meaning: "Adds an adapter to its base model and writes the folder of the whole model.",
+  },
+  untie: {
+    usage: "untie MODEL OUTPUT",
+    meaning: "Writes a model with an output matrix of its own, as servers need that take new weights (docs/remote.md).",
   },
   worker: {
     usage: "worker --join nats://HOST:PORT [--run NAME] [key.sub=value ...]",

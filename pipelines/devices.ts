@@ -1,5 +1,7 @@
 /** The devices of a command, before it begins: whether they are there, and what a user should know of them. */
 import { Console, Effect } from "effect";
+import { isRemote } from "../src/config/checks/generator.ts";
+import { isTrainedElsewhere } from "../src/config/checks/learner.ts";
 import { generatorDevice, learnerDevice } from "../src/config/devices.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { type Device, format } from "../src/domain/Device.ts";
@@ -37,6 +39,19 @@ export const devicesLine = (
   return `${where}: the same seed does not give the same bits${lanes}${copied}`;
 };
 
+/** The roles of a training run that compute in this process. */
+export const rolesOf = ({ model }: RunConfig): readonly Role[] => [
+  ...(isRemote(model) ? [] : (["generator"] as const)),
+  ...(isTrainedElsewhere(model) ? [] : (["learner"] as const)),
+];
+
+/** What is said at the start of a run that generates on servers; undefined for one that does not. */
+const serversLine = ({ generator, learner }: RunConfig["model"]): string | undefined => {
+  if (generator.engine === "local") return undefined;
+  const where = generator.engine === "tinker" ? learner.url : generator.urls.join(", ");
+  return `generation by ${generator.engine} at ${where}: the same seed does not give the same bits`;
+};
+
 /** Fails where a device is not there. */
 export const checkDevices = Effect.fnUntraced(function* (
   { model }: RunConfig,
@@ -53,8 +68,11 @@ export const checkDevices = Effect.fnUntraced(function* (
   }
 });
 
+const tell = (line: string | undefined): Effect.Effect<void> => (line === undefined ? Effect.void : Console.log(line));
+
 /** Prints `devicesLine`, where there is one. */
-export const tellDevices = ({ model }: RunConfig, roles: readonly Role[], parameters: number): Effect.Effect<void> => {
-  const line = devicesLine(model, roles, parameters);
-  return line === undefined ? Effect.void : Console.log(line);
-};
+export const tellDevices = ({ model }: RunConfig, roles: readonly Role[], parameters: number): Effect.Effect<void> =>
+  tell(devicesLine(model, roles, parameters));
+
+/** Prints `serversLine`, where there is one. */
+export const tellServers = ({ model }: RunConfig): Effect.Effect<void> => tell(serversLine(model));

@@ -6,6 +6,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Effect, Exit } from "effect";
+import { isRemote } from "../src/config/checks/generator.ts";
 import { parametersOf } from "../src/config/checks/sft.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
@@ -58,7 +59,8 @@ const weightBytes = (folder: string): number => {
 /** What a pipeline needs for weights of so many bytes, `mapped` bytes of address space being taken already. */
 export const needOf = (pipeline: PipelineName, config: RunConfig, weights: number, mapped: number): Need => {
   const { algorithm, critic, model, pipeline: stages } = config;
-  const generators = pipeline === "sft" ? 0 : model.generator_threads;
+  // Servers generate for training; an evaluation plays here.
+  const generators = pipeline === "sft" || (pipeline === "train" && isRemote(model)) ? 0 : model.generator_threads;
   const steps = pipeline === "sft" || stages.step_inline ? 0 : stages.step_threads;
   const lanes = pipeline === "evaluate" ? 0 : model.learner_lanes;
   const threads = generators + steps + lanes;

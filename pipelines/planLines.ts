@@ -54,9 +54,11 @@ const verdict = ({ peak }: Plan, limit: Limit | null): string => {
 
 const speed = ({ speed: found }: Plan): readonly string[] => {
   if (found === null) return ["Speed: not measured (--no-probe)."];
+  const update = `${rate(found.update)} tokens a second through an update.`;
+  if (found.decode === null) return [`Expected: ${update}`, "          What servers generate is not predicted."];
   return [
     `Expected: ${rate(found.decode)} sampled tokens a second with every slot in use (bound by ${found.bound}),`,
-    `          ${rate(found.update)} tokens a second through an update.`,
+    `          ${update}`,
   ];
 };
 

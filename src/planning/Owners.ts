@@ -3,6 +3,7 @@
  * The sums are `Plan.ts`'s. A change of what a part of the program keeps is a change of its function here.
  * Invariant: everything comes from the run file and the decoder's sizes; no file of weights is read.
  */
+import { isRemote } from "../config/checks/generator.ts";
 import { isTrainedElsewhere } from "../config/checks/learner.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { criticConfig } from "../learner/Critic.ts";
@@ -180,9 +181,20 @@ const laneItems = (asked: Asked): readonly Item[] => {
 const cacheBytes = ({ headDim, kvHeads, layers }: DecoderConfig, rows: number, capacity: number): number =>
   2 * layers * kvHeads * headDim * rows * capacity * FLOAT;
 
+/** The thread that writes each version for servers: what it is sent, and the same with an output matrix of its own. */
+const publisherItems = (asked: Asked): readonly Item[] => {
+  const { policy } = weightBytes(asked);
+  const owner = "weights for servers";
+  return [
+    { owner, what: "runtime", bytes: baseline.generator, during: "always" },
+    { owner, what: "version being written", bytes: 2 * policy, during: "handover" },
+  ];
+};
+
 const generatorItems = (asked: Asked): readonly Item[] => {
   const { config, decoder } = asked;
   if (config.model.generator.engine === "tinker") return [];
+  if (isRemote(config.model)) return publisherItems(asked);
   const { policy } = weightBytes(asked);
   const { capacity, extend, prefixes, rows } = generatorShape(config);
   const sessions = generatorSessions(asked);

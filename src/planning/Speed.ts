@@ -2,6 +2,7 @@
  * The speed to expect: tokens a second of generation and of updates, out of the operations and bytes that each takes and what the machine does
  * of both in a second. Rates are of full batches; a run that waits for its environments is slower.
  */
+import { isRemote } from "../config/checks/generator.ts";
 import { type Asked, generatorSessions, learnerSessions, weightBytes } from "./Owners.ts";
 import { generatorShape, passShape } from "./Shapes.ts";
 
@@ -16,8 +17,8 @@ export interface Unit {
 }
 
 export interface Speed {
-  /** Sampled tokens a second of all generators, every slot in use. */
-  readonly decode: number;
+  /** Sampled tokens a second of all generators, every slot in use; null where servers generate. */
+  readonly decode: number | null;
   /** What bounds a decode step. */
   readonly bound: "memory" | "arithmetic";
   /** Tokens of the window's sequences that are trained on in a second, all passes of an update counted. */
@@ -46,7 +47,7 @@ export const speedOf = (asked: Asked, unit: Unit): Speed => {
   );
   const cores = Math.min(learner_lanes * learner_intra_op, unit.cores);
   return {
-    decode: (threads * rows) / Math.max(moved, computed),
+    decode: isRemote(config.model) ? null : (threads * rows) / Math.max(moved, computed),
     bound: moved > computed ? "memory" : "arithmetic",
     update: (tokens * unit.flops * cores * SHARE.update) / passes,
   };

@@ -226,6 +226,7 @@ describe("the command line", () => {
       "compare",
       "leaderboard",
       "merge",
+      "untie",
       "worker",
       "broker-config",
       "help",

@@ -16,6 +16,8 @@ export interface TinyOptions {
   readonly tied?: boolean;
   /** Of the random weights; large, so that no part of the model is idle. */
   readonly deviation?: number;
+  /** Rows of the embedding; the tokenizer's ids by default. */
+  readonly rows?: number;
 }
 
 const files = nanoTokenizer();
@@ -36,8 +38,13 @@ export const tinyQwen3: DecoderConfig = {
   tieEmbedding: false,
 };
 
-export const tinyCheckpoint = ({ deviation = 0.2, seed = 1, tied = false }: TinyOptions = {}): Checkpoint => {
-  const config = { ...tinyQwen3, tieEmbedding: tied };
+export const tinyCheckpoint = ({
+  deviation = 0.2,
+  rows = vocabSize,
+  seed = 1,
+  tied = false,
+}: TinyOptions = {}): Checkpoint => {
+  const config = { ...tinyQwen3, vocabSize: rows, tieEmbedding: tied };
   const random = stream({ seed, purpose: "initialisation", counters: [] });
   return {
     config,

@@ -39,6 +39,16 @@ const ofServers: Check = ({ generation, model }) => {
         `model.generator_device: ${model.generator_device}: servers generate where they were started (model.generator.engine=${engine}); nearest: empty`,
     ),
     ...when(
+      engine === "sglang" && generation.top_k >= 1,
+      () =>
+        `generation.top_k: ${generation.top_k}: an SGLang server's log-probabilities leave the truncation out; nearest: -1, or engine=vllm`,
+    ),
+    ...when(
+      engine === "sglang" && generation.top_p < 1,
+      () =>
+        `generation.top_p: ${generation.top_p}: an SGLang server's log-probabilities leave the truncation out; nearest: 1, or engine=vllm`,
+    ),
+    ...when(
       engine === "sglang" && generation.kv_on_update === "recompute",
       () =>
         "generation.kv_on_update: recompute: an SGLang server keeps the caches of running requests; nearest: keep, or engine=vllm",

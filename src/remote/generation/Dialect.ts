@@ -6,8 +6,10 @@
 import type { Effect } from "effect";
 import type { Version } from "../../domain/Episode.ts";
 import type { Sampling } from "../../policy/generation/Policy.ts";
+import type { Probe } from "../weights/Prober.ts";
 import type { Published } from "../weights/Publisher.ts";
 import type { Channel } from "./Channel.ts";
+import type { Likeliest } from "./probe.ts";
 import type { ServerFailure } from "./ServerFailure.ts";
 
 /** What the run needs of a server. */
@@ -25,8 +27,8 @@ export interface Wanted {
   /** A text, and its ids by our tokenizer. */
   readonly text: string;
   readonly ids: Int32Array;
-  /** The first of them: what log-probabilities are compared of. */
-  readonly probe: Int32Array;
+  /** What log-probabilities are compared behind. */
+  readonly probe: Probe;
 }
 
 /** What a server says of itself. */
@@ -93,10 +95,18 @@ export interface Dialect {
   /** Fails as `unfit` where the run cannot use the server, with what to start it with. */
   readonly check: (channel: Channel, wanted: Wanted) => Effect.Effect<Facts, ServerFailure>;
   readonly generate: (server: Server, ask: Ask) => Effect.Effect<Answer, ServerFailure>;
-  /** Log-probabilities of every id but the first, given those before it, at temperature 1. */
-  readonly scores: (server: Server, version: Version, ids: Int32Array) => Effect.Effect<Float32Array, ServerFailure>;
-  /** Whether log-probabilities are of the distribution sampled from, also at temperatures other than 1; fails as `unfit` where they are not. */
-  readonly tempered: (server: Server, version: Version) => Effect.Effect<void, ServerFailure>;
+  /**
+   * The likeliest tokens behind a prompt, with their log-probabilities at a temperature, by a request as any other: 0.32 of vLLM ends its engine over
+   * the scores of a prompt beside other requests, where it serves adapters on the CPU.
+   */
+  readonly likeliest: (
+    server: Server,
+    version: Version,
+    prompt: Int32Array,
+    temperature: number,
+  ) => Effect.Effect<Likeliest, ServerFailure>;
+  /** What to start it with where its log-probabilities are not of the distribution it samples from. */
+  readonly temperedBy: string;
   /** Whether it has the weights that it was started with, and no others since. */
   readonly untouched: (channel: Channel) => Effect.Effect<boolean, ServerFailure>;
   /** Whether the server has this version of the run. */

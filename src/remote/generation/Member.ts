@@ -8,6 +8,7 @@ import type { Published } from "../weights/Publisher.ts";
 import type { Channel } from "./Channel.ts";
 import type { Answer, Ask, Dialect, Load, Server, Wanted } from "./Dialect.ts";
 import { USUAL_PLACES } from "./pressure.ts";
+import { distance } from "./probe.ts";
 import { failed, type ServerFailure } from "./ServerFailure.ts";
 
 export interface MemberOptions {
@@ -25,12 +26,6 @@ export interface MemberOptions {
 /** After the start, the distance may grow to so many times what it was, and to this at least. */
 const GROWTH = 10;
 const LEAST = 1e-4;
-
-/** Mean distance of two lists of numbers; infinite where one is not finite. */
-export const distance = (ours: Float32Array, theirs: Float32Array): number => {
-  const sum = ours.reduce((total, value, i) => total + Math.abs(value - (theirs[i] ?? Number.NaN)), 0);
-  return Number.isFinite(sum) ? sum / ours.length : Number.POSITIVE_INFINITY;
-};
 
 export class Member {
   readonly name: string;
@@ -108,9 +103,7 @@ export class Member {
       if (yield* dialect.has(this.#server, published.version)) yield* this.#arrived(published);
       else yield* this.#adopting(published);
     }
-    if (this.#tempered) return;
-    yield* dialect.tempered(this.#server, this.#newest);
-    this.#tempered = true;
+    if (!this.#tempered) yield* this.#checkTempered(versions);
   });
 
   /** A server that still has the weights it was started with is asked for the model before it is given others. */
@@ -131,19 +124,50 @@ export class Member {
     this.#newest = Math.max(this.#newest, published.version);
   });
 
+  /** How far its log-probabilities lie from ours at a temperature. */
+  readonly #distance = Effect.fnUntraced(
+    { self: this },
+    function* (this: Member, rows: Float32Array, version: Version, temperature: number) {
+      const { dialect, wanted } = this.#options;
+      const { ids, lengths } = wanted.probe;
+      const theirs = yield* Effect.forEach(
+        lengths,
+        (length) => dialect.likeliest(this.#server, version, ids.slice(0, length), temperature),
+        { concurrency: "unbounded" },
+      );
+      return distance(rows, theirs, temperature);
+    },
+  );
+
   readonly #compare = Effect.fnUntraced({ self: this }, function* (this: Member, published: Published) {
-    const { dialect, tolerance, wanted } = this.#options;
-    const { scores: ours, version } = published;
-    if (ours === null) return;
-    const theirs = yield* dialect.scores(this.#server, version, wanted.probe);
-    const apart = distance(ours, theirs);
+    const { scores: rows, version } = published;
+    if (rows === null) return;
+    const apart = yield* this.#distance(rows, version, 1);
     const first = this.#noise === undefined;
-    const allowed = this.#noise === undefined ? tolerance : Math.max(LEAST, GROWTH * this.#noise);
-    if (apart <= allowed) {
+    if (apart <= this.#allowed) {
       this.#noise ??= apart;
       return;
     }
     return yield* failed("unfit", `${this.name}: ${first ? this.#stranger(apart) : this.#stale(apart, published)}`);
+  });
+
+  get #allowed(): number {
+    const { tolerance } = this.#options;
+    return this.#noise === undefined ? tolerance : Math.max(LEAST, GROWTH * this.#noise);
+  }
+
+  /** At another temperature than 1 they are of another distribution: the one that is sampled from. */
+  readonly #checkTempered = Effect.fnUntraced({ self: this }, function* (this: Member, versions: readonly Published[]) {
+    const newest = versions.at(-1);
+    if (newest === undefined || newest.scores === null) return;
+    const apart = yield* this.#distance(newest.scores, newest.version, 0.5);
+    // Half the temperature makes every distance twice as large.
+    if (apart > 2 * this.#allowed) {
+      const { temperedBy } = this.#options.dialect;
+      const what = "its log-probabilities are not of the distribution it samples from at temperature 0.5";
+      return yield* failed("unfit", `${this.name}: ${what}; start it with ${temperedBy}`);
+    }
+    this.#tempered = true;
   });
 
   #stranger(apart: number): string {
@@ -158,7 +182,7 @@ export class Member {
     if (kind === "adapter") return `${far}: it did not take the adapter as it is`;
     const trap =
       "a server that was started with a model that shares its output matrix with the embedding (tie_word_embeddings) keeps the old matrix";
-    return `${far}: it did not take all weights; ${trap}; start it with a folder where it has its own, such as ${folder}`;
+    return `${far}: it did not take all weights; ${trap}; start it with a folder that millrace untie writes, or with ${folder}`;
   }
 
   /** One request. `pin` asks for a version; null is the newest that is there. */

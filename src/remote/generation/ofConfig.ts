@@ -13,6 +13,7 @@ import type { Generator } from "../../policy/generation/Generator.ts";
 import type { Model } from "../../policy/Model.ts";
 import * as StopMatcher from "../../policy/tokenizer/StopMatcher.ts";
 import { Servers } from "../../stage/Servers.ts";
+import type { Probe } from "../weights/Prober.ts";
 import * as Publisher from "../weights/Publisher.ts";
 import * as Channel from "./Channel.ts";
 import { Crew, type CrewOptions } from "./Crew.ts";
@@ -32,9 +33,18 @@ const dialects: Readonly<Record<Engine, Dialect>> = { vllm, sglang };
 
 /** Versions on disk: the one that servers have and the one that they are being given. */
 const NEWEST = 2;
-/** The text that servers and we are asked for the log-probabilities of, and ids of it at most. */
+/** The text that servers and we are asked about, and ids of it at most. */
 export const TEXT = "The quick brown fox jumps over the lazy dog 0123456789 times; then it rests, and nobody asks why.";
-export const PROBE = 32;
+const PROBE = 32;
+/** Beginnings of it. */
+const BEGINNINGS = 4;
+
+/** Beginnings of the text, evenly long. */
+export const probeOf = (text: Int32Array): Probe => {
+  const ids = text.slice(0, PROBE);
+  const lengths = Array.from({ length: BEGINNINGS }, (_, i) => Math.ceil(((i + 1) * ids.length) / BEGINNINGS));
+  return { ids, lengths: [...new Set(lengths)] };
+};
 
 const bad = (message: string): BadInput => new BadInput({ message });
 
@@ -58,7 +68,7 @@ const wantedOf = ({ model: { generator }, rollout }: RunConfig, { checkpoint, to
     rank: adapter?.rank ?? 0,
     text: TEXT,
     ids,
-    probe: ids.slice(0, PROBE),
+    probe: probeOf(ids),
   };
 };
 

@@ -11,11 +11,12 @@ import type { Channel } from "./Channel.ts";
 import type { Ask, Dialect, Facts, Server, Wanted } from "./Dialect.ts";
 import { loadIn } from "./metricsText.ts";
 import { failed, ServerFailure } from "./ServerFailure.ts";
-import { isTempered } from "./tempered.ts";
 import { labelOf, versionIn } from "./versionNames.ts";
 
 const TOKEN_BYTES = 1_024;
 const ANSWER_BYTES = 2 ** 20;
+/** Tokens that a probe asks to be named. */
+const NAMED = 5;
 
 /** A log-probability, its id, and text or nothing. */
 const Logprob = Schema.TupleWithRest(Schema.Tuple([Schema.NullOr(Schema.Number), Schema.Number]), [Schema.Unknown]);
@@ -26,7 +27,6 @@ const Generated = Schema.Struct({
     finish_reason: Schema.Struct({ type: Schema.String }),
     output_token_logprobs: Schema.Array(Logprob),
     output_top_logprobs: Schema.optionalKey(Schema.Array(Schema.NullOr(Schema.Array(Logprob)))),
-    input_token_logprobs: Schema.optionalKey(Schema.Array(Logprob)),
     weight_version: Schema.optionalKey(Schema.NullOr(Schema.String)),
     weight_versions: Schema.optionalKey(Schema.NullOr(Schema.Array(Span))),
   }),
@@ -114,41 +114,20 @@ const generate: Dialect["generate"] = Effect.fnUntraced(function* (server, ask) 
   return answer;
 });
 
-const scores: Dialect["scores"] = Effect.fnUntraced(function* (server, version, ids) {
+const likeliest: Dialect["likeliest"] = (server, version, prompt, temperature) => {
   const json = {
-    input_ids: Array.from(ids),
+    input_ids: Array.from(prompt),
     ...adapterOf(server, version),
     extra_key: `${labelOf(server.run, version)}-probe`,
     return_logprob: true,
-    logprob_start_len: 0,
-    sampling_params: { max_new_tokens: 1, temperature: 1, ignore_eos: true },
+    top_logprobs_num: NAMED,
+    sampling_params: { max_new_tokens: 1, temperature, ignore_eos: true },
   };
-  const { meta_info } = yield* server.channel.get(post(json, { pace: "tokens" }), Generated);
-  const found = meta_info.input_token_logprobs ?? [];
-  if (found.length !== ids.length || found.some(([, id], index) => id !== ids[index])) {
-    return yield* failed("nonsense", `${server.channel.name}: it scores a text of ${ids.length} ids as another`);
-  }
-  return Float32Array.from(found.slice(1), ([logprob]) => logprob ?? Number.NaN);
-});
-
-const tempered: Dialect["tempered"] = Effect.fnUntraced(function* (server, version) {
-  const { channel, wanted } = server;
-  const at = Effect.fnUntraced(function* (temperature: number) {
-    const json = {
-      input_ids: Array.from(wanted.probe),
-      ...adapterOf(server, version),
-      return_logprob: true,
-      top_logprobs_num: 5,
-      sampling_params: { max_new_tokens: 1, temperature, ignore_eos: true },
-    };
-    const { meta_info } = yield* channel.get(post(json, { pace: "tokens" }), Generated);
+  return Effect.map(server.channel.get(post(json, { pace: "tokens" }), Generated), ({ meta_info }) => {
     const top = meta_info.output_top_logprobs?.[0] ?? [];
     return new Map(top.map(([logprob, id]) => [id, logprob ?? Number.NaN]));
   });
-  if (isTempered(yield* at(1), yield* at(0.5), 0.5)) return;
-  const what = "its log-probabilities are not of the distribution it samples from";
-  return yield* failed("unfit", `${channel.name}: ${what}; start it without SGLANG_RETURN_ORIGINAL_LOGPROB`);
-});
+};
 
 const label = (channel: Channel) =>
   Effect.map(channel.get({ method: "GET", path: "/get_weight_version" }, WeightVersion), (info) => info.weight_version);
@@ -253,8 +232,8 @@ export const sglang: Dialect = {
   pins: (kind) => kind === "adapter",
   check,
   generate,
-  scores,
-  tempered,
+  likeliest,
+  temperedBy: "no SGLANG_RETURN_ORIGINAL_LOGPROB in its environment",
   untouched: (channel) => Effect.map(label(channel), (found) => found === "default"),
   has,
   adopt,

@@ -9,13 +9,14 @@ import { checked, type LabelledSpan, type Raw } from "./answer.ts";
 import type { Ask, Dialect, Server } from "./Dialect.ts";
 import { loadIn } from "./metricsText.ts";
 import { failed, ServerFailure } from "./ServerFailure.ts";
-import { isTempered } from "./tempered.ts";
 import { labelOf, versionIn } from "./versionNames.ts";
 import { check } from "./vllmCheck.ts";
 
 /** What the fields of one token of an answer take at most, and an answer beside its tokens; bytes. */
 const TOKEN_BYTES = 2_048;
 const ANSWER_BYTES = 2 ** 20;
+/** Tokens that a probe asks to be named. */
+const NAMED = 5;
 
 const Logprob = Schema.Struct({ token_id: Schema.Number, logprob: Schema.NullOr(Schema.Number) });
 const Token = Schema.Struct({ ...Logprob.fields, top_logprobs: Schema.optionalKey(Schema.Array(Logprob)) });
@@ -27,11 +28,6 @@ const Choice = Schema.Struct({
   weight_versions: Schema.optionalKey(Schema.NullOr(Schema.Array(Span))),
 });
 export const Generated = Schema.Struct({ choices: Schema.Array(Choice) });
-const Scored = Schema.Struct({
-  prompt_logprobs: Schema.Array(
-    Schema.NullOr(Schema.Record(Schema.String, Schema.Struct({ logprob: Schema.NullOr(Schema.Number) }))),
-  ),
-});
 const WeightInfo = Schema.Struct({ weight_version: Schema.NullOr(Schema.String) });
 const Models = Schema.Struct({ data: Schema.Array(Schema.Struct({ id: Schema.String })) });
 
@@ -125,47 +121,19 @@ const generate: Dialect["generate"] = Effect.fnUntraced(function* (server, ask) 
   return answer;
 });
 
-const scores: Dialect["scores"] = Effect.fnUntraced(function* (server, version, ids) {
-  const { channel } = server;
+const likeliest: Dialect["likeliest"] = (server, version, prompt, temperature) => {
   const json = {
     model: modelOf(server, version),
-    token_ids: Array.from(ids),
-    sampling_params: { max_tokens: 1, temperature: 1, prompt_logprobs: 0, ignore_eos: true },
+    token_ids: Array.from(prompt),
+    cache_salt: `${labelOf(server.run, version)}-probe`,
+    sampling_params: { max_tokens: 1, temperature, logprobs: NAMED, ignore_eos: true },
   };
   const asked = { method: "POST", path: "/inference/v1/generate", pace: "tokens", json } as const;
-  const { prompt_logprobs: found } = yield* channel.get(asked, Scored);
-  const wrong = (what: string) => failed("nonsense", `${channel.name}: it scores a text of ${ids.length} ids ${what}`);
-  if (found.length !== ids.length) return yield* wrong(`as ${found.length}`);
-  const values = new Float32Array(ids.length - 1);
-  for (const index of values.keys()) {
-    const value = found[index + 1]?.[String(ids[index + 1])]?.logprob;
-    if (value === undefined || value === null) return yield* wrong("without its own ids");
-    values[index] = value;
-  }
-  return values;
-});
-
-/** Both answers name the likeliest tokens with their log-probabilities. */
-const tempered: Dialect["tempered"] = Effect.fnUntraced(function* (server, version) {
-  const { channel, wanted } = server;
-  const at = Effect.fnUntraced(function* (temperature: number) {
-    const json = {
-      model: modelOf(server, version),
-      token_ids: Array.from(wanted.probe),
-      sampling_params: { max_tokens: 1, temperature, seed: 1, logprobs: 5, ignore_eos: true },
-    };
-    const asked = { method: "POST", path: "/inference/v1/generate", pace: "tokens", json } as const;
-    const { choices } = yield* channel.get(asked, Generated);
-    const top = choices[0]?.logprobs.content[0]?.top_logprobs ?? [];
-    return new Map(top.map(({ logprob, token_id }) => [token_id, logprob ?? Number.NaN]));
+  return Effect.map(server.channel.get(asked, Generated), ({ choices }) => {
+    const [token] = choices[0]?.logprobs.content ?? [];
+    return new Map((token?.top_logprobs ?? []).map(({ logprob, token_id }) => [token_id, logprob ?? Number.NaN]));
   });
-  if (isTempered(yield* at(1), yield* at(0.5), 0.5)) return;
-  const flag = "start it with --logprobs-mode processed_logprobs";
-  return yield* failed(
-    "unfit",
-    `${channel.name}: its log-probabilities are not of the distribution it samples from; ${flag}`,
-  );
-});
+};
 
 /** Swaps the weights while running requests are kept; they go on under the new ones. */
 const reload = Effect.fnUntraced(function* ({ channel, run }: Server, { folder, version }: Published) {
@@ -212,8 +180,8 @@ export const vllm: Dialect = {
   pins: (kind) => kind === "adapter",
   check,
   generate,
-  scores,
-  tempered,
+  likeliest,
+  temperedBy: "--logprobs-mode processed_logprobs",
   untouched,
   has,
   adopt: (server, published) =>

@@ -18,12 +18,4 @@ export interface TinkerStart {
   readonly ports: readonly MessagePort[];
 }
 
-/** Tokens that were passed through the model since the thread began. */
-export interface Passed {
-  readonly forward: number;
-  readonly backward: number;
-}
-
-export type Told = { readonly _tag: "server"; readonly change: ServerChange } | ({ readonly _tag: "passed" } & Passed);
-
-export type TinkerLearnerProtocol = LearnerProtocol<TinkerStart, Told>;
+export type TinkerLearnerProtocol = LearnerProtocol<TinkerStart, ServerChange>;

@@ -1,13 +1,32 @@
 /**
- * What each version makes of a fixed text: its own log-probabilities, to compare a server's with after it has taken the version. The forward pass
- * reads the weights where they lie. Invariant: one session, opened once.
+ * What each version makes of a fixed text: its scores of all tokens behind some beginnings of the text, to compare a server's log-probabilities with
+ * after it has taken the version. The forward pass reads the weights where they lie. Invariant: one session, opened once.
  */
 import type { DecoderConfig } from "../../policy/model/Architecture.ts";
+import { logits, trunk } from "../../policy/model/Decoder.ts";
+import { policyInputs } from "../../policy/model/Lora.ts";
 import { parametersOf } from "../../policy/model/Parameters.ts";
-import { scoreModel } from "../../policy/model/Score.ts";
 import { trainedParameters } from "../../policy/model/Trained.ts";
 import { type Base, baseFeeds, readable, viewFeeds } from "../../policy/runtime/baseFeeds.ts";
-import { type Feeds, float32, int64, Session } from "../../policy/runtime/Session.ts";
+import { type Feeds, int64, Session } from "../../policy/runtime/Session.ts";
+import { Graph } from "../../tensor/Graph.ts";
+import type { OnnxModel } from "../../tensor/Onnx.ts";
+
+/** A text, and the lengths of the beginnings that are asked about, each 1 at least. */
+export interface Probe {
+  readonly ids: Int32Array;
+  readonly lengths: readonly number[];
+}
+
+/** Weights, ids [1, time] and before [targets] to the scores of all tokens behind each, [targets, vocabulary]. */
+const rowsModel = (config: DecoderConfig): OnnxModel => {
+  const graph = new Graph("probe");
+  const weights = policyInputs(graph, config);
+  const ids = graph.input("ids", "int64", ["batch", "time"]);
+  const before = graph.input("before", "int64", ["targets"]);
+  graph.output("scores", logits(weights, trunk(config, weights, ids, before, false)));
+  return graph.toModel();
+};
 
 export class Prober implements AsyncDisposable {
   readonly #config: DecoderConfig;
@@ -22,25 +41,24 @@ export class Prober implements AsyncDisposable {
   }
 
   /** @param base what an adapter stands beside */
-  static async open(config: DecoderConfig, base: Base | undefined, ids: Int32Array): Promise<Prober> {
-    const session = await Session.open(scoreModel(config));
+  static async open(config: DecoderConfig, base: Base | undefined, { ids, lengths }: Probe): Promise<Prober> {
+    const session = await Session.open(rowsModel(config));
     const fixed: Feeds = {
       ...(base === undefined ? {} : baseFeeds(await readable(base))),
       ids: int64(BigInt64Array.from(ids, BigInt), [1, ids.length]),
       before: int64(
-        BigInt64Array.from({ length: ids.length - 1 }, (_, i) => BigInt(i)),
-        [ids.length - 1],
+        BigInt64Array.from(lengths, (length) => BigInt(length - 1)),
+        [lengths.length],
       ),
-      temperature: float32(Float32Array.of(1), []),
     };
     return new Prober(config, session, fixed);
   }
 
-  /** Log-probability of every id but the first, given those before it, under the trained parameters `flat`. */
+  /** Scores under the trained parameters `flat`, one row of the vocabulary's length for each beginning. */
   async scores(flat: Float32Array<ArrayBuffer>): Promise<Float32Array> {
     const weights = viewFeeds(parametersOf(trainedParameters(this.#config), flat));
-    using outputs = await this.#session.run({ ...weights, ...this.#fixed }, ["logp"]);
-    return outputs.float32("logp").slice();
+    using outputs = await this.#session.run({ ...weights, ...this.#fixed });
+    return outputs.float32("scores").slice();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

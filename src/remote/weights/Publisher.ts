@@ -10,6 +10,7 @@ import { PolicyError } from "../../domain/Errors.ts";
 import type { Model } from "../../policy/Model.ts";
 import { baseOf } from "../../policy/runtime/baseFeeds.ts";
 import { make as makeThread } from "../../policy/runtime/Thread.ts";
+import type { Probe } from "./Prober.ts";
 import type { PublisherProtocol } from "./protocol.ts";
 import { Shelf } from "./Shelf.ts";
 import { folderOf, type Layout } from "./VersionFolder.ts";
@@ -20,7 +21,7 @@ export interface Published {
   /** The whole model as a Hugging Face folder, or an adapter as a PEFT folder. */
   readonly kind: "full" | "adapter";
   readonly folder: string;
-  /** Its log-probabilities of the probe's ids but the first, at temperature 1; null without a probe. */
+  /** What it makes of the probe, as `Prober` gives it; null without one. */
   readonly scores: Float32Array | null;
 }
 
@@ -33,8 +34,8 @@ export interface PublisherOptions {
   readonly layout: Layout;
   /** How many of the newest versions stay, at least 1. */
   readonly newest: number;
-  /** Ids of a text, two at least, that every version is asked for its log-probabilities of. */
-  readonly probe?: Int32Array;
+  /** What every version is asked about. */
+  readonly probe?: Probe;
 }
 
 export interface Publisher {

@@ -29,7 +29,11 @@ export type Layout = "as_trained" | "untied";
 
 export const folderOf = (directory: string, version: Version): string => join(directory, `v${version}`);
 
-const untied = (config: DecoderConfig, tied: Parameters): Pick<Checkpoint, "config" | "parameters"> => {
+/** The same model with an output matrix of its own. */
+export const untied = (
+  config: DecoderConfig,
+  tied: Parameters<ArrayBufferLike>,
+): Pick<Checkpoint, "config" | "parameters"> => {
   const apart: DecoderConfig = { ...config, tieEmbedding: false };
   const made = parametersOf(specsOf(apart));
   for (const { name, values } of named(made)) {

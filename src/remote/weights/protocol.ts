@@ -3,6 +3,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { Version } from "../../domain/Episode.ts";
 import type { Base } from "../../policy/runtime/baseFeeds.ts";
 import type { Protocol } from "../../policy/runtime/ThreadProtocol.ts";
+import type { Probe } from "./Prober.ts";
 import type { Layout, ModelFiles } from "./VersionFolder.ts";
 
 export interface StartRequest {
@@ -14,8 +15,8 @@ export interface StartRequest {
   readonly flat: Float32Array<ArrayBuffer>;
   /** Where WeightsMessage come in and AdoptedMessage go out. */
   readonly weights: MessagePort;
-  /** A text that every version is asked for its log-probabilities of; null asks none. */
-  readonly probe: Int32Array | null;
+  /** What every version is asked about; null asks nothing. */
+  readonly probe: Probe | null;
   /** What the trained parameters stand beside, where they are an adapter's; for the probe alone. */
   readonly beside: Base | undefined;
 }
@@ -25,7 +26,7 @@ export interface PublisherProtocol extends Protocol {
     readonly start: { readonly request: StartRequest; readonly response: null };
     readonly remove: { readonly request: Version; readonly response: null };
   };
-  readonly events: /** `scores` are the probe's; null without one. */
+  readonly events: /** `scores` as `Prober` gives them; null without a probe. */
     | { readonly _tag: "written"; readonly version: Version; readonly scores: Float32Array | null }
     | { readonly _tag: "failed"; readonly message: string };
 }

@@ -50,7 +50,8 @@ const { emit } = serve<PublisherProtocol>(
   {
     start: (request) =>
       inOrder(async () => {
-        started = request;
+        // Its weights are the starting ones, and are let go once they are written.
+        started = { ...request, flat: new Float32Array(0) };
         port = request.weights;
         await begin(request).catch((error: unknown) => {
           throw new CallError("session_failed", error instanceof Error ? error.message : String(error));

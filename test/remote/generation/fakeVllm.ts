@@ -46,8 +46,8 @@ export interface FakeOptions {
   readonly scaleOut?: boolean;
   readonly lora?: boolean;
   readonly key?: string;
-  /** Log-probability of prompt ids, under the weights of a label: what the canary is compared with. */
-  readonly score: (label: string, ids: readonly number[]) => readonly number[];
+  /** Scores of all tokens behind a beginning of the probe, under the weights of a label. */
+  readonly score: (label: string, length: number) => Float32Array;
   /** Ids by its tokenizer. */
   readonly tokenize?: (text: string) => readonly number[];
   readonly processed?: boolean;
@@ -236,12 +236,9 @@ class Fake implements FakeVllm {
     }
     const foreign = ids.find((id) => id >= vocabSize);
     if (foreign !== undefined) return refused(response, 400, `Token id ${foreign} is out of vocabulary`);
-    if (params.prompt_logprobs !== undefined) {
-      const scores = score(label, ids);
-      const prompt_logprobs = ids.map((id, i) => (i === 0 ? null : { [id]: { logprob: scores[i - 1], rank: 1 } }));
-      return json(response, 200, { ...generated({ ids: [1] }, label), prompt_logprobs });
+    if (params.logprobs === 5) {
+      return json(response, 200, this.#likeliest(score(label, ids.length), Number(params.temperature), label));
     }
-    if (params.logprobs === 5) return json(response, 200, this.#likeliest(Number(params.temperature), label));
     // The check's own tokens have one id.
     if (ids.length === 1) return json(response, 200, generated({ ids: [1] }, label));
     const request: TokenRequest = {
@@ -258,11 +255,17 @@ class Fake implements FakeVllm {
     json(response, 200, generated(choice ?? usual, label));
   }
 
-  #likeliest(temperature: number, label: string) {
+  /** The first five tokens stand for the likeliest: any will do. */
+  #likeliest(scores: Float32Array, temperature: number, label: string) {
     const { processed = true } = this.#options;
-    const wide = processed ? 1 / temperature : 1;
-    const top_logprobs = [1, 2, 3].map((token_id) => ({ token_id, logprob: -token_id * wide, rank: token_id }));
-    const answer = generated({ ids: [1], logprobs: [-wide] }, label);
+    const divisor = processed ? temperature : 1;
+    const total = Math.log(scores.reduce((sum, score) => sum + Math.exp(score / divisor), 0));
+    const top_logprobs = [0, 1, 2, 3, 4].map((id) => ({
+      token_id: id,
+      logprob: (scores[id] ?? 0) / divisor - total,
+      rank: id,
+    }));
+    const answer = generated({ ids: [1] }, label);
     const [choice] = answer.choices;
     const content = choice?.logprobs.content.map((token) => ({ ...token, top_logprobs })) ?? [];
     return { ...answer, choices: [{ ...choice, logprobs: { content } }] };

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest";
 import { Deferred, Effect, Fiber } from "effect";
 import { json, type Script } from "./fakeVllm.ts";
-import { configOf, fake, made, requestOf, truth, vocabSize } from "./made.ts";
+import { configOf, fake, made, requestOf, scoresOf, vocabSize } from "./made.ts";
 
 /** The first request meets the fault, the others are answered. */
 const once =
@@ -169,7 +169,7 @@ describe("a fleet that nobody is left of", () => {
   it.live("ends at once where its only server takes weights without taking all of them", () =>
     Effect.gen(function* () {
       // The log-probabilities of version 0 after every version: a server that has kept its old output matrix.
-      const stale = yield* fake({ score: () => truth[0] ?? [] });
+      const stale = yield* fake({ score: (_, length) => scoresOf("-v0", length) });
       const { generator, send } = yield* made(configOf([stale.url]));
       send(1);
       const { message } = yield* Effect.flip(generator.died);

@@ -10,7 +10,7 @@ import type { Generator } from "../../../src/policy/generation/Generator.ts";
 import type { GenerateRequest } from "../../../src/policy/generation/Policy.ts";
 import * as Model from "../../../src/policy/Model.ts";
 import { fullPayload, type WeightsMessage } from "../../../src/policy/Weights.ts";
-import { PROBE, TEXT } from "../../../src/remote/generation/ofConfig.ts";
+import { probeOf, TEXT } from "../../../src/remote/generation/ofConfig.ts";
 import { generator } from "../../../src/remote/generator.ts";
 import { Prober } from "../../../src/remote/weights/Prober.ts";
 import * as Servers from "../../../src/stage/Servers.ts";
@@ -25,14 +25,20 @@ export const { vocabSize } = model.checkpoint.config;
 const flatOf = (version: Version): Float32Array<ArrayBuffer> =>
   Float32Array.from(model.checkpoint.parameters.flat, (value) => value * (1 + 0.5 * version));
 
-/** The probe's log-probabilities under versions 0 to 4, as a server that computes the same model answers them. */
-export const truth: ReadonlyArray<readonly number[]> = await (async () => {
-  const ids = model.tokenizer.encode(TEXT).slice(0, PROBE);
-  await using prober = await Prober.open(model.checkpoint.config, undefined, ids);
-  const all: (readonly number[])[] = [];
-  for (let version = 0; version < 5; version++) all.push(Array.from(await prober.scores(flatOf(version))));
+/** Scores behind the beginnings of the probe under versions 0 to 4, as a server that computes the same model has them. */
+export const probe = probeOf(model.tokenizer.encode(TEXT));
+export const truth: readonly Float32Array[] = await (async () => {
+  await using prober = await Prober.open(model.checkpoint.config, undefined, probe);
+  const all: Float32Array[] = [];
+  for (let version = 0; version < 5; version++) all.push(await prober.scores(flatOf(version)));
   return all;
 })();
+
+/** What the server computes behind a beginning: our own scores. */
+export const scoresOf = (label: string, length: number): Float32Array => {
+  const row = probe.lengths.indexOf(length);
+  return (truth[versionOf(label)] ?? new Float32Array(0)).subarray(row * vocabSize, (row + 1) * vocabSize);
+};
 
 /** The version that a label names; the weights of the start are version 0. */
 export const versionOf = (label: string): Version => Number(/-v(\d+)$/.exec(label)?.[1] ?? 0);
@@ -88,7 +94,7 @@ export const requestOf = (
 export const fake = (options: Partial<FakeOptions> = {}): Effect.Effect<FakeVllm, never, Scope.Scope> =>
   fakeVllm({
     vocabSize,
-    score: (label) => truth[versionOf(label)] ?? [],
+    score: scoresOf,
     tokenize: (text) => Array.from(model.tokenizer.encode(text)),
     ...options,
   });

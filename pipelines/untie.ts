@@ -1,0 +1,39 @@
+/**
+ * `millrace untie`: writes a model that shares its output matrix with the embedding as one that has its own, the same numbers twice, for servers that
+ * would keep the matrix they packed at their start. The output appears whole or not at all.
+ */
+import { resolve } from "node:path";
+import { Effect } from "effect";
+import { shown } from "../src/config/shown.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+import { replaceFolder } from "../src/files/AtomicWrite.ts";
+import { readCheckpoint, writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
+import * as Model from "../src/policy/Model.ts";
+import * as RunFolder from "../src/record/RunFolder.ts";
+import { untied } from "../src/remote/weights/VersionFolder.ts";
+import { modelFolder } from "./paths.ts";
+
+export interface UntieOptions {
+  readonly model: string;
+  readonly output: string;
+}
+
+const unusable = ({ message }: { readonly message: string }) => Effect.fail(new BadInput({ message }));
+
+/** What was written, as lines. */
+export const untie = Effect.fnUntraced(function* (asked: UntieOptions) {
+  const folder = yield* modelFolder("MODEL", asked.model);
+  const output = resolve(asked.output);
+  yield* RunFolder.makeParent(output);
+  yield* Model.checkReplaceable("OUTPUT", output);
+  const checkpoint = yield* Effect.catchTag(readCheckpoint(folder), "CheckpointError", unusable);
+  if (!checkpoint.config.tieEmbedding) {
+    const message = `MODEL: ${shown(asked.model)}: it has an output matrix of its own already; serve it as it is`;
+    return yield* new BadInput({ message });
+  }
+  const apart = untied(checkpoint.config, checkpoint.parameters);
+  yield* replaceFolder(output, (partial) => writeCheckpoint(partial, { ...checkpoint, ...apart })).pipe(
+    Effect.catchTag(["CheckpointError", "FileError"], unusable),
+  );
+  return [`wrote ${output}: ${folder} with an output matrix of its own`];
+});

@@ -1,0 +1,37 @@
+/**
+ * How far a server's log-probabilities lie from our own, behind the beginnings of a fixed text: the server names the likeliest tokens, and we have the
+ * scores of all. Pure. Temperature divides the scores, so that the same rows tell of every temperature.
+ */
+
+/** Log-probabilities by id, as a server names them behind one beginning. */
+export type Likeliest = ReadonlyMap<number, number>;
+
+/** log of the sum of e^(score / temperature). */
+const logSum = (row: Float32Array, temperature: number): number => {
+  let largest = Number.NEGATIVE_INFINITY;
+  for (const score of row) largest = Math.max(largest, score);
+  let sum = 0;
+  for (const score of row) sum += Math.exp((score - largest) / temperature);
+  return largest / temperature + Math.log(sum);
+};
+
+/**
+ * Mean distance over all tokens that the server names; infinite where one is no number, or none is named.
+ *
+ * @param rows our scores: for each beginning one of every token
+ */
+export const distance = (rows: Float32Array, theirs: readonly Likeliest[], temperature: number): number => {
+  const width = rows.length / theirs.length;
+  let sum = 0;
+  let count = 0;
+  for (const [index, likeliest] of theirs.entries()) {
+    const row = rows.subarray(index * width, (index + 1) * width);
+    const total = logSum(row, temperature);
+    for (const [id, value] of likeliest) {
+      sum += Math.abs((row[id] ?? Number.NaN) / temperature - total - value);
+      count++;
+    }
+  }
+  const mean = sum / count;
+  return Number.isFinite(mean) ? mean : Number.POSITIVE_INFINITY;
+};

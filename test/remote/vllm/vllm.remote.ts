@@ -1,0 +1,260 @@
+/**
+ * A policy over a real vLLM server: ids and log-probabilities, a swap in flight, adapters as snapshots, a pause, a death. One server serves all
+ * but the tests that end it.
+ */
+import { join } from "node:path";
+import { describe, expect, it, layer } from "@effect/vitest";
+import { Context, Effect, Fiber, Layer } from "effect";
+import { decode } from "../../../src/config/decode.ts";
+import { RunConfig } from "../../../src/config/RunConfig.ts";
+import type { Tree } from "../../../src/config/Tree.ts";
+import type { Version } from "../../../src/domain/Episode.ts";
+import type { ServerChange } from "../../../src/domain/Server.ts";
+import type * as Model from "../../../src/policy/Model.ts";
+import * as StartingModel from "../../../src/policy/StartingModel.ts";
+import type { WeightsMessage } from "../../../src/policy/Weights.ts";
+import { generator } from "../../../src/remote/generator.ts";
+import * as Servers from "../../../src/stage/Servers.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
+import { requestOf } from "../generation/made.ts";
+import { writeTinyQwen3 } from "../tinyQwen3.ts";
+import { logProbabilities, worst } from "./forward.ts";
+import { loraFlags, usualFlags, type VllmServer, vllmServer } from "./Server.ts";
+
+/** A tiny model in a folder, and a server over it. */
+class Shared extends Context.Service<Shared, { readonly server: VllmServer; readonly folder: string }>()(
+  "test/Shared",
+) {}
+
+const served = (tied: boolean, flags: readonly string[]) =>
+  Effect.gen(function* () {
+    const directory = yield* temporaryFolder;
+    const folder = join(directory, "model");
+    yield* writeTinyQwen3(folder, { tied });
+    const server = yield* vllmServer({ folder, log: join(directory, "log"), flags });
+    return { server, folder };
+  });
+
+const configOf = (url: string, folder: string, changes: Tree = {}, lora: Tree = {}): RunConfig =>
+  Effect.runSync(
+    Effect.fromResult(
+      decode(RunConfig, {
+        model: { path: folder, lora, generator: { engine: "vllm", urls: [url], ...changes } },
+        rollout: { max_model_len: 1024, response_length: 256 },
+        generation: { stop: [] },
+      }),
+    ),
+  );
+
+interface Made {
+  readonly model: Model.Model;
+  /** The trained parameters of a version: those of the start, each multiplied. */
+  readonly flatOf: (version: Version) => Float32Array<ArrayBuffer>;
+  readonly send: (version: Version) => void;
+  readonly told: readonly ServerChange[];
+}
+
+/** `ends`: whether replies end with end tokens, which a random model samples anywhere. */
+const made = Effect.fnUntraced(function* (config: RunConfig, ends = false) {
+  const directory = yield* temporaryFolder;
+  const loaded = yield* StartingModel.load(config.model.path, config.model, 1);
+  const model = ends ? loaded : { ...loaded, stopIds: [] };
+  const { adapter, parameters } = model.checkpoint;
+  const start = Float32Array.from((adapter?.parameters ?? parameters).flat);
+  // A fresh adapter adds nothing: its zeros are moved, too.
+  const flatOf = (version: Version) =>
+    adapter === undefined
+      ? start.map((value) => value * (1 + 0.1 * version))
+      : start.map((value, i) => value + version * 0.1 * Math.sin(i));
+  const told: ServerChange[] = [];
+  const board = Servers.make();
+  board.onChange((change) => told.push(change));
+  const policy = yield* Effect.provideService(generator(config, model, 0, directory), Servers.Servers, board);
+  const send = (version: Version): void => {
+    const { buffer } = flatOf(version);
+    const message: WeightsMessage = {
+      _tag: "weights",
+      version,
+      payload: { _tag: adapter === undefined ? "full" : "adapter", buffer },
+    };
+    policy.ports[0]?.postMessage(message, [buffer]);
+  };
+  const rest: Made = { model, flatOf, send, told };
+  return { policy, ...rest };
+});
+
+const forward = (of: Made, version: Version, prompt: Iterable<number>, reply: Int32Array, temperature = 1) =>
+  Effect.promise(() => logProbabilities(of.model, of.flatOf(version), prompt, reply, temperature));
+
+/** Of a test that starts a server of its own, on a machine that others use too; milliseconds. */
+const patience = 900_000;
+
+const prompt = [300, 301, 302, 303, 304];
+
+layer(Layer.effect(Shared, served(false, [...usualFlags, ...loraFlags])), {
+  timeout: 300_000,
+  excludeTestServices: true,
+})("vLLM", (it) => {
+  // First, because an adapter stands beside the weights of the start, which the other tests change.
+  it.effect("takes adapters as snapshots: an old one answers beside a new one, and goes when nobody holds it", () =>
+    Effect.gen(function* () {
+      const { folder, server } = yield* Shared;
+      const of = yield* made(configOf(server.url, folder, {}, { rank: 8 }));
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const pin = yield* of.policy.hold;
+          of.send(1);
+          yield* of.policy.awaitVersion(1);
+          const [old, fresh] = yield* Effect.all(
+            [
+              of.policy.generate(requestOf(1, prompt, { maxTokens: 24, pin })),
+              of.policy.generate(requestOf(2, prompt, { maxTokens: 24 })),
+            ],
+            { concurrency: "unbounded" },
+          );
+          expect([new Set(old.versions), new Set(fresh.versions)]).toEqual([new Set([0]), new Set([1])]);
+          expect(worst(old.mu, yield* forward(of, 0, prompt, old.ids))).toBeLessThan(1e-5);
+          expect(worst(fresh.mu, yield* forward(of, 1, prompt, fresh.ids))).toBeLessThan(1e-5);
+          expect(worst(fresh.mu, yield* forward(of, 0, prompt, fresh.ids))).toBeGreaterThan(1e-3);
+        }),
+      );
+      of.send(2);
+      yield* of.policy.awaitVersion(2);
+      yield* of.policy.generate(requestOf(3, prompt, { maxTokens: 4 }));
+      const { data } = yield* Effect.promise(async () => (await fetch(`${server.url}/v1/models`)).json());
+      const names = (data as readonly { readonly id: string }[]).map(({ id }) => id).filter((id) => id !== "m");
+      expect(names.filter((name) => name.endsWith("-v0"))).toEqual([]);
+    }),
+  );
+
+  it.effect("gives ids, and mu as our own forward pass has it, at temperature 1 and at others", () =>
+    Effect.gen(function* () {
+      const { folder, server } = yield* Shared;
+      const of = yield* made(configOf(server.url, folder));
+      for (const temperature of [1, 0.5]) {
+        const sampling = { temperature, topK: -1, topP: 1 };
+        const request = requestOf(10 * temperature, prompt, { maxTokens: 48, sampling });
+        const { ids, mu, versions } = yield* of.policy.generate(request);
+        expect([ids.length, new Set(versions)]).toEqual([48, new Set([0])]);
+        expect(worst(mu, yield* forward(of, 0, prompt, ids, temperature))).toBeLessThan(1e-5);
+      }
+    }),
+  );
+
+  it.effect("goes on with a sequence over turns, and cuts at end tokens and stop sequences as threads do", () =>
+    Effect.gen(function* () {
+      const { folder, server } = yield* Shared;
+      const config = configOf(server.url, folder);
+      const of = yield* made({ ...config, generation: { ...config.generation, stop: ["e"] } }, true);
+      const first = yield* of.policy.generate(requestOf(1, prompt, { maxTokens: 200 }));
+      const text = of.model.tokenizer.decode(first.ids);
+      if (first.finish === "stop" && first.ids.at(-1) !== 1) {
+        expect(text).toContain("e");
+        expect(of.model.tokenizer.decode(first.ids.slice(0, -1))).not.toContain("e");
+      }
+      const second = yield* of.policy.generate(requestOf(1, [310, 311], { maxTokens: 16 }));
+      const history = [...prompt, ...first.ids, 310, 311];
+      expect(worst(second.mu, yield* forward(of, 0, history, second.ids))).toBeLessThan(1e-5);
+    }),
+  );
+
+  it.effect("swaps weights in flight: a reply says at which token, and what follows is of the new ones", () =>
+    Effect.gen(function* () {
+      const { folder, server } = yield* Shared;
+      const of = yield* made(configOf(server.url, folder));
+      const long = yield* Effect.forkChild(of.policy.generate(requestOf(1, prompt, { maxTokens: 900 })), {
+        startImmediately: true,
+      });
+      yield* Effect.sleep(300);
+      of.send(1);
+      yield* of.policy.awaitVersion(1);
+      const { ids, mu, versions } = yield* Fiber.join(long);
+      const split = versions.indexOf(1);
+      expect(split).toBeGreaterThan(0);
+      expect(Array.from(versions)).toEqual(Array.from(ids, (_, i) => (i < split ? 0 : 1)));
+      expect(worst(mu.subarray(0, split), (yield* forward(of, 0, prompt, ids)).subarray(0, split))).toBeLessThan(1e-5);
+      const fresh = yield* of.policy.generate(requestOf(2, prompt, { maxTokens: 32 }));
+      expect(new Set(fresh.versions)).toEqual(new Set([1]));
+      expect(worst(fresh.mu, yield* forward(of, 1, prompt, fresh.ids))).toBeLessThan(1e-5);
+    }),
+  );
+
+  it.effect("keeps a version while it is held: the swap waits", () =>
+    Effect.gen(function* () {
+      const { folder, server } = yield* Shared;
+      const of = yield* made(configOf(server.url, folder));
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const pin = yield* of.policy.hold;
+          of.send(1);
+          yield* Effect.sleep(500);
+          const { ids, mu, versions } = yield* of.policy.generate(requestOf(1, prompt, { maxTokens: 16, pin }));
+          expect(new Set(versions)).toEqual(new Set([0]));
+          expect(worst(mu, yield* forward(of, 0, prompt, ids))).toBeLessThan(1e-5);
+        }),
+      );
+      yield* of.policy.awaitVersion(1);
+    }),
+  );
+
+  it.effect("finishes a request after a pause", () =>
+    Effect.gen(function* () {
+      const { folder, server } = yield* Shared;
+      const of = yield* made(configOf(server.url, folder));
+      const post = (path: string) => Effect.promise(() => fetch(`${server.url}${path}`, { method: "POST" }));
+      yield* post("/pause?mode=keep");
+      const waiting = yield* Effect.forkChild(of.policy.generate(requestOf(1, prompt)), { startImmediately: true });
+      yield* Effect.sleep(300);
+      expect(waiting.pollUnsafe()).toBeUndefined();
+      yield* post("/resume");
+      expect((yield* Fiber.join(waiting)).ids).toHaveLength(8);
+    }),
+  );
+
+  it.effect("refuses a server of another model, before the run", () =>
+    Effect.gen(function* () {
+      const { server } = yield* Shared;
+      const directory = yield* temporaryFolder;
+      const other = join(directory, "other");
+      yield* writeTinyQwen3(other, { rows: 700 });
+      const { message } = yield* Effect.flip(made(configOf(server.url, other)));
+      expect(message).toMatch(/it serves another model: it does not take id 699 of a vocabulary of 700/);
+    }),
+  );
+});
+
+describe("vLLM that ends", () => {
+  it.live(
+    "fails the policy once it is killed, with how to go on, and hangs nobody",
+    () =>
+      Effect.gen(function* () {
+        const { folder, server } = yield* served(false, usualFlags);
+        const of = yield* made(configOf(server.url, folder, { down_deadline_ms: 2_000 }));
+        const waiting = yield* Effect.forkChild(
+          Effect.flip(of.policy.generate(requestOf(1, prompt, { maxTokens: 900 }))),
+          {
+            startImmediately: true,
+          },
+        );
+        yield* Effect.sleep(300);
+        yield* Effect.promise(server.kill);
+        const { message } = yield* Fiber.join(waiting);
+        expect(message).toContain("no generation server has answered for 2 s");
+        expect(of.told.map(({ state }) => state._tag)).toContain("Retrying");
+      }),
+    patience,
+  );
+
+  it.live(
+    "is refused after a swap where it was started with a tied model, and says so",
+    () =>
+      Effect.gen(function* () {
+        const { folder, server } = yield* served(true, usualFlags);
+        const of = yield* made(configOf(server.url, folder));
+        of.send(1);
+        const { message } = yield* Effect.flip(of.policy.died);
+        expect(message).toContain("tie_word_embeddings");
+      }),
+    patience,
+  );
+});
