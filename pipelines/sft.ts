@@ -11,6 +11,7 @@ import * as Cloning from "../src/cloning/Cloning.ts";
 import * as Checkpoints from "../src/cloning/checkpoints.ts";
 import type { Source } from "../src/cloning/Demonstration.ts";
 import { heldOut } from "../src/cloning/heldOut.ts";
+import { isTrainedElsewhere } from "../src/config/checks/learner.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
 import type { Episode } from "../src/domain/Episode.ts";
@@ -191,6 +192,11 @@ export const sft = ({
   Effect.scoped(
     Effect.gen(function* () {
       const { steps } = config.sft;
+      if (isTrainedElsewhere(config.model)) {
+        const { engine } = config.model.learner;
+        const message = `model.learner.engine: ${engine}: sft clones in this process and writes the weights here; nearest: local`;
+        return yield* new BadInput({ message });
+      }
       const output = resolve(config.sft.output);
       const existing = resume === null ? null : yield* locked(RunFolder.open(resume));
       yield* RunFolder.makeParent(output);

@@ -13,16 +13,17 @@ import { Servers } from "../stage/Servers.ts";
 import { servers } from "./generation/ofConfig.ts";
 import * as Client from "./tinker/Client.ts";
 import { identify } from "./tinker/Connection.ts";
+import { sampling } from "./tinker/metrics.ts";
 import * as TinkerGenerator from "./tinker/TinkerGenerator.ts";
 
 /** Sampling on the server that trains. */
 const onTinker = Effect.fnUntraced(function* (config: RunConfig, model: Model) {
   const { learner } = config.model;
-  const { tell } = yield* Servers;
+  const { measure, tell } = yield* Servers;
   const name = learner.server === "auto" ? yield* identify(learner.url) : learner.server;
   const key = process.env[learner.api_key_env];
   const { stop } = config.generation;
-  return yield* TinkerGenerator.make({
+  const made = yield* TinkerGenerator.make({
     client: Client.make({
       url: learner.url,
       key: key === undefined || key === "" ? null : Redacted.make(key),
@@ -40,6 +41,8 @@ const onTinker = Effect.fnUntraced(function* (config: RunConfig, model: Model) {
     maxPositions: model.checkpoint.config.maxPositions,
     slots: config.generation.slots,
   });
+  yield* measure(() => sampling(learner, made.counts()));
+  return made;
 });
 
 /** Starts from `model`'s weights as `version`. `folder` is the run's own. */

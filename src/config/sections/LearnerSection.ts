@@ -26,7 +26,11 @@ export const LearnerSection = Schema.Struct({
     "auto",
     "Which server it is, by the names of docs/remote.md; auto asks it.",
   ),
-  base_model: field(Schema.String, "", "The model's name at the server; empty, model.path as it is written."),
+  base_model: field(
+    Schema.String,
+    "",
+    "The model's name at the server; empty, the folder of model.path as an absolute path.",
+  ),
   lora: section(RemoteLoraSection, "The adapter that the server trains."),
   reduction: field(
     Schema.Literals(["auto", "sum", "mean"]),

@@ -217,3 +217,15 @@ export const remoteGeneration = {
   cache: metric("generation/server_cache", "level", "share", "Share of its cache that the fullest server uses."),
   cost: metric("generation/cost_usd", "total", "USD", "What sent and sampled tokens cost at the run file's prices."),
 } as const;
+
+/** Of training on a server, since this process began. */
+export const remoteTraining = {
+  forward: metric(
+    "training_server/forward_tokens",
+    "total",
+    "tokens",
+    "Tokens whose log-probabilities the training server was asked for.",
+  ),
+  backward: metric("training_server/trained_tokens", "total", "tokens", "Tokens that it made gradients of."),
+  cost: metric("training_server/cost_usd", "total", "USD", "What both cost at the run file's prices."),
+} as const;

@@ -23,8 +23,8 @@ export interface ModelOptions {
     readonly train_attn: boolean;
     readonly train_unembed: boolean;
   };
-  /** The part that the model plays, where a server has more than one. */
-  readonly role?: "critic";
+  /** Is told of the tokens of each pass that has been made. */
+  readonly passed?: (tokens: number, forwardOnly: boolean) => void;
 }
 
 /** Adam's constants of one step, by the server's names. */
@@ -119,7 +119,7 @@ export class Model {
     number: number,
     format: BodyFormat = "json",
   ): Effect.Effect<Model, TinkerError> {
-    const { baseModel, lora, role } = options;
+    const { baseModel, lora } = options;
     const request: Request<{ readonly model_id: string }> = {
       path: "create_model",
       body: body({
@@ -128,7 +128,6 @@ export class Model {
         base_model: baseModel,
         user_metadata: {},
         lora_config: lora,
-        ...(role === undefined ? {} : { model_role: role }),
         type: "create_model",
       }),
       // A second one would hold its place until the session ends.
@@ -201,7 +200,9 @@ export class Model {
     return Effect.forEach(parts(data, this.#options.requestTokens), (part) =>
       Effect.suspend(() => {
         const request = this.#passRequest(part, loss, forwardOnly, config);
-        return this.#ask({ ...request, read: flatMap(request.read, (output) => read(output, part)) });
+        const asked = this.#ask({ ...request, read: flatMap(request.read, (output) => read(output, part)) });
+        const tokens = part.reduce((sum, datum) => sum + datum.tokens.length, 0);
+        return Effect.tap(asked, () => Effect.sync(() => this.#options.passed?.(tokens, forwardOnly)));
       }),
     );
   }

@@ -16,6 +16,7 @@ import type { WeightsMessage } from "../../policy/Weights.ts";
 import { endingOf, type Stops } from "../generation/ending.ts";
 import type { Client } from "./Client.ts";
 import { readSample } from "./Model.ts";
+import type { Sampled as SampledCounts } from "./metrics.ts";
 import { Sessions } from "./Sessions.ts";
 import type { TinkerError } from "./TinkerError.ts";
 import * as Json from "./wire/json.ts";
@@ -53,6 +54,8 @@ class Asking {
   readonly versions: Sessions;
   #requests = 0;
   #sampledTokens = 0;
+  /** What the server sampled beyond the end of a reply, too. */
+  #paidTokens = 0;
   #prefilledTokens = 0;
   #adoptions = 0;
 
@@ -155,6 +158,7 @@ class Asking {
       sequence.history.write(sampled.ids, length);
       sequence.length = length + sampled.ids.length;
       this.#sampledTokens += sampled.ids.length;
+      this.#paidTokens += found.tokens.length;
       this.#prefilledTokens += prompt.length;
       return sampled;
     });
@@ -172,6 +176,10 @@ class Asking {
     this.#sequences.delete(id);
   }
 
+  counts(): SampledCounts {
+    return { prompt: this.#prefilledTokens, sampled: this.#paidTokens, requests: this.#requests };
+  }
+
   gauges(): GeneratorGauges {
     const active = [...this.#sequences.values()].filter(({ busy }) => busy).length;
     return {
@@ -187,10 +195,14 @@ class Asking {
   }
 }
 
+export interface TinkerGenerator extends Generator {
+  readonly counts: () => SampledCounts;
+}
+
 /** Versions come in on its one port, and are acknowledged at once: the server has them before they are told of. */
 export const make = Effect.fnUntraced(function* (
   options: TinkerGeneratorOptions,
-): Effect.fn.Return<Generator, never, Scope.Scope> {
+): Effect.fn.Return<TinkerGenerator, never, Scope.Scope> {
   const asking = new Asking(options);
   const { versions } = asking;
   const { port1, port2 } = new MessageChannel();
@@ -216,5 +228,6 @@ export const make = Effect.fnUntraced(function* (
     ),
     gauges: Effect.sync(() => asking.gauges()),
     died: Effect.never,
+    counts: () => asking.counts(),
   };
 });

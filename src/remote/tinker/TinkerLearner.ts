@@ -8,7 +8,8 @@ import type { Model } from "../../policy/Model.ts";
 import { make as makeThread } from "../../policy/runtime/Thread.ts";
 import { Servers } from "../../stage/Servers.ts";
 import { check } from "./check.ts";
-import type { TinkerLearnerProtocol } from "./protocol.ts";
+import { spent } from "./metrics.ts";
+import type { Passed, TinkerLearnerProtocol } from "./protocol.ts";
 
 export interface TinkerLearnerOptions {
   readonly config: RunConfig;
@@ -31,14 +32,19 @@ export const make = Effect.fnUntraced(function* ({
   ports,
   restore,
 }: TinkerLearnerOptions): Effect.fn.Return<LearnerThread, BadInput | LearnerError, Scope.Scope> {
-  const { tell } = yield* Servers;
+  const { measure, tell } = yield* Servers;
+  let passed: Passed = { forward: 0, backward: 0 };
   yield* check(config);
   const thread = yield* makeThread<TinkerLearnerProtocol, LearnerError>({
     url: new URL("./worker.ts", import.meta.url),
     name: "learner",
     fail: learnerError,
-    onEvent: tell,
+    onEvent: (told) => {
+      if (told._tag === "server") tell(told.change);
+      else passed = told;
+    },
   });
+  yield* measure(() => spent(config.model.learner, passed));
   const probe = model.tokenizer.encode(PROBE).slice(0, config.rollout.max_model_len);
   const { tokenizer } = model.checkpoint;
   const { vocabSize } = model.checkpoint.config;

@@ -18,4 +18,12 @@ export interface TinkerStart {
   readonly ports: readonly MessagePort[];
 }
 
-export type TinkerLearnerProtocol = LearnerProtocol<TinkerStart, ServerChange>;
+/** Tokens that were passed through the model since the thread began. */
+export interface Passed {
+  readonly forward: number;
+  readonly backward: number;
+}
+
+export type Told = { readonly _tag: "server"; readonly change: ServerChange } | ({ readonly _tag: "passed" } & Passed);
+
+export type TinkerLearnerProtocol = LearnerProtocol<TinkerStart, Told>;

@@ -9,7 +9,10 @@ export type Run = <A>(effect: Effect.Effect<A, TinkerError>) => Promise<A>;
 const asCallError = (error: unknown, refusing: boolean): unknown => {
   if (!(error instanceof TinkerError)) return error;
   const { message, reason } = error;
-  return new CallError(refusing && reason !== "failed" ? "refused" : "session_failed", message, { cause: error });
+  const refused = refusing && reason !== "failed";
+  // What a server says of a request names no key of the run file.
+  const named = refused && message.startsWith("http") ? `model.learner: ${message}` : message;
+  return new CallError(refused ? "refused" : "session_failed", named, { cause: error });
 };
 
 export const runWith =

@@ -20,7 +20,7 @@ import { baseModelOf, read, type Saved, stateOf, write } from "./checkpoint.ts";
 import { unsupported, type Ways, waysOf } from "./facts.ts";
 import { Model } from "./Model.ts";
 import { inItsFormat, referenceIsHarmless, strangeTo, whichSkyRL } from "./probes.ts";
-import type { TinkerStart } from "./protocol.ts";
+import type { TinkerStart, Told } from "./protocol.ts";
 import { type Run, runWith } from "./run.ts";
 import { TinkerActor } from "./TinkerActor.ts";
 import { TinkerError } from "./TinkerError.ts";
@@ -42,8 +42,17 @@ const clientOf = ({ model: { learner } }: RunConfig): Client.Client =>
     role: "learner",
     pollTimeoutMs: learner.poll_timeout_ms,
     outageMs: learner.outage_ms,
-    tell: (change) => served.emit(change),
+    tell: (change) => served.emit({ _tag: "server", change }),
   });
+
+/** Adds up the tokens of passes and tells of them. */
+const counting = () => {
+  const passed = { forward: 0, backward: 0 };
+  return (tokens: number, forwardOnly: boolean): void => {
+    passed[forwardOnly ? "forward" : "backward"] += tokens;
+    served.emit({ _tag: "passed", ...passed });
+  };
+};
 
 /** How long the server is given to take a model back. */
 const GIVE_BACK = "3 seconds";
@@ -64,7 +73,7 @@ const ready = Effect.fnUntraced(function* (
   yield* refuse(guess === "skyrl-jax" && server === "auto" ? [] : unsupported(config, guess));
   const options = { baseModel: baseModelOf(config), lora };
   const created = yield* Effect.acquireRelease(
-    Model.create(connection, { ...options, requestTokens: request_tokens }, 0),
+    Model.create(connection, { ...options, requestTokens: request_tokens, passed: counting() }, 0),
     // Its place is free for the next run at once, and not only when the server misses the heartbeat.
     (model) => Effect.ignore(Effect.timeout(model.unload(), GIVE_BACK)),
   );
@@ -162,4 +171,4 @@ const open = async (start: TinkerStart): Promise<Opened> => {
   }
 };
 
-const served = serveLearner<TinkerStart, Parameters<Client.ClientOptions["tell"]>[0]>(open);
+const served = serveLearner<TinkerStart, Told>(open);

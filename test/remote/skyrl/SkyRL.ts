@@ -65,7 +65,7 @@ const started = async (model: string, folder: string, port: number, adapters: nu
   return child;
 };
 
-const freePort = (): Promise<number> =>
+export const freePort = (): Promise<number> =>
   new Promise((done, fail) => {
     const probe = createServer().once("error", fail);
     probe.listen(0, "127.0.0.1", () => {

@@ -1,0 +1,144 @@
+/** The set-up of docs/remote.md, executed as it is written: its server, its run file, its command; five updates, then two more after a resume. */
+import { execFile, spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import { expect, it } from "@effect/vitest";
+import { Effect } from "effect";
+import { packageRoot } from "../../../src/files/packageRoot.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
+import { writeTinyQwen3 } from "../tinyQwen3.ts";
+import { freePort } from "./SkyRL.ts";
+
+const section =
+  readFileSync(join(packageRoot, "docs", "remote.md"), "utf8")
+    .split("\n## ")
+    .find((part) => part.startsWith("A Tinker server")) ?? "";
+const block = (language: string): string => {
+  const found = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(section)?.[1];
+  if (found === undefined) throw new Error(`docs/remote.md has no block of ${language}`);
+  return found;
+};
+
+const venv = resolve(process.env.MILLRACE_REMOTE ?? ".remote", "skyrl", "venv");
+
+/** The server of the document, for the scope. */
+const server = Effect.fnUntraced(function* (folder: string, model: string, port: number) {
+  const script = block("sh name=server");
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      spawn("bash", ["-c", script], {
+        cwd: folder,
+        detached: true,
+        stdio: "ignore",
+        env: {
+          ...process.env,
+          PATH: `${join(venv, "bin")}:${process.env.PATH}`,
+          VIRTUAL_ENV: venv,
+          MODEL: model,
+          PORT: String(port),
+          UV_OFFLINE: "1",
+          HF_HUB_OFFLINE: "1",
+          JAX_PLATFORMS: "cpu",
+        },
+      }),
+    ),
+    (running) =>
+      Effect.promise(async () => {
+        if (running.exitCode !== null || running.pid === undefined) return;
+        const ended = new Promise<void>((done) => running.once("exit", () => done()));
+        process.kill(-running.pid, "SIGKILL");
+        await ended;
+      }),
+  );
+  yield* Effect.promise(async () => {
+    const answers = () =>
+      fetch(`http://127.0.0.1:${port}/api/v1/healthz`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    while (!(await answers())) {
+      if (child.exitCode !== null) throw new Error("the server of docs/remote.md ended");
+      await delay(250);
+    }
+  });
+});
+
+const millrace = (folder: string, words: readonly string[]) =>
+  promisify(execFile)(process.execPath, [join(packageRoot, "pipelines", "millrace.mjs"), ...words], { cwd: folder });
+
+const stepsOf = (run: string): readonly Readonly<Record<string, number>>[] =>
+  readFileSync(join(run, "metrics.jsonl"), "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+
+it.live(
+  "docs/remote.md sets a Tinker server up",
+  () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder;
+      const model = join(folder, "models", "tiny");
+      yield* writeTinyQwen3(model);
+      const port = yield* Effect.promise(freePort);
+      yield* server(folder, model, port);
+      writeFileSync(join(folder, "tinker.yaml"), block("yaml name=run"));
+      const [, ...words] = block("sh name=train").trim().split(" ");
+      const smaller = [
+        `model.path=${model}`,
+        `model.learner.url=http://127.0.0.1:${port}`,
+        "trainer.total_training_steps=5",
+        "trainer.test_freq=0",
+        "trainer.val_before_train=false",
+        "trainer.val_at_end=false",
+        "es_manager.train.env_groups=2",
+        "es_manager.train.group_size=4",
+        "es_manager.train.n_groups=[2]",
+        "rollout.template=compact",
+        "rollout.response_length=12",
+        "filter.include_zero=true",
+        "actor.lr=1e-2",
+        "actor.ppo_mini_batch_size=8",
+        "rollout.max_model_len=512",
+        "metrics.console=off",
+      ];
+      yield* Effect.promise(() => millrace(folder, [...words, ...smaller]));
+      const [name = ""] = readdirSync(join(folder, "runs", "tinker"));
+      const run = join(folder, "runs", "tinker", name);
+      expect(stepsOf(run).map(({ step }) => step)).toEqual([1, 2, 3, 4, 5]);
+      const saved = join(run, "checkpoints", "step-5");
+      expect(JSON.parse(readFileSync(join(saved, "tinker.json"), "utf8"))).toMatchObject({
+        version: 5,
+        windows: 5,
+        rank: 8,
+      });
+      expect(existsSync(join(saved, "model.safetensors"))).toBe(false);
+      yield* Effect.promise(() => millrace(folder, ["train", "--resume", run, "trainer.total_training_steps=7"]));
+      const steps = stepsOf(run);
+      expect(steps.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+      for (const record of steps) {
+        const {
+          "ledger/admitted": admitted = 0,
+          "ledger/trained": trained = 0,
+          "ledger/filtered": filtered = 0,
+        } = record;
+        const others = ["failed", "dropped", "in_flight"].map((part) => record[`ledger/${part}`] ?? 0);
+        expect(admitted).toBe(trained + filtered + others.reduce((a, b) => a + b, 0));
+      }
+      // Only the weights in that folder can play, and they are on the server.
+      const played = yield* Effect.promise(() =>
+        millrace(folder, [
+          "evaluate",
+          "--config-name",
+          "quickstart",
+          `model.path=${join(run, "checkpoints", "step-7")}`,
+        ]).then(
+          () => "",
+          (error: { readonly stderr: string }) => error.stderr,
+        ),
+      );
+      expect(played).toMatch(/tinker\.json.*its weights are on the training server/);
+    }).pipe(Effect.scoped),
+  600_000,
+);

@@ -1,0 +1,88 @@
+/** What is seen of a server before a run: its format, its tokens, and whether reference log-probabilities leave the trained model alone. */
+import { describe, it } from "@effect/vitest";
+import { Effect, Result } from "effect";
+import { expect } from "vitest";
+import { identify } from "../../../src/remote/tinker/Connection.ts";
+import { inItsFormat, referenceIsHarmless, strangeTo, whichSkyRL } from "../../../src/remote/tinker/probes.ts";
+import { datumOf } from "../../../src/remote/tinker/wire/Data.ts";
+import { trainerOptions } from "../../learner/model.ts";
+import { fakeTinker } from "./FakeTinker.ts";
+import { lora, modelAt } from "./remote.ts";
+
+const { actor } = trainerOptions;
+const ids = Int32Array.of(3, 5, 7, 9, 11, 13);
+const data = [datumOf(ids)];
+
+describe("a server", () => {
+  it.live.each([
+    ["Tinker API Mock", "skyrl-jax"],
+    ["TuFT", "tuft"],
+    ["VeRL Tinker Server", "verl"],
+    ["Something else", "other"],
+  ] as const)("that calls itself %s is %s", ([title, name]) =>
+    Effect.gen(function* () {
+      const { url } = yield* fakeTinker({ actor, title });
+      expect(yield* identify(url)).toBe(name);
+    }),
+  );
+
+  it("of Thinking Machines is known by its address", () => {
+    expect(Effect.runSync(identify("https://tinker.thinkingmachines.dev/services/tinker-prod"))).toBe(
+      "thinking-machines",
+    );
+  });
+
+  it.live.each(["json", "protobuf"] as const)("that takes %s alone is spoken to so", (format) =>
+    Effect.gen(function* () {
+      const { url } = yield* fakeTinker({ actor, formats: [format] });
+      const { model } = yield* modelAt(url);
+      expect((yield* inItsFormat(model, "auto", data)).format).toBe(format);
+    }),
+  );
+
+  it("that gives the loss of every token of a forward pass is SkyRL on JAX, whatever it is called", () => {
+    expect(whichSkyRL("skyrl-jax", "auto", ["elementwise_loss", "logprobs"])).toBe("skyrl-jax");
+    expect(whichSkyRL("skyrl-jax", "auto", ["logprobs"])).toBe("skyrl-train");
+    expect(whichSkyRL("tuft", "tuft", ["logprobs"])).toBe("tuft");
+    expect(whichSkyRL("skyrl-jax", "skyrl-jax", ["logprobs"])).toMatchObject({
+      message: expect.stringMatching(/nearest: skyrl-train/),
+    });
+  });
+
+  it("of another tokenizer gives a text less than chance", () => {
+    expect(strangeTo(new Float32Array(8).fill(-2), 320)).toBeNull();
+    expect(strangeTo(new Float32Array(8).fill(-12), 320)?.message).toMatch(/another tokenizer/);
+    expect(strangeTo(new Float32Array(8).fill(Number.NaN), 320)?.message).toMatch(/not finite/);
+  });
+});
+
+describe("the reference's log-probabilities", () => {
+  const tried = (script?: Parameters<typeof fakeTinker>[0]["script"]) =>
+    Effect.gen(function* () {
+      const server = yield* fakeTinker({ actor, ...(script === undefined ? {} : { script }) });
+      const { connection, model } = yield* modelAt(server.url);
+      return yield* Effect.result(referenceIsHarmless(connection, { baseModel: "base", lora }, ids, model));
+    });
+
+  it.live("are refused where they are those of the model in training", () =>
+    Effect.gen(function* () {
+      // The fake has one model, and answers of its base with what it has been trained to.
+      const result = yield* tried();
+      expect(Result.isFailure(result) && result.failure.message).toMatch(
+        /^actor.use_kl_loss, algorithm.use_kl_in_reward: true: .* nats off those of its trainer; nearest: false$/,
+      );
+    }),
+  );
+
+  it.live("are refused where there are none", () =>
+    Effect.gen(function* () {
+      const result = yield* tried(({ path }, response) => {
+        if (path !== "asample") return false;
+        response.writeHead(422, { "content-type": "application/json" });
+        response.end('{"detail": "no prompt_logprobs"}');
+        return true;
+      });
+      expect(Result.isFailure(result) && result.failure.message).toMatch(/could not be tried .*no prompt_logprobs/);
+    }),
+  );
+});
