@@ -95,6 +95,11 @@ const elsewhere: Check = (config) => {
       () =>
         "model.generator.engine: local: the weights are on the training server, and generator threads have none of them; nearest: tinker",
     ),
+    ...when(
+      generator.engine === "vllm" || generator.engine === "sglang",
+      () =>
+        `model.generator.engine: ${generator.engine}: the weights are on the training server, which hands them to engines of its own; nearest: tinker`,
+    ),
     ...[sampling, loss, analyses, local].flatMap((check) => check(config)),
   ];
 };

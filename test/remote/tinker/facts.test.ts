@@ -46,6 +46,10 @@ describe("of any server", () => {
       { model: { generator: { engine: "local" } } },
       /^model\.generator\.engine: local: the weights are on the training server/,
     ],
+    [
+      { model: { generator: { engine: "vllm", urls: ["http://127.0.0.1:1"] } } },
+      /^model\.generator\.engine: vllm: the weights are on the training server/,
+    ],
     [{ model: { generator: { urls: ["http://127.0.0.1:1"] } } }, /^model\.generator\.urls/],
     [{ generation: { temperature: 0.5 } }, /^generation\.temperature: 0\.5/],
     [{ generation: { top_k: 5, allow_truncated_sampling: true } }, /^generation\.top_k: 5/],
