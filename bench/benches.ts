@@ -20,6 +20,7 @@ export const benches = {
   environments: () => import("./environments.ts"),
   "episodes-in-flight": () => import("./episodes-in-flight.ts"),
   diagnostics: () => import("./diagnostics.ts"),
+  workers: () => import("./workers.ts"),
   watch: () => import("./watch.ts"),
 } as const satisfies Record<string, () => Promise<{ readonly bench: Bench }>>;
 

@@ -164,7 +164,10 @@ export const worker = Effect.fn("pipelines.worker")(function* (command: WorkerCo
   yield* Console.log(`worker ${name} of ${broker.run} at ${url}; Ctrl-C ends it`);
   const why = yield* Worker.run({
     broker,
-    seat: (about, version) => seatOf(command, about, version),
+    seat: (about, version) =>
+      Effect.catchTag(seatOf(command, about, version), "BadInput", ({ message }) =>
+        Effect.fail(new BadInput({ message: `this machine cannot play ${about.run}: ${message}` })),
+      ),
     stop: stop.requested,
     stopMs: 1_000 * stopSeconds,
     stays,

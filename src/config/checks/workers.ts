@@ -3,7 +3,12 @@ import { type Check, when } from "../relation.ts";
 
 const wide = /^(0\.0\.0\.0|\[::\]):/;
 
-export const workers: Check = ({ pipeline: { mode, workers } }) => [
+export const workers: Check = ({ model: { learner }, pipeline: { mode, workers } }) => [
+  ...when(
+    workers.url !== "" && learner.engine !== "local",
+    () =>
+      `pipeline.workers.url: ${workers.url}: workers are given the weights of a learner in this process, and model.learner.engine is ${learner.engine}; nearest: model.learner.engine=local, or no workers`,
+  ),
   ...when(
     workers.url !== "" && mode === "lockstep",
     () => "pipeline.mode: lockstep: every turn would wait for every machine; nearest under pipeline.workers.url: sync",

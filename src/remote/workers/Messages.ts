@@ -60,7 +60,9 @@ export const Gauges = Schema.Struct({
   groups: positive,
   version: Count,
   tokensPerSecond: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1e12 })),
-  /** The leases that it holds. */
+  /** How many leases it holds. */
+  playing: Count,
+  /** Those it has taken since it spoke last; once in the time of a lease, all that it holds. */
   leases: Schema.Array(Lease).check(Schema.isMaxLength(65_536)),
   /** It takes no lease any more, and holds none. */
   leaves: Schema.Boolean,

@@ -3,210 +3,32 @@
  * workers that are up can take, and one more each; the rest wait here. Invariants: a group's result is acknowledged after it is in the books
  * and not before; a result that is dropped is acknowledged and counted; whatever workers and broker do, a group waits, is out, or is played.
  */
-import { Clock, Deferred, Effect, Exit, FiberSet, Latch, Queue, type Scope } from "effect";
-import { cacheRows } from "../../config/mostSlots.ts";
-import type { RunConfig } from "../../config/RunConfig.ts";
-import type { Version } from "../../domain/Episode.ts";
+import { Clock, Deferred, Effect, Exit, FiberSet, Queue, type Scope } from "effect";
 import { PolicyError } from "../../domain/Errors.ts";
-import type { Group, Prompt } from "../../domain/Group.ts";
+import type { Prompt } from "../../domain/Group.ts";
 import { measured } from "../../domain/metrics/Metrics.ts";
 import { workers as metrics } from "../../domain/metrics/run.ts";
-import type { TellServer } from "../../domain/Server.ts";
 import type { GroupPlayer } from "../../rollout/Groups.ts";
 import * as GroupProgram from "../../rollout/group.ts";
 import type { Mode, Rollout } from "../../rollout/Rollout.ts";
-import type { BrokerError, LearnerBroker, ResultMessage } from "./Broker.ts";
+import { Book, type Made, type RemoteGroupsOptions } from "./Book.ts";
+import type { BrokerError, ResultMessage } from "./Broker.ts";
 import { flawOf } from "./examine.ts";
 import * as GroupCodec from "./GroupCodec.ts";
 import type { Offer } from "./Lease.ts";
-import { type Dropped, LeaseBook } from "./LeaseBook.ts";
 import * as Messages from "./Messages.ts";
 import * as Parts from "./Parts.ts";
-import { counting, Room } from "./Room.ts";
-import { type Change, Roster } from "./Roster.ts";
-
-export interface RemoteGroupsOptions {
-  readonly config: RunConfig;
-  readonly epoch: string;
-  readonly broker: LearnerBroker;
-  /** Ids are below it. */
-  readonly vocabulary: number;
-  /** The newest version that workers can have. */
-  readonly newest: () => Version;
-  /** A ticket that nobody can guess. */
-  readonly ticket: () => string;
-  readonly tell: TellServer;
-}
+import { counting } from "./Room.ts";
 
 export interface RemoteGroups extends GroupPlayer {
   /** Suspends until the broker refuses for good, and fails. */
   readonly died: Effect.Effect<never, PolicyError>;
 }
 
-/** What is counted of results that were not taken. */
-type Why = Dropped | "stale" | "refused";
-
-/** How a prompt's turn comes: it is played here, or was played elsewhere. */
-type Turn = { readonly _tag: "Here" } | { readonly _tag: "Played"; readonly group: Group };
-
-type Part = Pick<ResultMessage, "acknowledge">;
-
-/** A group that is to be stored at the broker. */
-interface Made {
-  readonly prompt: Prompt;
-  readonly offer: Offer;
-}
-
-/** Times of a lease without a word, until the broker is asked for it and its worker counts as lost. */
-const PATIENCE = 3;
-/** Of unfinished results together. */
-const UNFINISHED_BYTES = 2 ** 29;
 const PUBLISHERS = 8;
 
 const refusedBy = ({ cause, message }: BrokerError): PolicyError =>
   new PolicyError({ reason: "session_failed", message: `the broker of the workers refuses: ${message}`, cause });
-
-class Book {
-  readonly options: RemoteGroupsOptions;
-  readonly leases: LeaseBook;
-  readonly roster: Roster;
-  /** Null where no group is played here. */
-  readonly room: Room | null;
-  readonly offers: Queue.Queue<Made>;
-  readonly assembly = new Parts.Assembly<Part>(UNFINISHED_BYTES);
-  readonly counts: Record<Why, number> = { duplicate: 0, late: 0, other_run: 0, not_leased: 0, stale: 0, refused: 0 };
-  /** Opens whenever a time to look after something may have come into being. */
-  readonly due = Latch.makeUnsafe(false);
-  results = 0;
-  resultBytes = 0;
-  readonly #now: () => number;
-  readonly #turns = new Map<number, (turn: Turn) => void>();
-  /** Where the broker keeps an offer, by its ticket. */
-  readonly #sequences = new Map<string, number>();
-  readonly #parts = new Map<number, readonly Part[]>();
-  #pumping = false;
-
-  constructor(options: RemoteGroupsOptions, now: () => number, offers: Queue.Queue<Made>) {
-    const { config, epoch } = options;
-    const { lease_ms, local } = config.pipeline.workers;
-    this.options = options;
-    this.offers = offers;
-    this.#now = now;
-    this.leases = new LeaseBook(epoch, PATIENCE * lease_ms);
-    this.roster = new Roster(PATIENCE * lease_ms);
-    this.room = local ? new Room(cacheRows(config), () => this.pump()) : null;
-  }
-
-  /** Suspends until the prompt's turn has come. */
-  turnOf(prompt: Prompt): Effect.Effect<Turn> {
-    return Effect.callback((resume) => {
-      this.#turns.set(prompt.group, (turn) => resume(Effect.succeed(turn)));
-      this.leases.admit(prompt);
-      this.pump();
-    });
-  }
-
-  /** Gives out what can be given out. */
-  pump(): void {
-    // Whoever is resumed may come back here at once.
-    if (this.#pumping) return;
-    this.#pumping = true;
-    while (this.leases.waiting > 0 && this.#giveOne()) {}
-    this.#pumping = false;
-    this.due.openUnsafe();
-  }
-
-  /** A worker spoke. */
-  heard(worker: string, bytes: Uint8Array): void {
-    let gauges: Messages.Gauges;
-    try {
-      gauges = Messages.gauges.decode(bytes);
-    } catch {
-      this.counts.refused++;
-      return;
-    }
-    // A worker of the start before finds out by the description that there is another one.
-    if (gauges.epoch !== this.options.epoch) return;
-    const now = this.#now();
-    for (const lease of gauges.leases) this.leases.heard(lease, worker, now);
-    const change = gauges.leaves ? this.roster.left(worker) : this.roster.heard(worker, gauges, now);
-    if (change !== undefined) this.told(change);
-    this.pump();
-  }
-
-  told({ up, why, worker }: Change): void {
-    const { tell } = this.options;
-    const state = up ? ({ _tag: "Up" } as const) : ({ _tag: "Lost", since: Date.now(), why } as const);
-    tell({ role: "worker", name: worker, state });
-  }
-
-  drop(why: Why, parts: readonly Part[]): void {
-    this.counts[why]++;
-    for (const { acknowledge } of parts) Effect.runSync(acknowledge);
-  }
-
-  /** A result was accepted. */
-  accept(group: Group, { ticket }: Offer, worker: string, parts: readonly Part[]): void {
-    this.leases.accept({ group: group.prompt.group }, worker);
-    this.#sequences.delete(ticket);
-    this.#parts.set(group.prompt.group, parts);
-    this.results++;
-    this.#resume(group.prompt.group, { _tag: "Played", group });
-    this.pump();
-  }
-
-  /** The offer has come to nothing. */
-  lost(offer: Offer): void {
-    this.#sequences.delete(offer.ticket);
-    if (this.leases.lost(offer)) this.pump();
-  }
-
-  stored(offer: Offer, sequence: number): void {
-    this.#sequences.set(offer.ticket, sequence);
-  }
-
-  sequenceOf({ ticket }: Offer): number | undefined {
-    return this.#sequences.get(ticket);
-  }
-
-  /** The group is in the books, or is not wanted any more; the sequence to withdraw. */
-  end(group: number): number | undefined {
-    const offer = this.leases.end(group);
-    this.#turns.delete(group);
-    const parts = [...(this.#parts.get(group) ?? []), ...this.assembly.giveUp(group)];
-    this.#parts.delete(group);
-    for (const { acknowledge } of parts) Effect.runSync(acknowledge);
-    const sequence = offer && this.#sequences.get(offer.ticket);
-    if (offer !== undefined) this.#sequences.delete(offer.ticket);
-    this.pump();
-    return sequence;
-  }
-
-  /** Gives the next group to whoever would have the smaller share of its room taken; false where nobody has any. */
-  #giveOne(): boolean {
-    const { groups, workers } = this.roster.totals();
-    const [out, room] = [this.leases.out, groups + workers];
-    const here = this.room?.free === true ? this.room.share : Number.POSITIVE_INFINITY;
-    const there = out < room ? (out + 1) / room : Number.POSITIVE_INFINITY;
-    if (Math.min(here, there) === Number.POSITIVE_INFINITY) return false;
-    if (there < here) {
-      const made = this.leases.offer(this.options.ticket(), this.#now());
-      if (made !== undefined) Queue.offerUnsafe(this.offers, made);
-      return true;
-    }
-    const prompt = this.leases.takeHere();
-    if (prompt === undefined) return false;
-    this.room?.take(prompt.size);
-    this.#resume(prompt.group, { _tag: "Here" });
-    return true;
-  }
-
-  #resume(group: number, turn: Turn): void {
-    const resume = this.#turns.get(group);
-    this.#turns.delete(group);
-    resume?.(turn);
-  }
-}
 
 /** Takes one part of a result in. */
 const receive = Effect.fnUntraced(function* (book: Book, message: ResultMessage) {
@@ -219,7 +41,8 @@ const receive = Effect.fnUntraced(function* (book: Book, message: ResultMessage)
     return book.drop("refused", [message]);
   }
   const first = book.leases.judge(part.lease, worker);
-  if (first._tag === "Dropped") return book.drop(first.why, [message]);
+  // Of a result in parts the first one counts.
+  if (first._tag === "Dropped") return book.drop(first.why, [message], part.index === 0);
   const added = book.assembly.add(worker, part, message);
   if (added._tag === "Kept") return;
   if (added._tag === "GivenUp") return book.drop("refused", added.marks);
@@ -235,7 +58,11 @@ const receive = Effect.fnUntraced(function* (book: Book, message: ResultMessage)
       : flawOf(read.success, { limits: config.rollout, vocabulary, newest: newest() });
   if (flaw === undefined && read._tag === "Success") return book.accept(read.success, lease, worker, marks);
   book.drop(flaw?.kind ?? "refused", marks);
-  yield* Effect.logWarning(`worker ${worker}: a group is refused and played again: ${flaw?.why}`);
+  const times = book.refusedOf(worker);
+  // A worker that is wrong is wrong often: the 1st, 2nd, 4th, 8th … time is told.
+  if (Number.isInteger(Math.log2(times))) {
+    yield* Effect.logWarning(`worker ${worker}: a group is refused and played again (${times}): ${flaw?.why}`);
+  }
   book.lost(lease);
 });
 
@@ -344,7 +171,8 @@ export const make = Effect.fnUntraced(function* (
   const { broker } = options;
   const clock = yield* Clock.Clock;
   const now = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n);
-  const book = new Book(options, now, yield* Queue.unbounded<Made>());
+  const times = { now, date: () => clock.currentTimeMillisUnsafe() };
+  const book = new Book(options, times, yield* Queue.unbounded<Made>());
   const run = yield* FiberSet.makeRuntime<never>();
   yield* broker.listen({
     result: (message) => void run(receive(book, message)),

@@ -84,7 +84,7 @@ export class Roster {
       workers: up.length,
       groups: sum(({ groups }) => groups),
       slots: sum(({ slots }) => slots),
-      playing: sum(({ leases }) => leases.length),
+      playing: sum(({ playing }) => playing),
       tokensPerSecond: sum(({ tokensPerSecond }) => tokensPerSecond),
       oldest:
         up.length === 0

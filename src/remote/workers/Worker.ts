@@ -116,6 +116,7 @@ const gaugesOf = Effect.fnUntraced(function* ({ about, held, room, seat }: Joine
     groups: room.groups(seat.groupSize),
     version,
     tokensPerSecond: seconds > 0 ? Math.max(0, (tokens - before.tokens) / seconds) : before.rate,
+    playing: held.size,
     leases: [...held.values()],
     leaves,
   };
@@ -133,13 +134,22 @@ const telling = (broker: WorkerBroker, joined: Joined): Effect.Effect<never, Pol
   Effect.gen(function* () {
     let rate: Rate = { at: yield* Clock.currentTimeMillis, tokens: (yield* joined.seat.sampled).tokens, rate: 0 };
     const every = Math.min(GAUGES_MS, joined.about.leaseMs / 3);
+    let told: ReadonlySet<Lease> = new Set();
+    let whole = rate.at;
     for (;;) {
       const { gauges, now, tokens } = yield* gaugesOf(joined, rate, false);
+      // A list of all leases every second would cost the learner more than their groups.
+      if (now - whole >= joined.about.leaseMs) {
+        told = new Set();
+        whole = now;
+      }
+      const leases = gauges.leases.filter((lease) => !told.has(lease));
+      told = new Set(gauges.leases);
       // The rate is taken over a second at least.
       const due = now - rate.at >= GAUGES_MS;
       const tokensPerSecond = due ? gauges.tokensPerSecond : rate.rate;
       if (due) rate = { at: now, tokens, rate: tokensPerSecond };
-      yield* broker.say(Messages.gauges.encode({ ...gauges, tokensPerSecond }));
+      yield* broker.say(Messages.gauges.encode({ ...gauges, leases, tokensPerSecond }));
       joined.told.closeUnsafe();
       yield* Effect.sleep(PAUSE_MS);
       yield* Effect.raceFirst(joined.told.await, Effect.sleep(every));
@@ -260,7 +270,7 @@ const play = Effect.fnUntraced(function* (
     // Those that are left are given back.
     yield* FiberSet.clear(playing);
     const { gauges } = yield* gaugesOf(joined, { at: 0, tokens: 0, rate: 0 }, true);
-    yield* broker.say(Messages.gauges.encode({ ...gauges, leases: [] }));
+    yield* broker.say(Messages.gauges.encode({ ...gauges, playing: 0, leases: [] }));
   });
   yield* Effect.raceFirst(work, Effect.andThen(beside, Effect.never));
   return "stopped" as const;

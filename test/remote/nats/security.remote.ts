@@ -1,4 +1,5 @@
 /** A worker under the permissions that `millrace broker-config` prints can do nothing but its leases, and what it sends is believed only where it can be true. */
+import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
@@ -74,6 +75,10 @@ describe("a worker under its permissions", () => {
         Effect.map(answered(work), (succeeded) => [what, succeeded] as const),
       );
       expect(done.filter(([, succeeded]) => succeeded)).toEqual([]);
+      // The same question of the learner is answered: it is the rights that are missing.
+      const own = yield* dial(broker.url, "learner", passwords.LEARNER_PASSWORD);
+      const allowed = yield* Effect.promise(() => jetstreamManager(own, short));
+      expect(yield* answered(() => allowed.streams.info(names.results))).toBe(true);
       const heard: string[] = [];
       for (const subject of ["_INBOX_a.>", "_INBOX.>", names.subjects.gauges("*"), names.subjects.result("*"), ">"]) {
         evil.subscribe(subject, { callback: (error, message) => void (error === null && heard.push(message.subject)) });
@@ -120,6 +125,48 @@ describe("a worker under its permissions", () => {
       expect((yield* Effect.promise(() => learner.ended)).code).toBe(0);
       expect(booksOf(run.folder() ?? "")).toBeGreaterThan(80);
       expect(Number(lastRecord(run.folder() ?? "")["workers/dropped/refused"])).toBeGreaterThan(0);
+    }),
+  );
+
+  it.live("is served over TLS by a broker and a learner whose certificates it checks", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder;
+      const at = (name: string): string => join(folder, name);
+      const openssl = (...words: readonly string[]) =>
+        Effect.sync(() => execFileSync("openssl", words, { stdio: "pipe" }));
+      const name = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
+      const keyed = (key: string, cert: string) => [
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-keyout",
+        at(key),
+        "-out",
+        at(cert),
+      ];
+      yield* openssl("req", "-x509", ...keyed("key.pem", "cert.pem"), ...name);
+      yield* openssl("req", "-x509", ...keyed("other-key.pem", "other.pem"), ...name);
+      const broker = yield* nats((port, store) =>
+        Effect.promise(async () => {
+          const text = `listen: "127.0.0.1:${port}"\njetstream { store_dir: "${store}" }\ntls { cert_file: "${at("cert.pem")}", key_file: "${at("key.pem")}" }\n`;
+          await writeFile(at("nats.conf"), text);
+          return ["-c", at("nats.conf")];
+        }),
+      );
+      // The broker's client checks names, and no addresses.
+      const url = `tls://localhost:${broker.port}`;
+      const tls = { ca: at("cert.pem"), cert: at("cert.pem"), key: at("key.pem") };
+      const changes = { trainer: { total_training_steps: 8, save_freq: 0 }, pipeline: { workers: { tls } } };
+      const run = yield* trial(url, changes);
+      const stranger = yield* worker("s", run, url, ["--tls-ca", at("other.pem")]);
+      expect(yield* Effect.promise(() => stranger.ended)).toMatchObject({ code: 2 });
+      yield* worker("a", run, url, ["--tls-ca", at("cert.pem")], { MILLRACE_TOKEN: "a-token-of-sixteen-characters" });
+      const learner = yield* Trial.millrace(run.fresh, undefined, { MILLRACE_TOKEN: "a-token-of-sixteen-characters" });
+      const { code, stderr } = yield* Effect.promise(() => learner.ended);
+      expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });
+      expect(booksOf(run.folder() ?? "")).toBe(32);
     }),
   );
 });

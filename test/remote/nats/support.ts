@@ -86,7 +86,7 @@ export const trial = (url: string, changes: Tree = {}) =>
           mode: "async",
           max_staleness: 2,
           stop_deadline_ms: 5_000,
-          workers: { url, lease_ms: 1_000, local: false },
+          workers: { url, lease_ms: 2_000, local: false },
         },
       },
       changes,
@@ -120,7 +120,7 @@ export const recorded = (trial: Trial.Trial, wanted: (record: Readonly<Record<st
       return folder !== null && wanted(lastRecord(folder)) ? Effect.void : Effect.fail("not yet");
     }),
     Schedule.spaced("100 millis"),
-  ).pipe(Effect.timeout("120 seconds"), Effect.orDie);
+  ).pipe(Effect.timeout("240 seconds"), Effect.orDie);
 
 /** Suspends until the run has made so many steps. */
 export const steps = (trial: Trial.Trial, count: number) => recorded(trial, ({ step }) => Number(step) >= count);

@@ -21,8 +21,9 @@ const config = configOf({
 
 /** What the fibers that were woken do, and what compresses on other threads. */
 const settled = Effect.gen(function* () {
+  // Results are read on threads of Node's, whose time is real.
   for (let i = 0; i < 20; i++) {
-    yield* Effect.promise(() => new Promise<void>((resolve) => setTimeout(resolve, 1)));
+    yield* Effect.promise(() => new Promise<void>((resolve) => setTimeout(resolve, 3)));
     yield* TestClock.adjust(0);
   }
 });
@@ -88,7 +89,7 @@ describe("groups that workers play", () => {
       yield* settled;
       expect(new Set(fake.acknowledged)).toEqual(new Set(["first", "again", "late"]));
       expect(metric("results")).toBe(1);
-      expect(metric("dropped/duplicate")).toBeGreaterThan(0);
+      expect(metric("dropped/duplicate")).toBe(2);
     }).pipe(Effect.scoped),
   );
 
@@ -107,7 +108,7 @@ describe("groups that workers play", () => {
       yield* fake.send("a", first, groupWith(), "void");
       yield* settled;
       expect(played(fiber)).toBe(false);
-      expect(metric("dropped/late")).toBeGreaterThan(0);
+      expect(metric("dropped/late")).toBe(1);
       yield* fake.send("b", second, groupWith(), "good");
       yield* settled;
       expect(yield* Fiber.join(fiber)).toEqual(groupWith());

@@ -8,6 +8,7 @@ const gauges = (changes: Partial<Gauges> = {}): Gauges => ({
   groups: 2,
   version: 3,
   tokensPerSecond: 100,
+  playing: 0,
   leases: [],
   leaves: false,
   ...changes,

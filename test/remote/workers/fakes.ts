@@ -48,7 +48,16 @@ export class FakeLearnerBroker {
   }
 
   say(worker: string, changes: Partial<Messages.Gauges> = {}): void {
-    const usual = { epoch: "now", slots: 4, groups: 2, version: 3, tokensPerSecond: 1, leases: [], leaves: false };
+    const usual = {
+      epoch: "now",
+      slots: 4,
+      groups: 2,
+      version: 3,
+      tokensPerSecond: 1,
+      playing: 0,
+      leases: [],
+      leaves: false,
+    };
     this.#gauges(worker, Messages.gauges.encode({ ...usual, ...changes }));
   }
 

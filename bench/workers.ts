@@ -1,0 +1,263 @@
+/**
+ * How far one learner's process carries rollout workers: null workers in a process of their own over a real nats-server, as many groups in
+ * flight as 100 000 episodes are. The rate beside what the workers could play, what a group costs in messages and bytes, and the lag
+ * of the main loop; then, from the cost of a group, the same in virtual time for more workers than the machine has.
+ */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { monitorEventLoopDelay, performance } from "node:perf_hooks";
+import { Effect } from "effect";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import type { Group, Prompt } from "../src/domain/Group.ts";
+import { toRecord } from "../src/domain/metrics/Metrics.ts";
+import { Environments } from "../src/env/Environments.ts";
+import { freePortAbove } from "../src/http/freePort.ts";
+import { Policy } from "../src/policy/generation/Policy.ts";
+import * as GroupCodec from "../src/remote/workers/GroupCodec.ts";
+import { LeaseBook } from "../src/remote/workers/LeaseBook.ts";
+import { open } from "../src/remote/workers/nats/NatsLearner.ts";
+import * as RemoteGroups from "../src/remote/workers/RemoteGroups.ts";
+import * as GroupProgram from "../src/rollout/group.ts";
+import { Heap } from "../src/simulation/Heap.ts";
+import type { Bench, Figure } from "./Bench.ts";
+import * as NullModel from "./nullModel.ts";
+import { configOf } from "./nullRun.ts";
+
+const SIZE = 16;
+const TURNS = 5;
+const EPISODES = 100_000;
+const MOST_WORKERS = 64;
+/** Groups that each worker holds: all workers together have the episodes. */
+const GROUPS = Math.ceil(EPISODES / SIZE / MOST_WORKERS);
+const PLAY_MS = 10_000;
+const LEASE_MS = 10_000;
+const WARM_MS = 18_000;
+const MEASURED_MS = 12_000;
+const EPOCH = "bench";
+const RUN = "bench";
+const RESOLUTION = 2;
+
+/** All of one seed: every worker answers with the same group. */
+const promptOf = (group: number): Prompt => ({ group, tag: "Null", seed: 0, size: SIZE, admittedAt: 0 });
+
+const noWait = () => Effect.void;
+const services = <A, E>(effect: Effect.Effect<A, E, Policy | Environments>): Effect.Effect<A, E> =>
+  effect.pipe(
+    Effect.provideService(Policy, NullModel.policy(noWait)),
+    Effect.provideService(Environments, NullModel.environments(noWait)),
+  );
+
+const config = (): RunConfig => {
+  const run = configOf({
+    mode: "async",
+    order: "completion",
+    maxStaleness: 1,
+    groups: 1,
+    groupSize: SIZE,
+    turns: TURNS,
+    windows: 1,
+    slots: 16,
+    step: () => 0,
+    update: 0,
+  });
+  const rollout = { ...run.rollout, ...NullModel.rollout(TURNS).limits };
+  const workers = { ...run.pipeline.workers, url: "nats://bench", lease_ms: LEASE_MS, local: false };
+  return { ...run, rollout, pipeline: { ...run.pipeline, workers } };
+};
+
+/** The group that every worker answers with: of a member's five turns, without a model. */
+const nullGroup: Effect.Effect<Group> = services(
+  Effect.orDie(GroupProgram.play(NullModel.rollout(TURNS), NullModel.mode, promptOf(0))),
+);
+
+interface Load {
+  readonly workers: number;
+  /** Groups a second, and of what the workers could play. */
+  readonly rate: number;
+  readonly share: number;
+  readonly lag: number;
+  /** Share of time that the main loop works. */
+  readonly busy: number;
+  readonly bytes: number;
+}
+
+const startWorkers = (url: string, count: number, file: string): ChildProcess =>
+  spawn(
+    process.execPath,
+    [join(import.meta.dirname, "nullWorkers.ts"), url, RUN, `${count}`, `${GROUPS}`, `${PLAY_MS}`, EPOCH, file],
+    { stdio: ["ignore", "inherit", "inherit"] },
+  );
+
+const ended = (child: ChildProcess): Promise<void> => new Promise((resolve) => child.once("close", () => resolve()));
+
+/** One number of workers, from their start to their end. */
+const measure = Effect.fnUntraced(function* (url: string, workers: number, file: string) {
+  const broker = yield* open({
+    url,
+    run: RUN,
+    epoch: EPOCH,
+    leaseMs: LEASE_MS,
+    credentials: {},
+    tls: { ca: "", cert: "", key: "" },
+    tell: () => undefined,
+  });
+  let tickets = 0;
+  const groups = yield* RemoteGroups.make({
+    config: config(),
+    epoch: EPOCH,
+    broker,
+    vocabulary: 1_000,
+    newest: () => 0,
+    ticket: () => `${workers}-${tickets++}`,
+    tell: () => undefined,
+  });
+  let next = 0;
+  let done = 0;
+  const rollout = NullModel.rollout(TURNS);
+  const player = Effect.forever(
+    Effect.gen(function* () {
+      const group = yield* services(Effect.orDie(groups.play(rollout, NullModel.mode, promptOf(next++))));
+      yield* groups.booked(group);
+      done++;
+    }),
+  );
+  for (let i = 0; i < GROUPS * MOST_WORKERS + MOST_WORKERS; i++) yield* Effect.forkScoped(player);
+  const child = startWorkers(url, workers, file);
+  yield* Effect.addFinalizer(() =>
+    Effect.promise(() => {
+      child.kill("SIGKILL");
+      return ended(child);
+    }),
+  );
+  yield* Effect.sleep(WARM_MS);
+  const monitor = monitorEventLoopDelay({ resolution: RESOLUTION });
+  const bytesOf = () => toRecord(groups.metrics())["workers/result_bytes"] ?? 0;
+  const [from, begun, before, used] = [done, performance.now(), bytesOf(), performance.eventLoopUtilization()];
+  monitor.enable();
+  yield* Effect.sleep(MEASURED_MS);
+  monitor.disable();
+  const rate = (1_000 * (done - from)) / (performance.now() - begun);
+  const load: Load = {
+    workers,
+    rate,
+    share: rate / ((1_000 * workers * GROUPS) / PLAY_MS),
+    lag: Math.max(0, monitor.percentile(99) / 1e6 - RESOLUTION),
+    busy: performance.eventLoopUtilization(used).utilization,
+    bytes: (bytesOf() - before) / Math.max(1, done - from),
+  };
+  return load;
+}, Effect.scoped);
+
+/** Messages that the server has taken in and given out so far. */
+const messagesOf = async (port: number): Promise<number> => {
+  const answer: unknown = await (await fetch(`http://127.0.0.1:${port}/varz`)).json();
+  const count = (name: string): number =>
+    typeof answer === "object" && answer !== null && name in answer ? Number(Reflect.get(answer, name)) : Number.NaN;
+  return count("in_msgs") + count("out_msgs");
+};
+
+const measured = async (): Promise<readonly (Load & { readonly messages: number })[]> => {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-workers-"));
+  const port = (await freePortAbove("127.0.0.1", 24_000)) ?? 24_000;
+  const monitor = (await freePortAbove("127.0.0.1", port + 1)) ?? port + 1;
+  const words = ["-js", "-sd", folder, "-a", "127.0.0.1", "-p", `${port}`, "-m", `${monitor}`];
+  const server = spawn("nats-server", words, { stdio: "ignore" });
+  try {
+    const file = join(folder, "group");
+    writeFileSync(file, await Effect.runPromise(Effect.flatMap(nullGroup, GroupCodec.encode)));
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    const loads: (Load & { readonly messages: number })[] = [];
+    for (const workers of [1, 8, MOST_WORKERS]) {
+      const before = await messagesOf(monitor);
+      const begun = performance.now();
+      const load = await Effect.runPromise(measure(`nats://127.0.0.1:${port}`, workers, file));
+      const seconds = (performance.now() - begun) / 1_000;
+      const perSecond = ((await messagesOf(monitor)) - before) / seconds;
+      loads.push({ ...load, messages: perSecond / (load.rate * (1 - PLAY_MS / 2_000 / seconds)) });
+    }
+    return loads;
+  } finally {
+    server.kill("SIGKILL");
+    await ended(server);
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
+
+/**
+ * Groups a second in virtual time, of what the workers could play: the lease book gives groups to workers that are `latency` away, and the learner
+ * takes `cost` for each, one after the other.
+ */
+export const simulated = (workers: number, latency: number, cost: number): number => {
+  const book = new LeaseBook("now", Number.MAX_SAFE_INTEGER);
+  const ends = new Heap<{
+    readonly at: number;
+    readonly worker: number;
+    readonly group: number;
+    readonly ticket: string;
+  }>((a, b) => a.at - b.at || a.group - b.group);
+  const room = new Array<number>(workers).fill(GROUPS + 1);
+  let [next, tickets, free, done] = [0, 0, 0, 0];
+  const span = 10 * PLAY_MS;
+  const give = (now: number, worker: number): void => {
+    book.admit(promptOf(next++));
+    const made = book.offer(`t${tickets++}`, now);
+    if (made === undefined) throw new Error("nothing waits");
+    const { group, ticket } = made.offer;
+    const play = PLAY_MS * (0.5 + ((group * 7919) % 1_000) / 1_000);
+    // Of the group more that is at hand the worker plays none before another has ended.
+    const wait = (PLAY_MS * 1) / GROUPS;
+    ends.push({ at: now + latency + wait + play + latency, worker, group, ticket });
+  };
+  for (const [worker, groups] of room.entries()) for (let i = 0; i < groups; i++) give(0, worker);
+  for (let end = ends.pop(); end !== undefined && end.at < span; end = ends.pop()) {
+    const { at, group, ticket, worker } = end;
+    const lease = { epoch: "now", group, ticket, delivery: 1 };
+    if (book.judge(lease, `${worker}`)._tag !== "Accepted") throw new Error(`group ${group} is not accepted`);
+    book.accept(lease, `${worker}`);
+    free = Math.max(free, at) + cost;
+    book.end(group);
+    done++;
+    give(free, worker);
+  }
+  return done / ((span / PLAY_MS) * workers * GROUPS);
+};
+
+const figuresOf = (loads: Awaited<ReturnType<typeof measured>>): readonly Figure[] => {
+  const real = loads.flatMap(({ busy, bytes, lag, messages, rate, share, workers }): readonly Figure[] => [
+    {
+      name: `${workers} workers: groups a second`,
+      value: rate,
+      unit: "groups/s",
+      note: `${GROUPS} groups of ${SIZE} each`,
+    },
+    { name: `${workers} workers: of what they could play`, value: share, unit: "", target: { atLeast: 0.9 } },
+    { name: `${workers} workers: lag of the main loop, p99`, value: lag, unit: "ms", target: { atMost: 20 } },
+    { name: `${workers} workers: share of time the main loop works`, value: busy, unit: "" },
+    { name: `${workers} workers: messages in and out of the server, a group`, value: messages, unit: "messages" },
+    { name: `${workers} workers: bytes of a result`, value: bytes, unit: "bytes" },
+  ]);
+  const last = loads.at(-1);
+  // Milliseconds of the main loop that a group costs.
+  const cost = last === undefined ? 0 : (1_000 * last.busy) / last.rate;
+  const virtual = [1, 16, 64, 128, 256].map(
+    (workers): Figure => ({
+      name: `virtual time, ${workers} workers 20 ms away: of what they could play`,
+      value: simulated(workers, 20, cost),
+      unit: "",
+    }),
+  );
+  return [...real, { name: "main loop's time of a group", value: cost, unit: "ms" }, ...virtual];
+};
+
+export const bench: Bench = {
+  question: "how many rollout workers does one learner's process carry, and what does a group cost?",
+  parts: [
+    async () => {
+      if (spawnSync("nats-server", ["--version"]).status !== 0) return () => [];
+      const loads = await measured();
+      return () => figuresOf(loads);
+    },
+  ],
+};
