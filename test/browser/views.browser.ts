@@ -36,6 +36,15 @@ describe("the line", () => {
     expect((await page.$$(".marks .mark")).length).toBeGreaterThan(10);
   });
 
+  it("shows the parts of the run on other machines, and since when one does not answer", async () => {
+    const { page } = await go();
+    const servers = await page.$$eval(".servers li", (all) => all.map((element) => element.innerText));
+    expect(servers).toHaveLength(3);
+    expect(servers[0]).toMatch(/generator\s+http:\/\/127\.0\.0\.1:8000\s+answers/);
+    expect(servers[1]).toMatch(/no answer\s+the connection is refused; for 12.* s, 3 attempts, again in 4.* s/);
+    expect(servers[2]).toMatch(/lost\s+its lease ended; for 1 m 30 s/);
+  });
+
   it("moves as the run does", async () => {
     const { page, server } = await go();
     await sees(page, ".progress", /step 300/);

@@ -21,7 +21,6 @@ const as = (user: string, password: string) => ({ MILLRACE_NATS_USER: user, MILL
 const guarded = Effect.gen(function* () {
   const folder = yield* temporaryFolder;
   const file = join(folder, "nats.conf");
-  const words = ["broker-config", "tiny", "--worker", "a", "--worker", "evil"];
   const configured = Effect.fnUntraced(function* (port: number, store: string) {
     const words = ["broker-config", "tiny", "--worker", "a", "--worker", "evil"];
     const { stdout } = yield* Trial.outcome([...words, "--listen", `127.0.0.1:${port}`, "--store", store]);

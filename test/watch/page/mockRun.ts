@@ -301,6 +301,15 @@ export const lineAt = (run: MockRun, at: number, { paused, slots }: LineState): 
     validating: validating ? { step, done: Math.floor(((at - closedAt) / run.stepMs) * 128), of: 64 } : null,
     stages: shapes.map((shape) => stageAt(run, shape, at, slots)),
     settings: [{ name: "lanes", concurrency: slots.get("lanes") ?? 2, most: 2 }],
+    servers: [
+      { role: "generator", name: "http://127.0.0.1:8000", state: { _tag: "Up" } },
+      {
+        role: "generator",
+        name: "http://127.0.0.1:8001",
+        state: { _tag: "Retrying", since: at - 12_000, attempt: 3, nextAt: at + 4_000, why: "the connection is refused" },
+      },
+      { role: "worker", name: `w1 ${hostile}`, state: { _tag: "Lost", since: at - 90_000, why: "its lease ended" } },
+    ],
     groups: groupsAt(run, at),
     tokensPerSecond: { generated: 2400 + around(at / 1000, 200), trained: 1500 + around(at / 900, 200) },
     bottleneck: {

@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import type { ServerChange, ServerState } from "../../../domain/Server.ts";
 import { duration } from "../format.ts";
 
-const badges: Readonly<Record<ServerState["_tag"], string>> = { Up: "", Retrying: "wait", Lost: "bad" };
+const badges: Readonly<Record<ServerState["_tag"], string>> = { Up: "", Retrying: "warn", Lost: "bad" };
 const words: Readonly<Record<ServerState["_tag"], string>> = { Up: "answers", Retrying: "no answer", Lost: "lost" };
 
 /** What is known of a server that does not answer, at the time `at`. */
