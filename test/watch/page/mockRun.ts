@@ -306,7 +306,13 @@ export const lineAt = (run: MockRun, at: number, { paused, slots }: LineState): 
       {
         role: "generator",
         name: "http://127.0.0.1:8001",
-        state: { _tag: "Retrying", since: at - 12_000, attempt: 3, nextAt: at + 4_000, why: "the connection is refused" },
+        state: {
+          _tag: "Retrying",
+          since: at - 12_000,
+          attempt: 3,
+          nextAt: at + 4_000,
+          why: "the connection is refused",
+        },
       },
       { role: "worker", name: `w1 ${hostile}`, state: { _tag: "Lost", since: at - 90_000, why: "its lease ended" } },
     ],
