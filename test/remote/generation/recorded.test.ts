@@ -1,0 +1,121 @@
+/** Answers of a real vLLM 0.32, recorded by record.ts, as our dialect reads them. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it } from "@effect/vitest";
+import { Effect } from "effect";
+import * as Channel from "../../../src/remote/generation/Channel.ts";
+import type { Ask, Server, Wanted } from "../../../src/remote/generation/Dialect.ts";
+import { vllm } from "../../../src/remote/generation/vllm.ts";
+import recorded from "./recorded/vllm-0.32.json" with { type: "json" };
+
+type Recorded = typeof recorded.generated;
+
+/** A server that answers each path with what was recorded of it. */
+const replayed = Effect.fnUntraced(function* (answers: Readonly<Record<string, Recorded>>) {
+  const server = createServer((request, response) => {
+    request.resume();
+    const { body, status } = answers[(request.url ?? "").split("?")[0] ?? ""] ?? { status: 404, body: "{}" };
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(body);
+  });
+  yield* Effect.acquireRelease(
+    Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
+    () => Effect.sync(() => server.closeAllConnections()).pipe(Effect.andThen(Effect.sync(() => server.close()))),
+  );
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return Channel.make({ url, key: null, timeoutMs: 5_000 });
+});
+
+const wanted: Wanted = {
+  model: "",
+  vocabSize: 636,
+  positions: 512,
+  kind: "adapter",
+  rank: 8,
+  text: "Up || Down",
+  ids: Int32Array.of(277, 265, 278),
+  probe: { ids: Int32Array.of(277), lengths: [1] },
+};
+
+const asked: Ask = {
+  id: "1",
+  ids: Int32Array.of(10, 20, 30),
+  maxTokens: 4,
+  sampling: { temperature: 1, topK: -1, topP: 1 },
+  seed: null,
+  stops: [],
+  stopIds: [],
+  version: 0,
+  cacheOf: 0,
+};
+
+const tokens = "/inference/v1/generate";
+const over = (answer: Recorded, kind: Wanted["kind"] = "adapter") =>
+  Effect.map(
+    replayed({ [tokens]: answer, "/metrics": recorded.metrics, "/weight_info": recorded.weightInfo }),
+    (channel): Server => ({ channel, model: "m", run: "r", wanted: { ...wanted, kind } }),
+  );
+
+describe("a recorded vLLM", () => {
+  it.live("gives ids with their log-probabilities", () =>
+    Effect.gen(function* () {
+      const { finish, ids, mu, versions } = yield* vllm.generate(yield* over(recorded.generated), asked);
+      expect([finish, ids.length, mu.length, Array.from(versions)]).toEqual(["length", 4, 4, [0, 0, 0, 0]]);
+      expect(mu.every((value) => value < 0 && value > -20)).toBe(true);
+    }),
+  );
+
+  it.live("that another run has given weights has none of ours, and not those of its start", () =>
+    Effect.gen(function* () {
+      const server = yield* over(recorded.generated, "full");
+      expect(yield* Effect.flip(vllm.generate(server, asked))).toMatchObject({ reason: "forgotten" });
+      expect([yield* vllm.untouched(server.channel), yield* vllm.has(server, 0)]).toEqual([false, false]);
+    }),
+  );
+
+  it.live("names the likeliest tokens", () =>
+    Effect.gen(function* () {
+      const found = yield* vllm.likeliest(yield* over(recorded.likeliest), 0, asked.ids, 0.5);
+      expect(found.size).toBeGreaterThanOrEqual(5);
+      expect([...found.values()].reduce((sum, value) => sum + Math.exp(value), 0)).toBeLessThanOrEqual(1);
+    }),
+  );
+
+  it.live.each([
+    ["an id outside its vocabulary", recorded.outOfVocabulary],
+    ["a prompt that is too long", recorded.tooLong],
+  ] as const)("refuses %s for good", ([, answer]) =>
+    Effect.gen(function* () {
+      const failure = yield* Effect.flip(vllm.generate(yield* over(answer, "full"), asked));
+      expect(failure.reason).toBe("rejected");
+    }),
+  );
+
+  it.live("tells its load", () =>
+    Effect.gen(function* () {
+      const { channel } = yield* over(recorded.generated);
+      expect(yield* vllm.load(channel)).toMatchObject({
+        running: expect.any(Number),
+        waiting: 0,
+        cache: expect.any(Number),
+      });
+    }),
+  );
+
+  it.live("passes the checks but for the larger vocabulary that every id is accepted of here", () =>
+    Effect.gen(function* () {
+      const channel = yield* replayed({
+        "/version": recorded.version,
+        "/v1/models": recorded.models,
+        "/is_paused": recorded.isPaused,
+        "/tokenize": recorded.tokenize,
+        [tokens]: recorded.generated,
+      });
+      const { message, reason } = yield* Effect.flip(vllm.check(channel, { ...wanted, kind: "full" }));
+      expect([reason, message]).toEqual([
+        "unfit",
+        expect.stringContaining("its vocabulary is larger than ours of 636"),
+      ]);
+    }),
+  );
+});
