@@ -13,6 +13,7 @@ import type { TellServer } from "../../domain/Server.ts";
 import { version as program } from "../../files/packageRoot.ts";
 import type { Model } from "../../policy/Model.ts";
 import { Groups } from "../../rollout/Groups.ts";
+import { Servers } from "../../stage/Servers.ts";
 import type { BrokerError, LearnerBroker } from "./Broker.ts";
 import * as FilesOfRun from "./FilesOfRun.ts";
 import * as Messages from "./Messages.ts";
@@ -64,10 +65,10 @@ export const players = Effect.fnUntraced(function* (
   config: RunConfig,
   model: Model,
   version: Version,
-  tell: TellServer = () => undefined,
 ): Effect.fn.Return<Players, BadInput | PolicyError, Scope.Scope> {
   const { workers } = config.pipeline;
   if (workers.url === "") return alone;
+  const { tell } = yield* Servers;
   const epoch = randomBytes(8).toString("hex");
   const broker = yield* brokerOf(config, epoch, tell);
   const files = yield* FilesOfRun.serve(config, model, version, epoch);
