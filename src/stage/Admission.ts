@@ -3,13 +3,17 @@
  * an empty selection, a failed group and a skipped update reopen admission like an update does.
  *
  *   lockstep, sync   window w opens once windows 0..w-1 are consumed and the last version they made is adopted
- *   async            window w opens once w <= consumed + max staleness
+ *   async            window w opens once w <= consumed + max staleness, and the generators sample with a version that is not too old for it
+ *
+ * A window is trained from the version of now and one more for each window before it that is still to be consumed, at most. So a version is too old
+ * for it when that lies more than the bound above it: while generators take a version, no group starts that would be one too stale for it.
  *
  * Where windows may ask for more groups (`refills`), what the oldest window without a verdict asks for goes first, and counts as its own: it
- * opens no window and waits for none. A stop closes admission to new windows; those that are whole still get what they ask for, so that
+ * opens no window and waits for none, but for the version. A stop closes admission to new windows; those that are whole still get what they ask for, so that
  * they train on what they would have without it.
  *
- * Invariants: in async a group consumed in admission order was admitted at most `maxStaleness` consumed windows earlier; at most
+ * Invariants: in async a group consumed in admission order was admitted at most `maxStaleness` consumed windows earlier, and all its tokens were sampled
+ * at most `maxStaleness` versions before the one that it is trained from; at most
  * (maxStaleness + 1) windows of groups, and what these asked for, are admitted and not consumed, whatever the order. Under `completion` order that backlog
  * is the only bound: a straggler may be overtaken, and its own staleness is then not bounded.
  */
@@ -42,12 +46,23 @@ export type Decision =
 /** Windows a group may be admitted ahead of consumption. */
 export const lead = ({ mode, maxStaleness }: Rules): number => (mode === "async" ? maxStaleness : 0);
 
+/** The oldest version that may sample for a window; while windows before it hold it up, of the versions that there are. */
+const oldest = (rules: Rules, { consumed, version }: Pick<Position, "consumed" | "version">, window: number): Version =>
+  Math.max(0, version - Math.max(0, consumed + lead(rules) - window));
+
 export const decide = (
   rules: Rules,
   { admitted, adopted, asked, consumed, judged, stopped, version }: Position,
   paused = false,
 ): Decision => {
-  if (asked !== null) return paused && !stopped ? { _tag: "Paused" } : { _tag: "Admit", window: asked.window, asked };
+  if (asked !== null) {
+    if (paused && !stopped) return { _tag: "Paused" };
+    const { window } = asked;
+    const awaited = oldest(rules, { consumed, version }, window);
+    return adopted >= awaited
+      ? { _tag: "Admit", window, asked }
+      : { _tag: "Wait", window, consumed: 0, version: awaited };
+  }
   const window = Math.floor(admitted / rules.groups);
   if (stopped || window >= rules.windows) {
     // The window after those that are whole is the first one that will never be.
@@ -57,8 +72,7 @@ export const decide = (
   }
   if (paused) return { _tag: "Paused" };
   const needed = Math.max(0, window - lead(rules));
-  // With no lead a rollout is on-policy only under the weights of the last update.
-  const awaited = lead(rules) === 0 ? version : 0;
+  const awaited = oldest(rules, { consumed, version }, window);
   return consumed >= needed && adopted >= awaited
     ? { _tag: "Admit", window }
     : { _tag: "Wait", window, consumed: needed, version: awaited };

@@ -96,6 +96,8 @@ export interface Options {
   /** Milliseconds of an update, and from its end to the generators' adoption. */
   readonly updateMs?: number;
   readonly adoptMs?: number;
+  /** Who generates in place of the fake, and is told of each version as it is made. */
+  readonly generator?: { readonly policy: typeof Policy.Service; readonly publish: (version: Version) => void };
   /** Updates, counted from 1 in this start of the run, of which no gradient is finite. */
   readonly notFinite?: (update: number) => boolean;
   /** Fails the update of this number (from 1) of this start of the run. */
@@ -173,14 +175,16 @@ export const train = (options: Options) =>
       const reply = sampled(`${thought === undefined ? "" : `${thought}</think>`}<answer>Right</answer>`);
       return { ...reply, versions: reply.versions.fill(version) };
     });
-    const policy = Policy.of({
-      generate,
-      release: (sequence) => Effect.sync(() => void released.push(sequence)),
-      version: Effect.sync(() => adopted),
-      awaitVersion,
-      hold: Effect.sync(() => adopted),
-      gauges: Effect.sync(() => ({ ...idleGenerator, version: adopted, slots: 8 })),
-    });
+    const policy =
+      options.generator?.policy ??
+      Policy.of({
+        generate,
+        release: (sequence) => Effect.sync(() => void released.push(sequence)),
+        version: Effect.sync(() => adopted),
+        awaitVersion,
+        hold: Effect.sync(() => adopted),
+        gauges: Effect.sync(() => ({ ...idleGenerator, version: adopted, slots: 8 })),
+      });
 
     const environments = Environments.of({
       reset: ({ instance }) => Effect.succeed(viewOf(instance.seed, 0)),
@@ -220,6 +224,7 @@ export const train = (options: Options) =>
               return { version: made, applied: false, untrained, metrics: new Map(), seconds: new Map() };
             }
             const version = ++made;
+            options.generator?.publish(version);
             const adopt = Effect.sync(() => {
               adopted = version;
               news.openUnsafe();

@@ -133,6 +133,20 @@ describe("async", () => {
     }),
   );
 
+  it.live.each([1, 2])(
+    "trains no token that is more than %i versions old, however late generators take a version",
+    (max_staleness) =>
+      Effect.gen(function* () {
+        const config = configOf({
+          pipeline: { mode: "async", max_staleness, rollout_concurrency: 8 },
+          trainer: { total_training_steps: 8 },
+        });
+        const run = yield* observed({ config, fates: uneven, updateMs: 40, adoptMs: 60 });
+        expect(run.ended).toMatchObject({ step: 8, reason: "complete" });
+        expect(Math.max(...staleness(run))).toBe(max_staleness);
+      }),
+  );
+
   it.live("counts the staleness of a window's trained tokens", () =>
     Effect.gen(function* () {
       const config = configOf({ pipeline: { mode: "async", max_staleness: 1, rollout_concurrency: 8 } });

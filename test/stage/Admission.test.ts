@@ -27,6 +27,7 @@ const fill = (rules: Admission.Rules, start = Position.start()) => {
   return { position, windows };
 };
 
+const adopted = (version: number) => ({ _tag: "WeightsAdopted", version }) as const;
 const updated = (window: number, version = window + 1) =>
   ({ _tag: "Updated", window, groups: [], version, tokens: 0 }) as const;
 
@@ -36,7 +37,21 @@ describe("admission", () => {
     const first = fill(spec);
     expect(first.windows).toEqual([0, 0, 0, 1, 1, 1, 2, 2, 2]);
     expect(Admission.decide(spec, first.position)).toEqual({ _tag: "Wait", window: 3, consumed: 1, version: 0 });
-    expect(fill(spec, Position.observe(first.position, updated(0))).windows).toEqual([3, 3, 3]);
+    expect(fill(spec, told(first.position, updated(0), adopted(1))).windows).toEqual([3, 3, 3]);
+  });
+
+  it("async opens a window only to a version that is not too old for it", () => {
+    const spec = rules("async");
+    const behind = told(fill(spec).position, updated(0));
+    expect(Admission.decide(spec, behind)).toEqual({ _tag: "Wait", window: 3, consumed: 1, version: 1 });
+    // A window that held nothing to train on makes no version, and is nothing to wait for.
+    const empty = { _tag: "EmptySelection", window: 0, consecutive: 1 } as const;
+    expect(fill(spec, told(fill(spec).position, empty)).windows).toEqual([3, 3, 3]);
+    // Two versions on, generators may lag by one for a window that is to be consumed a window later.
+    const two = told(behind, updated(1));
+    expect(Admission.decide(spec, two)).toMatchObject({ version: 1 });
+    expect(fill(spec, told(two, adopted(1))).windows).toEqual([3, 3, 3]);
+    expect(fill(spec, told(two, adopted(2))).windows).toEqual([3, 3, 3, 4, 4, 4]);
   });
 
   it.each(["sync", "lockstep"] as const)("%s admits one window, and the next after its weights are adopted", (mode) => {
@@ -45,7 +60,7 @@ describe("admission", () => {
     expect(first.windows).toEqual([0, 0, 0]);
     const told = Position.observe(first.position, updated(0));
     expect(Admission.decide(spec, told)).toEqual({ _tag: "Wait", window: 1, consumed: 1, version: 1 });
-    expect(fill(spec, Position.observe(told, { _tag: "WeightsAdopted", version: 1 })).windows).toEqual([1, 1, 1]);
+    expect(fill(spec, Position.observe(told, adopted(1))).windows).toEqual([1, 1, 1]);
   });
 
   it("async with a bound of 0 is sync", () => {
@@ -80,24 +95,37 @@ describe("admission", () => {
 
 const finished = (number: number, broken: boolean): Group => groupOf(number, Array(2).fill(broken ? failed : won));
 
-/** Plays a run whose groups finish in an order drawn from `choices`; gives the staleness of every consumed group. */
+/**
+ * Plays a run whose groups finish in an order drawn from `choices`; gives the staleness of every consumed group, in windows, and that of the version
+ * which generators had at its admission.
+ */
 const play = (
   spec: Admission.Rules,
   order: WindowAssembler.Order,
-  choices: { readonly pick: number; readonly failed: boolean; readonly trained: boolean }[],
+  choices: readonly {
+    readonly pick: number;
+    readonly failed: boolean;
+    readonly trained: boolean;
+    /** Whether the generators have the newest version by now. */
+    readonly adopts: boolean;
+  }[],
 ) => {
   let position = Position.start();
   let assembler = WindowAssembler.start(order, spec.groups);
-  const admittedAt = new Map<number, number>();
+  const admittedAt = new Map<number, { readonly consumed: number; readonly adopted: number }>();
   const running: number[] = [];
   const stale: number[] = [];
+  const lags: number[] = [];
   let version = 0;
   let worstBacklog = 0;
   let ended = 0;
   for (let tick = 0; ; tick++) {
+    const choice = choices[tick % choices.length]!;
+    // Where nothing else can happen, the generators are done at last.
+    if (choice.adopts || running.length === 0) position = Position.observe(position, adopted(version));
     const decide = () => Admission.decide(spec, position);
     for (let decision = decide(); decision._tag === "Admit"; decision = decide()) {
-      admittedAt.set(position.admitted, position.consumed);
+      admittedAt.set(position.admitted, position);
       running.push(position.admitted);
       position = Position.observe(position, {
         _tag: "Admitted",
@@ -107,7 +135,6 @@ const play = (
     }
     worstBacklog = Math.max(worstBacklog, position.admitted - position.consumed * spec.groups);
     if (running.length === 0) break;
-    const choice = choices[tick % choices.length]!;
     const [number] = running.splice(choice.pick % running.length, 1);
     const step = WindowAssembler.observe(
       assembler,
@@ -116,18 +143,22 @@ const play = (
     );
     assembler = step.state;
     for (const window of step.windows) {
-      for (const group of window.groups) stale.push(position.consumed - admittedAt.get(group.prompt.group)!);
+      for (const group of window.groups) {
+        const at = admittedAt.get(group.prompt.group)!;
+        stale.push(position.consumed - at.consumed);
+        lags.push(version - at.adopted);
+      }
       ended += spec.groups;
       const trains = window.groups.length > 0 && choice.trained;
       position = Position.observe(
         position,
         trains ? updated(window.index, ++version) : { _tag: "EmptySelection", window: window.index, consecutive: 1 },
       );
-      if (trains) position = Position.observe(position, { _tag: "WeightsAdopted", version });
     }
   }
   return {
     stale,
+    lags,
     worstBacklog,
     consumed: position.consumed,
     held: assembler.held.length,
@@ -141,10 +172,13 @@ const runs = fc.record({
   groups: fc.integer({ min: 1, max: 5 }),
   maxStaleness: fc.integer({ min: 0, max: 4 }),
   windows: fc.integer({ min: 1, max: 12 }),
-  choices: fc.array(fc.record({ pick: fc.nat(50), failed: fc.boolean(), trained: fc.boolean() }), {
-    minLength: 1,
-    maxLength: 40,
-  }),
+  choices: fc.array(
+    fc.record({ pick: fc.nat(50), failed: fc.boolean(), trained: fc.boolean(), adopts: fc.boolean() }),
+    {
+      minLength: 1,
+      maxLength: 40,
+    },
+  ),
 });
 
 const asks = (window: number, groups: number) => ({ _tag: "Refill", window, round: 1, groups, reason: "" }) as const;
@@ -170,6 +204,14 @@ describe("admission of what a window asks for", () => {
     );
     expect([refilled.admitted, refilled.asked]).toEqual([4, null]);
     expect(admits(refilled)).toEqual(admits(full));
+  });
+
+  it("waits for a version that is not too old for its window", () => {
+    const behind = told(full, updated(0), asks(1, 1));
+    expect(admits(behind)).toMatchObject({ _tag: "Admit", window: 1 });
+    const late = told(behind, { _tag: "Admitted", group: 4, window: 1, refill: 1 }, updated(1), asks(2, 1));
+    expect(admits(late)).toMatchObject({ _tag: "Wait", window: 2, version: 1 });
+    expect(admits(told(late, adopted(1)))).toMatchObject({ _tag: "Admit", window: 2 });
   });
 
   it("waits while admission is paused, but not once a stop drains the run", () => {
@@ -201,11 +243,12 @@ describe("admission with windows in any order of completion", () => {
     );
   });
 
-  it("bounds staleness in consumed windows under admission order", () => {
+  it("bounds staleness in consumed windows, and in versions however late generators take them, under admission order", () => {
     assertProperty(
       fc.property(runs, ({ choices, ...spec }) => {
         const bound = Admission.lead(spec);
-        for (const staleness of play(spec, "admission", choices).stale) {
+        const { lags, stale } = play(spec, "admission", choices);
+        for (const staleness of [...stale, ...lags]) {
           expect(staleness).toBeGreaterThanOrEqual(0);
           expect(staleness).toBeLessThanOrEqual(bound);
         }

@@ -25,7 +25,7 @@ const admitAll = (gate: typeof Gate.Gate.Service, tickets: Gate.Ticket[]) =>
   );
 
 describe("the gate", () => {
-  it.effect("suspends the admitter at the bound and wakes it when a window is consumed", () =>
+  it.effect("suspends the admitter at the bound and wakes it when a window is consumed and its version adopted", () =>
     Effect.gen(function* () {
       const { gate, tell } = yield* gateOf(rules);
       const tickets: Gate.Ticket[] = [];
@@ -35,6 +35,9 @@ describe("the gate", () => {
         [0, 1, 2, 3].map((group) => ({ group, place: group % 2, of: 2, window: Math.floor(group / 2), version: 0 })),
       );
       yield* tell({ _tag: "Updated", window: 0, groups: [0, 1], version: 1, tokens: 0 });
+      yield* TestClock.adjust(1);
+      expect(tickets).toHaveLength(4);
+      yield* tell({ _tag: "WeightsAdopted", version: 1 });
       yield* TestClock.adjust(1);
       expect(tickets).toHaveLength(6);
       yield* tell({ _tag: "EmptySelection", window: 1, consecutive: 1 });

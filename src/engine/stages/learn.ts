@@ -90,8 +90,10 @@ const update = Effect.fnUntraced(function* (
   if (endsRun(config.trainer, batch.window)) yield* bus.emit({ _tag: "Stopped", reason: "gradient_analysis" });
   if (Admission.lead(rules) === 0) yield* adopted(version);
   yield* bus.emit(windowEnd(report, window.index, idsOf(filtered.kept), batch));
-  // Nobody waits for it, and a thread that is gone is told of elsewhere.
-  if (report.applied && Admission.lead(rules) > 0) yield* Effect.forkIn(Effect.ignore(adopted(version)), scope);
+  // The line goes on meanwhile: admission alone waits for it, and a thread that is gone is told of elsewhere.
+  if (report.applied && Admission.lead(rules) > 0) {
+    yield* Effect.forkIn(Effect.ignore(adopted(version)), scope, { startImmediately: true });
+  }
   return report;
 });
 
