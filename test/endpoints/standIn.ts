@@ -1,7 +1,9 @@
 /** A chat endpoint in this process that behaves as badly as a test asks: each request is answered by its script. */
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { Effect } from "effect";
+import { json, type Listening, listening } from "../httpStandIn.ts";
+
+export { json } from "../httpStandIn.ts";
 
 export interface Asked {
   /** From 0. */
@@ -16,24 +18,9 @@ export interface Asked {
 
 export type Script = (asked: Asked, response: ServerResponse) => void;
 
-export interface StandIn {
-  readonly url: string;
+export interface StandIn extends Omit<Listening, "port"> {
   readonly asked: Asked[];
-  /** Requests without an answer at the moment. */
-  readonly open: () => number;
-  /** Ends every connection and takes no more. */
-  readonly die: () => Promise<void>;
 }
-
-export const json = (
-  response: ServerResponse,
-  status: number,
-  body: unknown,
-  headers: Record<string, string> = {},
-): void => {
-  response.writeHead(status, { "content-type": "application/json", ...headers });
-  response.end(JSON.stringify(body));
-};
 
 export interface Reply {
   readonly text: string;
@@ -81,26 +68,12 @@ export const standIn = (script: Script) =>
   Effect.acquireRelease(
     Effect.promise(async (): Promise<StandIn> => {
       const asked: Asked[] = [];
-      let open = 0;
-      const server = createServer((request, response) => {
-        open++;
-        response.on("close", () => open--);
-        const chunks: Buffer[] = [];
-        request.on("data", (chunk: Buffer) => chunks.push(chunk));
-        request.on("end", () => {
-          const { headers, url = "" } = request;
-          const one = { nth: asked.length, path: url, headers, body: JSON.parse(Buffer.concat(chunks).toString()) };
-          asked.push(one);
-          script(one, response);
-        });
+      const { die, open, url } = await listening(({ headers, path, text }, response) => {
+        const one = { nth: asked.length, path, headers, body: JSON.parse(text) };
+        asked.push(one);
+        script(one, response);
       });
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-      const die = () =>
-        new Promise<void>((resolve) => {
-          server.close(() => resolve());
-          server.closeAllConnections();
-        });
-      return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, open: () => open, die };
+      return { url, asked, open, die };
     }),
     ({ die }) => Effect.promise(die),
   );

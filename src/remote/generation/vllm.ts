@@ -5,22 +5,20 @@
 import { Effect, Schema } from "effect";
 import type { Version } from "../../domain/Episode.ts";
 import type { Published } from "../weights/Publisher.ts";
-import { checked, type LabelledSpan, type Raw } from "./answer.ts";
+import type { LabelledSpan, Raw } from "./answer.ts";
+import type { Channel } from "./Channel.ts";
 import type { Ask, Dialect, Server } from "./Dialect.ts";
-import { loadIn } from "./metricsText.ts";
-import { failed, ServerFailure } from "./ServerFailure.ts";
-import { labelOf, versionIn } from "./versionNames.ts";
+import { failed, type ServerFailure } from "./ServerFailure.ts";
+import { labelOf } from "./versionNames.ts";
 import { check } from "./vllmCheck.ts";
+import { answerOf, forgetAt, listsAdapter, loadBy, NAMED, Span, whereForgotten } from "./wire.ts";
 
 /** What the fields of one token of an answer take at most, and an answer beside its tokens; bytes. */
 const TOKEN_BYTES = 2_048;
 const ANSWER_BYTES = 2 ** 20;
-/** Tokens that a probe asks to be named. */
-const NAMED = 5;
 
 const Logprob = Schema.Struct({ token_id: Schema.Number, logprob: Schema.NullOr(Schema.Number) });
 const Token = Schema.Struct({ ...Logprob.fields, top_logprobs: Schema.optionalKey(Schema.Array(Logprob)) });
-const Span = Schema.Struct({ version: Schema.String, start: Schema.Number, end: Schema.Number });
 const Choice = Schema.Struct({
   token_ids: Schema.Array(Schema.Number),
   finish_reason: Schema.String,
@@ -29,7 +27,6 @@ const Choice = Schema.Struct({
 });
 export const Generated = Schema.Struct({ choices: Schema.Array(Choice) });
 const WeightInfo = Schema.Struct({ weight_version: Schema.NullOr(Schema.String) });
-const Models = Schema.Struct({ data: Schema.Array(Schema.Struct({ id: Schema.String })) });
 
 /** The model's name in a request that a version answers. */
 const modelOf = ({ model, run, wanted }: Server, version: Version): string =>
@@ -77,48 +74,18 @@ const rawOf = (server: Server, ask: Ask, { choices }: typeof Generated.Type): Ra
   return { ids, finish, spans, logprobs: content.map(({ logprob }) => logprob ?? Number.NaN) };
 };
 
-const untouched: Dialect["untouched"] = (channel) =>
-  Effect.map(
-    channel.get({ method: "GET", path: "/weight_info" }, WeightInfo),
-    (info) => info.weight_version === "default",
-  );
+const label = (channel: Channel) =>
+  Effect.map(channel.get({ method: "GET", path: "/weight_info" }, WeightInfo), (info) => info.weight_version);
 
-const has: Dialect["has"] = (server, version) => {
-  const { channel, run, wanted } = server;
-  const label = labelOf(run, version);
-  return wanted.kind === "adapter"
-    ? Effect.map(channel.get({ method: "GET", path: "/v1/models" }, Models), ({ data }) =>
-        data.some(({ id }) => id === label),
-      )
-    : Effect.map(
-        channel.get({ method: "GET", path: "/weight_info" }, WeightInfo),
-        (info) => info.weight_version === label,
-      );
-};
-
-/** A server that was started again knows no adapter, and takes no request of one. */
-const whereForgotten = (server: Server, version: Version) => (failure: ServerFailure) =>
-  Effect.gen(function* () {
-    if (failure.reason !== "rejected" || server.wanted.kind === "full" || (yield* has(server, version))) return failure;
-    return failed("forgotten", `${server.channel.name}: it does not have version ${version} any more`);
-  }).pipe(Effect.flatMap((found) => Effect.fail(found)));
+const has: Dialect["has"] = (server, version) =>
+  server.wanted.kind === "adapter"
+    ? listsAdapter(server, version)
+    : Effect.map(label(server.channel), (found) => found === labelOf(server.run, version));
 
 const generate: Dialect["generate"] = Effect.fnUntraced(function* (server, ask) {
-  const { channel, run, wanted } = server;
-  const generated = yield* Effect.catch(
-    channel.get(question(server, ask), Generated),
-    whereForgotten(server, ask.version),
-  );
-  const raw = rawOf(server, ask, generated);
-  if (raw instanceof ServerFailure) return yield* raw;
-  const rules = {
-    name: channel.name,
-    vocabSize: wanted.vocabSize,
-    versionOf: (label: string) => versionIn(run, label),
-  };
-  const answer = checked(raw, ask, rules);
-  if (answer instanceof ServerFailure) return yield* answer;
-  return answer;
+  const generated = server.channel.get(question(server, ask), Generated);
+  const found = yield* Effect.catch(generated, whereForgotten(has, server, ask.version));
+  return yield* answerOf(server, ask, rawOf(server, ask, found));
 });
 
 const likeliest: Dialect["likeliest"] = (server, version, prompt, temperature) => {
@@ -158,11 +125,6 @@ const loadAdapter = Effect.fnUntraced(function* (server: Server, { folder, versi
   yield* server.channel.tell({ method: "POST", path: "/v1/load_lora_adapter", pace: "loading", json });
 });
 
-const forget: Dialect["forget"] = ({ channel, run, wanted }, version) =>
-  wanted.kind === "full"
-    ? Effect.void
-    : channel.tell({ method: "POST", path: "/v1/unload_lora_adapter", json: { lora_name: labelOf(run, version) } });
-
 const counters = {
   running: "vllm:num_requests_running",
   waiting: "vllm:num_requests_waiting",
@@ -171,21 +133,16 @@ const counters = {
   cachedTokens: "vllm:prefix_cache_hits_total",
 } as const;
 
-const load: Dialect["load"] = (channel) =>
-  Effect.map(channel.ask({ method: "GET", path: "/metrics" }), ({ body, status }) =>
-    status === 200 ? loadIn(body ?? "", counters) : {},
-  );
-
 export const vllm: Dialect = {
   pins: (kind) => kind === "adapter",
   check,
   generate,
   likeliest,
   temperedBy: "--logprobs-mode processed_logprobs",
-  untouched,
+  untouched: (channel) => Effect.map(label(channel), (found) => found === "default"),
   has,
   adopt: (server, published) =>
     published.kind === "adapter" ? loadAdapter(server, published) : reload(server, published),
-  forget,
-  load,
+  forget: forgetAt("/v1/unload_lora_adapter"),
+  load: loadBy(counters),
 };

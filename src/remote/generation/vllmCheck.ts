@@ -5,30 +5,19 @@
 import { Effect, Schema } from "effect";
 import type { Channel } from "./Channel.ts";
 import type { Facts, Wanted } from "./Dialect.ts";
-import { failed, type ServerFailure } from "./ServerFailure.ts";
+import { sameTokenizer, served, takesLastId, unfit } from "./fitness.ts";
+import type { ServerFailure } from "./ServerFailure.ts";
 
 /** The first version whose answers say which weights sampled each token. */
 const LEAST = [0, 32] as const;
 
 const Version = Schema.Struct({ version: Schema.String });
-const Models = Schema.Struct({
-  data: Schema.Array(
-    Schema.Struct({
-      id: Schema.String,
-      parent: Schema.optionalKey(Schema.NullOr(Schema.String)),
-      max_model_len: Schema.optionalKey(Schema.NullOr(Schema.Number)),
-    }),
-  ),
-});
 const Paused = Schema.Struct({ is_paused: Schema.Boolean });
-const Tokens = Schema.Struct({ tokens: Schema.Array(Schema.Number) });
 
 /** A server's configuration as text; what is looked for in it is not a part of a documented form. */
 const ServerInfo = Schema.Struct({ vllm_config: Schema.Unknown });
 
 type Checked<A> = Effect.Effect<A, ServerFailure>;
-
-const unfit = ({ name }: Channel, what: string): ServerFailure => failed("unfit", `${name}: ${what}`);
 
 /** "0.32.1" is [0, 32]; undefined of what is no version. */
 const numbered = (version: string): readonly [number, number] | undefined => {
@@ -46,28 +35,6 @@ const program = Effect.fnUntraced(function* (channel: Channel): Effect.fn.Return
     return yield* unfit(channel, `vLLM ${version} is too old; nearest: ${LEAST.join(".")}`);
   }
   return `vLLM ${version}`;
-});
-
-/** The served base model and its longest sequence. */
-const served = Effect.fnUntraced(function* (channel: Channel, { model, positions }: Wanted) {
-  const { data } = yield* Effect.mapError(channel.get({ method: "GET", path: "/v1/models" }, Models), (failure) =>
-    failure.reason === "unfit"
-      ? failed("unfit", `${failure.message}; model.generator.api_key_env names the variable that holds its key`)
-      : failure,
-  );
-  const bases = data.filter(({ parent }) => parent === undefined || parent === null);
-  const names = bases.map(({ id }) => id).join(", ");
-  const found = model === "" && bases.length === 1 ? bases[0] : bases.find(({ id }) => id === model);
-  if (found === undefined) {
-    const asked = model === "" ? "more than one model" : `no model "${model}"`;
-    return yield* unfit(channel, `it serves ${asked}; set model.generator.model to one of: ${names}`);
-  }
-  const length = found.max_model_len ?? positions;
-  if (length < positions) {
-    const what = `its sequences have ${length} tokens at most, and rollout.max_model_len is ${positions}`;
-    return yield* unfit(channel, `${what}; start it with --max-model-len ${positions}`);
-  }
-  return { model: found.id, positions: length };
 });
 
 /** The endpoints that change weights. A server that another run has left paused is resumed. */
@@ -93,41 +60,19 @@ const token = (channel: Channel, model: string, ids: readonly number[]) =>
 const vocabulary = Effect.fnUntraced(function* (
   channel: Channel,
   model: string,
-  { vocabSize }: Wanted,
+  wanted: Wanted,
 ): Effect.fn.Return<void, ServerFailure> {
+  const { vocabSize } = wanted;
   const last = yield* token(channel, model, [vocabSize - 1]);
   if (last.status === 403 || last.status === 404) {
     return yield* unfit(channel, "it does not take token ids; start it with --enable-scale-out");
   }
-  if (last.status >= 500)
-    return yield* failed("away", `${channel.name}: status ${last.status}: ${channel.quoted(last)}`);
-  if (last.status !== 200) {
-    const what = `it serves another model: it does not take id ${vocabSize - 1} of a vocabulary of ${vocabSize}`;
-    return yield* unfit(channel, `${what} (${channel.quoted(last)}); start it with the folder of model.path`);
-  }
+  yield* takesLastId(channel, wanted, last);
   const beyond = yield* token(channel, model, [vocabSize]);
   if (beyond.status !== 200) return;
   return yield* unfit(
     channel,
     `it serves another model: its vocabulary is larger than ours of ${vocabSize}; start it with the folder of model.path`,
-  );
-});
-
-const tokenizer = Effect.fnUntraced(function* (
-  channel: Channel,
-  model: string,
-  { ids, text }: Wanted,
-): Effect.fn.Return<void, ServerFailure> {
-  const json = { model, prompt: text, add_special_tokens: false };
-  const asked = { method: "POST", path: "/tokenize", json } as const;
-  const reply = yield* channel.ask(asked);
-  // A server that was started without a tokenizer takes ids all the same.
-  if (reply.status === 404 || reply.status === 400 || reply.status === 501) return;
-  const { tokens } = yield* channel.get(asked, Tokens);
-  if (tokens.length === ids.length && tokens.every((id, index) => id === ids[index])) return;
-  return yield* unfit(
-    channel,
-    `its tokenizer is another: ${JSON.stringify(text)} has ${tokens.length} ids there and ${ids.length} here, or other ones; start it with the folder of model.path`,
   );
 });
 
@@ -165,10 +110,10 @@ export const check = Effect.fnUntraced(function* (
   wanted: Wanted,
 ): Effect.fn.Return<Facts, ServerFailure> {
   const version = yield* program(channel);
-  const { model, positions } = yield* served(channel, wanted);
+  const { model, positions } = yield* served(channel, wanted, "--max-model-len");
   yield* controls(channel);
   yield* vocabulary(channel, model, wanted);
-  yield* tokenizer(channel, model, wanted);
+  yield* sameTokenizer(channel, wanted, { model });
   if (wanted.kind === "adapter") yield* adapters(channel, wanted);
   const text = yield* configuration(channel);
   // On the CPU, 0.32 ends its engine over a prompt that it takes in two pieces under a seed of its own.

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "@effect/vitest";
 import { Deferred, Effect, Fiber } from "effect";
-import { generated, json, type Script } from "./fakeVllm.ts";
+import { json } from "../../httpStandIn.ts";
+import type { Script } from "./fakeServer.ts";
+import { generated } from "./fakeVllm.ts";
 import { configOf, fake, made, model, requestOf, vocabSize } from "./made.ts";
 
 /** A script that leaves requests without an answer, and says when one came and when its connection closed. */

@@ -2,10 +2,10 @@
 import { describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { BadInput } from "../../../src/domain/Errors.ts";
-import type { FakeOptions } from "./fakeVllm.ts";
+import type { VllmOptions } from "./fakeVllm.ts";
 import { configOf, fake, made, scoresOf, vocabSize } from "./made.ts";
 
-const unfit: ReadonlyArray<readonly [what: string, options: Partial<FakeOptions>, message: RegExp]> = [
+const unfit: ReadonlyArray<readonly [what: string, options: Partial<VllmOptions>, message: RegExp]> = [
   ["its version is too old", { version: "0.11.2" }, /vLLM 0\.11\.2 is too old; nearest: 0\.32/],
   [
     "dev mode is off",

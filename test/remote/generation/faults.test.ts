@@ -1,7 +1,8 @@
 /** What a fleet of servers survives, and what it does not: faults scripted request by request, a server that dies and comes back. */
 import { describe, expect, it } from "@effect/vitest";
 import { Deferred, Effect, Fiber } from "effect";
-import { json, type Script } from "./fakeVllm.ts";
+import { json } from "../../httpStandIn.ts";
+import type { Script } from "./fakeServer.ts";
 import { configOf, fake, made, requestOf, scoresOf, vocabSize } from "./made.ts";
 
 /** The first request meets the fault, the others are answered. */

@@ -15,7 +15,9 @@ import { generator } from "../../../src/remote/generator.ts";
 import { Prober } from "../../../src/remote/weights/Prober.ts";
 import * as Servers from "../../../src/stage/Servers.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
-import { type FakeOptions, type FakeVllm, fakeVllm } from "./fakeVllm.ts";
+import type { FakeServer } from "./fakeServer.ts";
+import { fakeSglang, type SglangOptions } from "./fakeSglang.ts";
+import { fakeVllm, type VllmOptions } from "./fakeVllm.ts";
 
 const sizes = { hidden_size: 16, intermediate_size: 16, layers: 1, heads: 2, kv_heads: 1, max_positions: 512 };
 export const model = Effect.runSync(Model.fresh(sizes, stream({ seed: 1, purpose: "initialisation", counters: [] })));
@@ -25,12 +27,12 @@ export const { vocabSize } = model.checkpoint.config;
 const flatOf = (version: Version): Float32Array<ArrayBuffer> =>
   Float32Array.from(model.checkpoint.parameters.flat, (value) => value * (1 + 0.5 * version));
 
-/** Scores behind the beginnings of the probe under versions 0 to 4, as a server that computes the same model has them. */
+/** Scores behind the beginnings of the probe under versions 0 to 8, as a server that computes the same model has them. */
 export const probe = probeOf(model.tokenizer.encode(TEXT));
 export const truth: readonly Float32Array[] = await (async () => {
   await using prober = await Prober.open(model.checkpoint.config, undefined, probe);
   const all: Float32Array[] = [];
-  for (let version = 0; version < 5; version++) all.push(await prober.scores(flatOf(version)));
+  for (let version = 0; version < 9; version++) all.push(await prober.scores(flatOf(version)));
   return all;
 })();
 
@@ -91,10 +93,11 @@ export const requestOf = (
   ...changes,
 });
 
-export const fake = (options: Partial<FakeOptions> = {}): Effect.Effect<FakeVllm, never, Scope.Scope> =>
-  fakeVllm({
-    vocabSize,
-    score: scoresOf,
-    tokenize: (text) => Array.from(model.tokenizer.encode(text)),
-    ...options,
-  });
+/** A server of the model. */
+const ours = { vocabSize, score: scoresOf, tokenize: (text: string) => Array.from(model.tokenizer.encode(text)) };
+
+export const fake = (options: Partial<VllmOptions> = {}): Effect.Effect<FakeServer, never, Scope.Scope> =>
+  fakeVllm({ ...ours, ...options });
+
+export const sglangFake = (options: Partial<SglangOptions> = {}): Effect.Effect<FakeServer, never, Scope.Scope> =>
+  fakeSglang({ ...ours, ...options });

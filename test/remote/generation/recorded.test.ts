@@ -1,28 +1,26 @@
 /** Answers of a real vLLM 0.32, recorded by record.ts, as our dialect reads them. */
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import * as Channel from "../../../src/remote/generation/Channel.ts";
 import type { Ask, Server, Wanted } from "../../../src/remote/generation/Dialect.ts";
 import { vllm } from "../../../src/remote/generation/vllm.ts";
+import { listening } from "../../httpStandIn.ts";
 import recorded from "./recorded/vllm-0.32.json" with { type: "json" };
 
 type Recorded = typeof recorded.generated;
 
 /** A server that answers each path with what was recorded of it. */
 const replayed = Effect.fnUntraced(function* (answers: Readonly<Record<string, Recorded>>) {
-  const server = createServer((request, response) => {
-    request.resume();
-    const { body, status } = answers[(request.url ?? "").split("?")[0] ?? ""] ?? { status: 404, body: "{}" };
-    response.writeHead(status, { "content-type": "application/json" });
-    response.end(body);
-  });
-  yield* Effect.acquireRelease(
-    Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
-    () => Effect.sync(() => server.closeAllConnections()).pipe(Effect.andThen(Effect.sync(() => server.close()))),
+  const { url } = yield* Effect.acquireRelease(
+    Effect.promise(() =>
+      listening(({ path }, response) => {
+        const { body, status } = answers[path.split("?")[0] ?? ""] ?? { status: 404, body: "{}" };
+        response.writeHead(status, { "content-type": "application/json" });
+        response.end(body);
+      }),
+    ),
+    ({ die }) => Effect.promise(die),
   );
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return Channel.make({ url, key: null, timeoutMs: 5_000 });
 });
 

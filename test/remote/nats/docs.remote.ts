@@ -7,6 +7,7 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import { newestIn } from "../../chaos/Trial.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
+import { endGroup } from "../processes.ts";
 import { booksOf, lastRecord, listening } from "./support.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
@@ -39,12 +40,8 @@ const shell = (folder: string, body: string) =>
       }
       return { child, ended: new Promise((resolve) => child.on("close", (code) => resolve({ code, said }))) };
     }),
-    ({ child, ended }) =>
-      Effect.promise(() => {
-        // The group of the shell: what it started has no other parent.
-        if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
-        return ended;
-      }),
+    // What the shell has started has no other parent.
+    ({ child, ended }) => Effect.promise(() => endGroup(child).then(() => ended)),
   );
 
 describe("docs/remote.md", () => {

@@ -5,11 +5,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Effect } from "effect";
 import { temporaryFolder } from "../../temporaryFolder.ts";
+import { endGroup, freePort } from "../processes.ts";
 import { type TinyOptions, writeTinyQwen3 } from "../tinyQwen3.ts";
 
 /** Where the servers of these tests are installed. */
@@ -65,16 +65,6 @@ const started = async (model: string, folder: string, port: number, adapters: nu
   return child;
 };
 
-export const freePort = (): Promise<number> =>
-  new Promise((done, fail) => {
-    const probe = createServer().once("error", fail);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      probe.close(() => done(port));
-    });
-  });
-
 const answers = async (url: string): Promise<boolean> => {
   try {
     return (await fetch(`${url}/api/v1/healthz`)).ok;
@@ -94,14 +84,7 @@ export const skyrl = ({ adapters = 16, model: made = {} }: SkyRLOptions = {}) =>
     const url = `http://127.0.0.1:${port}`;
     const child = yield* Effect.acquireRelease(
       Effect.promise(() => started(model, folder, port, adapters)),
-      (running) =>
-        Effect.promise(async () => {
-          if (running.exitCode !== null || running.pid === undefined) return;
-          const ended = new Promise<void>((done) => running.once("exit", () => done()));
-          // The engine is a process of its own in the group.
-          process.kill(-running.pid, "SIGKILL");
-          await ended;
-        }),
+      (running) => Effect.promise(() => endGroup(running)),
     );
     yield* Effect.promise(async () => {
       while (!(await answers(url))) {

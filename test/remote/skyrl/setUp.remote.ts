@@ -8,8 +8,8 @@ import { expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { packageRoot } from "../../../src/files/packageRoot.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
+import { endGroup, freePort } from "../processes.ts";
 import { writeTinyQwen3 } from "../tinyQwen3.ts";
-import { freePort } from "./SkyRL.ts";
 
 const section =
   readFileSync(join(packageRoot, "docs", "remote.md"), "utf8")
@@ -44,13 +44,7 @@ const server = Effect.fnUntraced(function* (folder: string, model: string, port:
         },
       }),
     ),
-    (running) =>
-      Effect.promise(async () => {
-        if (running.exitCode !== null || running.pid === undefined) return;
-        const ended = new Promise<void>((done) => running.once("exit", () => done()));
-        process.kill(-running.pid, "SIGKILL");
-        await ended;
-      }),
+    (running) => Effect.promise(() => endGroup(running)),
   );
   yield* Effect.promise(async () => {
     const answers = () =>

@@ -4,10 +4,10 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { Effect } from "effect";
 import { packageRoot } from "../../../src/files/packageRoot.ts";
+import { endGroup, freePort } from "../processes.ts";
 
 export interface VllmServer {
   readonly url: string;
@@ -35,21 +35,6 @@ export const usualFlags = [
 ];
 export const loraFlags = ["--enable-lora", "--max-lora-rank", "8", "--max-loras", "2", "--max-cpu-loras", "8"];
 export const usualEnvironment = { VLLM_SERVER_DEV_MODE: "1", VLLM_ALLOW_RUNTIME_LORA_UPDATING: "1" };
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const probe = createServer();
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
-
-const gone = (child: ChildProcess): Promise<void> =>
-  new Promise((resolve) => {
-    if (child.exitCode !== null || child.signalCode !== null) return resolve();
-    child.on("exit", () => resolve());
-  });
 
 const answers = async (url: string): Promise<boolean> => {
   try {
@@ -92,11 +77,7 @@ const start = async ({ environment = usualEnvironment, flags = usualFlags, folde
     },
   );
   closeSync(output);
-  const kill = async () => {
-    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
-      process.kill(-child.pid, "SIGKILL");
-    await gone(child);
-  };
+  const kill = () => endGroup(child);
   try {
     await ready(url, child, log);
   } catch (error) {

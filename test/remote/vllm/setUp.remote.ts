@@ -7,6 +7,7 @@ import { expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { packageRoot } from "../../../src/files/packageRoot.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
+import { endGroup } from "../processes.ts";
 
 const section =
   readFileSync(join(packageRoot, "docs", "remote.md"), "utf8")
@@ -63,13 +64,7 @@ const server = (folder: string, env: NodeJS.ProcessEnv) =>
       }
       return child;
     }),
-    (child) =>
-      Effect.promise(async () => {
-        if (child.exitCode !== null || child.pid === undefined) return;
-        const ended = new Promise<void>((done) => child.once("exit", () => done()));
-        process.kill(-child.pid, "SIGKILL");
-        await ended;
-      }),
+    (child) => Effect.promise(() => endGroup(child)),
   );
 
 it.live(
