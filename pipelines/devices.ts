@@ -4,8 +4,9 @@ import { isRemote } from "../src/config/checks/generator.ts";
 import { isTrainedElsewhere } from "../src/config/checks/learner.ts";
 import { generatorDevice, learnerDevice } from "../src/config/devices.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
-import { type Device, format } from "../src/domain/Device.ts";
+import { type Device, format, isResident } from "../src/domain/Device.ts";
 import { BadInput } from "../src/domain/Errors.ts";
+import type { Checkpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
 import { troubleWith } from "../src/policy/runtime/probe.ts";
 
 /** The roles of a command that compute. */
@@ -17,13 +18,24 @@ const keyOf = (role: Role, model: RunConfig["model"]): string =>
 const deviceOf = (role: Role, model: RunConfig["model"]): Device =>
   role === "generator" ? generatorDevice(model) : learnerDevice(model);
 
+/** The numbers of a model, and those of the adapter that is trained beside it. */
+export interface Sizes {
+  readonly parameters: number;
+  readonly adapter: number | undefined;
+}
+
+const sizesOf = ({ adapter, parameters }: Checkpoint): Sizes => ({
+  parameters: parameters.flat.length,
+  adapter: adapter?.parameters.flat.length,
+});
+
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
 
 /** What is said at the start of a run that computes on more than the CPU; undefined for one that does not. */
 export const devicesLine = (
   model: RunConfig["model"],
   roles: readonly Role[],
-  parameters: number,
+  { adapter, parameters }: Sizes,
 ): string | undefined => {
   const used = roles.map((role) => ({ role, device: deviceOf(role, model) }));
   if (used.every(({ device }) => device.kind === "cpu")) return undefined;
@@ -34,9 +46,14 @@ export const devicesLine = (
       : "";
   const copied =
     roles.length === 2
-      ? `; each version is copied between the two through host memory, ${megabytes(4 * parameters)}`
+      ? `; each version${adapter === undefined ? "" : "'s adapter"} is copied between the two through host memory, ${megabytes(4 * (adapter ?? parameters))}`
       : "";
-  return `${where}: the same seed does not give the same bits${lanes}${copied}`;
+  const resident = used.filter(({ device }) => isResident(device));
+  const beside =
+    adapter === undefined || resident.length === 0
+      ? ""
+      : `; the weights beside the adapter are uploaded once for ${resident.map(({ role }) => `the ${role}`).join(" and ")}, ${megabytes(4 * parameters)}`;
+  return `${where}: the same seed does not give the same bits${lanes}${copied}${beside}`;
 };
 
 /** The roles of a training run that compute in this process. */
@@ -71,8 +88,11 @@ export const checkDevices = Effect.fnUntraced(function* (
 const tell = (line: string | undefined): Effect.Effect<void> => (line === undefined ? Effect.void : Console.log(line));
 
 /** Prints `devicesLine`, where there is one. */
-export const tellDevices = ({ model }: RunConfig, roles: readonly Role[], parameters: number): Effect.Effect<void> =>
-  tell(devicesLine(model, roles, parameters));
+export const tellDevices = (
+  { model }: RunConfig,
+  roles: readonly Role[],
+  checkpoint: Checkpoint,
+): Effect.Effect<void> => tell(devicesLine(model, roles, sizesOf(checkpoint)));
 
 /** Prints `serversLine`, where there is one. */
 export const tellServers = ({ model }: RunConfig): Effect.Effect<void> => tell(serversLine(model));

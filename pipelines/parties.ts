@@ -7,6 +7,7 @@ import { generatorDevice } from "../src/config/devices.ts";
 import { cacheRows } from "../src/config/mostSlots.ts";
 import type { Checkpoint, Endpoint, Player } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
+import { format } from "../src/domain/Device.ts";
 import type { Version } from "../src/domain/Episode.ts";
 import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain/Errors.ts";
 import type { Group, Prompt } from "../src/domain/Group.ts";
@@ -110,12 +111,13 @@ const checkpointParty = Effect.fnUntraced(function* (
   const model = yield* StartingModel.toPlay(path, config.model);
   yield* Model.checkContext(config, model);
   const { adapter } = model.checkpoint;
-  if (adapter !== undefined && generatorDevice(config.model).kind !== "cpu") {
-    const message = `model.device: the adapter of ${path} plays on the CPU alone; nearest: cpu, or a folder that millrace merge writes`;
+  const device = generatorDevice(config.model);
+  if (adapter !== undefined && device.kind === "cuda") {
+    const message = `model.device: ${format(device)}: the adapter of ${path} plays on cpu and webgpu; nearest: webgpu, or a folder that millrace merge writes`;
     return yield* new BadInput({ message });
   }
   yield* checkDevices(config, ["generator"]);
-  yield* tellDevices(config, ["generator"], model.checkpoint.parameters.flat.length);
+  yield* tellDevices(config, ["generator"], model.checkpoint);
   const policy = yield* generator(config, model, 0);
   const version = yield* policy.hold;
   const rollout = Backend.rollout(config, model, environments);

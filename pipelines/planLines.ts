@@ -35,7 +35,7 @@ const aligned = (rows: ReadonlyArray<readonly string[]>, column: number): Readon
   return rows.map((row) => row.map((cell, at) => (at === column ? cell.padStart(width) : cell)));
 };
 
-const memory = ({ items }: Plan, width: number): readonly string[] => {
+const memory = (items: readonly Item[], width: number): readonly string[] => {
   const rows = owners(items).flatMap((owner) =>
     ofOwner(
       owner,
@@ -44,6 +44,20 @@ const memory = ({ items }: Plan, width: number): readonly string[] => {
   );
   return table(aligned([["THREAD", "WHAT IT HOLDS", "MEMORY", "WHEN"], ...rows], 2), { width });
 };
+
+const onDevice = ({ device }: Plan, width: number): readonly string[] =>
+  device.length === 0
+    ? []
+    : [
+        "",
+        ...indented(
+          "On webgpu beside it; the values of its passes are there too, and counted above instead:",
+          "",
+          width,
+        ),
+        ...memory(device, width),
+        "",
+      ];
 
 const verdict = ({ peak }: Plan, limit: Limit | null): string => {
   const most = `At most ${inBytes(peak)} at one time`;
@@ -83,9 +97,10 @@ const turnDown = ({ savings }: Plan, width: number): readonly string[] =>
       ];
 
 export const planLines = (plan: Plan, limit: Limit | null, width: number): readonly string[] => [
-  ...memory(plan, width),
+  ...memory(plan.items, width),
   "",
   ...indented(verdict(plan, limit), "", width),
+  ...onDevice(plan, width),
   ...speed(plan),
   ...turnDown(plan, width),
 ];
@@ -94,6 +109,6 @@ export const planLines = (plan: Plan, limit: Limit | null, width: number): reado
 export const refusalLines = (plan: Plan, limit: Limit, width: number): readonly string[] => [
   `memory: ${limit.source} allows ${inBytes(limit.bytes)}; this run is expected to take ${inBytes(plan.peak)}; run.memory_check=off runs it anyway`,
   "",
-  ...memory(plan, width),
+  ...memory(plan.items, width),
   ...turnDown(plan, width),
 ];

@@ -205,7 +205,7 @@ export const sft = ({
       const model = past?.model ?? (yield* modelOf(config));
       yield* Model.checkContext(config, model);
       yield* checkDevices(config, ["learner"]);
-      yield* tellDevices(config, ["learner"], model.checkpoint.parameters.flat.length);
+      yield* tellDevices(config, ["learner"], model.checkpoint);
       const sources = yield* sourcesOf(config);
       const stop = yield* Stop.Stop;
       const own = yield* conversations(config, model);

@@ -162,7 +162,7 @@ const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | 
   const start = yield* RemoteModel.load(config);
   yield* Model.checkContext(config, start);
   yield* checkDevices(config, rolesOf(config));
-  yield* tellDevices(config, rolesOf(config), start.checkpoint.parameters.flat.length);
+  yield* tellDevices(config, rolesOf(config), start.checkpoint);
   yield* tellServers(config);
   if (existing !== null) return yield* partsOf(config, environments, existing, resumed(config, start, existing));
   const folder = yield* RunFolder.create(config.run.dir, config.run.name, render(config));

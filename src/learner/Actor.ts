@@ -4,11 +4,9 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type TokenBatch } from "../domain/Batch.ts";
-import type { Device } from "../domain/Device.ts";
 import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
 import { scoreModel } from "../policy/model/Score.ts";
-import type { Base } from "../policy/runtime/baseFeeds.ts";
 import type { AdamWOptions } from "./adamw.ts";
 import { type MicroTargets, tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalar, scalarOf } from "./inputs.ts";
@@ -16,7 +14,7 @@ import type { Lanes, LaneWeights, Pass } from "./lanes/Lanes.ts";
 import { letGo } from "./letGo.ts";
 import { policyLosses } from "./losses/policyLoss.ts";
 import { actorModel, type LossAlgorithm, passOptions, policyLossOptions } from "./models.ts";
-import { Network } from "./Network.ts";
+import { Network, type NetworkPlace } from "./Network.ts";
 import { type Moments, untaken } from "./optimiser/AdamW.ts";
 import type { PolicyParts, PolicyStep, PolicyTargets, TrainedPolicy } from "./TrainedPolicy.ts";
 
@@ -80,15 +78,11 @@ export class Actor implements TrainedPolicy {
       readonly actor: RunConfig["actor"];
       readonly algorithm: LossAlgorithm;
       readonly lanes: Lanes;
-      /** That of the lanes. Default CPU. */
-      readonly device?: Device | undefined;
-      /** What the parameters stand beside, where they are an adapter. */
-      readonly base?: Base | undefined;
-    },
+    } & NetworkPlace,
     moments?: Moments,
   ): Promise<Actor> {
-    const { actor, algorithm, base, device, lanes } = options;
-    const network = await Network.open(parameters, actorOptimiser(actor), moments, { base, device });
+    const { actor, algorithm, lanes, ...place } = options;
+    const network = await Network.open(parameters, actorOptimiser(actor), moments, place);
     const parts: readonly Part[] = actor.use_kl_loss ? ["surrogate", "entropy", "kl"] : ["surrogate", "entropy"];
     const model = actorModel(config, policyLossOptions(actor, algorithm), network.specs, passOptions(actor));
     const step = await lanes.pass({ model, trained: network.specs, resident: true, sums: parts, rows: ["logp"] });

@@ -3,30 +3,25 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
-import type { Device } from "../domain/Device.ts";
 import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import { adopt, chosen, type Parameters, parametersOf } from "../policy/model/Parameters.ts";
 import { frozenCriticParameters, trainedCriticParameters } from "../policy/model/Trained.ts";
-import type { Base } from "../policy/runtime/baseFeeds.ts";
 import { tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
 import { letGo } from "./letGo.ts";
 import { criticModel, passOptions, valuesModel } from "./models.ts";
-import { Network } from "./Network.ts";
+import { Network, type NetworkPlace } from "./Network.ts";
 import { type Moments, untaken } from "./optimiser/AdamW.ts";
 import type { CriticStep, TrainedCritic } from "./TrainedPolicy.ts";
 
-export interface CriticOptions {
+/** Its device is that of the lanes, its base what the policy's adapter stands beside. */
+export interface CriticOptions extends NetworkPlace {
   readonly critic: RunConfig["critic"];
   /** How a window is cut and its passes are made, and how a loss is aggregated: as the policy's. */
   readonly actor: RunConfig["actor"];
   /** Where the passes run; they stay their owner's. */
   readonly lanes: Lanes;
-  /** That of the lanes. Default CPU. */
-  readonly device?: Device | undefined;
-  /** What the policy's adapter stands beside, and so the critic's. */
-  readonly base?: Base | undefined;
 }
 
 /** The trunk of a critic: the policy's, or its first layers where fewer are asked for. */
@@ -68,7 +63,7 @@ export class Critic implements TrainedCritic {
     options: CriticOptions,
     moments?: Moments,
   ): Promise<Critic> {
-    const { actor, base, critic, device, lanes } = options;
+    const { actor, base, critic, device, held, lanes } = options;
     const pass = passOptions(actor);
     const adamw = {
       betas: critic.betas,
@@ -77,7 +72,7 @@ export class Critic implements TrainedCritic {
       gradClip: critic.grad_clip,
     };
     const own = base && { ...base, frozen: chosen(base.frozen, frozenCriticParameters(config)) };
-    const network = await Network.open(parameters, adamw, moments, { base: own, device });
+    const network = await Network.open(parameters, adamw, moments, { base: own, device, held });
     const model = criticModel(config, critic.cliprange_value, network.specs, pass);
     const step = await lanes.pass({ model, trained: network.specs, resident: true, sums: ["loss"], rows: ["values"] });
     const values = await lanes.pass({ model: valuesModel(config, pass), trained: [], sums: [], rows: ["values"] });

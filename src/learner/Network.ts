@@ -6,6 +6,7 @@ import { cpu, type Device, isResident } from "../domain/Device.ts";
 import type { ParameterSpec } from "../policy/model/Architecture.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
 import type { Base } from "../policy/runtime/baseFeeds.ts";
+import type { HeldBase } from "../policy/runtime/HeldBase.ts";
 import type { Feeds } from "../policy/runtime/Session.ts";
 import type { AdamWOptions } from "./adamw.ts";
 import { weightFeeds } from "./lanes/Lane.ts";
@@ -13,12 +14,22 @@ import type { LaneWeights } from "./lanes/Lanes.ts";
 import { AdamW, type Moments, type StepResult } from "./optimiser/AdamW.ts";
 import { DeviceAdamW } from "./optimiser/DeviceAdamW.ts";
 
+/** Where a network's numbers are, and what they stand beside. */
+export interface NetworkPlace {
+  /** Where they are an adapter. */
+  readonly base?: Base | undefined;
+  readonly device?: Device | undefined;
+  /** The base on a device that keeps tensors. */
+  readonly held?: HeldBase | undefined;
+}
+
 export class Network implements LaneWeights {
   readonly parameters: Parameters;
   readonly base: Base | undefined;
   readonly #feeds: Feeds;
   readonly #optimiser: AdamW;
   #device: DeviceAdamW | undefined;
+  #beside: Feeds = {};
 
   /** Takes ownership of the parameters and moments (zeros by default). `base`: what they stand beside, where they are an adapter. */
   constructor(parameters: Parameters, options: AdamWOptions, moments?: Moments, base?: Base) {
@@ -28,20 +39,22 @@ export class Network implements LaneWeights {
     this.#optimiser = new AdamW(parameters, options, moments);
   }
 
-  /** The same on `device` (default CPU), where the passes over it must run too. */
+  /** The same on `device` (default CPU), where the passes over it must run too; `held` is the base there, which stays its owner's. */
   static async open(
     parameters: Parameters,
     options: AdamWOptions,
     moments?: Moments,
-    { base, device = cpu }: { readonly base?: Base | undefined; readonly device?: Device | undefined } = {},
+    { base, device = cpu, held }: NetworkPlace = {},
   ): Promise<Network> {
     const network = new Network(parameters, options, moments, base);
-    if (isResident(device)) network.#device = await DeviceAdamW.open(parameters, options, network.moments, device);
+    if (!isResident(device)) return network;
+    network.#device = await DeviceAdamW.open(parameters, options, network.moments, device);
+    network.#beside = held?.feeds ?? {};
     return network;
   }
 
   get feeds(): Feeds {
-    return this.#device?.feeds ?? this.#feeds;
+    return this.#device === undefined ? this.#feeds : { ...this.#beside, ...this.#device.feeds };
   }
 
   /** Where the gradients of passes are summed, on a device that keeps them; undefined where passes give them. */

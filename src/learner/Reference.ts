@@ -1,32 +1,70 @@
 /**
- * The reference policy, to which a divergence is taken: the run's starting weights (with an adapter, the model without it), or those of the last renewal. Invariant: its numbers
- * change only by `renew`, in place, so that the feeds over them stay valid.
+ * The reference policy, to which a divergence is taken: the run's starting weights (with an adapter, the model without it), or those of the last
+ * renewal. On a device that keeps tensors its own numbers are there too, uploaded at the start and by each renewal.
+ * Invariant: its numbers change only by `renew`.
  */
+import { cpu, isResident } from "../domain/Device.ts";
+import { ADAPTER_SCALE } from "../policy/model/Lora.ts";
 import type { Parameters } from "../policy/model/Parameters.ts";
-import type { Base } from "../policy/runtime/baseFeeds.ts";
+import { type Base, factorFeed, viewFeeds } from "../policy/runtime/baseFeeds.ts";
 import type { Feeds } from "../policy/runtime/Session.ts";
+import { release, type Tensors, Transfer } from "../policy/runtime/Transfer.ts";
 import { weightFeeds } from "./lanes/Lane.ts";
 import type { LaneWeights } from "./lanes/Lanes.ts";
+import type { Network, NetworkPlace } from "./Network.ts";
+
+/** The numbers on a device. */
+interface There {
+  readonly transfer: Transfer;
+  tensors: Tensors;
+}
 
 export class Reference implements LaneWeights {
   readonly parameters: Parameters;
-  readonly feeds: Feeds;
   readonly base: Base | undefined;
+  readonly #feeds: () => Feeds;
+  readonly #there: There | undefined;
 
-  /** Takes ownership of the parameters. `base`: what they stand beside, where they are an adapter. */
-  constructor(parameters: Parameters, base?: Base) {
+  private constructor(parameters: Parameters, base: Base | undefined, feeds: () => Feeds, there?: There) {
     this.parameters = parameters;
     this.base = base;
-    this.feeds = weightFeeds(parameters, base);
+    this.#feeds = feeds;
+    this.#there = there;
+  }
+
+  /** Takes ownership of the parameters. */
+  static async open(parameters: Parameters, { base, device = cpu, held }: NetworkPlace = {}): Promise<Reference> {
+    if (!isResident(device)) {
+      const feeds = weightFeeds(parameters, base);
+      return new Reference(parameters, base, () => feeds);
+    }
+    const transfer = await Transfer.open(parameters.specs, device);
+    const there: There = { transfer, tensors: await transfer.upload(viewFeeds(parameters)) };
+    return new Reference(parameters, base, () => ({ ...held?.feeds, ...there.tensors }), there);
   }
 
   /** The policy without its adapter: the adapter's own numbers, switched off, and so no copy of any. It must not be renewed. */
-  static without(adapter: Parameters, base: Base): Reference {
-    return new Reference(adapter, { ...base, scale: 0 });
+  static without(network: Network, base: Base): Reference {
+    const off = { [ADAPTER_SCALE]: factorFeed(0) };
+    return new Reference(network.parameters, { ...base, scale: 0 }, () => ({ ...network.feeds, ...off }));
   }
 
-  /** Becomes a copy of `policy`. */
-  renew(policy: Parameters): void {
+  /** As session inputs, until the policy's next step or the next renewal. */
+  get feeds(): Feeds {
+    return this.#feeds();
+  }
+
+  /** Becomes a copy of `policy`, of which host memory is up to date. */
+  async renew(policy: Parameters): Promise<void> {
     this.parameters.flat.set(policy.flat);
+    if (this.#there === undefined) return;
+    release(this.#there.tensors);
+    this.#there.tensors = await this.#there.transfer.upload(viewFeeds(this.parameters));
+  }
+
+  async close(): Promise<void> {
+    if (this.#there === undefined) return;
+    release(this.#there.tensors);
+    await this.#there.transfer.close();
   }
 }

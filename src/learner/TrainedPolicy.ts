@@ -75,5 +75,5 @@ export interface TrainedCritic {
 export interface TrainedReference {
   readonly score: (batch: TokenBatch) => Promise<Float32Array>;
   /** Becomes the policy as it is now. */
-  readonly renew: () => void;
+  readonly renew: () => void | Promise<void>;
 }

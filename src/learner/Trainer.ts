@@ -13,6 +13,7 @@ import type { DecoderConfig } from "../policy/model/Architecture.ts";
 import { allFinite } from "../policy/model/finite.ts";
 import { changeable, copyOf, type Parameters, parametersOf } from "../policy/model/Parameters.ts";
 import type { Base } from "../policy/runtime/baseFeeds.ts";
+import { type HeldBase, heldOn } from "../policy/runtime/HeldBase.ts";
 import type { Runtime } from "../policy/runtime/Session.ts";
 import { Actor } from "./Actor.ts";
 import { type AnalysisOptions, endsRun, GradientAnalysis, takesWindow } from "./analysis/GradientAnalysis.ts";
@@ -28,7 +29,7 @@ import { LossMetrics } from "./LossMetrics.ts";
 import { Lanes } from "./lanes/Lanes.ts";
 import { batchMetrics, mismatchMetrics, ValueMetrics, WeightMetrics } from "./metrics.ts";
 import { policyLossOptions } from "./models.ts";
-import type { Network } from "./Network.ts";
+import type { Network, NetworkPlace } from "./Network.ts";
 import { among, type NotFinite, type Untrained } from "./NotFinite.ts";
 import { muOr, sampledOnly } from "./observed.ts";
 import { type Moments, untaken } from "./optimiser/AdamW.ts";
@@ -161,14 +162,16 @@ const scoreMetrics = (batch: CreditedBatch): Metrics => {
  * The reference policy of a network that started from `start`: a copy of that, or the network without its adapter. One that is renewed begins
  * with an adapter of zeros, which adds nothing.
  */
-const referenceOf = (
-  { base, parameters, specs }: Network,
+const referenceOf = async (
+  network: Network,
   start: Parameters<ArrayBufferLike>,
+  place: NetworkPlace,
   restored: Parameters | undefined,
   renewed: boolean,
-): Reference => {
-  if (base === undefined) return new Reference(restored ?? copyOf(start));
-  return renewed ? new Reference(restored ?? parametersOf(specs), base) : Reference.without(parameters, base);
+): Promise<Reference> => {
+  const { base, specs } = network;
+  if (base === undefined) return Reference.open(restored ?? copyOf(start), place);
+  return renewed ? Reference.open(restored ?? parametersOf(specs), place) : Reference.without(network, base);
 };
 
 /** Networks that compute in this process: what can be done with them beside training them. */
@@ -179,6 +182,8 @@ interface Here {
   readonly actor: Actor;
   readonly critic: Critic | undefined;
   readonly reference: Reference | undefined;
+  /** What an adapter stands beside, on a device that keeps tensors. */
+  readonly held: HeldBase | undefined;
 }
 
 /** What a trainer trains, and what it goes on from. */
@@ -241,7 +246,9 @@ export class Trainer implements AsyncDisposable {
     const { actor, critic, device, threads, algorithm } = options;
     const lanes = await Lanes.open(options.lanes, threads, device);
     const parameters = restored?.actor.parameters ?? changeable(start);
-    const given = { actor, algorithm, base, device, lanes };
+    const held = await heldOn(device, base);
+    const place: NetworkPlace = { base, device, held };
+    const given = { actor, algorithm, lanes, ...place };
     const opened = await Actor.open(config, parameters, given, restored?.actor.moments);
     const valued = criticConfig(config, critic);
     const values =
@@ -249,25 +256,24 @@ export class Trainer implements AsyncDisposable {
         ? await Critic.open(
             valued,
             restored?.critic?.parameters ?? criticFrom(valued, start),
-            {
-              actor,
-              critic,
-              base,
-              lanes,
-              device,
-            },
+            { actor, critic, lanes, ...place },
             restored?.critic?.moments,
           )
         : undefined;
     const state = restored?.state ?? fromStart;
-    const held =
+    const reference =
       actor.use_kl_loss || algorithm.use_kl_in_reward
-        ? referenceOf(opened.network, start, restored?.reference, actor.ref_update_freq > 0)
+        ? await referenceOf(opened.network, start, place, restored?.reference, actor.ref_update_freq > 0)
         : undefined;
-    const reference = held && trainedReference(opened, held);
     const scoring = new Scoring(config, lanes);
-    const local: Here = { config, lanes, scoring, actor: opened, critic: values, reference: held };
-    return new Trainer(options, { policy: opened, critic: values, reference, state }, local);
+    const local: Here = { config, lanes, scoring, actor: opened, critic: values, reference, held };
+    const parts = {
+      policy: opened,
+      critic: values,
+      reference: reference && trainedReference(opened, reference),
+      state,
+    };
+    return new Trainer(options, parts, local);
   }
 
   get state(): TrainerState {
@@ -350,7 +356,7 @@ export class Trainer implements AsyncDisposable {
     const divergence = penalty === undefined ? measured() : this.#control(batch, penalty);
     const { ref_update_freq } = this.#options.actor;
     if (ref_update_freq > 0 && this.#state.windows % ref_update_freq === 0) {
-      this.#reference?.renew();
+      await this.#reference?.renew();
     }
     return {
       version: this.#state.version,
@@ -411,6 +417,8 @@ export class Trainer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#policy.close();
     await this.#critic?.close();
+    await this.#local?.reference?.close();
+    await this.#local?.held?.close();
     await this.#local?.lanes[Symbol.asyncDispose]();
   }
 

@@ -55,7 +55,7 @@ const TOKEN = 16;
 export const hasCritic = ({ algorithm }: RunConfig): boolean => algorithm.adv_estimator === "gae";
 const hasReference = ({ actor, algorithm }: RunConfig): boolean => actor.use_kl_loss || algorithm.use_kl_in_reward;
 /** An adapter switched off is the reference itself, unless it is renewed. */
-const hasOwnReference = ({ config, decoder }: Asked): boolean =>
+export const hasOwnReference = ({ config, decoder }: Asked): boolean =>
   hasReference(config) && (decoder.adapter === undefined || config.actor.ref_update_freq > 0);
 const isScored = (config: RunConfig): boolean => hasReference(config) || needsProximal(config.algorithm.correction);
 
@@ -178,7 +178,7 @@ const laneItems = (asked: Asked): readonly Item[] => {
 };
 
 /** Bytes of a cache of so many rows and positions. */
-const cacheBytes = ({ headDim, kvHeads, layers }: DecoderConfig, rows: number, capacity: number): number =>
+export const cacheBytes = ({ headDim, kvHeads, layers }: DecoderConfig, rows: number, capacity: number): number =>
   2 * layers * kvHeads * headDim * rows * capacity * FLOAT;
 
 /** The thread that writes each version for servers: what it is sent, and the same with an output matrix of its own. */

@@ -6,6 +6,7 @@ import { isTrainedElsewhere } from "../config/checks/learner.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { askedAdapter } from "../policy/model/Adapter.ts";
 import type { DecoderConfig } from "../policy/model/Architecture.ts";
+import { deviceItems } from "./DeviceOwners.ts";
 import { Models } from "./Models.ts";
 import { type Asked, type During, type Item, items } from "./Owners.ts";
 import { remedies } from "./remedies.ts";
@@ -30,6 +31,8 @@ export interface Saving {
 
 export interface Plan {
   readonly items: readonly Item[];
+  /** What is on a device beside it, whose passes' values are among `items` as if they were in host memory. */
+  readonly device: readonly Item[];
   /** The most at one time. */
   readonly peak: number;
   /** Null where it was not measured, and where a server trains. */
@@ -76,6 +79,7 @@ export const plan = ({ unit, ...question }: Question, models = new Models()): Pl
     .sort((a, b) => b.bytes - a.bytes);
   return {
     items: found,
+    device: deviceItems(asked),
     peak,
     speed: unit === null || isTrainedElsewhere(config.model) ? null : speedOf(asked, unit),
     savings,

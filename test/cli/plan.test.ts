@@ -19,6 +19,7 @@ const made: Plan = {
     { owner: "learner", what: "activations", bytes: 2 * GiB, during: "update" },
     { owner: "generator 1", what: "keys and values", bytes: 5 * 2 ** 20, during: "always" },
   ],
+  device: [],
   peak: 3 * GiB + 5 * 2 ** 20,
   speed: null,
   savings: [{ key: "actor.micro_batch_tokens", from: "1024", to: "512", bytes: GiB }],
@@ -39,6 +40,21 @@ describe("the lines of a plan", () => {
       "",
       "To turn down, one at a time:",
       "  actor.micro_batch_tokens=512  1.0 GiB  less than with 1024",
+    ]);
+  });
+
+  it("say what is on a device beside it", () => {
+    const device = [{ owner: "learner", what: "policy: weights", bytes: GiB, during: "always" }] as const;
+    const lines = planLines({ ...made, device }, limit, 100);
+    expect(lines.slice(7, 15)).toEqual([
+      "At most 3.0 GiB at one time, 150 % of the 2.0 GiB that this machine allows.",
+      "",
+      "On webgpu beside it; the values of its passes are there too, and counted above instead:",
+      "THREAD   WHAT IT HOLDS     MEMORY  WHEN",
+      "learner                   1.0 GiB",
+      "         policy: weights  1.0 GiB",
+      "",
+      "Speed: not measured (--no-probe).",
     ]);
   });
 

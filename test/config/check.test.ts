@@ -102,6 +102,10 @@ describe("relations between keys", () => {
       ["actor.ppo_mini_batch_size=641", "rollout.context=limited_multi_turn"],
       "(8 groups of 16), 640 token sequences at most; nearest: 640",
     ],
+    [
+      ["model.lora.rank=8", "model.learner_device=cuda:1"],
+      "model.device: cuda:1: an adapter (model.lora, model.adapter) is trained and played on cpu and webgpu; nearest: webgpu",
+    ],
     [["sft.architecture.heads=3"], "sft.architecture.heads: 3: expected a divisor"],
     [
       ["filter.percentile_low=0.5", "filter.percentile_high=0.5"],

@@ -8,28 +8,16 @@ import { valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { restoreTrainer, saveTrainer } from "../../src/learner/checkpoint.ts";
 import { type Restored, Trainer, type TrainerOptions } from "../../src/learner/Trainer.ts";
 import type { DecoderConfig } from "../../src/policy/model/Architecture.ts";
-import { parametersOver } from "../../src/policy/model/Parameters.ts";
 import { freshAdapter, trainedCriticParameters, trainedParameters } from "../../src/policy/model/Trained.ts";
 import { baseOf } from "../../src/policy/runtime/baseFeeds.ts";
 import { draws } from "../policy/tiny.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
+import { adapted, frozen } from "./adapted.ts";
 import { creditedBatch } from "./batch.ts";
-import { tiny, tinyParameters, trainerOptions } from "./model.ts";
+import { tiny, trainerOptions } from "./model.ts";
 
-const adapted: DecoderConfig = {
-  ...tiny,
-  layers: 2,
-  adapter: { rank: 2, alpha: 4, targets: ["q_proj", "v_proj", "down_proj"] },
-};
 const sizes: DecoderConfig = { ...adapted, adapter: undefined };
 
-/** The base in shared memory, as runs hold it. */
-const frozen = () => {
-  const { flat, specs } = tinyParameters(7, sizes);
-  const memory = new Float32Array(new SharedArrayBuffer(flat.byteLength));
-  memory.set(flat);
-  return parametersOver(specs, memory);
-};
 const adapter = () => freshAdapter(trainedParameters(adapted), draws(5));
 const batchOf = (window: number) =>
   creditedBatch({ seed: window, window, lengths: [20, 31, 9, 17, 24, 12], vocabulary: tiny.vocabSize });

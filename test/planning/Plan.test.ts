@@ -2,11 +2,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bucket } from "../../src/domain/Passes.ts";
+import { deviceItems } from "../../src/planning/DeviceOwners.ts";
 import { Models } from "../../src/planning/Models.ts";
 import { items } from "../../src/planning/Owners.ts";
 import { expectedPeak, peakOf, plan } from "../../src/planning/Plan.ts";
 import { generatorShape, passShape } from "../../src/planning/Shapes.ts";
-import { parameterCount, parameters } from "../../src/policy/model/Architecture.ts";
+import { type DecoderConfig, parameterCount, parameters } from "../../src/policy/model/Architecture.ts";
+import { trainedParameters } from "../../src/policy/model/Trained.ts";
 import { resolved } from "../config/configs.ts";
 import { tiny } from "../learner/model.ts";
 import { assertProperty } from "../property.ts";
@@ -61,6 +63,32 @@ describe("what the owners hold", () => {
     );
     // Of several generators each keeps the version before the newest, for a validation that is about to begin.
     expect(bytes("weights", more)).toBe(2 * 2 * weights);
+  });
+});
+
+describe("what is on a device", () => {
+  const onWebgpu = { ...config, model: { ...config.model, device: "webgpu" } };
+  const held = (what: string, of: typeof asked): number => bytes(what, deviceItems(of));
+
+  it("is nothing where all compute on the CPU", () => {
+    expect(deviceItems(asked)).toEqual([]);
+  });
+
+  it("is weights, moments and caches where they stay there", () => {
+    const there = { ...asked, config: onWebgpu };
+    expect(held("policy: weights", there)).toBe(weights);
+    expect(held("policy: moments", there)).toBe(2 * weights);
+    expect(held("keys and values", there)).toBe(bytes("keys and values"));
+    expect(held("weights beside the adapter", there)).toBe(0);
+  });
+
+  it("is the base once for each role, and of the rest the adapter's", () => {
+    const decoder: DecoderConfig = { ...tiny, adapter: { rank: 2, alpha: 4, targets: ["q_proj"] } };
+    const there = { ...asked, config: onWebgpu, decoder };
+    expect(held("weights beside the adapter", there)).toBe(2 * weights);
+    expect(held("policy: moments", there)).toBe(2 * 4 * parameterCount(trainedParameters(decoder)));
+    const one = { ...there, config: { ...onWebgpu, model: { ...onWebgpu.model, generator_device: "cpu" } } };
+    expect(held("weights beside the adapter", one)).toBe(weights);
   });
 });
 

@@ -28,12 +28,15 @@ const prepared = async (): Promise<{ readonly dir: string; readonly file: string
   return { dir, file };
 };
 
-const train = (file: string, env: NodeJS.ProcessEnv, ...overrides: readonly string[]) =>
-  spawnSync(process.execPath, [join(root, "pipelines/millrace.mjs"), "train", "--config-name", file, ...overrides], {
+const millrace = (command: string, file: string, env: NodeJS.ProcessEnv, ...overrides: readonly string[]) =>
+  spawnSync(process.execPath, [join(root, "pipelines/millrace.mjs"), command, "--config-name", file, ...overrides], {
     cwd: root,
     env: { ...process.env, ...env },
     encoding: "utf8",
   });
+
+const train = (file: string, env: NodeJS.ProcessEnv, ...overrides: readonly string[]) =>
+  millrace("train", file, env, ...overrides);
 
 it("trains with generation and updates at once, and says what differs from the CPU", async () => {
   const { dir, file } = await prepared();
@@ -50,6 +53,24 @@ it("trains with generation and updates at once, and says what differs from the C
       .trim()
       .split("\n"),
   ).toHaveLength(2);
+});
+
+it("trains an adapter, and plays what it came to", async () => {
+  const { dir, file } = await prepared();
+  const given = ["model.device=webgpu", "model.lora.rank=4", "actor.use_kl_loss=true", "algorithm.adv_estimator=gae"];
+  const ended = train(file, {}, ...given);
+  expect(ended.stderr).toBe("");
+  expect(ended.status).toBe(0);
+  expect(ended.stdout).toContain("each version's adapter is copied between the two through host memory");
+  expect(ended.stdout).toContain("the weights beside the adapter are uploaded once for the generator and the learner");
+  const runs = join(dir, "runs", "tiny");
+  const [run = ""] = readdirSync(runs);
+  const checkpoint = join(runs, run, "checkpoints", "step-2");
+  expect(readdirSync(checkpoint)).toContain("adapter_model.safetensors");
+  const played = millrace("evaluate", file, {}, "model.device=webgpu", `model.path=${checkpoint}`);
+  expect(played.stderr).toContain("4 of 4 episodes");
+  expect(played.status).toBe(0);
+  expect(played.stdout).toContain("generator on webgpu: the same seed does not give the same bits");
 });
 
 it("refuses with one message where no adapter is found, and leaves nothing behind", async () => {

@@ -1,8 +1,28 @@
 /** Generation on WebGPU: what is sampled is what full scoring says, and of a step only ids and what was drawn move. */
 import { expect, it } from "vitest";
+import { Engine } from "../../src/policy/generation/Engine.ts";
 import { openResident } from "../../src/policy/generation/ResidentModel.ts";
+import type { DecoderConfig } from "../../src/policy/model/Architecture.ts";
+import { ADAPTER_SCALE } from "../../src/policy/model/Lora.ts";
+import { scoreModel } from "../../src/policy/model/Score.ts";
+import { trainedParameters } from "../../src/policy/model/Trained.ts";
+import { baseOf } from "../../src/policy/runtime/baseFeeds.ts";
 import { transfers } from "../../src/policy/runtime/Session.ts";
-import { concat, engineOn, idsOf, reply, requestOf, score, tiny, weightsOf } from "../policy/generation/support.ts";
+import type { Payload } from "../../src/policy/Weights.ts";
+import { shared } from "../learner/adapted.ts";
+import {
+  concat,
+  engineOn,
+  engineOptions,
+  idsOf,
+  reply,
+  requestOf,
+  score,
+  tiny,
+  weightsOf,
+} from "../policy/generation/support.ts";
+import { everyTarget, randomWeights, weightFeeds } from "../policy/tiny.ts";
+import { int64, runOnce, scalar } from "../tensor/session.ts";
 import { webgpu } from "./compared.ts";
 
 const ROWS = 8;
@@ -31,6 +51,56 @@ it("keeps weights, caches and logits on the device", async () => {
     const logp = await score(history, 0);
     const replied = history.length - more.ids.length;
     for (const [t, mu] of more.mu.entries()) expect(Math.abs(mu - logp[replied - 1 + t]!)).toBeLessThan(1e-3);
+  } finally {
+    await engine.close();
+  }
+});
+
+const adapted: DecoderConfig = { ...tiny, adapter: { rank: 3, alpha: 6, targets: ["q_proj", "o_proj", "up_proj"] } };
+const adapterOf = (version: number) => randomWeights(trainedParameters(adapted), 30 + version);
+const payloadOf = (version: number): Payload => ({ _tag: "adapter", buffer: adapterOf(version).flat.buffer });
+
+/** Log-probabilities of ids after the first under the adapter of `version`, on the CPU. */
+const scored = async (ids: Int32Array, version: number): Promise<Float32Array> => {
+  const { logp } = await runOnce(scoreModel(adapted), {
+    ...weightFeeds(weightsOf(0)),
+    ...weightFeeds(adapterOf(version)),
+    [ADAPTER_SCALE]: scalar(2),
+    ids: int64([1, ids.length], ids),
+    before: everyTarget(1, ids.length),
+    temperature: scalar(1),
+  });
+  if (logp === undefined) throw new Error("the model has no log-probabilities");
+  return logp;
+};
+
+it("uploads what an adapter stands beside once, and with a version the adapter alone", async () => {
+  const before = transfers();
+  const base = shared(weightsOf(0));
+  const model = await openResident(adapted, webgpu, baseOf(adapted, base));
+  const engine = new Engine(model, { version: 0, payload: payloadOf(0) }, { ...engineOptions, slots: ROWS });
+  try {
+    const start = transfers();
+    expect(start.uploaded - before.uploaded).toBe(base.flat.byteLength);
+    const first = idsOf(9, 1);
+    const opened = await reply(engine, requestOf(1, first, { maxTokens: 4 }));
+    const begun = transfers();
+    const steps = engine.gauges().decodeSteps;
+    engine.offer(1, payloadOf(1));
+    const second = idsOf(1, 2);
+    const more = await reply(engine, requestOf(1, second, { maxTokens: 6 }));
+    expect([...new Set(more.versions)]).toEqual([1]);
+    const uploaded = transfers().uploaded - begun.uploaded;
+    const adapter = adapterOf(1).flat.byteLength;
+    const decoded = engine.gauges().decodeSteps - steps;
+    expect(uploaded).toBeGreaterThanOrEqual(adapter);
+    // besides the adapter: the steps, and one feed
+    expect(uploaded).toBeLessThanOrEqual(adapter + decoded * ROWS * UP + 4096);
+    expect(uploaded).toBeLessThan(base.flat.byteLength / 2);
+
+    const history = concat(first, opened.ids);
+    const logp = await scored(history, 0);
+    for (const [t, mu] of opened.mu.entries()) expect(Math.abs(mu - logp[first.length - 1 + t]!)).toBeLessThan(1e-3);
   } finally {
     await engine.close();
   }

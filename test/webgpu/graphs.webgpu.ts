@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { adamWModel } from "../../src/learner/adamw.ts";
 import { policyLosses } from "../../src/learner/losses/policyLoss.ts";
 import { actorModel, cloningModel, criticModel, policyLossOptions, valuesModel } from "../../src/learner/models.ts";
+import type { DecoderConfig } from "../../src/policy/model/Architecture.ts";
 import { crossScoreModel } from "../../src/policy/model/CrossScore.ts";
 import { extendModel, prefillModel, stepModel } from "../../src/policy/model/Decode.ts";
 import { scoreModel } from "../../src/policy/model/Score.ts";
@@ -25,6 +26,11 @@ const losses = (Object.keys(policyLosses) as (keyof typeof policyLosses)[]).map(
 
 const shared = { targets: 64, recompute: false, shared: true };
 
+const withAdapter: DecoderConfig = {
+  ...tiny,
+  adapter: { rank: 3, alpha: 6, targets: ["q_proj", "v_proj", "o_proj", "gate_proj", "down_proj"] },
+};
+
 const adamw = { betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0.01, gradClip: 1 } as const;
 
 const models: readonly (readonly [string, () => OnnxModel])[] = [
@@ -42,6 +48,14 @@ const models: readonly (readonly [string, () => OnnxModel])[] = [
   ["critic, shared prompts", () => criticModel(tiny, 0.2, undefined, shared)],
   ["values", () => valuesModel(tiny)],
   ["cloning", () => cloningModel(tiny)],
+  ["score, with an adapter", () => scoreModel(withAdapter)],
+  [
+    "actor, with an adapter",
+    () => actorModel(withAdapter, policyLossOptions({ ...actorDefaults, use_kl_loss: true }, algorithmDefaults)),
+  ],
+  ["critic, with an adapter", () => criticModel(withAdapter, 0.2)],
+  ["values, with an adapter", () => valuesModel(withAdapter)],
+  ["cloning, with an adapter", () => cloningModel(withAdapter)],
   ["AdamW", () => adamWModel(1000, adamw)],
 ];
 

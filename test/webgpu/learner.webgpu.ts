@@ -1,14 +1,20 @@
 /** The learner on WebGPU takes the steps that it takes on the CPU, and parameters, moments and gradients stay on the device. */
-import { expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { cpu, type Device } from "../../src/domain/Device.ts";
 import { stream } from "../../src/domain/Random.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
 import { type DecoderConfig, parameters } from "../../src/policy/model/Architecture.ts";
 import { initialise } from "../../src/policy/model/Parameters.ts";
-import { transfers } from "../../src/policy/runtime/Session.ts";
+import { type Session, transfers } from "../../src/policy/runtime/Session.ts";
 import { creditedBatch } from "../learner/batch.ts";
 import { tiny, trainerOptions } from "../learner/model.ts";
-import { webgpu } from "./compared.ts";
+import { heldDevice, webgpu } from "./compared.ts";
+
+let held: Session | undefined;
+beforeAll(async () => {
+  held = await heldDevice();
+});
+afterAll(() => held?.close());
 
 const batch = creditedBatch({ seed: 5, lengths: [9, 7, 12, 5, 9, 11, 6, 8], vocabulary: tiny.vocabSize });
 
@@ -16,11 +22,11 @@ const parametersFor = (config: DecoderConfig) =>
   initialise(parameters(config), stream({ seed: 7, purpose: "initialisation", counters: [] }), 0.2);
 
 /** One update of actor and critic; some mini-batches have several micro-batches. */
-const updated = async (device: Device, config: DecoderConfig = tiny) => {
+const updated = async (device: Device, config: DecoderConfig = tiny, use_kl_loss = false) => {
   await using trainer = await Trainer.open(config, parametersFor(config), {
     ...trainerOptions,
     device,
-    actor: { ...trainerOptions.actor, micro_batch_tokens: 24 },
+    actor: { ...trainerOptions.actor, micro_batch_tokens: 24, use_kl_loss },
   });
   const before = transfers();
   const { applied } = await trainer.update(batch);
@@ -55,4 +61,10 @@ it("gives the CPU's parameters and moments, and moves the policy's parameters on
   const wider = await updated(webgpu, { ...tiny, intermediateSize: 4 * tiny.intermediateSize });
   expect(wider.numbers[0]!.length).toBeGreaterThan(expected.numbers[0]!.length);
   expect(wider.moved.up).toBe(actual.moved.up);
+});
+
+it("keeps the reference policy of a KL loss on the device", async () => {
+  const { moved } = await updated(webgpu, tiny, true);
+  const wider = await updated(webgpu, { ...tiny, intermediateSize: 4 * tiny.intermediateSize }, true);
+  expect(wider.moved.up).toBe(moved.up);
 });

@@ -13,9 +13,9 @@ export const devices: Check = ({ model }) => {
         `model.device: ${format(generator.kind === "cpu" ? learner : generator)}: model.runtime=${model.runtime} chooses its device itself; nearest: cpu`,
     ),
     ...when(
-      (model.lora.rank > 0 || model.adapter !== "") && (generator.kind !== "cpu" || learner.kind !== "cpu"),
+      (model.lora.rank > 0 || model.adapter !== "") && (generator.kind === "cuda" || learner.kind === "cuda"),
       () =>
-        `model.device: ${format(generator.kind === "cpu" ? learner : generator)}: an adapter (model.lora, model.adapter) trains on the CPU only; nearest: cpu`,
+        `model.device: ${format(generator.kind === "cuda" ? generator : learner)}: an adapter (model.lora, model.adapter) is trained and played on cpu and webgpu; nearest: webgpu`,
     ),
     ...when(
       both && generator.index !== learner.index,

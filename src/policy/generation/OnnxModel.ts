@@ -6,13 +6,11 @@ import { cpu, type Device } from "../../domain/Device.ts";
 import type { Version } from "../../domain/Episode.ts";
 import type { DecoderConfig } from "../model/Architecture.ts";
 import { extendModel, newKeys, newValues, pastKeys, pastValues, prefillModel, stepModel } from "../model/Decode.ts";
-import { parametersOf } from "../model/Parameters.ts";
-import { trainedParameters } from "../model/Trained.ts";
 import { type Base, baseFeeds, readable, viewFeeds } from "../runtime/baseFeeds.ts";
 import { type Feeds, float32, type HostTensor, int64, type Outputs, Session } from "../runtime/Session.ts";
-import type { Payload } from "../Weights.ts";
 import type { CacheView } from "./Cache.ts";
 import type { Extended, LanguageModel, NewTokens } from "./LanguageModel.ts";
+import { payloadReader, takenBy } from "./payloads.ts";
 
 /** One version's parameters as graph inputs, and those of the base beside an adapter. */
 export interface OnnxWeights {
@@ -47,15 +45,10 @@ const cacheTensors = ({ headDim, kvHeads, layers }: DecoderConfig) => {
 };
 
 /** Makes the inputs of a version of the payload that the model takes, beside the base that stays. */
-const weightsOver = (config: DecoderConfig, base: Base | undefined) => {
-  const specs = trainedParameters(config);
+const weightsOver = (config: DecoderConfig, base: Base | undefined): LanguageModel<OnnxWeights>["weights"] => {
+  const read = payloadReader(config);
   const frozen = base === undefined ? {} : baseFeeds(base);
-  const takes = base === undefined ? "full" : "adapter";
-  return (version: Version, payload: Payload): OnnxWeights => {
-    if (payload._tag !== takes) throw new RangeError(`version ${version} is of the kind ${payload._tag}, not ${takes}`);
-    const parameters = parametersOf(specs, new Float32Array(payload.buffer));
-    return { version, feeds: { ...frozen, ...viewFeeds(parameters) } };
-  };
+  return (version, payload) => ({ version, feeds: { ...frozen, ...viewFeeds(read(version, payload)) } });
 };
 
 /** Opens the sessions on a device; `given` is what an adapter stands beside. Rejects where the runtime refuses a graph. */
@@ -80,7 +73,7 @@ export const open = async (
   });
   return {
     shape: { layers, kvHeads, headDim, vocabSize, maxPositions },
-    versions: { takes: [base === undefined ? "full" : "adapter"], pins: true },
+    versions: { takes: [takenBy(config)], pins: true },
     weights: weightsOver(config, base),
     prefill: async ({ feeds }, tokens) => cache.outputs(await prefill.run({ ...feeds, ...newTokens(tokens) })),
     extend: async ({ feeds }, tokens, past, pastLengths) =>

@@ -1,12 +1,12 @@
 /**
- * The language model on a device that keeps its tensors: weights are uploaded once a version, caches never leave, and of a step only what
- * was drawn comes back. Rows of the live caches are sequences, rows of the prefixes' caches shared prefixes; both have one capacity.
+ * The language model on a device that keeps its tensors: weights are uploaded once a version (of an adapter its own; what it stands beside goes up
+ * once), caches never leave, and of a step only what was drawn comes back. Rows of the live caches are sequences, rows of the prefixes' caches shared prefixes; both have one capacity.
  * Invariants: a run gives whole new caches, and the old ones are let go once it has; a row's positions at and beyond its length are never
  * read, so what a cancelled sequence wrote there stays without effect.
  */
 import { cpu, type Device } from "../../domain/Device.ts";
 import type { Version } from "../../domain/Episode.ts";
-import { type DecoderConfig, parameters } from "../model/Architecture.ts";
+import type { DecoderConfig } from "../model/Architecture.ts";
 import {
   arrangeModel,
   cacheInputNames,
@@ -16,13 +16,16 @@ import {
   otherName,
 } from "../model/DeviceDecode.ts";
 import { DRAWN } from "../model/Draw.ts";
-import { named, parametersOf } from "../model/Parameters.ts";
+import { trainedParameters } from "../model/Trained.ts";
+import { type Base, viewFeeds } from "../runtime/baseFeeds.ts";
+import { HeldBase } from "../runtime/HeldBase.ts";
 import { type DeviceTensor, discard, type Feeds, float32, int64, type Outputs, Session } from "../runtime/Session.ts";
 import { release, type Tensors, Transfer } from "../runtime/Transfer.ts";
 import { bucket } from "./Cache.ts";
 import type { ResidentModel } from "./LanguageModel.ts";
 import { TIME_BUCKET } from "./Packing.ts";
 import type { DecodeStep, Plan, PrefillStep, PrefixStep, Sequence } from "./Plan.ts";
+import { payloadReader, takenBy } from "./payloads.ts";
 import { NotFiniteLogits, Sampler } from "./Sampler.ts";
 import type { Draw, HistoryOf, SequenceModel, Stepped, Token } from "./SequenceModel.ts";
 
@@ -32,6 +35,8 @@ const ROW_BUCKET = 8;
 /** One version's parameters: in host memory until the first step that needs them, then on the device alone. */
 export interface ResidentWeights {
   readonly version: Version;
+  /** What an adapter stands beside, on the device; nothing where there is none. */
+  readonly beside: Feeds;
   host: Feeds | undefined;
   device: Tensors | undefined;
 }
@@ -195,7 +200,7 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
       weights.device = await this.#sessions.weights.upload(weights.host);
       weights.host = undefined;
     }
-    return weights.device;
+    return { ...weights.beside, ...weights.device };
   }
 
   async #fed(
@@ -286,18 +291,23 @@ const openSessions = async (config: DecoderConfig, device: Device): Promise<Sess
     decode: await Session.open(decodeModel(config), stepping),
     feed: await Session.open(feedModel(config), stepping),
     arrange: await Session.open(arrangeModel(config), { device, kept: caches }),
-    weights: await Transfer.open(parameters(config), device),
+    weights: await Transfer.open(trainedParameters(config), device),
     logits: await Transfer.open([{ name: "logits", shape: ["rows", config.vocabSize] }], device),
   };
 };
 
-/** Opens the sessions; on the CPU, for tests, where "the device" is host memory. Rejects where the runtime refuses a graph. */
+/**
+ * Opens the sessions; on the CPU, for tests, where "the device" is host memory. `base` is what an adapter stands beside. Rejects where the runtime
+ * refuses a graph.
+ */
 export const openResident = async (
   config: DecoderConfig,
   device: Device = cpu,
+  base?: Base,
 ): Promise<ResidentModel<ResidentWeights>> => {
   const { headDim, kvHeads, layers, maxPositions, vocabSize } = config;
-  const specs = parameters(config);
+  const read = payloadReader(config);
+  const held = base && (await HeldBase.open(base, device));
   const sessions = await openSessions(config, device);
   const uploaded = new Set<ResidentWeights>();
   let opened: ResidentSequences | undefined;
@@ -309,12 +319,10 @@ export const openResident = async (
   };
   return {
     shape: { layers, kvHeads, headDim, vocabSize, maxPositions },
-    versions: { takes: ["full"], pins: true },
+    versions: { takes: [takenBy(config)], pins: true },
     weights: (version, payload) => {
-      if (payload._tag !== "full") throw new RangeError(`version ${version} is of the kind ${payload._tag}, not full`);
-      const tensors = named(parametersOf(specs, new Float32Array(payload.buffer)));
-      const host = Object.fromEntries(tensors.map(({ name, shape, values }) => [name, float32(values, shape)]));
-      const weights: ResidentWeights = { version, host, device: undefined };
+      const host = viewFeeds(read(version, payload));
+      const weights: ResidentWeights = { version, beside: held?.feeds ?? {}, host, device: undefined };
       uploaded.add(weights);
       return weights;
     },
@@ -326,6 +334,7 @@ export const openResident = async (
     close: async () => {
       for (const weights of [...uploaded]) forget(weights);
       opened?.close();
+      await held?.close();
       for (const session of Object.values(sessions)) await session.close();
     },
   };

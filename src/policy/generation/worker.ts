@@ -50,7 +50,7 @@ const start = async (request: StartRequest): Promise<null> => {
   const { base, config, device, runtime, weights } = request;
   useRuntime(runtime);
   engine = isResident(device)
-    ? engineOver(await orRefused(openResident(config, device)), request)
+    ? engineOver(await orRefused(openResident(config, device, base)), request)
     : engineOver(await orRefused(open(config, device, base)), request);
   port = weights;
   weights.on("message", (message: WeightsMessage) => started().offer(message.version, message.payload));

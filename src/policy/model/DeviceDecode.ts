@@ -12,10 +12,11 @@ import { matmul } from "../../tensor/Linear.ts";
 import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { softmax } from "../../tensor/Reduction.ts";
 import { type Dim, product } from "../../tensor/Shape.ts";
-import { type DecoderConfig, parameters } from "./Architecture.ts";
+import type { DecoderConfig } from "./Architecture.ts";
 import { newKeys, newValues, pastKeys, pastValues } from "./Decode.ts";
-import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries, weightInputs } from "./Decoder.ts";
+import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries } from "./Decoder.ts";
 import { draw } from "./Draw.ts";
+import { policyInputs } from "./Lora.ts";
 
 const MASKED = -1e30;
 
@@ -84,7 +85,7 @@ const causalMask = (graph: Graph, columns: Tensor, rows: Dim, time: Dim): Tensor
  */
 export const decodeModel = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("decode");
-  const weights = weightInputs(graph, parameters(config));
+  const weights = policyInputs(graph, config);
   const ids = graph.input("ids", "int64", ["rows"]);
   const pastLengths = graph.input("pastLengths", "int64", ["rows"]);
   const inputs = drawInputs(graph, "rows");
@@ -118,7 +119,7 @@ const rowsOf = (x: Tensor, indices: Tensor, count: Dim): Tensor => {
  */
 export const feedModel = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("feed");
-  const weights = weightInputs(graph, parameters(config));
+  const weights = policyInputs(graph, config);
   const ids = graph.input("ids", "int64", ["fed", "time"]);
   const lengths = graph.input("lengths", "int64", ["fed"]);
   const pastLengths = graph.input("pastLengths", "int64", ["fed"]);

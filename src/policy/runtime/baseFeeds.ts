@@ -24,9 +24,12 @@ export const baseOf = ({ adapter }: DecoderConfig, { specs, tensors }: Frozen): 
 export const viewFeeds = ({ specs, tensors }: Frozen): Feeds =>
   Object.fromEntries(specs.map(({ name, shape }, i) => [name, float32(tensors[i]!, shape)]));
 
+/** The factor on what an adapter adds. */
+export const factorFeed = (scale: number) => float32(Float32Array.of(scale), []);
+
 export const baseFeeds = ({ frozen, scale }: Base): Feeds => ({
   ...viewFeeds(frozen),
-  [ADAPTER_SCALE]: float32(Float32Array.of(scale), []),
+  [ADAPTER_SCALE]: factorFeed(scale),
 });
 
 const probe = async (): Promise<boolean> => {

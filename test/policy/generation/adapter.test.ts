@@ -3,11 +3,11 @@ import { Effect } from "effect";
 import { make } from "../../../src/policy/generation/Generator.ts";
 import type { DecoderConfig } from "../../../src/policy/model/Architecture.ts";
 import { ADAPTER_SCALE } from "../../../src/policy/model/Lora.ts";
-import { parametersOver } from "../../../src/policy/model/Parameters.ts";
 import { scoreModel } from "../../../src/policy/model/Score.ts";
 import { trainedParameters } from "../../../src/policy/model/Trained.ts";
 import { baseOf } from "../../../src/policy/runtime/baseFeeds.ts";
 import type { WeightsMessage } from "../../../src/policy/Weights.ts";
+import { shared } from "../../learner/adapted.ts";
 import { int64, runOnce, scalar } from "../../tensor/session.ts";
 import { everyTarget, randomWeights, weightFeeds } from "../tiny.ts";
 import { idsOf, requestOf, tiny, weightsOf } from "./support.ts";
@@ -15,12 +15,7 @@ import { idsOf, requestOf, tiny, weightsOf } from "./support.ts";
 const adapted: DecoderConfig = { ...tiny, adapter: { rank: 3, alpha: 3, targets: ["q_proj", "o_proj", "up_proj"] } };
 const adapterOf = (version: number) => randomWeights(trainedParameters(adapted), 30 + version);
 
-const base = () => {
-  const { flat, specs } = weightsOf(0);
-  const memory = new Float32Array(new SharedArrayBuffer(flat.byteLength));
-  memory.set(flat);
-  return parametersOver(specs, memory);
-};
+const base = () => shared(weightsOf(0));
 
 /** Log-probabilities of ids after the first under the adapter of `version`, by one pass over all of them. */
 const scored = async (ids: readonly number[], version: number) => {

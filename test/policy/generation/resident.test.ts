@@ -1,17 +1,27 @@
 /** The form of devices that keep their tensors, here on the CPU: it samples what the form with caches in host memory samples. */
 
 import { expect, it } from "vitest";
+import { cpu } from "../../../src/domain/Device.ts";
 import type { Sampled } from "../../../src/domain/Episode.ts";
-import type { Engine, EngineOptions } from "../../../src/policy/generation/Engine.ts";
+import { Engine, type EngineOptions } from "../../../src/policy/generation/Engine.ts";
 import type { GeneratorModel } from "../../../src/policy/generation/LanguageModel.ts";
 import { open } from "../../../src/policy/generation/OnnxModel.ts";
 import type { Sampling } from "../../../src/policy/generation/Policy.ts";
 import { openResident } from "../../../src/policy/generation/ResidentModel.ts";
-import { fullPayload } from "../../../src/policy/Weights.ts";
-import { engineOn, idsOf, reply, requestOf, tiny, weightsOf } from "./support.ts";
+import type { DecoderConfig } from "../../../src/policy/model/Architecture.ts";
+import { trainedParameters } from "../../../src/policy/model/Trained.ts";
+import { baseOf } from "../../../src/policy/runtime/baseFeeds.ts";
+import { fullPayload, type Payload } from "../../../src/policy/Weights.ts";
+import { shared } from "../../learner/adapted.ts";
+import { randomWeights } from "../tiny.ts";
+import { engineOn, engineOptions, idsOf, reply, requestOf, tiny, weightsOf } from "./support.ts";
 
 /** Three turns of twelve sequences over few slots: shared prefixes, rows that move, evictions, a new version in between. */
-const turns = async <W>(engine: Engine<W>, sampling: Sampling): Promise<readonly Sampled[]> => {
+const turns = async <W>(
+  engine: Engine<W>,
+  sampling: Sampling,
+  newer: Payload = fullPayload(weightsOf(1).flat),
+): Promise<readonly Sampled[]> => {
   const all: Sampled[] = [];
   const play = async (turn: number, length: (sequence: number) => number): Promise<void> => {
     const requests = Array.from({ length: 12 }, (_, sequence) =>
@@ -31,7 +41,7 @@ const turns = async <W>(engine: Engine<W>, sampling: Sampling): Promise<readonly
   await play(0, (sequence) => 24 + (sequence % 4) * 9);
   engine.release(5);
   await play(1, (sequence) => 1 + ((sequence * 7) % 40));
-  engine.offer(1, fullPayload(weightsOf(1).flat));
+  engine.offer(1, newer);
   await play(2, (sequence) => 3 + (sequence % 2) * 30);
   return all;
 };
@@ -47,13 +57,7 @@ const played = async (sampling: Sampling, options: Partial<EngineOptions>) => {
   }
 };
 
-it.each<readonly [string, Sampling]>([
-  ["at temperature 1", { temperature: 1, topK: -1, topP: 1 }],
-  ["at another temperature", { temperature: 0.7, topK: -1, topP: 1 }],
-  ["greedily", { temperature: 0, topK: -1, topP: 1 }],
-  ["truncated", { temperature: 1, topK: 5, topP: 0.9 }],
-])("samples the same %s", async (_, sampling) => {
-  const { actual, expected } = await played(sampling, { slots: 8 });
+const expectSame = (actual: readonly Sampled[], expected: readonly Sampled[]): void => {
   for (const [i, sampled] of expected.entries()) {
     expect([...(actual[i]?.ids ?? [])]).toEqual([...sampled.ids]);
     expect([...(actual[i]?.versions ?? [])]).toEqual([...sampled.versions]);
@@ -62,6 +66,43 @@ it.each<readonly [string, Sampling]>([
       expect(actual[i]?.entropies[token]).toBeCloseTo(sampled.entropies[token]!, 4);
     }
   }
+};
+
+it.each<readonly [string, Sampling]>([
+  ["at temperature 1", { temperature: 1, topK: -1, topP: 1 }],
+  ["at another temperature", { temperature: 0.7, topK: -1, topP: 1 }],
+  ["greedily", { temperature: 0, topK: -1, topP: 1 }],
+  ["truncated", { temperature: 1, topK: 5, topP: 0.9 }],
+])("samples the same %s", async (_, sampling) => {
+  const { actual, expected } = await played(sampling, { slots: 8 });
+  expectSame(actual, expected);
+});
+
+it("samples the same with an adapter, and another after its adoption", async () => {
+  const config: DecoderConfig = { ...tiny, adapter: { rank: 3, alpha: 6, targets: ["q_proj", "o_proj", "up_proj"] } };
+  const payload = (version: number): Payload => {
+    const { flat } = randomWeights(trainedParameters(config), 30 + version);
+    return { _tag: "adapter", buffer: flat.buffer };
+  };
+  const base = baseOf(config, shared(weightsOf(0)));
+  const sampling: Sampling = { temperature: 1, topK: -1, topP: 1 };
+  const start = <W>(model: GeneratorModel<W>) =>
+    new Engine(model, { version: 0, payload: payload(0) }, { ...engineOptions, slots: 8 });
+  const [host, resident] = [start(await open(config, cpu, base)), start(await openResident(config, cpu, base))];
+  try {
+    expectSame(await turns(resident, sampling, payload(1)), await turns(host, sampling, payload(1)));
+  } finally {
+    await host.close();
+    await resident.close();
+  }
+});
+
+it("takes an adapter's versions alone where it stands beside a base", async () => {
+  const config: DecoderConfig = { ...tiny, adapter: { rank: 3, alpha: 6, targets: ["q_proj"] } };
+  const model = await openResident(config, cpu, baseOf(config, shared(weightsOf(0))));
+  expect(model.versions.takes).toEqual(["adapter"]);
+  expect(() => model.weights(2, fullPayload(weightsOf(0).flat))).toThrow("version 2 is of the kind full, not adapter");
+  await model.close();
 });
 
 /** The same model, on which rows are not arranged before other things have happened, as on a device. */
