@@ -6,6 +6,7 @@
 
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { DecoderConfig, ParameterSpec } from "../policy/model/Architecture.ts";
+import type { Recomputed } from "../policy/model/Decoder.ts";
 import { criticInputs, policyInputs } from "../policy/model/Lora.ts";
 import { type PassOptions, policyForward, targetInputs, valueForward } from "../policy/model/Score.ts";
 import { trainedCriticParameters, trainedParameters } from "../policy/model/Trained.ts";
@@ -19,12 +20,17 @@ import { valueLoss } from "./losses/valueLoss.ts";
 /** An input that says something of every target. */
 export const ofTargets = (graph: Graph, name: string): Tensor => graph.input(name, "float32", ["targets"]);
 
+const recomputedBy = ({
+  gradient_checkpointing: given,
+}: Pick<RunConfig["actor"], "gradient_checkpointing">): Recomputed =>
+  given === "attention" ? "attention" : given ? "layers" : "nothing";
+
 /** How passes are made under the run file's keys. */
 export const passOptions = (
   actor: Pick<RunConfig["actor"], "gradient_checkpointing" | "micro_batch_tokens" | "use_prefix_grouper">,
 ): PassOptions => ({
   targets: actor.micro_batch_tokens,
-  recompute: actor.gradient_checkpointing,
+  recompute: recomputedBy(actor),
   shared: actor.use_prefix_grouper,
 });
 

@@ -63,6 +63,10 @@ const ofGeneration = (config: RunConfig): readonly Change[] => {
   ];
 };
 
+/** What computes more again than is done now. */
+const stronger = (now: RunConfig["actor"]["gradient_checkpointing"]): readonly ("attention" | true)[] =>
+  now === true ? [] : now === "attention" ? [true] : ["attention", true];
+
 const ofLearning = (config: RunConfig): readonly Change[] => {
   const { actor, algorithm, critic, rollout } = config;
   const least = bucket(rollout.max_model_len);
@@ -76,12 +80,14 @@ const ofLearning = (config: RunConfig): readonly Change[] => {
       fewer,
       { ...config, actor: { ...actor, micro_batch_tokens: fewer } },
     ],
-    [
-      "actor.gradient_checkpointing",
-      actor.gradient_checkpointing,
-      true,
-      { ...config, actor: { ...actor, gradient_checkpointing: true } },
-    ],
+    ...stronger(actor.gradient_checkpointing).map(
+      (more): Change => [
+        "actor.gradient_checkpointing",
+        actor.gradient_checkpointing,
+        more,
+        { ...config, actor: { ...actor, gradient_checkpointing: more } },
+      ],
+    ),
     ...(learned
       ? ([
           ["critic.layers", critic.layers, layers, { ...config, critic: { ...critic, layers } }],

@@ -7,6 +7,7 @@ import type { Graph, Tensor } from "./Graph.ts";
 import { iota } from "./Indexing.ts";
 import { concat, pad, reduceSum, reshape, slice, transpose } from "./Layout.ts";
 import { matmul } from "./Linear.ts";
+import { after } from "./Recompute.ts";
 import { reduceMax, softmax } from "./Reduction.ts";
 import { type Dim, difference, equal, product, ShapeError } from "./Shape.ts";
 
@@ -36,6 +37,16 @@ export const blockEnds = (graph: Graph, size: Dim, blocks: number): readonly Dim
 
 const rowSums = (x: Tensor): Tensor => reduceSum(x, [-1], true);
 
+/** How attention is computed; the result is the same. */
+export interface AttentionOptions {
+  /** In how many blocks of rows: a block's scores are all that is held of them at once. */
+  readonly blocks: number;
+  /** Whether the backward pass makes the softmax again, of queries and keys, so that nothing as wide as the context is kept (Dao et al. 2022). */
+  readonly recompute: boolean;
+}
+
+const usual: AttentionOptions = { blocks: 1, recompute: false };
+
 /** Queries against one set of keys. */
 interface Part {
   /** Values mixed by the softmax over these keys alone, [..., rows, headDim]. */
@@ -54,25 +65,28 @@ interface Scored {
   readonly queries: Tensor;
   readonly keys: Tensor;
   readonly values: Tensor;
-  /** Of every query and key, masked. */
-  readonly scores: Tensor;
+  /** Scores of queries and every key, masked. */
+  readonly score: (queries: Tensor) => Tensor;
   readonly scale: number;
+  readonly recompute: boolean;
 }
 
 /** Gradients of keys and values come out as [..., headDim, columns]. */
-const partOf = ({ keys, queries, scale, scores, values }: Scored): Part => {
+const partOf = ({ keys, queries, recompute, scale, score, values }: Scored): Part => {
+  const scores = score(queries);
   const weights = softmax(scores);
   return {
     mixed: matmul(weights, values),
     // The largest weight is exp(the largest score) over that sum, and never near 0.
     normaliser: sub(reduceMax(scores, [-1], true), log(reduceMax(weights, [-1], true))),
     pull: (pulled, correction) => {
-      const dscores = mul(weights, sub(matmul(pulled, values, { transB: true }), correction));
+      const again = recompute ? softmax(score(after(queries, pulled))) : weights;
+      const dscores = mul(again, sub(matmul(pulled, values, { transB: true }), correction));
       // A transposed operand is copied in strips: let that be the narrow one.
       return [
         matmul(dscores, keys, { scale }),
         matmul(queries, dscores, { transA: true, scale }),
-        matmul(pulled, weights, { transA: true }),
+        matmul(pulled, again, { transA: true }),
       ];
     },
   };
@@ -92,7 +106,7 @@ const overColumns = (parts: readonly Tensor[], ends: readonly Dim[], time: Dim):
  * products are plain stacks of matrices and the gradients of k and v need no sum over groups. The rows are taken in `blocks`, each against the
  * columns up to its end only, which leaves out nearly half of the masked products; a time below `blocks` is allowed.
  */
-const causal = (q: Tensor, k: Tensor, v: Tensor, blocks: number): Part => {
+const causal = (q: Tensor, k: Tensor, v: Tensor, { blocks, recompute }: AttentionOptions): Part => {
   const { graph } = q;
   const [batch, kvHeads, groups, time, headDim] = q.shape as [Dim, Dim, Dim, Dim, number];
   const columns = [batch, kvHeads, time, headDim];
@@ -111,9 +125,11 @@ const causal = (q: Tensor, k: Tensor, v: Tensor, blocks: number): Part => {
     const unfold = (x: Tensor, width: Dim): Tensor => reshape(x, [batch, kvHeads, groups, length, width]);
     const rows = (x: Tensor, width: Dim): Tensor => fold(slice(x, 3, start, end), width);
     const [queries, keys, values] = [rows(q, headDim), slice(k, 2, 0, end), slice(v, 2, 0, end)];
-    const seen = unfold(matmul(queries, keys, { transB: true, scale }), end);
-    const scores = fold(add(seen, causalMask(graph, start, end)), end);
-    return { rows, unfold, ...partOf({ queries, keys, values, scores, scale }) };
+    const score = (of: Tensor): Tensor => {
+      const seen = unfold(matmul(of, keys, { transB: true, scale }), end);
+      return fold(add(seen, causalMask(graph, start, end)), end);
+    };
+    return { rows, unfold, ...partOf({ queries, keys, values, score, scale, recompute }) };
   });
   const joined = (each: (part: (typeof parts)[number]) => Tensor): Tensor => concat(parts.map(each), 3);
   return {
@@ -146,10 +162,10 @@ const causal = (q: Tensor, k: Tensor, v: Tensor, blocks: number): Part => {
 
 /**
  * Causal attention: q [batch, kvHeads, groups, time, headDim], k and v [batch, kvHeads, time, headDim] give
- * [batch, kvHeads, groups, time, headDim]. `blocks`: in how many blocks of rows it is computed.
+ * [batch, kvHeads, groups, time, headDim].
  */
-export const causalAttention = (q: Tensor, k: Tensor, v: Tensor, blocks = 1): Tensor => {
-  const { mixed, pull } = causal(q, k, v, blocks);
+export const causalAttention = (q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = usual): Tensor => {
+  const { mixed, pull } = causal(q, k, v, options);
   return q.graph.aliasOf("causalAttention", [q, k, v], mixed, ([g]) =>
     g === undefined ? undefined : pull(g, rowSums(mul(g, mixed))),
   );
@@ -204,12 +220,12 @@ const keysInHeads = (x: Tensor, batch: Dim, positions: Dim, [, , , kvHeads, , he
   transpose(reshape(x, [batch, positions, kvHeads, headDim]), [0, 2, 1, 3]);
 
 /** Continuations to themselves. Queries and results are rows. */
-const withinThem = (own: Continuations, sizes: Sizes, blocks: number): Part => {
+const withinThem = (own: Continuations, sizes: Sizes, options: AttentionOptions): Part => {
   const [groups, members, time, , , headDim] = sizes;
   const sequences = product(groups, members);
   const { inHeads, inRows } = rowsOf(sequences, time, sizes);
   const [keys, values] = [own.k, own.v].map((x) => keysInHeads(x, sequences, time, sizes)) as [Tensor, Tensor];
-  const part = causal(inHeads(own.q, headDim), keys, values, blocks);
+  const part = causal(inHeads(own.q, headDim), keys, values, options);
   const keyRows = (x: Tensor): Tensor => reshape(transpose(x, [0, 2, 1, 3]), own.k.shape);
   return {
     mixed: inRows(part.mixed, headDim),
@@ -222,7 +238,7 @@ const withinThem = (own: Continuations, sizes: Sizes, blocks: number): Part => {
 };
 
 /** Continuations to the prompt before them: those of a group are rows of one product. Queries and results are rows. */
-const toPrompts = (q: Tensor, prompts: Prompts, sizes: Sizes): Part => {
+const toPrompts = (q: Tensor, prompts: Prompts, sizes: Sizes, recompute: boolean): Part => {
   const { graph } = q;
   const [groups, members, time, kvHeads, queryGroups, headDim] = sizes;
   const [, prompt] = prompts.k.shape as [Dim, Dim];
@@ -234,8 +250,9 @@ const toPrompts = (q: Tensor, prompts: Prompts, sizes: Sizes): Part => {
   const known = less(reshape(iota(graph, prompt), [1, 1, 1, prompt]), reshape(prompts.lengths, [groups, 1, 1, 1]));
   const scale = 1 / Math.sqrt(headDim);
   const queries = folded(q, headDim);
-  const scores = add(matmul(queries, keys, { transB: true, scale }), visibleOrMasked(known));
-  const part = partOf({ queries, keys, values, scores, scale });
+  const masked = visibleOrMasked(known);
+  const score = (of: Tensor): Tensor => add(matmul(of, keys, { transB: true, scale }), masked);
+  const part = partOf({ queries, keys, values, score, scale, recompute });
   return {
     mixed: inRows(part.mixed, headDim),
     normaliser: inRows(part.normaliser, 1),
@@ -249,13 +266,13 @@ const toPrompts = (q: Tensor, prompts: Prompts, sizes: Sizes): Part => {
 /**
  * Attention of continuations to their prompt and causally to themselves, [groups, members, time, kvHeads, queryGroups, headDim]: what causal
  * attention over prompt and continuation in a row gives at the continuation's positions, with the prompt's keys held once for all members.
- * The two parts are joined by their normalisers. `blocks`: as in `causalAttention`.
+ * The two parts are joined by their normalisers.
  */
-export const sharedAttention = (own: Continuations, prompts: Prompts, blocks = 1): Tensor => {
+export const sharedAttention = (own: Continuations, prompts: Prompts, options: AttentionOptions = usual): Tensor => {
   const { graph, shape } = own.q;
   const sizes = sizesOf(own, prompts);
-  const within = withinThem(own, sizes, blocks);
-  const before = toPrompts(own.q, prompts, sizes);
+  const within = withinThem(own, sizes, options);
+  const before = toPrompts(own.q, prompts, sizes, options.recompute);
   /** The prompt's share of each softmax, [rows, heads, 1]. */
   const share = sigmoid(sub(before.normaliser, within.normaliser));
   const mixed = add(within.mixed, mul(share, sub(before.mixed, within.mixed)));

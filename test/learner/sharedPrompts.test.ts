@@ -97,7 +97,7 @@ describe("an update", () => {
     expect(worst / scale).toBeLessThan(tolerance);
   };
 
-  const actors = (checkpointing: boolean) =>
+  const actors = (checkpointing: boolean | "attention") =>
     Promise.all(
       [false, true].map(async (use_prefix_grouper) =>
         Actor.open(tiny, tinyParameters(), {
@@ -115,8 +115,9 @@ describe("an update", () => {
 
   it.each([
     ["all activations kept", false],
+    ["attention computed again", "attention"],
     ["layers computed again", true],
-  ])("has the same gradients and log-probabilities, %s", async (_, checkpointing) => {
+  ] as const)("has the same gradients and log-probabilities, %s", async (_, checkpointing) => {
     const targets = {
       old: batch.mu,
       advantages: batch.advantages,

@@ -19,7 +19,7 @@ const models: readonly (readonly [string, () => OnnxModel])[] = [
   ["critic", () => criticModel(tiny, 0.2)],
   [
     "critic with shared prompts",
-    () => criticModel(tiny, 0.2, undefined, { targets: 64, recompute: false, shared: true }),
+    () => criticModel(tiny, 0.2, undefined, { targets: 64, recompute: "nothing", shared: true }),
   ],
 ];
 

@@ -1,6 +1,7 @@
 /** Recomputed results have the values and gradients of kept ones, in a model that does compute them again. */
 import { describe, expect, it } from "vitest";
 import { actorModel } from "../../src/learner/models.ts";
+import type { Recomputed } from "../../src/policy/model/Decoder.ts";
 import { mul, sigmoid, tanh } from "../../src/tensor/Elementwise.ts";
 import { gradients } from "../../src/tensor/Gradients.ts";
 import { Graph, type Tensor } from "../../src/tensor/Graph.ts";
@@ -45,18 +46,22 @@ describe("recomputed results", () => {
     expect(count(build(true), "Tanh")).toBe(2 * count(build(false), "Tanh"));
   });
 
-  it("are each layer's, in the actor's model", () => {
+  it("are each layer's, or each layer's attention, in the actor's model", () => {
     const options = {
       loss: "ppo",
       clip: { low: 0.2, high: 0.2, dual: 0 },
       entropyCoefficient: 0,
       kl: undefined,
     } as const;
-    const attention = (recompute: boolean) =>
+    const nodes = (type: string, recompute: Recomputed) =>
       actorModel({ ...tiny, layers: 3 }, options, undefined, { targets: 64, recompute, shared: false }).nodes.filter(
-        ({ type }) => type === "RotaryEmbedding",
+        (node) => node.type === type,
       ).length;
     // Forward and backward, of queries and keys; then forward again.
-    expect([attention(false), attention(true)]).toEqual([12, 18]);
+    const turned = (recompute: Recomputed) => nodes("RotaryEmbedding", recompute);
+    expect([turned("nothing"), turned("attention"), turned("layers")]).toEqual([12, 12, 18]);
+    // A softmax for each of four blocks of a layer.
+    const weighed = (recompute: Recomputed) => nodes("Softmax", recompute);
+    expect([weighed("nothing"), weighed("attention"), weighed("layers")]).toEqual([12, 24, 24]);
   });
 });

@@ -204,7 +204,15 @@ const cases: Record<string, Case> = {
       [2, 1, c + 2, 2],
       [2, 1, c + 2, 2],
     ],
-    build: (q, k, v) => causalAttention(q, k, v, 3),
+    build: (q, k, v) => causalAttention(q, k, v, { blocks: 3, recompute: false }),
+  }),
+  "causalAttention, its weights made again": (_, b, c) => ({
+    shapes: [
+      [2, 1, b, c + 2, 2],
+      [2, 1, c + 2, 2],
+      [2, 1, c + 2, 2],
+    ],
+    build: (q, k, v) => causalAttention(q, k, v, { blocks: 2, recompute: true }),
   }),
   sharedAttention: (a, b, c) => ({
     shapes: [
@@ -216,6 +224,22 @@ const cases: Record<string, Case> = {
     ],
     build: (q, k, v, promptKeys, promptValues) =>
       sharedAttention({ q, k, v }, { k: promptKeys, v: promptValues, lengths: input(q, "lengths") }),
+    feeds: { lengths: int64([2], [c + 1, c]) },
+  }),
+  "sharedAttention, its weights made again": (a, b, c) => ({
+    shapes: [
+      [2, a, b, 1, c, 2],
+      [2, a, b, 1, 2],
+      [2, a, b, 1, 2],
+      [2, c + 1, 1, 2],
+      [2, c + 1, 1, 2],
+    ],
+    build: (q, k, v, promptKeys, promptValues) =>
+      sharedAttention(
+        { q, k, v },
+        { k: promptKeys, v: promptValues, lengths: input(q, "lengths") },
+        { blocks: 1, recompute: true },
+      ),
     feeds: { lengths: int64([2], [c + 1, c]) },
   }),
 };

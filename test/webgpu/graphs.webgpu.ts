@@ -24,7 +24,7 @@ const losses = (Object.keys(policyLosses) as (keyof typeof policyLosses)[]).map(
   return [`actor, ${loss}`, () => actorModel(tiny, policyLossOptions(actor, algorithmDefaults))] as const;
 });
 
-const shared = { targets: 64, recompute: false, shared: true };
+const shared = { targets: 64, recompute: "nothing", shared: true } as const;
 
 const withAdapter: DecoderConfig = {
   ...tiny,

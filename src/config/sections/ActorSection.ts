@@ -56,9 +56,9 @@ export const ActorSection = Schema.Struct({
   ppo_mini_batch_size: field(episodes, 32, "Token sequences per optimiser step; with the full context, episodes."),
   micro_batch_tokens: field(tokens, 1024, "Padded tokens per forward and backward pass."),
   gradient_checkpointing: field(
-    Schema.Boolean,
+    Schema.Union([Schema.Boolean, Schema.Literal("attention")]),
     false,
-    "Keep only each layer's input for the backward pass, of actor and critic, and compute the rest again: less memory, more time.",
+    "What the backward pass of actor and critic computes again, less memory for more time: true, all but each layer's input; attention, its weights alone.",
   ),
   use_prefix_grouper: field(
     Schema.Boolean,

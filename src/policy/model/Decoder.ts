@@ -48,10 +48,16 @@ export interface Projections {
 export type Attend = (projections: Projections) => Tensor;
 
 /**
+ * What a backward pass makes again rather than keep it from the forward pass (Korthikanti et al. 2022, section 4): `attention`, the weights of the
+ * softmax, as wide as the context; `layers`, everything between the inputs of two blocks.
+ */
+export type Recomputed = "nothing" | "attention" | "layers";
+
+/**
  * All blocks and the final norm: ids [batch, time] and the positions of their columns ([batch, time] or [1], as in
  * `rotary`) to hidden states [batch * time, hiddenSize]; with `wanted` int64 [rows], indices into batch * time, to those rows alone,
- * [rows, hiddenSize]: behind its attention the last block computes nothing else. With `recompute` a backward pass keeps the input of each
- * block and makes the rest again.
+ * [rows, hiddenSize]: behind its attention the last block computes nothing else. With `layers`
+ * recomputed a backward pass keeps the input of each block and makes the rest again.
  */
 export const decoder = (
   config: DecoderConfig,
@@ -60,7 +66,7 @@ export const decoder = (
   positions: Tensor,
   attend: Attend,
   wanted?: Tensor,
-  recompute = false,
+  recompute: Recomputed = "nothing",
 ): Tensor => {
   const [batch, time] = ids.shape;
   if (ids.shape.length !== 2 || batch === undefined || time === undefined)
@@ -102,7 +108,7 @@ export const decoder = (
     return add(x, linear(gated, "mlp.down_proj"));
   };
   for (let layer = 0; layer < config.layers; layer += 1)
-    x = recompute ? recomputed(x, (before) => block(layer, before)) : block(layer, x);
+    x = recompute === "layers" ? recomputed(x, (before) => block(layer, before)) : block(layer, x);
   return rmsNorm(x, weight(weights, FINAL_NORM), rmsNormEps);
 };
 
@@ -137,17 +143,15 @@ export const trunk = (
   weights: Weights,
   ids: Tensor,
   wanted?: Tensor,
-  recompute = false,
+  recompute: Recomputed = "nothing",
 ): Tensor => {
   const attend: Attend = ({ queries, keys, values }) =>
     mergeQueries(
       config,
-      causalAttention(
-        splitQueries(config, queries),
-        splitHeads(config, keys),
-        splitHeads(config, values),
-        ATTENTION_BLOCKS,
-      ),
+      causalAttention(splitQueries(config, queries), splitHeads(config, keys), splitHeads(config, values), {
+        blocks: ATTENTION_BLOCKS,
+        recompute: recompute === "attention",
+      }),
     );
   return decoder(config, weights, ids, ids.graph.constant([0], "int64"), attend, wanted, recompute);
 };

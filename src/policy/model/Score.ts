@@ -12,7 +12,7 @@ import { gemm } from "../../tensor/Linear.ts";
 import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { product } from "../../tensor/Shape.ts";
 import { type DecoderConfig, VALUE_BIAS, VALUE_WEIGHT } from "./Architecture.ts";
-import { logits, outputMatrix, trunk, type Weights, weight } from "./Decoder.ts";
+import { logits, outputMatrix, type Recomputed, trunk, type Weights, weight } from "./Decoder.ts";
 import { policyInputs } from "./Lora.ts";
 import { sharedPromptInputs, sharedTrunk } from "./SharedPrompts.ts";
 import {
@@ -26,7 +26,7 @@ import {
 /** What of a text is predicted. */
 export interface Targets {
   /** The decoder's hidden states at the position before each target, [targets, hiddenSize]. */
-  readonly hidden: (config: DecoderConfig, weights: Weights, recompute: boolean) => Tensor;
+  readonly hidden: (config: DecoderConfig, weights: Weights, recompute: Recomputed) => Tensor;
   /** The target's own id, int64 [targets]. */
   readonly tokens: Tensor;
 }
@@ -35,13 +35,13 @@ export interface Targets {
 export interface PassOptions {
   /** Targets of a pass at most: how much of a vocabulary is taken at once. */
   readonly targets: number;
-  /** Whether the backward pass makes the numbers inside of a block again. */
-  readonly recompute: boolean;
+  /** What the backward pass makes again. */
+  readonly recompute: Recomputed;
   /** Whether sequences that begin alike share a prompt. */
   readonly shared: boolean;
 }
 
-const usual: PassOptions = { targets: 1024, recompute: false, shared: false };
+const usual: PassOptions = { targets: 1024, recompute: "nothing", shared: false };
 
 /** Targets of whole sequences: ids int64 [batch, time], right padded; before int64 [targets], an index into batch * time. */
 export const ofSequences = (ids: Tensor, before: Tensor): Targets => ({

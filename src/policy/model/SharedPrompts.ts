@@ -15,6 +15,7 @@ import {
   type Attend,
   decoder,
   mergeQueries,
+  type Recomputed,
   splitHeads,
   splitQueries,
   type Weights,
@@ -36,7 +37,8 @@ export const sharedPromptInputs = (graph: Graph): SharedPrompts => ({
   ids: graph.input("ids", "int64", ["groups", "members", "time"]),
 });
 
-const attendBehind = (config: DecoderConfig, { ids, lengths, prompts }: SharedPrompts): Attend => {
+const attendBehind = (config: DecoderConfig, { ids, lengths, prompts }: SharedPrompts, recompute: boolean): Attend => {
+  const options = { blocks: ATTENTION_BLOCKS, recompute };
   const [groups, prompt] = prompts.shape as [Dim, Dim];
   const [, members, time] = ids.shape as [Dim, Dim, Dim];
   const { headDim, kvHeads } = config;
@@ -52,7 +54,7 @@ const attendBehind = (config: DecoderConfig, { ids, lengths, prompts }: SharedPr
       splitQueries(config, ofPrompts(queries)),
       splitHeads(config, ofPrompts(keys)),
       splitHeads(config, ofPrompts(values)),
-      ATTENTION_BLOCKS,
+      options,
     );
     const behind = sharedAttention(
       {
@@ -61,7 +63,7 @@ const attendBehind = (config: DecoderConfig, { ids, lengths, prompts }: SharedPr
         v: keysOf(values),
       },
       { k: promptKeys(keys), v: promptKeys(values), lengths },
-      ATTENTION_BLOCKS,
+      options,
     );
     const width = config.heads * headDim;
     return concat([mergeQueries(config, before), reshape(behind, [product(groups, members, time), width])], 0);
@@ -74,7 +76,7 @@ export const sharedTrunk = (
   weights: Weights,
   text: SharedPrompts,
   wanted: Tensor,
-  recompute = false,
+  recompute: Recomputed = "nothing",
 ): Tensor => {
   const { ids, lengths, prompts } = text;
   const { graph } = ids;
@@ -88,5 +90,13 @@ export const sharedTrunk = (
     graph.constant(config.maxPositions - 1, "int64"),
   );
   const positions = inARow(first, expand(next, [groups, members, time]));
-  return decoder(config, weights, inARow(prompts, ids), positions, attendBehind(config, text), wanted, recompute);
+  return decoder(
+    config,
+    weights,
+    inARow(prompts, ids),
+    positions,
+    attendBehind(config, text, recompute === "attention"),
+    wanted,
+    recompute,
+  );
 };

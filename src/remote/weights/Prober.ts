@@ -24,7 +24,7 @@ const rowsModel = (config: DecoderConfig): OnnxModel => {
   const weights = policyInputs(graph, config);
   const ids = graph.input("ids", "int64", ["batch", "time"]);
   const before = graph.input("before", "int64", ["targets"]);
-  graph.output("scores", logits(weights, trunk(config, weights, ids, before, false)));
+  graph.output("scores", logits(weights, trunk(config, weights, ids, before)));
   return graph.toModel();
 };
 

@@ -202,7 +202,7 @@ const operations: Readonly<Record<string, Operation>> = {
       [2, 2, 5, 4],
       [2, 2, 5, 4],
     ],
-    build: (q, k, v) => causalAttention(q, k, v, 2),
+    build: (q, k, v) => causalAttention(q, k, v, { blocks: 2, recompute: true }),
   },
 };
 

@@ -142,8 +142,8 @@ export const productGraphs: Readonly<Record<string, () => ProductGraph>> = {
   cloning: () => given(cloningModel(tiny)),
   "cloning with a wide vocabulary": () => given(cloningModel(wide), wide),
   "cloning with shared prompts": () =>
-    given(cloningModel(tiny, undefined, { targets: 64, recompute: false, shared: true })),
-  "values with shared prompts": () => given(valuesModel(tiny, { targets: 64, recompute: false, shared: true })),
+    given(cloningModel(tiny, undefined, { targets: 64, recompute: "nothing", shared: true })),
+  "values with shared prompts": () => given(valuesModel(tiny, { targets: 64, recompute: "nothing", shared: true })),
   parts: () => given(partsModel(tiny, lossOptions("ppo"))),
   adamw: adamwGraph,
   ...Object.fromEntries(
