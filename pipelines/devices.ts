@@ -7,7 +7,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { type Device, format, isResident } from "../src/domain/Device.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import type { Checkpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
-import { troubleWith } from "../src/policy/runtime/probe.ts";
+import { hasHalf, troubleWith } from "../src/policy/runtime/probe.ts";
 
 /** The roles of a command that compute. */
 export type Role = "generator" | "learner";
@@ -56,6 +56,19 @@ export const devicesLine = (
   return `${where}: the same seed does not give the same bits${lanes}${copied}${beside}`;
 };
 
+/** What is said at the start of a command that generates in another number format than weights are trained in; undefined for one that does not. */
+export const formatLine = (
+  { generator_dtype: dtype }: RunConfig["model"],
+  roles: readonly Role[],
+): string | undefined =>
+  dtype === "float32" || !roles.includes("generator")
+    ? undefined
+    : `generation with ${dtype} weights and caches: replies are sampled from the rounded policy${
+        roles.includes("learner")
+          ? ", so its ratio to the learner's is not 1, and mismatch/kl says how far they are apart"
+          : ""
+      }`;
+
 /** The roles of a training run that compute in this process. */
 export const rolesOf = ({ model }: RunConfig): readonly Role[] => [
   ...(isRemote(model) ? [] : (["generator"] as const)),
@@ -83,16 +96,22 @@ export const checkDevices = Effect.fnUntraced(function* (
     if (trouble !== undefined)
       return yield* new BadInput({ message: `${keyOf(role, model)}: ${trouble}; nearest: cpu` });
   }
+  const device = generatorDevice(model);
+  if (model.generator_dtype !== "float16" || !roles.includes("generator")) return;
+  if (yield* Effect.promise(() => hasHalf(device))) return;
+  const message = `model.generator_dtype: float16: ${format(device)}: the adapter has no float16 (the feature shader-f16); nearest: float32`;
+  return yield* new BadInput({ message });
 });
 
 const tell = (line: string | undefined): Effect.Effect<void> => (line === undefined ? Effect.void : Console.log(line));
 
-/** Prints `devicesLine`, where there is one. */
+/** Prints `devicesLine` and `formatLine`, where there are such. */
 export const tellDevices = (
   { model }: RunConfig,
   roles: readonly Role[],
   checkpoint: Checkpoint,
-): Effect.Effect<void> => tell(devicesLine(model, roles, sizesOf(checkpoint)));
+): Effect.Effect<void> =>
+  Effect.andThen(tell(devicesLine(model, roles, sizesOf(checkpoint))), tell(formatLine(model, roles)));
 
 /** Prints `serversLine`, where there is one. */
 export const tellServers = ({ model }: RunConfig): Effect.Effect<void> => tell(serversLine(model));

@@ -48,7 +48,7 @@ export interface WorkerCommand {
 
 /** Keys that are each machine's own. */
 const own =
-  /^(model\.(generator_threads|runtime|device|generator_device)|generation\.(slots|prefill_tokens)|pipeline\.step_\w+)$/;
+  /^(model\.(generator_threads|runtime|device|generator_device|generator_dtype)|generation\.(slots|prefill_tokens)|pipeline\.step_\w+)$/;
 
 const checkOwn = (overrides: readonly string[]): Effect.Effect<void, BadInput> => {
   const other = overrides
@@ -60,7 +60,7 @@ const checkOwn = (overrides: readonly string[]): Effect.Effect<void, BadInput> =
     )
     .find((key) => !own.test(key));
   if (other === undefined) return Effect.void;
-  const message = `worker: ${other}: the run says what is played, and how; a worker's own keys are model.generator_threads, model.generator_device, generation.slots, generation.prefill_tokens and pipeline.step_*`;
+  const message = `worker: ${other}: the run says what is played, and how; a worker's own keys are model.generator_threads, model.generator_device, model.generator_dtype, generation.slots, generation.prefill_tokens and pipeline.step_*`;
   return Effect.fail(new BadInput({ message }));
 };
 

@@ -7,6 +7,9 @@ import { isRemote } from "../config/checks/generator.ts";
 import { isTrainedElsewhere } from "../config/checks/learner.ts";
 import { generatorDevice, learnerDevice } from "../config/devices.ts";
 import { isResident } from "../domain/Device.ts";
+import { elementCount, type ParameterSpec } from "../policy/model/Architecture.ts";
+import { isHalved } from "../policy/model/DeviceDecode.ts";
+import { frozenParameters, trainedParameters } from "../policy/model/Trained.ts";
 import { type Asked, cacheBytes, hasOwnReference, type Item, weightBytes } from "./Owners.ts";
 import { generatorShape, passShape } from "./Shapes.ts";
 
@@ -34,17 +37,21 @@ const learnerItems = (asked: Asked): readonly Item[] => {
 const generatorItems = (asked: Asked): readonly Item[] => {
   const { config, decoder } = asked;
   if (isRemote(config.model) || !isResident(generatorDevice(config.model))) return [];
-  const { frozen, policy } = weightBytes(asked);
+  const isHalf = config.model.generator_dtype === "float16";
+  const halved = isHalved(decoder);
+  const bytesOf = (specs: readonly ParameterSpec[]): number =>
+    specs.reduce((sum, spec) => sum + elementCount(spec.shape) * (isHalf && halved(spec) ? 2 : 4), 0);
   const { capacity, prefixes, rows } = generatorShape(config);
-  const live = cacheBytes(decoder, rows, capacity);
+  const caches = (count: number): number => cacheBytes(decoder, count, capacity) / (isHalf ? 2 : 1);
+  const live = caches(rows);
   const owner = "generator";
   return [
-    { owner, what: "weights beside the adapter", bytes: frozen, during: "always" },
-    { owner, what: "weights", bytes: policy, during: "always" },
+    { owner, what: "weights beside the adapter", bytes: bytesOf(frozenParameters(decoder)), during: "always" },
+    { owner, what: "weights", bytes: bytesOf(trainedParameters(decoder)), during: "always" },
     { owner, what: "keys and values", bytes: live, during: "always" },
     { owner, what: "keys and values of the next step", bytes: live, during: "rollout" },
     // both sets of rows have one capacity
-    { owner, what: "shared prefixes", bytes: cacheBytes(decoder, prefixes.rows, capacity), during: "always" },
+    { owner, what: "shared prefixes", bytes: caches(prefixes.rows), during: "always" },
   ];
 };
 

@@ -48,6 +48,8 @@ export interface OnnxModel {
   readonly constants: readonly OnnxConstant[];
   readonly inputs: readonly OnnxValue[];
   readonly outputs: readonly OnnxValue[];
+  /** The inputs and outputs among those of float32 that are float16 to the runtime (HalfForm.ts). */
+  readonly half?: ReadonlySet<string>;
   /** What the nodes make, outputs among it. The runtime infers it for itself; it is here for what is said of a model before it runs. */
   readonly values: readonly OnnxValue[];
   /** Symbols of shapes that no input carries, each with the value, int64 [1], that a node makes of it. */
@@ -55,6 +57,7 @@ export interface OnnxModel {
 }
 
 const IR_VERSION = 10;
+const FLOAT16 = 10;
 const ELEMENT_TYPE = { float32: 1, int32: 6, int64: 7, bool: 9 } as const satisfies Record<DType, number>;
 const ATTRIBUTE_TYPE = { float: 1, int: 2, text: 3, ints: 7 } as const;
 
@@ -104,11 +107,11 @@ const writeConstant = (writer: BinaryWriter, constant: OnnxConstant): void => {
   writer.tag(9, WireType.LengthDelimited).bytes(constant.bytes);
 };
 
-const writeValue = (writer: BinaryWriter, value: OnnxValue): void => {
+const writeValue = (writer: BinaryWriter, value: OnnxValue, isHalf: boolean): void => {
   text(writer, 1, value.name);
   message(writer, 2, () =>
     message(writer, 1, () => {
-      integer(writer, 1, ELEMENT_TYPE[value.dtype]);
+      integer(writer, 1, isHalf ? FLOAT16 : ELEMENT_TYPE[value.dtype]);
       message(writer, 2, () => {
         for (const dim of value.shape)
           message(writer, 1, () => {
@@ -130,8 +133,10 @@ export const encode = (model: OnnxModel): Uint8Array => {
     for (const node of model.nodes) message(writer, 1, () => writeNode(writer, node));
     text(writer, 2, model.name);
     for (const constant of model.constants) message(writer, 5, () => writeConstant(writer, constant));
-    for (const input of model.inputs) message(writer, 11, () => writeValue(writer, input));
-    for (const output of model.outputs) message(writer, 12, () => writeValue(writer, output));
+    const write = (field: number, value: OnnxValue) =>
+      message(writer, field, () => writeValue(writer, value, model.half?.has(value.name) ?? false));
+    for (const input of model.inputs) write(11, input);
+    for (const output of model.outputs) write(12, output);
   });
   for (const [domain, version] of Object.entries(model.opsets))
     message(writer, 8, () => {

@@ -106,6 +106,14 @@ describe("relations between keys", () => {
       ["model.lora.rank=8", "model.learner_device=cuda:1"],
       "model.device: cuda:1: an adapter (model.lora, model.adapter) is trained and played on cpu and webgpu; nearest: webgpu",
     ],
+    [
+      ["model.generator_dtype=float16"],
+      "model.generator_dtype: float16: cpu generates in float32; nearest: float32, or model.generator_device=webgpu",
+    ],
+    [
+      ["model.generator_dtype=float16", "model.generator.engine=vllm", "model.generator.urls=[http://127.0.0.1:8000]"],
+      "model.generator_dtype: float16: servers generate in the format that they were started with (model.generator.engine=vllm); nearest: float32",
+    ],
     [["sft.architecture.heads=3"], "sft.architecture.heads: 3: expected a divisor"],
     [
       ["filter.percentile_low=0.5", "filter.percentile_high=0.5"],

@@ -82,6 +82,15 @@ describe("what is on a device", () => {
     expect(held("weights beside the adapter", there)).toBe(0);
   });
 
+  it("is half of it for matrices and caches in float16", () => {
+    const model = { ...onWebgpu.model, generator_dtype: "float16" as const };
+    const there = { ...asked, config: { ...onWebgpu, model } };
+    expect(held("keys and values", there)).toBe(bytes("keys and values") / 2);
+    const vectors = parameters(tiny).filter(({ shape }) => shape.length === 1);
+    expect(held("weights", there)).toBe(weights / 2 + 2 * parameterCount(vectors));
+    expect(held("policy: weights", there)).toBe(weights);
+  });
+
   it("is the base once for each role, and of the rest the adapter's", () => {
     const decoder: DecoderConfig = { ...tiny, adapter: { rank: 2, alpha: 4, targets: ["q_proj"] } };
     const there = { ...asked, config: onWebgpu, decoder };

@@ -6,8 +6,10 @@ import { join } from "node:path";
 import { Effect } from "effect";
 import { expect, it } from "vitest";
 import { render } from "../../src/config/render.ts";
+import { hasHalf } from "../../src/policy/runtime/probe.ts";
 import { configOf, writeModel } from "../pipelines/tiny.ts";
 import { noAdapter } from "./adapter.ts";
+import { webgpu } from "./compared.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
@@ -80,6 +82,21 @@ it("refuses with one message where no adapter is found, and leaves nothing behin
   // Vulkan's loader has warnings of its own before it
   expect(ended.stderr.trimEnd().split("\n").at(-1)).toMatch(
     /^model\.device: webgpu: no WebGPU adapter was found; .*nearest: cpu$/,
+  );
+  expect(existsSync(join(dir, "runs"))).toBe(false);
+});
+
+it("generates in float16 where the adapter has it, and says so; else refuses", async () => {
+  const { dir, file } = await prepared();
+  const ended = train(file, {}, "model.device=webgpu", "model.generator_dtype=float16");
+  if (await hasHalf(webgpu)) {
+    expect(ended.status).toBe(0);
+    expect(ended.stdout).toContain("generation with float16 weights and caches");
+    return;
+  }
+  expect(ended.status).toBe(2);
+  expect(ended.stderr.trimEnd().split("\n").at(-1)).toBe(
+    "model.generator_dtype: float16: webgpu: the adapter has no float16 (the feature shader-f16); nearest: float32",
   );
   expect(existsSync(join(dir, "runs"))).toBe(false);
 });

@@ -18,6 +18,11 @@ const sizes: Readonly<Record<string, number>> = {
   groups: 2,
   prompt: 5,
   members: 2,
+  fed: 2,
+  pool: 2,
+  others: 2,
+  out: 3,
+  grown: 64,
 };
 
 /** Exclusive upper ends of whole numbers, by input. */
@@ -28,6 +33,9 @@ const below: Readonly<Record<string, number>> = {
   segments: 3,
   positions: 12,
   sequences: 3,
+  from: 2,
+  back: 4,
+  rows: 4,
 };
 
 const random = (name: string) =>

@@ -1,5 +1,6 @@
 /** Generation on WebGPU: what is sampled is what full scoring says, and of a step only ids and what was drawn move. */
 import { expect, it } from "vitest";
+import { bucket } from "../../src/policy/generation/Cache.ts";
 import { Engine } from "../../src/policy/generation/Engine.ts";
 import { openResident } from "../../src/policy/generation/ResidentModel.ts";
 import type { DecoderConfig } from "../../src/policy/model/Architecture.ts";
@@ -81,7 +82,10 @@ it("uploads what an adapter stands beside once, and with a version the adapter a
   const engine = new Engine(model, { version: 0, payload: payloadOf(0) }, { ...engineOptions, slots: ROWS });
   try {
     const start = transfers();
-    expect(start.uploaded - before.uploaded).toBe(base.flat.byteLength);
+    const { headDim, kvHeads, layers } = adapted;
+    // keys and values of one row and the fewest positions, of sequences and of shared prefixes
+    const caches = 2 * 2 * layers * kvHeads * bucket(1) * headDim * 4;
+    expect(start.uploaded - before.uploaded).toBe(base.flat.byteLength + caches);
     const first = idsOf(9, 1);
     const opened = await reply(engine, requestOf(1, first, { maxTokens: 4 }));
     const begun = transfers();

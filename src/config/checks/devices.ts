@@ -2,6 +2,7 @@
 import { format } from "../../domain/Device.ts";
 import { generatorDevice, learnerDevice } from "../devices.ts";
 import { type Check, when } from "../relation.ts";
+import { isRemote } from "./generator.ts";
 
 export const devices: Check = ({ model }) => {
   const [generator, learner] = [generatorDevice(model), learnerDevice(model)];
@@ -16,6 +17,11 @@ export const devices: Check = ({ model }) => {
       (model.lora.rank > 0 || model.adapter !== "") && (generator.kind === "cuda" || learner.kind === "cuda"),
       () =>
         `model.device: ${format(generator.kind === "cuda" ? generator : learner)}: an adapter (model.lora, model.adapter) is trained and played on cpu and webgpu; nearest: webgpu`,
+    ),
+    ...when(model.generator_dtype === "float16" && (generator.kind !== "webgpu" || isRemote(model)), () =>
+      isRemote(model)
+        ? `model.generator_dtype: float16: servers generate in the format that they were started with (model.generator.engine=${model.generator.engine}); nearest: float32`
+        : `model.generator_dtype: float16: ${format(generator)} generates in float32; nearest: float32, or model.generator_device=webgpu`,
     ),
     ...when(
       both && generator.index !== learner.index,

@@ -45,6 +45,11 @@ export const ModelSection = Schema.Struct({
     "Where generator and learner compute: cpu, webgpu, webgpu:1 (the adapter that saves power), cuda or cuda:N (docs/devices.md).",
   ),
   generator_device: field(roleDevice, "", "The generator's device; empty, that of model.device."),
+  generator_dtype: field(
+    Schema.Literals(["float32", "float16"]),
+    "float32",
+    "Number format of weights and caches in generation: float32, or on webgpu float16, which is as off-policy as its rounding (docs/devices.md).",
+  ),
   learner_device: field(roleDevice, "", "The learner's device; empty, that of model.device."),
   adapter: field(
     optionalPath,

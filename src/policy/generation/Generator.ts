@@ -9,6 +9,7 @@ import { cpu, type Device } from "../../domain/Device.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { PolicyError } from "../../domain/Errors.ts";
 import type { DecoderConfig } from "../model/Architecture.ts";
+import type { NumberFormat } from "../model/NumberFormat.ts";
 import type { Base } from "../runtime/baseFeeds.ts";
 import type { Runtime } from "../runtime/Session.ts";
 import { make as makeThread, type ThreadFailure } from "../runtime/Thread.ts";
@@ -28,6 +29,8 @@ export interface GeneratorOptions {
   readonly parameters: Float32Array;
   /** What they stand beside, where they are an adapter. */
   readonly base?: Base | undefined;
+  /** What matrices and caches are held in. Default float32. */
+  readonly format?: NumberFormat;
   readonly threads: (typeof ModelSection.Type)["generator_threads"];
   /** What runs the model. Default onnxruntime. */
   readonly runtime?: Runtime;
@@ -87,6 +90,7 @@ const startThread = Effect.fnUntraced(function* (
     version: options.version,
     payload: { _tag: base === undefined ? "full" : "adapter", buffer },
     base,
+    format: options.format ?? "float32",
     weights: channel.port1,
     runtime: options.runtime ?? "onnx",
     slots: generation.slots,

@@ -6,6 +6,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { Device } from "../../domain/Device.ts";
 import type { Sampled, Version } from "../../domain/Episode.ts";
 import type { DecoderConfig } from "../model/Architecture.ts";
+import type { NumberFormat } from "../model/NumberFormat.ts";
 import type { Base } from "../runtime/baseFeeds.ts";
 import type { Runtime } from "../runtime/Session.ts";
 import type { Protocol } from "../runtime/ThreadProtocol.ts";
@@ -20,6 +21,8 @@ export interface StartRequest {
   readonly payload: Payload;
   /** What an adapter stands beside, in memory that all threads share. */
   readonly base: Base | undefined;
+  /** What matrices and caches are held in. */
+  readonly format: NumberFormat;
   /** Where WeightsMessage come in and AdoptedMessage go out. */
   readonly weights: MessagePort;
   readonly runtime: Runtime;

@@ -6,13 +6,16 @@
  */
 import { cpu, type Device } from "../../domain/Device.ts";
 import type { Version } from "../../domain/Episode.ts";
-import type { DecoderConfig } from "../model/Architecture.ts";
+import type { OnnxModel } from "../../tensor/Onnx.ts";
+import type { DecoderConfig, ParameterSpec } from "../model/Architecture.ts";
 import {
   arrangeModel,
   cacheInputNames,
   cacheOutputNames,
   decodeModel,
   feedModel,
+  inHalf,
+  isHalved,
   otherName,
 } from "../model/DeviceDecode.ts";
 import { DRAWN } from "../model/Draw.ts";
@@ -21,6 +24,7 @@ import { type Base, viewFeeds } from "../runtime/baseFeeds.ts";
 import { HeldBase } from "../runtime/HeldBase.ts";
 import { type DeviceTensor, discard, type Feeds, float32, int64, type Outputs, Session } from "../runtime/Session.ts";
 import { release, type Tensors, Transfer } from "../runtime/Transfer.ts";
+import type { DeviceFloat } from "../runtime/Uploads.ts";
 import { bucket } from "./Cache.ts";
 import type { ResidentModel } from "./LanguageModel.ts";
 import { TIME_BUCKET } from "./Packing.ts";
@@ -28,6 +32,9 @@ import type { DecodeStep, Plan, PrefillStep, PrefixStep, Sequence } from "./Plan
 import { payloadReader, takenBy } from "./payloads.ts";
 import { NotFiniteLogits, Sampler } from "./Sampler.ts";
 import type { Draw, HistoryOf, SequenceModel, Stepped, Token } from "./SequenceModel.ts";
+
+/** Positions that caches begin with. */
+const FIRST_CAPACITY = bucket(1);
 
 /** Rows are reserved in multiples of this, so that few shapes occur. */
 const ROW_BUCKET = 8;
@@ -47,6 +54,7 @@ interface Sessions {
   readonly arrange: Session;
   readonly weights: Transfer;
   readonly logits: Transfer;
+  readonly caches: Transfer;
 }
 
 /** Caches of one set of rows, in the order of `cacheInputNames`. */
@@ -79,6 +87,12 @@ const drawFeeds = (draws: readonly (Draw | undefined)[]): Feeds => {
   };
 };
 
+/** What a parameter is on the device. */
+const typeOf = (config: DecoderConfig, type: DeviceFloat): ((spec: ParameterSpec) => DeviceFloat) => {
+  const halved = isHalved(config);
+  return (spec) => (type === "float16" && halved(spec) ? "float16" : "float32");
+};
+
 class ResidentSequences implements SequenceModel<ResidentWeights> {
   readonly #config: DecoderConfig;
   readonly #sessions: Sessions;
@@ -88,15 +102,15 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
   #live: Pool;
   #prefixes: Pool;
 
-  constructor(config: DecoderConfig, sessions: Sessions, slots: number) {
+  /** Takes ownership of the two pools, of one row and `FIRST_CAPACITY` positions. */
+  constructor(config: DecoderConfig, sessions: Sessions, [live, prefixes]: readonly [Pool, Pool], slots: number) {
     this.#config = config;
     this.#sessions = sessions;
     this.#rowLimit = bucket(slots, ROW_BUCKET);
     this.#sampler = new Sampler(config.vocabSize);
-    this.#capacity = bucket(1);
-    // In host memory, of zeros, until the first arrangement.
-    this.#live = this.#empty();
-    this.#prefixes = this.#empty();
+    this.#capacity = FIRST_CAPACITY;
+    this.#live = live;
+    this.#prefixes = prefixes;
   }
 
   async arrange({ loads, moves, step }: Plan, occupied: readonly Sequence[]): Promise<void> {
@@ -275,40 +289,51 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
     });
     return { rows: rows.length, tensors: cacheOutputNames(this.#config).map((name) => outputs.take(name)) };
   }
-
-  #empty(): Pool {
-    const { headDim, kvHeads } = this.#config;
-    const dims = [1, kvHeads, this.#capacity, headDim];
-    const tensor = () => float32(new Float32Array(kvHeads * this.#capacity * headDim), dims);
-    return { rows: 1, tensors: cacheInputNames(this.#config).map(tensor) };
-  }
 }
 
-const openSessions = async (config: DecoderConfig, device: Device): Promise<Sessions> => {
+const openSessions = async (config: DecoderConfig, device: Device, type: DeviceFloat): Promise<Sessions> => {
   const caches = cacheOutputNames(config);
   const stepping = { device, kept: [...caches, "logits"] };
+  const formed = (model: OnnxModel): OnnxModel => (type === "float16" ? inHalf(config, model) : model);
+  const weights = trainedParameters(config).map((spec) => ({ ...spec, type: typeOf(config, type)(spec) }));
+  const shape = [1, config.kvHeads, FIRST_CAPACITY, config.headDim];
   return {
-    decode: await Session.open(decodeModel(config), stepping),
-    feed: await Session.open(feedModel(config), stepping),
-    arrange: await Session.open(arrangeModel(config), { device, kept: caches }),
-    weights: await Transfer.open(trainedParameters(config), device),
+    decode: await Session.open(formed(decodeModel(config)), stepping),
+    feed: await Session.open(formed(feedModel(config)), stepping),
+    arrange: await Session.open(formed(arrangeModel(config)), { device, kept: caches }),
+    weights: await Transfer.open(weights, device),
     logits: await Transfer.open([{ name: "logits", shape: ["rows", config.vocabSize] }], device),
+    caches: await Transfer.open(
+      cacheInputNames(config).map((name) => ({ name, shape, type })),
+      device,
+    ),
   };
 };
 
+/** Caches of zeros. */
+const emptyPool = async (config: DecoderConfig, { caches }: Sessions): Promise<Pool> => {
+  const dims = [1, config.kvHeads, FIRST_CAPACITY, config.headDim];
+  const zeros = float32(new Float32Array(config.kvHeads * FIRST_CAPACITY * config.headDim), dims);
+  const names = cacheInputNames(config);
+  const tensors = await caches.upload(Object.fromEntries(names.map((name) => [name, zeros])));
+  return { rows: 1, tensors: names.map((name) => tensors[name]!) };
+};
+
 /**
- * Opens the sessions; on the CPU, for tests, where "the device" is host memory. `base` is what an adapter stands beside. Rejects where the runtime
- * refuses a graph.
+ * Opens the sessions; on the CPU, for tests, where "the device" is host memory. `base` is what an adapter stands beside, `type` what matrices and
+ * caches are held in. Rejects where the runtime refuses a graph.
  */
 export const openResident = async (
   config: DecoderConfig,
   device: Device = cpu,
   base?: Base,
+  type: DeviceFloat = "float32",
 ): Promise<ResidentModel<ResidentWeights>> => {
   const { headDim, kvHeads, layers, maxPositions, vocabSize } = config;
   const read = payloadReader(config);
-  const held = base && (await HeldBase.open(base, device));
-  const sessions = await openSessions(config, device);
+  const held = base && (await HeldBase.open(base, device, typeOf(config, type)));
+  const sessions = await openSessions(config, device, type);
+  const pools = [await emptyPool(config, sessions), await emptyPool(config, sessions)] as const;
   const uploaded = new Set<ResidentWeights>();
   let opened: ResidentSequences | undefined;
   const forget = (weights: ResidentWeights): void => {
@@ -328,11 +353,12 @@ export const openResident = async (
     },
     forget,
     sequences: (slots) => {
-      opened = new ResidentSequences(config, sessions, slots);
+      opened = new ResidentSequences(config, sessions, pools, slots);
       return opened;
     },
     close: async () => {
       for (const weights of [...uploaded]) forget(weights);
+      if (opened === undefined) discard(pools.flatMap(({ tensors }) => tensors));
       opened?.close();
       await held?.close();
       for (const session of Object.values(sessions)) await session.close();

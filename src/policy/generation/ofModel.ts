@@ -15,6 +15,7 @@ export const generator = (config: RunConfig, model: Model, version: Version) => 
     version,
     parameters: (adapter?.parameters ?? parameters).flat,
     base: baseOf(decoder, parameters),
+    format: config.model.generator_dtype,
     threads: config.model.generator_threads,
     runtime: config.model.runtime,
     generation: config.generation,

@@ -33,7 +33,7 @@ const orRefused = <A>(opening: Promise<A>): Promise<A> =>
   });
 
 const engineOver = <W>(model: GeneratorModel<W>, request: StartRequest): Engine<W> => {
-  const { base, config, device, version, payload, weights, stops, tokens, runtime, ...options } = request;
+  const { base, config, device, format, version, payload, weights, stops, tokens, runtime, ...options } = request;
   const settings = {
     ...options,
     stops: stops.length === 0 ? null : StopMatcher.make(stops, bytesOf(tokens)),
@@ -47,10 +47,10 @@ const engineOver = <W>(model: GeneratorModel<W>, request: StartRequest): Engine<
 };
 
 const start = async (request: StartRequest): Promise<null> => {
-  const { base, config, device, runtime, weights } = request;
+  const { base, config, device, format, runtime, weights } = request;
   useRuntime(runtime);
   engine = isResident(device)
-    ? engineOver(await orRefused(openResident(config, device, base)), request)
+    ? engineOver(await orRefused(openResident(config, device, base, format)), request)
     : engineOver(await orRefused(open(config, device, base)), request);
   port = weights;
   weights.on("message", (message: WeightsMessage) => started().offer(message.version, message.payload));

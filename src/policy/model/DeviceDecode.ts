@@ -2,17 +2,20 @@
  * Generation on a device that keeps the caches: three models over one set of weights. `decodeModel` appends one token to every row,
  * `feedModel` several tokens to some rows, both write keys and values into the cache, sample, and give the whole cache back, to be fed to the
  * next run; `arrangeModel` copies rows. What leaves the device of a step is what was drawn, [rows, DRAWN].
+ * Each can be made to hold matrices and caches in float16 (`inHalf`).
  * Invariant: what a cache holds at and beyond a row's length is never read into a result (it must be finite).
  */
+import { deviceForm } from "../../tensor/DeviceForm.ts";
 import { add, and, cast, equals, less, lessOrEqual, minimum, mul, sub, where } from "../../tensor/Elementwise.ts";
 import { Graph, type Tensor } from "../../tensor/Graph.ts";
+import { halfForm } from "../../tensor/HalfForm.ts";
 import { gather, iota } from "../../tensor/Indexing.ts";
-import { concat, reduceSum, reshape } from "../../tensor/Layout.ts";
+import { concat, reshape } from "../../tensor/Layout.ts";
 import { matmul } from "../../tensor/Linear.ts";
 import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { softmax } from "../../tensor/Reduction.ts";
 import { type Dim, product } from "../../tensor/Shape.ts";
-import type { DecoderConfig } from "./Architecture.ts";
+import { type DecoderConfig, type ParameterSpec, parameters } from "./Architecture.ts";
 import { newKeys, newValues, pastKeys, pastValues } from "./Decode.ts";
 import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries } from "./Decoder.ts";
 import { draw } from "./Draw.ts";
@@ -106,6 +109,20 @@ export const decodeModel = (config: DecoderConfig): OnnxModel => {
   return graph.toModel();
 };
 
+/** Whether a parameter is float16 where the generator's are: a matrix of the model, while norms, biases and an adapter are float32. */
+export const isHalved = (config: DecoderConfig): ((spec: ParameterSpec) => boolean) => {
+  const matrices = parameters(config).filter(({ shape }) => shape.length === 2);
+  const names = new Set(matrices.map(({ name }) => name));
+  return ({ name }) => names.has(name);
+};
+
+/** One of the three models with matrices and caches in float16: logits, what is drawn and everything between two products stay float32. */
+export const inHalf = (config: DecoderConfig, model: OnnxModel): OnnxModel => {
+  const caches = [...cacheInputNames(config), ...cacheInputNames(config).map(otherName), ...cacheOutputNames(config)];
+  const matrices = parameters(config).filter(isHalved(config));
+  return halfForm(deviceForm(model), [...matrices.map(({ name }) => name), ...caches]);
+};
+
 /** Rows of x [rows, ...] by index, [indices, ...]. */
 const rowsOf = (x: Tensor, indices: Tensor, count: Dim): Tensor => {
   const [rows, ...rest] = x.shape as [Dim, ...Dim[]];
@@ -131,10 +148,10 @@ export const feedModel = (config: DecoderConfig): OnnxModel => {
   const columns = add(reshape(pastLengths, ["fed", 1]), iota(graph, "time"));
   // [fed, 1, capacity, time]: 1 where a position takes a new token
   const offset = sub(reshape(iota(graph, "capacity"), ["capacity", 1]), reshape(pastLengths, ["fed", 1, 1, 1]));
-  const time = iota(graph, "time");
-  const placed = cast(and(equals(offset, time), less(time, reshape(lengths, ["fed", 1, 1, 1]))), "float32");
-  const rest = sub(1, reduceSum(placed, [-1], true));
-  const write: Write = (old, fresh) => add(mul(old, rest), matmul(placed, fresh));
+  const placed = cast(equals(offset, iota(graph, "time")), "float32");
+  // [fed, 1, capacity, 1]: whether it takes one
+  const taken = and(less(-1, offset), less(offset, reshape(lengths, ["fed", 1, 1, 1])));
+  const write: Write = (old, fresh) => where(taken, matmul(placed, fresh), old);
   const attend = attendCached(config, before, write, causalMask(graph, columns, "fed", "time"), (name, cache) => {
     const old = pool.get(cacheInputNames(config)[cacheOutputNames(config).indexOf(name)]!)!;
     graph.output(name, rowsOf(concat([old, cache], 0), back, "rows"));

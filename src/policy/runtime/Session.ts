@@ -18,11 +18,13 @@ export type Int32Tensor = TypedTensor<"int32">;
 export type BoolTensor = TypedTensor<"bool">;
 /** In host memory, or, as an output that was kept, on the device. */
 export type HostTensor = Float32Tensor | Int64Tensor | Int32Tensor | BoolTensor;
-/** A float32 tensor on the device. Its owner gives it back by `discard`. */
-export type DeviceTensor = Float32Tensor;
+/** On the device; the runtime takes none from host memory. */
+export type HalfTensor = TypedTensor<"float16">;
+/** Floats on the device. Their owner gives them back by `discard`. */
+export type DeviceTensor = Float32Tensor | HalfTensor;
 
 /** Tensors by graph input name. A map object that is reused between runs saves rebuilding the constant part. */
-export type Feeds = Readonly<Record<string, HostTensor>>;
+export type Feeds = Readonly<Record<string, HostTensor | HalfTensor>>;
 
 export const float32 = (data: Float32Array, dims: readonly number[]): Float32Tensor =>
   new Tensor("float32", data, dims);
@@ -71,7 +73,7 @@ let downloaded = 0;
 /** Bytes moved since the thread began; nothing is moved for sessions on the CPU. */
 export const transfers = (): Transfers => ({ uploaded, downloaded });
 
-const elementBytes: Readonly<Record<string, number>> = { float32: 4, int32: 4, int64: 8, bool: 1 };
+const elementBytes: Readonly<Record<string, number>> = { float32: 4, float16: 2, int32: 4, int64: 8, bool: 1 };
 const bytesOf = ({ size, type }: Tensor): number => size * (elementBytes[type] ?? 0);
 const onHost = ({ location }: Tensor): boolean => location === "cpu";
 
@@ -90,7 +92,7 @@ const onDevice = <A>(work: () => Promise<A>): Promise<A> =>
   });
 
 /** Gives tensors on the device back; they must not be used again. Of tensors in host memory it does nothing. */
-export const discard = (tensors: Iterable<HostTensor>): void => {
+export const discard = (tensors: Iterable<HostTensor | HalfTensor>): void => {
   for (const tensor of tensors) if (tensor.location === "gpu-buffer") waste.push(tensor);
 };
 
@@ -123,10 +125,11 @@ export class Outputs {
     return tensor.data;
   }
 
-  /** A float32 output that was kept on the device; the caller owns it. */
+  /** An output of floats that was kept on the device; the caller owns it. */
   take(name: string): DeviceTensor {
     const tensor = this.#tensor(name);
-    if (tensor.type !== "float32") throw new TypeError(`output "${name}" is not float32`);
+    if (tensor.type !== "float32" && tensor.type !== "float16")
+      throw new TypeError(`output "${name}" is neither float32 nor float16`);
     this.#taken.add(name);
     return tensor as DeviceTensor;
   }

@@ -4,6 +4,7 @@
  */
 import type { Device } from "../../domain/Device.ts";
 import { Graph } from "../../tensor/Graph.ts";
+import { halfForm } from "../../tensor/HalfForm.ts";
 import type { OnnxModel } from "../../tensor/Onnx.ts";
 import type { Shape } from "../../tensor/Shape.ts";
 import { type DeviceTensor, discard, type Feeds, Session } from "./Session.ts";
@@ -11,6 +12,8 @@ import { type DeviceTensor, discard, type Feeds, Session } from "./Session.ts";
 export interface TensorSpec {
   readonly name: string;
   readonly shape: Shape;
+  /** What it becomes; default float32, which it is. */
+  readonly type?: "float32" | "float16";
 }
 
 const copyName = (name: string): string => `copy of ${name}`;
@@ -18,7 +21,10 @@ const copyName = (name: string): string => `copy of ${name}`;
 const copies = (specs: readonly TensorSpec[]): OnnxModel => {
   const graph = new Graph("transfer");
   for (const { name, shape } of specs) graph.output(copyName(name), graph.input(name, "float32", shape));
-  return graph.toModel();
+  return halfForm(
+    graph.toModel(),
+    specs.filter(({ type }) => type === "float16").map(({ name }) => copyName(name)),
+  );
 };
 
 export type Tensors = Readonly<Record<string, DeviceTensor>>;

@@ -10,7 +10,12 @@ import { isSymbol } from "../../../tensor/Shape.ts";
 import { Executor, narrowed } from "./Executor.ts";
 import { loadTf, type Tensor, type Tf } from "./peer.ts";
 
-type Feed = TypedTensor<"float32"> | TypedTensor<"int64"> | TypedTensor<"int32"> | TypedTensor<"bool">;
+type Feed =
+  | TypedTensor<"float32">
+  | TypedTensor<"float16">
+  | TypedTensor<"int64">
+  | TypedTensor<"int32">
+  | TypedTensor<"bool">;
 export type HostFeeds = Readonly<Record<string, Feed>>;
 
 const uploaded = (tf: Tf, name: string, feed: Feed): Tensor => {
@@ -24,6 +29,8 @@ const uploaded = (tf: Tf, name: string, feed: Feed): Tensor => {
       return tf.tensor(feed.data, dims, "int32");
     case "bool":
       return tf.tensor(feed.data, dims, "bool");
+    case "float16":
+      throw new RangeError(`"${name}" is float16, which tfjs has not`);
   }
 };
 

@@ -13,6 +13,8 @@ const ofDevices: ReadonlySet<string> = new Set([
   "arrangeModel",
   "adamWTensorsModel",
   "deviceForm",
+  "inHalf",
+  "halfForm",
 ]);
 
 /** Of the largest number of an output. */

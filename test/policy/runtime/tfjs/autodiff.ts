@@ -3,7 +3,7 @@
  * forward pass, run by the executor. `Broken` graphs change one derivative on purpose, so that it can be seen whether the comparison notices.
  */
 import * as tf from "@tensorflow/tfjs";
-import { type Feeds, type HostTensor, Session } from "../../../../src/policy/runtime/Session.ts";
+import { type Feeds, Session } from "../../../../src/policy/runtime/Session.ts";
 import { Executor, narrowed } from "../../../../src/policy/runtime/tfjs/Executor.ts";
 import { gradients } from "../../../../src/tensor/Gradients.ts";
 import type { Graph, Producer, Tensor } from "../../../../src/tensor/Graph.ts";
@@ -37,9 +37,10 @@ export const ours = async (model: OnnxModel, by: readonly string[], feeds: Feeds
   return new Map(by.map((name) => [name, results.float32(gradientName(name))]));
 };
 
-const onDevice = (name: string, feed: HostTensor): tf.Tensor => {
+const onDevice = (name: string, feed: Feeds[string]): tf.Tensor => {
   const dims = [...feed.dims];
   if (feed.type === "int64") return tf.tensor(narrowed(name, feed.data), dims, "int32");
+  if (feed.type === "float16") throw new TypeError(`"${name}" is float16`);
   return tf.tensor(feed.data, dims, feed.type);
 };
 

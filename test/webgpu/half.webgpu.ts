@@ -1,0 +1,118 @@
+/**
+ * Generation in float16 on an adapter that has it (SwiftShader has not; Mesa's lavapipe from version 25 on has): what is said of a sampled token is what
+ * full scoring in float32 says, up to rounding, and matrices and caches are float16 on the device.
+ */
+import { expect, it } from "vitest";
+import { Engine } from "../../src/policy/generation/Engine.ts";
+import { openResident } from "../../src/policy/generation/ResidentModel.ts";
+import { type DecoderConfig, parameterCount } from "../../src/policy/model/Architecture.ts";
+import { decodeModel, feedModel, inHalf } from "../../src/policy/model/DeviceDecode.ts";
+import { trainedParameters } from "../../src/policy/model/Trained.ts";
+import { baseOf } from "../../src/policy/runtime/baseFeeds.ts";
+import { HeldBase } from "../../src/policy/runtime/HeldBase.ts";
+import { hasHalf } from "../../src/policy/runtime/probe.ts";
+import { Session, transfers } from "../../src/policy/runtime/Session.ts";
+import { fullPayload } from "../../src/policy/Weights.ts";
+import { shared } from "../learner/adapted.ts";
+import {
+  concat,
+  engineOn,
+  engineOptions,
+  idsOf,
+  reply,
+  requestOf,
+  score,
+  tiny,
+  weightsOf,
+} from "../policy/generation/support.ts";
+import { decoders } from "../policy/tiny.ts";
+import { withFloats } from "../tensor/withFloats.ts";
+import { differences, feedsOf, webgpu } from "./compared.ts";
+
+const half = await hasHalf(webgpu);
+
+/** The largest distance of what was said of a reply's tokens from the log-probabilities of a version, over two turns and a new version between. */
+const apart = async (format: "float32" | "float16"): Promise<number> => {
+  const engine = engineOn(await openResident(tiny, webgpu, undefined, format), { slots: 8 });
+  try {
+    const first = idsOf(9, 1);
+    const opened = await reply(engine, requestOf(1, first, { maxTokens: 24 }));
+    engine.offer(1, fullPayload(weightsOf(1).flat));
+    const other = idsOf(40, 2);
+    const second = await reply(engine, requestOf(2, other, { maxTokens: 12 }));
+    expect([...new Set(second.versions)]).toEqual([1]);
+    let worst = 0;
+    for (const [prompt, sampled, version] of [
+      [first, opened, 0],
+      [other, second, 1],
+    ] as const) {
+      const logp = await score(concat(prompt, sampled.ids), version);
+      for (const [t, mu] of sampled.mu.entries()) {
+        const off = Math.abs(mu - logp[prompt.length - 1 + t]!);
+        if (!(off <= worst)) worst = off;
+      }
+    }
+    return worst;
+  } finally {
+    await engine.close();
+  }
+};
+
+it.skipIf(!half).each(decoders)("%s has the logits of float32, up to rounding", async (_, config) => {
+  for (const model of [decodeModel, feedModel]) {
+    const feeds = feedsOf(model(config), config.vocabSize);
+    await using whole = await Session.open(model(config));
+    await using halved = await Session.open(withFloats(inHalf(config, model(config))), { device: webgpu });
+    using expected = await whole.run(feeds);
+    using actual = await halved.run(feeds);
+    const { drawn: _drawn, ...apart } = differences(expected, actual);
+    for (const [name, difference] of Object.entries(apart)) expect(difference, name).toBeLessThan(2e-2);
+  }
+});
+
+it.skipIf(!half)("samples by weights and caches that are rounded", async () => {
+  expect(await apart("float32")).toBeLessThan(1e-3);
+  const off = await apart("float16");
+  expect(off).toBeLessThan(0.1);
+  // else nothing was rounded
+  expect(off).toBeGreaterThan(1e-3);
+});
+
+it.skipIf(!half)("moves what float32 moves in a decode step, and no cache", async () => {
+  const engine = engineOn(await openResident(tiny, webgpu, undefined, "float16"), { slots: 8 });
+  try {
+    await reply(engine, requestOf(1, idsOf(9, 1), { maxTokens: 4 }));
+    const begun = transfers();
+    const steps = engine.gauges().decodeSteps;
+    await reply(engine, requestOf(1, idsOf(1, 2), { maxTokens: 12 }));
+    const moved = transfers();
+    const decoded = engine.gauges().decodeSteps - steps;
+    expect(moved.uploaded - begun.uploaded).toBeLessThanOrEqual(decoded * 8 * 28 + 4096);
+    expect(moved.downloaded - begun.downloaded).toBeLessThanOrEqual(decoded * 8 * 16 + 4096);
+  } finally {
+    await engine.close();
+  }
+});
+
+const adapted: DecoderConfig = { ...tiny, adapter: { rank: 3, alpha: 6, targets: ["q_proj", "o_proj"] } };
+
+it.skipIf(!half)("holds a base in float16 beside an adapter in float32, and samples with it", async () => {
+  const base = baseOf(adapted, shared(weightsOf(0)))!;
+  const matrices = (spec: { readonly shape: readonly number[] }) => (spec.shape.length === 2 ? "float16" : "float32");
+  const held = await HeldBase.open(base, webgpu, matrices);
+  const types = base.frozen.specs.map(({ name, shape }) => [held.feeds[name]?.type, shape.length]);
+  expect(types.every(([type, rank]) => type === (rank === 2 ? "float16" : "float32"))).toBe(true);
+  await held.close();
+  const model = await openResident(adapted, webgpu, base, "float16");
+  // An adapter of zeros adds nothing: the base is what is sampled from.
+  const { buffer } = new Float32Array(parameterCount(trainedParameters(adapted)));
+  const engine = new Engine(model, { version: 0, payload: { _tag: "adapter", buffer } }, engineOptions);
+  try {
+    const prompt = idsOf(9, 1);
+    const { ids, mu } = await reply(engine, requestOf(1, prompt, { maxTokens: 8 }));
+    const logp = await score(concat(prompt, ids), 0);
+    for (const [t, said] of mu.entries()) expect(Math.abs(said - logp[prompt.length - 1 + t]!)).toBeLessThan(0.1);
+  } finally {
+    await engine.close();
+  }
+});
