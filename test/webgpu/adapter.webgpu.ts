@@ -91,6 +91,11 @@ it.each([
   }
 });
 
+it("has another policy than the adapter's as the reference that is not renewed", async () => {
+  const [fixed, renewed] = [await updatedOnDevice(0), await updatedOnDevice(1)];
+  expect(fixed.kl).toBeGreaterThan(10 * renewed.kl);
+});
+
 it("uploads a renewed reference once a renewal", async () => {
   const { moved } = await updatedOnDevice(0);
   const renewed = await updatedOnDevice(1);

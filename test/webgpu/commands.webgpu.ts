@@ -40,10 +40,13 @@ const millrace = (command: string, file: string, env: NodeJS.ProcessEnv, ...over
 const train = (file: string, env: NodeJS.ProcessEnv, ...overrides: readonly string[]) =>
   millrace("train", file, env, ...overrides);
 
+/** Without what the WebGPU implementation says of a driver's limits (of lavapipe's, for one). */
+const ownLines = (stderr: string): string => stderr.replace(/^Warning: max\w+ artificially reduced .*\n/gm, "");
+
 it("trains with generation and updates at once, and says what differs from the CPU", async () => {
   const { dir, file } = await prepared();
   const ended = train(file, {}, "model.device=webgpu");
-  expect(ended.stderr).toBe("");
+  expect(ownLines(ended.stderr)).toBe("");
   expect(ended.status).toBe(0);
   expect(ended.stdout).toContain("generator on webgpu, learner on webgpu: the same seed does not give the same bits");
   expect(ended.stdout).toContain("copied between the two through host memory");
@@ -61,7 +64,7 @@ it("trains an adapter, and plays what it came to", async () => {
   const { dir, file } = await prepared();
   const given = ["model.device=webgpu", "model.lora.rank=4", "actor.use_kl_loss=true", "algorithm.adv_estimator=gae"];
   const ended = train(file, {}, ...given);
-  expect(ended.stderr).toBe("");
+  expect(ownLines(ended.stderr)).toBe("");
   expect(ended.status).toBe(0);
   expect(ended.stdout).toContain("each version's adapter is copied between the two through host memory");
   expect(ended.stdout).toContain("the weights beside the adapter are uploaded once for the generator and the learner");
