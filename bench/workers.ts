@@ -19,6 +19,7 @@ import * as GroupCodec from "../src/remote/workers/GroupCodec.ts";
 import { LeaseBook } from "../src/remote/workers/LeaseBook.ts";
 import { open } from "../src/remote/workers/nats/NatsLearner.ts";
 import * as RemoteGroups from "../src/remote/workers/RemoteGroups.ts";
+import * as Reader from "../src/remote/workers/reading/Reader.ts";
 import * as GroupProgram from "../src/rollout/group.ts";
 import { Heap } from "../src/simulation/Heap.ts";
 import type { Bench, Figure } from "./Bench.ts";
@@ -78,8 +79,10 @@ interface Load {
   readonly rate: number;
   readonly share: number;
   readonly lag: number;
-  /** Share of time that the main loop works. */
+  /** Share of time that the main loop works, or waits for a core while it has work. */
   readonly busy: number;
+  /** Milliseconds of a core that a group costs the main thread. */
+  readonly cpu: number;
   readonly bytes: number;
 }
 
@@ -103,12 +106,13 @@ const measure = Effect.fnUntraced(function* (url: string, workers: number, file:
     tls: { ca: "", cert: "", key: "" },
     tell: () => undefined,
   });
+  const reader = yield* Reader.make({ limits: config().rollout, vocabulary: 1_000 });
   let tickets = 0;
   const groups = yield* RemoteGroups.make({
     config: config(),
     epoch: EPOCH,
     broker,
-    vocabulary: 1_000,
+    read: reader.read,
     newest: () => 0,
     ticket: () => `${workers}-${tickets++}`,
     tell: () => undefined,
@@ -135,16 +139,19 @@ const measure = Effect.fnUntraced(function* (url: string, workers: number, file:
   const monitor = monitorEventLoopDelay({ resolution: RESOLUTION });
   const bytesOf = () => toRecord(groups.metrics())["workers/result_bytes"] ?? 0;
   const [from, begun, before, used] = [done, performance.now(), bytesOf(), performance.eventLoopUtilization()];
+  const computed = process.threadCpuUsage();
   monitor.enable();
   yield* Effect.sleep(MEASURED_MS);
   monitor.disable();
   const rate = (1_000 * (done - from)) / (performance.now() - begun);
+  const { system, user } = process.threadCpuUsage(computed);
   const load: Load = {
     workers,
     rate,
     share: rate / ((1_000 * workers * GROUPS) / PLAY_MS),
     lag: Math.max(0, monitor.percentile(99) / 1e6 - RESOLUTION),
     busy: performance.eventLoopUtilization(used).utilization,
+    cpu: (system + user) / 1_000 / Math.max(1, done - from),
     bytes: (bytesOf() - before) / Math.max(1, done - from),
   };
   return load;
@@ -225,7 +232,7 @@ export const simulated = (workers: number, latency: number, cost: number): numbe
 };
 
 const figuresOf = (loads: Awaited<ReturnType<typeof measured>>): readonly Figure[] => {
-  const real = loads.flatMap(({ busy, bytes, lag, messages, rate, share, workers }): readonly Figure[] => [
+  const real = loads.flatMap(({ busy, bytes, cpu, lag, messages, rate, share, workers }): readonly Figure[] => [
     {
       name: `${workers} workers: groups a second`,
       value: rate,
@@ -235,6 +242,7 @@ const figuresOf = (loads: Awaited<ReturnType<typeof measured>>): readonly Figure
     { name: `${workers} workers: of what they could play`, value: share, unit: "", target: { atLeast: 0.9 } },
     { name: `${workers} workers: lag of the main loop, p99`, value: lag, unit: "ms", target: { atMost: 20 } },
     { name: `${workers} workers: share of time the main loop works`, value: busy, unit: "" },
+    { name: `${workers} workers: time of a core that a group costs the main thread`, value: cpu, unit: "ms" },
     { name: `${workers} workers: messages in and out of the server, a group`, value: messages, unit: "messages" },
     { name: `${workers} workers: bytes of a result`, value: bytes, unit: "bytes" },
   ]);

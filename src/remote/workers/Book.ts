@@ -16,13 +16,14 @@ import * as Messages from "./Messages.ts";
 import * as Parts from "./Parts.ts";
 import { Room } from "./Room.ts";
 import { type Change, Roster } from "./Roster.ts";
+import type { Read } from "./reading/Reader.ts";
 
 export interface RemoteGroupsOptions {
   readonly config: RunConfig;
   readonly epoch: string;
   readonly broker: LearnerBroker;
-  /** Ids are below it. */
-  readonly vocabulary: number;
+  /** Makes a group of a result, or says what is wrong with it. */
+  readonly read: Read;
   /** The newest version that workers can have. */
   readonly newest: () => Version;
   /** A ticket that nobody can guess. */

@@ -4,7 +4,7 @@
  * form or in `BadGroup`, and takes no more memory than `mostBytes`.
  */
 import { promisify } from "node:util";
-import { constants, zstdCompress, zstdDecompress } from "node:zlib";
+import { constants, zstdCompress, zstdDecompressSync } from "node:zlib";
 import { Effect, Schema } from "effect";
 import type { Episode, Sampled, Sequence, Turn } from "../../domain/Episode.ts";
 import type { Group, Prompt } from "../../domain/Group.ts";
@@ -65,7 +65,7 @@ const GroupText = Schema.Struct({
     }),
   ),
 });
-type GroupText = typeof GroupText.Type;
+export type GroupText = typeof GroupText.Type;
 
 const decodeText = Schema.decodeUnknownSync(Schema.fromJsonString(GroupText));
 
@@ -118,7 +118,6 @@ const bytesOf = ({ buffer, byteLength, byteOffset }: ArrayBufferView): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
 
 const compress = promisify(zstdCompress);
-const decompress = promisify(zstdDecompress);
 
 /** A group as bytes. */
 export const encode = (group: Group): Effect.Effect<Uint8Array> =>
@@ -140,12 +139,12 @@ class Reader<A extends Int32Array | Float32Array | Float64Array> {
     this.#all = all;
   }
 
-  /** A copy with a buffer of its own. */
+  /** A view of the group's numbers: a buffer for each reply would cost as much as everything else here. Nobody hands one of them on. */
   take(length: number): A {
     const from = this.#at;
     this.#at += length;
     if (this.#at > this.#all.length) throw new BadGroup({ message: "it has fewer numbers than it says" });
-    return this.#all.slice(from, this.#at) as A;
+    return this.#all.subarray(from, this.#at) as A;
   }
 
   end(): void {
@@ -189,7 +188,24 @@ const turnOf = (text: TurnText, readers: Readers): Turn => {
   };
 };
 
-const groupOf = (text: GroupText, prompt: Prompt, readers: Readers): Group => {
+/** A group's parts: its text, and all of its numbers in one piece, which a thread hands on as it is. */
+export interface Opened {
+  readonly text: GroupText;
+  /** Doubles, then floats, then ints. */
+  readonly numbers: ArrayBuffer;
+  readonly counts: { readonly doubles: number; readonly floats: number; readonly ints: number };
+}
+
+const readersOf = ({ counts: { doubles, floats, ints }, numbers }: Opened): Readers => ({
+  doubles: new Reader(new Float64Array(numbers, 0, doubles)),
+  floats: new Reader(new Float32Array(numbers, 8 * doubles, floats)),
+  ints: new Reader(new Int32Array(numbers, 8 * doubles + 4 * floats, ints)),
+});
+
+/** The group that the parts are. Throws BadGroup where there are fewer numbers or more than the text says. */
+export const groupOf = (opened: Opened, prompt: Prompt): Group => {
+  const { text } = opened;
+  const readers = readersOf(opened);
   const episodes = text.episodes.map(
     ({ final, outcome, seed, sequences }, member): Episode => ({
       id: { group: prompt.group, member },
@@ -209,8 +225,8 @@ const groupOf = (text: GroupText, prompt: Prompt, readers: Readers): Group => {
   return text.heldOut === true ? { prompt, episodes, heldOut: true } : { prompt, episodes };
 };
 
-/** Throws BadGroup, or what the schema throws. */
-const read = (bytes: Buffer, prompt: Prompt): Group => {
+/** The parts of decompressed bytes. Throws BadGroup, or what the schema throws. */
+const parts = (bytes: Buffer): Opened => {
   if (bytes.length < HEAD) throw new BadGroup({ message: "it is too short" });
   const at = (index: number): number => bytes.readUInt32LE(4 * index);
   if (at(0) !== FORM) throw new BadGroup({ message: `its form is ${at(0)}, and not ${FORM}` });
@@ -219,29 +235,31 @@ const read = (bytes: Buffer, prompt: Prompt): Group => {
     throw new BadGroup({ message: "its parts do not add up to its length" });
   }
   const text = decodeText(bytes.toString("utf8", HEAD, HEAD + json));
-  let from = HEAD + json;
-  const part = (length: number): ArrayBuffer => {
-    const copy = new Uint8Array(length);
-    copy.set(bytes.subarray(from, from + length));
-    from += length;
-    return copy.buffer;
-  };
-  const readers = {
-    ints: new Reader(new Int32Array(part(4 * ints))),
-    floats: new Reader(new Float32Array(part(4 * floats))),
-    doubles: new Reader(new Float64Array(part(8 * doubles))),
-  };
-  return groupOf(text, prompt, readers);
+  const numbers = new Uint8Array(bytes.length - HEAD - json);
+  const from = HEAD + json;
+  const [afterInts, afterFloats] = [from + 4 * ints, from + 4 * (ints + floats)];
+  numbers.set(bytes.subarray(afterFloats), 0);
+  numbers.set(bytes.subarray(afterInts, afterFloats), 8 * doubles);
+  numbers.set(bytes.subarray(from, afterInts), 8 * doubles + 4 * floats);
+  return { text, numbers: numbers.buffer, counts: { doubles, floats, ints } };
+};
+
+const unreadable = (cause: unknown): BadGroup =>
+  cause instanceof BadGroup
+    ? cause
+    : new BadGroup({
+        message: `it cannot be read: ${cause instanceof Error ? cause.message.split("\n")[0] : cause}`,
+      });
+
+/** The parts that the bytes hold. Throws BadGroup. It takes a millisecond of a short group: not for a thread that others wait for. */
+export const open = (bytes: Uint8Array): Opened => {
+  try {
+    return parts(zstdDecompressSync(bytes, { maxOutputLength: mostBytes }));
+  } catch (cause) {
+    throw unreadable(cause);
+  }
 };
 
 /** The group of `prompt` that the bytes hold. What it says is not judged here (`examine`), only its form. */
 export const decode = (bytes: Uint8Array, prompt: Prompt): Effect.Effect<Group, BadGroup> =>
-  Effect.tryPromise({
-    try: async () => read(await decompress(bytes, { maxOutputLength: mostBytes }), prompt),
-    catch: (cause) =>
-      cause instanceof BadGroup
-        ? cause
-        : new BadGroup({
-            message: `it cannot be read: ${cause instanceof Error ? cause.message.split("\n")[0] : cause}`,
-          }),
-  });
+  Effect.try({ try: () => groupOf(open(bytes), prompt), catch: unreadable });

@@ -13,8 +13,6 @@ import * as GroupProgram from "../../rollout/group.ts";
 import type { Mode, Rollout } from "../../rollout/Rollout.ts";
 import { Book, type Made, type RemoteGroupsOptions } from "./Book.ts";
 import type { BrokerError, ResultMessage } from "./Broker.ts";
-import { flawOf } from "./examine.ts";
-import * as GroupCodec from "./GroupCodec.ts";
 import type { Offer } from "./Lease.ts";
 import * as Messages from "./Messages.ts";
 import * as Parts from "./Parts.ts";
@@ -25,7 +23,11 @@ export interface RemoteGroups extends GroupPlayer {
   readonly died: Effect.Effect<never, PolicyError>;
 }
 
-const PUBLISHERS = 8;
+/** Offers that leave together at most, and how many such lots may be on their way. */
+const TOGETHER = 64;
+const PUBLISHERS = 4;
+/** Questions to the broker at once. */
+const ASKED = 8;
 
 const refusedBy = ({ cause, message }: BrokerError): PolicyError =>
   new PolicyError({ reason: "session_failed", message: `the broker of the workers refuses: ${message}`, cause });
@@ -47,37 +49,38 @@ const receive = Effect.fnUntraced(function* (book: Book, message: ResultMessage)
   if (added._tag === "Kept") return;
   if (added._tag === "GivenUp") return book.drop("refused", added.marks);
   const { lease, marks } = added.whole;
-  const read = yield* Effect.result(GroupCodec.decode(added.whole.bytes, first.prompt));
+  const { newest, read } = book.options;
+  const found = yield* read({ bytes: added.whole.bytes, prompt: first.prompt, newest: newest() });
   // Meanwhile another may have come.
   const judged = book.leases.judge(lease, worker);
   if (judged._tag === "Dropped") return book.drop(judged.why, marks);
-  const { config, newest, vocabulary } = book.options;
-  const flaw =
-    read._tag === "Failure"
-      ? ({ kind: "refused", why: read.failure.message } as const)
-      : flawOf(read.success, { limits: config.rollout, vocabulary, newest: newest() });
-  if (flaw === undefined && read._tag === "Success") return book.accept(read.success, lease, worker, marks);
-  book.drop(flaw?.kind ?? "refused", marks);
+  if (found._tag === "Group") return book.accept(found.group, lease, worker, marks);
+  const { flaw } = found;
+  book.drop(flaw.kind, marks);
   const times = book.refusedOf(worker);
   // A worker that is wrong is wrong often: the 1st, 2nd, 4th, 8th … time is told.
   if (Number.isInteger(Math.log2(times))) {
-    yield* Effect.logWarning(`worker ${worker}: a group is refused and played again (${times}): ${flaw?.why}`);
+    yield* Effect.logWarning(`worker ${worker}: a group is refused and played again (${times}): ${flaw.why}`);
   }
   book.lost(lease);
 });
 
-/** Stores offers at the broker, as they are made. */
+/** Stores an offer at the broker. */
+const store = Effect.fnUntraced(function* (book: Book, { offer, prompt }: Made): Effect.fn.Return<void, BrokerError> {
+  const { epoch, ticket } = offer;
+  const work = Messages.work.encode({ protocol: Messages.PROTOCOL, epoch, ticket, prompt });
+  const sequence = yield* book.options.broker.offer(work, ticket);
+  if (book.leases.isOut(offer)) return book.stored(offer, sequence);
+  // Taken back meanwhile.
+  yield* Effect.ignore(book.options.broker.withdraw(sequence));
+});
+
+/** Stores offers as they are made: those that are made while others are on their way leave together, in one write. */
 const publish = (book: Book): Effect.Effect<never, BrokerError> =>
   Effect.forever(
-    Effect.gen(function* () {
-      const { offer, prompt } = yield* Queue.take(book.offers);
-      const { epoch, ticket } = offer;
-      const work = Messages.work.encode({ protocol: Messages.PROTOCOL, epoch, ticket, prompt });
-      const sequence = yield* book.options.broker.offer(work, ticket);
-      // Taken back meanwhile.
-      if (!book.leases.isOut(offer)) return yield* Effect.ignore(book.options.broker.withdraw(sequence));
-      book.stored(offer, sequence);
-    }),
+    Effect.flatMap(Queue.takeBetween(book.offers, 1, TOGETHER), (made) =>
+      Effect.forEach(made, (each) => store(book, each), { concurrency: "unbounded", discard: true }),
+    ),
   );
 
 /** What is overdue is asked for, and taken back where the broker does not have it; without workers everything that nobody holds comes back. */
@@ -98,7 +101,7 @@ const lookAfter = Effect.fnUntraced(function* (book: Book, now: number) {
     if (there) book.leases.kept(offer, now);
     else book.lost(offer);
   });
-  yield* Effect.forEach(book.leases.overdue(now), ask, { concurrency: PUBLISHERS, discard: true });
+  yield* Effect.forEach(book.leases.overdue(now), ask, { concurrency: ASKED, discard: true });
   book.pump();
 });
 

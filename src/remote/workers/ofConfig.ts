@@ -18,6 +18,7 @@ import type { BrokerError, LearnerBroker } from "./Broker.ts";
 import * as FilesOfRun from "./FilesOfRun.ts";
 import * as Messages from "./Messages.ts";
 import * as RemoteGroups from "./RemoteGroups.ts";
+import * as Reader from "./reading/Reader.ts";
 
 export interface Players {
   /** With `Groups`, where they are not played by this process alone. */
@@ -72,11 +73,12 @@ export const players = Effect.fnUntraced(function* (
   const epoch = randomBytes(8).toString("hex");
   const broker = yield* brokerOf(config, epoch, tell);
   const files = yield* FilesOfRun.serve(config, model, version, epoch);
+  const reader = yield* Reader.make({ limits: config.rollout, vocabulary: model.checkpoint.config.vocabSize });
   const groups = yield* RemoteGroups.make({
     config,
     epoch,
     broker,
-    vocabulary: model.checkpoint.config.vocabSize,
+    read: reader.read,
     newest: () => files.publisher.current().version,
     ticket: () => randomBytes(12).toString("hex"),
     tell,
@@ -102,6 +104,6 @@ export const players = Effect.fnUntraced(function* (
   return {
     context: Context.make(Groups, groups),
     ports: [files.publisher.port],
-    died: Effect.raceFirst(groups.died, files.died),
+    died: Effect.raceAllFirst([groups.died, files.died, reader.died]),
   };
 });

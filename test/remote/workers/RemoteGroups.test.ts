@@ -8,6 +8,7 @@ import type { ServerChange } from "../../../src/domain/Server.ts";
 import { Environments } from "../../../src/env/Environments.ts";
 import { Policy } from "../../../src/policy/generation/Policy.ts";
 import * as RemoteGroups from "../../../src/remote/workers/RemoteGroups.ts";
+import * as Reader from "../../../src/remote/workers/reading/Reader.ts";
 import * as Rollout from "../../../src/rollout/Rollout.ts";
 import { configOf } from "../../engine/fakes.ts";
 import { rollout } from "../../rollout/fakes.ts";
@@ -38,7 +39,7 @@ const opened = Effect.fnUntraced(function* () {
     config,
     epoch: "now",
     broker: fake.broker,
-    vocabulary: 10,
+    read: Reader.here({ limits: config.rollout, vocabulary: 10 }),
     newest: () => 4,
     ticket: () => `t${tickets++}`,
     tell: (change) => void told.push(change),

@@ -130,6 +130,8 @@ export const open = Effect.fnUntraced(function* (
   const { leaseMs, run } = options;
   const names = namesOf(run);
   const connected = yield* connect({ ...options, name: `learner of ${run}` });
+  // The server takes what comes over one connection one by one: leases that it stores would hold up what is said of results. It is told of once.
+  const taking = yield* connect({ ...options, name: `learner of ${run}, results`, tell: () => undefined });
   const { connection } = connected;
   yield* checkAlone(connection, options);
   const started = `${options.url}: JetStream is not there; start the server with it: nats-server -js -sd FOLDER`;
@@ -168,7 +170,7 @@ export const open = Effect.fnUntraced(function* (
       ),
     withdraw: (sequence) =>
       Effect.asVoid(once("lease", () => manager.streams.deleteMessage(names.work, sequence, false).catch(() => false))),
-    listen: listening(names, connected),
+    listen: listening(names, taking),
     clear,
   };
 });

@@ -104,6 +104,8 @@ export const connect = Effect.fnUntraced(function* (
           ...(token === undefined ? {} : { token }),
           ...(secure === null ? {} : { tls: secure }),
           ...(inbox === undefined ? {} : { inboxPrefix: inbox }),
+          // A stack for every request costs as much as the request.
+          noAsyncTraces: true,
           maxReconnectAttempts: -1,
           reconnectTimeWait: WAIT_MS,
           pingInterval: PING_MS,

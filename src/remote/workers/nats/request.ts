@@ -31,7 +31,8 @@ export const persistently = <A>(
   { reconnected }: Pick<Connected, "reconnected">,
   work: () => Promise<A>,
 ): Effect.Effect<A, BrokerError> => {
-  const lost = Effect.andThen(reconnected, Effect.fail(new BrokerError({ message: `${what}: the connection broke` })));
+  const broke = Effect.suspend(() => Effect.fail(new BrokerError({ message: `${what}: the connection broke` })));
+  const lost = Effect.andThen(reconnected, broke);
   return Effect.retry(Effect.raceFirst(once(what, work), lost), {
     schedule: waits,
     while: ({ cause }) => !isRefusal(cause),
