@@ -116,6 +116,7 @@ const measure = Effect.fnUntraced(function* (url: string, workers: number, file:
     newest: () => 0,
     ticket: () => `${workers}-${tickets++}`,
     tell: () => undefined,
+    shutOut: () => Effect.void,
   });
   let next = 0;
   let done = 0;

@@ -12,7 +12,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { resolveLayers } from "../src/config/resolve.ts";
 import { isTree } from "../src/config/Tree.ts";
 import type { Version } from "../src/domain/Episode.ts";
-import { BadInput } from "../src/domain/Errors.ts";
+import { BadInput, PolicyError } from "../src/domain/Errors.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import * as Pool from "../src/env/pool/layer.ts";
 import { generator } from "../src/policy/generation/ofModel.ts";
@@ -163,6 +163,7 @@ export const worker = Effect.fn("pipelines.worker")(function* (command: WorkerCo
   const stop = yield* Stop;
   yield* Console.log(`worker ${name} of ${broker.run} at ${url}; Ctrl-C ends it`);
   const why = yield* Worker.run({
+    name,
     broker,
     seat: (about, version) =>
       Effect.catchTag(seatOf(command, about, version), "BadInput", ({ message }) =>
@@ -172,6 +173,11 @@ export const worker = Effect.fn("pipelines.worker")(function* (command: WorkerCo
     stopMs: 1_000 * stopSeconds,
     stays,
     say,
-  }).pipe(Effect.catchTag("WrongProtocol", ({ message }) => Effect.fail(new BadInput({ message }))));
+  }).pipe(
+    Effect.catchTags({
+      WrongProtocol: ({ message }) => Effect.fail(new BadInput({ message })),
+      ShutOut: ({ message }) => Effect.fail(new PolicyError({ reason: "session_failed", message })),
+    }),
+  );
   yield* Console.log(why === "ended" ? `${broker.run} has ended` : "stopped");
 }, Effect.scoped);

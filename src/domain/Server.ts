@@ -20,7 +20,9 @@ export type ServerState =
       readonly why: string;
     }
   /** It is not asked again by itself. */
-  | { readonly _tag: "Lost"; readonly since: number; readonly why: string };
+  | { readonly _tag: "Lost"; readonly since: number; readonly why: string }
+  /** What it sent could not be true so often that it is given nothing more. */
+  | { readonly _tag: "ShutOut"; readonly since: number; readonly why: string };
 
 /** A server came into another state. */
 export interface ServerChange {

@@ -100,6 +100,8 @@ export const serverText = ({ name, role, state }: ServerChange): string => {
     }
     case "Lost":
       return `${role} ${name}: lost (${state.why})`;
+    case "ShutOut":
+      return `${role} ${name}: shut out (${state.why})`;
   }
 };
 

@@ -28,7 +28,7 @@ const counts = (servers: readonly ServerChange[]): Metrics =>
       return measured(
         [catalogue.up.of({ role }), those("Up")],
         [catalogue.retrying.of({ role }), those("Retrying")],
-        [catalogue.lost.of({ role }), those("Lost")],
+        [catalogue.lost.of({ role }), those("Lost") + those("ShutOut")],
       );
     }),
   );

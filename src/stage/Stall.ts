@@ -68,6 +68,8 @@ const serverLine = ({ name, role, state }: ServerChange): string => {
       return `${role} ${name} does not answer (${state.why}); ${state.attempt} attempt${state.attempt === 1 ? "" : "s"} so far`;
     case "Lost":
       return `${role} ${name} is lost (${state.why})`;
+    case "ShutOut":
+      return `${role} ${name} is shut out (${state.why})`;
   }
 };
 

@@ -89,7 +89,7 @@ export const stepping = {
 export const servers = {
   up: family("servers/{role}/up", "level", "items", "Servers of the role that answer."),
   retrying: family("servers/{role}/retrying", "level", "items", "Those that do not answer and are asked again."),
-  lost: family("servers/{role}/lost", "level", "items", "Those that are not asked again."),
+  lost: family("servers/{role}/lost", "level", "items", "Those that are not asked again, or are shut out."),
 } as const;
 
 /** Of rollout workers on other machines; absent in a run without them. */
@@ -110,6 +110,12 @@ export const workers = {
   late: metric("workers/dropped/late", "total", "groups", "Results whose lease another had by then."),
   otherRun: metric("workers/dropped/other_run", "total", "groups", "Results of an earlier start of the run."),
   stale: metric("workers/dropped/stale", "total", "groups", "Results of weights older than the admission asks for."),
+  shutOut: metric(
+    "workers/shut_out",
+    "level",
+    "items",
+    "Workers whose results were refused so often in a row that they are given no group more.",
+  ),
   refused: metric("workers/dropped/refused", "total", "groups", "Results that cannot be true, or were not leased."),
 } as const;
 

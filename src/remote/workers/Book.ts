@@ -29,6 +29,8 @@ export interface RemoteGroupsOptions {
   /** A ticket that nobody can guess. */
   readonly ticket: () => string;
   readonly tell: TellServer;
+  /** Lets workers know that they are shut out: all that are. */
+  readonly shutOut: (workers: readonly string[]) => Effect.Effect<void>;
 }
 
 /** What is counted of results that were not taken. */
@@ -47,6 +49,8 @@ export interface Made {
 
 /** Times of a lease without a word, until the broker is asked for it and its worker counts as lost. */
 const PATIENCE = 3;
+/** Results of a worker that are refused one after the other, until it is shut out. */
+export const REFUSALS = 5;
 /** Of unfinished results together. */
 const UNFINISHED_BYTES = 2 ** 29;
 /** What time it is: one that never goes back for deadlines, and the date for people. */
@@ -74,6 +78,8 @@ export class Book {
   readonly #sequences = new Map<string, number>();
   readonly #parts = new Map<number, readonly Part[]>();
   readonly #refused = new Map<string, number>();
+  /** Of each worker, those since its last result that was taken. */
+  readonly #inARow = new Map<string, number>();
   #pumping = false;
 
   constructor(options: RemoteGroupsOptions, times: Times, offers: Queue.Queue<Made>) {
@@ -106,28 +112,36 @@ export class Book {
     this.due.openUnsafe();
   }
 
-  /** A worker spoke. */
-  heard(worker: string, bytes: Uint8Array): void {
+  /** A worker spoke. Where the broker keeps what it should not have. */
+  heard(worker: string, bytes: Uint8Array): readonly number[] {
     let gauges: Messages.Gauges;
     try {
       gauges = Messages.gauges.decode(bytes);
     } catch {
       this.counts.refused++;
-      return;
+      return [];
     }
     // A worker of the start before finds out by the description that there is another one.
-    if (gauges.epoch !== this.options.epoch) return;
+    if (gauges.epoch !== this.options.epoch) return [];
+    if (this.roster.isShutOut(worker)) return this.#takenBack(gauges.leases);
     const now = this.#times.now();
     for (const lease of gauges.leases) this.leases.heard(lease, worker, now);
     const change = gauges.leaves ? this.roster.left(worker) : this.roster.heard(worker, gauges, now);
     if (change !== undefined) this.told(change);
     this.pump();
+    return [];
   }
 
-  told({ up, why, worker }: Change): void {
-    const { tell } = this.options;
-    const state = up ? ({ _tag: "Up" } as const) : ({ _tag: "Lost", since: this.#times.date(), why } as const);
-    tell({ role: "worker", name: worker, state });
+  told({ to, why, worker }: Change): void {
+    const state = to === "Up" ? ({ _tag: to } as const) : ({ _tag: to, since: this.#times.date(), why } as const);
+    this.options.tell({ role: "worker", name: worker, state });
+  }
+
+  /** Gives a worker nothing more: what it holds goes to others. Where the broker keeps its leases. */
+  shutOut(worker: string, why: string): readonly number[] {
+    const held = this.leases.heldBy(worker);
+    this.told(this.roster.shutOut(worker, `${REFUSALS} of its results in a row were refused, the last because ${why}`));
+    return this.#takenBack(held);
   }
 
   /** Parts that are of no use any more; a result is counted once. */
@@ -136,16 +150,20 @@ export class Book {
     for (const { acknowledge } of parts) Effect.runSync(acknowledge);
   }
 
-  /** Counts one more group of a worker that was refused; how many they are. */
-  refusedOf(worker: string): number {
-    const times = (this.#refused.get(worker) ?? 0) + 1;
-    this.#refused.set(worker, times);
-    return times;
+  /** Counts one more group of a worker that was refused: how many they are, and how many since one that was taken. */
+  refusedOf(worker: string): { readonly times: number; readonly inARow: number } {
+    const more = (counts: Map<string, number>): number => {
+      const times = (counts.get(worker) ?? 0) + 1;
+      counts.set(worker, times);
+      return times;
+    };
+    return { times: more(this.#refused), inARow: more(this.#inARow) };
   }
 
   /** A result was accepted. */
   accept(group: Group, { ticket }: Offer, worker: string, parts: readonly Part[]): void {
     this.leases.accept({ group: group.prompt.group }, worker);
+    this.#inARow.delete(worker);
     this.#sequences.delete(ticket);
     this.#parts.set(group.prompt.group, parts);
     this.results++;
@@ -178,6 +196,16 @@ export class Book {
     if (offer !== undefined) this.#sequences.delete(offer.ticket);
     this.pump();
     return sequence;
+  }
+
+  /** Offers that whoever has them may not play. */
+  #takenBack(offers: readonly Offer[]): readonly number[] {
+    return offers.flatMap((offer) => {
+      if (!this.leases.isOut(offer)) return [];
+      const sequence = this.sequenceOf(offer);
+      this.lost(offer);
+      return sequence === undefined ? [] : [sequence];
+    });
   }
 
   /** Gives the next group to whoever would have the smaller share of its room taken; false where nobody has any. */

@@ -177,6 +177,15 @@ export class LeaseBook {
     });
   }
 
+  /** Offers that a worker is known to hold. */
+  heldBy(worker: string): readonly Offer[] {
+    return [...this.#seen.keys()].flatMap((group) => {
+      const state = this.#entries.get(group)?.state;
+      const held = state?._tag === "Leased" && state.worker === worker;
+      return held ? [{ epoch: this.#epoch, group, ticket: state.ticket }] : [];
+    });
+  }
+
   /** When the next lease is overdue; undefined where none is out. */
   get deadline(): number | undefined {
     const [oldest] = this.#seen.values();

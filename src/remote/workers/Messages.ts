@@ -29,6 +29,8 @@ export const About = Schema.Struct({
   /** `adapter`: the model's folder is the base, and versions are adapters beside it. `full`: each version is a whole model. */
   kind: Schema.Literals(["full", "adapter"]),
   leaseMs: positive,
+  /** Workers whose results were refused too often: they are to end. */
+  shutOut: Schema.optionalKey(Schema.Array(text(64))),
 });
 export type About = typeof About.Type;
 

@@ -11,7 +11,7 @@ import { workers as metrics } from "../../domain/metrics/run.ts";
 import type { GroupPlayer } from "../../rollout/Groups.ts";
 import * as GroupProgram from "../../rollout/group.ts";
 import type { Mode, Rollout } from "../../rollout/Rollout.ts";
-import { Book, type Made, type RemoteGroupsOptions } from "./Book.ts";
+import { Book, type Made, REFUSALS, type RemoteGroupsOptions } from "./Book.ts";
 import type { BrokerError, ResultMessage } from "./Broker.ts";
 import type { Offer } from "./Lease.ts";
 import * as Messages from "./Messages.ts";
@@ -32,6 +32,10 @@ const ASKED = 8;
 const refusedBy = ({ cause, message }: BrokerError): PolicyError =>
   new PolicyError({ reason: "session_failed", message: `the broker of the workers refuses: ${message}`, cause });
 
+/** Takes offers away from the broker, where they are still there. */
+const withdrawn = ({ options: { broker } }: Book, sequences: readonly number[]): Effect.Effect<void> =>
+  Effect.forEach(sequences, (sequence) => Effect.ignore(broker.withdraw(sequence)), { discard: true });
+
 /** Takes one part of a result in. */
 const receive = Effect.fnUntraced(function* (book: Book, message: ResultMessage) {
   const { bytes, worker } = message;
@@ -43,6 +47,10 @@ const receive = Effect.fnUntraced(function* (book: Book, message: ResultMessage)
     return book.drop("refused", [message]);
   }
   const first = book.leases.judge(part.lease, worker);
+  if (book.roster.isShutOut(worker)) {
+    if (first._tag === "Accepted") book.lost(part.lease);
+    return book.drop("refused", [message], part.index === 0);
+  }
   // Of a result in parts the first one counts.
   if (first._tag === "Dropped") return book.drop(first.why, [message], part.index === 0);
   const added = book.assembly.add(worker, part, message);
@@ -57,12 +65,21 @@ const receive = Effect.fnUntraced(function* (book: Book, message: ResultMessage)
   if (found._tag === "Group") return book.accept(found.group, lease, worker, marks);
   const { flaw } = found;
   book.drop(flaw.kind, marks);
-  const times = book.refusedOf(worker);
+  book.lost(lease);
+  // Of other weights is what a worker sends that is late: it need not be wrong.
+  if (flaw.kind === "refused") yield* refusal(book, worker, flaw.why);
+});
+
+/** One more result of a worker that cannot be true. */
+const refusal = Effect.fnUntraced(function* (book: Book, worker: string, why: string) {
+  const { inARow, times } = book.refusedOf(worker);
   // A worker that is wrong is wrong often: the 1st, 2nd, 4th, 8th … time is told.
   if (Number.isInteger(Math.log2(times))) {
-    yield* Effect.logWarning(`worker ${worker}: a group is refused and played again (${times}): ${flaw.why}`);
+    yield* Effect.logWarning(`worker ${worker}: a group is refused and played again (${times}): ${why}`);
   }
-  book.lost(lease);
+  if (inARow < REFUSALS || book.roster.isShutOut(worker)) return;
+  yield* withdrawn(book, book.shutOut(worker, why));
+  yield* book.options.shutOut(book.roster.outside);
 });
 
 /** Stores an offer at the broker. */
@@ -164,6 +181,7 @@ const metricsOf = ({ counts, resultBytes, results, roster }: Book) => {
     [metrics.otherRun, counts.other_run],
     [metrics.stale, counts.stale],
     [metrics.refused, counts.refused + counts.not_leased],
+    [metrics.shutOut, roster.outside.length],
   );
 };
 
@@ -179,7 +197,10 @@ export const make = Effect.fnUntraced(function* (
   const run = yield* FiberSet.makeRuntime<never>();
   yield* broker.listen({
     result: (message) => void run(receive(book, message)),
-    gauges: (worker, bytes) => book.heard(worker, bytes),
+    gauges: (worker, bytes) => {
+      const sequences = book.heard(worker, bytes);
+      if (sequences.length > 0) run(withdrawn(book, sequences));
+    },
   });
   const broken = Deferred.makeUnsafe<never, PolicyError>();
   const working = Effect.all([...Array.from({ length: PUBLISHERS }, () => publish(book)), watch(book, now)], {

@@ -1,6 +1,6 @@
 /**
  * The workers of a run as they say of themselves, as a state machine without a clock: who has joined, what it can play, when it was last heard.
- * Times are the learner's: a worker's clock decides nothing. Invariant: only workers that are up count.
+ * Times are the learner's: a worker's clock decides nothing. Invariant: only workers that are up count, and one that is shut out never does again.
  */
 import type { ServerState } from "../../domain/Server.ts";
 import type { Gauges } from "./Messages.ts";
@@ -8,13 +8,13 @@ import type { Gauges } from "./Messages.ts";
 interface Entry {
   gauges: Gauges;
   seen: number;
-  state: ServerState["_tag"];
+  state: "Up" | "Lost";
 }
 
-/** A worker came up, or fell silent or left. */
+/** A worker came up, or fell silent or left, or is shut out. */
 export interface Change {
   readonly worker: string;
-  readonly up: boolean;
+  readonly to: Extract<ServerState["_tag"], "Up" | "Lost" | "ShutOut">;
   readonly why: string;
 }
 
@@ -36,6 +36,7 @@ export class Roster {
   readonly #silentMs: number;
   /** In the order in which they were last heard. */
   readonly #entries = new Map<string, Entry>();
+  readonly #shutOut = new Set<string>();
 
   constructor(silentMs: number) {
     this.#silentMs = silentMs;
@@ -47,7 +48,7 @@ export class Roster {
     if (before === undefined && this.#entries.size >= most) return undefined;
     this.#entries.delete(worker);
     this.#entries.set(worker, { gauges, seen: now, state: "Up" });
-    return before?.state === "Up" ? undefined : { worker, up: true, why: "it has joined" };
+    return before?.state === "Up" ? undefined : { worker, to: "Up", why: "it has joined" };
   }
 
   /** A worker said that it leaves. */
@@ -55,7 +56,23 @@ export class Roster {
     const entry = this.#entries.get(worker);
     if (entry === undefined || entry.state !== "Up") return undefined;
     entry.state = "Lost";
-    return { worker, up: false, why: "it has left" };
+    return { worker, to: "Lost", why: "it has left" };
+  }
+
+  /** From here on the worker counts as none, whatever it says. */
+  shutOut(worker: string, why: string): Change {
+    this.#entries.delete(worker);
+    this.#shutOut.add(worker);
+    return { worker, to: "ShutOut", why };
+  }
+
+  isShutOut(worker: string): boolean {
+    return this.#shutOut.has(worker);
+  }
+
+  /** The names of those that are shut out. */
+  get outside(): readonly string[] {
+    return [...this.#shutOut];
   }
 
   /** When the next worker counts as silent; undefined where none is up. */
@@ -72,7 +89,7 @@ export class Roster {
       if (entry.seen + this.#silentMs > now) break;
       entry.state = "Lost";
       const seconds = Math.round((now - entry.seen) / 1_000);
-      changes.push({ worker, up: false, why: `nothing was heard of it for ${seconds} s` });
+      changes.push({ worker, to: "Lost", why: `nothing was heard of it for ${seconds} s` });
     }
     return changes;
   }

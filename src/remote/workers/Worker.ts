@@ -34,6 +34,8 @@ export interface Seat {
 export type SeatError = BadInput | PolicyError | EnvironmentError | FetchFailed;
 
 export interface WorkerOptions {
+  /** Under which the learner knows it. */
+  readonly name: string;
   readonly broker: WorkerBroker;
   /** Takes a seat in the run as described, with the version to begin with. */
   readonly seat: (about: Messages.About, version: Version) => Effect.Effect<Seat, SeatError, Scope.Scope>;
@@ -47,6 +49,8 @@ export interface WorkerOptions {
   readonly say: (line: string) => void;
 }
 
+/** The learner takes nothing of this worker any more. */
+export class ShutOut extends Schema.TaggedError<ShutOut>()("ShutOut", { message: Schema.String }) {}
 export class WrongProtocol extends Schema.TaggedError<WrongProtocol>()("WrongProtocol", { message: Schema.String }) {}
 
 /** What the learner said last. */
@@ -279,9 +283,12 @@ const play = Effect.fnUntraced(function* (
 /** Works for the run until it has ended, or the worker is to stop. Why it came to an end. */
 export const run = (
   options: WorkerOptions,
-): Effect.Effect<"ended" | "stopped", BadInput | WrongProtocol | PolicyError | EnvironmentError | BrokerError> =>
+): Effect.Effect<
+  "ended" | "stopped",
+  BadInput | WrongProtocol | ShutOut | PolicyError | EnvironmentError | BrokerError
+> =>
   Effect.gen(function* () {
-    const { broker, say, stays, stop } = options;
+    const { broker, name, say, stays, stop } = options;
     const heard = new Heard();
     yield* broker.follow({ about: heard.onAbout, weights: heard.onWeights });
     if (heard.about?.ended !== false) say("waiting for the run to begin");
@@ -300,9 +307,15 @@ export const run = (
         const message = `${about.run} is trained by millrace ${about.program}, which speaks protocol ${about.protocol}; this one speaks ${Messages.PROTOCOL}: install the same`;
         return yield* new WrongProtocol({ message });
       }
+      if (about.shutOut?.includes(name) === true) {
+        const message = `the learner of ${about.run} refused so many results of ${name} that it takes no more: what this machine computes cannot be true; the learner's log says why`;
+        return yield* new ShutOut({ message });
+      }
       joined = true;
-      const another = heard.until((heard) =>
-        heard.about !== undefined && (heard.about.epoch !== about.epoch || heard.about.ended) ? true : undefined,
+      const another = heard.until(({ about: now }) =>
+        now !== undefined && (now.epoch !== about.epoch || now.ended || now.shutOut?.includes(name) === true)
+          ? true
+          : undefined,
       );
       const playing = Effect.catchTag(play(options, heard, about, version), "FetchFailed", (failure: FetchFailed) =>
         // The version may be gone by now, or the learner away: the newest one is asked for again.

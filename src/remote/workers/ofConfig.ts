@@ -74,16 +74,7 @@ export const players = Effect.fnUntraced(function* (
   const broker = yield* brokerOf(config, epoch, tell);
   const files = yield* FilesOfRun.serve(config, model, version, epoch);
   const reader = yield* Reader.make({ limits: config.rollout, vocabulary: model.checkpoint.config.vocabSize });
-  const groups = yield* RemoteGroups.make({
-    config,
-    epoch,
-    broker,
-    read: reader.read,
-    newest: () => files.publisher.current().version,
-    ticket: () => randomBytes(12).toString("hex"),
-    tell,
-  }).pipe(Effect.mapError(badUrl));
-  const about = (ended: boolean): Uint8Array =>
+  const about = (ended: boolean, shutOut: readonly string[] = []): Uint8Array =>
     Messages.about.encode({
       protocol: Messages.PROTOCOL,
       program,
@@ -94,7 +85,18 @@ export const players = Effect.fnUntraced(function* (
       files: files.url,
       kind: model.checkpoint.adapter === undefined ? "full" : "adapter",
       leaseMs: workers.lease_ms,
+      shutOut,
     });
+  const groups = yield* RemoteGroups.make({
+    config,
+    epoch,
+    broker,
+    read: reader.read,
+    newest: () => files.publisher.current().version,
+    ticket: () => randomBytes(12).toString("hex"),
+    tell,
+    shutOut: (names) => Effect.ignore(broker.describe(about(false, names))),
+  }).pipe(Effect.mapError(badUrl));
   yield* Effect.mapError(broker.announce(Messages.announced.encode({ epoch, version })), badUrl);
   yield* Effect.mapError(broker.describe(about(false)), badUrl);
   yield* Effect.addFinalizer(() =>

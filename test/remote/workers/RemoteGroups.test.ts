@@ -2,7 +2,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect, Fiber } from "effect";
 import { TestClock } from "effect/testing";
 import { expect } from "vitest";
-import type { Group } from "../../../src/domain/Group.ts";
+import type { Group, Prompt } from "../../../src/domain/Group.ts";
 import { toRecord } from "../../../src/domain/metrics/Metrics.ts";
 import type { ServerChange } from "../../../src/domain/Server.ts";
 import { Environments } from "../../../src/env/Environments.ts";
@@ -34,6 +34,7 @@ const nobody = {} as never;
 const opened = Effect.fnUntraced(function* () {
   const fake = new FakeLearnerBroker();
   const told: ServerChange[] = [];
+  const outside: (readonly string[])[] = [];
   let tickets = 0;
   const groups = yield* RemoteGroups.make({
     config,
@@ -43,12 +44,15 @@ const opened = Effect.fnUntraced(function* () {
     newest: () => 4,
     ticket: () => `t${tickets++}`,
     tell: (change) => void told.push(change),
+    shutOut: (names) => Effect.sync(() => void outside.push(names)),
   });
-  const play = groups
-    .play(rollout(), Rollout.training(config, new Set()), prompt)
-    .pipe(Effect.provideService(Policy, nobody), Effect.provideService(Environments, nobody));
+  const playOf = (of: Prompt) =>
+    groups
+      .play(rollout(), Rollout.training(config, new Set()), of)
+      .pipe(Effect.provideService(Policy, nobody), Effect.provideService(Environments, nobody));
+  const play = playOf(prompt);
   const metric = (name: string): number | undefined => toRecord(groups.metrics())[`workers/${name}`];
-  return { fake, groups, metric, play, told };
+  return { fake, groups, metric, outside, play, playOf, told };
 });
 
 const played = (fiber: Fiber.Fiber<Group, unknown>) => fiber.pollUnsafe() !== undefined;
@@ -126,6 +130,67 @@ describe("groups that workers play", () => {
       yield* fake.send("a", fake.leaseOf(7), groupWith(old), "old");
       yield* settled;
       expect(metric("dropped/stale")).toBe(1);
+    }).pipe(Effect.scoped),
+  );
+
+  it.effect("go to others once a worker was refused five times in a row: it is shut out, by name, and told so", () =>
+    Effect.gen(function* () {
+      const { fake, metric, outside, play, playOf, told } = yield* opened();
+      const fiber = yield* Effect.forkChild(play, { startImmediately: true });
+      const held = yield* Effect.forkChild(playOf({ ...prompt, group: 8 }), { startImmediately: true });
+      fake.say("a");
+      yield* settled;
+      const other = fake.leaseOf(8);
+      fake.say("a", { leases: [other] });
+      for (let i = 0; i < 5; i++) {
+        expect(told.map(({ state }) => state._tag)).toEqual(["Up"]);
+        yield* fake.send("a", fake.leaseOf(7), bad, `bad ${i}`);
+        yield* settled;
+      }
+      expect(told.at(-1)).toMatchObject({
+        role: "worker",
+        name: "a",
+        state: {
+          _tag: "ShutOut",
+          why: "5 of its results in a row were refused, the last because an id of a prompt is not in the vocabulary",
+        },
+      });
+      expect(outside).toEqual([["a"]]);
+      expect([metric("shut_out"), metric("joined")]).toEqual([1, 0]);
+      // What it says and sends counts for nothing, and what it held is others'.
+      fake.say("a", { leases: [other] });
+      yield* settled;
+      expect(metric("joined")).toBe(0);
+      fake.say("b");
+      yield* settled;
+      expect(fake.leaseOf(8).ticket).not.toBe(other.ticket);
+      yield* fake.send("a", fake.leaseOf(7), groupWith(), "good, of a");
+      yield* settled;
+      expect(played(fiber)).toBe(false);
+      yield* fake.send("b", fake.leaseOf(7), groupWith(), "good, of b");
+      yield* fake.send("b", fake.leaseOf(8), groupWith(), "of b");
+      yield* settled;
+      expect([played(fiber), played(held)]).toEqual([true, true]);
+    }).pipe(Effect.scoped),
+  );
+
+  it.effect("are still given to a worker whose refusals were not in a row", () =>
+    Effect.gen(function* () {
+      const { fake, groups, outside, playOf } = yield* opened();
+      fake.say("a");
+      for (let round = 0; round < 3; round++) {
+        const group = 20 + round;
+        const fiber = yield* Effect.forkChild(playOf({ ...prompt, group }), { startImmediately: true });
+        yield* settled;
+        for (let i = 0; i < 3; i++) {
+          yield* fake.send("a", fake.leaseOf(group), bad, "bad");
+          yield* settled;
+        }
+        yield* fake.send("a", fake.leaseOf(group), groupWith(), "good");
+        yield* settled;
+        yield* groups.booked(yield* Fiber.join(fiber));
+      }
+      expect(outside).toEqual([]);
     }).pipe(Effect.scoped),
   );
 

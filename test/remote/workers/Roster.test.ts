@@ -18,7 +18,7 @@ describe("the roster", () => {
   it("counts the workers that are up", () => {
     const roster = new Roster(1_000);
     expect(roster.totals()).toMatchObject({ workers: 0, groups: 0, oldest: undefined });
-    expect(roster.heard("a", gauges(), 0)).toMatchObject({ worker: "a", up: true });
+    expect(roster.heard("a", gauges(), 0)).toMatchObject({ worker: "a", to: "Up" });
     expect(roster.heard("a", gauges({ version: 4 }), 10)).toBeUndefined();
     roster.heard("b", gauges({ groups: 3 }), 20);
     expect(roster.totals()).toMatchObject({ workers: 2, groups: 5, slots: 16, tokensPerSecond: 200, oldest: 3 });
@@ -30,17 +30,17 @@ describe("the roster", () => {
     roster.heard("b", gauges(), 500);
     expect(roster.deadline).toBe(1_000);
     expect(roster.silent(999)).toEqual([]);
-    expect(roster.silent(1_000)).toEqual([{ worker: "a", up: false, why: "nothing was heard of it for 1 s" }]);
+    expect(roster.silent(1_000)).toEqual([{ worker: "a", to: "Lost", why: "nothing was heard of it for 1 s" }]);
     expect(roster.totals().workers).toBe(1);
     expect(roster.deadline).toBe(1_500);
-    expect(roster.heard("a", gauges(), 1_200)).toMatchObject({ worker: "a", up: true });
+    expect(roster.heard("a", gauges(), 1_200)).toMatchObject({ worker: "a", to: "Up" });
     expect(roster.totals().workers).toBe(2);
   });
 
   it("lets a worker leave", () => {
     const roster = new Roster(1_000);
     roster.heard("a", gauges(), 0);
-    expect(roster.left("a")).toEqual({ worker: "a", up: false, why: "it has left" });
+    expect(roster.left("a")).toEqual({ worker: "a", to: "Lost", why: "it has left" });
     expect(roster.left("a")).toBeUndefined();
     expect(roster.deadline).toBeUndefined();
   });

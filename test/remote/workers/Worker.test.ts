@@ -58,6 +58,7 @@ const opened = Effect.fnUntraced(function* (playMs = 1_000, stopMs = 500) {
   const running = yield* Effect.forkChild(
     Effect.result(
       Worker.run({
+        name: "w1",
         broker: fake.broker,
         seat: (about, from) =>
           Effect.sync(() => {
@@ -191,5 +192,24 @@ describe("a worker", () => {
       const result = yield* Fiber.join(running);
       expect(Result.isFailure(result) && result.failure.message).toContain("millrace 9.9");
     }),
+  );
+
+  it.effect("ends when the learner takes no more of it, and says so", () =>
+    Effect.gen(function* () {
+      const { fake, running, seats } = yield* opened();
+      fake.describe();
+      fake.announce(0);
+      yield* settled;
+      expect(seats).toEqual(["e1 0"]);
+      fake.describe({ shutOut: ["w2"] });
+      yield* settled;
+      expect(running.pollUnsafe()).toBeUndefined();
+      fake.describe({ shutOut: ["w2", "w1"] });
+      const ended = yield* Fiber.join(running);
+      expect(Result.isFailure(ended) && ended.failure).toMatchObject({
+        _tag: "ShutOut",
+        message: expect.stringContaining("the learner of run refused so many results of w1 that it takes no more"),
+      });
+    }).pipe(Effect.scoped),
   );
 });

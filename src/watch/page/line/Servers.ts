@@ -4,8 +4,13 @@ import type { VNode } from "preact";
 import type { ServerChange, ServerState } from "../../../domain/Server.ts";
 import { duration } from "../format.ts";
 
-const badges: Readonly<Record<ServerState["_tag"], string>> = { Up: "", Retrying: "warn", Lost: "bad" };
-const words: Readonly<Record<ServerState["_tag"], string>> = { Up: "answers", Retrying: "no answer", Lost: "lost" };
+const badges: Readonly<Record<ServerState["_tag"], string>> = { Up: "", Retrying: "warn", Lost: "bad", ShutOut: "bad" };
+const words: Readonly<Record<ServerState["_tag"], string>> = {
+  Up: "answers",
+  Retrying: "no answer",
+  Lost: "lost",
+  ShutOut: "shut out",
+};
 
 /** What is known of a server that does not answer, at the time `at`. */
 export const sayingOf = (state: ServerState, at: number): string => {
@@ -18,6 +23,7 @@ export const sayingOf = (state: ServerState, at: number): string => {
       return `${why}; for ${duration(at - since)}, ${attempt} attempt${attempt === 1 ? "" : "s"}, ${next}`;
     }
     case "Lost":
+    case "ShutOut":
       return `${state.why}; for ${duration(at - state.since)}`;
   }
 };
