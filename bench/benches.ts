@@ -21,6 +21,7 @@ export const benches = {
   "episodes-in-flight": () => import("./episodes-in-flight.ts"),
   diagnostics: () => import("./diagnostics.ts"),
   workers: () => import("./workers.ts"),
+  "server-requests": () => import("./server-requests.ts"),
   watch: () => import("./watch.ts"),
 } as const satisfies Record<string, () => Promise<{ readonly bench: Bench }>>;
 
