@@ -19,6 +19,7 @@ import * as GroupCodec from "../src/remote/workers/GroupCodec.ts";
 import { LeaseBook } from "../src/remote/workers/LeaseBook.ts";
 import { open } from "../src/remote/workers/nats/NatsLearner.ts";
 import * as RemoteGroups from "../src/remote/workers/RemoteGroups.ts";
+import { answerTo } from "../src/remote/workers/reading/answer.ts";
 import * as Reader from "../src/remote/workers/reading/Reader.ts";
 import * as GroupProgram from "../src/rollout/group.ts";
 import { Heap } from "../src/simulation/Heap.ts";
@@ -260,9 +261,69 @@ const figuresOf = (loads: Awaited<ReturnType<typeof measured>>): readonly Figure
   return [...real, { name: "main loop's time of a group", value: cost, unit: "ms" }, ...virtual];
 };
 
+/** A reply as a model of billions of parameters writes it. */
+const LONG = 200;
+const long = ({ prompt, episodes }: Group): Group => ({
+  prompt,
+  episodes: episodes.map((episode) => ({
+    ...episode,
+    sequences: episode.sequences.map(({ turns }) => ({
+      turns: turns.map((turn, at) => ({
+        ...turn,
+        reply: "four of them ".repeat(LONG / 3),
+        prompt: Int32Array.from({ length: 60 }, (_, i) => (i * 31 + at) % 1_000),
+        sampled: {
+          ids: Int32Array.from({ length: LONG }, (_, i) => (i * 7_919 + at) % 1_000),
+          mu: Float32Array.from({ length: LONG }, (_, i) => -Math.log(2 + i + at)),
+          entropies: Float32Array.from({ length: LONG }, (_, i) => Math.sin(i) ** 2),
+          versions: new Int32Array(LONG),
+          finish: "stop" as const,
+        },
+      })),
+    })),
+  })),
+});
+
+/** Milliseconds of a core for each call. */
+const costOf = (work: () => unknown, calls = 200): number => {
+  for (let i = 0; i < calls; i++) work();
+  const before = process.threadCpuUsage();
+  for (let i = 0; i < calls; i++) work();
+  const { system, user } = process.threadCpuUsage(before);
+  return (system + user) / 1_000 / calls;
+};
+
+/** What reading a result costs its thread, and what is left for the main thread. */
+const reading = async (): Promise<readonly Figure[]> => {
+  const group = await Effect.runPromise(nullGroup);
+  const limits = { ...config().rollout, response_length: LONG, max_model_len: 10_000 };
+  const rules = { limits, vocabulary: 1_000 };
+  const figures: Figure[] = [];
+  for (const [name, of] of [
+    ["short", group],
+    [`${LONG} tokens a reply`, long(group)],
+  ] as const) {
+    const bytes = await Effect.runPromise(GroupCodec.encode(of));
+    const result = { bytes, prompt: of.prompt, newest: 0 };
+    const answer = answerTo(result, rules);
+    if (answer._tag !== "Passed") throw new Error("the group is refused");
+    const apart = costOf(() => answerTo(result, rules));
+    const here = costOf(() => Reader.foundOf(answer, of.prompt));
+    figures.push(
+      { name: `reading a group, ${name}: its thread`, value: apart, unit: "ms of a core" },
+      { name: `reading a group, ${name}: the main thread`, value: here, unit: "ms of a core" },
+    );
+  }
+  return figures;
+};
+
 export const bench: Bench = {
   question: "how many rollout workers does one learner's process carry, and what does a group cost?",
   parts: [
+    async () => {
+      const figures = await reading();
+      return () => figures;
+    },
     async () => {
       if (spawnSync("nats-server", ["--version"]).status !== 0) return () => [];
       const loads = await measured();

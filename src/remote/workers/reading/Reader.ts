@@ -33,7 +33,8 @@ interface Waiting {
   readonly resume: (found: Found) => void;
 }
 
-const foundOf = (answer: Answer, prompt: Prompt): Found => {
+/** What the main thread does of it all. */
+export const foundOf = (answer: Answer, prompt: Prompt): Found => {
   if (answer._tag === "Flawed") return answer;
   const { counts, json, numbers } = answer;
   // Written by our own thread, of what its schema has decoded.
