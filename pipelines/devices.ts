@@ -7,6 +7,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { type Device, format, isResident } from "../src/domain/Device.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import type { Checkpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
+import { exactBytes, NOT_EXACT } from "../src/policy/runtime/exactBytes.ts";
 import { hasHalf, troubleWith } from "../src/policy/runtime/probe.ts";
 
 /** The roles of a command that compute. */
@@ -56,6 +57,9 @@ export const devicesLine = (
   return `${where}: the same seed does not give the same bits${lanes}${copied}${beside}`;
 };
 
+/** What is held in a format other than the one that is trained in. */
+const held = { float16: "float16 weights and caches", int8: "int8 weights" };
+
 /** What is said at the start of a command that generates in another number format than weights are trained in; undefined for one that does not. */
 export const formatLine = (
   { generator_dtype: dtype }: RunConfig["model"],
@@ -63,7 +67,7 @@ export const formatLine = (
 ): string | undefined =>
   dtype === "float32" || !roles.includes("generator")
     ? undefined
-    : `generation with ${dtype} weights and caches: replies are sampled from the rounded policy${
+    : `generation with ${held[dtype]}: replies are sampled from the rounded policy${
         roles.includes("learner")
           ? ", so its ratio to the learner's is not 1, and mismatch/kl says how far they are apart"
           : ""
@@ -82,7 +86,22 @@ const serversLine = ({ generator, learner }: RunConfig["model"]): string | undef
   return `generation by ${generator.engine} at ${where}: the same seed does not give the same bits`;
 };
 
-/** Fails where a device is not there. */
+/** Why generation cannot hold numbers in its format here; undefined where it can. */
+const troubleWithFormat = async (model: RunConfig["model"]): Promise<string | undefined> => {
+  const device = generatorDevice(model);
+  switch (model.generator_dtype) {
+    case "float32":
+      return undefined;
+    case "float16":
+      return (await hasHalf(device))
+        ? undefined
+        : `${format(device)}: the adapter has no float16 (the feature shader-f16)`;
+    case "int8":
+      return (await exactBytes()) ? undefined : NOT_EXACT;
+  }
+};
+
+/** Fails where a device is not there, or has no numbers of the format that generation is to hold. */
 export const checkDevices = Effect.fnUntraced(function* (
   { model }: RunConfig,
   roles: readonly Role[],
@@ -96,11 +115,11 @@ export const checkDevices = Effect.fnUntraced(function* (
     if (trouble !== undefined)
       return yield* new BadInput({ message: `${keyOf(role, model)}: ${trouble}; nearest: cpu` });
   }
-  const device = generatorDevice(model);
-  if (model.generator_dtype !== "float16" || !roles.includes("generator")) return;
-  if (yield* Effect.promise(() => hasHalf(device))) return;
-  const message = `model.generator_dtype: float16: ${format(device)}: the adapter has no float16 (the feature shader-f16); nearest: float32`;
-  return yield* new BadInput({ message });
+  const trouble = roles.includes("generator") ? yield* Effect.promise(() => troubleWithFormat(model)) : undefined;
+  if (trouble !== undefined)
+    return yield* new BadInput({
+      message: `model.generator_dtype: ${model.generator_dtype}: ${trouble}; nearest: float32`,
+    });
 });
 
 const tell = (line: string | undefined): Effect.Effect<void> => (line === undefined ? Effect.void : Console.log(line));

@@ -10,7 +10,7 @@ import type { OnnxModel } from "../tensor/Onnx.ts";
 
 export type ModelName = "actor" | "critic" | "values" | "score" | "prefill" | "extend" | "step";
 
-const build = (name: ModelName, decoder: DecoderConfig, { actor, algorithm, critic }: RunConfig): OnnxModel => {
+const build = (name: ModelName, decoder: DecoderConfig, { actor, algorithm, critic, model }: RunConfig): OnnxModel => {
   switch (name) {
     case "actor":
       return actorModel(decoder, policyLossOptions(actor, algorithm), trainedParameters(decoder), passOptions(actor));
@@ -26,11 +26,11 @@ const build = (name: ModelName, decoder: DecoderConfig, { actor, algorithm, crit
     case "score":
       return scoreModel(decoder, passOptions(actor));
     case "prefill":
-      return prefillModel(decoder);
+      return prefillModel(decoder, model.generator_dtype);
     case "extend":
-      return extendModel(decoder);
+      return extendModel(decoder, model.generator_dtype);
     case "step":
-      return stepModel(decoder);
+      return stepModel(decoder, model.generator_dtype);
   }
 };
 
@@ -39,12 +39,13 @@ export class Models {
 
   /** The model `name` of a run with these keys over a decoder of these sizes. */
   get(name: ModelName, decoder: DecoderConfig, config: RunConfig): OnnxModel {
-    const { actor, algorithm, critic } = config;
-    const key = JSON.stringify([name, decoder, policyLossOptions(actor, algorithm), passOptions(actor), critic.layers]);
+    const { actor, algorithm, critic, model } = config;
+    const options = [policyLossOptions(actor, algorithm), passOptions(actor), critic.layers, model.generator_dtype];
+    const key = JSON.stringify([name, decoder, options]);
     const known = this.#built.get(key);
     if (known !== undefined) return known;
-    const model = build(name, decoder, config);
-    this.#built.set(key, model);
-    return model;
+    const built = build(name, decoder, config);
+    this.#built.set(key, built);
+    return built;
   }
 }

@@ -10,6 +10,7 @@ import { criticConfig } from "../learner/Critic.ts";
 import { needsProximal } from "../learner/corrections/correct.ts";
 import { isPlanned } from "../learner/lanes/Lane.ts";
 import { type DecoderConfig, parameterCount } from "../policy/model/Architecture.ts";
+import { codedIn } from "../policy/model/NumberFormat.ts";
 import { frozenParameters, trainedCriticParameters, trainedParameters } from "../policy/model/Trained.ts";
 import type { Sizes } from "../tensor/Liveness.ts";
 import type { ModelName, Models } from "./Models.ts";
@@ -58,6 +59,22 @@ const hasReference = ({ actor, algorithm }: RunConfig): boolean => actor.use_kl_
 export const hasOwnReference = ({ config, decoder }: Asked): boolean =>
   hasReference(config) && (decoder.adapter === undefined || config.actor.ref_update_freq > 0);
 const isScored = (config: RunConfig): boolean => hasReference(config) || needsProximal(config.algorithm.correction);
+
+/** Bytes of what generators read in 8-bit codes, with their scales, and of the float32 matrices that are not read beside them. */
+const codedBytes = ({ config, decoder }: Pick<Asked, "config" | "decoder">) => {
+  const coded = codedIn(config.model.generator_dtype, decoder);
+  const sum = (of: (each: (typeof coded)[number]) => number) => coded.reduce((total, each) => total + of(each), 0);
+  return {
+    codes: sum(({ shape: [out, width] }) => out * width + FLOAT * out),
+    replaced: sum(({ name, of, shape: [out, width] }) => (name === of ? FLOAT * out * width : 0)),
+  };
+};
+
+/** Bytes of weights that a decode step reads. */
+export const readBytes = (asked: Pick<Asked, "config" | "decoder">): number => {
+  const { codes, replaced } = codedBytes(asked);
+  return weightBytes(asked).read - replaced + codes;
+};
 
 /** Bytes of what an update changes, of the policy and of the critic, of what stays beside an adapter, and of all that a policy reads. */
 export const weightBytes = ({ config, decoder }: Pick<Asked, "config" | "decoder">) => {
@@ -130,6 +147,12 @@ const mainItems = (asked: Asked): readonly Item[] => {
     { owner, what: "tokenizer", bytes: TOKENIZER * tokenizerBytes, during: "always" },
     { owner: "all threads", what: "weights beside the adapter", bytes: frozen, during: "always" },
     {
+      owner: "generators",
+      what: "weights beside the adapter, in 8 bits",
+      bytes: asked.decoder.adapter === undefined ? 0 : codedBytes(asked).codes,
+      during: "always",
+    },
+    {
       owner,
       what: "episodes in flight",
       bytes: episodes * (EPISODE + TOKEN * config.rollout.max_model_len),
@@ -196,11 +219,13 @@ const generatorItems = (asked: Asked): readonly Item[] => {
   if (config.model.generator.engine === "tinker") return [];
   if (isRemote(config.model)) return publisherItems(asked);
   const { policy } = weightBytes(asked);
+  const { codes, replaced } = codedBytes(asked);
+  const version = decoder.adapter === undefined ? policy - replaced + codes : policy;
   const { capacity, extend, prefixes, rows } = generatorShape(config);
   const sessions = generatorSessions(asked);
   const bytesOf = (count: number, positions: number) => cacheBytes(decoder, count, positions);
   // Among several threads each keeps the version before the newest, too.
-  const weights = config.model.generator_threads > 1 ? 2 * policy : policy;
+  const weights = config.model.generator_threads > 1 ? 2 * version : version;
   return Array.from({ length: config.model.generator_threads }, (_, i) => `generator ${i + 1}`).flatMap(
     (owner): readonly Item[] => [
       { owner, what: "runtime", bytes: baseline.generator, during: "always" },

@@ -3,7 +3,7 @@
  * of both in a second. Rates are of full batches; a run that waits for its environments is slower.
  */
 import { isRemote } from "../config/checks/generator.ts";
-import { type Asked, generatorSessions, learnerSessions, weightBytes } from "./Owners.ts";
+import { type Asked, generatorSessions, learnerSessions, readBytes } from "./Owners.ts";
 import { generatorShape, passShape } from "./Shapes.ts";
 
 /** What the machine does in a second, with one thread. */
@@ -36,7 +36,7 @@ export const speedOf = (asked: Asked, unit: Unit): Speed => {
   const { headDim, kvHeads, layers } = decoder;
   // On average a row's cache is half full, and rows are padded to the longest.
   const caches = rows * capacity * layers * kvHeads * headDim * 2 * Float32Array.BYTES_PER_ELEMENT;
-  const moved = (weightBytes(asked).read + caches) / unit.bytes;
+  const moved = (readBytes(asked) + caches) / unit.bytes;
   const computed = (step?.flops ?? 0) / (unit.flops * SHARE.decode);
   const threads = Math.min(generator_threads, unit.cores);
   const { tokens } = passShape(config);

@@ -5,7 +5,7 @@
 
 import type { Graph, Tensor } from "./Graph.ts";
 import { sumTo } from "./Layout.ts";
-import type { DType } from "./Onnx.ts";
+import { type DType, ELEMENT_TYPE } from "./Onnx.ts";
 import { broadcast, ShapeError } from "./Shape.ts";
 
 export type Operand = Tensor | number;
@@ -141,8 +141,6 @@ export const where = (condition: Tensor, left: Operand, right: Operand): Tensor 
   });
 };
 
-const CAST_CODE = { float32: 1, int32: 6, int64: 7, bool: 9 } as const satisfies Record<DType, number>;
-
 /** Another element type; no gradient passes. */
 export const cast = (x: Tensor, dtype: DType): Tensor =>
   x.dtype === dtype
@@ -150,7 +148,7 @@ export const cast = (x: Tensor, dtype: DType): Tensor =>
     : x.graph.result({
         type: "Cast",
         inputs: [x],
-        attributes: { to: { int: CAST_CODE[dtype] } },
+        attributes: { to: { int: ELEMENT_TYPE[dtype] } },
         outputs: [{ dtype, shape: x.shape }],
       });
 

@@ -8,7 +8,7 @@ import { isSymbol, type Shape } from "./Shape.ts";
 /** The domain of onnxruntime's own operators. */
 export const MICROSOFT = "com.microsoft";
 
-export type DType = "float32" | "int64" | "int32" | "bool";
+export type DType = "float32" | "int64" | "int32" | "int8" | "uint8" | "bool";
 
 export type Attribute =
   | { readonly int: number }
@@ -58,7 +58,15 @@ export interface OnnxModel {
 
 const IR_VERSION = 10;
 const FLOAT16 = 10;
-const ELEMENT_TYPE = { float32: 1, int32: 6, int64: 7, bool: 9 } as const satisfies Record<DType, number>;
+/** Codes of the element types in TensorProto. */
+export const ELEMENT_TYPE = {
+  float32: 1,
+  uint8: 2,
+  int8: 3,
+  int32: 6,
+  int64: 7,
+  bool: 9,
+} as const satisfies Record<DType, number>;
 const ATTRIBUTE_TYPE = { float: 1, int: 2, text: 3, ints: 7 } as const;
 
 const text = (writer: BinaryWriter, field: number, value: string): void => {

@@ -6,6 +6,7 @@ import { isRemote } from "./generator.ts";
 
 export const devices: Check = ({ model }) => {
   const [generator, learner] = [generatorDevice(model), learnerDevice(model)];
+  const { generator_dtype: dtype } = model;
   const both = generator.kind === "webgpu" && learner.kind === "webgpu";
   return [
     ...when(
@@ -18,10 +19,20 @@ export const devices: Check = ({ model }) => {
       () =>
         `model.device: ${format(generator.kind === "cuda" ? generator : learner)}: an adapter (model.lora, model.adapter) is trained and played on cpu and webgpu; nearest: webgpu`,
     ),
-    ...when(model.generator_dtype === "float16" && (generator.kind !== "webgpu" || isRemote(model)), () =>
-      isRemote(model)
-        ? `model.generator_dtype: float16: servers generate in the format that they were started with (model.generator.engine=${model.generator.engine}); nearest: float32`
-        : `model.generator_dtype: float16: ${format(generator)} generates in float32; nearest: float32, or model.generator_device=webgpu`,
+    ...when(
+      dtype !== "float32" && isRemote(model),
+      () =>
+        `model.generator_dtype: ${dtype}: servers generate in the format that they were started with (model.generator.engine=${model.generator.engine}); nearest: float32`,
+    ),
+    ...when(
+      dtype === "float16" && !isRemote(model) && generator.kind !== "webgpu",
+      () =>
+        `model.generator_dtype: float16: ${format(generator)} generates in float32; nearest: float32, or model.generator_device=webgpu`,
+    ),
+    ...when(
+      dtype === "int8" && !isRemote(model) && (model.runtime !== "onnx" || generator.kind !== "cpu"),
+      () =>
+        `model.generator_dtype: int8: ${model.runtime === "onnx" ? format(generator) : model.runtime} has no products of 8-bit numbers; nearest: float32`,
     ),
     ...when(
       both && generator.index !== learner.index,

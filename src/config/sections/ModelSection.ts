@@ -46,9 +46,9 @@ export const ModelSection = Schema.Struct({
   ),
   generator_device: field(roleDevice, "", "The generator's device; empty, that of model.device."),
   generator_dtype: field(
-    Schema.Literals(["float32", "float16"]),
+    Schema.Literals(["float32", "float16", "int8"]),
     "float32",
-    "Number format of weights and caches in generation: float32, or on webgpu float16, which is as off-policy as its rounding (docs/devices.md).",
+    "Number format in generation: float32; on webgpu float16, of weights and caches; on the CPU int8, of linear layers. As off-policy as its rounding (docs/devices.md).",
   ),
   learner_device: field(roleDevice, "", "The learner's device; empty, that of model.device."),
   adapter: field(

@@ -29,7 +29,7 @@ export interface GeneratorOptions {
   readonly parameters: Float32Array;
   /** What they stand beside, where they are an adapter. */
   readonly base?: Base | undefined;
-  /** What matrices and caches are held in. Default float32. */
+  /** What matrices are held in; a base that is given has to be in int8, too. Default float32. */
   readonly format?: NumberFormat;
   readonly threads: (typeof ModelSection.Type)["generator_threads"];
   /** What runs the model. Default onnxruntime. */

@@ -21,7 +21,7 @@ export interface StartRequest {
   readonly payload: Payload;
   /** What an adapter stands beside, in memory that all threads share. */
   readonly base: Base | undefined;
-  /** What matrices and caches are held in. */
+  /** What matrices are held in. */
   readonly format: NumberFormat;
   /** Where WeightsMessage come in and AdoptedMessage go out. */
   readonly weights: MessagePort;

@@ -6,7 +6,10 @@ import { cpu, type Device } from "../../domain/Device.ts";
 import type { Version } from "../../domain/Episode.ts";
 import type { DecoderConfig } from "../model/Architecture.ts";
 import { extendModel, newKeys, newValues, pastKeys, pastValues, prefillModel, stepModel } from "../model/Decode.ts";
-import { type Base, baseFeeds, readable, viewFeeds } from "../runtime/baseFeeds.ts";
+import { type Coded, codedIn, encode, leftOf, type NumberFormat } from "../model/NumberFormat.ts";
+import type { Parameters } from "../model/Parameters.ts";
+import { type Base, baseFeeds, codedFeeds, readable, viewFeeds } from "../runtime/baseFeeds.ts";
+import { exactBytes, NOT_EXACT } from "../runtime/exactBytes.ts";
 import { type Feeds, float32, type HostTensor, int64, type Outputs, Session } from "../runtime/Session.ts";
 import type { CacheView } from "./Cache.ts";
 import type { Extended, LanguageModel, NewTokens } from "./LanguageModel.ts";
@@ -44,25 +47,45 @@ const cacheTensors = ({ headDim, kvHeads, layers }: DecoderConfig) => {
   };
 };
 
-/** Makes the inputs of a version of the payload that the model takes, beside the base that stays. */
-const weightsOver = (config: DecoderConfig, base: Base | undefined): LanguageModel<OnnxWeights>["weights"] => {
-  const read = payloadReader(config);
-  const frozen = base === undefined ? {} : baseFeeds(base);
-  return (version, payload) => ({ version, feeds: { ...frozen, ...viewFeeds(read(version, payload)) } });
+/** Inputs of a version of all weights. Where matrices are held in codes, the version's buffer is let go. */
+const wholeFeeds = (coded: readonly Coded[], parameters: Parameters): Feeds => {
+  if (coded.length === 0) return viewFeeds(parameters);
+  const { specs, tensors } = leftOf(coded, parameters);
+  return {
+    ...viewFeeds({ specs, tensors: tensors.map((tensor) => tensor.slice()) }),
+    ...codedFeeds(encode(coded, parameters)),
+  };
 };
 
-/** Opens the sessions on a device; `given` is what an adapter stands beside. Rejects where the runtime refuses a graph. */
+/** Makes the inputs of a version of the payload that the model takes, beside the base that stays. */
+const weightsOver = (
+  config: DecoderConfig,
+  base: Base | undefined,
+  format: NumberFormat,
+): LanguageModel<OnnxWeights>["weights"] => {
+  const read = payloadReader(config);
+  const coded = base === undefined ? codedIn(format, config) : [];
+  const frozen = base === undefined ? {} : baseFeeds(base);
+  return (version, payload) => ({ version, feeds: { ...frozen, ...wholeFeeds(coded, read(version, payload)) } });
+};
+
+/**
+ * Opens the sessions on a device; `given` is what an adapter stands beside, in the same format (`baseIn`). Rejects where the runtime refuses a
+ * graph, or the CPU's products of 8-bit numbers are not exact.
+ */
 export const open = async (
   config: DecoderConfig,
   device: Device = cpu,
   given?: Base,
+  format: NumberFormat = "float32",
 ): Promise<LanguageModel<OnnxWeights>> => {
   const { headDim, kvHeads, layers, maxPositions, vocabSize } = config;
+  if (format === "int8" && !(await exactBytes())) throw new Error(NOT_EXACT);
   const base = given && (await readable(given));
   const cache = cacheTensors(config);
-  const prefill = await Session.open(prefillModel(config), { device });
-  const extend = await Session.open(extendModel(config), { device });
-  const step = await Session.open(stepModel(config), { device });
+  const prefill = await Session.open(prefillModel(config, format), { device });
+  const extend = await Session.open(extendModel(config, format), { device });
+  const step = await Session.open(stepModel(config, format), { device });
   const newTokens = ({ ids, lengths, time }: NewTokens): Feeds => ({
     ids: int64(ids, [lengths.length, time]),
     lengths: int64(lengths, [lengths.length]),
@@ -74,7 +97,7 @@ export const open = async (
   return {
     shape: { layers, kvHeads, headDim, vocabSize, maxPositions },
     versions: { takes: [takenBy(config)], pins: true },
-    weights: weightsOver(config, base),
+    weights: weightsOver(config, base, format),
     prefill: async ({ feeds }, tokens) => cache.outputs(await prefill.run({ ...feeds, ...newTokens(tokens) })),
     extend: async ({ feeds }, tokens, past, pastLengths) =>
       cache.outputs(await extend.run({ ...feeds, ...newTokens(tokens), ...pasts(past, pastLengths) })),

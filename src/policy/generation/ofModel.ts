@@ -3,19 +3,21 @@ import { generatorDevice } from "../../config/devices.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { Version } from "../../domain/Episode.ts";
 import type { Model } from "../Model.ts";
-import { baseOf } from "../runtime/baseFeeds.ts";
+import { baseIn, baseOf } from "../runtime/baseFeeds.ts";
 import * as Generator from "./Generator.ts";
 
 /** Generator threads that start from `model`'s weights as `version`. */
 export const generator = (config: RunConfig, model: Model, version: Version) => {
   const { adapter, config: decoder, parameters } = model.checkpoint;
+  const format = config.model.generator_dtype;
+  const base = baseOf(decoder, parameters);
   return Generator.make({
     config: decoder,
     device: generatorDevice(config.model),
     version,
     parameters: (adapter?.parameters ?? parameters).flat,
-    base: baseOf(decoder, parameters),
-    format: config.model.generator_dtype,
+    base: base && baseIn(format, decoder, base),
+    format,
     threads: config.model.generator_threads,
     runtime: config.model.runtime,
     generation: config.generation,

@@ -49,9 +49,10 @@ const engineOver = <W>(model: GeneratorModel<W>, request: StartRequest): Engine<
 const start = async (request: StartRequest): Promise<null> => {
   const { base, config, device, format, runtime, weights } = request;
   useRuntime(runtime);
-  engine = isResident(device)
-    ? engineOver(await orRefused(openResident(config, device, base, format)), request)
-    : engineOver(await orRefused(open(config, device, base)), request);
+  if (isResident(device)) {
+    if (format === "int8") throw new CallError("bad_request", "a device has no products of 8-bit numbers");
+    engine = engineOver(await orRefused(openResident(config, device, base, format)), request);
+  } else engine = engineOver(await orRefused(open(config, device, base, format)), request);
   port = weights;
   weights.on("message", (message: WeightsMessage) => started().offer(message.version, message.payload));
   return null;

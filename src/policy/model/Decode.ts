@@ -19,6 +19,7 @@ import { type Dim, product, sizeOf } from "../../tensor/Shape.ts";
 import type { DecoderConfig } from "./Architecture.ts";
 import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries } from "./Decoder.ts";
 import { policyInputs } from "./Lora.ts";
+import type { NumberFormat } from "./NumberFormat.ts";
 
 /** Names of a layer's cache inputs and outputs. */
 export const pastKeys = (layer: number): string => `past.${layer}.keys`;
@@ -61,9 +62,9 @@ const outputCache = (graph: Graph, layer: number, keys: Tensor, values: Tensor):
 };
 
 /** Inputs: weights, ids int64 [batch, time] right padded, lengths int64 [batch]. Outputs: logits [batch, vocab], new caches. */
-export const prefillModel = (config: DecoderConfig): OnnxModel => {
+export const prefillModel = (config: DecoderConfig, format: NumberFormat = "float32"): OnnxModel => {
   const graph = new Graph("prefill");
-  const weights = policyInputs(graph, config);
+  const weights = policyInputs(graph, config, format);
   const ids = graph.input("ids", "int64", ["batch", "time"]);
   const lengths = graph.input("lengths", "int64", ["batch"]);
   const attend: Attend = (projections) => {
@@ -82,9 +83,9 @@ export const prefillModel = (config: DecoderConfig): OnnxModel => {
  * Inputs: weights, ids int64 [batch, time] right padded, lengths int64 [batch] (valid new tokens, 1 or more), pastLengths
  * int64 [batch], caches with pastLengths + time <= capacity. Outputs: logits [batch, vocab], new caches [.., time, ..].
  */
-export const extendModel = (config: DecoderConfig): OnnxModel => {
+export const extendModel = (config: DecoderConfig, format: NumberFormat = "float32"): OnnxModel => {
   const graph = new Graph("extend");
-  const weights = policyInputs(graph, config);
+  const weights = policyInputs(graph, config, format);
   const ids = graph.input("ids", "int64", ["batch", "time"]);
   const lengths = graph.input("lengths", "int64", ["batch"]);
   const pastLengths = graph.input("pastLengths", "int64", ["batch"]);
@@ -121,9 +122,9 @@ export const extendModel = (config: DecoderConfig): OnnxModel => {
  * Outputs: logits [batch, vocab], new caches [batch, kvHeads, 1, headDim].
  * The score of the new token takes its place among those of the cache, whose rows are therefore never copied.
  */
-export const stepModel = (config: DecoderConfig): OnnxModel => {
+export const stepModel = (config: DecoderConfig, format: NumberFormat = "float32"): OnnxModel => {
   const graph = new Graph("step");
-  const weights = policyInputs(graph, config);
+  const weights = policyInputs(graph, config, format);
   const ids = graph.input("ids", "int64", ["batch"]);
   const pastLengths = graph.input("pastLengths", "int64", ["batch"]);
   const caches = cacheInputs(graph, config);

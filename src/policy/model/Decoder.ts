@@ -9,9 +9,8 @@ import { add, mul, silu } from "../../tensor/Elementwise.ts";
 import type { Graph, Tensor } from "../../tensor/Graph.ts";
 import { gather } from "../../tensor/Indexing.ts";
 import { reshape, transpose } from "../../tensor/Layout.ts";
-import { gemm } from "../../tensor/Linear.ts";
 import { recomputed } from "../../tensor/Recompute.ts";
-import { type Dim, product, ShapeError } from "../../tensor/Shape.ts";
+import { type Dim, product as productOf, ShapeError } from "../../tensor/Shape.ts";
 import { rmsNorm, rotary } from "../../tensor/Transformer.ts";
 import {
   type DecoderConfig,
@@ -22,6 +21,7 @@ import {
   type ParameterSpec,
 } from "./Architecture.ts";
 import { adapted, type Weights } from "./Lora.ts";
+import { codesOf, product } from "./NumberFormat.ts";
 import { rotation } from "./Rotary.ts";
 
 export type { Weights } from "./Lora.ts";
@@ -72,7 +72,7 @@ export const decoder = (
   if (ids.shape.length !== 2 || batch === undefined || time === undefined)
     throw new ShapeError("decoder", [ids.shape], "ids must be [batch, time]");
   const { hiddenSize, headDim, rmsNormEps } = config;
-  const tokens = product(batch, time);
+  const tokens = productOf(batch, time);
   const turned = rotation(config, positions, batch, time);
   let x = reshape(gather(weight(weights, EMBEDDING), ids), [tokens, hiddenSize]);
   const block = (layer: number, before: Tensor): Tensor => {
@@ -83,7 +83,7 @@ export const decoder = (
         weights,
         layerParameter(layer, name),
         input,
-        gemm(input, of(`${name}.weight`), { transB: true, bias }),
+        product(weights, layerParameter(layer, `${name}.weight`), input, bias),
       );
     };
     const split = (y: Tensor): Tensor => reshape(y, [batch, time, -1]);
@@ -128,7 +128,7 @@ export const splitQueries = (config: DecoderConfig, x: Tensor): Tensor => {
 /** The inverse of `splitQueries`, as rows [batch * time, heads * headDim]. */
 export const mergeQueries = (config: DecoderConfig, x: Tensor): Tensor => {
   const [batch, , , time] = x.shape as [Dim, Dim, Dim, Dim];
-  return reshape(transpose(x, [0, 3, 1, 2, 4]), [product(batch, time), config.heads * config.headDim]);
+  return reshape(transpose(x, [0, 3, 1, 2, 4]), [productOf(batch, time), config.heads * config.headDim]);
 };
 
 /** Blocks of rows in causal attention over whole sequences. */
@@ -161,4 +161,4 @@ export const outputMatrix = (weights: Weights): Tensor => weights.get(OUTPUT) ??
 
 /** Output scores [rows, vocabSize] of hidden states [rows, hiddenSize]. */
 export const logits = (weights: Weights, hidden: Tensor): Tensor =>
-  gemm(hidden, outputMatrix(weights), { transB: true });
+  product(weights, weights.has(OUTPUT) || weights.has(codesOf(OUTPUT)) ? OUTPUT : EMBEDDING, hidden);

@@ -6,6 +6,7 @@ import { mul } from "../../tensor/Elementwise.ts";
 import type { Graph, Tensor } from "../../tensor/Graph.ts";
 import { gemm } from "../../tensor/Linear.ts";
 import type { DecoderConfig, ParameterSpec } from "./Architecture.ts";
+import { codedIn, codedInputs, leftBeside, type NumberFormat } from "./NumberFormat.ts";
 import {
   frozenCriticParameters,
   frozenParameters,
@@ -27,9 +28,15 @@ const inputs = (graph: Graph, config: DecoderConfig, specs: readonly ParameterSp
   return weights;
 };
 
-/** One graph input per parameter of the policy, under its name, and one for the adapter's factor where it has one. */
-export const policyInputs = (graph: Graph, config: DecoderConfig): Weights =>
-  inputs(graph, config, [...frozenParameters(config), ...trainedParameters(config)]);
+/**
+ * One graph input per parameter of the policy, under its name, and one for the adapter's factor where it has one; two in place of a matrix
+ * that the format holds in codes.
+ */
+export const policyInputs = (graph: Graph, config: DecoderConfig, format: NumberFormat = "float32"): Weights => {
+  const coded = codedIn(format, config);
+  const specs = leftBeside(coded, [...frozenParameters(config), ...trainedParameters(config)]);
+  return new Map([...inputs(graph, config, specs), ...codedInputs(graph, coded)]);
+};
 
 /** The same of a critic. */
 export const criticInputs = (graph: Graph, config: DecoderConfig): Weights =>

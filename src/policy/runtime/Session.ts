@@ -15,9 +15,10 @@ import { turn } from "./DeviceTurn.ts";
 export type Float32Tensor = TypedTensor<"float32">;
 export type Int64Tensor = TypedTensor<"int64">;
 export type Int32Tensor = TypedTensor<"int32">;
+export type Int8Tensor = TypedTensor<"int8">;
 export type BoolTensor = TypedTensor<"bool">;
 /** In host memory, or, as an output that was kept, on the device. */
-export type HostTensor = Float32Tensor | Int64Tensor | Int32Tensor | BoolTensor;
+export type HostTensor = Float32Tensor | Int64Tensor | Int32Tensor | Int8Tensor | BoolTensor;
 /** On the device; the runtime takes none from host memory. */
 export type HalfTensor = TypedTensor<"float16">;
 /** Floats on the device. Their owner gives them back by `discard`. */
@@ -30,6 +31,7 @@ export const float32 = (data: Float32Array, dims: readonly number[]): Float32Ten
   new Tensor("float32", data, dims);
 export const int64 = (data: BigInt64Array, dims: readonly number[]): Int64Tensor => new Tensor("int64", data, dims);
 export const int32 = (data: Int32Array, dims: readonly number[]): Int32Tensor => new Tensor("int32", data, dims);
+export const int8 = (data: Int8Array, dims: readonly number[]): Int8Tensor => new Tensor("int8", data, dims);
 export const bool = (data: Uint8Array, dims: readonly number[]): BoolTensor => new Tensor("bool", data, dims);
 
 /** What runs the models of a session. */
@@ -73,7 +75,7 @@ let downloaded = 0;
 /** Bytes moved since the thread began; nothing is moved for sessions on the CPU. */
 export const transfers = (): Transfers => ({ uploaded, downloaded });
 
-const elementBytes: Readonly<Record<string, number>> = { float32: 4, float16: 2, int32: 4, int64: 8, bool: 1 };
+const elementBytes: Readonly<Record<string, number>> = { float32: 4, float16: 2, int32: 4, int64: 8, int8: 1, bool: 1 };
 const bytesOf = ({ size, type }: Tensor): number => size * (elementBytes[type] ?? 0);
 const onHost = ({ location }: Tensor): boolean => location === "cpu";
 

@@ -7,12 +7,23 @@ import { Graph } from "../../tensor/Graph.ts";
 import { scaleOf } from "../model/Adapter.ts";
 import type { DecoderConfig } from "../model/Architecture.ts";
 import { ADAPTER_SCALE } from "../model/Lora.ts";
+import {
+  type CodedMatrix,
+  codedIn,
+  codesOf,
+  encode,
+  leftOf,
+  type NumberFormat,
+  scalesOf,
+} from "../model/NumberFormat.ts";
 import type { Frozen } from "../model/Parameters.ts";
-import { type Feeds, float32, Session } from "./Session.ts";
+import { type Feeds, float32, int8, Session } from "./Session.ts";
 
 /** What an adapter stands beside: weights that nobody changes, and the factor on what it adds. Structured-cloneable. */
 export interface Base {
   readonly frozen: Frozen;
+  /** Of its matrices in 8-bit codes, where they are read in that format. */
+  readonly coded?: readonly CodedMatrix[];
   /** alpha / rank; 0 switches the adapter off. */
   readonly scale: number;
 }
@@ -21,14 +32,32 @@ export interface Base {
 export const baseOf = ({ adapter }: DecoderConfig, { specs, tensors }: Frozen): Base | undefined =>
   adapter && { frozen: { specs, tensors }, scale: scaleOf(adapter) };
 
+/** A base whose matrices are read in a number format, made once in memory that all threads share. */
+export const baseIn = (format: NumberFormat, config: DecoderConfig, base: Base): Base => {
+  const coded = codedIn(format, config);
+  if (coded.length === 0) return base;
+  const shared = (bytes: number): SharedArrayBuffer => new SharedArrayBuffer(bytes);
+  return { ...base, frozen: leftOf(coded, base.frozen), coded: encode(coded, base.frozen, shared) };
+};
+
 export const viewFeeds = ({ specs, tensors }: Frozen): Feeds =>
   Object.fromEntries(specs.map(({ name, shape }, i) => [name, float32(tensors[i]!, shape)]));
 
 /** The factor on what an adapter adds. */
 export const factorFeed = (scale: number) => float32(Float32Array.of(scale), []);
 
-export const baseFeeds = ({ frozen, scale }: Base): Feeds => ({
+/** Codes and scales of matrices by the names of their inputs. */
+export const codedFeeds = (coded: readonly CodedMatrix[]): Feeds =>
+  Object.fromEntries(
+    coded.flatMap(({ codes, name, scales, shape: [out, width] }) => [
+      [codesOf(name), int8(codes, [width, out])],
+      [scalesOf(name), float32(scales, [out])],
+    ]),
+  );
+
+export const baseFeeds = ({ coded = [], frozen, scale }: Base): Feeds => ({
   ...viewFeeds(frozen),
+  ...codedFeeds(coded),
   [ADAPTER_SCALE]: factorFeed(scale),
 });
 
@@ -54,7 +83,9 @@ export const readsShared = (): Promise<boolean> => {
 
 /** The same weights in memory that this thread's sessions can read. */
 export const readable = async (base: Base): Promise<Base> => {
-  const isShared = base.frozen.tensors.some(({ buffer }) => buffer instanceof SharedArrayBuffer);
+  const { coded = [], frozen } = base;
+  const isShared = frozen.tensors.some(({ buffer }) => buffer instanceof SharedArrayBuffer);
   if (!isShared || (await readsShared())) return base;
-  return { ...base, frozen: { ...base.frozen, tensors: base.frozen.tensors.map((tensor) => tensor.slice()) } };
+  const copied = coded.map((each) => ({ ...each, codes: each.codes.slice(), scales: each.scales.slice() }));
+  return { ...base, coded: copied, frozen: { ...frozen, tensors: frozen.tensors.map((tensor) => tensor.slice()) } };
 };

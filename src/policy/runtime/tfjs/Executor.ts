@@ -30,10 +30,14 @@ export const narrowed = (name: string, values: BigInt64Array): Int32Array =>
     return number;
   });
 
-const typeOf = { float32: "float32", int32: "int32", int64: "int32", bool: "bool" } as const satisfies Record<
-  DType,
-  string
->;
+const typeOf = {
+  float32: "float32",
+  int32: "int32",
+  int64: "int32",
+  int8: "int32",
+  uint8: "int32",
+  bool: "bool",
+} as const satisfies Record<DType, string>;
 
 const dataOf = ({ bytes, dtype, name }: OnnxConstant): Float32Array | Int32Array | Uint8Array => {
   const { buffer } = bytes.slice();
@@ -44,6 +48,10 @@ const dataOf = ({ bytes, dtype, name }: OnnxConstant): Float32Array | Int32Array
       return new Int32Array(buffer);
     case "int64":
       return narrowed(name, new BigInt64Array(buffer));
+    case "int8":
+      return Int32Array.from(new Int8Array(buffer));
+    case "uint8":
+      return Int32Array.from(new Uint8Array(buffer));
     case "bool":
       return new Uint8Array(buffer);
   }

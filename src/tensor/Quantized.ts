@@ -1,0 +1,91 @@
+/**
+ * Linear layers with weights in 8 bits: signed codes with a scale for each output. Rows keep about 16 bits: a high and a low byte with a scale for
+ * each row, both of which are rows of one product, so that a small batch costs little more than reading the codes through. Products and sums
+ * are exact integers, so a row's result depends neither on the other rows nor on how the work is cut. Forward only: no gradient passes.
+ */
+import { abs, add, cast, div, maximum, mul, sub } from "./Elementwise.ts";
+import type { Tensor } from "./Graph.ts";
+import { concat, slice } from "./Layout.ts";
+import { reduceMax } from "./Reduction.ts";
+import { product, ShapeError } from "./Shape.ts";
+
+/** Codes of weights and high bytes are -LARGEST to LARGEST. */
+const LARGEST = 127;
+/** What stands for 0 among the bytes of a row, which are unsigned. */
+const ZERO = 128;
+/** Low bytes to one step of the high byte. */
+const STEPS = 254;
+/** The least scale: a row of zeros stays one. */
+const TINY = 1e-30;
+
+/** A matrix [out, in] in 8 bits: element [o, i] is codes[i, o] scales[o]. */
+export interface QuantizedMatrix {
+  /** int8 [in, out] */
+  readonly codes: Tensor;
+  /** float32 [out] */
+  readonly scales: Tensor;
+}
+
+const round = (x: Tensor): Tensor =>
+  x.graph.result({ type: "Round", inputs: [x], outputs: [{ dtype: x.dtype, shape: x.shape }] });
+
+/** x [rows, in] times the matrix, transposed: float32 [rows, out]. Raises ShapeError where sizes do not fit each other. */
+export const quantizedProduct = (x: Tensor, { codes, scales }: QuantizedMatrix): Tensor => {
+  const [rows, width] = x.shape;
+  const [inner, out] = codes.shape;
+  if (x.shape.length !== 2 || rows === undefined || width !== inner || out === undefined || scales.shape[0] !== out)
+    throw new ShapeError("quantizedProduct", [x.shape, codes.shape, scales.shape], "sizes do not fit each other");
+  const scale = div(maximum(reduceMax(abs(x), [-1], true), TINY), LARGEST);
+  const steps = div(x, scale);
+  const high = round(steps);
+  const low = round(mul(sub(steps, high), STEPS));
+  const both = product(2, rows);
+  const sums = x.graph.result({
+    type: "MatMulInteger",
+    inputs: [cast(add(concat([high, low], 0), ZERO), "uint8"), codes, x.graph.constant(ZERO, "uint8")],
+    outputs: [{ dtype: "int32", shape: [both, out] }],
+  });
+  const of = (from: typeof rows | 0, to: typeof rows): Tensor => cast(slice(sums, 0, from, to), "float32");
+  return mul(mul(add(of(0, rows), mul(of(rows, both), 1 / STEPS)), scale), scales);
+};
+
+/** Codes [in, out] and scales [out] of a matrix in ordinary memory. */
+export interface QuantizedValues {
+  readonly codes: Int8Array<ArrayBufferLike>;
+  readonly scales: Float32Array<ArrayBufferLike>;
+}
+
+/** Outputs that are taken together: their codes lie side by side, so that a line of memory is written at once. */
+const TOGETHER = 64;
+
+/** Doubles as large as this have whole numbers only: adding it rounds, half to even. */
+const WHOLE = 1.5 * 2 ** 52;
+
+/** The largest of some numbers without their signs. */
+const largestOf = (values: Float32Array<ArrayBufferLike>): number => {
+  let top = TINY;
+  for (let i = 0; i < values.length; i += 1) {
+    const size = Math.abs(values[i]!);
+    if (size > top) top = size;
+  }
+  return top;
+};
+
+/** Rounds a matrix [out, in] to codes, each output by its largest number, and writes them. */
+export const quantize = (
+  values: Float32Array<ArrayBufferLike>,
+  [out, width]: readonly [out: number, width: number],
+  { codes, scales }: QuantizedValues,
+): void => {
+  const inverse = new Float64Array(out);
+  for (let o = 0; o < out; o += 1) {
+    const top = largestOf(values.subarray(o * width, (o + 1) * width));
+    scales[o] = top / LARGEST;
+    inverse[o] = LARGEST / top;
+  }
+  for (let from = 0; from < out; from += TOGETHER) {
+    const to = Math.min(out, from + TOGETHER);
+    for (let i = 0; i < width; i += 1)
+      for (let o = from; o < to; o += 1) codes[i * out + o] = values[o * width + i]! * inverse[o]! + WHOLE - WHOLE;
+  }
+};
