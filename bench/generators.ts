@@ -6,6 +6,7 @@ import type { PolicyError } from "../src/domain/Errors.ts";
 import { stream } from "../src/domain/Random.ts";
 import * as Generator from "../src/policy/generation/Generator.ts";
 import type { DecoderConfig } from "../src/policy/model/Architecture.ts";
+import type { NumberFormat } from "../src/policy/model/NumberFormat.ts";
 import type { Runtime } from "../src/policy/runtime/Session.ts";
 import { randomWeights } from "./models.ts";
 
@@ -18,6 +19,8 @@ export interface GeneratorShape {
   readonly runtime?: Runtime;
   /** Default CPU. */
   readonly device?: Device;
+  /** Of the linear layers. Default float32. */
+  readonly format?: NumberFormat;
 }
 
 /** No id ends a reply, but the stop sequence is looked for in every one. */
@@ -27,11 +30,13 @@ export const start = ({
   slots,
   runtime = "onnx",
   device = cpu,
+  format = "float32",
 }: GeneratorShape): Effect.Effect<Generator.Generator, PolicyError, Scope.Scope> =>
   Generator.make({
     config,
     runtime,
     device,
+    format,
     version: 0,
     parameters: randomWeights(config).flat,
     threads,

@@ -114,6 +114,10 @@ describe("relations between keys", () => {
       ["model.generator_dtype=float16", "model.generator.engine=vllm", "model.generator.urls=[http://127.0.0.1:8000]"],
       "model.generator_dtype: float16: servers generate in the format that they were started with (model.generator.engine=vllm); nearest: float32",
     ],
+    [
+      ["model.generator_dtype=int8", "model.generator_device=webgpu"],
+      "model.generator_dtype: int8: webgpu has no products of 8-bit numbers; nearest: float32",
+    ],
     [["sft.architecture.heads=3"], "sft.architecture.heads: 3: expected a divisor"],
     [
       ["filter.percentile_low=0.5", "filter.percentile_high=0.5"],
