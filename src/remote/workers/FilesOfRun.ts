@@ -37,8 +37,15 @@ const addressOf = (listen: string): Address => {
 const serving = ({ cause, message }: ThreadFailure): PolicyError =>
   new PolicyError({ reason: "session_failed", message: `the weights cannot be served to workers: ${message}`, cause });
 
-/** Versions that a worker may still be fetching. */
+/** Versions that a worker may still be fetching: so many, and of small models, whose versions come fast, as many as this room has, up to a limit. */
 const KEPT = 3;
+const KEPT_BYTES = 2 ** 28;
+const MOST_KEPT = 32;
+
+const keptOf = ({ adapter, parameters }: Model["checkpoint"]): number => {
+  const bytes = 4 * (adapter?.parameters ?? parameters).flat.length;
+  return Math.min(MOST_KEPT, Math.max(KEPT, Math.floor(KEPT_BYTES / bytes)));
+};
 
 /** The token that workers send. Fails where one is needed and there is none. */
 const tokenOf = Effect.fnUntraced(function* ({ files_token_env: name, listen }: RunConfig["pipeline"]["workers"]) {
@@ -72,7 +79,8 @@ export const serve = Effect.fnUntraced(function* (
 ): Effect.fn.Return<FilesOfRun, BadInput | PolicyError, Scope.Scope> {
   const token = yield* tokenOf(workers);
   const directory = yield* folder;
-  const publisher = yield* Publisher.make({ directory, model, version, layout: "as_trained", newest: KEPT });
+  const newest = keptOf(model.checkpoint);
+  const publisher = yield* Publisher.make({ directory, model, version, layout: "as_trained", newest });
   const thread = yield* makeThread<ServeProtocol, PolicyError>({
     url: new URL("./files/serveThread.ts", import.meta.url),
     name: "files",
