@@ -17,8 +17,8 @@ import { ask, start, together } from "./generators.ts";
 import { large, medium, sizeOf } from "./models.ts";
 import { samplesOf } from "./samples.ts";
 
-const FROM = 128;
-const TOKENS = 32;
+const FROM = 48;
+const TOKENS = 24;
 
 interface Case {
   readonly config: DecoderConfig;
@@ -144,9 +144,9 @@ export const bench: Bench = {
   question: "what does a generator in int8 gain, and how far is it from the policy?",
   parts: [
     speed({ config: medium, batch: 32, pairs: 7 }),
-    speed({ config: large, batch: 8, pairs: 4 }),
-    speed({ config: large, batch: 16, pairs: 4 }),
-    speed({ config: large, batch: 64, pairs: 3 }),
+    speed({ config: large, batch: 8, pairs: 3 }),
+    speed({ config: large, batch: 16, pairs: 3 }),
+    speed({ config: large, batch: 64, pairs: 2 }),
     offPolicy,
   ],
 };
