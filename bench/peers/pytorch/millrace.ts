@@ -5,6 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Effect, Exit, Schema, Scope } from "effect";
+import { settleAllocation } from "../../../pipelines/launcher.mjs";
 import { ActorSection, AlgorithmSection, CriticSection } from "../../../src/config/RunConfig.ts";
 import type { CreditedBatch } from "../../../src/domain/Batch.ts";
 import { learner } from "../../../src/domain/metrics/learner.ts";
@@ -70,6 +71,9 @@ type Request =
   | UpdateRequest
   | GenerateRequest
   | StepRequest;
+
+// As the product's own process.
+settleAllocation();
 
 const THREADS = 2;
 const scope = await Effect.runPromise(Scope.make());
