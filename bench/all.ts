@@ -4,6 +4,7 @@
  */
 import { fork } from "node:child_process";
 import { join } from "node:path";
+import { allocating } from "../pipelines/launcher.mjs";
 import { type BenchName, isBenchName, names } from "./benches.ts";
 import { machine } from "./machine.ts";
 import { type Row, save, table } from "./Report.ts";
@@ -12,6 +13,7 @@ const measure = (name: BenchName): Promise<Row> =>
   new Promise((resolve, reject) => {
     const child = fork(join(import.meta.dirname, "one.ts"), [name], {
       execArgv: ["--expose-gc"],
+      env: allocating(process.platform, process.env) ?? process.env,
       serialization: "advanced",
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });

@@ -96,7 +96,7 @@ const run = [
 const resolved = await compose("quickstart", run);
 const planned = plan({ config: resolved, decoder: config, tokenizerBytes: 20_000, unit: null });
 
-const entry = new URL("../pipelines/cli.ts", import.meta.url).pathname;
+const entry = new URL("../pipelines/millrace.mjs", import.meta.url).pathname;
 const child = spawn(process.execPath, [entry, "train", "--config-name", "quickstart", ...run], {
   stdio: ["ignore", "inherit", "inherit"],
 });

@@ -10,7 +10,7 @@ import { Effect } from "effect";
 import * as StepFolders from "../../src/files/StepFolders.ts";
 import { record } from "./record.ts";
 
-const cli = join(import.meta.dirname, "..", "..", "pipelines", "cli.ts");
+const bin = join(import.meta.dirname, "..", "..", "pipelines", "millrace.mjs");
 
 /** The folder of the only run inside `dir`, `<name>/<stamp>/`. */
 const runIn = (dir: string): string => {
@@ -37,7 +37,7 @@ export const train = async (runFile: string, overrides: readonly string[], keep?
   const dir = mkdtempSync(join(tmpdir(), "millrace-learning-"));
   const { status } = spawnSync(
     process.execPath,
-    [cli, "train", "--config-name", runFile, ...overrides, `run.dir=${dir}`, "metrics.console=plain"],
+    [bin, "train", "--config-name", runFile, ...overrides, `run.dir=${dir}`, "metrics.console=plain"],
     { stdio: ["ignore", "inherit", "inherit"] },
   );
   if (status !== 0) {
