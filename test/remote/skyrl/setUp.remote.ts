@@ -1,63 +1,15 @@
 /** The set-up of docs/remote.md, executed as it is written: its server, its run file, its command; five updates, then two more after a resume. */
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { packageRoot } from "../../../src/files/packageRoot.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
-import { endGroup, freePort } from "../processes.ts";
+import { block, served, skyrlEnvironment } from "../document.ts";
+import { freePort } from "../processes.ts";
 import { writeTinyQwen3 } from "../tinyQwen3.ts";
-
-const section =
-  readFileSync(join(packageRoot, "docs", "remote.md"), "utf8")
-    .split("\n## ")
-    .find((part) => part.startsWith("A Tinker server")) ?? "";
-const block = (language: string): string => {
-  const found = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(section)?.[1];
-  if (found === undefined) throw new Error(`docs/remote.md has no block of ${language}`);
-  return found;
-};
-
-const venv = resolve(process.env.MILLRACE_REMOTE ?? ".remote", "skyrl", "venv");
-
-/** The server of the document, for the scope. */
-const server = Effect.fnUntraced(function* (folder: string, model: string, port: number) {
-  const script = block("sh name=server");
-  const child = yield* Effect.acquireRelease(
-    Effect.sync(() =>
-      spawn("bash", ["-c", script], {
-        cwd: folder,
-        detached: true,
-        stdio: "ignore",
-        env: {
-          ...process.env,
-          PATH: `${join(venv, "bin")}:${process.env.PATH}`,
-          VIRTUAL_ENV: venv,
-          MODEL: model,
-          PORT: String(port),
-          UV_OFFLINE: "1",
-          HF_HUB_OFFLINE: "1",
-          JAX_PLATFORMS: "cpu",
-        },
-      }),
-    ),
-    (running) => Effect.promise(() => endGroup(running)),
-  );
-  yield* Effect.promise(async () => {
-    const answers = () =>
-      fetch(`http://127.0.0.1:${port}/api/v1/healthz`).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    while (!(await answers())) {
-      if (child.exitCode !== null) throw new Error("the server of docs/remote.md ended");
-      await delay(250);
-    }
-  });
-});
 
 const millrace = (folder: string, words: readonly string[]) =>
   promisify(execFile)(process.execPath, [join(packageRoot, "pipelines", "millrace.mjs"), ...words], { cwd: folder });
@@ -76,7 +28,12 @@ it.live(
       const model = join(folder, "models", "tiny");
       yield* writeTinyQwen3(model);
       const port = yield* Effect.promise(freePort);
-      yield* server(folder, model, port);
+      yield* served({
+        script: block("sh name=server"),
+        folder,
+        env: skyrlEnvironment(model, port),
+        health: `http://127.0.0.1:${port}/api/v1/healthz`,
+      });
       writeFileSync(join(folder, "tinker.yaml"), block("yaml name=run"));
       const [, ...words] = block("sh name=train").trim().split(" ");
       const smaller = [

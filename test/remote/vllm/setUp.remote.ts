@@ -1,25 +1,14 @@
 /** The set-up of docs/remote.md for vLLM, executed as it is written: a server, a run file, five updates by a learner here. */
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { packageRoot } from "../../../src/files/packageRoot.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
-import { endGroup } from "../processes.ts";
+import { block, served, vllmEnvironment } from "../document.ts";
 
-const section =
-  readFileSync(join(packageRoot, "docs", "remote.md"), "utf8")
-    .split("\n## ")
-    .find((part) => part.startsWith("Generate on vLLM")) ?? "";
-const block = (language: string): string => {
-  const found = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(section)?.[1];
-  if (found === undefined) throw new Error(`docs/remote.md has no block of ${language}`);
-  return found;
-};
-
-const venv = resolve(process.env.MILLRACE_REMOTE ?? ".remote", "vllm", "venv");
 /** The address that the document names. */
 const url = "http://127.0.0.1:8000";
 
@@ -33,39 +22,9 @@ const place = (folder: string): NodeJS.ProcessEnv => {
     `#!/bin/sh\nexec "${process.execPath}" "${join(packageRoot, "pipelines/millrace.mjs")}" "$@"\n`,
   );
   chmodSync(command, 0o755);
-  return {
-    ...process.env,
-    PATH: `${bin}:${join(venv, "bin")}:${process.env.PATH}`,
-    HF_HUB_OFFLINE: "1",
-    VLLM_NO_USAGE_STATS: "1",
-    OMP_NUM_THREADS: "1",
-    VLLM_CPU_OMP_THREADS_BIND: "nobind",
-    MODEL: join(packageRoot, "config/models/nano"),
-  };
+  const env = vllmEnvironment(join(packageRoot, "config/models/nano"));
+  return { ...env, PATH: `${bin}:${env.PATH}` };
 };
-
-const server = (folder: string, env: NodeJS.ProcessEnv) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const child = spawn("bash", ["-c", block("sh name=vllm-serve")], {
-        cwd: folder,
-        detached: true,
-        stdio: "ignore",
-        env,
-      });
-      const answers = () =>
-        fetch(`${url}/health`).then(
-          ({ ok }) => ok,
-          () => false,
-        );
-      while (!(await answers())) {
-        if (child.exitCode !== null) throw new Error("the server of docs/remote.md ended");
-        await new Promise((wait) => setTimeout(wait, 500));
-      }
-      return child;
-    }),
-    (child) => Effect.promise(() => endGroup(child)),
-  );
 
 it.live(
   "docs/remote.md sets vLLM up beside a local learner",
@@ -73,7 +32,7 @@ it.live(
     Effect.gen(function* () {
       const folder = yield* temporaryFolder;
       const env = place(folder);
-      yield* server(folder, env);
+      yield* served({ script: block("sh name=vllm-serve"), folder, env, health: `${url}/health` });
       writeFileSync(join(folder, "remote.yaml"), block("yaml name=remote.yaml"));
       const training = promisify(execFile)("bash", ["-c", block("sh name=vllm-train")], { cwd: folder, env });
       const { stdout } = yield* Effect.promise(() => training);
