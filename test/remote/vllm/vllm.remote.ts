@@ -8,7 +8,7 @@ import { Context, Effect, Fiber, Layer } from "effect";
 import { decode } from "../../../src/config/decode.ts";
 import { RunConfig } from "../../../src/config/RunConfig.ts";
 import type { Tree } from "../../../src/config/Tree.ts";
-import type { Version } from "../../../src/domain/Episode.ts";
+import type { Sampled, Version } from "../../../src/domain/Episode.ts";
 import type { ServerChange } from "../../../src/domain/Server.ts";
 import { replaceFolder } from "../../../src/files/AtomicWrite.ts";
 import { writeCheckpoint } from "../../../src/policy/checkpoint/HuggingFaceFolder.ts";
@@ -171,18 +171,29 @@ layer(Layer.effect(Shared, served(false, [...usualFlags, ...loraFlags])), {
     Effect.gen(function* () {
       const { folder, server } = yield* Shared;
       const of = yield* made(configOf(server.url, folder));
-      const long = yield* Effect.forkChild(of.policy.generate(requestOf(1, prompt, { maxTokens: 900 })), {
-        startImmediately: true,
+      let adopted = false;
+      /** One long reply after another, until the new weights are there, so that some reply is being sampled when they come. */
+      const talking = Effect.fnUntraced(function* (from: number) {
+        const replies: Sampled[] = [];
+        for (let sequence = from; !adopted; sequence += 2)
+          replies.push(yield* of.policy.generate(requestOf(sequence, prompt, { maxTokens: 900 })));
+        return replies;
       });
+      const both = Effect.all([talking(1), talking(2)], { concurrency: "unbounded" });
+      const long = yield* Effect.forkChild(both, { startImmediately: true });
       yield* Effect.sleep(300);
       of.send(1);
       yield* of.policy.awaitVersion(1);
-      const { ids, mu, versions } = yield* Fiber.join(long);
+      adopted = true;
+      const replies = (yield* Fiber.join(long)).flat();
+      const spanning = replies.find(({ versions }) => versions.includes(0) && versions.includes(1));
+      if (spanning === undefined) throw new Error(`none of ${replies.length} replies has tokens of both versions`);
+      const { ids, mu, versions } = spanning;
       const split = versions.indexOf(1);
       expect(split).toBeGreaterThan(0);
       expect(Array.from(versions)).toEqual(Array.from(ids, (_, i) => (i < split ? 0 : 1)));
       expect(worst(mu.subarray(0, split), (yield* forward(of, 0, prompt, ids)).subarray(0, split))).toBeLessThan(1e-5);
-      const fresh = yield* of.policy.generate(requestOf(2, prompt, { maxTokens: 32 }));
+      const fresh = yield* of.policy.generate(requestOf(0, prompt, { maxTokens: 32 }));
       expect(new Set(fresh.versions)).toEqual(new Set([1]));
       expect(worst(fresh.mu, yield* forward(of, 1, prompt, fresh.ids))).toBeLessThan(1e-5);
     }),
