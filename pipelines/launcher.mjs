@@ -25,13 +25,13 @@ export const nodePackage = (platform, arch) =>
 const tunables =
   "glibc.malloc.arena_max=1:glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=17179869184";
 
-/** `environment` with these settings; null where they are not glibc's, or the user has some. */
+/** `environment` with these settings; null on systems without glibc, and where the user has settings of their own. */
 export const allocating = (platform, environment) =>
   platform !== "linux" || environment.GLIBC_TUNABLES !== undefined
     ? null
     : Object.assign({}, environment, { GLIBC_TUNABLES: tunables });
 
-/** Starts this process over, under the same number and with the same words, where it has other settings and this Node can do that. */
+/** Starts this process over with these settings, under the same process id and with the same arguments, where it lacks them and this Node can. */
 export const settleAllocation = () => {
   const environment = allocating(process.platform, process.env);
   // A channel to a parent does not outlive it.
