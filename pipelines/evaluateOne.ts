@@ -151,7 +151,7 @@ export const evaluateOne = Effect.fnUntraced(function* (
   const lostBefore = Folder.lostIn(yield* Folder.readSessions(folder.path));
   const tasks = tasksOf(config.custom_envs, environments);
   const before = plus(usageOf(log.finished), lostBefore);
-  const party = yield* partyOf(config, player, environments, tasks, before);
+  const party = yield* partyOf(config, player, folder.path, environments, tasks, before);
   const plan = yield* planned(folder, planOf(config, party, player));
   const kept = player._tag === "Endpoint" ? yield* withTrajectories(log, folder) : log;
   const played = yield* sat(folder, plan.name, party, kept);

@@ -2,6 +2,8 @@
  * Who plays an evaluation, made ready: a checkpoint with its generator threads, or a chat endpoint with its key. Either way what is left is a list
  * of works that give finished episodes.
  */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { Context, Effect, Redacted, type Scope } from "effect";
 import { generatorDevice } from "../src/config/devices.ts";
 import { cacheRows } from "../src/config/mostSlots.ts";
@@ -21,18 +23,22 @@ import { Environments, type View } from "../src/env/Environments.ts";
 import { episodesOf } from "../src/evaluation/chats.ts";
 import { type EvaluatedEpisode, promptTokensOf, tokensOf } from "../src/evaluation/EvaluatedEpisode.ts";
 import type { Standing, Work } from "../src/evaluation/Session.ts";
-import { generator } from "../src/policy/generation/ofModel.ts";
+import { serverText } from "../src/metrics/View.ts";
+import { generator as threads } from "../src/policy/generation/ofModel.ts";
 import { Policy } from "../src/policy/generation/Policy.ts";
 import * as Model from "../src/policy/Model.ts";
 import * as StartingModel from "../src/policy/StartingModel.ts";
 import type { RunFolder } from "../src/record/RunFolder.ts";
 import * as Sampled from "../src/record/sampled.ts";
 import * as Trajectories from "../src/record/Trajectories.ts";
+import { WEIGHTS } from "../src/remote/generation/ofConfig.ts";
+import { generator } from "../src/remote/generator.ts";
 import * as GroupProgram from "../src/rollout/group.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
 import * as Seeds from "../src/rollout/seeds.ts";
 import type { Task } from "../src/rollout/Task.ts";
 import type { Template } from "../src/rollout/Template.ts";
+import * as Servers from "../src/stage/Servers.ts";
 import { checkDevices, tellDevices } from "./devices.ts";
 
 export type PartyError = PolicyError | EnvironmentError | EndpointStopped;
@@ -103,10 +109,24 @@ const groupWork = (
   }),
 });
 
+/** What samples for a checkpoint, for the scope: threads here, or generation servers, which are given its weights by way of `folder`. */
+const sampler = Effect.fnUntraced(function* (config: RunConfig, model: Model.Model, folder: string) {
+  const { engine } = config.model.generator;
+  // A training server samples from what it trains.
+  if (engine === "local" || engine === "tinker") return yield* threads(config, model, 0);
+  const context = yield* Effect.context<never>();
+  const board = Servers.make();
+  board.onChange((change) => void Effect.runForkWith(context)(Effect.logWarning(serverText(change))));
+  const remove = Effect.promise(() => rm(join(folder, WEIGHTS), { recursive: true, force: true }));
+  yield* Effect.addFinalizer(() => remove);
+  return yield* Effect.provideService(generator(config, model, 0, folder), Servers.Servers, board);
+});
+
 const checkpointParty = Effect.fnUntraced(function* (
   config: RunConfig,
   { path }: Checkpoint,
   environments: Backend.Environments,
+  folder: string,
 ) {
   const model = yield* StartingModel.toPlay(path, config.model);
   yield* Model.checkContext(config, model);
@@ -118,7 +138,7 @@ const checkpointParty = Effect.fnUntraced(function* (
   }
   yield* checkDevices(config, ["generator"]);
   yield* tellDevices(config, ["generator"], model.checkpoint);
-  const policy = yield* generator(config, model, 0);
+  const policy = yield* sampler(config, model, folder);
   const version = yield* policy.hold;
   const rollout = Backend.rollout(config, model, environments);
   const { val } = config.es_manager;
@@ -205,14 +225,15 @@ const endpointParty = Effect.fnUntraced(function* (
   return party;
 });
 
-/** `environments` are those of the validation, `before` is what earlier sessions have spent. */
+/** `folder` is that of the evaluation, `environments` are those of the validation, `before` is what earlier sessions have spent. */
 export const partyOf = (
   config: RunConfig,
   player: Player,
+  folder: string,
   environments: Backend.Environments,
   tasks: readonly Task[],
   before: Usage,
 ): Effect.Effect<Party, BadInput | PolicyError, Scope.Scope> =>
   player._tag === "Checkpoint"
-    ? checkpointParty(config, player, environments)
+    ? checkpointParty(config, player, environments, folder)
     : endpointParty(config, player, tasks, before);

@@ -4,6 +4,8 @@ import { it } from "@effect/vitest";
 import { Console, Effect } from "effect";
 import { expect } from "vitest";
 import { evaluate } from "../../pipelines/evaluate.ts";
+import { writeCheckpoint } from "../../src/policy/checkpoint/HuggingFaceFolder.ts";
+import { fake, model } from "../remote/generation/made.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { configOf, writeModel } from "./tiny.ts";
 
@@ -29,6 +31,28 @@ it.live("plays every validation instance once, the same way each time, and write
       const [summary] = yield* read("summary.json");
       expect(JSON.parse(summary!)).toMatchObject({ "val-env/FrozenLake/success": expect.any(Number) });
       expect(lines.filter((line) => line.startsWith("4 groups; trajectories in"))).toHaveLength(2);
+    }),
+  ),
+);
+
+it.live("asks generation servers where the run file names them, and leaves no weights behind", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder;
+      yield* writeCheckpoint(join(dir, "model"), model.checkpoint);
+      const server = yield* fake();
+      const quiet = { ...globalThis.console, log: () => undefined, error: () => undefined };
+      const config = configOf(dir, { model: { generator: { engine: "vllm", urls: [server.url] } } });
+      yield* Effect.provideService(evaluate({ config }), Console.Console, quiet);
+
+      const [name = ""] = yield* Effect.promise(() => readdir(join(dir, "runs", "tiny-evaluate")));
+      const folder = join(dir, "runs", "tiny-evaluate", name);
+      const files = yield* Effect.promise(() => readdir(folder));
+      expect(files).toContain("summary.json");
+      expect(files).not.toContain("weights");
+      const played = (yield* Effect.promise(() => readFile(join(folder, "trajectories.jsonl"), "utf8"))).trimEnd();
+      expect(played.split("\n").map((line) => JSON.parse(line).seed)).toEqual([123, 124, 125, 126]);
+      expect(server.received.filter(({ path }) => path === "/inference/v1/generate").length).toBeGreaterThanOrEqual(4);
     }),
   ),
 );

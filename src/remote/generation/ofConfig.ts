@@ -94,8 +94,11 @@ const joined = Effect.fnUntraced(function* (
   return yield* bad(`model.generator.urls: no server answers: ${whys}; start one with: ${advice}`);
 });
 
+/** Folder of the versions inside a run's, where no shared one is named. */
+export const WEIGHTS = "weights";
+
 const weightsFolder = (shared: string, folder: string, run: string): string =>
-  resolve(shared === "" ? join(folder, "weights") : join(shared, run));
+  resolve(shared === "" ? join(folder, WEIGHTS) : join(shared, run));
 
 const stopsOf = (texts: readonly string[], { stopIds, tokenizer }: Model): Stops => ({
   ids: new Set(stopIds),
