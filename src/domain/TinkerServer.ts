@@ -33,6 +33,8 @@ export interface TinkerServer {
   readonly adam: readonly AdamField[];
   /** Whether it follows `train_mlp`, `train_attn` and `train_unembed`; else it has attention and MLP, and no output matrix. */
   readonly choosesLayers: boolean;
+  /** Whether it trains a critic beside the policy. */
+  readonly critic: boolean;
 }
 
 const whole: readonly AdamField[] = ["betas", "eps", "weight_decay", "grad_clip"];
@@ -46,6 +48,7 @@ export const tinkerServer: Readonly<Record<TinkerServerName, TinkerServer>> = {
     trains: "adapters",
     adam: whole,
     choosesLayers: true,
+    critic: false,
   },
   "skyrl-jax": {
     title: "SkyRL (JAX)",
@@ -54,6 +57,7 @@ export const tinkerServer: Readonly<Record<TinkerServerName, TinkerServer>> = {
     trains: "adapters",
     adam: unclipped,
     choosesLayers: false,
+    critic: false,
   },
   "skyrl-train": {
     title: "SkyRL-Train",
@@ -62,6 +66,7 @@ export const tinkerServer: Readonly<Record<TinkerServerName, TinkerServer>> = {
     trains: "both",
     adam: [],
     choosesLayers: false,
+    critic: true,
   },
   tuft: {
     title: "TuFT",
@@ -70,6 +75,7 @@ export const tinkerServer: Readonly<Record<TinkerServerName, TinkerServer>> = {
     trains: "adapters",
     adam: whole,
     choosesLayers: true,
+    critic: false,
   },
   verl: {
     title: "VeRL-Tinker",
@@ -78,6 +84,7 @@ export const tinkerServer: Readonly<Record<TinkerServerName, TinkerServer>> = {
     trains: "weights",
     adam: unclipped,
     choosesLayers: false,
+    critic: false,
   },
   twinkle: {
     title: "Twinkle",
@@ -86,6 +93,7 @@ export const tinkerServer: Readonly<Record<TinkerServerName, TinkerServer>> = {
     trains: "adapters",
     adam: unclipped,
     choosesLayers: false,
+    critic: false,
   },
   "tinker-cloud": {
     title: "tinker-cloud",
@@ -94,6 +102,7 @@ export const tinkerServer: Readonly<Record<TinkerServerName, TinkerServer>> = {
     trains: "both",
     adam: unclipped,
     choosesLayers: false,
+    critic: false,
   },
   other: {
     title: "the server",
@@ -102,5 +111,6 @@ export const tinkerServer: Readonly<Record<TinkerServerName, TinkerServer>> = {
     trains: "both",
     adam: whole,
     choosesLayers: true,
+    critic: false,
   },
 };

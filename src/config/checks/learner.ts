@@ -36,11 +36,7 @@ const sampling: Check = ({ generation }) => {
   );
 };
 
-const loss: Check = ({ actor, algorithm }) => [
-  ...when(
-    algorithm.adv_estimator === "gae",
-    () => "algorithm.adv_estimator: gae: it needs a critic, and a Tinker server trains the policy alone; nearest: grpo",
-  ),
+const loss: Check = ({ actor }) => [
   ...when(
     actor.entropy_coeff !== 0,
     () =>

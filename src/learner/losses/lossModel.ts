@@ -1,12 +1,13 @@
 /**
- * A policy loss alone as an ONNX model, for a network that runs elsewhere: a remote learner sends each target's log-probability and entropy
- * and starts its backward pass from the two gradients. Invariant: it holds the nodes of the local learner's own loss.
+ * A policy's or critic's loss alone as an ONNX model, for a network that runs elsewhere: a remote learner sends what the network says of each target
+ * and starts its backward pass from the gradients. Invariant: it holds the nodes of the local learner's own loss.
  */
 
 import { gradients } from "../../tensor/Gradients.ts";
 import { Graph } from "../../tensor/Graph.ts";
 import type { OnnxModel } from "../../tensor/Onnx.ts";
 import { type PolicyLossOptions, policyLoss, targetLossInputs } from "./policyLoss.ts";
+import { valueLoss } from "./valueLoss.ts";
 
 /**
  * Inputs, each [targets]: logp, entropy, old, advantages, weights, importance; with a KL loss reference; int64 sequences for a loss with a
@@ -25,5 +26,19 @@ export const lossModel = (options: PolicyLossOptions): OnnxModel => {
   gradients(loss.total, [logp, entropy]).forEach((gradient, i) => {
     graph.output(i === 0 ? "dlogp" : "dentropy", gradient);
   });
+  return graph.toModel();
+};
+
+/** Inputs, each [targets]: values, old, returns, weights. Outputs: the scalar loss; dvalues [targets], its gradient. */
+export const valueLossModel = (clipRange: number): OnnxModel => {
+  const graph = new Graph("value loss");
+  const input = (name: string) => graph.input(name, "float32", ["targets"]);
+  const values = input("values");
+  const loss = valueLoss(
+    { values, old: input("old"), returns: input("returns"), weights: input("weights") },
+    clipRange,
+  );
+  graph.output("loss", loss);
+  for (const gradient of gradients(loss, [values])) graph.output("dvalues", gradient);
   return graph.toModel();
 };

@@ -61,7 +61,8 @@ export const open = Effect.fnUntraced(function* (
     return yield* new TinkerError({ reason: "rejected", message: `the session is refused: ${error_message}` });
   }
   const died = yield* Deferred.make<never, TinkerError>();
-  const beating = Effect.forever(Effect.andThen(Effect.sleep(HEARTBEAT), beat(client, session_id))).pipe(
+  // The first at once: SkyRL 0.3.0 never gives up a session that it has heard none of.
+  const beating = Effect.forever(Effect.andThen(beat(client, session_id), Effect.sleep(HEARTBEAT))).pipe(
     Effect.catch((error: TinkerError) => Effect.andThen(client.lost(error.message), Deferred.fail(died, error))),
   );
   yield* Effect.forkScoped(beating);

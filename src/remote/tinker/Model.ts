@@ -9,13 +9,18 @@ import type { Body, Client, Request } from "./Client.ts";
 import { type Connection, during, json, nothing } from "./Connection.ts";
 import type { Content, Resending } from "./Operation.ts";
 import type { TinkerError } from "./TinkerError.ts";
-import { type Datum, type LossName, logprobsOf, type PassOutput } from "./wire/Data.ts";
+import { type Datum, fieldOf, type LossName, logprobsOf, type PassOutput } from "./wire/Data.ts";
 import * as Json from "./wire/json.ts";
 import * as Protobuf from "./wire/protobuf.ts";
 import { promptLogprobs, type SampleOutput } from "./wire/Sample.ts";
 
+/** `critic` is SkyRL-Train's, beside a policy. */
+export type Role = "policy" | "critic";
+
 export interface ModelOptions {
   readonly baseModel: string;
+  /** Default policy. */
+  readonly role?: Role;
   readonly lora: {
     readonly rank: number;
     readonly seed: number;
@@ -119,7 +124,7 @@ export class Model {
     number: number,
     format: BodyFormat = "json",
   ): Effect.Effect<Model, TinkerError> {
-    const { baseModel, lora } = options;
+    const { baseModel, lora, role } = options;
     const request: Request<{ readonly model_id: string }> = {
       path: "create_model",
       body: body({
@@ -128,6 +133,8 @@ export class Model {
         base_model: baseModel,
         user_metadata: {},
         lora_config: lora,
+        // Servers without roles need not know the field.
+        ...(role === "critic" ? { model_role: role } : {}),
         type: "create_model",
       }),
       // A second one would hold its place until the session ends.
@@ -150,6 +157,11 @@ export class Model {
 
   get format(): BodyFormat {
     return this.#format;
+  }
+
+  /** The loss that a pass which changes nothing names. */
+  get #idle(): LossName {
+    return this.#options.role === "critic" ? "ppo" : "cross_entropy";
   }
 
   get #client(): Client {
@@ -209,12 +221,18 @@ export class Model {
 
   /** The log-probability of every target of the data. Changes nothing. */
   forward(data: readonly Datum[]): Effect.Effect<readonly Float32Array[], TinkerError> {
-    return Effect.map(this.#passes(data.map(weighted), "cross_entropy", true, logprobsOf), (found) => found.flat());
+    return Effect.map(this.#passes(data.map(weighted), this.#idle, true, logprobsOf), (found) => found.flat());
+  }
+
+  /** The value of every target of the data, of the text before it, by a critic. Changes nothing. */
+  values(data: readonly Datum[]): Effect.Effect<readonly Float32Array[], TinkerError> {
+    const read = (output: PassOutput, part: readonly Datum[]) => fieldOf(output, "values", part);
+    return Effect.map(this.#passes(data.map(weighted), this.#idle, true, read), (found) => found.flat());
   }
 
   /** The whole output of a pass that changes nothing. */
-  output(data: readonly Datum[], loss: LossName = "cross_entropy"): Effect.Effect<readonly PassOutput[], TinkerError> {
-    return this.#passes(data.map(weighted), loss, true, (output) => Result.succeed(output));
+  output(data: readonly Datum[]): Effect.Effect<readonly PassOutput[], TinkerError> {
+    return this.#passes(data.map(weighted), this.#idle, true, (output) => Result.succeed(output));
   }
 
   /** Adds the gradient of the loss over the data to what the next step takes. */
@@ -296,7 +314,7 @@ export class Model {
   readonly learnResending: (data: readonly Datum[]) => Effect.Effect<void, TinkerError> = Effect.fnUntraced(
     { self: this },
     function* (this: Model, data: readonly Datum[]) {
-      const request = this.#passRequest(data.map(weighted), "cross_entropy", true, undefined);
+      const request = this.#passRequest(data.map(weighted), this.#idle, true, undefined);
       const once = { ...request, direct: true as const, resending: "freely" as const, read: Taken };
       const first = yield* this.#ask(once);
       const second = yield* Effect.option(this.#ask(once));

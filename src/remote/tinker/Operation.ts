@@ -144,11 +144,14 @@ const uncertain = (why: string): Next =>
     `${why}; the server may have counted the request, and does not know one again that is sent twice`,
   );
 
+/** As SkyRL's engine says of a model that it has unloaded. */
+const noSuchModel = /\bmodel\b.*\bnot (?:found|loaded)\b/i;
+
 /** What no repetition changes. */
 const refused = (status: number, content: Content): Next => {
   const message = worded(status, content);
   if (status === 401 || status === 403) return failed("unauthorised", `status ${status}`);
-  if (status === 404) return failed("gone", message);
+  if (status === 404 || (status === 400 && noSuchModel.test(message))) return failed("gone", message);
   if (status === 409) return failed("conflict", message);
   return failed("rejected", message);
 };

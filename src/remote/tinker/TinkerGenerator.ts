@@ -1,10 +1,11 @@
 /**
  * The policy on a Tinker server: whole histories go out, one reply comes back, sampled by one version of the weights. Replies end by the same rule as those
  * of generator threads. Invariants: `mu` is the log-probability that the server sampled with; the entropy of a token is estimated by its own -mu, for a
- * server tells no more; a version is asked for only where the server still has it.
+ * server tells no more; a version is asked for only where the server still has it, and a snapshot first for one token by itself: SkyRL 0.3.0 unpacks one
+ * for each of its first requests, and fails those that do so at the same time.
  */
 import { MessageChannel } from "node:worker_threads";
-import { Effect, Result, type Scope } from "effect";
+import { Effect, Queue, Result, type Scope } from "effect";
 import type { Sampled, Version } from "../../domain/Episode.ts";
 import { PolicyError } from "../../domain/Errors.ts";
 import { stream } from "../../domain/Random.ts";
@@ -47,6 +48,15 @@ const policyError = ({ message, ...cause }: TinkerError): PolicyError =>
 
 /** Seeds of servers are integers of 31 bits. */
 const seedOf = (key: GenerateRequest["key"]): number => stream(key).int(2 ** 31 - 1);
+
+/** What is said of a sample beside its prompt. */
+interface Asked {
+  readonly maxTokens: number;
+  readonly seed: number;
+  readonly sampling: GenerateRequest["sampling"];
+}
+
+const plain: GenerateRequest["sampling"] = { temperature: 1, topK: -1, topP: 1 };
 
 class Asking {
   readonly #options: TinkerGeneratorOptions;
@@ -92,11 +102,11 @@ class Asking {
     return opened;
   }
 
-  #ask(name: string, prompt: Int32Array, request: GenerateRequest): Effect.Effect<CheckedSequence, TinkerError> {
+  #ask(name: string, prompt: Int32Array, request: Asked): Effect.Effect<CheckedSequence, PolicyError> {
     const { client, stops, vocabSize } = this.#options;
-    const { key, maxTokens, sampling } = request;
+    const { maxTokens, sampling, seed } = request;
     this.#requests++;
-    return client.ask({
+    const asked = client.ask({
       path: "asample",
       body: {
         _tag: "json",
@@ -107,7 +117,7 @@ class Asking {
           prompt: Json.prompt(prompt),
           sampling_params: {
             max_tokens: maxTokens,
-            seed: seedOf(key),
+            seed,
             stop: [...stops.ids],
             temperature: sampling.temperature,
             top_k: sampling.topK,
@@ -124,6 +134,20 @@ class Asking {
         return checked(output.success, { maxTokens, vocabSize });
       },
     });
+    return Effect.mapError(
+      Effect.tap(asked, ({ tokens }) =>
+        Effect.sync(() => {
+          this.#paidTokens += tokens.length;
+          this.#prefilledTokens += prompt.length;
+        }),
+      ),
+      policyError,
+    );
+  }
+
+  /** Has the server make a snapshot ready. */
+  warm(name: string): Effect.Effect<void, PolicyError> {
+    return Effect.asVoid(this.#ask(name, Int32Array.of(0), { maxTokens: 1, seed: 0, sampling: plain }));
   }
 
   /** The reply in what the server sampled, which may have gone on after its end. */
@@ -153,13 +177,11 @@ class Asking {
       const version = request.pin ?? (yield* this.versions.reaches(0));
       const name = yield* this.versions.named(version);
       const prompt = sequence.history.ids.slice(0, length);
-      const found = yield* Effect.mapError(this.#ask(name, prompt, request), policyError);
+      const found = yield* this.#ask(name, prompt, { ...request, seed: seedOf(request.key) });
       const sampled = this.#reply(found, version, request.maxTokens);
       sequence.history.write(sampled.ids, length);
       sequence.length = length + sampled.ids.length;
       this.#sampledTokens += sampled.ids.length;
-      this.#paidTokens += found.tokens.length;
-      this.#prefilledTokens += prompt.length;
       return sampled;
     });
     return yield* Effect.ensuring(
@@ -199,17 +221,25 @@ export interface TinkerGenerator extends Generator {
   readonly counts: () => SampledCounts;
 }
 
-/** Versions come in on its one port, and are acknowledged at once: the server has them before they are told of. */
+/** Versions come in on its one port, and are acknowledged as they may be sampled from. */
 export const make = Effect.fnUntraced(function* (
   options: TinkerGeneratorOptions,
 ): Effect.fn.Return<TinkerGenerator, never, Scope.Scope> {
   const asking = new Asking(options);
   const { versions } = asking;
   const { port1, port2 } = new MessageChannel();
-  port1.on("message", ({ payload, version }: WeightsMessage) => {
-    if (payload._tag === "remote") asking.adopt(version, payload.id);
+  const arrived = yield* Queue.unbounded<WeightsMessage>();
+  port1.on("message", (message: WeightsMessage) => Queue.offerUnsafe(arrived, message));
+  const adopting = Effect.gen(function* () {
+    const { payload, version } = yield* Queue.take(arrived);
+    if (payload._tag === "remote") {
+      if (options.sessions === "snapshots") yield* asking.warm(payload.id);
+      asking.adopt(version, payload.id);
+    }
     port1.postMessage({ _tag: "adopted", version });
   });
+  const broken = (error: PolicyError) => Effect.sync(() => versions.breakWith(error));
+  yield* Effect.forkScoped(Effect.catch(Effect.forever(adopting), broken));
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
       port1.close();
@@ -227,7 +257,7 @@ export const make = Effect.fnUntraced(function* (
       (version) => Effect.sync(() => versions.unhold(version)),
     ),
     gauges: Effect.sync(() => asking.gauges()),
-    died: Effect.never,
+    died: Effect.andThen(versions.reaches(Number.POSITIVE_INFINITY), Effect.never),
     counts: () => asking.counts(),
   };
 });

@@ -57,34 +57,53 @@ const adapter = ({ model: { learner } }: RunConfig, name: TinkerServerName): rea
 /** Adam's constants of a server that takes the learning rate alone. */
 const itsOwn = { betas: "0.9, 0.999", eps: "1e-8", weight_decay: "0.01" } as const;
 
-const adam = ({ actor }: RunConfig, name: TinkerServerName): readonly string[] => {
+const adam = (config: RunConfig, name: TinkerServerName, section: "actor" | "critic"): readonly string[] => {
   const { adam: follows, title } = tinkerServer[name];
-  const { betas, eps, grad_clip, weight_decay } = actor;
+  const { betas, eps, grad_clip, weight_decay } = config[section];
   const [beta1, beta2] = betas;
   return [
     ...when(
       follows.length === 0 && grad_clip !== 1,
       () =>
-        `actor.grad_clip: ${grad_clip}: ${title} clips by its own max_grad_norm, 1 unless it was started with another; nearest: 1`,
+        `${section}.grad_clip: ${grad_clip}: ${title} clips by its own max_grad_norm, 1 unless it was started with another; nearest: 1`,
     ),
     ...when(
       follows.length > 0 && grad_clip !== 0 && !follows.includes("grad_clip"),
       () =>
-        `actor.grad_clip: ${grad_clip}: ${title} does not clip gradients when it is asked to, and tells their norm only after the step; nearest: 0`,
+        `${section}.grad_clip: ${grad_clip}: ${title} does not clip gradients when it is asked to, and tells their norm only after the step; nearest: 0`,
     ),
     ...when(
       !follows.includes("betas") && (beta1 !== 0.9 || beta2 !== 0.999),
-      () => `actor.betas: [${beta1}, ${beta2}]: ${title} takes the learning rate alone; nearest: [${itsOwn.betas}]`,
+      () =>
+        `${section}.betas: [${beta1}, ${beta2}]: ${title} takes the learning rate alone; nearest: [${itsOwn.betas}]`,
     ),
     ...when(
       !follows.includes("eps") && eps !== 1e-8,
-      () => `actor.eps: ${eps}: ${title} takes the learning rate alone; nearest: ${itsOwn.eps}`,
+      () => `${section}.eps: ${eps}: ${title} takes the learning rate alone; nearest: ${itsOwn.eps}`,
     ),
     ...when(
       !follows.includes("weight_decay") && weight_decay !== 0.01,
       () =>
-        `actor.weight_decay: ${weight_decay}: ${title} takes the learning rate alone; nearest: ${itsOwn.weight_decay}`,
+        `${section}.weight_decay: ${weight_decay}: ${title} takes the learning rate alone; nearest: ${itsOwn.weight_decay}`,
     ),
+  ];
+};
+
+/** Whether the run trains a critic. */
+export const hasCritic = ({ algorithm }: RunConfig): boolean => algorithm.adv_estimator === "gae";
+
+const critic = (config: RunConfig, name: TinkerServerName): readonly string[] => {
+  if (!hasCritic(config)) return [];
+  const { critic: trains, title } = tinkerServer[name];
+  if (!trains) {
+    return [
+      `algorithm.adv_estimator: gae: it needs a critic, and ${title} trains the policy alone; nearest: grpo, or gae on SkyRL-Train with FSDP`,
+    ];
+  }
+  const { layers } = config.critic;
+  return [
+    ...adam(config, name, "critic"),
+    ...when(layers > 0, () => `critic.layers: ${layers}: ${title}'s critic has all layers; nearest: 0`),
   ];
 };
 
@@ -96,7 +115,8 @@ export const unsupported = (config: RunConfig, name: TinkerServerName): readonly
   return [
     ...unknown(config, name),
     ...adapter(config, name),
-    ...adam(config, name),
+    ...adam(config, name, "actor"),
+    ...critic(config, name),
     ...when(
       ways === "newest" && lead(config) > 0 && config.model.generator.engine === "tinker",
       () =>

@@ -50,10 +50,15 @@ const meanOf = (values: Float32Array): number => values.reduce((sum, value) => s
 /** A model that has seen text in these tokens gives them more than chance; one of other tokens gives them far less. */
 const SLACK_NATS = 3;
 
+/** What is wrong with log-probabilities that are none. */
+export const notFinite = (logp: Float32Array): TinkerError | null =>
+  Number.isFinite(meanOf(logp)) ? null : refused("the server's log-probabilities of a first text are not finite");
+
 /** What is wrong with a model whose log-probabilities of a text in our tokens these are. */
 export const strangeTo = (logp: Float32Array, vocabSize: number): TinkerError | null => {
+  const none = notFinite(logp);
+  if (none !== null) return none;
   const mean = meanOf(logp);
-  if (!Number.isFinite(mean)) return refused("the server's log-probabilities of a first text are not finite");
   const chance = -Math.log(vocabSize);
   if (mean >= chance - SLACK_NATS) return null;
   return refused(

@@ -5,8 +5,8 @@
 import process from "node:process";
 import { Effect, Exit, Redacted, Scope } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
-import type { TinkerServerName } from "../../domain/TinkerServer.ts";
 import { LossGradient } from "../../learner/losses/LossGradient.ts";
+import { ValueGradient } from "../../learner/losses/ValueGradient.ts";
 import { Mailbox, named } from "../../learner/Mailbox.ts";
 import { type Opened, serveLearner } from "../../learner/serveLearner.ts";
 import { Trainer } from "../../learner/Trainer.ts";
@@ -16,19 +16,13 @@ import { write as writeTokenizerFiles } from "../../policy/checkpoint/TokenizerF
 import { CallError } from "../../policy/runtime/serve.ts";
 import * as Client from "./Client.ts";
 import * as Connection from "./Connection.ts";
-import { baseModelOf, read, type Saved, stateOf, write } from "./checkpoint.ts";
-import { unsupported, type Ways, waysOf } from "./facts.ts";
-import { Model } from "./Model.ts";
-import { inItsFormat, referenceIsHarmless, strangeTo, whichSkyRL } from "./probes.ts";
+import { read, type Saved, stateOf, write } from "./checkpoint.ts";
+import { type Models, make } from "./models.ts";
 import type { TinkerStart, Told } from "./protocol.ts";
 import { type Run, runWith } from "./run.ts";
 import { TinkerActor } from "./TinkerActor.ts";
-import { TinkerError } from "./TinkerError.ts";
+import { TinkerCritic } from "./TinkerCritic.ts";
 import * as TinkerReference from "./TinkerReference.ts";
-import { datumOf } from "./wire/Data.ts";
-
-const refuse = (lines: readonly string[]): Effect.Effect<void, TinkerError> =>
-  lines.length === 0 ? Effect.void : Effect.fail(new TinkerError({ reason: "rejected", message: lines.join("\n") }));
 
 const keyOf = (variable: string): Redacted.Redacted | null => {
   const key = variable === "" ? undefined : process.env[variable];
@@ -54,46 +48,6 @@ const counting = () => {
   };
 };
 
-/** How long the server is given to take a model back. */
-const GIVE_BACK = "3 seconds";
-
-interface Ready {
-  readonly model: Model;
-  readonly ways: Ways;
-}
-
-/** The model of the run on the server, new or as it was saved, examined. */
-const ready = Effect.fnUntraced(function* (
-  { config, probe, vocabSize }: TinkerStart,
-  saved: Saved | undefined,
-  connection: Connection.Connection,
-): Effect.fn.Return<Ready, TinkerError, Scope.Scope> {
-  const { body, lora, request_tokens, server } = config.model.learner;
-  const guess: TinkerServerName = server === "auto" ? yield* Connection.identify(config.model.learner.url) : server;
-  yield* refuse(guess === "skyrl-jax" && server === "auto" ? [] : unsupported(config, guess));
-  const options = { baseModel: baseModelOf(config), lora };
-  const created = yield* Effect.acquireRelease(
-    Model.create(connection, { ...options, requestTokens: request_tokens, passed: counting() }, 0),
-    // Its place is free for the next run at once, and not only when the server misses the heartbeat.
-    (model) => Effect.ignore(Effect.timeout(model.unload(), GIVE_BACK)),
-  );
-  if (saved !== undefined) yield* created.load(saved.weights);
-  const data = [datumOf(probe)];
-  const model = yield* inItsFormat(created, body, data);
-  const [output] = yield* model.output(data);
-  const name = whichSkyRL(guess, server, [...(output?.fields.keys() ?? [])]);
-  if (typeof name !== "string") return yield* name;
-  yield* refuse(unsupported(config, name));
-  const [logp = new Float32Array(0)] = yield* model.forward(data);
-  const strange = strangeTo(logp, vocabSize);
-  if (strange !== null) return yield* strange;
-  yield* model.learnResending(data);
-  if (config.actor.use_kl_loss || config.algorithm.use_kl_in_reward) {
-    yield* referenceIsHarmless(connection, options, probe, model);
-  }
-  return { model, ways: waysOf(config, name) };
-});
-
 const restored = async ({ config, restore }: TinkerStart): Promise<Saved | undefined> => {
   if (restore === null) return undefined;
   return Effect.runPromise(read(restore, config)).catch((error) => {
@@ -102,16 +56,19 @@ const restored = async ({ config, restore }: TinkerStart): Promise<Saved | undef
 };
 
 /** Saves on the server, and writes where it lies. */
-const save = async (folder: string, start: TinkerStart, trainer: Trainer, model: Model, run: Run): Promise<void> => {
-  const { state } = trainer;
+const save = async (
+  folder: string,
+  { config, tokenizer }: TinkerStart,
+  { state }: Trainer,
+  { critic, model }: Models,
+  run: Run,
+): Promise<void> => {
   const name = `v${state.version}-w${state.windows}-${Date.now().toString(36)}`;
-  const weights = await run(model.save(name));
-  await Effect.runPromise(
-    Effect.andThen(
-      writeTokenizerFiles(folder, start.tokenizer),
-      write(folder, start.config, state, { weights, critic: null }),
-    ),
-  );
+  const saved = {
+    weights: await run(model.save(name)),
+    critic: critic === undefined ? null : await run(critic.save(`${name}-critic`)),
+  };
+  await Effect.runPromise(Effect.andThen(writeTokenizerFiles(folder, tokenizer), write(folder, config, state, saved)));
 };
 
 /** What the learner stands on while the scope lives. */
@@ -121,7 +78,8 @@ const opened = async (start: TinkerStart, scope: Scope.Closeable, signal: AbortS
   const run = runWith(signal, () => !begun);
   const saved = await restored(start);
   const connection = await run(Scope.provide(Connection.open(clientOf(config)), scope));
-  const { model, ways } = await run(Scope.provide(ready(start, saved, connection), scope));
+  const models = await run(Scope.provide(make(start, saved, connection, counting()), scope));
+  const { model, ways } = models;
   const mailboxes = start.ports.map((port) => new Mailbox(port));
   let newest = "";
   const policy = new TinkerActor(model, await LossGradient.open(config.actor, config.algorithm), run, {
@@ -133,11 +91,10 @@ const opened = async (start: TinkerStart, scope: Scope.Closeable, signal: AbortS
   });
   const diverges = config.actor.use_kl_loss || config.algorithm.use_kl_in_reward;
   const reference = diverges ? TinkerReference.make(model, run) : undefined;
-  const trainer = Trainer.over(
-    trainerOptions(config),
-    { policy, critic: undefined, reference },
-    saved && stateOf(saved),
-  );
+  const critic =
+    models.critic &&
+    new TinkerCritic(models.critic, await ValueGradient.open(config.critic, config.actor), run, config.critic);
+  const trainer = Trainer.over(trainerOptions(config), { policy, critic, reference }, saved && stateOf(saved));
   const publish = () => {
     for (const mailbox of mailboxes) mailbox.publish(named(trainer.state.version, newest));
   };
@@ -147,7 +104,7 @@ const opened = async (start: TinkerStart, scope: Scope.Closeable, signal: AbortS
   return {
     trainer,
     publish,
-    save: (folder) => save(folder, start, trainer, model, run),
+    save: (folder) => save(folder, start, trainer, models, run),
     close: async () => {
       for (const mailbox of mailboxes) mailbox.close();
       await trainer[Symbol.asyncDispose]();

@@ -6,12 +6,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Effect } from "effect";
-import type { TokenBatch } from "../../../src/domain/Batch.ts";
+import type { CreditedBatch, TokenBatch } from "../../../src/domain/Batch.ts";
 import type { Reduction } from "../../../src/domain/TinkerServer.ts";
 import { Actor } from "../../../src/learner/Actor.ts";
+import { Critic, criticFrom } from "../../../src/learner/Critic.ts";
 import { Lanes } from "../../../src/learner/lanes/Lanes.ts";
+import type { Network } from "../../../src/learner/Network.ts";
 import type { TrainerOptions } from "../../../src/learner/Trainer.ts";
-import { tiny, tinyParameters } from "../../learner/model.ts";
+import { criticDefaults, tiny, tinyParameters } from "../../learner/model.ts";
 
 export interface Asked {
   /** Of requests to this path, from 0. */
@@ -27,6 +29,7 @@ export type Script = (asked: Asked, response: ServerResponse) => boolean;
 
 export interface FakeOptions {
   readonly actor: TrainerOptions["actor"];
+  readonly critic?: TrainerOptions["critic"];
   readonly reduction?: Reduction;
   readonly formats?: readonly ("json" | "protobuf")[];
   /** Whether a request that comes twice under one number is one. */
@@ -41,6 +44,7 @@ export interface Fake {
   readonly asked: readonly Asked[];
   readonly of: (path: string) => readonly Asked[];
   readonly actor: Actor;
+  readonly critic: Critic;
   /** Gradients that passes added up to now, and steps that were taken. */
   readonly counts: () => { readonly backward: number; readonly steps: number };
   readonly die: () => Promise<void>;
@@ -58,7 +62,9 @@ interface Datum {
 }
 
 interface Pass {
+  readonly model: string;
   readonly seq: number;
+  readonly config: Readonly<Record<string, number>>;
   readonly loss: string;
   readonly forwardOnly: boolean;
   readonly data: readonly Datum[];
@@ -68,7 +74,9 @@ interface Pass {
 const passOfJson = (body: any, forwardOnly: boolean): Pass => {
   const input = body.forward_input ?? body.forward_backward_input;
   return {
+    model: body.model_id,
     seq: body.seq_id,
+    config: input.loss_fn_config ?? {},
     loss: input.loss_fn,
     forwardOnly,
     // biome-ignore lint/suspicious/noExplicitAny: what a client sends
@@ -126,8 +134,12 @@ const tensorOf = (reader: BinaryReader): readonly [string, readonly number[]] =>
 };
 
 const passOfProtobuf = (bytes: Uint8Array): Pass => {
-  const pass = { seq: 0, loss: "", forwardOnly: false, data: [] as Datum[] };
+  const config: Record<string, number> = {};
+  const pass = { model: "", seq: 0, config, loss: "", forwardOnly: false, data: [] as Datum[] };
   message(new BinaryReader(bytes), bytes.length, {
+    1: (r) => {
+      pass.model = r.string();
+    },
     2: (r) => {
       pass.seq = r.int32();
     },
@@ -143,6 +155,18 @@ const passOfProtobuf = (bytes: Uint8Array): Pass => {
     4: (r) => {
       pass.loss = r.string();
     },
+    5: (r) => {
+      const entry = { name: "", value: 0 };
+      inside(r, {
+        1: (name) => {
+          entry.name = name.string();
+        },
+        2: (value) => {
+          entry.value = value.double();
+        },
+      });
+      config[entry.name] = entry.value;
+    },
     6: (r) => {
       pass.forwardOnly = r.bool();
     },
@@ -153,13 +177,13 @@ const passOfProtobuf = (bytes: Uint8Array): Pass => {
 const bytesOf = (values: Float32Array | BigInt64Array | Int32Array): Uint8Array =>
   new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 
-const outputProtobuf = (logprobs: readonly Float32Array[]): Uint8Array => {
+const outputProtobuf = (name: string, logprobs: readonly Float32Array[]): Uint8Array => {
   const writer = new BinaryWriter();
   const ends = logprobs.map((_, i) => logprobs.slice(0, i + 1).reduce((sum, { byteLength }) => sum + byteLength, 0));
   writer.tag(1, WireType.LengthDelimited).string("scalar");
   writer.tag(2, WireType.LengthDelimited).fork();
   writer.tag(2, WireType.LengthDelimited).fork();
-  writer.tag(1, WireType.LengthDelimited).string("logprobs");
+  writer.tag(1, WireType.LengthDelimited).string(name);
   writer.tag(2, WireType.LengthDelimited).fork();
   writer.tag(1, WireType.LengthDelimited).bytes(Buffer.concat(logprobs.map(bytesOf)));
   writer.tag(2, WireType.LengthDelimited).bytes(bytesOf(BigInt64Array.from([0, ...ends], BigInt)));
@@ -206,11 +230,48 @@ const spread = (batch: TokenBatch, data: readonly Datum[], name: string): Float3
   return into;
 };
 
-class Brain {
-  readonly actor: Actor;
-  readonly #reduction: Reduction;
+/** Gradients that passes have added since the last step, of `count` sequences. */
+class Sum {
   #gradients: Float32Array[] | null = null;
   #count = 0;
+
+  add(gradients: readonly Float32Array[], factor: number, count: number): void {
+    this.#count += count;
+    this.#gradients ??= gradients.map(({ length }) => new Float32Array(length));
+    for (const [i, into] of this.#gradients.entries()) {
+      const from = gradients[i]!;
+      for (let j = 0; j < into.length; j++) into[j]! += factor * from[j]!;
+    }
+  }
+
+  /** What they come to, whole or over the sequences; zeros where there are none. */
+  take({ specs }: Network, reduction: Reduction): readonly Float32Array[] {
+    const gradients = this.#gradients ?? specs.map(({ shape }) => new Float32Array(shape.reduce((a, b) => a * b, 1)));
+    if (reduction === "mean")
+      for (const g of gradients) for (let i = 0; i < g.length; i++) g[i]! /= Math.max(1, this.#count);
+    this.#gradients = null;
+    this.#count = 0;
+    return gradients;
+  }
+}
+
+/** A model on the server: what it says of every target, and what a step does to it. */
+interface Served {
+  readonly field: "logprobs" | "values";
+  readonly pass: (pass: Pass) => Promise<readonly Float32Array[]>;
+  /** The norm of the gradient. */
+  readonly step: (lr: number) => Promise<number>;
+}
+
+/** What is at the targets of each datum. */
+const byDatum = (batch: TokenBatch, data: readonly Datum[], values: Float32Array): readonly Float32Array[] =>
+  data.map((_, i) => values.slice((batch.offsets[i] ?? 0) + 1, batch.offsets[i + 1]));
+
+class Brain implements Served {
+  readonly field = "logprobs";
+  readonly actor: Actor;
+  readonly #reduction: Reduction;
+  readonly #sum = new Sum();
   backward = 0;
   steps = 0;
 
@@ -219,11 +280,11 @@ class Brain {
     this.#reduction = reduction;
   }
 
-  async pass({ data, forwardOnly }: Pass): Promise<readonly Float32Array[]> {
+  async pass({ data, forwardOnly }: Pick<Pass, "data" | "forwardOnly">): Promise<readonly Float32Array[]> {
     const batch = batchOf(data);
     const logp = await this.actor.score(batch);
     if (!forwardOnly) await this.#add(batch, data);
-    return data.map((_, i) => logp.slice((batch.offsets[i] ?? 0) + 1, batch.offsets[i + 1]));
+    return byDatum(batch, data, logp);
   }
 
   /** Adds the gradient of -sum exp(lp - logprobs) A, each sequence's over its length where that is the server's way. */
@@ -242,25 +303,51 @@ class Brain {
       reference: undefined,
     };
     const made = await this.actor.gradient(batch, mini, targets, new Float32Array(batch.ids.length));
-    if (made === null) return;
-    this.#count += data.length;
-    this.#gradients ??= made.gradients.map(({ length }) => new Float32Array(length));
-    for (const [i, into] of this.#gradients.entries()) {
-      const from = made.gradients[i]!;
-      for (let j = 0; j < into.length; j++) into[j]! += from[j]!;
-    }
+    if (made !== null) this.#sum.add(made.gradients, 1, data.length);
   }
 
   async step(lr: number): Promise<number> {
     this.steps++;
-    const { specs } = this.actor.network;
-    const gradients = this.#gradients ?? specs.map(({ shape }) => new Float32Array(shape.reduce((a, b) => a * b, 1)));
-    if (this.#reduction === "mean")
-      for (const g of gradients) for (let i = 0; i < g.length; i++) g[i]! /= Math.max(1, this.#count);
-    const { norm } = await this.actor.network.step(gradients, lr);
-    this.#gradients = null;
-    this.#count = 0;
-    return norm;
+    const { network } = this.actor;
+    return (await network.step(this.#sum.take(network, this.#reduction), lr)).norm ?? 0;
+  }
+}
+
+/** SkyRL's server clips values by what the request says; the graphs of this one by what they were made with. */
+const VALUE_CLIP = 1e6;
+
+/**
+ * A critic as SkyRL-Train has one: half of the squared error of clipped values, its mean over a sequence's tokens of weight 1, then over all sequences
+ * since the last step.
+ */
+class Values implements Served {
+  readonly field = "values";
+  readonly critic: Critic;
+  readonly #sum = new Sum();
+
+  constructor(critic: Critic) {
+    this.critic = critic;
+  }
+
+  async pass({ config, data, forwardOnly, loss }: Pass): Promise<readonly Float32Array[]> {
+    const { critic } = this;
+    const batch = batchOf(data);
+    const values = byDatum(batch, data, await critic.values(batch));
+    if (forwardOnly) return values;
+    if (config.value_clip !== VALUE_CLIP) throw new Error(`this critic's values are clipped at ${VALUE_CLIP} alone`);
+    if (loss !== "ppo") throw new Error(`Critic batches must use loss_fn='ppo' or 'ppo_critic', got '${loss}'`);
+    const mask = Uint8Array.from(spread(batch, data, "weights"));
+    const fields = { values: spread(batch, data, "values"), returns: spread(batch, data, "returns") };
+    const credited: CreditedBatch = { ...batch, ...fields, mask, advantages: new Float32Array(mask.length) };
+    const mini = data.map((_, i) => i);
+    const made = await critic.gradient(credited, mini, new Float32Array(mask.length));
+    if (made !== null) this.#sum.add(made.gradients, data.length, data.length);
+    return [];
+  }
+
+  async step(lr: number): Promise<number> {
+    const { network } = this.critic;
+    return (await network.step(this.#sum.take(network, "mean"), lr)).norm ?? 0;
   }
 }
 
@@ -283,15 +370,21 @@ class Server {
   readonly asked: Asked[] = [];
   readonly #options: FakeOptions;
   readonly #brain: Brain;
+  readonly #critic: Served;
   readonly #results = new Map<string, Promise<Result>>();
   readonly #bySequence = new Map<string, string>();
   #last: Promise<unknown> = Promise.resolve();
   #futures = 0;
   #sessions = 0;
 
-  constructor(options: FakeOptions, brain: Brain) {
+  constructor(options: FakeOptions, brain: Brain, critic: Served) {
     this.#options = options;
     this.#brain = brain;
+    this.#critic = critic;
+  }
+
+  #served(model: string): Served {
+    return model === "c" ? this.#critic : this.#brain;
   }
 
   /** Work in the order in which it came. */
@@ -311,14 +404,15 @@ class Server {
   }
 
   #pass(pass: Pass): string {
-    return this.#numbered(`m:${pass.seq}`, async () => {
-      const logprobs = await this.#brain.pass(pass);
-      const outputs = logprobs.map((values) => ({
-        logprobs: { data: [...values], dtype: "float32", shape: [values.length] },
+    return this.#numbered(`${pass.model}:${pass.seq}`, async () => {
+      const served = this.#served(pass.model);
+      const found = await served.pass(pass);
+      const outputs = found.map((values) => ({
+        [served.field]: { data: [...values], dtype: "float32", shape: [values.length] },
       }));
       return {
         json: { loss_fn_output_type: "scalar", loss_fn_outputs: outputs, metrics: {} },
-        protobuf: outputProtobuf(logprobs),
+        protobuf: outputProtobuf(served.field, found),
       };
     });
   }
@@ -330,8 +424,6 @@ class Server {
     const tokens = Array.from({ length: most }, (_, i) => (seed + 7 * i) % tiny.vocabSize);
     const whole = [...prompt, ...tokens];
     const [logp = new Float32Array()] = await this.#brain.pass({
-      seq: 0,
-      loss: "cross_entropy",
       forwardOnly: true,
       data: [{ tokens: whole.slice(0, -1), tensors: { target_tokens: whole.slice(1) } }],
     });
@@ -351,16 +443,16 @@ class Server {
       case "forward_backward":
         return this.#pass(protobuf ? passOfProtobuf(bytes) : passOfJson(body, false));
       case "optim_step":
-        return this.#numbered(`m:${body.seq_id}`, async () => {
-          const norm = await this.#brain.step(body.adam_params.learning_rate);
+        return this.#numbered(`${body.model_id}:${body.seq_id}`, async () => {
+          const norm = await this.#served(body.model_id).step(body.adam_params.learning_rate);
           return { json: { metrics: { "fake/grad_norm": norm } } };
         });
       case "create_model":
-        return this.#future(async () => ({ json: { model_id: "m" } }));
+        return this.#future(async () => ({ json: { model_id: body.model_role === "critic" ? "c" : "m" } }));
       case "save_weights_for_sampler":
         return this.#future(async () => ({ json: { sampling_session_id: `s${this.#sessions++}`, path: null } }));
       case "save_weights":
-        return this.#future(async () => ({ json: { path: `tinker://m/weights/${body.path}` } }));
+        return this.#future(async () => ({ json: { path: `tinker://${body.model_id}/weights/${body.path}` } }));
       case "load_weights":
       case "unload_model":
         return this.#future(async () => ({ json: { type: path } }));
@@ -423,7 +515,12 @@ export const fakeTinker = (options: FakeOptions) =>
       const algorithm = { correction: "none", correction_cap: 2 } as const;
       const actor = await Actor.open(tiny, tinyParameters(), { actor: serverActor(options.actor), algorithm, lanes });
       const brain = new Brain(actor, options.reduction ?? "sum");
-      const fake = new Server(options, brain);
+      const critic = await Critic.open(tiny, criticFrom(tiny, tinyParameters()), {
+        actor: { ...serverActor(options.actor), loss_agg_mode: "seq-mean-token-mean" },
+        critic: { ...(options.critic ?? criticDefaults), cliprange_value: VALUE_CLIP },
+        lanes,
+      });
+      const fake = new Server(options, brain, new Values(critic));
       const server = createServer((request, response) => {
         const chunks: Buffer[] = [];
         request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -440,11 +537,13 @@ export const fakeTinker = (options: FakeOptions) =>
         asked: fake.asked,
         of: (path) => fake.asked.filter((one) => one.path === path),
         actor,
+        critic,
         counts: () => ({ backward: brain.backward, steps: brain.steps }),
         die,
         close: async () => {
           await die();
           await actor.close();
+          await critic.close();
           await lanes[Symbol.asyncDispose]();
         },
       };

@@ -47,6 +47,7 @@ describe("the request", () => {
     ["429 that asks for 7 s", answer(429, {}, 7_000), "submit after 7000"],
     ["402", answer(402), "submit after 10000"],
     ["400", answer(400, { detail: "no" }), "rejected"],
+    ["400 of a model that was unloaded", answer(400, { detail: "Model m not loaded (stale request)" }), "gone"],
     ["422", answer(422, { detail: [{ loc: ["body", "loss_fn"], msg: "wrong" }] }), "rejected"],
     ["401", answer(401), "unauthorised"],
     ["403", answer(403), "unauthorised"],

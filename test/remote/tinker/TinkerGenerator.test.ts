@@ -122,15 +122,50 @@ describe("a version", () => {
   it.live("that is not the newest is sampled only where the server keeps snapshots", () =>
     Effect.gen(function* () {
       for (const sessions of ["newest", "snapshots"] as const) {
-        const { generator, publish, server } = yield* generatorWith(says([4, 1]), sessions);
+        const { generator, publish, server } = yield* generatorWith(says([4]), sessions);
         yield* publish(0);
         yield* publish(1);
         const result = yield* Effect.result(generator.generate(asking({ pin: 0 })));
         expect(Result.isSuccess(result)).toBe(sessions === "snapshots");
+        // A snapshot is asked for once before it counts.
         expect(server.of("asample").map(({ body }) => body.sampling_session_id)).toEqual(
-          sessions === "snapshots" ? ["s0"] : [],
+          sessions === "snapshots" ? ["s0", "s1", "s0"] : [],
         );
       }
+    }),
+  );
+});
+
+describe("a snapshot", () => {
+  it.live("is asked for one token by itself, while others sample from the one before", () =>
+    Effect.gen(function* () {
+      let ready = false;
+      const { generator, publish, server } = yield* generatorWith(({ body, nth, path }, response) => {
+        if (path === "asample") return json(response, 200, { request_id: body.sampling_session_id });
+        if (path !== "retrieve_future" || !["s0", "s1"].includes(body.request_id)) return false;
+        if (body.request_id === "s1" && !ready) return json(response, 200, { type: "try_again", nth });
+        return json(response, 200, { sequences: [{ tokens: [4], logprobs: [-1], stop_reason: "length" }] });
+      }, "snapshots");
+      yield* publish(0);
+      const coming = yield* Effect.forkChild(publish(1), { startImmediately: true });
+      yield* Effect.sleep("50 millis");
+      expect((yield* generator.generate(asking())).versions[0]).toBe(0);
+      ready = true;
+      yield* Fiber.join(coming);
+      expect((yield* generator.generate(asking({ sequence: 2 }))).versions[0]).toBe(1);
+      const first = server.of("asample").find(({ body }) => body.sampling_session_id === "s1");
+      expect(first?.body.sampling_params.max_tokens).toBe(1);
+    }),
+  );
+
+  it.live("that the server cannot give ends the policy", () =>
+    Effect.gen(function* () {
+      const { generator, publish } = yield* generatorWith(
+        ({ path }, response) => path === "asample" && json(response, 422, { detail: "no such session" }),
+        "snapshots",
+      );
+      expect(yield* Effect.flip(publish(0))).toMatchObject({ message: expect.stringMatching(/no such session/) });
+      expect(yield* Effect.flip(generator.died)).toMatchObject({ reason: "session_failed" });
     }),
   );
 });

@@ -165,14 +165,14 @@ describe("a server", () => {
     }),
   );
 
-  it.effect("hears a heartbeat every ten seconds, and its loss ends the session", () =>
+  it.effect("hears a heartbeat at once and every ten seconds, and its loss ends the session", () =>
     Effect.gen(function* () {
       const changes: ServerChange[] = [];
       const server = yield* fakeTinker({ actor });
       const client = clientAt(server.url, { tell: (change) => changes.push(change), outageMs: 20_000 });
       const { died } = yield* Connection.open(client);
       yield* hurried(Effect.sleep("31 seconds"));
-      expect(server.of("session_heartbeat")).toHaveLength(3);
+      expect(server.of("session_heartbeat")).toHaveLength(4);
       yield* Effect.promise(server.die);
       expect(yield* hurried(reasonOf(died))).toBe("outage");
       expect(changes.at(-1)?.state._tag).toBe("Lost");

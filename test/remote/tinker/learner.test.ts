@@ -6,8 +6,10 @@ import type { CreditedBatch } from "../../../src/domain/Batch.ts";
 import { learner } from "../../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../../src/domain/metrics/Metrics.ts";
 import { Trainer, type TrainerOptions } from "../../../src/learner/Trainer.ts";
+import { returnsFor } from "../../../src/remote/tinker/TinkerCritic.ts";
 import { creditedBatch } from "../../learner/batch.ts";
 import { tiny, tinyParameters, trainerOptions } from "../../learner/model.ts";
+import golden from "./critic_golden.json" with { type: "json" };
 import { type FakeOptions, fakeTinker, json } from "./FakeTinker.ts";
 import { trainerAt } from "./remote.ts";
 
@@ -44,7 +46,9 @@ const both = Effect.fnUntraced(function* (
       seen.push([here, there] as const);
     }
     const flat = local.actor.parameters.flat;
+    const criticFlat = local.critic?.parameters.flat;
     return {
+      criticApart: criticFlat && farthest(criticFlat, server.critic.network.parameters.flat),
       apart: farthest(flat, server.actor.network.parameters.flat),
       moved: farthest(flat, tinyParameters().flat),
       seen,
@@ -96,6 +100,75 @@ describe("several updates on a server come to the weights that they come to here
       expect(apart).toBeLessThan(1e-5);
       expect(server.of("forward")).toEqual([]);
       expect(server.counts().backward).toBeGreaterThan(server.counts().steps);
+    }),
+  );
+});
+
+describe("several updates of a critic on a server come to the values that they come to here", () => {
+  const gae = withActor({ loss_agg_mode: "token-mean" }, { adv_estimator: "gae" });
+
+  it.live.each(["token-mean", "seq-mean-token-mean", "seq-mean-token-sum", "seq-mean-token-sum-norm"] as const)(
+    "with %s",
+    (loss_agg_mode) =>
+      Effect.gen(function* () {
+        const options = withActor({ loss_agg_mode }, { adv_estimator: "gae" });
+        const { apart, criticApart, seen } = yield* both(options, { critic: options.critic });
+        expect(apart).toBeLessThan(1e-5);
+        expect(criticApart).toBeLessThan(1e-5);
+        for (const [here, there] of seen) {
+          for (const name of [learner.vfLoss, learner.criticGradNorm, learner.vfClipFraction]) {
+            expect(valueIn(there.metrics, name)).toBeCloseTo(valueIn(here.metrics, name)!, 4);
+          }
+        }
+      }),
+  );
+
+  it("and the returns that are sent have our gradient in SkyRL's own loss", () => {
+    const { gradient, returns, values, weights } = golden;
+    for (const [i, asked] of gradient.entries()) {
+      const [v, g, w] = [values[i]!, asked, weights[i]!].map((numbers) => Float32Array.from(numbers));
+      const sent = returnsFor(v!, g!, w!, gradient.length);
+      const trained = returns[i]!.flatMap((value, t) => (w![t] === 1 ? [[value, sent[t]!] as const] : []));
+      expect(trained.length).toBeGreaterThan(1);
+      for (const [expected, value] of trained) expect(value).toBeCloseTo(expected, 5);
+    }
+  });
+
+  it.live("where our value clip is narrow, in two epochs", () =>
+    Effect.gen(function* () {
+      const critic = { ...gae.critic, lr: 1e-2, cliprange_value: 1e-3 };
+      const options = { ...gae, critic, actor: { ...gae.actor, ppo_epochs: 2 } };
+      const { criticApart, seen } = yield* both(options, { critic });
+      expect(criticApart).toBeLessThan(1e-5);
+      expect(Math.max(...seen.map(([, there]) => valueIn(there.metrics, learner.vfClipFraction) ?? 0))).toBeGreaterThan(
+        0,
+      );
+    }),
+  );
+
+  it.live("in protobuf, and in requests of few tokens", () =>
+    Effect.gen(function* () {
+      const { criticApart, server } = yield* both(
+        gae,
+        { critic: gae.critic, formats: ["protobuf"] },
+        { format: "protobuf", requestTokens: 30 },
+      );
+      expect(criticApart).toBeLessThan(1e-5);
+      expect(server.of("forward")).toEqual([]);
+    }),
+  );
+
+  it.live("without anything sent that is not finite", () =>
+    Effect.gen(function* () {
+      const server = yield* fakeTinker({ actor: gae.actor, critic: gae.critic });
+      const { trainer } = yield* trainerAt(server.url, gae);
+      const batch = batchOf(0);
+      const report = yield* Effect.promise(() =>
+        trainer.update({ ...batch, returns: batch.returns.fill(Number.POSITIVE_INFINITY) }),
+      );
+      expect(valueIn(report.metrics, learner.criticSkipped)).toBeGreaterThan(0);
+      const sent = server.of("forward_backward").map(({ body }) => body.model_id);
+      expect(sent).not.toContain("c");
     }),
   );
 });

@@ -2,10 +2,16 @@
 import { describe, it } from "@effect/vitest";
 import { Effect, Result } from "effect";
 import { expect } from "vitest";
+import { readCheckpoint } from "../../../src/policy/checkpoint/HuggingFaceFolder.ts";
+import { changeable } from "../../../src/policy/model/Parameters.ts";
 import { identify } from "../../../src/remote/tinker/Connection.ts";
+import { hasWeightsOf } from "../../../src/remote/tinker/ownWeights.ts";
 import { inItsFormat, referenceIsHarmless, strangeTo, whichSkyRL } from "../../../src/remote/tinker/probes.ts";
 import { datumOf } from "../../../src/remote/tinker/wire/Data.ts";
+import { Prober } from "../../../src/remote/weights/Prober.ts";
 import { trainerOptions } from "../../learner/model.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
+import { vocabSize, writeTinyQwen3 } from "../tinyQwen3.ts";
 import { fakeTinker } from "./FakeTinker.ts";
 import { lora, modelAt } from "./remote.ts";
 
@@ -54,6 +60,44 @@ describe("a server", () => {
     expect(strangeTo(new Float32Array(8).fill(-12), 320)?.message).toMatch(/another tokenizer/);
     expect(strangeTo(new Float32Array(8).fill(Number.NaN), 320)?.message).toMatch(/not finite/);
   });
+});
+
+describe("a model that gives plain words less than chance", () => {
+  const ownLogp = Effect.fnUntraced(function* (folder: string) {
+    yield* writeTinyQwen3(folder, { deviation: 0.3 });
+    const { config, parameters } = yield* readCheckpoint(folder);
+    const rows = yield* Effect.promise(async () => {
+      await using prober = await Prober.open(config, undefined, { ids, lengths: [1, 2, 3, 4, 5] });
+      return await prober.scores(changeable(parameters).flat);
+    });
+    return Float32Array.from({ length: 5 }, (_, i) => {
+      const row = rows.subarray(i * vocabSize, (i + 1) * vocabSize);
+      return row[ids[i + 1]!]! - Math.log(row.reduce((sum, score) => sum + Math.exp(score), 0));
+    });
+  });
+
+  it.live("is known by the weights in its folder", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder;
+      const logp = yield* ownLogp(folder);
+      expect(yield* hasWeightsOf(folder, ids, logp)).toBe(true);
+      expect(
+        yield* hasWeightsOf(
+          folder,
+          ids,
+          logp.map((value) => value - 1),
+        ),
+      ).toBe(false);
+      expect(yield* hasWeightsOf(folder, ids, logp.fill(Number.NaN))).toBe(false);
+    }),
+  );
+
+  it.live("is not known where the folder has no weights", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder;
+      expect(yield* hasWeightsOf(folder, ids, new Float32Array(5).fill(-12))).toBe(false);
+    }),
+  );
 });
 
 describe("the reference's log-probabilities", () => {

@@ -3,12 +3,14 @@ import { Effect, type Scope } from "effect";
 import type { ServerChange } from "../../../src/domain/Server.ts";
 import type { Reduction } from "../../../src/domain/TinkerServer.ts";
 import { LossGradient } from "../../../src/learner/losses/LossGradient.ts";
+import { ValueGradient } from "../../../src/learner/losses/ValueGradient.ts";
 import { Trainer, type TrainerOptions } from "../../../src/learner/Trainer.ts";
 import * as Client from "../../../src/remote/tinker/Client.ts";
 import * as Connection from "../../../src/remote/tinker/Connection.ts";
 import { type BodyFormat, Model } from "../../../src/remote/tinker/Model.ts";
-import { runWith } from "../../../src/remote/tinker/run.ts";
+import { type Run, runWith } from "../../../src/remote/tinker/run.ts";
 import { TinkerActor } from "../../../src/remote/tinker/TinkerActor.ts";
+import { TinkerCritic } from "../../../src/remote/tinker/TinkerCritic.ts";
 
 export const clientAt = (url: string, more: Partial<Client.ClientOptions> = {}): Client.Client =>
   Client.make({
@@ -33,6 +35,18 @@ export const modelAt = Effect.fnUntraced(function* (
   return { connection, model: model.in(format) };
 });
 
+/** A critic beside the policy. */
+const criticAt = Effect.fnUntraced(function* (
+  connection: Connection.Connection,
+  { actor, critic }: TrainerOptions,
+  run: Run,
+  { format = "json", requestTokens }: { readonly format?: BodyFormat; readonly requestTokens: number },
+) {
+  const model = yield* Model.create(connection, { baseModel: "base", lora, role: "critic", requestTokens }, 2);
+  const loss = yield* Effect.promise(() => ValueGradient.open(critic, actor));
+  return new TinkerCritic(model.in(format), loss, run, critic);
+});
+
 /** The trainer and the names of its versions, for the scope. */
 export const trainerAt = Effect.fnUntraced(function* (
   url: string,
@@ -47,6 +61,10 @@ export const trainerAt = Effect.fnUntraced(function* (
   const names: string[] = [];
   const aborting = new AbortController();
   const run = runWith(aborting.signal, () => false);
+  const critic =
+    options.algorithm.adv_estimator === "gae"
+      ? yield* criticAt(connection, options, run, { requestTokens: 1_000, ...rest })
+      : undefined;
   const trainer = yield* Effect.acquireRelease(
     Effect.promise(async () => {
       const loss = await LossGradient.open(options.actor, options.algorithm);
@@ -55,7 +73,7 @@ export const trainerAt = Effect.fnUntraced(function* (
         reduction,
         settled: (name) => names.push(name),
       });
-      return Trainer.over(options, { policy, critic: undefined, reference: undefined });
+      return Trainer.over(options, { policy, critic, reference: undefined });
     }),
     (made) => Effect.promise(() => made[Symbol.asyncDispose]()),
   );

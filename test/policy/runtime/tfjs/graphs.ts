@@ -1,7 +1,7 @@
 /** Every graph that generation and learning run, at tiny sizes, each with inputs that it accepts. */
 import { adamWModel, scalars } from "../../../../src/learner/adamw.ts";
 import { partsModel } from "../../../../src/learner/analysis/partsModel.ts";
-import { lossModel } from "../../../../src/learner/losses/lossModel.ts";
+import { lossModel, valueLossModel } from "../../../../src/learner/losses/lossModel.ts";
 import {
   type PolicyLossName,
   type PolicyLossOptions,
@@ -171,6 +171,7 @@ export const productGraphs: Readonly<Record<string, () => ProductGraph>> = {
     ]),
   ),
   ...Object.fromEntries(lossNames.map((loss) => [`loss ${loss}`, () => given(lossModel(lossOptions(loss)))])),
+  "value loss": () => given(valueLossModel(0.5)),
 };
 
 export const policyParameters = parameters(tiny);

@@ -1,0 +1,122 @@
+/** The models of a run on a server: what is made, examined and loaded before anything is trained. */
+import { describe, it } from "@effect/vitest";
+import { Effect, Schema } from "effect";
+import { expect } from "vitest";
+import { RunConfig } from "../../../src/config/RunConfig.ts";
+import * as Connection from "../../../src/remote/tinker/Connection.ts";
+import type { Saved } from "../../../src/remote/tinker/checkpoint.ts";
+import { make } from "../../../src/remote/tinker/models.ts";
+import { tiny, trainerOptions } from "../../learner/model.ts";
+import { type Fake, fakeTinker } from "./FakeTinker.ts";
+import { clientAt } from "./remote.ts";
+
+const configAt = (url: string, more: object = {}): RunConfig =>
+  Schema.decodeUnknownSync(RunConfig)({
+    pipeline: { mode: "sync" },
+    model: {
+      path: "base",
+      generator: { engine: "tinker" },
+      learner: { engine: "tinker", url, server: "skyrl-train", lora: { rank: 0 } },
+    },
+    actor: { entropy_coeff: 0 },
+    ...more,
+  });
+
+const saved: Saved = {
+  schema: 1,
+  server: "http://127.0.0.1",
+  base_model: "base",
+  rank: 0,
+  weights: "tinker://m/weights/v3",
+  critic: "tinker://c/weights/v3-critic",
+  version: 3,
+  windows: 3,
+  actorUpdates: 3,
+  criticUpdates: 3,
+};
+
+const made = Effect.fnUntraced(function* ({ url }: Fake, more: object, from: Saved | undefined) {
+  const connection = yield* Connection.open(clientAt(url));
+  const start = {
+    config: configAt(url, more),
+    tokenizer: new Map() as never,
+    vocabSize: tiny.vocabSize,
+    probe: Int32Array.of(3, 5, 7, 9, 11, 13),
+    restore: null,
+    ports: [],
+  };
+  return yield* make(start, from, connection, () => undefined);
+});
+
+const { actor, critic } = trainerOptions;
+
+describe("a run with gae on SkyRL-Train", () => {
+  it.live("has a critic beside its policy", () =>
+    Effect.gen(function* () {
+      const server = yield* fakeTinker({ actor, critic });
+      const models = yield* made(server, {}, undefined);
+      expect([models.model.id, models.critic?.id]).toEqual(["m", "c"]);
+      const asked = server.of("create_model").map(({ body }) => [body.model_seq_id, body.model_role]);
+      expect(asked).toEqual([
+        [0, undefined],
+        [2, "critic"],
+      ]);
+      expect(server.counts()).toEqual({ backward: 0, steps: 0 });
+    }),
+  );
+
+  it.live("goes on with the critic that was saved", () =>
+    Effect.gen(function* () {
+      const server = yield* fakeTinker({ actor, critic });
+      yield* made(server, {}, saved);
+      const loaded = server.of("load_weights").map(({ body }) => [body.model_id, body.path]);
+      expect(loaded).toEqual([
+        ["m", saved.weights],
+        ["c", saved.critic],
+      ]);
+    }),
+  );
+
+  it.live("gives both back", () =>
+    Effect.gen(function* () {
+      const server = yield* fakeTinker({ actor, critic });
+      yield* Effect.scoped(made(server, {}, undefined));
+      expect(server.of("unload_model").map(({ body }) => body.model_id)).toEqual(["c", "m"]);
+    }),
+  );
+});
+
+describe("a run without a critic", () => {
+  it.live("asks for none", () =>
+    Effect.gen(function* () {
+      const server = yield* fakeTinker({ actor });
+      const models = yield* made(server, { algorithm: { adv_estimator: "grpo" } }, undefined);
+      expect(models.critic).toBeUndefined();
+      expect(server.of("create_model").map(({ body }) => body.model_role)).toEqual([undefined]);
+    }),
+  );
+});
+
+describe("a run that the server cannot do", () => {
+  it.live("is refused once it is seen which server it is", () =>
+    Effect.gen(function* () {
+      const server = yield* fakeTinker({
+        actor,
+        title: "Tinker API Mock",
+        script: ({ body, path }, response) => {
+          // The fields by which SkyRL on JAX is told.
+          if (path !== "retrieve_future" || !["f1", "f2"].includes(body.request_id)) return false;
+          const logprobs = { data: [-1, -1, -1, -1, -1] };
+          response.writeHead(200, { "content-type": "application/json" });
+          response.end(JSON.stringify({ loss_fn_outputs: [{ logprobs, elementwise_loss: logprobs }], metrics: {} }));
+          return true;
+        },
+      });
+      const auto = { engine: "tinker", url: server.url, server: "auto", lora: { rank: 8 } };
+      const error = yield* Effect.flip(
+        made(server, { model: { path: "base", generator: { engine: "tinker" }, learner: auto } }, undefined),
+      );
+      expect(error.message).toMatch(/algorithm\.adv_estimator: gae: it needs a critic, and SkyRL \(JAX\)/);
+    }),
+  );
+});
