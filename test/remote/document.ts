@@ -16,6 +16,13 @@ export const block = (fence: string): string => {
   return found;
 };
 
+/** The step records of a run's folder. */
+export const stepsOf = (run: string): readonly Readonly<Record<string, number>>[] =>
+  readFileSync(join(run, "metrics.jsonl"), "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+
 /** The virtual environment that test/remote/install.sh has made of a server. */
 export const venvOf = (server: "skyrl" | "vllm"): string =>
   resolve(process.env.MILLRACE_REMOTE ?? join(packageRoot, ".remote"), server, "venv");
@@ -32,6 +39,10 @@ export const skyrlEnvironment = (model: string, port: number): NodeJS.ProcessEnv
     UV_OFFLINE: "1",
     HF_HUB_OFFLINE: "1",
     JAX_PLATFORMS: "cpu",
+    // Servers of one model compile the same programs.
+    JAX_COMPILATION_CACHE_DIR: join(venv, "..", "compiled"),
+    JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS: "0",
+    JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES: "-1",
   };
 };
 

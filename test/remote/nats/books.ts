@@ -43,6 +43,14 @@ export const books = (folder: string): { readonly groups: number; readonly wrong
     new Map(),
   ];
   for (const event of Trial.linesOf(join(folder, "events.jsonl"))) {
+    // What was in flight at the checkpoint is admitted again.
+    if (event._tag === "Resumed") {
+      for (const group of admitted.keys()) {
+        if (ends.has(group)) continue;
+        admitted.delete(group);
+        finished.delete(group);
+      }
+    }
     if (event._tag === "Admitted") add(admitted, event.group);
     if (event._tag === "Finished") add(finished, event.group);
     for (const group of endedBy(event)) add(ends, group);

@@ -1,7 +1,7 @@
 /**
  * Three workers in network namespaces of their own, joined by veth to the machine's, behind links that delay, stall and cut; every so often one
  * of them is killed and started again, and half-way the broker. Measures the groups that are played beside what the workers that were up play
- * undisturbed, and checks the books.
+ * undisturbed. At the end the learner is killed in the midst of it all and resumed, with the same workers; then the books are checked.
  *
  *   node test/remote/nats/chaos.ts [minutes] [seconds between kills] [record.json]       needs root, ip and nats-server
  */
@@ -116,7 +116,7 @@ const run = async (): Promise<void> => {
     local: false,
   };
   const config = configOf(dir, {
-    trainer: { total_training_steps: 100_000, save_freq: 20, max_checkpoints: 2, trajectory_freq: 0 },
+    trainer: { total_training_steps: 100_000, save_freq: 5, max_checkpoints: 2, trajectory_freq: 0 },
     es_manager: {
       train: { env_groups: 24, group_size: 4, tags: ["Slow"], n_groups: [24] },
       val: { env_groups: 1, group_size: 1, tags: ["Slow"], n_groups: [1] },
@@ -152,12 +152,17 @@ const run = async (): Promise<void> => {
   const files = new Link({ host: HERE, port: FILES + 1, target: { host: "127.0.0.1", port: FILES }, delayMs: 20 });
   await files.listen();
   await sleep(1_000);
-  const learner = start(process.execPath, [join(root, "pipelines", "cli.ts"), "train", "--config-name", file]);
   let said = "";
-  const hear = (text: string): void => {
-    said = (said + text).slice(-4_000);
+  const startLearner = (...words: readonly string[]): ChildProcess => {
+    const child = start(process.execPath, [join(root, "pipelines", "cli.ts"), "train", ...words]);
+    for (const output of [child.stdout, child.stderr]) {
+      output?.setEncoding("utf8").on("data", (text: string) => {
+        said = (said + text).slice(-4_000);
+      });
+    }
+    return child;
   };
-  for (const output of [learner.stdout, learner.stderr]) output?.setEncoding("utf8").on("data", hear);
+  let learner = startLearner("--config-name", file);
   const alive = new Map(WORKERS.map((worker) => [worker, startWorker(worker)]));
   while (lives.length < WORKERS.length) {
     if (learner.exitCode !== null) throw new Error(said);
@@ -170,45 +175,62 @@ const run = async (): Promise<void> => {
   const quietTo = Date.now();
 
   let [kills, stalls, cuts] = [0, 0, 0];
-  const end = quietTo + 60_000 * minutes;
   let nextKill = quietTo + 1_000 * killEvery;
   let restart: number | null = quietTo + 30_000 * minutes;
-  while (Date.now() < end) {
-    await sleep(1_000);
-    const now = Date.now();
-    if (now >= nextKill && end - now > DOWN_MS) {
-      const worker = WORKERS[kills % WORKERS.length]!;
-      alive.get(worker)?.kill("SIGKILL");
-      kills++;
-      nextKill += 1_000 * killEvery;
-      setTimeout(() => alive.set(worker, startWorker(worker)), DOWN_MS);
-    }
-    if (restart !== null && now >= restart) {
-      restart = null;
-      nats.kill("SIGKILL");
+  const disturb = async (end: number): Promise<void> => {
+    while (Date.now() < end) {
       await sleep(1_000);
-      nats = startNats();
+      const now = Date.now();
+      if (now >= nextKill && end - now > DOWN_MS) {
+        const worker = WORKERS[kills % WORKERS.length]!;
+        alive.get(worker)?.kill("SIGKILL");
+        kills++;
+        nextKill += 1_000 * killEvery;
+        setTimeout(() => alive.set(worker, startWorker(worker)), DOWN_MS);
+      }
+      if (restart !== null && now >= restart) {
+        restart = null;
+        nats.kill("SIGKILL");
+        await sleep(1_000);
+        nats = startNats();
+      }
+      // Every ten seconds or so something happens to somebody's network.
+      const chance = random.uniform();
+      if (chance < 0.06) {
+        stalls++;
+        random.pick([...links, files]).stall(500 + 2_500 * random.uniform());
+      } else if (chance < 0.1) {
+        cuts++;
+        random.pick([...links, files]).cut();
+      }
     }
-    // Every ten seconds or so something happens to somebody's network.
-    const chance = random.uniform();
-    if (chance < 0.06) {
-      stalls++;
-      random.pick([...links, files]).stall(500 + 2_500 * random.uniform());
-    } else if (chance < 0.1) {
-      cuts++;
-      random.pick([...links, files]).cut();
-    }
-  }
+  };
+  await disturb(quietTo + 60_000 * minutes);
   const chaosTo = Date.now();
+  const folder = newestIn(join(dir, "runs", "tiny")) ?? dir;
+  const quiet = finishedBetween(folder, quietFrom, quietTo) / upSeconds(quietFrom, quietTo);
+  const disturbed = finishedBetween(folder, quietTo, chaosTo) / upSeconds(quietTo, chaosTo);
+  const played = {
+    kills,
+    stalls,
+    cuts,
+    upSeconds: { quiet: upSeconds(quietFrom, quietTo), disturbed: upSeconds(quietTo, chaosTo) },
+  };
+  const stepOf = () => Number(linesOf(join(folder, "metrics.jsonl")).at(-1)?.step ?? 0);
+
+  const killedAt = stepOf();
+  learner.kill("SIGKILL");
+  await disturb(Date.now() + 2_000);
+  learner = startLearner("--resume", folder);
+  const resumed = Date.now();
+  await disturb(resumed + Math.max(60_000, 1_000 * quietSeconds));
+  if (stepOf() <= killedAt) throw new Error(`the resumed run has not come past step ${killedAt}: ${said}`);
   learner.kill("SIGINT");
   const code = await new Promise<number | null>((resolve) => learner.once("close", resolve));
   if (code !== 0) throw new Error(`the learner ended with ${code}: ${said}`);
 
-  const folder = newestIn(join(dir, "runs", "tiny")) ?? dir;
   const { groups, wrong } = books(folder);
   if (wrong.length > 0) throw new Error(wrong.slice(0, 20).join("\n"));
-  const quiet = finishedBetween(folder, quietFrom, quietTo) / upSeconds(quietFrom, quietTo);
-  const disturbed = finishedBetween(folder, quietTo, chaosTo) / upSeconds(quietTo, chaosTo);
   const last = linesOf(join(folder, "metrics.jsonl")).at(-1) ?? {};
   const dropped = Object.fromEntries(Object.entries(last).filter(([name]) => name.startsWith("workers/")));
   const result = {
@@ -216,12 +238,10 @@ const run = async (): Promise<void> => {
     killEvery,
     leaseMs: LEASE_MS,
     machine: cpus()[0]?.model ?? "",
-    kills,
-    stalls,
-    cuts,
+    ...played,
     brokerRestarts: 1,
+    learner: { killedAtStep: killedAt, resumedToStep: stepOf() },
     groups,
-    upSeconds: { quiet: upSeconds(quietFrom, quietTo), disturbed: upSeconds(quietTo, chaosTo) },
     groupsPerWorkerSecond: { quiet, disturbed },
     ratio: disturbed / quiet,
     "staleness/max": last["staleness/max"],

@@ -12,7 +12,7 @@ import { namesOf } from "../../../src/remote/workers/nats/names.ts";
 import * as Parts from "../../../src/remote/workers/Parts.ts";
 import * as Trial from "../../chaos/Trial.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
-import { booksOf, lastRecord, nats, steps, trial, worker } from "./support.ts";
+import { booksOf, lastRecord, nats, recorded, steps, trial, worker } from "./support.ts";
 
 const passwords = { LEARNER_PASSWORD: "plearner0", A_PASSWORD: "pa0", EVIL_PASSWORD: "pevil0" };
 const as = (user: string, password: string) => ({ MILLRACE_NATS_USER: user, MILLRACE_NATS_PASSWORD: password });
@@ -91,7 +91,7 @@ describe("a worker under its permissions", () => {
     }),
   );
 
-  it.live("that sends what cannot be true is not believed, and its leases go to others", () =>
+  it.live("that sends what cannot be true is not believed, its leases go to others, and it is shut out", () =>
     Effect.gen(function* () {
       const broker = yield* guarded;
       const run = yield* trial(broker.url, { trainer: { total_training_steps: 100_000, trajectory_freq: 0 } });
@@ -118,6 +118,10 @@ describe("a worker under its permissions", () => {
           given.ack();
         }
       });
+      yield* recorded(run, (record) => Number(record["workers/shut_out"]) === 1);
+      const outside = yield* worker("evil", run, broker.url, [], as("evil", passwords.EVIL_PASSWORD));
+      const { code, stderr } = yield* Effect.promise(() => outside.ended);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("refused so many results of evil") });
       const before = Number(lastRecord(run.folder() ?? "").step);
       yield* steps(run, before + 20);
       learner.child.kill("SIGINT");

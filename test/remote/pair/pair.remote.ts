@@ -3,7 +3,7 @@
  * overlap. One pair of servers serves all tests.
  */
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, layer } from "@effect/vitest";
@@ -19,7 +19,7 @@ import * as TinkerGenerator from "../../../src/remote/tinker/TinkerGenerator.ts"
 import { datumOf } from "../../../src/remote/tinker/wire/Data.ts";
 import { creditedBatch } from "../../learner/batch.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
-import { block, served, skyrlEnvironment, vllmEnvironment } from "../document.ts";
+import { block, served, skyrlEnvironment, stepsOf, vllmEnvironment } from "../document.ts";
 import { freePort } from "../processes.ts";
 import { clientAt } from "../tinker/remote.ts";
 import { vocabSize, writeTinyQwen3 } from "../tinyQwen3.ts";
@@ -128,7 +128,7 @@ layer(Servers.layer, { timeout: Duration.minutes(10), excludeTestServices: true 
       const fresh = yield* generator.generate(asking(3, null));
       expect(new Set(fresh.versions)).toEqual(new Set([1]));
       const [scores = new Float32Array()] = yield* model.forward([datumOf(Int32Array.from([...prompt, ...fresh.ids]))]);
-      expect(farthest(fresh.mu, scores.slice(-fresh.ids.length))).toBeLessThan(1e-5);
+      expect(farthest(fresh.mu, scores.slice(-fresh.ids.length))).toBeLessThan(1e-4);
       const after = yield* model.forward(data);
       expect(Math.max(...after.map((values, i) => farthest(values, stepped[i]!)))).toBeLessThan(1e-6);
     }).pipe(Effect.scoped),
@@ -170,13 +170,7 @@ layer(Servers.layer, { timeout: Duration.minutes(10), excludeTestServices: true 
       const bin = join(packageRoot, "pipelines", "millrace.mjs");
       yield* Effect.promise(() => promisify(execFile)(process.execPath, [bin, ...words], { cwd: folder }));
       const [name = ""] = readdirSync(join(folder, "runs", "tinker"));
-      const steps: readonly Readonly<Record<string, number>>[] = readFileSync(
-        join(folder, "runs", "tinker", name, "metrics.jsonl"),
-        "utf8",
-      )
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line));
+      const steps = stepsOf(join(folder, "runs", "tinker", name));
       expect(steps.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5]);
       for (const record of steps) {
         const parts = ["trained", "filtered", "failed", "dropped", "in_flight"].map(

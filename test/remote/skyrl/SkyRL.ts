@@ -5,15 +5,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Effect } from "effect";
 import { temporaryFolder } from "../../temporaryFolder.ts";
+import { skyrlEnvironment, venvOf } from "../document.ts";
 import { endGroup, freePort } from "../processes.ts";
 import { type TinyOptions, writeTinyQwen3 } from "../tinyQwen3.ts";
-
-/** Where the servers of these tests are installed. */
-const root = resolve(process.env.MILLRACE_REMOTE ?? ".remote", "skyrl");
 
 export interface SkyRL {
   readonly url: string;
@@ -25,11 +23,18 @@ export interface SkyRL {
 
 export interface SkyRLOptions {
   readonly model?: TinyOptions;
+  /** Places for adapters; the base model takes one. */
   readonly adapters?: number;
+  /** Seconds without a heartbeat after which a session's models are unloaded. */
+  readonly sessionTimeout?: number;
 }
 
-const started = async (model: string, folder: string, port: number, adapters: number): Promise<ChildProcess> => {
-  const venv = join(root, "venv");
+const started = async (
+  model: string,
+  folder: string,
+  port: number,
+  { adapters, sessionTimeout }: Required<Omit<SkyRLOptions, "model">>,
+): Promise<ChildProcess> => {
   const backend = {
     max_lora_adapters: adapters,
     max_lora_rank: 8,
@@ -40,23 +45,17 @@ const started = async (model: string, folder: string, port: number, adapters: nu
     ...["--base-model", model, "--backend", "jax", "--backend-config", JSON.stringify(backend)],
     ...["--host", "127.0.0.1", "--port", String(port)],
     ...["--database-url", `sqlite:///${join(folder, "skyrl.db")}`, "--checkpoints-base", join(folder, "weights")],
+    ...["--session-timeout-sec", String(sessionTimeout), "--session-cleanup-interval-sec", "1"],
   ];
   // The server starts its engine by the flags of the `uv run` that it finds itself under.
   const child = spawn(
-    join(venv, "bin", "uv"),
+    join(venvOf("skyrl"), "bin", "uv"),
     ["run", "--no-project", "--active", "-m", "skyrl.tinker.api", ...options],
     {
       cwd: folder,
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
-      env: {
-        ...process.env,
-        PATH: `${join(venv, "bin")}:${process.env.PATH}`,
-        VIRTUAL_ENV: venv,
-        UV_OFFLINE: "1",
-        HF_HUB_OFFLINE: "1",
-        JAX_PLATFORMS: "cpu",
-      },
+      env: skyrlEnvironment(model, port),
     },
   );
   const log = createWriteStream(join(folder, "skyrl.log"));
@@ -74,7 +73,7 @@ const answers = async (url: string): Promise<boolean> => {
 };
 
 /** The server of the scope, once it answers. */
-export const skyrl = ({ adapters = 16, model: made = {} }: SkyRLOptions = {}) =>
+export const skyrl = ({ adapters = 16, model: made = {}, sessionTimeout = 300 }: SkyRLOptions = {}) =>
   Effect.gen(function* () {
     const folder = yield* temporaryFolder;
     const model = join(folder, "model");
@@ -83,7 +82,7 @@ export const skyrl = ({ adapters = 16, model: made = {} }: SkyRLOptions = {}) =>
     const port = yield* Effect.promise(freePort);
     const url = `http://127.0.0.1:${port}`;
     const child = yield* Effect.acquireRelease(
-      Effect.promise(() => started(model, folder, port, adapters)),
+      Effect.promise(() => started(model, folder, port, { adapters, sessionTimeout })),
       (running) => Effect.promise(() => endGroup(running)),
     );
     yield* Effect.promise(async () => {

@@ -7,18 +7,12 @@ import { expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { packageRoot } from "../../../src/files/packageRoot.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
-import { block, served, skyrlEnvironment } from "../document.ts";
+import { block, served, skyrlEnvironment, stepsOf } from "../document.ts";
 import { freePort } from "../processes.ts";
 import { writeTinyQwen3 } from "../tinyQwen3.ts";
 
 const millrace = (folder: string, words: readonly string[]) =>
   promisify(execFile)(process.execPath, [join(packageRoot, "pipelines", "millrace.mjs"), ...words], { cwd: folder });
-
-const stepsOf = (run: string): readonly Readonly<Record<string, number>>[] =>
-  readFileSync(join(run, "metrics.jsonl"), "utf8")
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line));
 
 it.live(
   "docs/remote.md sets a Tinker server up",

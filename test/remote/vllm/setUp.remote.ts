@@ -1,13 +1,13 @@
 /** The set-up of docs/remote.md for vLLM, executed as it is written: a server, a run file, five updates by a learner here. */
 import { execFile } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { packageRoot } from "../../../src/files/packageRoot.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
-import { block, served, vllmEnvironment } from "../document.ts";
+import { block, served, stepsOf, vllmEnvironment } from "../document.ts";
 
 /** The address that the document names. */
 const url = "http://127.0.0.1:8000";
@@ -39,14 +39,7 @@ it.live(
       expect(stdout).toContain(`generation by vllm at ${url}: the same seed does not give the same bits`);
       const [name = ""] = readdirSync(join(folder, "runs"));
       const [run = ""] = readdirSync(join(folder, "runs", name));
-      const steps: readonly Readonly<Record<string, number>>[] = readFileSync(
-        join(folder, "runs", name, run, "metrics.jsonl"),
-        "utf8",
-      )
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line));
-      const last = steps.at(-1) ?? {};
+      const last = stepsOf(join(folder, "runs", name, run)).at(-1) ?? {};
       expect(last.step).toBe(5);
       expect(last["weights/version"]).toBeGreaterThan(0);
       expect(last["generation/requests"]).toBeGreaterThan(0);

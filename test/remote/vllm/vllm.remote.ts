@@ -95,6 +95,12 @@ const made = Effect.fnUntraced(function* (config: RunConfig, ends = false) {
 const forward = (of: Made, version: Version, prompt: Iterable<number>, reply: Int32Array, temperature = 1) =>
   Effect.promise(() => logProbabilities(of.model, of.flatOf(version), prompt, reply, temperature));
 
+/**
+ * How far log-probabilities of the same weights may lie from ours. One tick of a float32 logit is up to 4e-6 here, and 3e-5 was seen over
+ * twelve replies of 400 tokens; those of other weights lie more than 1e-3 away.
+ */
+const CLOSE = 1e-4;
+
 /** Of a test that starts a server of its own, on a machine that others use too; milliseconds. */
 const patience = 900_000;
 
@@ -122,8 +128,8 @@ layer(Layer.effect(Shared, served(false, [...usualFlags, ...loraFlags])), {
             { concurrency: "unbounded" },
           );
           expect([new Set(old.versions), new Set(fresh.versions)]).toEqual([new Set([0]), new Set([1])]);
-          expect(worst(old.mu, yield* forward(of, 0, prompt, old.ids))).toBeLessThan(1e-5);
-          expect(worst(fresh.mu, yield* forward(of, 1, prompt, fresh.ids))).toBeLessThan(1e-5);
+          expect(worst(old.mu, yield* forward(of, 0, prompt, old.ids))).toBeLessThan(CLOSE);
+          expect(worst(fresh.mu, yield* forward(of, 1, prompt, fresh.ids))).toBeLessThan(CLOSE);
           expect(worst(fresh.mu, yield* forward(of, 0, prompt, fresh.ids))).toBeGreaterThan(1e-3);
         }),
       );
@@ -145,7 +151,7 @@ layer(Layer.effect(Shared, served(false, [...usualFlags, ...loraFlags])), {
         const request = requestOf(10 * temperature, prompt, { maxTokens: 48, sampling });
         const { ids, mu, versions } = yield* of.policy.generate(request);
         expect([ids.length, new Set(versions)]).toEqual([48, new Set([0])]);
-        expect(worst(mu, yield* forward(of, 0, prompt, ids, temperature))).toBeLessThan(1e-5);
+        expect(worst(mu, yield* forward(of, 0, prompt, ids, temperature))).toBeLessThan(CLOSE);
       }
     }),
   );
@@ -163,7 +169,7 @@ layer(Layer.effect(Shared, served(false, [...usualFlags, ...loraFlags])), {
       }
       const second = yield* of.policy.generate(requestOf(1, [310, 311], { maxTokens: 16 }));
       const history = [...prompt, ...first.ids, 310, 311];
-      expect(worst(second.mu, yield* forward(of, 0, history, second.ids))).toBeLessThan(1e-5);
+      expect(worst(second.mu, yield* forward(of, 0, history, second.ids))).toBeLessThan(CLOSE);
     }),
   );
 
@@ -192,10 +198,10 @@ layer(Layer.effect(Shared, served(false, [...usualFlags, ...loraFlags])), {
       const split = versions.indexOf(1);
       expect(split).toBeGreaterThan(0);
       expect(Array.from(versions)).toEqual(Array.from(ids, (_, i) => (i < split ? 0 : 1)));
-      expect(worst(mu.subarray(0, split), (yield* forward(of, 0, prompt, ids)).subarray(0, split))).toBeLessThan(1e-5);
+      expect(worst(mu.subarray(0, split), (yield* forward(of, 0, prompt, ids)).subarray(0, split))).toBeLessThan(CLOSE);
       const fresh = yield* of.policy.generate(requestOf(0, prompt, { maxTokens: 32 }));
       expect(new Set(fresh.versions)).toEqual(new Set([1]));
-      expect(worst(fresh.mu, yield* forward(of, 1, prompt, fresh.ids))).toBeLessThan(1e-5);
+      expect(worst(fresh.mu, yield* forward(of, 1, prompt, fresh.ids))).toBeLessThan(CLOSE);
     }),
   );
 
@@ -210,7 +216,7 @@ layer(Layer.effect(Shared, served(false, [...usualFlags, ...loraFlags])), {
           yield* Effect.sleep(500);
           const { ids, mu, versions } = yield* of.policy.generate(requestOf(1, prompt, { maxTokens: 16, pin }));
           expect(new Set(versions)).toEqual(new Set([0]));
-          expect(worst(mu, yield* forward(of, 0, prompt, ids))).toBeLessThan(1e-5);
+          expect(worst(mu, yield* forward(of, 0, prompt, ids))).toBeLessThan(CLOSE);
         }),
       );
       yield* of.policy.awaitVersion(1);
@@ -245,22 +251,54 @@ layer(Layer.effect(Shared, served(false, [...usualFlags, ...loraFlags])), {
 
 describe("vLLM that ends", () => {
   it.live(
-    "fails the policy once it is killed, with how to go on, and hangs nobody",
+    "leaves what it had to the others, takes part again once it is back, and fails the policy where none is left",
     () =>
       Effect.gen(function* () {
-        const { folder, server } = yield* served(false, usualFlags);
-        const of = yield* made(configOf(server.url, folder, { down_deadline_ms: 2_000 }));
-        const waiting = yield* Effect.forkChild(
-          Effect.flip(of.policy.generate(requestOf(1, prompt, { maxTokens: 900 }))),
-          {
-            startImmediately: true,
-          },
-        );
+        const [first, second] = yield* Effect.all([served(false, usualFlags), served(false, usualFlags)], {
+          concurrency: "unbounded",
+        });
+        const config = configOf(first.server.url, first.folder, {
+          urls: [first.server.url, second.server.url],
+          down_deadline_ms: 2_000,
+        });
+        const of = yield* made(config);
+        let sequences = 0;
+        const asked = Effect.suspend(() => {
+          const requests = Array.from({ length: 8 }, () => requestOf(sequences++, prompt, { maxTokens: 400 }));
+          return Effect.forEach(requests, (request) => of.policy.generate(request), { concurrency: "unbounded" });
+        });
+        const states = () => of.told.flatMap(({ name, state }) => (name === first.server.url ? [state._tag] : []));
+        /** One round after another, so that some reply is being sampled there when it is killed. */
+        const rounds = Effect.gen(function* () {
+          const replies: Sampled[] = [];
+          while (!states().includes("Retrying")) replies.push(...(yield* asked));
+          return replies;
+        });
+        const talking = yield* Effect.forkChild(rounds, { startImmediately: true });
+        yield* Effect.sleep(1_000);
+        yield* Effect.promise(first.server.kill);
+        for (const { ids, mu } of yield* Fiber.join(talking)) {
+          expect(ids).toHaveLength(400);
+          expect(worst(mu, yield* forward(of, 0, prompt, ids))).toBeLessThan(CLOSE);
+        }
+
+        of.send(1);
+        yield* of.policy.awaitVersion(1);
+        const { port } = first.server;
+        const log = join(first.folder, "..", "log");
+        const again = yield* vllmServer({ folder: first.folder, log, flags: usualFlags, port });
+        yield* Effect.sleep(100).pipe(Effect.repeat({ until: () => states().at(-1) === "Up" }));
+        yield* Effect.promise(second.server.kill);
+        for (const { ids, mu, versions } of yield* asked) {
+          expect(new Set(versions)).toEqual(new Set([1]));
+          expect(worst(mu, yield* forward(of, 1, prompt, ids))).toBeLessThan(CLOSE);
+        }
+
+        const waiting = yield* Effect.forkChild(Effect.flip(Effect.forever(asked)), { startImmediately: true });
         yield* Effect.sleep(300);
-        yield* Effect.promise(server.kill);
+        yield* Effect.promise(again.kill);
         const { message } = yield* Fiber.join(waiting);
         expect(message).toContain("no generation server has answered for 2 s");
-        expect(of.told.map(({ state }) => state._tag)).toContain("Retrying");
       }),
     patience,
   );
@@ -274,7 +312,7 @@ describe("vLLM that ends", () => {
         of.send(1);
         yield* of.policy.awaitVersion(1);
         const fresh = yield* of.policy.generate(requestOf(1, prompt, { maxTokens: 32 }));
-        expect(worst(fresh.mu, yield* forward(of, 1, prompt, fresh.ids))).toBeLessThan(1e-5);
+        expect(worst(fresh.mu, yield* forward(of, 1, prompt, fresh.ids))).toBeLessThan(CLOSE);
 
         const { checkpoint, tokenizer } = of.model;
         const { config } = checkpoint;
