@@ -30,7 +30,7 @@ const keepCheckpoint = async (run: string, to: string): Promise<void> => {
 };
 
 /**
- * Trains a run file under the overrides and prints where its record is; ends the process when the run fails. Where `keep` is a folder, the
+ * Trains a run file under the overrides and prints where its record is. Throws when the run fails. Where `keep` is a folder, the
  * run's last checkpoint is copied there, under the record's name.
  */
 export const train = async (runFile: string, overrides: readonly string[], keep?: string): Promise<void> => {
@@ -40,10 +40,7 @@ export const train = async (runFile: string, overrides: readonly string[], keep?
     [bin, "train", "--config-name", runFile, ...overrides, `run.dir=${dir}`, "metrics.console=plain"],
     { stdio: ["ignore", "inherit", "inherit"] },
   );
-  if (status !== 0) {
-    console.error(`the run failed; its folder is ${dir}`);
-    process.exit(status ?? 1);
-  }
+  if (status !== 0) throw new Error(`the run failed with ${status}; its folder is ${dir}`);
   const run = runIn(dir);
   const kept = record(run);
   console.log(kept);

@@ -1,0 +1,67 @@
+/**
+ * `node bench/remote/report.ts`: the records of the ways (`bench/results/learning/lake-*.json`) as Markdown: the curve of validation success with
+ * its intervals, and how far each way lies from the one that is all here, at equal steps on the same instances and the same training groups.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { mean } from "../../src/domain/Statistics.ts";
+import { bootstrap, type Interval } from "../../src/evaluation/intervals.ts";
+import { differences, overRuns } from "../learning/pairing.ts";
+
+interface Run {
+  readonly name: string;
+  readonly mode: string;
+  readonly seed: number;
+  readonly seconds: number;
+  readonly validations: readonly { readonly step: number; readonly success: string }[];
+  readonly records: readonly Readonly<Record<string, number>>[];
+}
+
+const folder = join(import.meta.dirname, "..", "results", "learning");
+const runs: readonly Run[] = readdirSync(folder)
+  .filter((file) => /^lake-.*\.json$/.test(file))
+  .map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")));
+
+const ways = [...Map.groupBy(runs, ({ name }) => name)].map(([name, of]) => ({
+  name: name.replace("lake-", ""),
+  of: of.toSorted((a, b) => a.seed - b.seed),
+}));
+const reference = ways.find(({ name }) => name === "local");
+if (reference === undefined) throw new Error("there is no record of the way that is all here");
+
+const percent = (value: number): string => (100 * value).toFixed(1);
+const shown = ({ high, low, mean: middle }: Interval): string =>
+  `${percent(middle)} [${percent(low)}, ${percent(high)}]`;
+/** Mean over the runs of each instance at the nth validation. */
+const instances = (of: readonly Run[], nth: number): readonly number[] =>
+  overRuns(of.map(({ validations }) => Array.from(validations[nth]!.success, Number)));
+const training = ({ records }: Run): readonly number[] =>
+  records.flatMap((record) => (record["train/success"] === undefined ? [] : [record["train/success"]]));
+const meanOf = (of: readonly Run[], key: string): number =>
+  mean(of.flatMap(({ records }) => records.flatMap((record) => (record[key] === undefined ? [] : [record[key]]))));
+const mostOf = (of: readonly Run[], key: string): number =>
+  Math.max(...of.flatMap(({ records }) => records.map((record) => record[key] ?? 0)));
+
+const steps = reference.of[0]!.validations.map(({ step }) => step);
+console.log(`| way | seeds | ${steps.map((step) => `step ${step}, %`).join(" | ")} | minutes |`);
+console.log(`|---|---|${steps.map(() => "---").join("|")}|---|`);
+for (const { name, of } of ways) {
+  const curve = steps.map((_, nth) => shown(bootstrap(instances(of, nth))));
+  const minutes = of.map(({ seconds }) => (seconds / 60).toFixed(1)).join(", ");
+  console.log(`| ${name} | ${of.map(({ seed }) => seed).join(", ")} | ${curve.join(" | ")} | ${minutes} |`);
+}
+
+const later = steps.slice(1);
+const columns = later.map((step) => `step ${step}`).join(" | ");
+console.log(
+  `\n| way less all here, points | ${columns} | training, a step | staleness, mean and most | effective sample size |`,
+);
+console.log(`|---|${later.map(() => "---").join("|")}|---|---|---|`);
+for (const { name, of } of ways) {
+  const here = reference.of.filter(({ seed }) => of.some((run) => run.seed === seed));
+  const apart = later.map((_, i) => shown(bootstrap(differences(instances(here, i + 1), instances(of, i + 1)))));
+  const along = bootstrap(differences(overRuns(here.map(training)), overRuns(of.map(training))));
+  const stale = `${meanOf(of, "staleness/mean").toFixed(2)}, ${mostOf(of, "staleness/max")}`;
+  const cells = name === reference.name ? [...apart, ""].map(() => "") : [...apart, shown(along)];
+  console.log(`| ${name} | ${cells.join(" | ")} | ${stale} | ${meanOf(of, "mismatch/ess").toFixed(4)} |`);
+}
