@@ -72,16 +72,17 @@ const percent = (share: number): string => (100 * share).toFixed(1);
 
 const tokenLine = ({ cost_usd, tokens }: Summary): string => {
   const usd = cost_usd === undefined ? "" : `; ${cost_usd.toFixed(4)} USD`;
-  return `${tokens.prompt} tokens of prompts, ${tokens.reply} of replies, ${tokens.lost} of unfinished episodes${usd}`;
+  return `${tokens.prompt} tokens of prompts, ${tokens.reply} of replies, ${tokens.lost} in no finished episode${usd}`;
 };
 
 const endLines = ({ path, trajectories }: Paths, groups: number, summary: Summary): readonly string[] => {
-  const { failed, finished, kind, planned: all, stopped, success } = summary;
+  const { failed, finished, kind, planned: all, requests, stopped, success } = summary;
   return [
     ...(success === null
       ? []
       : [`success ${percent(success.mean)} %, 95 % interval ${percent(success.low)} to ${percent(success.high)}`]),
-    kind === "checkpoint" ? `${groups} groups; trajectories in ${trajectories}` : tokenLine(summary),
+    ...(kind === "checkpoint" ? [`${groups} groups; trajectories in ${trajectories}`] : []),
+    ...(kind === "checkpoint" && requests === 0 ? [] : [tokenLine(summary)]),
     `${finished} of ${all} episodes in ${join(path, Folder.episodesFile)}`,
     ...(failed === 0 ? [] : [`${failed} episodes could not be played: ${join(path, Folder.failuresFile)}`]),
     ...(stopped === null ? [] : [`stopped: ${stopped.message}`]),

@@ -2,8 +2,6 @@
  * Who plays an evaluation, made ready: a checkpoint with its generator threads, or a chat endpoint with its key. Either way what is left is a list
  * of works that give finished episodes.
  */
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import { Context, Effect, Redacted, type Scope } from "effect";
 import { generatorDevice } from "../src/config/devices.ts";
 import { cacheRows } from "../src/config/mostSlots.ts";
@@ -23,23 +21,19 @@ import { Environments, type View } from "../src/env/Environments.ts";
 import { episodesOf } from "../src/evaluation/chats.ts";
 import { type EvaluatedEpisode, promptTokensOf, tokensOf } from "../src/evaluation/EvaluatedEpisode.ts";
 import type { Standing, Work } from "../src/evaluation/Session.ts";
-import { serverText } from "../src/metrics/View.ts";
-import { generator as threads } from "../src/policy/generation/ofModel.ts";
 import { Policy } from "../src/policy/generation/Policy.ts";
 import * as Model from "../src/policy/Model.ts";
 import * as StartingModel from "../src/policy/StartingModel.ts";
 import type { RunFolder } from "../src/record/RunFolder.ts";
 import * as Sampled from "../src/record/sampled.ts";
 import * as Trajectories from "../src/record/Trajectories.ts";
-import { WEIGHTS } from "../src/remote/generation/ofConfig.ts";
-import { generator } from "../src/remote/generator.ts";
 import * as GroupProgram from "../src/rollout/group.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
 import * as Seeds from "../src/rollout/seeds.ts";
 import type { Task } from "../src/rollout/Task.ts";
 import type { Template } from "../src/rollout/Template.ts";
-import * as Servers from "../src/stage/Servers.ts";
 import { checkDevices, tellDevices } from "./devices.ts";
+import { samplerOf } from "./sampler.ts";
 
 export type PartyError = PolicyError | EnvironmentError | EndpointStopped;
 
@@ -47,7 +41,7 @@ export type PartyError = PolicyError | EnvironmentError | EndpointStopped;
 export interface Used {
   readonly requests: number;
   readonly retries: number;
-  /** By episodes that were not finished. */
+  /** By episodes that were not finished, and of no reply. */
   readonly lost: Usage;
 }
 
@@ -109,19 +103,6 @@ const groupWork = (
   }),
 });
 
-/** What samples for a checkpoint, for the scope: threads here, or generation servers, which are given its weights by way of `folder`. */
-const sampler = Effect.fnUntraced(function* (config: RunConfig, model: Model.Model, folder: string) {
-  const { engine } = config.model.generator;
-  // A training server samples from what it trains.
-  if (engine === "local" || engine === "tinker") return yield* threads(config, model, 0);
-  const context = yield* Effect.context<never>();
-  const board = Servers.make();
-  board.onChange((change) => void Effect.runForkWith(context)(Effect.logWarning(serverText(change))));
-  const remove = Effect.promise(() => rm(join(folder, WEIGHTS), { recursive: true, force: true }));
-  yield* Effect.addFinalizer(() => remove);
-  return yield* Effect.provideService(generator(config, model, 0, folder), Servers.Servers, board);
-});
-
 const checkpointParty = Effect.fnUntraced(function* (
   config: RunConfig,
   { path }: Checkpoint,
@@ -138,11 +119,12 @@ const checkpointParty = Effect.fnUntraced(function* (
   }
   yield* checkDevices(config, ["generator"]);
   yield* tellDevices(config, ["generator"], model.checkpoint);
-  const policy = yield* sampler(config, model, folder);
+  const { policy, prices, used } = yield* samplerOf(config, model, folder);
   const version = yield* policy.hold;
   const rollout = Backend.rollout(config, model, environments);
   const { val } = config.es_manager;
   const groups = new Map<number, Group>();
+  const freshCostOf = meter(usage);
   const works = Seeds.validation(val, 0, version).map((prompt) =>
     groupWork(rollout, policy, version, config, prompt, (group) => void groups.set(prompt.group, group)),
   );
@@ -154,8 +136,12 @@ const checkpointParty = Effect.fnUntraced(function* (
     works,
     concurrency: Math.max(1, Math.floor(cacheRows(config) / val.group_size)),
     admits: () => true,
-    used: () => ({ requests: 0, retries: 0, lost: nothing }),
-    prices: null,
+    used: ({ fresh }) => {
+      if (used === null) return { requests: 0, retries: 0, lost: nothing };
+      const { tokens, ...sent } = used();
+      return { ...sent, lost: minus(tokens, freshCostOf(fresh).sum) };
+    },
+    prices,
     close: (folder) => {
       const inOrder = [...groups.values()].sort((a, b) => a.prompt.group - b.prompt.group);
       const records = Sampled.ofValidation(inOrder, 0, Number.POSITIVE_INFINITY, rollout.pieces);

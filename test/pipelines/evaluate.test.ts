@@ -42,7 +42,8 @@ it.live("asks generation servers where the run file names them, and leaves no we
       yield* writeCheckpoint(join(dir, "model"), model.checkpoint);
       const server = yield* fake();
       const quiet = { ...globalThis.console, log: () => undefined, error: () => undefined };
-      const config = configOf(dir, { model: { generator: { engine: "vllm", urls: [server.url] } } });
+      const generator = { engine: "vllm", urls: [server.url], price_in: 1, price_out: 2 };
+      const config = configOf(dir, { model: { generator } });
       yield* Effect.provideService(evaluate({ config }), Console.Console, quiet);
 
       const [name = ""] = yield* Effect.promise(() => readdir(join(dir, "runs", "tiny-evaluate")));
@@ -52,7 +53,12 @@ it.live("asks generation servers where the run file names them, and leaves no we
       expect(files).not.toContain("weights");
       const played = (yield* Effect.promise(() => readFile(join(folder, "trajectories.jsonl"), "utf8"))).trimEnd();
       expect(played.split("\n").map((line) => JSON.parse(line).seed)).toEqual([123, 124, 125, 126]);
-      expect(server.received.filter(({ path }) => path === "/inference/v1/generate").length).toBeGreaterThanOrEqual(4);
+      const { evaluation } = JSON.parse(yield* Effect.promise(() => readFile(join(folder, "summary.json"), "utf8")));
+      const { cost_usd, requests, retries, tokens } = evaluation;
+      const episodes = (yield* Effect.promise(() => readFile(join(folder, "episodes.jsonl"), "utf8"))).trimEnd();
+      const replies = episodes.split("\n").flatMap((line) => JSON.parse(line).turns);
+      expect([requests, retries, tokens.lost]).toEqual([replies.length, 0, 0]);
+      expect(cost_usd).toBeCloseTo((tokens.prompt + 2 * tokens.reply) / 1e6, 12);
     }),
   ),
 );

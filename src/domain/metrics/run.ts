@@ -210,6 +210,12 @@ export const remoteGeneration = {
     "tokens",
     "Prompt tokens sent to servers, whatever they had cached of them.",
   ),
+  replied: metric(
+    "generation/reply_tokens",
+    "total",
+    "tokens",
+    "Tokens that servers sampled, those behind the end of a reply too.",
+  ),
   requests: metric("generation/requests", "total", "items", "Requests sent to servers."),
   repeated: metric("generation/requests_repeated", "total", "items", "Those that failed and were asked again."),
   waiting: metric("generation/requests_waiting", "level", "items", "Requests that wait for a place at a server."),

@@ -26,6 +26,7 @@ export const metrics = ({ loads, prices, requests, tokens, waiting }: Measured):
   const cost = (tokens.prompt * prices.in + tokens.sampled * prices.out) / 1e6;
   return measured(
     [catalogue.prompted, tokens.prompt],
+    [catalogue.replied, tokens.sampled],
     [catalogue.requests, requests.asked],
     [catalogue.repeated, requests.repeated],
     [catalogue.waiting, waiting],

@@ -30,6 +30,7 @@ export const sampling = ({ price_prefill, price_sample }: Prices, { prompt, requ
   const cost = (prompt * price_prefill + sampled * price_sample) / MILLION;
   return measured(
     [remoteGeneration.prompted, prompt],
+    [remoteGeneration.replied, sampled],
     [remoteGeneration.requests, requests],
     [remoteGeneration.cost, price_prefill === 0 && price_sample === 0 ? undefined : cost],
   );

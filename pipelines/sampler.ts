@@ -1,0 +1,66 @@
+/** What samples for a checkpoint that is evaluated: threads here, or generation servers with their counts. */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Effect } from "effect";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import type { Metric } from "../src/domain/metrics/Metric.ts";
+import { type Metrics, valueIn } from "../src/domain/metrics/Metrics.ts";
+import { remoteGeneration } from "../src/domain/metrics/run.ts";
+import type { Prices } from "../src/endpoints/Budget.ts";
+import type { Usage } from "../src/endpoints/Chat.ts";
+import { serverText } from "../src/metrics/View.ts";
+import type { Generator } from "../src/policy/generation/Generator.ts";
+import { generator as threads } from "../src/policy/generation/ofModel.ts";
+import type { Model } from "../src/policy/Model.ts";
+import { WEIGHTS } from "../src/remote/generation/ofConfig.ts";
+import { generator } from "../src/remote/generator.ts";
+import * as Servers from "../src/stage/Servers.ts";
+
+/** What was used of servers so far. */
+export interface Used {
+  readonly requests: number;
+  readonly retries: number;
+  readonly tokens: Usage;
+}
+
+export interface Sampler {
+  readonly policy: Generator;
+  /** Null of threads. */
+  readonly used: (() => Used) | null;
+  /** USD per million tokens; null where no price is set. */
+  readonly prices: Prices | null;
+}
+
+const usedIn = (metrics: Metrics): Used => {
+  const of = (metric: Metric): number => valueIn(metrics, metric) ?? 0;
+  const { prompted, repeated, replied, requests } = remoteGeneration;
+  return {
+    requests: of(requests),
+    retries: of(repeated),
+    tokens: { prompt: of(prompted), reply: of(replied) },
+  };
+};
+
+const onServers = Effect.fnUntraced(function* (config: RunConfig, model: Model, folder: string) {
+  const context = yield* Effect.context<never>();
+  const board = Servers.make();
+  board.onChange((change) => void Effect.runForkWith(context)(Effect.logWarning(serverText(change))));
+  const remove = Effect.promise(() => rm(join(folder, WEIGHTS), { recursive: true, force: true }));
+  yield* Effect.addFinalizer(() => remove);
+  const { price_in, price_out } = config.model.generator;
+  const sampler: Sampler = {
+    policy: yield* Effect.provideService(generator(config, model, 0, folder), Servers.Servers, board),
+    used: () => usedIn(board.metrics()),
+    prices: price_in === 0 && price_out === 0 ? null : { in: price_in, out: price_out },
+  };
+  return sampler;
+});
+
+/** For the scope. Servers are given the checkpoint's weights by way of `folder`, and none are left there. */
+export const samplerOf = Effect.fnUntraced(function* (config: RunConfig, model: Model, folder: string) {
+  const { engine } = config.model.generator;
+  // A training server samples from what it trains.
+  if (engine !== "local" && engine !== "tinker") return yield* onServers(config, model, folder);
+  const sampler: Sampler = { policy: yield* threads(config, model, 0), used: null, prices: null };
+  return sampler;
+});
