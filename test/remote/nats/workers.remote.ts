@@ -64,13 +64,19 @@ describe("a run whose groups are played by workers", () => {
       const learner = yield* Trial.millrace(run.fresh);
       // Both play: one that has not joined yet would hold no lease to lose.
       yield* recorded(run, (record) => Number(record["workers/joined"]) === 2 && Number(record.step) >= 5);
-      // Longer than its leases: its groups are played by the other one.
-      first?.child.kill("SIGSTOP");
-      yield* Effect.sleep("5 seconds");
-      first?.child.kill("SIGCONT");
-      const tooLate = (record: Readonly<Record<string, unknown>>): number =>
-        Number(record["workers/dropped/duplicate"]) + Number(record["workers/dropped/late"]);
-      yield* recorded(run, (record) => tooLate(record) > 0);
+      const tooLate = Effect.sync(() => {
+        const record = lastRecord(folderOf(run));
+        return Number(record["workers/dropped/duplicate"]) + Number(record["workers/dropped/late"]) > 0;
+      });
+      // Longer than its leases: its groups are played by the other one. Where it held none when it stopped, it is stalled once more.
+      const stalled = Effect.gen(function* () {
+        first?.child.kill("SIGSTOP");
+        yield* Effect.sleep("5 seconds");
+        first?.child.kill("SIGCONT");
+        yield* Effect.sleep("3 seconds");
+        return yield* tooLate;
+      });
+      yield* Effect.repeat(stalled, { until: (late) => late }).pipe(Effect.timeout("240 seconds"));
       learner.child.kill("SIGINT");
       yield* completed(learner);
       expect(booksOf(folderOf(run))).toBeGreaterThan(20);
