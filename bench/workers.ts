@@ -223,7 +223,7 @@ export const simulated = (workers: number, latency: number, cost: number): numbe
   for (let end = ends.pop(); end !== undefined && end.at < span; end = ends.pop()) {
     const { at, group, ticket, worker } = end;
     const lease = { epoch: "now", group, ticket, delivery: 1 };
-    if (book.judge(lease, `${worker}`)._tag !== "Accepted") throw new Error(`group ${group} is not accepted`);
+    if (book.judge(lease)._tag !== "Accepted") throw new Error(`group ${group} is not accepted`);
     book.accept(lease, `${worker}`);
     free = Math.max(free, at) + cost;
     book.end(group);

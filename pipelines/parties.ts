@@ -38,10 +38,10 @@ import { samplerOf } from "./sampler.ts";
 export type PartyError = PolicyError | EnvironmentError | EndpointStopped;
 
 /** What a session used besides what its finished episodes say. */
-export interface Used {
+export interface ByEpisodes {
   readonly requests: number;
   readonly retries: number;
-  /** By episodes that were not finished, and of no reply. */
+  /** By episodes that were not finished, and tokens that no finished episode has. */
   readonly lost: Usage;
 }
 
@@ -55,7 +55,7 @@ export interface Party {
   readonly works: readonly Work<PartyError, Environments>[];
   readonly concurrency: number;
   readonly admits: (standing: Standing) => boolean;
-  readonly used: (standing: Standing) => Used;
+  readonly used: (standing: Standing) => ByEpisodes;
   /** USD per million tokens; null where no price is set. */
   readonly prices: Prices | null;
   /** Writes what is left to write once the session has ended. */

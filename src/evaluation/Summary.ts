@@ -54,7 +54,7 @@ export const Summary = Schema.Struct({
   tokens: Schema.Struct({
     prompt: Schema.Int,
     reply: Schema.Int,
-    /** Of episodes that were not finished, and of no reply, both together. */
+    /** Of episodes that were not finished, and tokens that no finished episode has, both together. */
     lost: Schema.Int,
     /** Replies whose tokens the endpoint did not count; they are missing above. */
     uncounted: Schema.Int,

@@ -4,7 +4,7 @@
  *   waiting → local | offered → leased → played → (booked: gone)       offered, leased → waiting, when its offer is lost or refused
  *
  * Invariants: a group is accepted at most once until it is booked; a result counts only under the newest ticket of its group and
- * from the newest holder known; an overdue lease is asked about, never taken for lost by the clock alone; groups wait in the order of
+ * the newest delivery known; an overdue lease is asked about, never taken for lost by the clock alone; groups wait in the order of
  * admission, those that come back and urgent ones in front.
  */
 import type { Prompt } from "../../domain/Group.ts";
@@ -33,7 +33,7 @@ export type Dropped =
   | "late"
   /** Of another start of the run. */
   | "other_run"
-  /** No group of this run was ever offered like that, or another worker holds it. */
+  /** No group of this run was ever offered like that. */
   | "not_leased";
 
 export type Taken =
@@ -107,8 +107,8 @@ export class LeaseBook {
     this.#hear(group, now);
   }
 
-  /** Whether a result of `worker` would be taken. Changes nothing. */
-  judge({ delivery, epoch, group, ticket }: Lease, worker: string): Taken {
+  /** Whether a result under a lease would be taken. Changes nothing. */
+  judge({ delivery, epoch, group, ticket }: Lease): Taken {
     const dropped = (why: Dropped): Taken => ({ _tag: "Dropped", why });
     if (epoch !== this.#epoch) return dropped("other_run");
     const entry = this.#entries.get(group);
@@ -123,10 +123,8 @@ export class LeaseBook {
       case "Offered":
         return state.ticket === ticket ? { _tag: "Accepted", prompt } : dropped("late");
       case "Leased":
-        if (state.ticket !== ticket || state.delivery > delivery) return dropped("late");
-        // The same delivery under two names: one of them was not given it.
-        if (state.delivery === delivery && state.worker !== worker) return dropped("not_leased");
-        return { _tag: "Accepted", prompt };
+        // A server may give one delivery to two workers, both with the ticket: whoever answers first is taken.
+        return state.ticket === ticket && state.delivery <= delivery ? { _tag: "Accepted", prompt } : dropped("late");
     }
   }
 

@@ -46,7 +46,7 @@ const receive = Effect.fnUntraced(function* (book: Book, message: ResultMessage)
   } catch {
     return book.drop("refused", [message]);
   }
-  const first = book.leases.judge(part.lease, worker);
+  const first = book.leases.judge(part.lease);
   if (book.roster.isShutOut(worker)) {
     if (first._tag === "Accepted") book.lost(part.lease);
     return book.drop("refused", [message], part.index === 0);
@@ -60,7 +60,7 @@ const receive = Effect.fnUntraced(function* (book: Book, message: ResultMessage)
   const { newest, read } = book.options;
   const found = yield* read({ bytes: added.whole.bytes, prompt: first.prompt, newest: newest() });
   // Meanwhile another may have come.
-  const judged = book.leases.judge(lease, worker);
+  const judged = book.leases.judge(lease);
   if (judged._tag === "Dropped") return book.drop(judged.why, marks);
   if (found._tag === "Group") return book.accept(found.group, lease, worker, marks);
   const { flaw } = found;

@@ -99,7 +99,8 @@ interface Joined {
   readonly about: Messages.About;
   readonly seat: Seat;
   readonly room: Room;
-  readonly held: Map<number, Lease>;
+  /** The groups that it holds leases of. */
+  readonly held: Map<number, Holding.Hand>;
   /** Opens when the gauges have something new to tell. */
   readonly told: Latch.Latch;
 }
@@ -121,7 +122,7 @@ const gaugesOf = Effect.fnUntraced(function* ({ about, held, room, seat }: Joine
     version,
     tokensPerSecond: seconds > 0 ? Math.max(0, (tokens - before.tokens) / seconds) : before.rate,
     playing: held.size,
-    leases: [...held.values()],
+    leases: [...held.values()].flatMap(({ leases }) => leases),
     leaves,
   };
   return { gauges, now, tokens };
@@ -183,7 +184,7 @@ const adopting = (
     }
   });
 
-/** Plays one lease, whatever becomes of it; its places are given back. */
+/** Plays the group of a lease, whatever becomes of it; its places are given back. One that is in hand already is played on, under this lease too. */
 const playLease = Effect.fnUntraced(function* (broker: WorkerBroker, joined: Joined, given: GivenLease) {
   const { about, held, room, seat, told } = joined;
   let work: Messages.Work;
@@ -196,6 +197,13 @@ const playLease = Effect.fnUntraced(function* (broker: WorkerBroker, joined: Joi
   if (work.epoch !== about.epoch) return yield* given.end;
   const prompt = Holding.promptOf(work);
   const lease: Lease = { epoch: work.epoch, group: prompt.group, ticket: work.ticket, delivery: given.delivery };
+  const inHand = held.get(prompt.group);
+  if (inHand !== undefined) {
+    inHand.add(given, lease);
+    return told.openUnsafe();
+  }
+  const hand = new Holding.Hand();
+  hand.add(given, lease);
   let left = prompt.size;
   const give = (episodes: number): void => {
     left -= episodes;
@@ -207,9 +215,9 @@ const playLease = Effect.fnUntraced(function* (broker: WorkerBroker, joined: Joi
       orElse: () => Effect.succeed(false),
     });
   room.take(prompt.size);
-  held.set(prompt.group, lease);
+  held.set(prompt.group, hand);
   told.openUnsafe();
-  const playing = Holding.hold(broker, given, lease, prompt, about.leaseMs, {
+  const playing = Holding.hold(broker, hand, prompt, about.leaseMs, {
     ready,
     play: (prompt) => seat.play(prompt, () => give(1)),
   });
@@ -217,7 +225,7 @@ const playLease = Effect.fnUntraced(function* (broker: WorkerBroker, joined: Joi
     playing,
     Effect.sync(() => {
       give(left);
-      if (held.get(prompt.group) === lease) held.delete(prompt.group);
+      held.delete(prompt.group);
       told.openUnsafe();
     }),
   );

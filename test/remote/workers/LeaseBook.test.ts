@@ -26,8 +26,8 @@ const offered = (book: LeaseBook, ticket: string, now = 0): Offer => {
   return made.offer;
 };
 const given = (offer: Offer, delivery = 1): Lease => ({ ...offer, delivery });
-const why = (book: LeaseBook, lease: Lease, worker = "a") => {
-  const taken = book.judge(lease, worker);
+const why = (book: LeaseBook, lease: Lease) => {
+  const taken = book.judge(lease);
   return taken._tag === "Dropped" ? taken.why : "accepted";
 };
 
@@ -61,18 +61,28 @@ describe("the lease book", () => {
     expect(why(book, given(first))).toBe("late");
     book.heard(given(second, 1), "a", 1);
     book.heard(given(second, 2), "b", 2);
-    expect(why(book, given(second, 1), "a")).toBe("late");
-    expect(why(book, given(second, 2), "b")).toBe("accepted");
+    expect(why(book, given(second, 1))).toBe("late");
+    expect(why(book, given(second, 2))).toBe("accepted");
   });
 
-  it("drops what another worker sends under a lease that it was not given", () => {
+  it("drops what is sent under a lease that was never given", () => {
     const book = opened(0);
     const offer = offered(book, "secret");
-    expect(why(book, given({ ...offer, ticket: "guess" }), "b")).toBe("late");
+    expect(why(book, given({ ...offer, ticket: "guess" }))).toBe("late");
     book.heard(given(offer), "a", 1);
-    expect(why(book, given(offer), "b")).toBe("not_leased");
-    expect(why(book, { ...given(offer), group: 7 }, "a")).toBe("not_leased");
-    expect(why(book, { ...given(offer), epoch: "before" }, "a")).toBe("other_run");
+    expect(why(book, given({ ...offer, ticket: "guess" }, 2))).toBe("late");
+    expect(why(book, { ...given(offer), group: 7 })).toBe("not_leased");
+    expect(why(book, { ...given(offer), epoch: "before" })).toBe("other_run");
+  });
+
+  it("takes the first result of two workers that were given the same delivery, and drops the second", () => {
+    const book = opened(0);
+    const offer = offered(book, "t");
+    book.heard(given(offer), "a", 1);
+    book.heard(given(offer), "b", 2);
+    expect(why(book, given(offer))).toBe("accepted");
+    book.accept(offer, "a");
+    expect(why(book, given(offer))).toBe("duplicate");
   });
 
   it("drops a result of a group that is played here, or was taken back", () => {
@@ -160,7 +170,7 @@ describe("in any order of what workers, broker and learner do", () => {
           else if (move._tag === "hear") book.heard(given(offer, move.delivery), `w${move.worker}`, now);
           else if (move._tag === "lose") book.lost(offer);
           else if (move._tag === "keep") book.kept(offer, now);
-          else if (book.judge(given(offer, move.delivery), `w${move.worker}`)._tag === "Accepted") {
+          else if (book.judge(given(offer, move.delivery))._tag === "Accepted") {
             expect(accepted.has(offer.group) || here.has(offer.group) || done.has(offer.group)).toBe(false);
             book.accept(offer, `w${move.worker}`);
             accepted.add(offer.group);

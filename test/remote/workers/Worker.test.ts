@@ -22,10 +22,10 @@ const until = (came: () => boolean) =>
     for (let i = 0; i < 500 && !came(); i++) yield* settled;
   });
 
-const work = (group: number, admittedAt = 0, epoch = "e1"): Messages.Work => ({
+const work = (group: number, admittedAt = 0, epoch = "e1", ticket = `t${group}`): Messages.Work => ({
   protocol: Messages.PROTOCOL,
   epoch,
-  ticket: `t${group}`,
+  ticket,
   prompt: { ...prompt, group, admittedAt },
 });
 
@@ -96,6 +96,68 @@ describe("a worker", () => {
       expect(group.episodes).toEqual(groupWith().episodes);
       expect(fake.gauges.some(({ leases }) => leases.length === 1)).toBe(true);
       yield* Fiber.interrupt(running);
+    }),
+  );
+
+  it.effect("plays a group once that it is given twice, and keeps each of its leases alive", () =>
+    Effect.gen(function* () {
+      const { fake, played, running } = yield* opened();
+      fake.describe();
+      fake.announce(0);
+      fake.give(work(7));
+      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(100), settled));
+      // As nats-server before 2.10.14 does when another worker gives a lease back: the same delivery once more.
+      fake.give(work(7));
+      // The learner has refused another worker's result under the first offer.
+      fake.give(work(7, 0, "e1", "anew"));
+      fake.give(work(8));
+      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(100), settled));
+      const leases = fake.gauges.flatMap((gauges) => gauges.leases.map(({ group, ticket }) => `${group} ${ticket}`));
+      expect(new Set(leases)).toEqual(new Set(["7 t7", "7 anew", "8 t8"]));
+      expect(fake.gauges.at(-1)?.playing).toBe(2);
+      yield* Effect.andThen(TestClock.adjust(1_000), settled);
+      yield* until(() => fake.told.filter((told) => told.startsWith("end")).length === 3);
+      expect(played).toEqual([7, 8]);
+      expect(fake.told.filter((told) => told === "end 7")).toHaveLength(2);
+      expect(new Set(fake.stored.map(({ part }) => part.lease.ticket))).toEqual(new Set(["t7", "anew", "t8"]));
+      // Its places are free again: two groups fill its slots, and one more is at hand.
+      for (const group of [9, 10, 11]) fake.give(work(group));
+      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(100), settled));
+      expect(fake.gauges.at(-1)?.playing).toBe(3);
+      yield* Fiber.interrupt(running);
+    }),
+  );
+
+  it.effect("answers for the newest delivery of a lease that was given again while it played", () =>
+    Effect.gen(function* () {
+      const { fake, played, running } = yield* opened();
+      fake.describe();
+      fake.announce(0);
+      fake.give(work(7));
+      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(100), settled));
+      fake.give(work(7), 2);
+      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(900), settled));
+      yield* until(() => fake.told.includes("end 7"));
+      expect(played).toEqual([7]);
+      expect(new Set(fake.stored.map(({ part }) => part.lease.delivery))).toEqual(new Set([2]));
+      expect(fake.told.filter((told) => !told.startsWith("alive"))).toEqual(["end 7"]);
+      yield* Fiber.interrupt(running);
+    }),
+  );
+
+  it.effect("gives back every lease of a group that it does not finish", () =>
+    Effect.gen(function* () {
+      const { fake, played, running, stop } = yield* opened(10_000, 500);
+      fake.describe();
+      fake.announce(0);
+      fake.give(work(7));
+      fake.give(work(7, 0, "e1", "anew"));
+      yield* settled;
+      yield* stop;
+      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(500), settled));
+      expect(Result.getOrThrow(yield* Fiber.join(running))).toBe("stopped");
+      expect(played).toEqual([]);
+      expect(fake.told.filter((told) => !told.startsWith("alive"))).toEqual(["back 7", "back 7"]);
     }),
   );
 
