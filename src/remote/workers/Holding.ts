@@ -39,6 +39,8 @@ export class Hand {
   readonly #held = new Map<string, Held>();
 
   add(given: GivenLease, lease: Lease): void {
+    // nats-server may give the second delivery of a lease before the first: the learner takes the newest.
+    if ((this.#held.get(lease.ticket)?.lease.delivery ?? 0) > lease.delivery) return;
     // At the end: a loop over the leases that has passed the older delivery comes to this one.
     this.#held.delete(lease.ticket);
     this.#held.set(lease.ticket, { given, lease });
@@ -71,7 +73,7 @@ const store = Effect.fnUntraced(function* (broker: WorkerBroker, lease: Lease, g
   yield* Effect.forEach(parts, ({ id, part }) => broker.stored(part, id), { discard: true });
 });
 
-/** Plays the group of a hand to its end, and answers for its leases. */
+/** Plays the group of a hand to its end, and answers for its leases; whether it was played. */
 export const hold = (
   broker: WorkerBroker,
   hand: Hand,

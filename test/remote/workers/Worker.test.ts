@@ -136,6 +136,8 @@ describe("a worker", () => {
       fake.give(work(7));
       yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(100), settled));
       fake.give(work(7), 2);
+      // A server may give the first delivery once more after the second.
+      fake.give(work(7), 1);
       yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(900), settled));
       yield* until(() => fake.told.includes("end 7"));
       expect(played).toEqual([7]);
