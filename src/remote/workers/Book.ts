@@ -12,7 +12,7 @@ import type { TellServer } from "../../domain/Server.ts";
 import type { LearnerBroker, ResultMessage } from "./Broker.ts";
 import type { Offer } from "./Lease.ts";
 import { type Dropped, LeaseBook } from "./LeaseBook.ts";
-import * as Messages from "./Messages.ts";
+import type * as Messages from "./Messages.ts";
 import * as Parts from "./Parts.ts";
 import { Room } from "./Room.ts";
 import { type Change, Roster } from "./Roster.ts";
@@ -49,7 +49,7 @@ export interface Made {
 
 /** Times of a lease without a word, until the broker is asked for it and its worker counts as lost. */
 const PATIENCE = 3;
-/** Results of a worker that are refused one after the other, until it is shut out. */
+/** A worker is shut out once so many of its messages in a row were refused. */
 export const REFUSALS = 5;
 /** Of unfinished results together. */
 const UNFINISHED_BYTES = 2 ** 29;
@@ -112,15 +112,8 @@ export class Book {
     this.due.openUnsafe();
   }
 
-  /** A worker spoke. Where the broker keeps what it should not have. */
-  heard(worker: string, bytes: Uint8Array): readonly number[] {
-    let gauges: Messages.Gauges;
-    try {
-      gauges = Messages.gauges.decode(bytes);
-    } catch {
-      this.counts.refused++;
-      return [];
-    }
+  /** Takes in a worker's report of itself. Returns the broker's sequences of leases that the worker holds and should not have. */
+  heard(worker: string, gauges: Messages.Gauges): readonly number[] {
     // A worker of the start before finds out by the description that there is another one.
     if (gauges.epoch !== this.options.epoch) return [];
     if (this.roster.isShutOut(worker)) return this.#takenBack(gauges.leases);
@@ -140,7 +133,7 @@ export class Book {
   /** Gives a worker nothing more: what it holds goes to others. Where the broker keeps its leases. */
   shutOut(worker: string, why: string): readonly number[] {
     const held = this.leases.heldBy(worker);
-    this.told(this.roster.shutOut(worker, `${REFUSALS} of its results in a row were refused, the last because ${why}`));
+    this.told(this.roster.shutOut(worker, `${REFUSALS} of its messages in a row were refused, the last because ${why}`));
     return this.#takenBack(held);
   }
 
@@ -150,7 +143,7 @@ export class Book {
     for (const { acknowledge } of parts) Effect.runSync(acknowledge);
   }
 
-  /** Counts one more group of a worker that was refused: how many they are, and how many since one that was taken. */
+  /** Counts one more refused message of a worker. Returns how many it has, and how many since its last result that was accepted. */
   refusedOf(worker: string): { readonly times: number; readonly inARow: number } {
     const more = (counts: Map<string, number>): number => {
       const times = (counts.get(worker) ?? 0) + 1;

@@ -43,19 +43,28 @@ const receive = Effect.fnUntraced(function* (book: Book, message: ResultMessage)
   let part: Parts.Part;
   try {
     part = Parts.read(bytes);
-  } catch {
-    return book.drop("refused", [message]);
+  } catch (error) {
+    book.drop("refused", [message]);
+    return yield* refusal(book, worker, error instanceof Parts.BadPart ? error.message : String(error));
   }
   const first = book.leases.judge(part.lease);
   if (book.roster.isShutOut(worker)) {
     if (first._tag === "Accepted") book.lost(part.lease);
     return book.drop("refused", [message], part.index === 0);
   }
-  // Of a result in parts the first one counts.
-  if (first._tag === "Dropped") return book.drop(first.why, [message], part.index === 0);
+  if (first._tag === "Dropped") {
+    // A result in parts counts once, by its first part.
+    const counted = part.index === 0;
+    book.drop(first.why, [message], counted);
+    if (counted && first.why === "not_leased") yield* refusal(book, worker, "it was never given that group");
+    return;
+  }
   const added = book.assembly.add(worker, part, message);
   if (added._tag === "Kept") return;
-  if (added._tag === "GivenUp") return book.drop("refused", added.marks);
+  if (added._tag === "GivenUp") {
+    book.drop("refused", added.marks);
+    return yield* refusal(book, worker, "the parts of a result do not fit together, or are too many");
+  }
   const { lease, marks } = added.whole;
   const { newest, read } = book.options;
   const found = yield* read({ bytes: added.whole.bytes, prompt: first.prompt, newest: newest() });
@@ -70,16 +79,29 @@ const receive = Effect.fnUntraced(function* (book: Book, message: ResultMessage)
   if (flaw.kind === "refused") yield* refusal(book, worker, flaw.why);
 });
 
-/** One more result of a worker that cannot be true. */
+/** Counts a message of a worker that cannot be true, whether or not the worker has joined, and shuts the worker out after `REFUSALS` in a row. */
 const refusal = Effect.fnUntraced(function* (book: Book, worker: string, why: string) {
+  if (book.roster.isShutOut(worker)) return;
   const { inARow, times } = book.refusedOf(worker);
-  // A worker that is wrong is wrong often: the 1st, 2nd, 4th, 8th … time is told.
+  // A worker that is wrong is wrong often, so only the 1st, 2nd, 4th, 8th … refusal is logged.
   if (Number.isInteger(Math.log2(times))) {
-    yield* Effect.logWarning(`worker ${worker}: a group is refused and played again (${times}): ${why}`);
+    yield* Effect.logWarning(`worker ${worker}: what it sent is refused (${times}): ${why}`);
   }
-  if (inARow < REFUSALS || book.roster.isShutOut(worker)) return;
+  if (inARow < REFUSALS) return;
   yield* withdrawn(book, book.shutOut(worker, why));
   yield* book.options.shutOut(book.roster.outside);
+});
+
+/** Takes in what a worker reports of itself. */
+const hear = Effect.fnUntraced(function* (book: Book, worker: string, bytes: Uint8Array) {
+  let gauges: Messages.Gauges;
+  try {
+    gauges = Messages.gauges.decode(bytes);
+  } catch {
+    book.drop("refused", []);
+    return yield* refusal(book, worker, "its report of itself cannot be read");
+  }
+  yield* withdrawn(book, book.heard(worker, gauges));
 });
 
 /** Stores an offer at the broker. */
@@ -197,10 +219,7 @@ export const make = Effect.fnUntraced(function* (
   const run = yield* FiberSet.makeRuntime<never>();
   yield* broker.listen({
     result: (message) => void run(receive(book, message)),
-    gauges: (worker, bytes) => {
-      const sequences = book.heard(worker, bytes);
-      if (sequences.length > 0) run(withdrawn(book, sequences));
-    },
+    gauges: (worker, bytes) => void run(hear(book, worker, bytes)),
   });
   const broken = Deferred.makeUnsafe<never, PolicyError>();
   const working = Effect.all([...Array.from({ length: PUBLISHERS }, () => publish(book)), watch(book, now)], {

@@ -152,7 +152,7 @@ describe("groups that workers play", () => {
         name: "a",
         state: {
           _tag: "ShutOut",
-          why: "5 of its results in a row were refused, the last because an id of a prompt is not in the vocabulary",
+          why: "5 of its messages in a row were refused, the last because an id of a prompt is not in the vocabulary",
         },
       });
       expect(outside).toEqual([["a"]]);
@@ -171,6 +171,26 @@ describe("groups that workers play", () => {
       yield* fake.send("b", fake.leaseOf(8), groupWith(), "of b");
       yield* settled;
       expect([played(fiber), played(held)]).toEqual([true, true]);
+    }).pipe(Effect.scoped),
+  );
+
+  it.effect("are given to no worker that never joined and was refused five times: it is shut out, too", () =>
+    Effect.gen(function* () {
+      const { fake, metric, outside, play } = yield* opened();
+      yield* Effect.forkChild(play, { startImmediately: true });
+      fake.sendBytes("stranger", Uint8Array.of(1, 2, 3), "unreadable");
+      fake.sayBytes("stranger", Uint8Array.of(1, 2, 3));
+      for (let group = 100; group < 103; group++) {
+        yield* settled;
+        expect(outside).toEqual([]);
+        yield* fake.send("stranger", { epoch: "now", group, ticket: "guessed", delivery: 1 }, groupWith(), "guess");
+      }
+      yield* settled;
+      expect(outside).toEqual([["stranger"]]);
+      expect(metric("shut_out")).toBe(1);
+      fake.say("stranger");
+      yield* settled;
+      expect([metric("joined"), fake.stored.size]).toEqual([0, 0]);
     }).pipe(Effect.scoped),
   );
 

@@ -58,7 +58,16 @@ export class FakeLearnerBroker {
       leases: [],
       leaves: false,
     };
-    this.#gauges(worker, Messages.gauges.encode({ ...usual, ...changes }));
+    this.sayBytes(worker, Messages.gauges.encode({ ...usual, ...changes }));
+  }
+
+  sayBytes(worker: string, bytes: Uint8Array): void {
+    this.#gauges(worker, bytes);
+  }
+
+  /** A message on a worker's subject for results, whatever it holds. */
+  sendBytes(worker: string, bytes: Uint8Array, name: string): void {
+    this.#result(worker, bytes, name);
   }
 
   /** A result of a worker; `name` tells its acknowledgements apart. */
