@@ -133,7 +133,9 @@ export class Book {
   /** Gives a worker nothing more: what it holds goes to others. Where the broker keeps its leases. */
   shutOut(worker: string, why: string): readonly number[] {
     const held = this.leases.heldBy(worker);
-    this.told(this.roster.shutOut(worker, `${REFUSALS} of its messages in a row were refused, the last because ${why}`));
+    this.told(
+      this.roster.shutOut(worker, `${REFUSALS} of its messages in a row were refused, the last because ${why}`),
+    );
     return this.#takenBack(held);
   }
 
