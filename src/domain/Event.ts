@@ -187,8 +187,10 @@ export interface Validating {
 export interface Validated {
   readonly _tag: "Validated";
   readonly step: number;
-  /** Absent where no episode could be used. */
+  /** Share of successes among the episodes that could be used; absent where none could. */
   readonly success?: number;
+  /** Share of the episodes that failed; absent where none did. */
+  readonly failed?: number;
 }
 
 /** A validation was due, but the window trained nothing: it is played after the next update. */

@@ -3,8 +3,7 @@
  * another version.
  */
 import { Effect } from "effect";
-import { episodes } from "../domain/metrics/episodes.ts";
-import { type Metrics, measured, together, valueIn } from "../domain/metrics/Metrics.ts";
+import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
 import { timing } from "../domain/metrics/run.ts";
 import { Stop } from "../process/Stop.ts";
 import { RunFolder } from "../record/RunFolder.ts";
@@ -14,7 +13,7 @@ import * as Validations from "../record/Validations.ts";
 import * as Pinned from "../rollout/pinned.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import * as Seeds from "../rollout/seeds.ts";
-import { environmentMetrics } from "../rollout/statistics.ts";
+import { environmentMetrics, validationShares } from "../rollout/statistics.ts";
 import { Bus } from "../stage/Bus.ts";
 import { spanned } from "../stage/spanned.ts";
 import { timed } from "../stage/timed.ts";
@@ -37,8 +36,7 @@ const playAfter = Effect.fnUntraced(function* (step: number) {
     progress: (done, of) => bus.emit({ _tag: "Validating", step, done, of }),
   });
   const metrics = environmentMetrics("val-env", played.groups);
-  const success = valueIn(metrics, episodes.success.of({ split: "val-env" }));
-  yield* bus.emit({ _tag: "Validated", step, ...(success === undefined ? {} : { success }) });
+  yield* bus.emit({ _tag: "Validated", step, ...validationShares(metrics) });
   yield* Validations.append(folder, step, played);
   const records = Sampled.ofValidation(played.groups, step, config.trainer.validation_episodes, rollout.pieces);
   yield* Trajectories.append(folder, records);

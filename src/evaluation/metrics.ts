@@ -3,6 +3,7 @@ import type { Episode, Sampled, Sequence, Turn } from "../domain/Episode.ts";
 import type { Group } from "../domain/Group.ts";
 import { episodes as catalogue } from "../domain/metrics/episodes.ts";
 import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
+import { endingMetrics } from "../rollout/endings.ts";
 import { environmentMetrics } from "../rollout/statistics.ts";
 import {
   type EvaluatedEpisode,
@@ -80,6 +81,11 @@ export const metricsOf = (episodes: readonly EvaluatedEpisode[], known: Played):
   const metrics = new Map(
     together(
       environmentMetrics("val-env", groupsOf(episodes, known)),
+      endingMetrics(
+        "val-env",
+        episodes.map(({ outcome }) => outcome),
+        failures,
+      ),
       measured([catalogue.filtered.of(of), endpoint ? filtered : undefined]),
     ),
   );

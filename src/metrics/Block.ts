@@ -11,7 +11,7 @@ import { staleness } from "../domain/metrics/run.ts";
 import type { StageSample } from "../stage/Gauge.ts";
 import * as Gauge from "../stage/Gauge.ts";
 import { cells, count, decimal, duration, percent, sparkline } from "./format.ts";
-import { elapsedMs, leftMs, outcomeOf, tokensPerSecond, type View } from "./View.ts";
+import { elapsedMs, failedShare, leftMs, outcomeOf, tokensPerSecond, type View } from "./View.ts";
 
 export type Style = "plain" | "strong" | "dim" | "good" | "warn" | "bad" | "accent";
 
@@ -128,8 +128,10 @@ const figures = (view: View, { unicode }: Face, columns: number): Line => {
         shown(view, episodes.success.of({ split: "train" }), decimal) ?? "-",
         trend === "" ? "" : ` ${trend}`,
       ],
+      ["failed", failedShare(view.metrics, "train")],
       ["return", shown(view, episodes.return.of({ split: "train" }), decimal) ?? "-"],
       ["validation", shown(view, episodes.success.of({ split: "val-env" }), decimal)],
+      ["failed", failedShare(view.metrics, "val-env")],
       ["kept", shown(view, filter.keptRatio, percent)],
       ["grad", shown(view, learner.gradNorm, decimal)],
     ],

@@ -1,7 +1,7 @@
 /** The console sink for pipes and logs: one line per step and per notice, without control characters. */
 import { Effect } from "effect";
 import type { StepRecord } from "../domain/Event.ts";
-import { episodes } from "../domain/metrics/episodes.ts";
+import { episodes, type Split } from "../domain/metrics/episodes.ts";
 import { filter } from "../domain/metrics/filter.ts";
 import { learner } from "../domain/metrics/learner.ts";
 import type { Metric } from "../domain/metrics/Metric.ts";
@@ -10,7 +10,7 @@ import { staleness, timing, tokens } from "../domain/metrics/run.ts";
 import { count, decimal, duration, percent } from "./format.ts";
 import { once, type RunInfo, type Sink, type SinkError } from "./Sink.ts";
 import { type Terminal, usable } from "./Terminal.ts";
-import { noticeOf, outcomeOf } from "./View.ts";
+import { failedShare, noticeOf, outcomeOf } from "./View.ts";
 
 /** `step  37/200  success 0.742  return 0.830  kept 63%  stale 1.2/3  14.2k tok/s  3.2s`; figures that a step lacks are left out. */
 export const stepLine = ({ steps }: RunInfo, { step, metrics }: StepRecord): string => {
@@ -18,12 +18,18 @@ export const stepLine = ({ steps }: RunInfo, { step, metrics }: StepRecord): str
     const value = valueIn(metrics, metric);
     return value === undefined ? [] : [`${label}${show(value)}`];
   };
+  const failures = (label: string, split: Split): string[] => {
+    const share = failedShare(metrics, split);
+    return share === null ? [] : [`${label}${share}`];
+  };
   const stale = valueIn(metrics, staleness.mean);
   return [
     `step ${String(step).padStart(String(steps).length)}/${steps}`,
     ...figure("success ", episodes.success.of({ split: "train" }), decimal),
+    ...failures("failed ", "train"),
     ...figure("return ", episodes.return.of({ split: "train" }), decimal),
     ...figure("val ", episodes.success.of({ split: "val-env" }), decimal),
+    ...failures("val failed ", "val-env"),
     ...figure("kept ", filter.keptRatio, percent),
     ...(stale === undefined ? [] : [`stale ${stale.toFixed(1)}/${valueIn(metrics, staleness.max) ?? stale}`]),
     ...figure("", tokens.generated, (value) => `${count(value)} tok/s`),

@@ -3,8 +3,8 @@
  * time. Pure: the same updates give the same view.
  */
 import { isEarly } from "../domain/EarlyStops.ts";
-import type { Event, StepRecord, Stopped } from "../domain/Event.ts";
-import { episodes } from "../domain/metrics/episodes.ts";
+import type { Event, StepRecord, Stopped, Validated } from "../domain/Event.ts";
+import { endings, episodes, type Split } from "../domain/metrics/episodes.ts";
 import { type Metrics, together, valueIn } from "../domain/metrics/Metrics.ts";
 import { tokens } from "../domain/metrics/run.ts";
 import type { Drawing, Regime } from "../domain/Regime.ts";
@@ -105,6 +105,20 @@ export const serverText = ({ name, role, state }: ServerChange): string => {
   }
 };
 
+const failedText = (share: number): string => (share < 0.01 ? "<1%" : percent(share));
+
+/** Share of the episodes that failed, which stands beside success because success leaves them out; null where none did. */
+export const failedShare = (metrics: Metrics, split: Split): string | null => {
+  const share = valueIn(metrics, endings.share.of({ split, how: "failed" })) ?? 0;
+  return share === 0 ? null : failedText(share);
+};
+
+/** Success of a validation, and the share of its episodes that failed, which success leaves out. */
+export const validationText = ({ failed, success }: Pick<Validated, "failed" | "success">): string => {
+  const of = success === undefined ? "success unknown, no episode could be used" : `success ${percent(success)}`;
+  return failed === undefined || success === undefined ? of : `${of}, ${failedText(failed)} of the episodes failed`;
+};
+
 /** An event as one line for people; null for those too frequent to tell. */
 export const noticeOf = (event: Event): string | null => {
   switch (event._tag) {
@@ -113,7 +127,7 @@ export const noticeOf = (event: Event): string | null => {
     case "ValidationRepeated":
       return `group ${event.group}: ${event.tag} has hardly an instance that is not validation's; training plays those too`;
     case "Validated":
-      return `step ${event.step}: validation success ${event.success === undefined ? "unknown, no episode could be used" : percent(event.success)}`;
+      return `step ${event.step}: validation ${validationText(event)}`;
     case "CollapseMeasured":
       return event.regime === (event.before ?? "healthy")
         ? null

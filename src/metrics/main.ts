@@ -4,7 +4,7 @@
 export type { EpisodeRecord, Message, TurnRecord } from "../domain/EpisodeRecord.ts";
 export type { Event, StepRecord } from "../domain/Event.ts";
 export { catalogue, type Entry, entryOf, nameOf, type Section } from "../domain/metrics/Catalogue.ts";
-export { episodes, lengths, ofTag } from "../domain/metrics/episodes.ts";
+export { endings, episodes, lengths, ofTag } from "../domain/metrics/episodes.ts";
 export { filter } from "../domain/metrics/filter.ts";
 export { learner } from "../domain/metrics/learner.ts";
 export type { Family, Kind, Metric, MetricName, Unit } from "../domain/metrics/Metric.ts";

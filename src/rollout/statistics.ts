@@ -1,6 +1,6 @@
 /**
  * What played episodes say of themselves, under RAGEN's metric names. Pure. Success, returns and turns count episodes, response lengths count
- * token sequences (RAGEN's samples). Failed episodes count only in `episodes/failed`; a statistic over nothing is absent.
+ * token sequences (RAGEN's samples). Failed episodes count only in `episodes/failed` and among the endings; a statistic over nothing is absent.
  */
 import type { Episode, Sequence, Version } from "../domain/Episode.ts";
 import {
@@ -14,13 +14,15 @@ import {
   trainedSequences,
   turnsOf,
 } from "../domain/Episode.ts";
+import type { Validated } from "../domain/Event.ts";
 import type { Group } from "../domain/Group.ts";
 import { members } from "../domain/Group.ts";
 import { type Info, ofEpisode } from "../domain/Info.ts";
 import * as Catalogue from "../domain/metrics/episodes.ts";
-import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
+import { type Metrics, measured, together, valueIn } from "../domain/metrics/Metrics.ts";
 import { staleness, windows } from "../domain/metrics/run.ts";
 import { mean, sum } from "../domain/Statistics.ts";
+import { endingMetrics } from "./endings.ts";
 
 const byTag = (groups: readonly Group[]): ReadonlyMap<string, readonly Group[]> =>
   Map.groupBy(groups, ({ prompt }) => prompt.tag);
@@ -116,8 +118,8 @@ const highestTile = (episodes: readonly Episode[]): number | undefined => {
 };
 
 /**
- * Success, returns, lengths and outcomes of the groups, by preset and over all. `failures` are groups that could not be used: their failed
- * episodes are counted, and nothing else of them.
+ * Success, returns, lengths and outcomes of the groups, by preset and over all. `failures` are groups that could not be used: their
+ * episodes count in `episodes/failed` and among the endings, and in nothing else.
  */
 export const environmentMetrics = (
   split: Catalogue.Split,
@@ -153,8 +155,19 @@ export const environmentMetrics = (
       [maxTile.of(of), highestTile(episodes)],
       [Catalogue.episodes.failed.of(of), all.filter(failed).length],
     ),
+    endingMetrics(
+      split,
+      all.map(({ outcome }) => outcome),
+    ),
     occasional(split, episodes),
   );
+};
+
+/** What the event of a validation tells of its metrics. */
+export const validationShares = (metrics: Metrics): Pick<Validated, "success" | "failed"> => {
+  const success = valueIn(metrics, Catalogue.episodes.success.of({ split: "val-env" }));
+  const failed = valueIn(metrics, Catalogue.endings.share.of({ split: "val-env", how: "failed" })) ?? 0;
+  return { ...(success === undefined ? {} : { success }), ...(failed === 0 ? {} : { failed }) };
 };
 
 /** Sampled tokens of a token sequence, and the share of sequences with a reply that was cut at its length limit. */

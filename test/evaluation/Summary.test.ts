@@ -68,6 +68,8 @@ describe("metrics of finished episodes", () => {
       "val-env/FrozenLake/action_is_effective": 1,
       "val-env/response_length": 12,
       "val-env/episodes/failed": 1,
+      "val-env/ended/succeeded": 1 / 3,
+      "val-env/ended/failed": 1 / 3,
     });
     expect(metrics).not.toHaveProperty("val-env/entropy");
   });

@@ -57,6 +57,14 @@ describe("the live block", () => {
     ]);
   });
 
+  it("puts the shares of episodes that failed beside success", () => {
+    const shares = { "train/ended/failed": 0.875, "val-env/success": 1, "val-env/ended/failed": 0.25 };
+    const failing = update(midway, { _tag: "Step", record: record(38, { "train/success": 1, ...shares }) });
+    expect(text(failing)[3]).toBe(
+      "success 1.000 ▁▄█   failed 88%   return 0.830   validation 1.000   failed 25%   kept 63%",
+    );
+  });
+
   it("fits any width, dropping columns and figures rather than wrapping", () => {
     for (let columns = 20; columns <= 160; columns++) {
       for (const line of lines(midway, { columns, unicode: true }))

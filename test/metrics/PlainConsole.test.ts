@@ -2,6 +2,7 @@ import { Effect } from "effect";
 import { describe, expect, it } from "vitest";
 import * as PlainConsole from "../../src/metrics/PlainConsole.ts";
 import { isUnicode } from "../../src/metrics/Terminal.ts";
+import { noticeOf } from "../../src/metrics/View.ts";
 import { record, recorder, run } from "./fixtures.ts";
 
 describe("the plain console", () => {
@@ -45,6 +46,26 @@ describe("the plain console", () => {
       "step  38/200\n",
       "stopped (interrupted)\n",
     ]);
+  });
+
+  it("puts the share of episodes that failed behind success, where some did", () => {
+    const line = (metrics: Readonly<Record<string, number>>) => PlainConsole.stepLine(run, record(37, metrics));
+    expect(line({ "train/success": 1, "train/ended/failed": 0.875, "val-env/success": 1 })).toBe(
+      "step  37/200  success 1.000  failed 88%  val 1.000",
+    );
+    expect(line({ "val-env/success": 1, "val-env/ended/failed": 0.004 })).toBe(
+      "step  37/200  val 1.000  val failed <1%",
+    );
+    expect(line({ "train/success": 1, "train/ended/failed": 0 })).toBe("step  37/200  success 1.000");
+  });
+
+  it("says of a validation how many of its episodes failed", () => {
+    expect(noticeOf({ _tag: "Validated", step: 4, success: 1, failed: 0.875 })).toBe(
+      "step 4: validation success 100%, 88% of the episodes failed",
+    );
+    expect(noticeOf({ _tag: "Validated", step: 4, failed: 1 })).toBe(
+      "step 4: validation success unknown, no episode could be used",
+    );
   });
 });
 

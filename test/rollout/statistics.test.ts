@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Outcome, Turn } from "../../src/domain/Episode.ts";
+import type { Outcome, TruncationReason, Turn } from "../../src/domain/Episode.ts";
 import type { Group } from "../../src/domain/Group.ts";
 import type { Info } from "../../src/domain/Info.ts";
-import { together, toRecord } from "../../src/domain/metrics/Metrics.ts";
+import { type Metrics, together, toRecord } from "../../src/domain/metrics/Metrics.ts";
 import { drift, environmentMetrics, lengthMetrics, stalenessMetrics } from "../../src/rollout/statistics.ts";
 import { groupOf, lost, sampledOf, turnOf, won } from "../domain/episodes.ts";
 
@@ -20,6 +20,9 @@ const broken: Outcome = { _tag: "Failed", reason: "step_timeout", message: "no a
 
 const group = (id: number, outcomes: readonly Outcome[], infos: readonly Info[] = [{}]): Group =>
   groupOf(id, outcomes, { tag: "Maze", sequences: [{ turns: infos.map(turn) }] });
+
+const endingsOf = (metrics: Metrics): Readonly<Record<string, number>> =>
+  Object.fromEntries(Object.entries(toRecord(metrics)).filter(([name]) => name.includes("/ended/")));
 
 describe("metrics of a window", () => {
   it("leave failed episodes out of success and count them", () => {
@@ -127,9 +130,29 @@ describe("metrics of a window", () => {
     expect(toRecord(metrics)["train/Maze/manager_invalid_action"]).toBe(3 / 4);
   });
 
-  it("have no statistic of episodes where none could be used, only the count of failures", () => {
+  it("have the share of each ending over all episodes, those of unusable groups included", () => {
+    const cut = (reason: TruncationReason, success = false): Outcome => ({ _tag: "Truncated", reason, success });
+    const crashed: Outcome = { _tag: "Failed", reason: "step_crashed", message: "" };
+    const usable = group(0, [won, cut("max_turn", true), lost, cut("environment"), cut("context")]);
+    const metrics = environmentMetrics("val-env", [usable], [group(1, [broken, crashed, crashed])]);
+    expect(endingsOf(metrics)).toEqual({
+      "val-env/ended/succeeded": 2 / 8,
+      "val-env/ended/environment": 2 / 8,
+      "val-env/ended/max_turn": 0,
+      "val-env/ended/max_actions": 0,
+      "val-env/ended/context": 1 / 8,
+      "val-env/ended/failed": 3 / 8,
+      "val-env/ended/failed/step_timeout": 1 / 8,
+      "val-env/ended/failed/step_crashed": 2 / 8,
+    });
+  });
+
+  it("have no statistic of episodes where none could be used, only how many failed and why", () => {
     const dead = [group(0, [broken, broken])];
-    expect(toRecord(environmentMetrics("train", [], dead))).toEqual({ "train/episodes/failed": 2 });
+    const metrics = environmentMetrics("train", [], dead);
+    expect(toRecord(metrics)).toEqual({ "train/episodes/failed": 2, ...endingsOf(metrics) });
+    expect(endingsOf(metrics)).toMatchObject({ "train/ended/failed": 1, "train/ended/failed/step_timeout": 1 });
+    expect(endingsOf(environmentMetrics("train", []))).toEqual({});
     expect(lengthMetrics([]).size).toBe(0);
     expect(stalenessMetrics([], 3).size).toBe(0);
     expect(drift([], [group(0, [won, lost])]).size).toBe(0);

@@ -3,7 +3,7 @@
  * one name.
  */
 import { analysis, collapse, gradients, gradientsPrefilter } from "./diagnostics.ts";
-import { episodes, lengths, ofTag } from "./episodes.ts";
+import { endings, episodes, lengths, ofTag } from "./episodes.ts";
 import { filter } from "./filter.ts";
 import { learner } from "./learner.ts";
 import type { About, Family, Metric } from "./Metric.ts";
@@ -40,6 +40,10 @@ const section = (title: string, source: string, ...groups: readonly Readonly<Rec
 
 export const catalogue: readonly Section[] = [
   section("Episodes", "src/rollout/statistics.ts, of a window (`train`) or a validation (`val-env`)", episodes, ofTag),
+  section("Endings", "src/rollout/endings.ts, of a window (`train`) or a validation (`val-env`)", {
+    share: endings.share,
+    failure: endings.failure,
+  }),
   section("Lengths and staleness", "src/rollout/statistics.ts", lengths, staleness),
   section("Filter", "src/filtering/FilterMetrics.ts", filter),
   section("Learner", "src/learner/metrics.ts and src/learner/Trainer.ts", learner),

@@ -45,6 +45,26 @@ export const episodes = {
   failed: family("{split}/episodes/failed", "counter", "episodes", "Episodes that could not be played to an end."),
 } as const;
 
+/** How an episode may end. `environment`: the environment ended it, without success. `failed`: it could not be played to an end. */
+const allEndings = ["succeeded", "environment", "max_turn", "max_actions", "context", "failed"] as const;
+export type Ending = (typeof allEndings)[number];
+
+export const endings = {
+  all: allEndings,
+  share: family(
+    "{split}/ended/{how}",
+    "share",
+    "share",
+    "Episodes that ended so, of all that were played, failed ones included: succeeded, or without success by environment, max_turn, max_actions, context (no room for another reply in rollout.max_model_len) or failed.",
+  ),
+  failure: family(
+    "{split}/ended/failed/{reason}",
+    "share",
+    "share",
+    "Episodes that failed for this reason, of all that were played; absent where none did: step_timeout, step_crashed, step_quarantined, step_error or stopped.",
+  ),
+} as const;
+
 /** The same by preset. */
 export const ofTag = {
   success: family("{split}/{tag}/success", "share", "share", "Episodes of the preset that succeeded."),

@@ -3,14 +3,14 @@
  * nothing indiscreet is in it.
  */
 import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
-import type { EpisodeCard } from "../Api.ts";
+import type { Curves, EpisodeCard } from "../Api.ts";
 import type { ChosenGroup, ReportRun } from "../page/report/ReportData.ts";
 import { scenesOf } from "../scenes.ts";
 import type { RunStore } from "../store/RunStore.ts";
 import { type Choice, choose, sameGroup } from "./choose.ts";
 import type { Discretion } from "./Discretion.ts";
 import { decompositionsOf, normNames } from "./decompositions.ts";
-import { mainMetrics } from "./mainMetrics.ts";
+import { mainMetrics, whereAny } from "./mainMetrics.ts";
 
 /** Most of each part of a run. */
 export const limits = {
@@ -109,6 +109,11 @@ const groupsOf = async (store: RunStore, discretion: Discretion, choices: readon
   return groups;
 };
 
+const withoutZeros = (curves: Curves): Curves => ({
+  ...curves,
+  series: curves.series.filter(({ max, name }) => !whereAny.includes(name) || max.some((value) => (value ?? 0) > 0)),
+});
+
 /** The report of one run. */
 export const gather = async (store: RunStore, discretion: Discretion): Promise<ReportRun> => {
   await store.ready;
@@ -130,7 +135,7 @@ export const gather = async (store: RunStore, discretion: Discretion): Promise<R
       controllable: false,
     },
     config: config === null ? null : discretion.config(config.slice(0, limits.configCharacters)),
-    curves: await store.curves(names, 0, Number.POSITIVE_INFINITY, limits.points),
+    curves: withoutZeros(await store.curves(names, 0, Number.POSITIVE_INFINITY, limits.points)),
     gradients: decompositionsOf(
       await store.curves(normNames(all), 0, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
       limits.analysed,

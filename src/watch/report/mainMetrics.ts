@@ -1,5 +1,13 @@
 /** The metrics that a report draws, in its order: does it learn, does the filter find anything, how stale is it, what does it cost. */
 
+/** Shares of episodes that ended as none should: drawn only where there are any. */
+export const whereAny: readonly string[] = [
+  "val-env/ended/failed",
+  "train/ended/failed",
+  "val-env/ended/context",
+  "train/ended/context",
+];
+
 export const main: readonly string[] = [
   "val-env/success",
   "train/success",
@@ -15,6 +23,7 @@ export const main: readonly string[] = [
   "collapse_trajectory_sample/conditional_entropy_est",
   "response_length/mean",
   "train/turns",
+  ...whereAny,
   "actor/pg_loss",
   "actor/entropy",
   "actor/ppo_kl",

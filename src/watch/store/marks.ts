@@ -1,7 +1,7 @@
 /** What the slider marks, from the lines of events.jsonl. Pure. */
 import type { Control } from "../../domain/Control.ts";
-import { duration, percent } from "../../metrics/format.ts";
-import { serverText } from "../../metrics/View.ts";
+import { duration } from "../../metrics/format.ts";
+import { serverText, validationText } from "../../metrics/View.ts";
 import type { EventLine } from "../../record/events/EventLine.ts";
 import type { Mark } from "../Api.ts";
 
@@ -37,10 +37,7 @@ export const marked: ReadonlySet<string> = new Set([
 const textOf = (line: EventLine): { readonly kind: Mark["kind"]; readonly text: string } | null => {
   switch (line._tag) {
     case "Validated":
-      return {
-        kind: "validation",
-        text: line.success === undefined ? "no episode could be used" : `success ${percent(line.success)}`,
-      };
+      return { kind: "validation", text: validationText(line) };
     case "CheckpointWritten":
       return { kind: "checkpoint", text: `checkpoint of step ${line.step}` };
     case "Controlled": {

@@ -43,6 +43,16 @@ describe("what is gathered of a run", () => {
     expect(run.counts).toEqual({ episodes: 300, marksLeftOut: 0, groupsLeftOut: 0 });
   });
 
+  it("draws how many episodes failed or were cut by the context only where some were", async () => {
+    const failing = join(home, "failing", "20270115-080000");
+    writeRun(failing, { steps: 8, groupSize: 2 });
+    const file = join(failing, "metrics.jsonl");
+    const shares = '"train/ended/failed":0.5,"train/ended/context":0,';
+    writeFileSync(file, readFileSync(file, "utf8").replaceAll('{"step"', `{${shares}"step"`));
+    const run = await gather(new RunStore({ id: "failing/1", folder: failing, attribute: nothingAttributed }), open);
+    expect(run.curves.series.map(({ name }) => name)).toEqual(["train/ended/failed"]);
+  });
+
   it("has no group with a text that gives something away", async () => {
     const telling = discretion({ env: { SOME_TOKEN: "state of 1596" }, folders: [] });
     const run = await gather(store(), telling);
