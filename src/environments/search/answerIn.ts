@@ -5,9 +5,8 @@
  */
 
 const wordy = /[\p{L}\p{N}_]/u;
-const edges = /^[^\p{L}\p{N}_]+|[^\p{L}\p{N}_]+$/gu;
-
-const boxed = /\\boxed\{([^}]+)\}/;
+/** From the first character that is part of a word to the last: a greedy match of the whole, where `…+$` would be tried at every place. */
+const core = /[\p{L}\p{N}_](?:.*[\p{L}\p{N}_])?/su;
 const bolds = [/\*\*([^*]+)\*\*/g, /\*([^*]+)\*/g];
 const stated = /\banswer\s+is\s*:?\s*([^.!?]+)/i;
 const concluded = /\b(?:therefore|thus|so|hence)\b\s*,?\s*([^.!?]+)/i;
@@ -19,8 +18,35 @@ const emphasised = (text: string): string | undefined =>
 
 /** What a pattern captures, without punctuation at its ends, if it has at least `least` characters. */
 const captured = (pattern: RegExp, text: string, least: number): string | undefined => {
-  const found = pattern.exec(text)?.[1]?.replace(edges, "");
-  return found !== undefined && found.length >= least ? found : undefined;
+  const found = pattern.exec(text)?.[1];
+  const words = found === undefined ? undefined : (core.exec(found)?.[0] ?? "");
+  return words !== undefined && words.length >= least ? words : undefined;
+};
+
+/** `text` without its thoughts; one that does not end stays. */
+const withoutThoughts = (text: string): string => {
+  const [open, close] = ["<think>", "</think>"];
+  const kept: string[] = [];
+  let at = 0;
+  for (;;) {
+    const from = text.indexOf(open, at);
+    const end = from < 0 ? -1 : text.indexOf(close, from);
+    if (end < 0) return [...kept, text.slice(at)].join("");
+    kept.push(text.slice(at, from));
+    at = end + close.length;
+  }
+};
+
+/** What the first `\boxed{…}` holds that is not empty. */
+const boxedIn = (text: string): string | undefined => {
+  const open = "\\boxed{";
+  for (let from = text.indexOf(open); from >= 0; ) {
+    const end = text.indexOf("}", from + open.length);
+    if (end < 0) return undefined;
+    if (end > from + open.length) return text.slice(from + open.length, end);
+    from = text.indexOf(open, end);
+  }
+  return undefined;
 };
 
 const firstSentence = (text: string): string | undefined =>
@@ -30,12 +56,9 @@ const firstSentence = (text: string): string | undefined =>
     .find((sentence) => sentence.length > 5);
 
 export const answerIn = (reply: string): string => {
-  const text = reply
-    .replace(/<think>.*?<\/think>/gs, "")
-    .replace(/\s+/g, " ")
-    .trim();
+  const text = withoutThoughts(reply).replace(/\s+/g, " ").trim();
   return (
-    boxed.exec(text)?.[1]?.trim() ??
+    boxedIn(text)?.trim() ??
     emphasised(text) ??
     captured(stated, text, 1) ??
     captured(concluded, text, 4) ??

@@ -54,7 +54,7 @@ export const bare = (text: string): string =>
       .replace(/\\[dt]frac/g, "\\frac"),
   ).replace(/^\(([a-z])\)$/, "$1");
 
-const decimal = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/;
+const decimal = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?$/;
 const grouped = /^[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?$/;
 
 const decimalOf = (text: string): number | null => {

@@ -11,7 +11,7 @@ export interface Placement {
 
 /** `place 5 at row 2 col 3`, `place 5 at (2,3)`, `place 5 at 2,3`; `place` may be left out. */
 const numberAtCell =
-  /(?<![\d.-])(\d+)\s+at\s+(?:row\s+(\d+)\s*,?\s*col(?:umn)?\s+(\d+)|\(\s*(\d+)\s*,\s*(\d+)\s*\)|(\d+)\s*,\s*(\d+))/i;
+  /(?<![\d.-])(\d+)\s+at\s+(?:row\s+(\d+)\s*(?:,\s*)?col(?:umn)?\s+(\d+)|\(\s*(\d+)\s*,\s*(\d+)\s*\)|(\d+)\s*,\s*(\d+))/i;
 
 /** `(2,3,5)`, `2,3,5`. */
 const triple = /(?<![\d.-])(\d+)\s*,\s*(\d+)\s*,\s*(\d+)/;

@@ -58,8 +58,11 @@ export const pageText = (page: Page, actionLimit: number): string =>
 
 /** Whether the page has the action: a search with words, a button that is there. */
 export const allows = (page: Page, action: string): boolean => {
-  const [, name, argument] = /^(.+)\[(.+)\]/.exec(action) ?? [];
-  if (argument === undefined) return false;
+  const [line = ""] = action.split(/[\n\r\u2028\u2029]/, 1);
+  const close = line.lastIndexOf("]");
+  const open = line.lastIndexOf("[", close - 2);
+  if (open < 1) return false;
+  const [name, argument] = [line.slice(0, open), line.slice(open + 1, close)];
   if (name === "search") return page.hasSearchBar;
   const button = argument.toLowerCase();
   return name === "click" && button !== "search" && page.clickables.includes(button);

@@ -32,7 +32,14 @@ const taskIn = (observation: string): string | undefined =>
   /Your task is to: (.+?)(?:\.\n|\n|$)/s.exec(observation)?.[1]?.trim();
 const admissibleIn = (observation: string): string | undefined =>
   /Admissible actions: \[(.+?)\]/s.exec(observation)?.[1]?.trim();
-const answerIn = (reply: string): string => (/<answer>(.*?)<\/answer>/s.exec(reply)?.[1] ?? reply).trim();
+
+/** Up to the first closing tag after the first opening one; the whole reply where there is no such pair. */
+const answerIn = (reply: string): string => {
+  const [open, close] = ["<answer>", "</answer>"];
+  const from = reply.indexOf(open);
+  const end = from < 0 ? -1 : reply.indexOf(close, from);
+  return (end < 0 ? reply : reply.slice(from + open.length, end)).trim();
+};
 
 const pair = ({ moment: { turn, view }, reply }: PastTurn): string =>
   `[Observation ${turn}: '${cut(cleaned(view.observation))}', Action ${turn}: '${answerIn(reply)}']`;
