@@ -205,14 +205,19 @@ const runCommand = Effect.fnUntraced(function* ({ command }: Invocation) {
   }
 });
 
+/** The message of a failure. Only an unexpected error is printed with its class: our own errors have sentences for messages. */
+const sentenceOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  return "_tag" in error ? error.message : `${error.name}: ${error.message}`;
+};
+
 /** The message and the exit code of a failure. */
 const verdict = (cause: Cause.Cause<unknown>, debug: boolean): { readonly code: number; readonly text: string } => {
   if (Cause.hasInterruptsOnly(cause)) return { code: 130, text: "interrupted" };
   const error = Cause.squash(cause);
   if (error instanceof Stop.StoppedEarly) return { code: 0, text: error.message };
   if (error instanceof BadInput) return { code: 2, text: error.message };
-  const name = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return { code: 1, text: debug ? Cause.pretty(cause) : `${name}\n(--debug prints the stack trace)` };
+  return { code: 1, text: debug ? Cause.pretty(cause) : `${sentenceOf(error)}\n(--debug prints the stack trace)` };
 };
 
 /** Ends the process after its output is flushed. */
