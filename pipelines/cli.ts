@@ -15,7 +15,9 @@ import { leave } from "../src/process/leave.ts";
 import * as Stop from "../src/process/Stop.ts";
 import { parse } from "./arguments.ts";
 import type { Command, Invocation, PipelineName } from "./commands.ts";
-import { configDir, modelFolder, playedFolders, runFolder, withAdapterFolder } from "./paths.ts";
+import { playedFolders, withAdapterFolder } from "./configFolders.ts";
+import { namedModel, namedRun } from "./namedRun.ts";
+import { configDir } from "./paths.ts";
 
 type Run = Extract<Command, { readonly _tag: "Run" }>;
 
@@ -24,7 +26,7 @@ const print = (lines: readonly string[]) => Effect.forEach(lines, (line) => Cons
 /** The run file: the named one, or that of the run to resume. */
 const resolvedFile = Effect.fnUntraced(function* ({ configName, envs, overrides, pipeline, resume }: Run) {
   if (resume !== null) {
-    const folder = yield* runFolder("--resume", resume);
+    const folder = yield* namedRun("--resume", resume);
     return { ...(yield* resolve(join(folder, "config.yaml"), overrides, configDir)), resume: folder };
   }
   if (configName === null) {
@@ -62,12 +64,12 @@ const withFolders = Effect.fnUntraced(function* (
     return played;
   }
   if (pipeline !== "sft") {
-    const path = yield* modelFolder("model.path", config.model.path);
+    const path = yield* namedModel("model.path", config.model.path);
     yield* checkInherited("model.path", path, config.model.path, inherited);
     return { ...config, model: { ...config.model, path } };
   }
   if (config.sft.init === "random") return config;
-  const init = yield* modelFolder("sft.init", config.sft.init);
+  const init = yield* namedModel("sft.init", config.sft.init);
   yield* checkInherited("sft.init", init, config.sft.init, inherited);
   return { ...config, sft: { ...config.sft, init } };
 });

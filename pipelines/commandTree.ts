@@ -53,7 +53,7 @@ const tagArgument = Argument.String("TAG").pipe(Argument.withDescription("A pres
 const resumable = (description: string) => ({
   configName: orNull(configName),
   envs: envsFile,
-  resume: orNull(text("resume", "RUN_DIR", description)),
+  resume: orNull(text("resume", "RUN", description)),
   overrides,
 });
 
@@ -87,7 +87,7 @@ const train = Cli.make(
   "train",
   {
     ...resumable(
-      "Go on from the newest checkpoint of a run's folder, under its configuration and the overrides, which become part of it.",
+      "Go on from the newest checkpoint of a run, under its configuration and the overrides, which become part of it.",
     ),
     watch: orNull(
       text("watch", "PORT", `Serve the run's page while it lives, on ${usualPort} or the next free port unless given.`),
@@ -98,15 +98,13 @@ const train = Cli.make(
 
 const evaluate = Cli.make(
   "evaluate",
-  resumable(
-    "Go on with an evaluation's folder: what is finished is not played again; the overrides become part of it.",
-  ),
+  resumable("Go on with an evaluation: what is finished is not played again; the overrides become part of it."),
   (words) => acceptRun("evaluate", { ...words, watch: null }),
 );
 
 const sft = Cli.make(
   "sft",
-  resumable("Go on from the newest checkpoint of a cloning run's folder, under its configuration and the overrides."),
+  resumable("Go on from the newest checkpoint of a cloning run, under its configuration and the overrides."),
   (words) => acceptRun("sft", { ...words, watch: null }),
 );
 

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Console, Effect, Option, Schema } from "effect";
 import { load } from "../src/config/resolve.ts";
-import { shown } from "../src/config/shown.ts";
+import { shown, shownText } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { type Comparison, type Contestant, comparison, obstacle } from "../src/evaluation/Comparison.ts";
 import { type Conditions, conditionsOf, differenceOf, reasonOf } from "../src/evaluation/Conditions.ts";
@@ -11,7 +11,8 @@ import { legend, pairTable, rowTable } from "../src/evaluation/comparisonText.ts
 import { ofEpisodes, ofValidation } from "../src/evaluation/contestants.ts";
 import * as Folder from "../src/evaluation/EvaluationFolder.ts";
 import { evaluationsIn } from "./evaluationsIn.ts";
-import { configDir, shownRun } from "./paths.ts";
+import { namedRun, splitStep } from "./namedRun.ts";
+import { configDir } from "./paths.ts";
 import { table } from "./table.ts";
 
 /** A contestant and what it was played under. */
@@ -23,12 +24,6 @@ const ValidationLine = Schema.fromJsonString(
   Schema.Struct({ step: Schema.Int, success: Schema.Array(Schema.Literals([0, 1])) }),
 );
 const decodeLine = Schema.decodeUnknownOption(ValidationLine);
-
-/** `RUN@STEP` names the validation after a step. */
-const parsed = (word: string): { readonly path: string; readonly step: number | null } => {
-  const [, path = word, step] = /^(.+)@(\d{1,9})$/.exec(word) ?? [];
-  return { path, step: step === undefined ? null : Number(step) };
-};
 
 const validationsIn = (folder: string) =>
   Effect.map(
@@ -66,8 +61,12 @@ const ofEvaluation = Effect.fnUntraced(function* (folder: string) {
 
 /** Everything that a word of the command line stands for. */
 const partiesOf = Effect.fnUntraced(function* (word: string) {
-  const { path, step } = parsed(word);
-  const folder = yield* shownRun("RUN", path);
+  const { at, run } = splitStep(word);
+  if (at === "best") {
+    return yield* new BadInput({ message: `compare: ${shown(word)}: name a step, as in ${shownText(run)}@100` });
+  }
+  const step = at === null ? null : Number(at);
+  const folder = yield* namedRun("RUN", run);
   const evaluations = step === null ? evaluationsIn(folder, 1) : [];
   return evaluations.length > 0 ? yield* Effect.forEach(evaluations, ofEvaluation) : [yield* ofRun(word, folder, step)];
 });

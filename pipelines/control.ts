@@ -3,14 +3,14 @@ import { Effect } from "effect";
 import { send } from "../src/control/ControlClient.ts";
 import { runNameOf } from "../src/control/ControlFile.ts";
 import type { Control } from "../src/domain/Control.ts";
-import { shownRun } from "./paths.ts";
+import { namedRun } from "./namedRun.ts";
 
 /** What was done, as lines. */
 export const control = Effect.fn("pipelines.control")(function* (asked: {
   readonly run: string;
   readonly control: Control;
 }) {
-  const folder = yield* shownRun("RUN", asked.run);
+  const folder = yield* namedRun("RUN", asked.run);
   yield* send(folder, asked.control, "shell");
   return [`${runNameOf(folder)}: ${said(asked.control)}`];
 });

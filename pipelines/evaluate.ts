@@ -70,6 +70,22 @@ const reopened = Effect.fnUntraced(function* (path: string) {
   return yield* new BadInput({ message });
 });
 
+/** Plays all that the configuration names, in a folder that nobody else writes. */
+const playIn = Effect.fnUntraced(function* (
+  config: RunConfig,
+  folder: typeof RunFolder.RunFolder.Service,
+  environments: Backend.Environments,
+) {
+  yield* RunLock.hold(folder.path);
+  const pool = yield* Layer.build(Pool.layer(config, environments));
+  const [player] = playersOf(config);
+  const play =
+    config.evaluation.models.length > 0 || player === undefined
+      ? evaluateAll(config, folder, environments)
+      : evaluateOne(config, player, folder, environments, false);
+  yield* Effect.provideContext(play, pool);
+});
+
 export const evaluate = ({
   config,
   resume = null,
@@ -77,21 +93,16 @@ export const evaluate = ({
   Effect.scoped(
     Effect.gen(function* () {
       const environments = yield* boundEnvironments(config, [...new Set(config.es_manager.val.tags)]);
-      const folder = yield* resume === null
-        ? RunFolder.create(config.run.dir, `${config.run.name}-evaluate`, render(config))
-        : reopened(resume);
-      yield* RunLock.hold(folder.path);
-      const pool = yield* Layer.build(Pool.layer(config, environments));
-      const [player] = playersOf(config);
-      const play =
-        config.evaluation.models.length > 0 || player === undefined
-          ? evaluateAll(config, folder, environments)
-          : evaluateOne(config, player, folder, environments, false);
-      // A folder in which nothing was begun is of no use to anyone.
-      const begun = (): boolean => resume !== null || evaluationsIn(folder.path, 1).length > 0;
-      yield* Effect.provideContext(play, pool).pipe(
-        Effect.onError(() => (begun() ? Effect.void : RunFolder.discard(folder))),
-      );
-      if (resume !== null) yield* RunFolder.reconfigure(folder, render(config));
+      if (resume === null) {
+        const made = yield* RunFolder.create(config.run.dir, `${config.run.name}-evaluate`, render(config));
+        // A folder in which nothing was begun is of no use to anyone.
+        const isEmpty = (): boolean => evaluationsIn(made.path, 1).length === 0;
+        return yield* playIn(config, made, environments).pipe(
+          Effect.onError(() => (isEmpty() ? RunFolder.discard(made) : Effect.void)),
+        );
+      }
+      const folder = yield* reopened(resume);
+      yield* playIn(config, folder, environments);
+      yield* RunFolder.reconfigure(folder, render(config));
     }),
   );

@@ -14,8 +14,10 @@ import type { Scored } from "../src/engine/stages/score.ts";
 import type * as Training from "../src/engine/Training.ts";
 import * as Stop from "../src/process/Stop.ts";
 import type { Assembled } from "../src/stage/WindowAssembler.ts";
+import { withAdapterFolder } from "./configFolders.ts";
 import { checkMemory } from "./memory.ts";
-import { configDir, modelFolder, withAdapterFolder } from "./paths.ts";
+import { namedModel, namedRun } from "./namedRun.ts";
+import { configDir } from "./paths.ts";
 import { checkPlan } from "./plan.ts";
 import { checkPresets } from "./presets.ts";
 import { checkRuntime } from "./runtime.ts";
@@ -111,12 +113,13 @@ export const compose = (name: string, overrides: readonly string[] = []): Promis
 const checkedTrain = Effect.fnUntraced(function* (config: RunConfig, resume: string | null, parts: Parts) {
   const { train: training, val } = config.es_manager;
   yield* checkPresets(config, [...training.tags, ...val.tags]);
-  const path = yield* modelFolder("model.path", config.model.path);
+  const path = yield* namedModel("model.path", config.model.path);
   const found = yield* withAdapterFolder({ ...config, model: { ...config.model, path } });
   yield* checkRuntime(found);
   yield* checkMemory("train", found);
   yield* checkPlan(found);
-  return yield* train({ config: found, resume, parts });
+  const folder = resume === null ? null : yield* namedRun("resume", resume);
+  return yield* train({ config: found, resume: folder, parts });
 });
 
 export interface StartOptions extends Omit<Parts, "onStart"> {

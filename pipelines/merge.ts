@@ -13,7 +13,7 @@ import * as Model from "../src/policy/Model.ts";
 import { merged } from "../src/policy/merge.ts";
 import * as StartingModel from "../src/policy/StartingModel.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
-import { existingFolder, modelFolder } from "./paths.ts";
+import { namedModel } from "./namedRun.ts";
 
 export interface MergeOptions {
   readonly adapter: string;
@@ -26,14 +26,14 @@ const unusable = ({ message }: { readonly message: string }) => Effect.fail(new 
 
 /** What was written, as lines. */
 export const merge = Effect.fnUntraced(function* (asked: MergeOptions) {
-  const folder = yield* existingFolder("ADAPTER", asked.adapter);
+  const folder = yield* namedModel("ADAPTER", asked.adapter);
   if (!(yield* isAdapter(folder))) {
     return yield* new BadInput({ message: `ADAPTER: ${shown(asked.adapter)}: it has no adapter_config.json` });
   }
   const output = resolve(asked.output);
   yield* RunFolder.makeParent(output);
   yield* Model.checkReplaceable("OUTPUT", output);
-  const base = asked.base === null ? null : yield* modelFolder("--base", asked.base);
+  const base = asked.base === null ? null : yield* namedModel("--base", asked.base);
   const { checkpoint } = yield* StartingModel.ofAdapter(folder, base, "--base names it");
   const { adapter, config, parameters } = checkpoint;
   if (adapter === undefined || config.adapter === undefined) return yield* Effect.die("an adapter's model has one");

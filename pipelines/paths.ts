@@ -7,8 +7,6 @@ import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { Effect } from "effect";
 import { byNearest } from "../src/config/nearest.ts";
-import { playersOf } from "../src/config/players.ts";
-import type { RunConfig } from "../src/config/RunConfig.ts";
 import { shown, shownText } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { packageRoot } from "../src/files/packageRoot.ts";
@@ -68,62 +66,4 @@ export const modelFolder = (key: string, path: string): Effect.Effect<string, Ba
     if (error.message.includes("; nearest: ")) return Effect.fail(error);
     const hint = `; a model of the Hugging Face hub is taken from ${join("models", basename(path))} or the hub's cache`;
     return Effect.fail(new BadInput({ message: `${error.message}${hint}` }));
-  });
-
-/** The configuration with the absolute path of the adapter that it names, if it names one. */
-export const withAdapterFolder = (config: RunConfig): Effect.Effect<RunConfig, BadInput> =>
-  config.model.adapter === ""
-    ? Effect.succeed(config)
-    : Effect.map(existingFolder("model.adapter", config.model.adapter), (adapter) => ({
-        ...config,
-        model: { ...config.model, adapter },
-      }));
-
-/** The configuration of an evaluation, with absolute paths of the checkpoints that play; an endpoint needs none. */
-export const playedFolders = (config: RunConfig): Effect.Effect<RunConfig, BadInput> =>
-  Effect.gen(function* () {
-    const players = playersOf(config);
-    const { evaluation, model } = config;
-    const listed = evaluation.models.length > 0;
-    const models = yield* Effect.forEach(evaluation.models, (entry, index) =>
-      entry.path === ""
-        ? Effect.succeed(entry)
-        : Effect.map(modelFolder(`evaluation.models.${index}.path`, entry.path), (path) => ({ ...entry, path })),
-    );
-    const plays = players.some(
-      (player, index) => player._tag === "Checkpoint" && (!listed || evaluation.models[index]?.path === ""),
-    );
-    const path = plays ? yield* modelFolder("model.path", model.path) : model.path;
-    return { ...config, model: { ...model, path }, evaluation: { ...evaluation, models } };
-  });
-
-/** The absolute path of a run's folder that `key` names, or bad input. */
-export const runFolder = (key: string, path: string): Effect.Effect<string, BadInput> =>
-  Effect.flatMap(modelFolder(key, path), (folder) => {
-    if (existsSync(join(folder, "config.yaml"))) return Effect.succeed(folder);
-    return Effect.fail(new BadInput({ message: `${key}: ${shown(path)}: no run's folder, it has no config.yaml` }));
-  });
-
-const hasConfig = (folder: string): boolean => existsSync(join(folder, "config.yaml"));
-
-/** The newest run below a folder of runs: their names are time stamps, `-2` and so on behind those of one second. */
-export const newestIn = (folder: string): string | undefined =>
-  entries(folder)
-    .filter((name) => hasConfig(join(folder, name)))
-    .sort((a, b) => a.localeCompare(b, "en", { numeric: true }))
-    .at(-1);
-
-/** The absolute path of a run's folder, or of the newest run in a folder of runs; or bad input. */
-export const shownRun = (key: string, path: string): Effect.Effect<string, BadInput> =>
-  Effect.flatMap(modelFolder(key, path), (folder) => {
-    if (hasConfig(folder)) return Effect.succeed(folder);
-    const newest = newestIn(folder);
-    if (newest !== undefined) return Effect.succeed(join(folder, newest));
-    const [nearest] = entries(folder).filter((name) => newestIn(join(folder, name)) !== undefined);
-    const hint = nearest === undefined ? "" : `; nearest: ${shownText(join(path, nearest), 200)}`;
-    return Effect.fail(
-      new BadInput({
-        message: `${key}: ${shown(path)}: no run's folder, and no run lies in it: there is no config.yaml${hint}`,
-      }),
-    );
   });

@@ -2,7 +2,7 @@
 import { Effect } from "effect";
 import type { ReportRun } from "../src/watch/page/report/ReportData.ts";
 import { report as write } from "../src/watch/report/Report.ts";
-import { shownRun } from "./paths.ts";
+import { namedRun } from "./namedRun.ts";
 
 const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
 
@@ -17,7 +17,7 @@ export const report = Effect.fn("pipelines.report")(function* (asked: {
   readonly runs: readonly string[];
   readonly output: string | null;
 }) {
-  const folders = yield* Effect.forEach(asked.runs, (run) => shownRun("RUN", run));
+  const folders = yield* Effect.forEach(asked.runs, (run) => namedRun("RUN", run));
   const { bytes, path, runs } = yield* write({ folders, output: asked.output });
   return [...runs.map(line), `${path}: ${(bytes / 1e6).toFixed(1)} MB`];
 });

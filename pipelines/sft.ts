@@ -215,8 +215,9 @@ export const sft = ({
       yield* Console.log(`${size}; ${summary}`);
       for (const sentence of own.sentences) yield* Console.log(sentence);
 
-      const folder = existing ?? (yield* locked(RunFolder.create(config.run.dir, config.run.name, render(config))));
+      // The folder comes last: a run that cannot begin leaves none.
       const learner = past?.learner ?? (yield* learnerOf(config, model));
+      const folder = existing ?? (yield* locked(RunFolder.create(config.run.dir, config.run.name, render(config))));
       if (past !== null) {
         yield* Effect.catchTag(past.settle, "FileError", unusable);
         yield* RunFolder.reconfigure(folder, render(config));

@@ -10,7 +10,8 @@ import type { Inherited } from "../src/config/inherited.ts";
 import type { Resolved } from "../src/config/resolve.ts";
 import { shown, shownText } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { configDir, modelFolder } from "./paths.ts";
+import { namedModel } from "./namedRun.ts";
+import { configDir } from "./paths.ts";
 
 /** Whether the model of a folder is a small one; null where that cannot be read. */
 const isSmall = (folder: string): boolean | null => {
@@ -58,7 +59,7 @@ export const checkInherited = (
 /** The same of a run file whose model folder may not be here: then what a user should know, one line each. */
 export const checkFile = Effect.fnUntraced(function* ({ config, inherited }: Resolved) {
   const { path } = config.model;
-  const folder = yield* Effect.exit(modelFolder("model.path", path));
+  const folder = yield* Effect.exit(namedModel("model.path", path));
   if (Exit.isSuccess(folder)) {
     yield* checkInherited("model.path", folder.value, path, inherited);
     return [];

@@ -16,8 +16,10 @@ import { limits, readYaml } from "../src/config/yamlText.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { overridesOf, type Point, pointsOf, runsOf, type SweepRun, settingsOf } from "../src/sweep/Point.ts";
 import { read, type SweepFile } from "../src/sweep/SweepFile.ts";
+import { playedFolders } from "./configFolders.ts";
 import { checkMemory } from "./memory.ts";
-import { configDir, existingFolder, playedFolders } from "./paths.ts";
+import { namedModel } from "./namedRun.ts";
+import { configDir } from "./paths.ts";
 import { checkPresets } from "./presets.ts";
 import { checkRuntime } from "./runtime.ts";
 
@@ -86,7 +88,7 @@ type Command = SweepFile["command"];
 /** With absolute paths of what it loads. */
 const withFolders = Effect.fnUntraced(function* (command: Command, config: RunConfig) {
   if (command === "evaluate") return yield* playedFolders(config);
-  const path = yield* existingFolder("model.path", config.model.path);
+  const path = yield* namedModel("model.path", config.model.path);
   const found: RunConfig = { ...config, model: { ...config.model, path } };
   return found;
 });

@@ -13,11 +13,11 @@ import { readYaml } from "../src/config/yamlText.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { hasEvaluation, readSummary } from "../src/evaluation/EvaluationFolder.ts";
 import * as Checkpoints from "../src/record/Checkpoints.ts";
+import { newestIn } from "../src/record/RunFolders.ts";
 import * as RunLock from "../src/record/RunLock.ts";
 import type { RunCard } from "../src/watch/Api.ts";
 import { nothingAttributed } from "../src/watch/store/Moment.ts";
 import { RunStore } from "../src/watch/store/RunStore.ts";
-import { newestIn } from "./paths.ts";
 
 export type RunState =
   | { readonly _tag: "Finished"; readonly folder: string }
@@ -78,9 +78,8 @@ export const stateOf = Effect.fnUntraced(function* (
   folder: string,
   config: RunConfig,
 ): Effect.fn.Return<RunState, BadInput> {
-  const newest = newestIn(folder);
-  if (newest === undefined) return { _tag: "New" };
-  const path = join(folder, newest);
+  const path = yield* Effect.promise(() => newestIn(folder));
+  if (path === undefined) return { _tag: "New" };
   yield* checkConfig(path, config);
   const card = yield* Effect.promise(() => cardOf(path));
   if (card.state === "running") return yield* beingRun(path);
@@ -100,9 +99,8 @@ export const evaluationState = Effect.fnUntraced(function* (
   folder: string,
   config: RunConfig,
 ): Effect.fn.Return<RunState, BadInput> {
-  const newest = newestIn(folder);
-  if (newest === undefined) return { _tag: "New" };
-  const path = join(folder, newest);
+  const path = yield* Effect.promise(() => newestIn(folder));
+  if (path === undefined) return { _tag: "New" };
   yield* checkConfig(path, config, mayChange);
   const holder = yield* Effect.promise(() => RunLock.holderOf(path));
   if (holder === "running" || holder === "unseen") return yield* beingRun(path);

@@ -11,7 +11,7 @@ import { readCheckpoint, writeCheckpoint } from "../src/policy/checkpoint/Huggin
 import * as Model from "../src/policy/Model.ts";
 import * as RunFolder from "../src/record/RunFolder.ts";
 import { untied } from "../src/remote/weights/VersionFolder.ts";
-import { modelFolder } from "./paths.ts";
+import { namedModel } from "./namedRun.ts";
 
 export interface UntieOptions {
   readonly model: string;
@@ -22,7 +22,7 @@ const unusable = ({ message }: { readonly message: string }) => Effect.fail(new 
 
 /** What was written, as lines. */
 export const untie = Effect.fnUntraced(function* (asked: UntieOptions) {
-  const folder = yield* modelFolder("MODEL", asked.model);
+  const folder = yield* namedModel("MODEL", asked.model);
   const output = resolve(asked.output);
   yield* RunFolder.makeParent(output);
   yield* Model.checkReplaceable("OUTPUT", output);

@@ -7,7 +7,7 @@ import { tokenOf, unusable } from "../src/http/serverFlags.ts";
 import { Stop } from "../src/process/Stop.ts";
 import { keptToken, makeToken } from "../src/watch/server/token.ts";
 import { serve } from "../src/watch/server/WatchServer.ts";
-import { shownRun } from "./paths.ts";
+import { namedRun } from "./namedRun.ts";
 
 export interface WatchOptions {
   readonly runs: readonly string[];
@@ -17,7 +17,7 @@ export interface WatchOptions {
 }
 
 export const watch = Effect.fn("pipelines.watch")(function* (options: WatchOptions) {
-  const runs = yield* Effect.forEach(options.runs, (run) => shownRun("RUN", run));
+  const runs = yield* Effect.forEach(options.runs, (run) => namedRun("RUN", run));
   const { token: known, wide } = yield* tokenOf(options, "browsers");
   const token = known ?? makeToken();
   const stop = yield* Stop;

@@ -130,7 +130,7 @@ export const setAside: readonly Aside[] = [
     ],
   },
   {
-    why: "checkpoints (a run keeps all it needs to go on; --resume RUN_DIR goes on)",
+    why: "checkpoints (a run keeps all it needs to go on; --resume RUN goes on)",
     keys: [
       "actor_rollout_ref.actor.checkpoint",
       "critic.checkpoint",

@@ -105,7 +105,7 @@ const resumed: Rule = (tree, foreign) => {
     const note = `trainer.resume_from_path: ${shown(path)}: its policy is taken (model.path); a critic begins anew`;
     return { set: [to("model.path", path)], note };
   }
-  const instead = "go on with --resume RUN_DIR, or take the weights of a checkpoint with model.path";
+  const instead = "go on with --resume RUN, or take the weights of a checkpoint with model.path";
   return { problem: `trainer.resume_mode: ${shown(mode)}: a run file does not resume: ${instead}` };
 };
 

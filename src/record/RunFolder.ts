@@ -3,7 +3,7 @@
  * and checkpoints. A folder that cannot be written is bad input, reported before anything else starts.
  */
 import { existsSync } from "node:fs";
-import { access, appendFile, constants, mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { access, appendFile, constants, mkdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { Context, DateTime, Effect } from "effect";
 import { BadInput } from "../domain/Errors.ts";
@@ -50,19 +50,28 @@ export const stamp = (millis: number): string => {
   return `${iso.slice(0, 4)}${iso.slice(5, 7)}${iso.slice(8, 10)}-${iso.slice(11, 13)}${iso.slice(14, 16)}${iso.slice(17, 19)}`;
 };
 
-/** Makes a folder and those above it, one by one: Node's own way of doing so does not end where a file system takes no folders (/proc). */
-const makeFolders = async (path: string): Promise<void> => {
-  if (existsSync(path)) return;
-  await makeFolders(dirname(path));
+/**
+ * Makes a folder and those above it, one by one: Node's own way of doing so does not end where a file system takes no folders (/proc). Returns
+ * those that were missing, the innermost first.
+ */
+const makeFolders = async (path: string): Promise<readonly string[]> => {
+  if (existsSync(path)) return [];
+  const above = await makeFolders(dirname(path));
   await mkdir(path).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== "EEXIST") throw cause;
   });
+  return [path, ...above];
 };
+
+/** A folder that was made for a new run, and the folders above it that were made with it, the innermost first. */
+export interface NewFolder extends Paths {
+  readonly above: readonly string[];
+}
 
 /** Makes a new folder; a second run of the same second gets the suffix `-2`, `-3`, … Fails with BadInput when it cannot be made. */
 export const create = Effect.fnUntraced(function* (dir: string, name: string, resolvedConfig: string) {
   const parent = join(dir, name);
-  yield* attempt("make the run folder", parent, () => makeFolders(resolve(parent)));
+  const above = yield* attempt("make the run folder", parent, () => makeFolders(resolve(parent)));
   const base = join(parent, stamp((yield* DateTime.now).epochMilliseconds));
   let path = base;
   for (let n = 2; ; n++) {
@@ -79,7 +88,7 @@ export const create = Effect.fnUntraced(function* (dir: string, name: string, re
     if (made) break;
     path = `${base}-${n}`;
   }
-  const folder = layout(path);
+  const folder: NewFolder = { ...layout(path), above };
   yield* attempt("write", join(path, "config.yaml"), () => writeFile(join(path, "config.yaml"), resolvedConfig));
   yield* attempt("make", folder.checkpoints, () => mkdir(folder.checkpoints));
   return folder;
@@ -111,9 +120,16 @@ export const open = Effect.fnUntraced(function* (path: string) {
   return folder;
 });
 
-/** Removes a folder that was made for a run which did not begin. */
-export const discard = ({ path }: Paths): Effect.Effect<void> =>
-  Effect.promise(() => rm(path, { recursive: true, force: true }).catch(() => undefined));
+/** Removes a folder that was made for a run which did not begin, and those that were made with it and are empty. */
+export const discard = ({ above, path }: NewFolder): Effect.Effect<void> =>
+  Effect.promise(async () => {
+    try {
+      await rm(path, { recursive: true, force: true });
+      for (const folder of above) await rmdir(folder);
+    } catch {
+      // A folder that cannot be removed, or that another run uses by now, stays.
+    }
+  });
 
 /** Replaces the folder's configuration by the one a resumed run goes on under. */
 export const reconfigure = ({ path }: Paths, resolvedConfig: string): Effect.Effect<void, BadInput> =>

@@ -13,7 +13,7 @@ describe("millrace help", () => {
   });
 
   it("lists a command's flags", () => {
-    expect(lines("train").some((line) => /^ {2}--resume RUN_DIR /.test(line))).toBe(true);
+    expect(lines("train").some((line) => /^ {2}--resume RUN /.test(line))).toBe(true);
   });
 
   it("lists the keys of a section with their defaults", () => {

@@ -66,9 +66,7 @@ describe("millrace watch", () => {
       code: 2,
       stderr: expect.stringMatching(`^--port: ${port}: in use on 127.0.0.1; nearest: `),
     });
-    const nearest = expect.stringContaining(
-      `no run lies in it: there is no config.yaml; nearest: ${join(place.root, "made")}`,
-    );
+    const nearest = expect.stringContaining(`no run's folder; nearest: ${join(place.root, "made")}`);
     expect(ran("watch", place.root)).toMatchObject({ status: 2, stderr: nearest });
     const wide = expect.stringMatching(/^--host: "0.0.0.0" is open to other machines, so browsers must send a token/);
     expect(ran("watch", place.folder, "--host", "0.0.0.0")).toMatchObject({ status: 2, stderr: wide });

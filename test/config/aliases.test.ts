@@ -174,7 +174,7 @@ custom_envs:
     ["critic.ppo_mini_batch_size=8", /actor\.ppo_mini_batch_size is 32; nearest: 32/],
     ["critic.model.path=elsewhere", /one model/],
     ["actor_rollout_ref.rollout.n=4", /es_manager\.train\.group_size/],
-    ["trainer.resume_mode=resume_path", /--resume RUN_DIR/],
+    ["trainer.resume_mode=resume_path", /--resume RUN/],
     ["actor_rollout_ref.actor.optim.optimizer=SGD", /AdamW/],
   ])("that would change results are refused: %s", (override, why) => {
     const told = refused("", override);

@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
@@ -240,6 +241,20 @@ describe("a run's folder", () => {
           expect(yield* Effect.promise(() => readFile(join(path, "config.yaml"), "utf8"))).toBe("run: {}\n");
           expect((yield* RunFolder.open(path)).path).toBe(path);
         }
+      }),
+    ),
+  );
+
+  it.live("that no run began in goes, with the folders that were made for it and are empty", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const dir = yield* temporaryFolder;
+        const [first, second] = yield* Effect.forEach([0, 1], () => RunFolder.create(join(dir, "runs"), "name", ""));
+        yield* RunFolder.discard(second!);
+        expect(existsSync(first!.path)).toBe(true);
+        yield* RunFolder.discard(first!);
+        expect(readdirSync(dir)).toEqual([]);
+        expect(existsSync(dir)).toBe(true);
       }),
     ),
   );

@@ -130,7 +130,11 @@ export type ModelInfo = typeof ModelInfo.Type;
 
 const ModelEntry = Schema.Struct({
   name: field(Schema.String, "", "Name in tables; empty is made of the model and its temperature."),
-  path: field(optionalPath, "", "A checkpoint; empty plays the endpoint, or model.path where there is none."),
+  path: field(
+    optionalPath,
+    "",
+    "A checkpoint, or a run as RUN or RUN@STEP; empty plays the endpoint, or model.path where there is none.",
+  ),
   temperature: field(temperature, null, "Sampling temperature; null as without this list."),
   endpoint: field(EndpointChanges, {}, "Keys of evaluation.endpoint that differ for this model."),
 });

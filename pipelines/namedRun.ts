@@ -1,0 +1,95 @@
+/**
+ * What a run is named by, everywhere: its folder, or `runs/NAME`, which stands for the newest run of that name; `@STEP` behind it names a step.
+ * Where a model is named, the run's checkpoint of that step is meant, or its newest. What names no run, or several, is bad input with the nearest.
+ */
+import { existsSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { Effect, Result } from "effect";
+import { choices } from "../src/config/nearest.ts";
+import { shown, shownText } from "../src/config/shown.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+import * as StepFolders from "../src/files/StepFolders.ts";
+import { isRun, newestIn, runsBelow } from "../src/record/RunFolders.ts";
+import { existingFolder, modelFolder } from "./paths.ts";
+
+/** The usual folder of runs. */
+const usual = "runs";
+
+/** A path as a user would type it. */
+const typed = (path: string): string => {
+  const fromHere = relative(process.cwd(), path);
+  return fromHere === "" || fromHere.startsWith("..") ? path : fromHere;
+};
+
+/** The names of runs in a folder and below it; the name with the newest run comes first. */
+const namesBelow = (folder: string): readonly string[] => {
+  const newestFirst = runsBelow(folder).toSorted((a, b) => (basename(a) < basename(b) ? 1 : -1));
+  return [...new Set(newestFirst.map(dirname))];
+};
+
+/** Why a folder in which no run lies right away names none, with the names among which a user may choose. */
+const noneNamed = (folder: string): string => {
+  const [nearest, ...others] = namesBelow(folder).map(typed);
+  if (nearest === undefined) return "no run's folder, and no run lies in it: there is no config.yaml";
+  if (others.length === 0) return `no run's folder; nearest: ${shownText(nearest, 200)}`;
+  return `several runs; nearest: ${shownText(nearest, 200)}; all: ${choices(nearest, [nearest, ...others])}`;
+};
+
+/** A name that was written without its folder. */
+const insideUsual = (word: string): string | null =>
+  /[/\\]/.test(word) || !existsSync(join(usual, word)) ? null : join(usual, word);
+
+/** The absolute path of the run that `word`, the value of `key`, names. */
+export const namedRun = (key: string, word: string): Effect.Effect<string, BadInput> =>
+  Effect.gen(function* () {
+    const found = yield* Effect.result(existingFolder(key, word));
+    if (Result.isFailure(found)) {
+      const inside = insideUsual(word);
+      if (inside === null) return yield* found.failure;
+      return yield* new BadInput({ message: `${key}: ${shown(word)}: no such folder; nearest: ${inside}` });
+    }
+    const folder = found.success;
+    if (isRun(folder)) return folder;
+    const newest = yield* Effect.promise(() => newestIn(folder));
+    if (newest !== undefined) return newest;
+    return yield* new BadInput({ message: `${key}: ${shown(word)}: ${noneNamed(folder)}` });
+  });
+
+/** `RUN@STEP`, apart. `at` is a number of steps, or the name of a link among checkpoints; null where there is none. */
+export const splitStep = (word: string): { readonly run: string; readonly at: string | null } => {
+  const [, run = word, at] = /^(.+)@(\d{1,9}|best)$/.exec(word) ?? [];
+  return existsSync(resolve(word)) ? { run: word, at: null } : { run, at: at ?? null };
+};
+
+/** The checkpoint of a run at a step, at its best validation (`best`), or its newest. */
+const checkpointOf = Effect.fnUntraced(function* (key: string, word: string, run: string, at: string | null) {
+  const folder = join(run, "checkpoints");
+  const steps = yield* Effect.catchTag(StepFolders.list(folder), "FileError", () => Effect.succeed([]));
+  const name = at === null ? `step-${steps.at(-1)}` : at === "best" ? at : `step-${at}`;
+  const path = join(folder, name);
+  if (existsSync(path)) return path;
+  const wanted = at === null || at === "best" ? Number.POSITIVE_INFINITY : Number(at);
+  const nearest = steps.toSorted((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted) || b - a)[0];
+  const what = at === null ? "no checkpoint" : `no checkpoint ${at}`;
+  const hint = nearest === undefined ? "" : `; nearest: ${typed(run)}@${nearest}`;
+  return yield* new BadInput({ message: `${key}: ${shown(word)}: ${typed(run)} has ${what}${hint}` });
+});
+
+/** Whether a folder is a model's, or an adapter's. */
+const isModel = (folder: string): boolean =>
+  ["config.json", "adapter_config.json"].some((name) => existsSync(join(folder, name)));
+
+/** Whether a run's checkpoint is meant by a folder: it is a run or holds some, and is no model itself. */
+const holdsRuns = (folder: string): boolean => !isModel(folder) && runsBelow(folder).length > 0;
+
+/**
+ * The absolute path of a model that `key` names: its folder, one of the Hugging Face hub that is on this machine, or a run, whose checkpoint is
+ * taken.
+ */
+export const namedModel = (key: string, word: string): Effect.Effect<string, BadInput> =>
+  Effect.gen(function* () {
+    const { at, run } = splitStep(word);
+    if (at !== null) return yield* checkpointOf(key, word, yield* namedRun(key, run), at);
+    const folder = yield* modelFolder(key, word);
+    return holdsRuns(folder) ? yield* checkpointOf(key, word, yield* namedRun(key, word), null) : folder;
+  });

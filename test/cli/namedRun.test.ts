@@ -1,0 +1,112 @@
+/** What a run is named by: its folder, the folder of a name, a step behind either; and the checkpoint that is meant where a model is named. */
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { Effect, Result } from "effect";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { namedModel, namedRun } from "../../pipelines/namedRun.ts";
+import { self } from "../../src/record/RunLock.ts";
+
+let dir = "";
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "millrace-"));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+/** A run below the folder of runs, with files in it beside its configuration. */
+const run = (path: string, ...files: readonly string[]): string => {
+  const folder = join(dir, path);
+  mkdirSync(join(folder, "checkpoints"), { recursive: true });
+  for (const file of ["config.yaml", ...files]) writeFileSync(join(folder, file), "{}\n");
+  return folder;
+};
+
+const checkpoint = (path: string, step: number): string => {
+  const folder = join(dir, path, "checkpoints", `step-${step}`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "config.json"), "{}");
+  return folder;
+};
+
+const answered = async (named: Effect.Effect<string, { readonly message: string }>): Promise<string> => {
+  const result = await Effect.runPromise(Effect.result(named));
+  return (Result.isSuccess(result) ? result.success : result.failure.message).replaceAll(relative(".", dir), "…");
+};
+const runOf = (...path: readonly string[]) => answered(namedRun("RUN", join(dir, ...path)));
+const modelOf = (path: string) => answered(namedModel("model.path", join(dir, path)));
+const shown = (path: string): string => JSON.stringify(join(dir, path));
+
+describe("a run is named by", () => {
+  it("its folder, whatever else lies beside it", async () => {
+    const folder = run("lake/20260101-000000", "metrics.jsonl");
+    run("lake/20260102-000000", "metrics.jsonl");
+    expect(await runOf("lake/20260101-000000")).toBe(folder);
+  });
+
+  it("the folder of its name, where it is the newest, also of one second", async () => {
+    run("lake/20260101-000000", "metrics.jsonl");
+    run("lake/20260101-000000-2", "metrics.jsonl");
+    const newest = run("lake/20260101-000000-10", "metrics.jsonl");
+    expect(await runOf("lake")).toBe(newest);
+  });
+
+  it("its name, where a later one was killed before it began", async () => {
+    const begun = run("lake/20260101-000000", "metrics.jsonl");
+    run("lake/20260102-000000", "lock");
+    expect(await runOf("lake")).toBe(begun);
+  });
+
+  it("its name, while it still loads", async () => {
+    run("lake/20260101-000000", "metrics.jsonl");
+    const loading = run("lake/20260102-000000");
+    writeFileSync(join(loading, "lock"), JSON.stringify(await self("now")));
+    expect(await runOf("lake")).toBe(loading);
+  });
+});
+
+describe("what names no run, or several", () => {
+  it("is refused with the nearest folder", async () => {
+    run("lake/20260101-000000");
+    expect(await runOf("lakw")).toBe(`RUN: ${shown("lakw")}: no such folder; nearest: ${join(dir, "lake")}`);
+    mkdirSync(join(dir, "empty"));
+    expect(await runOf("empty")).toBe(
+      `RUN: ${shown("empty")}: no run's folder, and no run lies in it: there is no config.yaml`,
+    );
+  });
+
+  it("is refused with all names, that of the newest run first", async () => {
+    run("sweep/a,seed=0/20260102-000000");
+    run("sweep/b,seed=0/20260103-000000");
+    run("lake/20260101-000000");
+    const names = ["sweep/b,seed=0", "sweep/a,seed=0", "lake"].map((name) => join(dir, name));
+    const [message = "", all] = (await runOf()).split("; all: ");
+    expect(message).toBe(`RUN: ${JSON.stringify(dir)}: several runs; nearest: ${names[0]}`);
+    expect(all?.split(", ").sort()).toEqual(names.sort());
+  });
+});
+
+describe("where a model is named, a run stands for", () => {
+  it("its newest checkpoint, that of a step, or the best", async () => {
+    run("lake/20260101-000000");
+    const [first, last] = [20, 100].map((step) => checkpoint("lake/20260101-000000", step));
+    symlinkSync("step-20", join(dir, "lake/20260101-000000/checkpoints/best"));
+    expect(await modelOf("lake")).toBe(last);
+    expect(await modelOf("lake/20260101-000000")).toBe(last);
+    expect(await modelOf("lake@20")).toBe(first);
+    expect(await modelOf("lake@best")).toBe(join(dir, "lake/20260101-000000/checkpoints/best"));
+  });
+
+  it("nothing where there is no such checkpoint, with the nearest", async () => {
+    const folder = run("lake/20260101-000000");
+    expect(await modelOf("lake")).toBe(`model.path: ${shown("lake")}: ${folder} has no checkpoint`);
+    for (const step of [20, 100]) checkpoint("lake/20260101-000000", step);
+    expect(await modelOf("lake@90")).toBe(
+      `model.path: ${shown("lake@90")}: ${folder} has no checkpoint 90; nearest: ${folder}@100`,
+    );
+  });
+
+  it("nothing where the folder is a model's itself", async () => {
+    const model = checkpoint("lake/20260101-000000", 3);
+    expect(await modelOf("lake/20260101-000000/checkpoints/step-3")).toBe(model);
+  });
+});
