@@ -136,6 +136,8 @@ export interface Mark {
   readonly text: string;
   readonly control?: Control;
   readonly by?: Controller;
+  /** How the run ended, of a mark of kind `end`. */
+  readonly outcome?: RunStatus;
 }
 
 export interface Timeline {

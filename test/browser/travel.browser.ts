@@ -2,18 +2,20 @@
 import type { Browser } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { TOKEN } from "../watch/page/mockServer.ts";
-import { launch, sees, type Visit, type VisitOptions, visit } from "./Visit.ts";
+import { launch, sees, textOf, type Visit, type VisitOptions, visit } from "./Visit.ts";
 
 let browser: Browser;
 let open: Visit | null = null;
 /** What the browser itself says of an answer that refuses: it is asked for here. */
 const refusals = /Failed to load resource: the server responded with a status of (400|401)/;
+/** What the browser says of a server that is gone. */
+const lost = /Failed to load resource: net::ERR_/;
 beforeAll(async () => {
   browser = await launch();
 });
 afterAll(() => browser.close());
 afterEach(async () => {
-  const troubles = open?.troubles.filter((trouble) => !refusals.test(trouble));
+  const troubles = open?.troubles.filter((trouble) => !refusals.test(trouble) && !lost.test(trouble));
   await open?.close();
   open = null;
   expect(troubles).toEqual([]);
@@ -164,7 +166,7 @@ describe("controls", () => {
     ]);
   });
 
-  it("are off at a past moment and for a run that is over, and say why", async () => {
+  it("are off at a past moment, which the head tells, and gone for a run that is over", async () => {
     const { page } = await go();
     await page.focus(".slider");
     await page.keyboard.press("Home");
@@ -172,11 +174,38 @@ describe("controls", () => {
     expect(await page.$eval("[data-control=Stop]", (button) => (button as HTMLElement).title)).toMatch(
       /go back to live/,
     );
+    await sees(page, ".top .pill", /^was running$/);
+    await sees(page, ".top .progress", /^ ?step 0 \/ 600/);
     await page.select("select[aria-label=Run]", "quickstart/20261121-231202");
-    await page.waitForFunction(
-      () => document.querySelector<HTMLElement>("[data-control=Stop]")?.title === "The run is over (completed).",
-    );
+    await page.waitForSelector("[data-control]", { hidden: true });
     await sees(page, ".banner", /The run ended at .*completed/);
+    await sees(page, ".top .pill", /^completed$/);
+    await page.focus(".slider");
+    await page.keyboard.press("Home");
+    await sees(page, ".top .pill", /^was running$/);
+    expect(await page.$(".banner")).toBeNull();
+  });
+
+  it("go when the run ends, and the head keeps its end when the server has ended too", async () => {
+    const { page, server } = await go();
+    await page.waitForSelector("[data-control=Stop]");
+    server.end("stopped");
+    await sees(page, ".top .pill", /^stopped$/);
+    await page.waitForSelector("[data-control]", { hidden: true });
+    await server.close();
+    await sees(page, ".banner", /The page's server has ended too/);
+    expect(await textOf(page, ".top .pill")).toBe("stopped");
+  });
+
+  it("are off while the connection is lost, and the head does not say that the run goes on", async () => {
+    const { page, server } = await go();
+    await page.waitForSelector("[data-control=Stop]");
+    await server.close();
+    await sees(page, ".top .pill", /^connection lost$/);
+    await page.waitForSelector("[data-control=Stop]:disabled");
+    expect(await page.$eval("[data-control=Stop]", (button) => (button as HTMLElement).title)).toMatch(
+      /does not answer/,
+    );
   });
 });
 

@@ -8,7 +8,7 @@ import { ControlBar } from "./controls/ControlBar.ts";
 import { TokenDialog, TokenForm } from "./controls/TokenDialog.ts";
 import { useControls } from "./controls/useControls.ts";
 import { refusalOf } from "./controls/wording.ts";
-import { brought, chosen } from "./currentRun.ts";
+import { brought, cardAt, chosen } from "./currentRun.ts";
 import { Banner, Header } from "./Header.ts";
 import { KeysDialog, useKeys } from "./Keys.ts";
 import { type Route, views as viewNames } from "./route.ts";
@@ -47,7 +47,12 @@ const RunPage = ({ api, go, reload, route, run: listed, runs }: RunPageProps): V
   const [now, toggleTheme] = useTheme();
   const [keys, setKeys] = useState(false);
   const [toasts, tell, drop] = useToasts();
-  const [controls, question] = useControls(api, run.id, refusalOf(run, route.at !== null), tell);
+  const [controls, question] = useControls(
+    api,
+    run.id,
+    refusalOf(run, { past: route.at !== null, lost: live.lost }),
+    tell,
+  );
   const travel = useTravel({ api, run, route, go, line: live.line });
   const { line, scale, seek, timeline } = travel;
   useEffect(() => {
@@ -63,10 +68,10 @@ const RunPage = ({ api, go, reload, route, run: listed, runs }: RunPageProps): V
     "?": () => setKeys(true),
   });
   return html`<div class="app">
-    <${Header} runs=${runs} run=${run} route=${route} go=${go} theme=${now} toggleTheme=${toggleTheme} showKeys=${() => setKeys(true)}>
-      <${ControlBar} controls=${controls} paused=${live.line?.paused ?? false} />
+    <${Header} runs=${runs} run=${cardAt(run, route.at, scale, timeline)} past=${route.at !== null} lost=${live.lost} route=${route} go=${go} theme=${now} toggleTheme=${toggleTheme} showKeys=${() => setKeys(true)}>
+      ${run.state === "running" ? html`<${ControlBar} controls=${controls} paused=${live.line?.paused ?? false} />` : null}
     <//>
-    <${Banner} run=${run} lost=${live.lost} />
+    <div class="notices"><${Banner} run=${run} lost=${live.lost} past=${route.at !== null} /></div>
     <main id="main" tabindex="-1">
       <${View} api=${api} controls=${controls} go=${go} line=${line} lineError=${travel.lineError} live=${live} reload=${reload} route=${route} run=${run} runs=${runs} scale=${scale} theme=${now} timeline=${timeline} />
     </main>

@@ -17,6 +17,22 @@ const titles: Readonly<Record<View, string>> = {
 export const StatePill = ({ state }: Pick<RunCard, "state">): VNode =>
   html`<span class="pill ${state}"><i aria-hidden="true"></i>${state}</span>`;
 
+interface StandingProps {
+  readonly run: RunCard;
+  /** Whether the card is of a past moment. */
+  readonly past: boolean;
+  readonly lost: boolean;
+}
+
+/** How the run stands, or stood at a past moment. Of a run that went on when the connection broke, nothing is known. */
+const Standing = ({ lost, past, run }: StandingProps): VNode => {
+  if (run.state !== "running") return html`<${StatePill} state=${run.state} />`;
+  if (past)
+    return html`<span class="pill was" title="At the moment that the slider shows"><i aria-hidden="true"></i>was running</span>`;
+  if (lost) return html`<span class="pill lost"><i aria-hidden="true"></i>connection lost</span>`;
+  return html`<${StatePill} state=${run.state} />`;
+};
+
 const Progress = ({ run }: { readonly run: RunCard }): VNode => {
   const share = run.steps > 0 ? Math.min(1, run.step / run.steps) : 0;
   const spent = run.last - run.started;
@@ -31,9 +47,8 @@ const Progress = ({ run }: { readonly run: RunCard }): VNode => {
   </span>`;
 };
 
-interface HeaderProps {
+interface HeaderProps extends StandingProps {
   readonly runs: readonly RunCard[];
-  readonly run: RunCard;
   readonly route: Route;
   readonly go: Go;
   readonly theme: "light" | "dark";
@@ -59,6 +74,8 @@ const modeTitle = ({ maxStaleness, mode, seed }: RunCard): string =>
 export const Header = ({
   children,
   go,
+  lost,
+  past,
   route,
   run,
   runs,
@@ -69,7 +86,7 @@ export const Header = ({
   <div class="bar">
     <a class="brand" href=${to(route, "line")}><i aria-hidden="true"></i>millrace</a>
     <${RunPick} go=${go} route=${route} run=${run} runs=${runs} />
-    <${StatePill} state=${run.state} />
+    <${Standing} run=${run} past=${past} lost=${lost} />
     <span class="badge" title=${modeTitle(run)}>${run.mode}${run.mode === "async" ? ` ≤ ${run.maxStaleness}` : ""}</span>
     <${Progress} run=${run} />
     <span class="spacer"></span>
@@ -85,8 +102,9 @@ export const Header = ({
   </nav>
 </header>`;
 
-/** What the reader must know of the run beside its state: that it ended or died, and when. */
-export const Banner = ({ lost, run }: { readonly run: RunCard; readonly lost: boolean }): VNode | null => {
+/** What the reader must know beside the run's state at the moment shown: that it ended or died and when, or that the server is gone. */
+export const Banner = ({ lost, past, run }: StandingProps): VNode | null => {
+  if (past && !lost) return null;
   const when = clock(run.last);
   const gone =
     lost && run.state !== "running"

@@ -1,5 +1,6 @@
-/** Which run the page shows, and what the stream has told of it since it was listed. */
-import type { LineView, RunCard } from "../Api.ts";
+/** Which run the page shows, what the stream has told of it since it was listed, and how it stood at a past moment. */
+import type { LineView, RunCard, RunStatus, Timeline } from "../Api.ts";
+import { type Scale, stepAt } from "./timeline/scale.ts";
 import type { Live } from "./useLive.ts";
 
 /** The one asked for; without one the newest that runs, else the newest. Null where there is none, or none of that id. */
@@ -21,6 +22,18 @@ export const brought = (run: RunCard, live: Pick<Live, "ended" | "line" | "step"
     controllable: run.controllable && state === "running",
   };
 };
+
+/** How a run stood at a moment: as its last end before then says, unless it went on since. */
+const stateAt = ({ marks }: Timeline, at: number): RunStatus => {
+  const last = marks.findLast((mark) => (mark.kind === "end" || mark.kind === "resume") && mark.at <= at);
+  return last?.outcome ?? "running";
+};
+
+/** A run's card as it was at a past moment; as it is for a null moment, or before its timeline is read. */
+export const cardAt = (run: RunCard, at: number | null, scale: Scale | null, timeline: Timeline | null): RunCard =>
+  at === null || scale === null || timeline === null
+    ? run
+    : { ...run, step: stepAt(scale, at), last: at, state: stateAt(timeline, at), message: null };
 
 /** The newest moment known of a run, for the slider's end. */
 export const newestOf = (line: LineView | null): { readonly at: number; readonly step: number } | null =>

@@ -1,6 +1,6 @@
 /**
- * The page of a run from a process of its own, started by the run: browsers cannot slow the run down. The child ends when the run has ended in
- * order; when the run was killed it stays while somebody looks, an hour at most. A terminal's signals do not reach it.
+ * The page of a run from a process of its own, started by the run: browsers cannot slow the run down, and a terminal's signals do not reach it.
+ * The run never waits for it: the child outlives the run until browsers have the end, as main.ts says.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { Effect, Option, type Scope } from "effect";
@@ -26,7 +26,6 @@ export interface Page {
 
 /** A child that has not said where it serves by then does not come to it. */
 const START_MS = 20_000;
-const END_MS = 3_000;
 
 const file = new URL("./main.ts", import.meta.url);
 
@@ -42,27 +41,25 @@ const answerOf = (child: ChildProcess): Effect.Effect<Said, BadInput> =>
     });
   });
 
-/** Tells the child to end, and ends one that does not. */
-const ended = (child: ChildProcess): Effect.Effect<void> =>
+/** Tells the child that the run ends, and lets go of it: it must not keep the run's process alive. */
+const release = (child: ChildProcess): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
-    const done = (): void => resume(Effect.void);
-    if (child.exitCode !== null || child.signalCode !== null) return done();
-    const timer = setTimeout(() => child.kill("SIGKILL"), END_MS);
-    child.once("exit", () => {
-      clearTimeout(timer);
-      done();
-    });
-    if (child.connected) child.send({ end: true } satisfies Order);
-    else child.kill("SIGTERM");
+    const letGo = (): void => {
+      if (child.connected) child.disconnect();
+      child.unref();
+      resume(Effect.void);
+    };
+    if (child.connected) child.send({ ended: true } satisfies Order, letGo);
+    else letGo();
   });
 
-/** Serves the page of a run while the scope lives. A port that is taken is bad input that names the next free one. */
+/** Serves the page of a run, which ends with the scope. A port that is taken is bad input that names the next free one. */
 export const servePage = Effect.fnUntraced(function* (
   options: PageOptions,
 ): Effect.fn.Return<Page, BadInput, Scope.Scope> {
   const child = yield* Effect.acquireRelease(
     Effect.sync(() => fork(file, { detached: true, execArgv: [], stdio: ["ignore", "ignore", "ignore", "ipc"] })),
-    ended,
+    release,
   );
   child.send({ ...options } satisfies Order);
   const said = yield* Effect.timeoutOrElse(answerOf(child), {

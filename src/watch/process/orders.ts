@@ -25,7 +25,7 @@ const Start = Schema.Struct({
 });
 export type Start = typeof Start.Type;
 
-const Order = Schema.Union([Start, Schema.Struct({ end: Schema.Literal(true) })]);
-/** The run says what to show, and then that the page may end. */
+const Order = Schema.Union([Start, Schema.Struct({ ended: Schema.Literal(true) })]);
+/** The run says what to show, and at last that it ends. */
 export type Order = typeof Order.Type;
 export const decodeOrder = Schema.decodeUnknownOption(Order);

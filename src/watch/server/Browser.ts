@@ -12,7 +12,7 @@ export interface Wire {
   write(text: string): boolean;
   end(): unknown;
   destroy(): unknown;
-  on(event: "drain" | "error", listener: () => void): unknown;
+  on(event: "drain" | "error" | "close", listener: () => void): unknown;
 }
 
 export type MessageName = "line" | "step" | "episodes" | "ended";
@@ -24,6 +24,7 @@ export class Browser {
   readonly #waiting = new Map<MessageName, string>();
   /** When the last bytes were refused; null while it reads. */
   #stuckSince: number | null = null;
+  readonly #sent = new Set<MessageName>();
 
   constructor(response: Wire) {
     this.#response = response;
@@ -42,8 +43,13 @@ export class Browser {
 
   /** `data` is JSON, and so one line. */
   tell(name: MessageName, data: string, now: number): void {
-    if (this.#stuckSince === null) this.#write(text(name, data), now);
+    if (this.#stuckSince === null) this.#send(name, data, now);
     else this.#waiting.set(name, data);
+  }
+
+  /** Whether it was sent a message of that name, and keeps up with what it is sent. */
+  hasRead(name: MessageName): boolean {
+    return this.#sent.has(name) && this.#stuckSince === null;
   }
 
   /** A sign of life, or the end of one that does not read. */
@@ -56,6 +62,11 @@ export class Browser {
     this.#response.end();
   }
 
+  #send(name: MessageName, data: string, now: number): void {
+    this.#sent.add(name);
+    this.#write(text(name, data), now);
+  }
+
   #write(message: string, now: number): void {
     if (!this.#response.destroyed && !this.#response.write(message)) this.#stuckSince = now;
   }
@@ -65,7 +76,7 @@ export class Browser {
     this.#stuckSince = null;
     for (const [name, data] of this.#waiting) {
       this.#waiting.delete(name);
-      this.#write(text(name, data), stuckSince);
+      this.#send(name, data, stuckSince);
       if (this.#stuckSince !== null) return;
     }
   }

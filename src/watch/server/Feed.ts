@@ -3,9 +3,8 @@
  * computed once for all of them, and at most every `QUIET_MS`.
  */
 import { type FSWatcher, watch } from "node:fs";
-import type { ServerResponse } from "node:http";
-import type { Change, RunStore } from "../store/RunStore.ts";
-import { Browser, type MessageName } from "./Browser.ts";
+import { type Change, merged, type RunStore, unchanged } from "../store/RunStore.ts";
+import { Browser, type MessageName, type Wire } from "./Browser.ts";
 
 export interface FeedLimits {
   /** A browser that reads nothing for so long is cut off. */
@@ -28,6 +27,8 @@ export class Feed {
   #coming: NodeJS.Timeout | null = null;
   /** The first look tells the line in any case: the view that greeted a browser may be older than what the store has read since. */
   #looked = false;
+  /** What readings of the folder by others found, of which browsers are not told yet. */
+  #noticed = unchanged;
 
   constructor(store: RunStore, limits: FeedLimits, now: () => number) {
     this.#store = store;
@@ -35,7 +36,7 @@ export class Feed {
     this.#now = now;
   }
 
-  add(response: ServerResponse): void {
+  add(response: Wire): void {
     const browser = new Browser(response);
     this.#browsers.add(browser);
     response.on("close", () => {
@@ -44,6 +45,17 @@ export class Feed {
     });
     if (this.#browsers.size === 1) this.#begin();
     void this.#greet(browser).catch(() => undefined);
+  }
+
+  /** Takes what another reading of the folder found: a change is found once, and browsers are told of it with the next look. */
+  notice(change: Change): void {
+    this.#noticed = merged(this.#noticed, change);
+    if (this.#browsers.size > 0 && Object.values(change).includes(true)) this.#soon();
+  }
+
+  /** Whether every browser that listens has read how the run ended. */
+  get isEndRead(): boolean {
+    return [...this.#browsers].every((browser) => browser.hasRead("ended"));
   }
 
   close(): void {
@@ -91,7 +103,9 @@ export class Feed {
   }
 
   async #look(): Promise<void> {
-    const change: Change = await this.#store.refresh();
+    const found = await this.#store.refresh();
+    const change = merged(this.#noticed, found);
+    this.#noticed = unchanged;
     if (this.#browsers.size === 0) return;
     if (change.line || !this.#looked) this.#tell("line", await this.#store.line(null));
     this.#looked = true;

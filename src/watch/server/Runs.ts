@@ -54,9 +54,14 @@ export class Runs {
     const now = this.#now();
     if (shown.store.isRead && now - shown.looked >= FRESH_MS) {
       shown.looked = now;
-      await shown.store.refresh();
+      shown.feed.notice(await shown.store.refresh());
     }
     return shown.store;
+  }
+
+  /** Whether every browser that listens to a run has read how that run ended. */
+  get areEndsRead(): boolean {
+    return [...this.#shown.values()].every(({ feed }) => feed.isEndRead);
   }
 
   close(): void {

@@ -4,7 +4,7 @@
  * bounded: connections, listening browsers, requests under way, their time and their bytes.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { Clock, Effect, Exit, Result, Schema, type Scope, SubscriptionRef } from "effect";
+import { Clock, Effect, Exit, Result, Schedule, Schema, type Scope, SubscriptionRef } from "effect";
 import { send } from "../../control/ControlClient.ts";
 import { Control } from "../../domain/Control.ts";
 import { Body } from "../../http/Body.ts";
@@ -59,6 +59,8 @@ export interface Watching {
   readonly ids: readonly string[];
   /** Browsers that listen. */
   readonly browsers: SubscriptionRef.SubscriptionRef<number>;
+  /** Suspends until every browser that listens has read how its run ended. */
+  readonly endRead: Effect.Effect<void>;
 }
 
 /** Requests of one connection that may wait for their answers. */
@@ -68,6 +70,7 @@ const MOST_BODIES = 2 ** 20;
 const KEEP_ALIVE_MS = 5_000;
 const HEADER_BYTES = 16 * 1_024;
 const GOODBYE_MS = 1_000;
+const END_CHECK_MS = 100;
 
 interface Context {
   readonly runs: Runs;
@@ -241,5 +244,9 @@ export const serve = (options: WatchOptions): Effect.Effect<Watching, ListenFail
     server.timeout = limits.requestMs + KEEP_ALIVE_MS;
     const port = yield* Effect.acquireRelease(listen(server, host, options.port), () => closeAll(server, runs));
     const name = host.includes(":") ? `[${host}]` : host;
-    return { url: `http://${name}:${port}`, port, ids: runs.ids(), browsers };
+    const endRead = Effect.sync(() => runs.areEndsRead).pipe(
+      Effect.repeat({ until: Boolean, schedule: Schedule.spaced(END_CHECK_MS) }),
+      Effect.asVoid,
+    );
+    return { url: `http://${name}:${port}`, port, ids: runs.ids(), browsers, endRead };
   });

@@ -29,7 +29,15 @@ export interface Change {
   readonly state: boolean;
 }
 
-const unchanged: Change = { line: false, metrics: false, episodes: false, state: false };
+export const unchanged: Change = { line: false, metrics: false, episodes: false, state: false };
+
+/** What either of two refreshes found. */
+export const merged = (a: Change, b: Change): Change => ({
+  line: a.line || b.line,
+  metrics: a.metrics || b.metrics,
+  episodes: a.episodes || b.episodes,
+  state: a.state || b.state,
+});
 
 export interface RunStoreOptions {
   readonly id: string;

@@ -66,6 +66,7 @@ const textOf = (line: EventLine): { readonly kind: Mark["kind"]; readonly text: 
 export const markOf = (line: EventLine): Mark | null => {
   const said = textOf(line);
   if (said === null) return null;
-  const by = line._tag === "Controlled" ? { control: line.control, by: line.by } : {};
-  return { at: line.at, step: line.step, ...said, ...by };
+  const mark = { at: line.at, step: line.step, ...said };
+  if (line._tag === "Controlled") return { ...mark, control: line.control, by: line.by };
+  return line._tag === "End" ? { ...mark, outcome: line.outcome } : mark;
 };

@@ -64,8 +64,8 @@ export interface MockServer {
   readonly controls: readonly Control[];
   /** The run that goes on gets further by that time. */
   readonly tick: (ms: number) => void;
-  /** It ends as a killed one. */
-  readonly die: () => void;
+  /** It ends in that state. */
+  readonly end: (state: RunCard["state"]) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -207,10 +207,10 @@ const advance = (world: World, ms: number): void => {
   }
 };
 
-const kill = (world: World): void => {
+const end = (world: World, state: RunCard["state"]): void => {
   const run = world.runs[0]!;
-  world.runs[0] = { ...run, card: { ...run.card, state: "dead", controllable: false } };
-  for (const stream of world.streams) send(stream, "ended", "dead");
+  world.runs[0] = { ...run, card: { ...run.card, state, controllable: false } };
+  for (const stream of world.streams) send(stream, "ended", state);
 };
 
 /** Serves on loopback, on a port of its own choice without one. */
@@ -236,7 +236,7 @@ export const serve = async (port = 0): Promise<MockServer> => {
       server.closeAllConnections();
     });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  return { url, controls: world.controls, tick: (ms) => advance(world, ms), die: () => kill(world), close };
+  return { url, controls: world.controls, tick: (ms) => advance(world, ms), end: (state) => end(world, state), close };
 };
 
 if (import.meta.main) {

@@ -1,13 +1,14 @@
 /** What surrounds the views: the token in the address, the run that is shown, what controls say, and questions to the server. */
 import { describe, expect, it } from "vitest";
-import type { RunCard } from "../../../src/watch/Api.ts";
+import type { RunCard, Timeline } from "../../../src/watch/Api.ts";
 import { query } from "../../../src/watch/page/Client.ts";
 import { doneOf, refusalOf } from "../../../src/watch/page/controls/wording.ts";
-import { brought, chosen } from "../../../src/watch/page/currentRun.ts";
+import { brought, cardAt, chosen } from "../../../src/watch/page/currentRun.ts";
 import { fileNameOf } from "../../../src/watch/page/curves/png.ts";
 import { slotsIn } from "../../../src/watch/page/line/SlotStepper.ts";
 import { placesOf } from "../../../src/watch/page/line/Weights.ts";
 import { ticked } from "../../../src/watch/page/Runs.ts";
+import { scaleOf } from "../../../src/watch/page/timeline/scale.ts";
 import { taken } from "../../../src/watch/page/token.ts";
 
 const card = (id: string, change: Partial<RunCard> = {}): RunCard => ({
@@ -26,6 +27,8 @@ const card = (id: string, change: Partial<RunCard> = {}): RunCard => ({
   controllable: true,
   ...change,
 });
+
+const here = { past: false, lost: false };
 
 describe("the token", () => {
   it("is taken out of the address wherever it stands", () => {
@@ -59,15 +62,45 @@ describe("the run that is shown", () => {
   it("takes no controls once its stream has told that it ended", () => {
     const run = brought(card("a"), { ended: "dead", line: null, step: 7 });
     expect([run.state, run.step, run.controllable]).toEqual(["dead", 7, false]);
-    expect(refusalOf(run, false)).toBe("The run is over (dead).");
+    expect(refusalOf(run, here)).toBe("The run is over (dead).");
+  });
+});
+
+describe("a run at a past moment", () => {
+  const timeline: Timeline = {
+    from: 0,
+    to: 400,
+    steps: [1, 2, 3, 4].map((step) => ({ at: 100 * step, step })),
+    marks: [
+      { at: 200, step: 2, kind: "end", text: "stopped", outcome: "stopped" },
+      { at: 250, step: 2, kind: "resume", text: "goes on from step 2" },
+      { at: 400, step: 4, kind: "end", text: "failed: no", outcome: "failed" },
+    ],
+  };
+  const run = card("a", { state: "failed", step: 4, steps: 4, last: 400, message: "no" });
+  const at = (moment: number | null) => cardAt(run, moment, scaleOf(timeline, null), timeline);
+
+  it("has the state, step and time of then", () => {
+    const seen = [150, 200, 260, 400].map(at).map(({ last, message, state, step }) => [last, step, state, message]);
+    expect(seen).toEqual([
+      [150, 1, "running", null],
+      [200, 2, "stopped", null],
+      [260, 2, "running", null],
+      [400, 4, "failed", null],
+    ]);
+  });
+
+  it("is as it is now at no moment, and before its timeline is read", () => {
+    expect([at(null), cardAt(run, 150, null, null)]).toEqual([run, run]);
   });
 });
 
 describe("a control", () => {
   it("says why it cannot be used", () => {
-    expect(refusalOf(card("a"), false)).toBeNull();
-    expect(refusalOf(card("a"), true)).toMatch(/live/);
-    expect(refusalOf(card("a", { controllable: false }), false)).toMatch(/cannot be reached/);
+    expect(refusalOf(card("a"), here)).toBeNull();
+    expect(refusalOf(card("a"), { ...here, past: true })).toMatch(/live/);
+    expect(refusalOf(card("a"), { ...here, lost: true })).toMatch(/server does not answer/);
+    expect(refusalOf(card("a", { controllable: false }), here)).toMatch(/cannot be reached/);
   });
 
   it("says what it did", () => {

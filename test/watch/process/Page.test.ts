@@ -1,12 +1,16 @@
-/** The page that a training run starts: a process of its own that ends with the run, and outlives a killed one only while it is looked at. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, readFileSync, statSync } from "node:fs";
+/** The page that a training run starts: a process of its own that outlives the run until browsers have its end, or a killed one while it is looked at. */
+import { type ChildProcess, fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect, Exit, Scope } from "effect";
 import { expect } from "vitest";
+import { self } from "../../../src/record/RunLock.ts";
 import { servePage } from "../../../src/watch/process/Page.ts";
 import { placed } from "../server/serving.ts";
+import { START } from "../syntheticRun.ts";
 
 const place = Effect.acquireRelease(
   Effect.sync(() => placed({ steps: 4 })),
@@ -18,6 +22,21 @@ const answers = (url: string): Promise<boolean> =>
     ({ ok }) => ok,
     () => false,
   );
+
+const untilGone = async (url: string): Promise<void> => {
+  while (await answers(url)) await new Promise((resolve) => setTimeout(resolve, 100));
+};
+
+const liveOf = (url: string): string => `${url}/api/runs/${encodeURIComponent("made/20261122-000000")}/live`;
+
+/** What a browser hears until its stream is closed. */
+const heardBy = async (browser: Response, onText: (text: string) => void): Promise<void> => {
+  let text = "";
+  for await (const piece of browser.body!.pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    onText(text);
+  }
+};
 
 describe("the page of a training run", () => {
   it.live("is there while the run lives, and its token is in a file of the user's alone", () =>
@@ -31,7 +50,7 @@ describe("the page of a training run", () => {
         expect(statSync(file).mode & 0o777).toBe(0o600);
         expect(line).not.toContain(readFileSync(file, "utf8").trim());
         yield* Scope.close(scope, Exit.void);
-        expect(yield* Effect.promise(() => answers(url))).toBe(false);
+        yield* Effect.promise(() => untilGone(url));
         expect(existsSync(file)).toBe(false);
       }),
     ),
@@ -66,15 +85,73 @@ describe("the page of a training run", () => {
   );
 });
 
-const program = (folder: string): string => `
+describe("the page of a run that ended", () => {
+  it("stays until its browser is told how the run ended and has asked its last questions", async () => {
+    const { folder, remove } = placed({ steps: 4, ended: false });
+    writeFileSync(join(folder, "lock"), JSON.stringify(await self("2026-11-22T00:00:00Z")));
+    const scope = Scope.makeUnsafe();
+    const page = Scope.provide(servePage({ folder, port: 0, terminal: false }), scope);
+    const { url } = await Effect.runPromise(page);
+    let atTheEnd: Promise<boolean> | null = null;
+    const heard = heardBy(await fetch(liveOf(url)), (text) => {
+      if (text.includes("event: ended")) atTheEnd ??= answers(url);
+    });
+    await Effect.runPromise(Scope.close(scope, Exit.void));
+    // A run lets go of its page before it writes its last line and frees its folder.
+    expect(await answers(url)).toBe(true);
+    const end = { step: 4, at: START + 5_000, _tag: "End", outcome: "completed", message: "" };
+    appendFileSync(join(folder, "events.jsonl"), `${JSON.stringify(end)}\n`);
+    rmSync(join(folder, "lock"));
+    await heard;
+    expect(await atTheEnd).toBe(true);
+    await untilGone(url);
+    remove();
+  });
+
+  it("does not keep the run's process", async () => {
+    const { folder, remove } = placed({ steps: 4 });
+    const run = started(folder, `process.stdin.on("data", () => resume(Effect.void))`);
+    const url = await firstLine(run);
+    const looking = new AbortController();
+    await fetch(liveOf(url), { signal: looking.signal });
+    run.stdin?.end("end");
+    expect(await new Promise((resolve) => run.on("exit", resolve))).toBe(0);
+    expect(await answers(url)).toBe(true);
+    looking.abort();
+    await untilGone(url);
+    remove();
+  });
+
+  it("ends at once when it is terminated, though a browser looks", async () => {
+    const { folder, remove } = placed({ steps: 4, ended: false });
+    writeFileSync(join(folder, "lock"), JSON.stringify(await self("2026-11-22T00:00:00Z")));
+    const child = fork(new URL("../../../src/watch/process/main.ts", import.meta.url), { execArgv: [] });
+    child.send({ folder, port: 0, terminal: true });
+    const [{ url }] = (await once(child, "message")) as [{ readonly url: string }];
+    const browser = await fetch(liveOf(url));
+    child.disconnect();
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([0, null]);
+    await browser.body?.cancel();
+    remove();
+  });
+});
+
+const program = (folder: string, end: string): string => `
   import { Effect } from "effect";
   import { servePage } from ${JSON.stringify(new URL("../../../src/watch/process/Page.ts", import.meta.url).href)};
   const serving = servePage({ folder: ${JSON.stringify(folder)}, port: 0, terminal: true });
   await Effect.runPromise(Effect.scoped(Effect.andThen(serving, (page) => {
     console.log(page.url);
-    return Effect.never;
+    return Effect.callback((resume) => { ${end} });
   })));
 `;
+
+/** A process with a page, which ends in order when `end` says so. */
+const started = (folder: string, end = ""): ChildProcess =>
+  spawn(process.execPath, ["--input-type=module", "--eval", program(folder, end)], {
+    cwd: new URL("../../..", import.meta.url).pathname,
+  });
 
 const firstLine = (child: ChildProcess): Promise<string> =>
   new Promise((resolve) => child.stdout?.once("data", (data) => resolve(String(data).trim())));
@@ -82,18 +159,16 @@ const firstLine = (child: ChildProcess): Promise<string> =>
 describe("the page of a training run that is killed", () => {
   it("stays while a browser looks, and ends after that", async () => {
     const { folder, remove } = placed({ steps: 4 });
-    const cwd = new URL("../../..", import.meta.url).pathname;
-    const run = spawn(process.execPath, ["--input-type=module", "--eval", program(folder)], { cwd });
+    const run = started(folder);
     const url = await firstLine(run);
     const looking = new AbortController();
-    const live = `${url}/api/runs/${encodeURIComponent("made/20261122-000000")}/live`;
-    const browser = await fetch(live, { signal: looking.signal });
+    const browser = await fetch(liveOf(url), { signal: looking.signal });
     run.kill("SIGKILL");
     await new Promise((resolve) => run.on("exit", resolve));
     expect(browser.status).toBe(200);
     expect(await answers(url)).toBe(true);
     looking.abort();
-    while (await answers(url)) await new Promise((resolve) => setTimeout(resolve, 200));
+    await untilGone(url);
     remove();
   });
 });

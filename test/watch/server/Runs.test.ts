@@ -1,7 +1,10 @@
 /** Which runs a server shows, and as of when. */
-import { symlinkSync } from "node:fs";
+import { EventEmitter } from "node:events";
+import { rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { self } from "../../../src/record/RunLock.ts";
+import type { Wire } from "../../../src/watch/server/Browser.ts";
 import { idsOf, Runs } from "../../../src/watch/server/Runs.ts";
 import { defaults } from "../../../src/watch/server/WatchServer.ts";
 import { nothingAttributed } from "../../../src/watch/store/Moment.ts";
@@ -13,6 +16,37 @@ beforeEach(() => {
   place = placed({ steps: 4 });
 });
 afterEach(() => place.remove());
+
+/** A browser of a feed, and what it was sent. */
+class Reader extends EventEmitter implements Wire {
+  readonly destroyed = false;
+  readonly socket = null;
+  text = "";
+  writeHead(): void {}
+  write(text: string): boolean {
+    this.text += text;
+    return true;
+  }
+  end(): void {}
+  destroy(): void {}
+}
+
+it("a browser is told of an end that an answer to a question found first", async () => {
+  let now = 0;
+  writeFileSync(join(place.folder, "lock"), JSON.stringify(await self("2026-11-22T00:00:00Z")));
+  const runs = new Runs([place.folder], nothingAttributed, { ...defaults, safetyMs: 3_600_000 }, () => now);
+  const browser = new Reader();
+  runs.feed(id)?.add(browser);
+  await (await runs.store(id))?.ready;
+  while (!browser.text.includes("event: line")) await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(runs.areEndsRead).toBe(false);
+  rmSync(join(place.folder, "lock"));
+  now += 60_000;
+  expect((await (await runs.store(id))?.card())?.state).toBe("completed");
+  while (!runs.areEndsRead) await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(browser.text).toContain('event: ended\ndata: "completed"');
+  runs.close();
+});
 
 describe("the runs that a server shows", () => {
   it("have ids that differ, and each folder is shown once", () => {

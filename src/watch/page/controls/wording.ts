@@ -24,8 +24,12 @@ export const doneOf = (control: Control): string => {
 };
 
 /** Why a run takes no controls at this moment; null where it does. */
-export const refusalOf = (run: RunCard, past: boolean): string | null => {
+export const refusalOf = (
+  run: RunCard,
+  { lost, past }: { readonly past: boolean; readonly lost: boolean },
+): string | null => {
   if (run.state !== "running") return `The run is over (${run.state}).`;
+  if (lost) return "The page's server does not answer.";
   if (past) return "You look at a past moment: go back to live first.";
   return run.controllable
     ? null
