@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Asked, asked, modes, processes, roomy } from "./sandbox.ts";
+import { type Asked, asked, modes, processes, roomy, statusesOf } from "./sandbox.ts";
 
 /** Python: what of `attempts`, a list of (name, function), does not raise. */
 const through = `
@@ -392,6 +392,14 @@ def f():
         through([(name, lambda name=name: resource.setrlimit(getattr(resource, name), (most, most))) for name in names]),
     ]`;
       expect(await is.value(code)).toEqual([[256 << 20, 22, 0, 64, 64, 0], []]);
+    });
+
+    it("hold for huge pages: a submission has none", async () => {
+      const asleep = is.ends("import time\ndef f():\n    time.sleep(1000)", { limits: { ...roomy, testMs: 1_000 } });
+      await expect
+        .poll(() => statusesOf("/harness.py"), { interval: 20 })
+        .toContainEqual(expect.stringMatching(/THP_enabled:\s*0/));
+      expect(await asleep).toEqual(["timeout"]);
     });
 
     it.each([

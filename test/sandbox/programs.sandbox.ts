@@ -121,6 +121,18 @@ sys.exit()`;
     expect(await is.printed(`import ${names.join(", ")}\nprint("all")`)).toBe("all\n");
   });
 
+  it("has an event loop, threads that answer it, and its input as a mapping", async () => {
+    const code = `
+import asyncio, mmap, sys
+async def main():
+    loop = asyncio.get_running_loop()
+    first, second = await asyncio.gather(loop.run_in_executor(None, lambda: 1), asyncio.sleep(0.01, 2))
+    text = mmap.mmap(0, 0, access=mmap.ACCESS_READ)
+    print(first, second, text[:3])
+asyncio.run(main())`;
+    expect(await is.printed(code, "abc\n")).toBe("1 2 b'abc'\n");
+  });
+
   it("may be a dataclass, a method of Solution, a function with the customary names", async () => {
     const dataclass = "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\ndef f(): return P(3).x";
     expect(await is.value(dataclass)).toBe(3);

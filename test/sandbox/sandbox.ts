@@ -43,14 +43,20 @@ export const asked = async (mode: Mode): Promise<Asked> => {
   };
 };
 
+/** A file of /proc about a process; empty where the process has just ended. */
+const factOf = (pid: string, name: string): string => {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, "utf8");
+  } catch {
+    return "";
+  }
+};
+
 /** Processes of this machine whose command line holds `text`. */
 export const processes = (text: string): readonly string[] =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(text);
-      } catch {
-        return false;
-      }
-    });
+    .filter((pid) => factOf(pid, "cmdline").includes(text));
+
+/** What the kernel says of these processes, one text each. */
+export const statusesOf = (text: string): readonly string[] => processes(text).map((pid) => factOf(pid, "status"));

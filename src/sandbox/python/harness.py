@@ -22,6 +22,7 @@ import bisect, collections, copy, decimal, fractions, functools, heapq, itertool
 PR_SET_SECCOMP = 22
 SECCOMP_MODE_FILTER = 2
 PR_SET_NO_NEW_PRIVS = 38
+PR_SET_THP_DISABLE = 41
 
 STACK_BYTES = 64 << 20
 THREADS = 64
@@ -71,6 +72,9 @@ def limit(job):
         _, hard = resource.getrlimit(number)
         value = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(number, (value, value))
+    # Of a huge page, four kilobytes that stay mapped keep two megabytes.
+    if libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "huge pages")
 
 
 def write(descriptor, data):

@@ -1,8 +1,9 @@
 /**
  * Seccomp programs, as the bytes that the kernel loads: they say which system calls it refuses. There are two. `sandbox` is for everything in
  * the sandbox: no sockets, no mounts, no new namespaces, no access to other processes, none of the kernel's wider interfaces. `submission`
- * adds, for model-written code: no new processes (threads may start), no other program, and no signals, limits or priorities for other
- * processes, also not by a descriptor that signals its owner. Refused calls fail with EPERM. Namespaces and dropped privileges confine without them; the filters reduce the kernel's
+ * adds, for model-written code: no new processes (threads may start), no other program, no signals, limits or priorities for other
+ * processes, also not by a descriptor that signals its owner, and nothing that holds memory outside the limits of its process. Refused calls
+ * fail with EPERM. Namespaces and dropped privileges confine without them; the filters reduce the kernel's
  * reachable surface.
  */
 
@@ -101,6 +102,38 @@ const ofSubmissions: Numbers = {
   inotify_add_watch: [254, 27],
 };
 
+/**
+ * Calls by which the kernel holds memory that no limit of the process counts: pages lent to a pipe, descriptors on their way in a socket and
+ * larger buffers of it, attributes of a file, filters and rules without number.
+ */
+const holdingMemory: Numbers = {
+  splice: [275, 76],
+  tee: [276, 77],
+  vmsplice: [278, 75],
+  sendfile: [40, 71],
+  sendmsg: [46, 211],
+  sendmmsg: [307, 269],
+  setsockopt: [54, 208],
+  setxattr: [188, 5],
+  lsetxattr: [189, 6],
+  fsetxattr: [190, 7],
+  seccomp: [317, 277],
+  landlock_create_ruleset: [444, 444],
+  landlock_add_rule: [445, 445],
+  landlock_restrict_self: [446, 446],
+};
+
+/** Calls that make the disks of the host write, or drop what it has read. */
+const flushing: Numbers = {
+  sync: [162, 81],
+  syncfs: [306, 267],
+  fsync: [74, 82],
+  fdatasync: [75, 83],
+  sync_file_range: [277, 84],
+  msync: [26, 227],
+  fadvise64: [221, 223],
+};
+
 /** Sets limits of the process that its first argument names; 0 is the caller. */
 const prlimit64 = { x64: 302, arm64: 261 } as const;
 const clone = { x64: 56, arm64: 220 } as const;
@@ -108,6 +141,9 @@ const clone3 = 435;
 const fcntl = { x64: 72, arm64: 25 } as const;
 const ioctl = { x64: 16, arm64: 29 } as const;
 const socketpair = { x64: 53, arm64: 199 } as const;
+const mmap = { x64: 9, arm64: 222 } as const;
+const prctl = { x64: 157, arm64: 167 } as const;
+const closeRange = 436;
 /** Calls from here on are newer than the tables above (set_mempolicy_home_node and later). */
 const firstUnknown = 450;
 
@@ -122,10 +158,18 @@ const fcntlCommands = [0, 1, 2, 3, 1030, 1032] as const;
 /** TCGETS and TIOCGWINSZ (whether it is a terminal), FIONREAD, FIONBIO, FIONCLEX and FIOCLEX. */
 const ioctlCommands = [0x5401, 0x5413, 0x541b, 0x5421, 0x5450, 0x5451] as const;
 const AF_UNIX = 1;
+/** PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_NO_NEW_PRIVS and PR_SET_VMA (the C library names what it maps). */
+const prctlOptions = [3, 15, 16, 39, 0x5356_4d41] as const;
+const MAP_SHARED = 0x01;
+const MAP_ANONYMOUS = 0x20;
+/** A thread that leaves the table of descriptors that all share has as many again. */
+const CLOSE_RANGE_UNSHARE = 2;
 
 /** CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
 const newNamespaces = 0x7e02_0080;
 const cloneThread = 0x0001_0000;
+/** CLONE_FILES: the new thread has the same table of descriptors. */
+const cloneFiles = 0x0000_0400;
 
 const EPERM = 1;
 const ENOSYS = 38;
@@ -147,6 +191,7 @@ const architectureField = 4;
 const firstArgument = 16;
 const secondArgument = 24;
 const thirdArgument = 32;
+const fourthArgument = 40;
 
 type Instruction = readonly [code: number, whenTrue: number, whenFalse: number, value: number];
 
@@ -197,6 +242,12 @@ const flagsOf = (otherwise: readonly Instruction[]): readonly Instruction[] => [
   ...otherwise,
 ];
 
+/** Of memory that is shared and without a file, one page mapped keeps all alive, and only that page counts. */
+const unlessSharedMemory: readonly Instruction[] = [
+  [jumpIfAnyBit, 0, 2, MAP_ANONYMOUS],
+  ...when(jumpIfAnyBit, MAP_SHARED, refuse(EPERM)),
+];
+
 const program = (architecture: Architecture, refused: Numbers, byArguments: readonly Instruction[]): Buffer => {
   const column = architecture === "x64" ? 0 : 1;
   const numbers = Object.values(refused).flatMap((pair) => pair[column] ?? []);
@@ -219,8 +270,14 @@ export const sandboxFilter = (architecture: Architecture): Buffer =>
   program(architecture, always, byArgument(clone[architecture], when(jumpIfAnyBit, newNamespaces, refuse(EPERM))));
 
 export const submissionFilter = (architecture: Architecture): Buffer =>
-  program(architecture, { ...always, ...ofSubmissions }, [
-    ...byArgument(clone[architecture], unless(jumpIfAnyBit, cloneThread, refuse(EPERM))),
+  program(architecture, { ...always, ...ofSubmissions, ...holdingMemory, ...flushing }, [
+    ...byArgument(clone[architecture], [
+      ...unless(jumpIfAnyBit, cloneThread, refuse(EPERM)),
+      ...unless(jumpIfAnyBit, cloneFiles, refuse(EPERM)),
+    ]),
+    ...byArgument(closeRange, when(jumpIfAnyBit, CLOSE_RANGE_UNSHARE, refuse(EPERM)), thirdArgument),
+    ...byArgument(mmap[architecture], unlessSharedMemory, fourthArgument),
+    ...byArgument(prctl[architecture], oneOf(prctlOptions)),
     ...byArgument(prlimit64[architecture], unless(jumpIfEqual, 0, refuse(EPERM))),
     // The kernel loads modules for other families.
     ...byArgument(socketpair[architecture], when(jumpIfAtLeast, AF_UNIX + 1, refuse(EPERM))),

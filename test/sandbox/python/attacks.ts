@@ -1,5 +1,6 @@
 /** Attacks on the Python sandbox, one line of a table each: what it does, and how it ends. */
 import { type Attack, refused } from "../attacks.ts";
+import { flushing, kernelMemory } from "./kernelMemory.ts";
 
 /** What attacks are written with. `tried` is `"refused"` where every attempt is; calls of the C library fail with -1. */
 const prelude = `
@@ -258,7 +259,7 @@ return tried(
     body: `
 import mmap
 if arm: return "refused"
-code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
 code.write(b"\\xb8\\x25\\x00\\x00\\x00\\xbb\\x01\\x00\\x00\\x00\\xb9\\x09\\x00\\x00\\x00\\xcd\\x80\\xc3")
 address = ctypes.addressof(ctypes.c_char.from_buffer(code))
 return "went through: %d" % ctypes.CFUNCTYPE(ctypes.c_int)(address)()`,
@@ -853,4 +854,6 @@ export const attacks: readonly Attack[] = [
   ...processes,
   ...forging,
   ...limits,
+  ...kernelMemory,
+  ...flushing,
 ];

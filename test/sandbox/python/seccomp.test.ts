@@ -10,13 +10,14 @@ const enosys = 0x00050026;
 const archOf: Readonly<Record<Architecture, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
 
 /** What `program` answers to a system call. */
-const answer = (program: Buffer, arch: number, nr: number, first = 0, second = 0, third = 0): number => {
+const answer = (program: Buffer, arch: number, nr: number, first = 0, second = 0, third = 0, fourth = 0): number => {
   const data = new Map([
     [0, nr],
     [4, arch],
     [16, first],
     [24, second],
     [32, third],
+    [40, fourth],
   ]);
   let accumulator = 0;
   for (let at = 0; at < program.length / 8; at++) {
@@ -70,6 +71,16 @@ const calls = {
 const cloneOf = { x64: 56, arm64: 220 } as const;
 /** setpriority, sched_setscheduler, sched_setaffinity. */
 const priorities = { x64: [141, 144, 203], arm64: [140, 119, 122] } as const;
+/** prctl, and close_range on both machines. */
+const prctlOf = { x64: 157, arm64: 167 } as const;
+const closeRange = 436;
+/** splice, tee, vmsplice, sendfile, sendmsg, sendmmsg, setsockopt, the three of setxattr, seccomp and the three of landlock. */
+const holding = {
+  x64: [275, 276, 278, 40, 46, 307, 54, 188, 189, 190, 317, 444, 445, 446],
+  arm64: [76, 77, 75, 71, 211, 269, 208, 5, 6, 7, 277, 444, 445, 446],
+} as const;
+/** sync, syncfs, fsync, fdatasync, sync_file_range, msync and fadvise64. */
+const flushes = { x64: [162, 306, 74, 75, 277, 26, 221], arm64: [81, 267, 82, 83, 84, 227, 223] } as const;
 const starts = { x64: [57, 58, 59, 62, 234, 322], arm64: [221, 129, 131, 281] } as const;
 
 describe.each(["x64", "arm64"] as const)("on %s", (architecture) => {
@@ -112,6 +123,35 @@ describe.each(["x64", "arm64"] as const)("on %s", (architecture) => {
     for (const nr of starts[architecture]) expect(answer(submission, arch, nr)).toBe(eperm);
     expect(answer(submission, arch, clone, 17)).toBe(eperm);
     expect(answer(submission, arch, clone, 0x3d0f00)).toBe(allow);
+  });
+
+  it("a thread of a submission has the descriptors of all the others", () => {
+    expect(answer(submission, arch, clone, 0x3d0f00 & ~0x400)).toBe(eperm);
+    expect(answer(submission, arch, closeRange, 3, 100, 2)).toBe(eperm);
+    for (const flags of [0, 4]) expect(answer(submission, arch, closeRange, 3, 100, flags)).toBe(allow);
+  });
+
+  it("a submission makes the kernel hold no memory for it, and no disk write", () => {
+    for (const nr of [...holding[architecture], ...flushes[architecture]]) {
+      expect(answer(submission, arch, nr)).toBe(eperm);
+      expect(answer(sandbox, arch, nr)).toBe(allow);
+    }
+  });
+
+  it("a submission maps memory of its own and files, but no memory that is shared without a file", () => {
+    // MAP_PRIVATE, with and without a file, as the loader does; MAP_SHARED of a file.
+    for (const flags of [0x22, 0x02, 0x812, 0x20022, 0x01]) {
+      expect(answer(submission, arch, mmap, 0, 4096, 3, flags)).toBe(allow);
+    }
+    // MAP_SHARED and MAP_SHARED_VALIDATE without a file, alone and with MAP_HUGETLB.
+    for (const flags of [0x21, 0x23, 0x40021]) expect(answer(submission, arch, mmap, 0, 4096, 3, flags)).toBe(eperm);
+  });
+
+  it("a submission names its threads and its memory, and asks nothing else of prctl", () => {
+    const prctl = prctlOf[architecture];
+    for (const option of [3, 15, 16, 39, 0x53564d41]) expect(answer(submission, arch, prctl, option)).toBe(allow);
+    // PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_MM, PR_SET_THP_DISABLE, PR_CAP_AMBIENT, PR_FUTEX_HASH.
+    for (const option of [1, 4, 22, 35, 41, 47, 78]) expect(answer(submission, arch, prctl, option)).toBe(eperm);
   });
 
   it("a submission gives no process another priority; what starts it may", () => {
