@@ -2,24 +2,18 @@
  * One short real run, watched window by window: the train pipeline in a folder of its own that is removed again, without validation,
  * checkpoints and console. It is interrupted when enough was seen.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { cpus, tmpdir } from "node:os";
-import { join } from "node:path";
-import { Clock, Deferred, Effect, type Scope } from "effect";
+import { cpus } from "node:os";
+import { Clock, Deferred, Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import type * as Run from "../src/engine/Run.ts";
 import * as Stop from "../src/process/Stop.ts";
+import { temporaryFolder } from "../src/process/temporaryFolder.ts";
 import { isEnough, isWarm } from "../src/tuning/Effort.ts";
 import type { Observed } from "../src/tuning/Observed.ts";
 import type { Probe } from "../src/tuning/Tuning.ts";
 import { type Gauges, type Learned, observedOf, Watcher } from "../src/tuning/Watcher.ts";
 import { train } from "./train.ts";
-
-const temporary: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
-  Effect.promise(() => mkdtemp(join(tmpdir(), "millrace-tune-"))),
-  (path) => Effect.promise(() => rm(path, { recursive: true, force: true })),
-);
 
 /**
  * Too small a step to change what the policy says. An update takes as long; but episodes stay as they are, where those of a policy that learns get
@@ -91,7 +85,7 @@ const watch = (run: Run.Run, config: RunConfig, onWindow: (watcher: Watcher) => 
 export const probe = ({ config, length, rows }: Probe) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const dir = yield* temporary;
+      const dir = yield* temporaryFolder("tune");
       const clock = yield* Clock.Clock;
       const began = yield* Clock.currentTimeMillis;
       const enough = yield* Deferred.make<Observed>();

@@ -42,7 +42,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   endpoints: ["config", "domain", "env", "evaluation", "rollout"],
   metrics: ["config", "domain", "files", "http", "stage"],
   // What a run leaves on disk; read by whoever looks at runs, too.
-  record: ["config", "domain", "files", "filtering", "stage"],
+  record: ["config", "domain", "files", "filtering", "process", "stage"],
   // Changing how a run goes on, from outside of it: by a socket that its folder names.
   control: ["config", "domain", "process", "record", "stage"],
   // The line in virtual time, measured by the same gauge.

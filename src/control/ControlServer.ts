@@ -2,13 +2,14 @@
  * Where a run takes controls while it lives: a unix socket in a folder of the user alone, named by the run folder's control.json. A connection
  * asks once and is answered once. Invariant: a control is given to the run whole and checked, or not at all.
  */
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { chmod, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Effect, Exit, FiberSet, Result, type Scope } from "effect";
 import type { Control, Controller } from "../domain/Control.ts";
 import type { BadInput } from "../domain/Errors.ts";
+import { makeTemporaryFolder, temporaryPath } from "../process/temporaryFolder.ts";
 import * as ControlFile from "./ControlFile.ts";
 import { type Answer, decodeRequest, LONGEST_LINE, line } from "./Protocol.ts";
 
@@ -20,11 +21,9 @@ const SILENT_MS = 10_000;
 /** A path of a unix socket may have so many bytes on every system. */
 const LONGEST_PATH = 100;
 
-const socketFolder = async (): Promise<string> => {
-  const base = Buffer.byteLength(tmpdir()) + "/millrace-XXXXXX/control".length > LONGEST_PATH ? "/tmp" : tmpdir();
-  const folder = await mkdtemp(join(base, "millrace-"));
-  await chmod(folder, 0o700);
-  return folder;
+const socketFolder = (): Promise<string> => {
+  const usual = Buffer.byteLength(join(temporaryPath("control"), "control"));
+  return makeTemporaryFolder("control", usual > LONGEST_PATH ? "/tmp" : tmpdir());
 };
 
 /** Gives the first line to `answer`, and its answer back. */

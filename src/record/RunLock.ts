@@ -5,84 +5,17 @@
  * so of several that take over one wins, and a claim whose owner was killed is itself taken over.
  */
 import { createHash, randomUUID } from "node:crypto";
-import { link, readdir, readFile, readlink, rename, rm, writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
+import { link, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { DateTime, Effect, Schema, type Scope } from "effect";
+import { DateTime, Effect, type Scope } from "effect";
 import { BadInput } from "../domain/Errors.ts";
+import { currentOwner, fateOf, type Owner, ownerIn } from "../process/Owner.ts";
 
 export const LOCK = "lock";
-
-/** A process, told apart from a later one of the same number; null where the system does not say. */
-const Owner = Schema.Struct({
-  id: Schema.String,
-  pid: Schema.Int.check(Schema.isGreaterThan(0)),
-  host: Schema.String,
-  /** When it took the lock. */
-  since: Schema.String,
-  /** Start of the system. */
-  boot: Schema.NullOr(Schema.String),
-  /** The process namespace, in which `pid` counts. */
-  namespace: Schema.NullOr(Schema.String),
-  /** Start of the process, in ticks since the system's. */
-  started: Schema.NullOr(Schema.String),
-});
-export type Owner = typeof Owner.Type;
-const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Owner));
 
 const errorCode = (cause: unknown): unknown => (cause instanceof Error && "code" in cause ? cause.code : undefined);
 
 const orNull = <A>(read: Promise<A>): Promise<A | null> => read.catch(() => null);
-
-/** State and start of a process; null where there is no such process, or no /proc. */
-const statOf = async (pid: number): Promise<{ readonly state: string; readonly started: string } | null> => {
-  const text = await orNull(readFile(`/proc/${pid}/stat`, "utf8"));
-  // The name, in parentheses, may hold anything.
-  const fields = text?.slice(text.lastIndexOf(")") + 2).split(" ");
-  return fields === undefined ? null : { state: fields[0] ?? "", started: fields[19] ?? "" };
-};
-
-/** This process, as an owner from now on. */
-export const self = async (since: string): Promise<Owner> => ({
-  id: randomUUID(),
-  pid: process.pid,
-  host: hostname(),
-  since,
-  boot: (await orNull(readFile("/proc/sys/kernel/random/boot_id", "utf8")))?.trim() ?? null,
-  namespace: await orNull(readlink("/proc/self/ns/pid")),
-  started: (await statOf(process.pid))?.started ?? null,
-});
-
-const differ = (a: string | null, b: string | null): boolean => a !== null && b !== null && a !== b;
-
-const isThere = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (cause) {
-    return errorCode(cause) !== "ESRCH";
-  }
-};
-
-/** What `here` can tell of an owner; `unseen` on another host, or in another container of this one. */
-export const fateOf = async (owner: Owner, here: Owner): Promise<"running" | "ended" | "unseen"> => {
-  if (owner.host !== here.host) return "unseen";
-  if (differ(owner.boot, here.boot)) return "ended";
-  if (differ(owner.namespace, here.namespace)) return "unseen";
-  if (!isThere(owner.pid)) return "ended";
-  const now = await statOf(owner.pid);
-  if (now === null) return "running";
-  // A zombie has ended, only its parent does not know.
-  return differ(owner.started, now.started) || /[ZX]/.test(now.state) ? "ended" : "running";
-};
-
-const ownerIn = (text: string): Owner | null => {
-  try {
-    return decode(text);
-  } catch {
-    return null;
-  }
-};
 
 const readIfThere = (path: string): Promise<string | null> =>
   readFile(path, "utf8").catch((cause: unknown) => {
@@ -93,7 +26,7 @@ const readIfThere = (path: string): Promise<string | null> =>
 /** What can be told from here of the process that writes to a run's folder; null where none does, or its lock cannot be read. */
 export const holderOf = async (folder: string): Promise<"running" | "ended" | "unseen" | null> => {
   const owner = ownerIn((await orNull(readFile(join(folder, LOCK), "utf8"))) ?? "");
-  return owner === null ? null : fateOf(owner, await self(owner.since));
+  return owner === null ? null : fateOf(owner, await currentOwner(owner.since));
 };
 
 const partialOf = (path: string): string => `${path}.${randomUUID()}.partial`;
@@ -190,7 +123,7 @@ const acquire = async (path: string, mine: Owner): Promise<Taken> => {
 export const hold = (folder: string): Effect.Effect<void, BadInput, Scope.Scope> =>
   Effect.gen(function* () {
     const path = join(folder, LOCK);
-    const mine = yield* Effect.promise(async () => self(DateTime.formatIso(DateTime.nowUnsafe())));
+    const mine = yield* Effect.promise(async () => currentOwner(DateTime.formatIso(DateTime.nowUnsafe())));
     const taken = yield* Effect.acquireRelease(
       Effect.tryPromise({
         try: () => acquire(path, mine),

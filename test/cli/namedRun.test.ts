@@ -5,7 +5,7 @@ import { join, relative } from "node:path";
 import { Effect, Result } from "effect";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { namedModel, namedRun } from "../../pipelines/namedRun.ts";
-import { self } from "../../src/record/RunLock.ts";
+import { currentOwner } from "../../src/process/Owner.ts";
 
 let dir = "";
 beforeEach(() => {
@@ -59,7 +59,7 @@ describe("a run is named by", () => {
   it("its name, while it still loads", async () => {
     run("lake/20260101-000000", "metrics.jsonl");
     const loading = run("lake/20260102-000000");
-    writeFileSync(join(loading, "lock"), JSON.stringify(await self("now")));
+    writeFileSync(join(loading, "lock"), JSON.stringify(await currentOwner("now")));
     expect(await runOf("lake")).toBe(loading);
   });
 });

@@ -5,15 +5,16 @@ import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect, Exit, Logger, Scope } from "effect";
 import { expect } from "vitest";
+import { currentOwner, type Owner } from "../../src/process/Owner.ts";
 import * as RunLock from "../../src/record/RunLock.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { collected } from "../warnings.ts";
 
 const since = "2026-11-22T02:31:00.000Z";
 const lockIn = (folder: string) => join(folder, RunLock.LOCK);
-const owned = (folder: string, changes: Partial<RunLock.Owner>) =>
+const owned = (folder: string, changes: Partial<Owner>) =>
   Effect.promise(async () => {
-    const owner = { ...(await RunLock.self(since)), ...changes };
+    const owner = { ...(await currentOwner(since)), ...changes };
     writeFileSync(lockIn(folder), JSON.stringify(owner));
     return owner;
   });
@@ -66,7 +67,7 @@ describe("the lock of a run's folder", () => {
     ),
   );
 
-  const unseen: readonly (readonly [string, Partial<RunLock.Owner>])[] = [
+  const unseen: readonly (readonly [string, Partial<Owner>])[] = [
     ["on another host", { host: "elsewhere", pid: 1 }],
     ...(onLinux ? ([["in another container", { namespace: "pid:[1]", pid: ended() }]] as const) : []),
   ];
@@ -82,7 +83,7 @@ describe("the lock of a run's folder", () => {
     ),
   );
 
-  const dead: readonly (readonly [string, Partial<RunLock.Owner>])[] = [
+  const dead: readonly (readonly [string, Partial<Owner>])[] = [
     ["has ended", { pid: ended() }],
     ...(onLinux
       ? ([

@@ -2,7 +2,7 @@
  * A worker's copies of model and weights: fetched from the learner into a cache, read, and given to the generators, by a thread of its own. The
  * base model beside adapters is kept from run to run; a version's folder goes as soon as it is read.
  */
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { MessagePort } from "node:worker_threads";
 import { Effect, type Scope } from "effect";
@@ -10,6 +10,7 @@ import type { Version } from "../../domain/Episode.ts";
 import { BadInput, PolicyError } from "../../domain/Errors.ts";
 import type { ModelConfig } from "../../policy/checkpoint/ModelConfig.ts";
 import { make as makeThread, type ThreadFailure } from "../../policy/runtime/Thread.ts";
+import { makeTemporaryFolder } from "../../process/temporaryFolder.ts";
 import { FetchFailed } from "./files/fetchFolder.ts";
 import type { FetchProtocol, Source } from "./files/protocol.ts";
 import type { About } from "./Messages.ts";
@@ -60,7 +61,7 @@ export const make = Effect.fnUntraced(function* ({
     Effect.tryPromise({
       try: async () => {
         await mkdir(cache, { recursive: true });
-        return mkdtemp(join(cache, "versions-"));
+        return makeTemporaryFolder("versions", cache);
       },
       catch: (cause) =>
         new BadInput({ message: `--cache: ${JSON.stringify(cache)} cannot be written: ${String(cause)}` }),

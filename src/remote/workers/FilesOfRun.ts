@@ -2,8 +2,6 @@
  * What the learner serves to workers: each version of the weights in a folder, and the base model beside adapters, by a thread of its own.
  * Invariant: an address beyond this machine asks for a token.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { Effect, type Scope } from "effect";
@@ -14,6 +12,7 @@ import { freePortAbove } from "../../http/freePort.ts";
 import { isLoopback } from "../../http/Guard.ts";
 import type { Model } from "../../policy/Model.ts";
 import { make as makeThread, type ThreadFailure } from "../../policy/runtime/Thread.ts";
+import { temporaryFolder } from "../../process/temporaryFolder.ts";
 import * as Publisher from "../weights/Publisher.ts";
 import type { ServeProtocol } from "./files/protocol.ts";
 
@@ -65,11 +64,6 @@ const unusable = Effect.fnUntraced(function* ({ host, port }: Address, { message
   return yield* new BadInput({ message: `pipeline.workers.listen: ${host}:${port} cannot be had (${message})${hint}` });
 });
 
-const folder = Effect.acquireRelease(
-  Effect.promise(() => mkdtemp(join(tmpdir(), "millrace-weights-"))),
-  (path) => Effect.promise(() => rm(path, { recursive: true, force: true })),
-);
-
 /** Serves the weights of a run that goes on from `model`, for the life of the scope. */
 export const serve = Effect.fnUntraced(function* (
   { pipeline: { workers } }: RunConfig,
@@ -78,7 +72,7 @@ export const serve = Effect.fnUntraced(function* (
   epoch: string,
 ): Effect.fn.Return<FilesOfRun, BadInput | PolicyError, Scope.Scope> {
   const token = yield* tokenOf(workers);
-  const directory = yield* folder;
+  const directory = join(yield* temporaryFolder("weights"), "versions");
   const newest = keptOf(model.checkpoint);
   const publisher = yield* Publisher.make({ directory, model, version, layout: "as_trained", newest });
   const thread = yield* makeThread<ServeProtocol, PolicyError>({

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect, Exit, Scope } from "effect";
 import { expect } from "vitest";
-import { self } from "../../../src/record/RunLock.ts";
+import { currentOwner } from "../../../src/process/Owner.ts";
 import { servePage } from "../../../src/watch/process/Page.ts";
 import { placed } from "../server/serving.ts";
 import { START } from "../syntheticRun.ts";
@@ -88,7 +88,7 @@ describe("the page of a training run", () => {
 describe("the page of a run that ended", () => {
   it("stays until its browser is told how the run ended and has asked its last questions", async () => {
     const { folder, remove } = placed({ steps: 4, ended: false });
-    writeFileSync(join(folder, "lock"), JSON.stringify(await self("2026-11-22T00:00:00Z")));
+    writeFileSync(join(folder, "lock"), JSON.stringify(await currentOwner("2026-11-22T00:00:00Z")));
     const scope = Scope.makeUnsafe();
     const page = Scope.provide(servePage({ folder, port: 0, terminal: false }), scope);
     const { url } = await Effect.runPromise(page);
@@ -124,7 +124,7 @@ describe("the page of a run that ended", () => {
 
   it("ends at once when it is terminated, though a browser looks", async () => {
     const { folder, remove } = placed({ steps: 4, ended: false });
-    writeFileSync(join(folder, "lock"), JSON.stringify(await self("2026-11-22T00:00:00Z")));
+    writeFileSync(join(folder, "lock"), JSON.stringify(await currentOwner("2026-11-22T00:00:00Z")));
     const child = fork(new URL("../../../src/watch/process/main.ts", import.meta.url), { execArgv: [] });
     child.send({ folder, port: 0, terminal: true });
     const [{ url }] = (await once(child, "message")) as [{ readonly url: string }];

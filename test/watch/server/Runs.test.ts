@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { self } from "../../../src/record/RunLock.ts";
+import { currentOwner } from "../../../src/process/Owner.ts";
 import type { Wire } from "../../../src/watch/server/Browser.ts";
 import { idsOf, Runs } from "../../../src/watch/server/Runs.ts";
 import { defaults } from "../../../src/watch/server/WatchServer.ts";
@@ -33,7 +33,7 @@ class Reader extends EventEmitter implements Wire {
 
 it("a browser is told of an end that an answer to a question found first", async () => {
   let now = 0;
-  writeFileSync(join(place.folder, "lock"), JSON.stringify(await self("2026-11-22T00:00:00Z")));
+  writeFileSync(join(place.folder, "lock"), JSON.stringify(await currentOwner("2026-11-22T00:00:00Z")));
   const runs = new Runs([place.folder], nothingAttributed, { ...defaults, safetyMs: 3_600_000 }, () => now);
   const browser = new Reader();
   runs.feed(id)?.add(browser);

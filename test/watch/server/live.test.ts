@@ -4,7 +4,7 @@ import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } fro
 import { join } from "node:path";
 import { SubscriptionRef } from "effect";
 import { afterEach, describe, expect, it } from "vitest";
-import { self } from "../../../src/record/RunLock.ts";
+import { currentOwner } from "../../../src/process/Owner.ts";
 import type { LineView } from "../../../src/watch/Api.ts";
 import { Browser, type Wire } from "../../../src/watch/server/Browser.ts";
 import { metricLine, START } from "../syntheticRun.ts";
@@ -21,7 +21,7 @@ afterEach(async () => {
 
 const open = async (limits = {}) => {
   const place = placed({ ended: false, steps: 10 });
-  writeFileSync(join(place.folder, "lock"), JSON.stringify(await self("2026-11-22T00:00:00Z")));
+  writeFileSync(join(place.folder, "lock"), JSON.stringify(await currentOwner("2026-11-22T00:00:00Z")));
   const server = await served([place.folder], { limits: { safetyMs: 60_000, ...limits } });
   const looking = new AbortController();
   opened.push({ place, server, looking });

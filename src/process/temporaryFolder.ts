@@ -1,0 +1,53 @@
+/**
+ * A folder of this process in the system's temporary directory, for its user alone. The folder names its process, so that whoever makes the next one
+ * removes those of processes that were killed. Invariant: a folder is removed only if it is this user's and its process is known to have ended.
+ */
+import { chmod, lstat, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { DateTime, Effect, type Scope } from "effect";
+import { currentOwner, fateOf, type Owner, ownerIn } from "./Owner.ts";
+
+const PREFIX = "millrace-";
+const OWNER = "owner.json";
+
+/** Where a folder for `purpose` will be, but for its six random characters. */
+export const temporaryPath = (purpose: string, parent: string = tmpdir()): string =>
+  join(parent, `${PREFIX}${purpose}-XXXXXX`);
+
+const isAbandoned = async (folder: string, here: Owner): Promise<boolean> => {
+  const entry = await lstat(folder);
+  const isForeign = process.getuid !== undefined && entry.uid !== process.getuid();
+  if (isForeign || !entry.isDirectory()) return false;
+  const owner = ownerIn(await readFile(join(folder, OWNER), "utf8"));
+  return owner !== null && (await fateOf(owner, here)) === "ended";
+};
+
+const removeAbandoned = async (parent: string, here: Owner): Promise<void> => {
+  const names = (await readdir(parent)).filter((name) => name.startsWith(PREFIX));
+  await Promise.all(
+    names.map(async (name) => {
+      const folder = join(parent, name);
+      // A folder that has no readable owner, or that another process removes at the same time, is left alone.
+      if (await isAbandoned(folder, here).catch(() => false)) await rm(folder, { recursive: true, force: true });
+    }),
+  );
+};
+
+/** Makes the folder `millrace-PURPOSE-XXXXXX`, and removes those that killed processes left beside it. Rejects where it cannot be made. */
+export const makeTemporaryFolder = async (purpose: string, parent: string = tmpdir()): Promise<string> => {
+  const here = await currentOwner(DateTime.formatIso(DateTime.nowUnsafe()));
+  await removeAbandoned(parent, here).catch(() => undefined);
+  const folder = await mkdtemp(join(parent, `${PREFIX}${purpose}-`));
+  await chmod(folder, 0o700);
+  await writeFile(join(folder, OWNER), JSON.stringify(here), { mode: 0o600 });
+  return folder;
+};
+
+/** A temporary folder that is removed when the scope closes. */
+export const temporaryFolder = (purpose: string, parent?: string): Effect.Effect<string, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.promise(() => makeTemporaryFolder(purpose, parent)),
+    (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true })),
+  );
