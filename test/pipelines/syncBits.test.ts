@@ -1,14 +1,11 @@
 /** What is computed in sync does not depend on how much runs at once: the numbers of a run with real threads, bit for bit. */
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Clock, Duration, Effect } from "effect";
 import { expect } from "vitest";
 import { merge, type Tree } from "../../src/config/Tree.ts";
 import type { Event } from "../../src/domain/Event.ts";
 import type { Run } from "../../src/engine/Run.ts";
-import { temporaryFolder } from "../temporaryFolder.ts";
-import { configOf, parameterHash, train, writeModel } from "./tiny.ts";
+import { trainedRun } from "./trained.ts";
 
 const windows = 3;
 
@@ -21,47 +18,8 @@ const roomy = {
   model: { learner_lanes: 2 },
 } satisfies Tree;
 
-/** Metrics of the machine: time, what waits for what, and what shares a batch with what. All others are of what is computed. */
-const ofTheMachine = /^(time$|timing_s\/|stage\/|step\/|generation\/|tokens\/.*_per_second$)/;
-
-type Controlled = Extract<Event, { readonly _tag: "Controlled" }>;
-
-interface Trained {
-  readonly hash: string;
-  readonly records: readonly Readonly<Record<string, number>>[];
-  readonly controlled: readonly Controlled[];
-}
-
-const records = (lines: string): Trained["records"] =>
-  lines
-    .trimEnd()
-    .split("\n")
-    .map((line) => {
-      const metrics = Object.entries<number>(JSON.parse(line));
-      return Object.fromEntries(metrics.filter(([name]) => !ofTheMachine.test(name)));
-    });
-
 /** Trains a new run, `steer` told every event of it. */
-const trained = Effect.fnUntraced(function* (
-  more: Tree = {},
-  steer: (event: Event, run: Run) => void = () => undefined,
-) {
-  const dir = yield* Effect.tap(temporaryFolder, writeModel);
-  const controlled: Controlled[] = [];
-  let folder = "";
-  const onStart = (run: Run): void => {
-    folder = run.folder;
-    run.events$.subscribe((event) => {
-      if (event._tag === "Controlled") controlled.push(event);
-      else steer(event, run);
-    });
-  };
-  yield* train({ config: configOf(dir, merge(roomy, more)), resume: null, parts: { onStart } });
-  const lines = yield* Effect.promise(() => readFile(join(folder, "metrics.jsonl"), "utf8"));
-  const hash = yield* parameterHash(join(folder, "checkpoints", `step-${windows}`));
-  const result: Trained = { hash, records: records(lines), controlled };
-  return result;
-});
+const trained = (more: Tree = {}, steer?: (event: Event, run: Run) => void) => trainedRun(merge(roomy, more), steer);
 
 /** Sets every concurrency to another value again and again: those of the rollouts in the middle of windows, the others between. */
 const restless = (asked: Promise<void>[]) => {

@@ -1,6 +1,6 @@
 /** A run of seconds with real threads: a random model of two layers, FrozenLake 4x4, and hooks on the threads the run starts. */
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { Effect, Result, type Scope } from "effect";
@@ -66,13 +66,13 @@ export const writeModel = Effect.fnUntraced(function* (dir: string) {
   yield* writeCheckpoint(join(dir, "model"), model.checkpoint);
 });
 
-/** Hash of the actor's, the critic's and the optimisers' numbers in a checkpoint. */
+/** Hash of the actor's or its adapter's, the critic's and the optimisers' numbers in a checkpoint. */
 export const parameterHash = (checkpoint: string): Effect.Effect<string> =>
   Effect.promise(async () => {
     const hash = createHash("sha256");
-    for (const file of ["model.safetensors", "critic.safetensors", "optimiser.safetensors"]) {
-      hash.update(await readFile(join(checkpoint, file)));
-    }
+    const files = (await readdir(checkpoint)).filter((name) => name.endsWith(".safetensors")).sort();
+    if (files.length < 2) throw new Error(`${checkpoint} holds ${files.join(", ") || "no tensors"}`);
+    for (const file of files) hash.update(await readFile(join(checkpoint, file)));
     return hash.digest("hex");
   });
 

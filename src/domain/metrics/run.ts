@@ -48,7 +48,7 @@ export const generation = {
     "generation/refilled_tokens",
     "total",
     "tokens",
-    "Tokens prefilled again because their slot was given away.",
+    "Tokens fed again, by prefills or by steps, because their slot was given away.",
   ),
   rowsPerStep: metric("generation/rows_per_step", "mean", "1", "Sequences that shared one decode step."),
   active: metric("generation/active", "level", "slots", "Sequences being decoded at the end of the step."),

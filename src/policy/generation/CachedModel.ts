@@ -80,7 +80,7 @@ export class CachedModel<W> implements SequenceModel<W> {
     if (this.#cache.capacity >= 2 * bucket(longest + 1)) this.#cache.shrink(longest + 1);
   }
 
-  /** One token a sequence; logits of `sequence` are in row `sequence.row - from`. */
+  /** One token a sequence; logits of a sequence are in row `sequence.row - from`. */
   async decode(
     weights: W,
     step: DecodeStep,
@@ -99,12 +99,11 @@ export class CachedModel<W> implements SequenceModel<W> {
     // Rows between those of the batch are computed with it and ignored.
     this.#ids.fill(0n);
     for (let row = 0; row < rows; row++) this.#pasts[row] = BigInt(this.#cache.length(from + row));
-    for (const sequence of step.sequences)
-      this.#ids[sequence.row - from] = BigInt(historyOf(sequence)[sequence.cached]!);
+    for (const { sequence, start } of step.chunks) this.#ids[sequence.row - from] = BigInt(historyOf(sequence)[start]!);
     const extended = await this.#model.step(weights, this.#ids, this.#cache.view(from, from + rows), this.#pasts);
-    const row = (index: number): number => step.sequences[index]!.row - from;
+    const row = (index: number): number => step.chunks[index]!.sequence.row - from;
     return {
-      keep: (index) => this.#keep(step.sequences[index]!, { extended, time: 1 }, row(index), 1, step.version),
+      keep: (index) => this.#keep(step.chunks[index]!.sequence, { extended, time: 1 }, row(index), 1, step.version),
       token: (index) => this.#draw(extended, row(index), draws[index]!),
     };
   }

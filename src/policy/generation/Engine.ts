@@ -1,8 +1,8 @@
 /**
  * One generator thread's loop: asks the scheduler for a step, runs it, and begins again while there is work. Requests, cancellations and
  * new weights come in between steps; answers go out through each request's callbacks.
- * Invariants: a reply depends on (weights, history, stream key) alone, not on which others shared its batches (barring evictions, whose
- * re-fed tokens may differ in the last bit); a failed step fails every open request and every later one.
+ * Invariants: a reply depends on (weights, history, stream key) alone, not on which others shared its batches, nor, where refills are exact,
+ * on evictions; a failed step fails every open request and every later one.
  */
 import type { Version } from "../../domain/Episode.ts";
 import { Gauge, type GaugeClock } from "../../stage/Gauge.ts";

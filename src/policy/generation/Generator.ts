@@ -18,6 +18,7 @@ import { CommonVersion } from "./CommonVersion.ts";
 import { type GeneratorThread, GeneratorThreads } from "./GeneratorThreads.ts";
 import type { GeneratorProtocol, StartRequest } from "./Messages.ts";
 import type { Policy } from "./Policy.ts";
+import type { SchedulerOptions } from "./Scheduler.ts";
 import { type TokenBytes, tokenBytes } from "./TokenBytes.ts";
 
 export interface GeneratorOptions {
@@ -39,6 +40,8 @@ export interface GeneratorOptions {
   readonly stopIds: readonly number[];
   /** Bytes of an id, for stop sequences. */
   readonly bytesOf: BytesOf;
+  /** How a sequence that lost its cache row is fed again (see `SchedulerOptions`). Default exact. */
+  readonly refills?: SchedulerOptions["refills"];
   /** While others decode, a prefill waits for this many sequences, at most `prefillPatience` decode steps. */
   readonly prefillRows?: number;
   readonly prefillPatience?: number;
@@ -97,6 +100,7 @@ const startThread = Effect.fnUntraced(function* (
     prefillTokens: generation.prefill_tokens,
     prefillRows: options.prefillRows ?? DEFAULT_PREFILL_ROWS,
     prefillPatience: options.prefillPatience ?? DEFAULT_PREFILL_PATIENCE,
+    refills: options.refills ?? "exact",
     kvOnUpdate: generation.kv_on_update,
     keepsOlder: options.threads > 1,
     stopIds: options.stopIds,

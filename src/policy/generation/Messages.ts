@@ -12,6 +12,7 @@ import type { Runtime } from "../runtime/Session.ts";
 import type { Protocol } from "../runtime/ThreadProtocol.ts";
 import type { Payload } from "../Weights.ts";
 import type { GenerateRequest, ThreadGauges } from "./Policy.ts";
+import type { SchedulerOptions } from "./Scheduler.ts";
 import type { TokenBytes } from "./TokenBytes.ts";
 
 export interface StartRequest {
@@ -30,6 +31,7 @@ export interface StartRequest {
   readonly prefillTokens: number;
   readonly prefillRows: number;
   readonly prefillPatience: number;
+  readonly refills: SchedulerOptions["refills"];
   readonly kvOnUpdate: "keep" | "recompute";
   readonly keepsOlder: boolean;
   readonly stopIds: readonly number[];

@@ -10,10 +10,11 @@ export const TIME_BUCKET = 16;
 /** Padding that is worth a step saved, in tokens. */
 const PADDING = 256;
 
-/** A sequence or a prefix with tokens left to feed. */
+/** A sequence or a prefix of `length` tokens that are not all fed; its next chunk goes no further than to `end`. */
 export interface Feedable {
   readonly version: Version;
   readonly cached: number;
+  readonly end: number;
   readonly length: number;
   readonly ticket: number;
 }
@@ -39,15 +40,14 @@ export const pack = <A extends Feedable>(candidates: readonly A[], prefillTokens
   for (const item of byTicket) {
     // Rows with and without a past are different graphs.
     if (item.version !== version || item.cached > 0 !== cached > 0) continue;
-    const left = item.length - item.cached;
-    const count = Math.min(left, prefillTokens);
+    const count = Math.min(item.end - item.cached, prefillTokens);
     const width = Math.max(widest, Math.ceil(count / TIME_BUCKET) * TIME_BUCKET);
     const padded = width * (chosen.length + 1);
     const wasteful = padded > prefillTokens || padded > 2 * (tokens + count) + PADDING;
     if (chosen.length > 0 && wasteful) continue;
     widest = width;
     tokens += count;
-    chosen.push({ item, start: item.cached, count, last: count === left });
+    chosen.push({ item, start: item.cached, count, last: item.cached + count === item.length });
   }
   return { version, chosen };
 };

@@ -3,6 +3,7 @@
  * Positions and counts only; the engine has the token values.
  */
 import type { Version } from "../../domain/Episode.ts";
+import type { FeedTrace } from "./FeedTrace.ts";
 
 export interface Sequence {
   readonly id: number;
@@ -19,8 +20,8 @@ export interface Sequence {
   length: number;
   /** Leading tokens whose keys and values are in its row. */
   cached: number;
-  /** Most tokens that were ever in a row: what is fed below it is fed again. */
-  furthest: number;
+  /** How its tokens first came into a row: what is fed below the trace's length is fed again. */
+  trace: FeedTrace;
   /** Order of its open request. */
   ticket: number;
   /** When its last request ended. */
@@ -37,7 +38,7 @@ export interface Prefix {
   used: number;
 }
 
-/** `count` tokens of a sequence from position `start`; `last` when none are left to feed after them. */
+/** `count` tokens of a sequence from position `start`; `last` when none are left to feed after them, so that the next token is drawn. */
 export interface Chunk {
   readonly sequence: Sequence;
   readonly start: number;
@@ -75,11 +76,11 @@ export interface PrefillStep {
   readonly chunks: readonly Chunk[];
 }
 
-/** One token for each of `sequences`, whose rows lie in [from, to). */
+/** Chunks of one token, of sequences whose rows lie in [from, to). */
 export interface DecodeStep {
   readonly kind: "decode";
   readonly version: Version;
-  readonly sequences: readonly Sequence[];
+  readonly chunks: readonly Chunk[];
   readonly from: number;
   readonly to: number;
 }

@@ -42,7 +42,7 @@ export interface GeneratorGauges {
   readonly idle: number;
   readonly sampledTokens: number;
   readonly prefilledTokens?: number;
-  /** Prompt tokens fed again after an eviction or a recompute. */
+  /** Tokens fed again after an eviction or a recompute. */
   readonly refilledTokens?: number;
   readonly decodeSteps?: number;
   readonly adoptions: number;

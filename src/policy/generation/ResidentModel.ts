@@ -139,7 +139,7 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
 
   async decode(
     weights: ResidentWeights,
-    { sequences }: DecodeStep,
+    { chunks }: DecodeStep,
     of: HistoryOf,
     draws: readonly (Draw | undefined)[],
   ): Promise<Stepped> {
@@ -148,9 +148,9 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
     // A row that takes no token writes beyond the cache: nowhere.
     const pasts = new Array<number>(rows).fill(this.#capacity);
     const byRow = new Array<Draw | undefined>(rows).fill(undefined);
-    for (const [index, sequence] of sequences.entries()) {
-      ids[sequence.row] = of(sequence)[sequence.cached]!;
-      pasts[sequence.row] = sequence.cached;
+    for (const [index, { sequence, start }] of chunks.entries()) {
+      ids[sequence.row] = of(sequence)[start]!;
+      pasts[sequence.row] = start;
       byRow[sequence.row] = draws[index];
     }
     using outputs = await this.#sessions.decode.run({
@@ -161,7 +161,7 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
       ...this.#feeds(this.#live),
     });
     this.#live = this.#taken(outputs, this.#live);
-    const rowOf = (index: number): number => sequences[index]!.row;
+    const rowOf = (index: number): number => chunks[index]!.sequence.row;
     return this.#stepped(outputs, byRow, rowOf);
   }
 

@@ -2,9 +2,11 @@
  * Which sequences are fed to the model next: a state machine over sequences, cache rows and shared prefixes without models, threads
  * or token values. Requests, finished steps and new versions change its state; `plan` says what to move and which step to run.
  * Invariants: a row belongs to at most one sequence; a sequence with an open request never loses its row; rows are given to waiting
- * sequences in the order of their requests; how a sequence is cut into chunks depends on the sequence alone.
+ * sequences in the order of their requests; how a sequence is cut into chunks and steps depends on the sequence alone, and exact refills
+ * cut it as it was cut before.
  */
 import type { Version } from "../../domain/Episode.ts";
+import { emptyTrace, type FeedForm, type FeedSpan, spanAt, traced, tracedLength, truncatedTrace } from "./FeedTrace.ts";
 import { type Feedable, pack } from "./Packing.ts";
 import type { Chunk, Load, Plan, Prefix, PrefixChunk, Sequence } from "./Plan.ts";
 import { Prefixes } from "./Prefixes.ts";
@@ -19,6 +21,11 @@ export interface SchedulerOptions {
   readonly prefillRows: number;
   /** … or this many decode steps have passed. */
   readonly prefillPatience: number;
+  /**
+   * How a sequence that lost its row is fed again: `exact` in the spans it was first fed in, which gives the same bits; `fast` in as few
+   * chunks as possible.
+   */
+  readonly refills: "exact" | "fast";
 }
 
 /** Shared prefixes kept: enough for small groups to have one each, and no more than sequences. */
@@ -36,9 +43,6 @@ interface IncompletePrefix extends Feedable {
   readonly prefix: Prefix;
   readonly sequence: Sequence;
 }
-
-/** Whether decoding is all that is left of a sequence's feeding: one token, with the rest cached. */
-const isDecoding = ({ cached, length }: Sequence): boolean => cached > 0 && length - cached === 1;
 
 const awaitsPrefix = ({ phase, cached, prefixLength }: Sequence): boolean =>
   phase === "active" && cached === 0 && prefixLength > 0;
@@ -106,7 +110,7 @@ export class Scheduler {
       row: -1,
       length: 0,
       cached: 0,
-      furthest: 0,
+      trace: emptyTrace,
       ticket: 0,
       used: 0,
     };
@@ -123,18 +127,14 @@ export class Scheduler {
     this.#rows.join(sequence);
   }
 
-  /** The chunk is in the cache. */
-  fed({ sequence, start, count }: Chunk): void {
-    const end = start + count;
-    this.#refilled += Math.max(0, Math.min(end, sequence.furthest) - start);
-    sequence.cached = end;
-    sequence.furthest = Math.max(sequence.furthest, end);
+  /** The chunk of a prefill is in the cache. */
+  fed(chunk: Chunk): void {
+    this.#cached(chunk, "chunk");
   }
 
-  /** The decoded token is in the cache. */
-  decoded(sequence: Sequence): void {
-    sequence.cached++;
-    sequence.furthest = Math.max(sequence.furthest, sequence.cached);
+  /** The chunk of a decode step is in the cache. */
+  decoded(chunk: Chunk): void {
+    this.#cached(chunk, "step");
   }
 
   prefixFed({ prefix, count }: PrefixChunk): void {
@@ -152,7 +152,7 @@ export class Scheduler {
     sequence.used = ++this.#clock;
     sequence.length = length;
     sequence.cached = Math.min(sequence.cached, length);
-    sequence.furthest = Math.min(sequence.furthest, length);
+    sequence.trace = truncatedTrace(sequence.trace, length);
   }
 
   /** Removes a sequence; its row is free at once. */
@@ -181,7 +181,7 @@ export class Scheduler {
     const toDecode: Sequence[] = [];
     for (const sequence of this.#rows.occupied)
       if (sequence.phase === "active" && !awaitsPrefix(sequence))
-        (isDecoding(sequence) ? toDecode : toPrefill).push(sequence);
+        (this.#next(sequence).form === "step" ? toDecode : toPrefill).push(sequence);
 
     if (toPrefill.length > 0 && this.#prefillsNow(toPrefill.length, toDecode.length))
       return this.#prefill(toPrefill, loads);
@@ -192,6 +192,19 @@ export class Scheduler {
   /** Weights version of a sequence's next token. */
   versionOf(sequence: Sequence): Version {
     return sequence.pin ?? this.#newest;
+  }
+
+  /** What is fed next of a sequence: the rest of the span in which it first came, or of the tokens that never came. */
+  #next({ cached, length, trace }: Sequence): FeedSpan {
+    const span = this.#options.refills === "exact" ? spanAt(trace, cached) : undefined;
+    return span ?? { form: cached > 0 && length - cached === 1 ? "step" : "chunk", end: length };
+  }
+
+  #cached({ sequence, start, count }: Chunk, form: FeedForm): void {
+    const end = start + count;
+    this.#refilled += Math.max(0, Math.min(end, tracedLength(sequence.trace)) - start);
+    sequence.cached = end;
+    sequence.trace = traced(sequence.trace, form, end);
   }
 
   /** While others decode, a prefill waits for company, but not for long. */
@@ -211,7 +224,7 @@ export class Scheduler {
   #prefill(sequences: readonly Sequence[], loads: readonly Load[]): Plan {
     const feedable = sequences.map((sequence) => {
       const { cached, length, ticket } = sequence;
-      return { sequence, version: this.versionOf(sequence), cached, length, ticket };
+      return { sequence, version: this.versionOf(sequence), cached, end: this.#next(sequence).end, length, ticket };
     });
     const { version, chosen } = pack(feedable, this.#options.prefillTokens);
     const chunks = chosen.map(({ item, ...chunk }) => ({ ...chunk, sequence: item.sequence }));
@@ -231,32 +244,32 @@ export class Scheduler {
       if (cached < length) {
         const known = incomplete.get(prefix);
         if (known === undefined || sequence.ticket < known.ticket)
-          incomplete.set(prefix, { prefix, sequence, version, cached, length, ticket: sequence.ticket });
+          incomplete.set(prefix, { prefix, sequence, version, cached, end: length, length, ticket: sequence.ticket });
         continue;
       }
       loads.push({ sequence, prefix, count: length });
       sequence.cached = length;
-      sequence.furthest = Math.max(sequence.furthest, length);
+      sequence.trace = traced(sequence.trace, "prefix", length);
     }
     return [...incomplete.values()];
   }
 
-  /** One token for every sequence of one version; two versions take turns. */
+  /** One token for every sequence of one version, a new one or one that is fed again; two versions take turns. */
   #decode(candidates: readonly Sequence[], loads: readonly Load[]): Plan {
     const versions = [...new Set(candidates.map((sequence) => this.versionOf(sequence)))];
     const next = versions.findLast((version) => version !== this.#decoded) ?? this.#decoded;
     this.#decoded = next;
     const sequences = candidates.filter((sequence) => this.versionOf(sequence) === next);
-    const moves = this.#rows.gather(
-      sequences,
-      (other) => other.phase === "active" && other.length - other.cached === 1,
-    );
+    const decoding = new Set(candidates);
+    const moves = this.#rows.gather(sequences, (other) => decoding.has(other));
     let from = Number.POSITIVE_INFINITY;
     let to = 0;
-    for (const { row } of sequences) {
+    const chunks = sequences.map((sequence): Chunk => {
+      const { cached, length, row } = sequence;
       from = Math.min(from, row);
       to = Math.max(to, row + 1);
-    }
-    return { moves, loads, step: { kind: "decode", version: next, sequences, from, to } };
+      return { sequence, start: cached, count: 1, last: cached + 1 === length };
+    });
+    return { moves, loads, step: { kind: "decode", version: next, chunks, from, to } };
   }
 }

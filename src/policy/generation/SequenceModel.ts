@@ -33,7 +33,7 @@ export interface Stepped {
 export interface SequenceModel<W> {
   /** Brings the caches in line with a plan and the sequences that have rows. */
   readonly arrange: (plan: Plan, occupied: readonly Sequence[]) => Promise<void> | void;
-  /** One token a sequence of the step; `draws` in their order, undefined where none is wanted any more. */
+  /** One token a sequence of the step; `draws` in the order of its chunks, undefined where no token is wanted after it. */
   readonly decode: (
     weights: W,
     step: DecodeStep,

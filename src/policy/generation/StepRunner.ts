@@ -34,12 +34,8 @@ interface Planned {
   readonly historyOf: HistoryOf;
 }
 
-const sequencesOf = (step: DecodeStep | PrefillStep | PrefixStep): readonly Sequence[] =>
-  step.kind === "decode" ? step.sequences : step.chunks.map(({ sequence }) => sequence);
-
 /** The draw of a reply's next token; it takes the next number of the reply's stream. */
-const drawOf = (reply: Reply | undefined): Draw | undefined =>
-  reply && { sampling: reply.request.sampling, uniform: reply.uniform() };
+const drawOf = (reply: Reply): Draw => ({ sampling: reply.request.sampling, uniform: reply.uniform() });
 
 export class StepRunner<W> {
   readonly #maxPositions: number;
@@ -92,45 +88,37 @@ export class StepRunner<W> {
     const planned = this.#planned(step);
     await this.#model.arrange(plan, this.#scheduler.occupied);
     const weights = sets.get(step.version);
-    if (step.kind === "decode") await this.#decode(step, weights, planned);
-    else if (step.kind === "prefill") await this.#prefill(step, weights, planned);
-    else await this.#feedPrefixes(step, weights, planned);
+    if (step.kind === "prefix") await this.#feedPrefixes(step, weights, planned);
+    else await this.#feed(step, weights, planned);
   }
 
-  #planned(step: DecodeStep | PrefillStep | PrefixStep): Planned {
-    const entries = new Map(sequencesOf(step).map(({ id }) => [id, this.#entries.get(id)] as const));
+  #planned({ chunks }: DecodeStep | PrefillStep | PrefixStep): Planned {
+    const entries = new Map(chunks.map(({ sequence: { id } }) => [id, this.#entries.get(id)] as const));
     const historyOf: HistoryOf = ({ id }) => {
       const entry = entries.get(id);
       if (entry === undefined) throw new RangeError(`sequence ${id} is in a step and not open`);
       return entry.history.ids;
     };
-    return { replies: sequencesOf(step).map(({ id }) => entries.get(id)?.reply), historyOf };
+    return { replies: chunks.map(({ sequence }) => entries.get(sequence.id)?.reply), historyOf };
   }
 
-  async #decode(step: DecodeStep, weights: W, { historyOf, replies }: Planned): Promise<void> {
-    const { sequences, version } = step;
-    const made = await this.#model.decode(weights, step, historyOf, replies.map(drawOf));
-    this.#decodeSteps++;
-    for (const [index, sequence] of sequences.entries()) {
-      const entry = this.#stillOpen(sequence, replies[index]);
-      if (entry === undefined) continue;
-      made.keep(index);
-      this.#scheduler.decoded(sequence);
-      this.#sample(entry, made.token(index), version);
-    }
-  }
-
-  async #prefill(step: PrefillStep, weights: W, { historyOf, replies }: Planned): Promise<void> {
-    const { chunks, version } = step;
-    const draws = replies.map((reply, index) => (chunks[index]?.last === true ? drawOf(reply) : undefined));
-    const made = await this.#model.feed(weights, step, historyOf, draws);
+  async #feed(step: DecodeStep | PrefillStep, weights: W, { historyOf, replies }: Planned): Promise<void> {
+    const { chunks, kind, version } = step;
+    // Only the last token of a history is drawn after: a token that is fed again takes no number of the reply's stream.
+    const draws = replies.map((reply, index) => (chunks[index]?.last === true ? reply && drawOf(reply) : undefined));
+    const stepped =
+      kind === "decode"
+        ? await this.#model.decode(weights, step, historyOf, draws)
+        : await this.#model.feed(weights, step, historyOf, draws);
+    if (kind === "decode") this.#decodeSteps++;
     for (const [index, chunk] of chunks.entries()) {
-      this.#prefilledTokens += chunk.count;
+      if (kind === "prefill") this.#prefilledTokens += chunk.count;
       const entry = this.#stillOpen(chunk.sequence, replies[index]);
       if (entry === undefined) continue;
-      made.keep(index);
-      this.#scheduler.fed(chunk);
-      if (chunk.last) this.#sample(entry, made.token(index), version);
+      stepped.keep(index);
+      if (kind === "decode") this.#scheduler.decoded(chunk);
+      else this.#scheduler.fed(chunk);
+      if (chunk.last) this.#sample(entry, stepped.token(index), version);
     }
   }
 

@@ -21,6 +21,8 @@ export const generator = (config: RunConfig, model: Model, version: Version) => 
     threads: config.model.generator_threads,
     runtime: config.model.runtime,
     generation: config.generation,
+    // In async mode bits depend on when weights arrive anyhow.
+    refills: config.pipeline.mode === "async" ? "fast" : "exact",
     stopIds: model.stopIds,
     bytesOf: model.tokenizer.bytesOf,
   });

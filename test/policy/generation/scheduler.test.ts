@@ -4,7 +4,13 @@ import type { Plan, Sequence } from "../../../src/policy/generation/Plan.ts";
 import { Scheduler, type SchedulerOptions } from "../../../src/policy/generation/Scheduler.ts";
 import { assertProperty } from "../../property.ts";
 
-const options: SchedulerOptions = { slots: 3, prefillTokens: 128, prefillRows: 2, prefillPatience: 2 };
+const options: SchedulerOptions = {
+  slots: 3,
+  prefillTokens: 128,
+  prefillRows: 2,
+  prefillPatience: 2,
+  refills: "exact",
+};
 
 /** Drives a scheduler as the engine does: every sampled token ends a reply after `left` more. */
 class Driver {
@@ -49,11 +55,12 @@ class Driver {
         if (chunk.last) this.#sampled(chunk.sequence);
       }
     if (step.kind === "decode")
-      for (const sequence of step.sequences) {
-        expect(sequence.row).toBeGreaterThanOrEqual(step.from);
-        expect(sequence.row).toBeLessThan(step.to);
-        this.scheduler.decoded(sequence);
-        this.#sampled(sequence);
+      for (const chunk of step.chunks) {
+        expect(chunk.count).toBe(1);
+        expect(chunk.sequence.row).toBeGreaterThanOrEqual(step.from);
+        expect(chunk.sequence.row).toBeLessThan(step.to);
+        this.scheduler.decoded(chunk);
+        if (chunk.last) this.#sampled(chunk.sequence);
       }
     return plan;
   }
@@ -150,6 +157,52 @@ describe("Scheduler", () => {
     driver.request(0, 5, 1);
     driver.rest();
     expect(driver.scheduler.refilledTokens).toBe(20);
+  });
+
+  /** What is fed of sequence 0, as [form, tokens], while it plays its last turn; the others are evicted for it or decode beside it. */
+  const refill = (refills: SchedulerOptions["refills"]) => {
+    const driver = new Driver({ ...options, slots: 2, refills });
+    const first = driver.request(0, 20, 3);
+    driver.rest();
+    driver.request(0, 5, 2);
+    driver.rest();
+    driver.request(1, 4, 1);
+    driver.request(2, 4, 50);
+    driver.step();
+    expect(first.row).toBe(-1);
+    driver.request(0, 7, 1);
+    const fed: (readonly [form: string, tokens: number])[] = [];
+    const company: number[] = [];
+    while (first.phase !== "idle") {
+      const { step } = driver.step();
+      if (step.kind === "none") break;
+      if (step.kind === "prefix") continue;
+      const own = step.chunks.find(({ sequence }) => sequence === first);
+      if (own === undefined) continue;
+      fed.push([step.kind, own.count]);
+      if (step.kind === "decode") company.push(step.chunks.length);
+    }
+    return { fed, company, refilled: driver.scheduler.refilledTokens };
+  };
+
+  it("feeds a sequence again as it was fed: prompts by prefills, replies by steps beside others that decode", () => {
+    const { company, fed, refilled } = refill("exact");
+    expect(fed).toEqual([
+      ["prefill", 20],
+      ["decode", 1],
+      ["decode", 1],
+      ["prefill", 6],
+      ["decode", 1],
+      ["prefill", 8],
+    ]);
+    expect(company).toEqual([2, 2, 2]);
+    expect(refilled).toBe(20 + 2 + 6 + 1);
+  });
+
+  it("feeds a sequence again by one prefill where refills are fast", () => {
+    const { fed, refilled } = refill("fast");
+    expect(fed).toEqual([["prefill", 20 + 2 + 6 + 1 + 8]]);
+    expect(refilled).toBe(20 + 2 + 6 + 1);
   });
 
   it("feeds a shared prefix once and again for a new version", () => {

@@ -24,6 +24,7 @@ export const engineOptions: EngineOptions = {
   prefillTokens: 256,
   prefillRows: 4,
   prefillPatience: 2,
+  refills: "exact",
   kvOnUpdate: "keep",
   keepsOlder: true,
   stopIds: [],
