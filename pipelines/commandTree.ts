@@ -140,7 +140,14 @@ const trace = Cli.make(
     tag: tagArgument,
     overrides,
     seed: required("seed", { min: 0, max: 999_999_999, fallback: 0 }, "Seed of the instance."),
-    actions: text("actions", "LIST", "Actions separated by ||."),
+    actions: Flag.atLeast(
+      text(
+        "actions",
+        "LIST",
+        "Actions separated by ||; given again, those of the next reply. Where an answer is one action, all of it.",
+      ),
+      1,
+    ),
     configName: presetsFile,
     envs: envsFile,
   },

@@ -50,7 +50,8 @@ export type Command =
       readonly overrides: readonly string[];
       readonly tag: string;
       readonly seed: number;
-      readonly actions: string;
+      /** Of one reply each: separated by `||`, or a whole answer. */
+      readonly actions: readonly string[];
     }
   | {
       readonly _tag: "ServeEnv";
@@ -150,7 +151,7 @@ export const commands = {
     meaning: "Lists environments and presets.",
   },
   trace: {
-    usage: 'trace TAG --seed N --actions "Up || Left || ..." [key.sub=value ...]',
+    usage: 'trace TAG --seed N --actions "Up || Left || ..." ... [key.sub=value ...]',
     meaning: "Plays fixed actions without a model; one JSON object per action.",
   },
   "serve-env": {

@@ -14,15 +14,15 @@ export interface TraceOptions {
   readonly config: RunConfig;
   readonly tag: string;
   readonly seed: number;
-  /** Actions separated by `||`; one action where the environment takes whole answers. */
-  readonly actions: string;
+  /** Of one reply each: actions separated by `||`, or one action where the environment takes whole answers. */
+  readonly actions: readonly string[];
 }
 
 export const trace = Effect.fn("pipelines.trace")(function* ({ actions, config, seed, tag }: TraceOptions) {
   const environments = yield* boundEnvironments(config, [tag]);
   yield* prepareAll(environments);
   const environment = environments.get(tag)!;
-  const lines = yield* play(environment, seed, environment.wholeAnswer ? [actions] : splitActions(actions)).pipe(
+  const lines = yield* play(environment, seed, environment.wholeAnswer ? actions : actions.flatMap(splitActions)).pipe(
     Effect.catchTags({
       IllegalAction: ({ action, valid }) =>
         new BadInput({

@@ -14,7 +14,7 @@ import type { CloningReport } from "../learner/Cloner.ts";
 import { collate } from "../learner/collate.ts";
 import * as Divergence from "../learner/Divergence.ts";
 import type { LearnerThread } from "../learner/LearnerThread.ts";
-import { type Demonstrator, demonstrate, type Source } from "./Demonstration.ts";
+import { type Demonstrator, demonstrate, type Refusal, type Source } from "./Demonstration.ts";
 
 export interface CloningStep extends CloningReport {
   /** From 1. */
@@ -27,8 +27,8 @@ const sourceStride = 2 ** 24;
 
 export interface Demonstrations {
   readonly episodes: readonly Episode[];
-  /** Of environments; each cost its demonstration. */
-  readonly failures: readonly StepFailure[];
+  /** Of environments, and replies that would not read back; each cost its demonstration. */
+  readonly failures: readonly (StepFailure | Refusal)[];
 }
 
 /**
@@ -40,7 +40,7 @@ export const demonstrations = Effect.fnUntraced(function* (
   sources: readonly (Source & { readonly episodes: number })[],
 ) {
   const episodes: Episode[] = [];
-  const failures: StepFailure[] = [];
+  const failures: (StepFailure | Refusal)[] = [];
   for (const [index, source] of sources.entries()) {
     for (let n = 0; n < source.episodes; n++) {
       yield* Effect.yieldNow;

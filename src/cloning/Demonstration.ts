@@ -1,19 +1,20 @@
 /**
  * Demonstrations: episodes played by a solver (or at random) in the policy's own prompt template, recorded as a rollout records them, so
  * that cloning trains on exactly the ids the policy will be shown. A demonstration is a pure function of (run seed, source, number): an
- * episode, null where the source cannot play that instance, or the failure of its environment.
+ * episode, null where the source cannot play that instance, the failure of its environment, or a refusal.
+ * Invariant: what is played is what the reply reads as; a reply that does not read as the plan is refused.
  */
-import type { Episode, Turn } from "../domain/Episode.ts";
+import type { Episode, Outcome, Turn } from "../domain/Episode.ts";
 import { type Random, type StreamKey, stream } from "../domain/Random.ts";
 import type { BoundEnvironment } from "../env/BoundEnvironment.ts";
 import type { StepFailure, StepResult, View } from "../env/Environments.ts";
 import { answer } from "../env/pool/answer.ts";
 import type { Tokenizer } from "../policy/tokenizer/Tokenizer.ts";
-import { grammarOf } from "../rollout/answer.ts";
+import { outcomeOf, readReply, truncated } from "../rollout/answer.ts";
 import type { Head } from "../rollout/Chats.ts";
 import { bridge, byTurn, firstShown, fits, joined, opened, type Played as Past } from "../rollout/context.ts";
 import { start } from "../rollout/episode.ts";
-import { parse } from "../rollout/parse.ts";
+import type { Reading } from "../rollout/parse.ts";
 import type { Rollout } from "../rollout/Rollout.ts";
 import type { Task } from "../rollout/Task.ts";
 import type { PastTurn } from "../rollout/Template.ts";
@@ -37,6 +38,12 @@ export interface Demonstrator {
   readonly seed: number;
   /** Whether an instance must not be shown (validation). */
   readonly excluded: (contentKey: string) => boolean;
+}
+
+/** A demonstration that a policy could not play: its reply does not read as what the source meant. */
+export interface Refusal {
+  readonly _tag: "Refusal";
+  readonly message: string;
 }
 
 const randomPlan = (legal: readonly string[], length: number, random: Random): readonly string[] =>
@@ -86,6 +93,8 @@ interface Position {
   /** Ids of the history before `append`. */
   readonly length: number;
   readonly actionsLeft: number;
+  /** Of the episode so far. */
+  readonly success: boolean;
   /** Where each turn is a token sequence of its own: the turns before, and the first one that the turn before was shown. */
   readonly history: readonly Past[];
   readonly from: number;
@@ -93,9 +102,12 @@ interface Position {
 
 interface Played {
   readonly record: Turn;
+  readonly reading: Reading;
   /** Played at random and no target. */
   readonly noisy: boolean;
   readonly result: StepResult;
+  /** How the turn ended the episode; null where it did not. */
+  readonly outcome: Outcome | null;
   /** The first turn that it was shown. */
   readonly from: number;
 }
@@ -129,39 +141,73 @@ const shownIn = ({ demonstrator: { rollout }, head, source: { task } }: Game, po
   return null;
 };
 
-/** Plays one turn; null where the episode ends before it: no room for a reply, or nothing to play. */
-const takeTurn = (game: Game, position: Position): Played | StepFailure | null => {
+const quoted = (texts: readonly string[]): string => texts.map((text) => JSON.stringify(text.slice(0, 80))).join(", ");
+
+/** What a reply reads as; a refusal where that is not the plan's `actions`. */
+const readBack = (
+  { demonstrator, source: { task } }: Game,
+  position: Position,
+  reply: string,
+  actions: readonly string[],
+) => {
+  const read = readReply({ limits: demonstrator.rollout.limits, task, ...position }, reply);
+  const meant = actions.map((action) => action.trim());
+  if (read.reading.parsed && read.run.length === meant.length && meant.every((action, at) => action === read.run[at])) {
+    return read;
+  }
+  const found = read.run.length === 0 ? "no action" : quoted(read.run);
+  const message = `a reply with the actions ${quoted(actions)} reads as ${found}`;
+  const refusal: Refusal = { _tag: "Refusal", message };
+  return refusal;
+};
+
+/** How many actions a reply of the next turn may name. */
+const mostActions = ({ demonstrator: { rollout }, source: { task } }: Game, { actionsLeft }: Position): number =>
+  Math.min(task.wholeAnswer ? 1 : rollout.limits.max_actions_per_turn, actionsLeft);
+
+/** Plays one turn; the outcome of an episode that ends before it: no room for a reply, or nothing to play. */
+const takeTurn = (game: Game, position: Position): Played | StepFailure | Refusal | Outcome => {
   const { demonstrator, environments, key, source } = game;
   const { rollout, tokenizer } = demonstrator;
   const { limits, template } = rollout;
-  const { actionsLeft, turn, view } = position;
+  const { actionsLeft, success, turn, view } = position;
   const seen = shownIn(game, position);
-  if (seen === null) return null;
-  const room = Math.min(limits.max_actions_per_turn, actionsLeft);
+  if (seen === null) return truncated("context", success);
+  const room = mostActions(game, position);
   const chosen = choose(game, position, room);
-  if (chosen === null) return null;
+  if (chosen === null) return truncated("max_turn", success);
   const { noisy, plan } = chosen;
-  const actions = plan.slice(0, room);
-  const reply = replyText(rollout, source.environment.thought(view.state, plan), actions);
+  const planned = plan.slice(0, room);
+  const reply = replyText(rollout, source.environment.thought(view.state, plan), planned);
   const ids = tokenizer.encode(reply.slice(template.prefix.length));
-  if (ids.length > limits.response_length) return null;
-  const step = { tag: source.task.tag, state: view.state, actions, noise: key("noise", turn) };
+  if (ids.length > limits.response_length) return truncated("context", success);
+  const read = readBack(game, position, reply, planned);
+  if ("_tag" in read) return read;
+  const { actions, reading, run } = read;
+  const step = { tag: source.task.tag, state: view.state, actions: run, noise: key("noise", turn) };
   const answered = answer(environments, { _tag: "Step", step });
-  if (answered._tag === "StepFailure") return answered;
-  if (answered._tag !== "Stepped") return null;
-  const { executed, reward } = answered.result;
-  const shown = { prompt: seen.prompt, sampled: silent(ids), state: template.state(view), reply, parsed: true };
+  if (answered._tag !== "Stepped") return answered._tag === "StepFailure" ? answered : truncated("max_turn", success);
+  const { result } = answered;
+  const { executed, reward } = result;
+  const shown = {
+    prompt: seen.prompt,
+    sampled: silent(ids),
+    state: template.state(view),
+    reply,
+    parsed: reading.parsed,
+  };
   const record = { ...shown, actions, executed, reward, penalty: 0, info: {} };
-  return { noisy, result: answered.result, record, from: seen.from };
+  const ended = outcomeOf(result, actionsLeft - executed);
+  const outcome = ended ?? (turn === limits.max_turn ? truncated("max_turn", result.success) : null);
+  return { noisy, reading, result, record, outcome, from: seen.from };
 };
 
 /** A turn as later prompts tell of it. */
-const told = (game: Game, position: Position, { record, result }: Played): PastTurn => {
-  const { rollout } = game.demonstrator;
-  const { actions, executed, reply, reward } = record;
+const told = (position: Position, { reading, record, result }: Played): PastTurn => {
+  const { actions, executed, reward } = record;
   return {
     moment: position,
-    reply: parse(reply, grammarOf({ limits: rollout.limits, task: game.source.task })).canonical,
+    reply: reading.canonical,
     actions: actions.slice(0, executed),
     effective: result.info.action_is_effective ?? 0,
     reward,
@@ -175,7 +221,7 @@ const following = (game: Game, position: Position, played: Played): Position => 
   const { demonstrator, source } = game;
   const { from, noisy, record, result } = played;
   const { rollout } = demonstrator;
-  const { view, executed, reward } = result;
+  const { view, executed, reward, success } = result;
   const { sampled } = record;
   const turn = position.turn + 1;
   const actionsLeft = position.actionsLeft - executed;
@@ -183,16 +229,12 @@ const following = (game: Game, position: Position, played: Played): Position => 
   const between = bridge(rollout, sampled, user);
   const append = noisy ? joined([position.append, sampled.ids, between]) : between;
   const length = noisy ? position.length : position.length + position.append.length + sampled.ids.length;
-  const past = byTurn(rollout.limits) ? [{ told: told(game, position, played), sampled, bridge: between }] : [];
-  return { turn, view, append, length, actionsLeft, from, history: [...position.history, ...past] };
+  const past = byTurn(rollout.limits) ? [{ told: told(position, played), sampled, bridge: between }] : [];
+  return { turn, view, append, length, actionsLeft, success, from, history: [...position.history, ...past] };
 };
 
-/** Episode `number` of a source; its turns are the ones to clone, turns of noise lie inside the next turn's prompt. */
-export const demonstrate = (
-  demonstrator: Demonstrator,
-  source: Source,
-  number: number,
-): Episode | StepFailure | null => {
+/** An episode of a source before its first turn; null where its instance is excluded. */
+const begin = (demonstrator: Demonstrator, source: Source, number: number): [Game, Position] | StepFailure | null => {
   const { rollout, seed } = demonstrator;
   const { environment, task } = source;
   const environments = new Map([[task.tag, environment]]);
@@ -203,26 +245,34 @@ export const demonstrate = (
   if (reset._tag !== "View" || demonstrator.excluded(reset.view.contentKey)) return null;
   const { view } = reset;
   const head = start(rollout, task, number, view);
+  const begun = { turn: 1, view, append: head.opening, length: 0, actionsLeft: task.maxActions, success: false };
   const game: Game = { demonstrator, source, environments, key, choices: stream(key("cloning", 1)), head };
+  return [game, { ...begun, from: 1, history: [] }];
+};
+
+/** Episode `number` of a source; its turns are the ones to clone, turns of noise lie inside the next turn's prompt. */
+export const demonstrate = (
+  demonstrator: Demonstrator,
+  source: Source,
+  number: number,
+): Episode | StepFailure | Refusal | null => {
+  const begun = begin(demonstrator, source, number);
+  if (begun === null || "_tag" in begun) return begun;
+  const [game] = begun;
+  let [, position] = begun;
   const turns: Turn[] = [];
-  const begun = { turn: 1, view, append: head.opening, length: 0, actionsLeft: task.maxActions };
-  let position: Position = { ...begun, from: 1, history: [] };
-  let success = false;
-  while (position.turn <= rollout.limits.max_turn && position.actionsLeft > 0) {
+  let outcome: Outcome | null = null;
+  while (outcome === null) {
     const played = takeTurn(game, position);
-    if (played === null) break;
-    if ("_tag" in played) return played;
-    if (!played.noisy) turns.push(played.record);
-    success = played.result.success;
-    if (played.result.terminated || played.result.truncated) break;
-    position = following(game, position, played);
+    if (!("_tag" in played)) {
+      if (!played.noisy) turns.push(played.record);
+      ({ outcome } = played);
+      if (outcome === null) position = following(game, position, played);
+    } else if (played._tag === "StepFailure" || played._tag === "Refusal") return played;
+    else outcome = played;
   }
   if (turns.length === 0) return null;
-  return {
-    id: { group: number, member: 0 },
-    tag: task.tag,
-    seed: number,
-    sequences: byTurn(rollout.limits) ? turns.map((turn) => ({ turns: [turn] })) : [{ turns }],
-    outcome: success ? { _tag: "Done", success } : { _tag: "Truncated", reason: "max_turn", success },
-  };
+  const { tag } = source.task;
+  const sequences = byTurn(demonstrator.rollout.limits) ? turns.map((turn) => ({ turns: [turn] })) : [{ turns }];
+  return { id: { group: number, member: 0 }, tag, seed: number, sequences, outcome };
 };

@@ -8,7 +8,7 @@ import type { Outcome, TruncationReason, Turn } from "../domain/Episode.ts";
 import type { Prompt } from "../domain/Group.ts";
 import type { Split } from "../env/Environment.ts";
 import type { Environments, StepFailure, StepResult, View } from "../env/Environments.ts";
-import { mapActions } from "./actions.ts";
+import { type Mapped, mapActions } from "./actions.ts";
 import { noiseKey } from "./keys.ts";
 import { type Grammar, parse, type Reading } from "./parse.ts";
 import { hasSwitches, type Judged, penaltiesOf, type Switches, sumOf } from "./penalties.ts";
@@ -54,13 +54,23 @@ export const truncated = (reason: TruncationReason, success: boolean): Outcome =
 });
 
 /** How the replies of a task are read. */
-export const grammarOf = ({ limits, task }: Pick<Question, "limits" | "task">): Grammar => ({
+const grammarOf = ({ limits, task }: Pick<Question, "limits" | "task">): Grammar => ({
   think: limits.enable_think,
   separator: task.wholeAnswer ? null : limits.action_sep,
   maxActions: limits.max_actions_per_turn,
 });
 
-const outcomeOf = ({ success, terminated, truncated: cut }: StepResult, actionsLeft: number): Outcome | null => {
+/** A reply's text with the actions that it names, as the task's environment takes them. Pure. */
+export const readReply = (
+  { actionsLeft, view, ...how }: Pick<Question, "actionsLeft" | "limits" | "task" | "view">,
+  reply: string,
+): Mapped & { readonly reading: Reading } => {
+  const reading = parse(reply, grammarOf(how));
+  return { reading, ...mapActions(reading.actions, view.actions, actionsLeft) };
+};
+
+/** How a step ended the episode, which may take `actionsLeft` more actions; null where it did not. */
+export const outcomeOf = ({ success, terminated, truncated: cut }: StepResult, actionsLeft: number): Outcome | null => {
   if (terminated) return { _tag: "Done", success };
   if (cut) return truncated("environment", success);
   return actionsLeft <= 0 ? truncated("max_actions", success) : null;
@@ -84,8 +94,7 @@ const penaltyOf = ({ penalties }: Question, judged: Judged): Pick<Turn, "penalty
 /** Reads `reply`, its generation prefix put back and its end token left out, and carries out the actions that it names. */
 export const answer = Effect.fnUntraced(function* (question: Question, reply: string) {
   const { actionsLeft, success, view } = question;
-  const reading = parse(reply, grammarOf(question));
-  const { actions, run, penalised, invalid } = mapActions(reading.actions, view.actions, actionsLeft);
+  const { actions, invalid, penalised, reading, run } = readReply(question, reply);
   const read = { reading, parsed: reading.parsed, actions, invalid };
   const charged = (executed: number) => penaltyOf(question, { reading, penalised, executed });
   const unmoved = (outcome: Outcome | null): Answered => {

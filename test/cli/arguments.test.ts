@@ -110,7 +110,7 @@ describe("the command line", () => {
 
   it("takes a value that begins with a dash", async () => {
     const command = await parsed("trace", "Countdown", "--actions", "-2 + 3", "--seed", "1", "a=-1");
-    expect(command).toMatchObject({ command: { actions: "-2 + 3", seed: 1, overrides: ["a=-1"] } });
+    expect(command).toMatchObject({ command: { actions: ["-2 + 3"], seed: 1, overrides: ["a=-1"] } });
   });
 
   it("takes words after -- as they are", async () => {
@@ -124,7 +124,7 @@ describe("the command line", () => {
       envs: null,
       tag: "FrozenLake",
       seed: 3,
-      actions: "Up || Left",
+      actions: ["Up || Left"],
       overrides: ["a=1"],
     });
   });

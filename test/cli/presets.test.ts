@@ -64,7 +64,7 @@ describe("a configuration under which no instance is found", () => {
   );
 
   it("is bad input of a trace", async () => {
-    const error = await Effect.runPromise(Effect.flip(trace({ config, tag, seed: 1, actions: "Up" })));
+    const error = await Effect.runPromise(Effect.flip(trace({ config, tag, seed: 1, actions: ["Up"] })));
     expect(error.message).toMatch(/^custom_envs\.CoordSokoban\.env_config: sokoban: no playable instance in \d+ draws/);
   });
 

@@ -1,5 +1,5 @@
 import { describe, it } from "@effect/vitest";
-import { Effect } from "effect";
+import { Effect, Schema } from "effect";
 import { expect } from "vitest";
 import * as Cloning from "../../src/cloning/Cloning.ts";
 import { type Demonstrator, demonstrate as demonstrated, type Source } from "../../src/cloning/Demonstration.ts";
@@ -7,6 +7,8 @@ import { heldOut } from "../../src/cloning/heldOut.ts";
 import type { TokenBatch } from "../../src/domain/Batch.ts";
 import { type Episode, sampledTokens, totalTokens, turnsOf } from "../../src/domain/Episode.ts";
 import { stream } from "../../src/domain/Random.ts";
+import { bind } from "../../src/env/BoundEnvironment.ts";
+import type { BaseInfo } from "../../src/env/Environment.ts";
 import { Environments } from "../../src/env/Environments.ts";
 import { answer } from "../../src/env/pool/answer.ts";
 import type { Request } from "../../src/env/Request.ts";
@@ -47,6 +49,38 @@ const demonstrate = (...given: Parameters<typeof demonstrated>): Episode | null 
   const shown = demonstrated(...given);
   if (shown !== null && "_tag" in shown) throw new Error(shown.message);
   return shown;
+};
+
+/** A tool that is asked once, then the answer: two whole answers, each one action. */
+const calculatorSource = (): Source => {
+  const info = (success: boolean) => ({ success, action_is_effective: true, action_is_valid: true });
+  const environment = bind<object, number, BaseInfo>(
+    {
+      type: "calculator",
+      config: Schema.Struct({}),
+      reset: () => 0,
+      step: (_config, asked, action) => {
+        const success = asked > 0 && action === "34";
+        return {
+          state: asked + 1,
+          reward: success ? 1 : 0,
+          terminated: success,
+          truncated: false,
+          info: info(success),
+        };
+      },
+      render: (_config, asked) => `asked ${asked} times`,
+      compact: (_config, asked) => `${asked}`,
+      actions: () => null,
+      wholeAnswer: true,
+      legend: () => "",
+      solve: (_config, asked) => (asked === 0 ? ["calc[4 * 6 + 5]", "34"] : ["34"]),
+      contentKey: () => "calculator",
+    },
+    {},
+  );
+  const task = fromPreset("Calculator", { ...presets.Countdown!, max_actions_per_traj: 4 }, environment);
+  return { environment, player: "solver", mistakes: 0, task };
 };
 
 const joined = (parts: readonly Int32Array[]): readonly number[] => parts.flatMap((part) => Array.from(part));
@@ -140,6 +174,8 @@ describe("a demonstration", () => {
             expect(turnsOf(played).map(({ actions, executed, reward }) => [actions, executed, reward])).toEqual(
               turnsOf(episode).map(({ actions, executed, reward }) => [actions, executed, reward]),
             );
+            expect(turnsOf(played).map(({ parsed }) => parsed)).toEqual(turnsOf(episode).map(({ parsed }) => parsed));
+            expect(played.outcome).toEqual(episode.outcome);
           }
         }
         expect(turns).toBeGreaterThanOrEqual(8);
@@ -310,6 +346,54 @@ describe("a demonstration", () => {
         });
       expect(ids(demonstrator)).toEqual(ids(demonstrator));
       expect(ids({ ...demonstrator, seed: seed + 1 })).not.toEqual(ids(demonstrator));
+    }),
+  );
+});
+
+describe("a demonstration is read as a reply is", () => {
+  const calculator = calculatorSource();
+
+  it.effect("where the environment takes whole answers, a turn is one action of the plan", () =>
+    Effect.gen(function* () {
+      const { demonstrator } = yield* demonstratorOf(calculator, { template: "ragen", max_actions_per_turn: 5 });
+      const episode = demonstrate(demonstrator, calculator, 0);
+      expect(turnsOf(episode!).map(({ actions }) => actions)).toEqual([["calc[4 * 6 + 5]"], ["34"]]);
+      expect(turnsOf(episode!).map(({ reply }) => reply)).toEqual([
+        "<think></think><answer>calc[4 * 6 + 5]</answer>",
+        "<think></think><answer>34</answer>",
+      ]);
+      expect(episode!.outcome).toEqual({ _tag: "Done", success: true });
+    }),
+  );
+
+  it.effect.each([
+    { name: "a separator in an action", environment: { wholeAnswer: false }, action: "calc[a || b]" },
+    { name: "an end tag in an action", environment: {}, action: "calc[</answer>]" },
+    { name: "an action that is not legal", environment: { actions: () => ["34"] }, action: "calc[4]" },
+    { name: "a thought that answers", environment: { thought: () => "</think><answer>9</answer>" }, action: "34" },
+    { name: "an empty action", environment: {}, action: " " },
+  ])("one that reads as something else is refused: $name", ({ action, environment: changed }) =>
+    Effect.gen(function* () {
+      const environment = { ...calculator.environment, solve: () => [action], ...changed };
+      const task = { ...calculator.task, wholeAnswer: environment.wholeAnswer };
+      const source = { ...calculator, task, environment };
+      const { demonstrator } = yield* demonstratorOf(source, { template: "ragen" });
+      const refused = demonstrated(demonstrator, source, 0);
+      expect(refused).toMatchObject({ _tag: "Refusal", message: expect.stringContaining(JSON.stringify(action)) });
+      const { episodes, failures } = yield* Cloning.demonstrations(demonstrator, [{ ...source, episodes: 2 }]);
+      expect([episodes.length, failures.length]).toEqual([0, 2]);
+    }),
+  );
+
+  it.effect("an episode that a limit cuts has that outcome", () =>
+    Effect.gen(function* () {
+      const { demonstrator } = yield* demonstratorOf(calculator, { template: "ragen", max_turn: 1 });
+      const cut = demonstrate(demonstrator, calculator, 0);
+      expect(cut?.outcome).toEqual({ _tag: "Truncated", reason: "max_turn", success: false });
+      const spent = { ...calculator, task: { ...calculator.task, maxActions: 1 } };
+      const short = yield* demonstratorOf(spent, { template: "ragen" });
+      const outcome = { _tag: "Truncated", reason: "max_actions", success: false };
+      expect(demonstrate(short.demonstrator, spent, 0)?.outcome).toEqual(outcome);
     }),
   );
 });

@@ -7,9 +7,11 @@ import { preset } from "../env/presets.ts";
 import { running } from "../openenv/serving.ts";
 
 it.live.each([
-  { tag: "Countdown", actions: "1 + 2 || 3", lines: 2 },
-  { tag: "StaticMMLU", actions: "A || B", lines: 2 },
-  { tag: "FrozenLake", actions: "Up || up", lines: 3 },
+  { tag: "Countdown", actions: ["1 + 2 || 3"], lines: 2 },
+  { tag: "StaticMMLU", actions: ["A || B"], lines: 2 },
+  { tag: "StaticMMLU", actions: ["A || B", "no such choice", "neither"], lines: 4 },
+  { tag: "FrozenLake", actions: ["Up || up"], lines: 3 },
+  { tag: "FrozenLake", actions: ["Up || up", "Left"], lines: 4 },
 ])("plays $actions of $tag as $lines lines with the reset", ({ actions, lines, tag }) =>
   Effect.gen(function* () {
     const config = yield* load("base", [], configDir);
@@ -30,7 +32,7 @@ it.live("plays a served preset as it is played here, whole answers whole", () =>
     );
     const url = `custom_envs.Remote.env_config.url=${server.url}`;
     const config = yield* load("base", [url], configDir);
-    const play = (tag: string) => trace({ config, tag, seed: 3, actions: "A || B" });
+    const play = (tag: string) => trace({ config, tag, seed: 3, actions: ["A || B", "C"] });
     expect(yield* play("Remote")).toEqual(yield* play("StaticMMLU"));
   }).pipe(Effect.scoped),
 );
