@@ -5,7 +5,17 @@ import type { Curves } from "../src/sweep/Results.ts";
 import type { Value } from "../src/sweep/summary.ts";
 import type { Curves as Drawn } from "../src/watch/Api.ts";
 
-const record = (line: string): Readonly<Record<string, unknown>> => {
+/** A file of a run's folder; empty where it cannot be read. */
+export const textIn = (folder: string, name: string): string => {
+  try {
+    return readFileSync(join(folder, name), "utf8");
+  } catch {
+    return "";
+  }
+};
+
+/** The object of a line of JSON; an empty one where the line has none. */
+export const recordIn = (line: string): Readonly<Record<string, unknown>> => {
   try {
     const value: unknown = JSON.parse(line);
     return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
@@ -17,8 +27,8 @@ const record = (line: string): Readonly<Record<string, unknown>> => {
 /** The curves of the metrics that `wanted` takes, of a run's folder; a line that cannot be read is left out. */
 export const curvesIn = (folder: string, wanted: (metric: string) => boolean): Curves => {
   const curves = new Map<string, Value[]>();
-  for (const line of readFileSync(join(folder, "metrics.jsonl"), "utf8").split("\n")) {
-    const { step, ...values } = record(line);
+  for (const line of textIn(folder, "metrics.jsonl").split("\n")) {
+    const { step, ...values } = recordIn(line);
     if (typeof step !== "number") continue;
     for (const [metric, value] of Object.entries(values)) {
       if (typeof value !== "number" || !wanted(metric)) continue;

@@ -2,8 +2,6 @@
  * What a sweep of evaluations measured: the metrics of each run, success and return over the instances of all seeds with their intervals, and
  * each point against the first that played the same environments, instance by instance. Invariant: only equal instances are paired.
  */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Effect } from "effect";
 import { type Contestant, comparison, obstacle, type Pair } from "../src/evaluation/Comparison.ts";
 import { legend, pairTable } from "../src/evaluation/comparisonText.ts";
@@ -14,12 +12,13 @@ import { scoreOf } from "../src/evaluation/Summary.ts";
 import type { Interval } from "../src/sweep/Interval.ts";
 import type { Point } from "../src/sweep/Point.ts";
 import type { Curves, Head, Known } from "../src/sweep/Results.ts";
+import { recordIn, textIn } from "./sweepCurves.ts";
 import { table } from "./table.ts";
 
 /** The metrics of a finished evaluation, each as a curve of one value. */
 export const valuesIn = (folder: string, wanted: (metric: string) => boolean): Curves => {
-  const values: unknown = JSON.parse(readFileSync(join(folder, summaryFile), "utf8"));
-  const numbers = Object.entries(values as Readonly<Record<string, unknown>>).flatMap(([name, value]) =>
+  const values = recordIn(textIn(folder, summaryFile));
+  const numbers = Object.entries(values).flatMap(([name, value]) =>
     typeof value === "number" && wanted(name) ? [[name, [{ step: 0, value }]] as const] : [],
   );
   return new Map(numbers);

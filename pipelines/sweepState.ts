@@ -33,16 +33,16 @@ const textOf = (file: string): string | null => {
   }
 };
 
+const valueText = (value: unknown): string => (value === undefined ? "not set" : shown(value));
+
 /** The first key in which two configurations differ; null of those that differ in keys alone that may change. */
 const difference = (written: string, now: string, mayChange: (key: string) => boolean): string | null => {
   const [before, after] = [written, now].map((text) => Result.getOrElse(readYaml(text), () => null));
-  const changes = leaves(after).filter(
-    ({ path, value }) => JSON.stringify(get(before, path)) !== JSON.stringify(value),
-  );
-  const differing = changes.find(({ path }) => !mayChange(path.join(".")));
-  if (differing === undefined) return changes.length > 0 ? null : "it has keys that are no longer set";
-  const { path, value } = differing;
-  return `${shownKey(path)} was ${shown(get(before, path))} and is ${shown(value)}`;
+  const paths = [...leaves(after), ...leaves(before)].map(({ path }) => path);
+  const changes = paths.filter((path) => JSON.stringify(get(before, path)) !== JSON.stringify(get(after, path)));
+  const path = changes.find((each) => !mayChange(each.join(".")));
+  if (path === undefined) return changes.length > 0 ? null : "it is written otherwise";
+  return `${shownKey(path)} was ${valueText(get(before, path))} and is ${valueText(get(after, path))}`;
 };
 
 /** A stop that nobody asked for is an end: the run's own rule, such as too many empty windows. */

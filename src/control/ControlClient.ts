@@ -15,7 +15,8 @@ type Outcome = Answer | { readonly gone: true } | { readonly silent: true };
 const ask = (socketPath: string, text: string): Effect.Effect<Outcome> =>
   Effect.callback<Outcome>((resume) => {
     let answer = "";
-    const socket = createConnection(socketPath);
+    // By name: a path that is a number would be taken for a port.
+    const socket = createConnection({ path: socketPath });
     const end = (outcome: Outcome): void => {
       socket.destroy();
       resume(Effect.succeed(outcome));

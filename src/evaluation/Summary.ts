@@ -18,6 +18,9 @@ const Score = Schema.Struct({
 });
 export type Score = typeof Score.Type;
 
+/** Unix milliseconds that a date can be of. */
+const Moment = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 8.64e15 }));
+
 /** Why an evaluation ended before its last episode. */
 export const Stopped = Schema.Struct({
   reason: Schema.Literals(["budget", "circuit", "quota", "refused"]),
@@ -40,7 +43,7 @@ export const Summary = Schema.Struct({
   /** The template's name. */
   template: Schema.String,
   /** Unix milliseconds of the end. */
-  written: Schema.Finite,
+  written: Moment,
   planned: Schema.Int,
   finished: Schema.Int,
   succeeded: Schema.Int,

@@ -3,6 +3,7 @@
  * nothing indiscreet is in it.
  */
 import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
+import { readRecord } from "../../record/readRecord.ts";
 import type { Curves, EpisodeCard } from "../Api.ts";
 import type { ChosenGroup, ReportRun } from "../page/report/ReportData.ts";
 import { scenesOf } from "../scenes.ts";
@@ -37,17 +38,8 @@ const everything = {
   verdict: null,
 } as const;
 
-/** What the page needs of a record to show it; a damaged line may have less. */
-const isRecord = (value: unknown): value is EpisodeRecord => {
-  if (typeof value !== "object" || value === null) return false;
-  const { messages, outcome, turns } = value as Partial<EpisodeRecord>;
-  const whole = (turn: EpisodeRecord["turns"][number]): boolean =>
-    [turn.ids, turn.pieces, turn.mu, turn.entropies, turn.versions, turn.actions].every(Array.isArray);
-  return Array.isArray(messages) && Array.isArray(turns) && turns.every(whole) && typeof outcome?._tag === "string";
-};
-
 const recordsOf = async (store: RunStore, { group, split, step }: EpisodeCard): Promise<readonly EpisodeRecord[]> =>
-  (await store.group(split, step, group)).map((text): unknown => JSON.parse(text)).filter(isRecord);
+  (await store.group(split, step, group)).flatMap((text) => readRecord(text) ?? []);
 
 /** The newest training episode with a reply that could not be read. */
 const unread = async (store: RunStore, cards: readonly EpisodeCard[]): Promise<Choice | null> => {

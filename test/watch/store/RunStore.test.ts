@@ -8,6 +8,7 @@ import type { EpisodeQuery } from "../../../src/watch/store/EpisodesIndex.ts";
 import { Moment, nothingAttributed } from "../../../src/watch/store/Moment.ts";
 import { RunStore } from "../../../src/watch/store/RunStore.ts";
 import { assertProperty } from "../../property.ts";
+import { damages, spoil, textsIn } from "../../spoiltFolder.ts";
 import { type Place, placed } from "../server/serving.ts";
 import { metricLine, START, type Synthetic, writeRun } from "../syntheticRun.ts";
 
@@ -162,16 +163,6 @@ describe("a run that goes on", () => {
 });
 
 describe("a folder whose lines say anything", () => {
-  /** A text of JSON with the value at one of its places, chosen by `turn`, replaced. */
-  const spoilt = (text: string, turn: number, value: unknown): string => {
-    let places = 0;
-    JSON.parse(text, (_, each: unknown) => {
-      places++;
-      return each;
-    });
-    let place = 0;
-    return JSON.stringify(JSON.parse(text, (_, each: unknown) => (place++ === turn % places ? value : each)));
-  };
   const names = [
     "events.jsonl",
     "events.index.jsonl",
@@ -179,27 +170,11 @@ describe("a folder whose lines say anything", () => {
     "trajectories.jsonl",
     "trajectories.index.jsonl",
   ];
-  const change = fc.record({
-    name: fc.constantFrom(...names),
-    line: fc.nat(),
-    turn: fc.nat(),
-    value: fc.jsonValue({ maxDepth: 1 }),
-  });
-
   it("answers all the same", async () => {
-    const whole = new Map(names.map((name) => [name, readFileSync(file(name), "utf8").trimEnd().split("\n")]));
+    const whole = textsIn(place.folder);
     await assertProperty(
-      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 20 }), async (changes) => {
-        for (const [name, texts] of whole) {
-          const spoiling = changes.filter((each) => each.name === name);
-          const next = texts.map((text, i) =>
-            spoiling.reduce(
-              (done, { line, turn, value }) => (line % texts.length === i ? spoilt(done, turn, value) : done),
-              text,
-            ),
-          );
-          writeFileSync(file(name), next.map((text) => `${text}\n`).join(""));
-        }
+      fc.asyncProperty(damages(names), async (changes) => {
+        spoil(place.folder, whole, changes);
         const store = await opened();
         expect(await store.card()).toMatchObject({ id: "made" });
         for (const at of [null, START, START + 20_505, START + 39_000]) JSON.stringify(await store.line(at));
