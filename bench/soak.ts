@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Effect } from "effect";
 import { compose, type Sink, start } from "../pipelines/main.ts";
-import { bootstrap } from "../src/evaluation/intervals.ts";
+import { bootstrap } from "../src/domain/intervals.ts";
 
 const [given, stepsText, flag] = process.argv.slice(2);
 if (given === undefined || !/^\d+$/.test(stepsText ?? "")) {

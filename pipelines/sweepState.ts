@@ -2,7 +2,7 @@
  * Where each run of a sweep stands, told from the folders alone: finished, unfinished with a checkpoint, or to be started. A run that was made
  * under another configuration is bad input, so that no table mixes two.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Effect, Result } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
@@ -15,9 +15,8 @@ import { hasEvaluation, readSummary } from "../src/evaluation/EvaluationFolder.t
 import * as Checkpoints from "../src/record/Checkpoints.ts";
 import { newestIn } from "../src/record/RunFolders.ts";
 import * as RunLock from "../src/record/RunLock.ts";
-import type { RunCard } from "../src/watch/Api.ts";
-import { nothingAttributed } from "../src/watch/store/Moment.ts";
-import { RunStore } from "../src/watch/store/RunStore.ts";
+import type { RunEnd } from "../src/record/RunResult.ts";
+import { readRunResult } from "../src/record/readRunResult.ts";
 
 export type RunState =
   | { readonly _tag: "Finished"; readonly folder: string }
@@ -46,15 +45,8 @@ const difference = (written: string, now: string, mayChange: (key: string) => bo
 };
 
 /** A stop that nobody asked for is an end: the run's own rule, such as too many empty windows. */
-const isEnd = ({ message, state }: { readonly state: string; readonly message: string | null }): boolean =>
-  state === "completed" || (state === "stopped" && message !== "interrupted");
-
-/** How the run ended is in its events, and else in its last step. */
-const cardOf = async (path: string): Promise<RunCard> => {
-  const store = new RunStore({ id: path, folder: path, attribute: nothingAttributed });
-  if (!existsSync(join(path, "events.jsonl"))) await store.ready;
-  return store.card();
-};
+const hasEnded = (end: RunEnd): boolean =>
+  end._tag === "Completed" || (end._tag === "Stopped" && end.reason !== "interrupted");
 
 /** Fails with BadInput where the run in `path` was made under another configuration than `config`. */
 const checkConfig = Effect.fnUntraced(function* (
@@ -81,9 +73,9 @@ export const stateOf = Effect.fnUntraced(function* (
   const path = yield* Effect.promise(() => newestIn(folder));
   if (path === undefined) return { _tag: "New" };
   yield* checkConfig(path, config);
-  const card = yield* Effect.promise(() => cardOf(path));
-  if (card.state === "running") return yield* beingRun(path);
-  if (isEnd(card)) return { _tag: "Finished", folder: path };
+  const { end } = yield* Effect.promise(() => readRunResult(path));
+  if (end._tag === "Running") return yield* beingRun(path);
+  if (hasEnded(end)) return { _tag: "Finished", folder: path };
   const steps = yield* Effect.catch(Checkpoints.list(join(path, "checkpoints")), () => Effect.succeed([]));
   return steps.length === 0 ? { _tag: "New" } : { _tag: "Unfinished", folder: path };
 });

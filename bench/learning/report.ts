@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { bootstrap, type Interval } from "../../src/evaluation/intervals.ts";
+import { bootstrap, type Interval } from "../../src/domain/intervals.ts";
 import { differences, overRuns } from "./pairing.ts";
 
 interface Record_ {

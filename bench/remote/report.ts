@@ -4,8 +4,8 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { bootstrap, type Interval } from "../../src/domain/intervals.ts";
 import { mean } from "../../src/domain/Statistics.ts";
-import { bootstrap, type Interval } from "../../src/evaluation/intervals.ts";
 import { differences, overRuns } from "../learning/pairing.ts";
 
 interface Run {

@@ -2,8 +2,9 @@
  * Several models side by side, on the instances they share. Pure. The first is what the others are compared with: differences are taken instance
  * by instance, so that what makes an instance hard does not count as noise.
  */
+
+import { bootstrap, type Interval, mcnemar, wilson } from "../domain/intervals.ts";
 import { mean } from "../domain/Statistics.ts";
-import { bootstrap, type Interval, mcnemar, wilson } from "./intervals.ts";
 
 /** What one model made of one instance. */
 export interface Result {

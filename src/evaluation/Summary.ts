@@ -3,9 +3,9 @@
  * was counted beside them. It is written to summary.json, the metrics under their own names next to it.
  */
 import { Schema } from "effect";
+import { bootstrap, type Interval, successInterval } from "../domain/intervals.ts";
 import { mean } from "../domain/Statistics.ts";
 import { type EvaluatedEpisode, promptTokensOf, repliesOf, returnOf, tokensOf } from "./EvaluatedEpisode.ts";
-import { bootstrap, type Interval, wilson } from "./intervals.ts";
 
 const IntervalOf = Schema.Struct({ mean: Schema.Finite, low: Schema.Finite, high: Schema.Finite });
 
@@ -76,13 +76,8 @@ const byInstance = (episodes: readonly EvaluatedEpisode[]): readonly (readonly E
   ...Map.groupBy(episodes, ({ seed, tag }) => JSON.stringify([tag, seed])).values(),
 ];
 
-/** Success over episodes, independent where each instance was played once; else over instances. */
-const successOf = (episodes: readonly EvaluatedEpisode[]): Interval => {
-  const instances = byInstance(episodes);
-  const won = (of: readonly EvaluatedEpisode[]): number => of.filter(({ outcome }) => outcome.success).length;
-  if (instances.length === episodes.length) return wilson(won(episodes), episodes.length);
-  return bootstrap(instances.map((of) => won(of) / of.length));
-};
+const successOf = (episodes: readonly EvaluatedEpisode[]): Interval =>
+  successInterval(byInstance(episodes).map((of) => of.map(({ outcome }) => (outcome.success ? 1 : 0))));
 
 export const scoreOf = (episodes: readonly EvaluatedEpisode[]): Score => {
   if (episodes.length === 0) return { episodes: 0, success: null, return: null };

@@ -1,6 +1,7 @@
 /** A comparison as cells of two tables: each model on its own, and each less the first. */
+
+import type { Interval } from "../domain/intervals.ts";
 import type { Comparison, Pair, Row } from "./Comparison.ts";
-import type { Interval } from "./intervals.ts";
 
 const percent = (value: number): string => (100 * value).toFixed(1);
 

@@ -2,7 +2,7 @@
  * The leaderboard as one HTML text that needs no network and no script: a table for each benchmark, by success. A benchmark is an environment preset
  * and the texts around its states; where either differs, results are in different tables. Invariant: no text of the data can be markup.
  */
-import type { Interval } from "./intervals.ts";
+import type { Interval } from "../domain/intervals.ts";
 import type { Summary } from "./Summary.ts";
 
 export interface Entry {

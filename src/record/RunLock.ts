@@ -9,13 +9,14 @@ import { link, readdir, readFile, rename, rm, writeFile } from "node:fs/promises
 import { basename, dirname, join } from "node:path";
 import { DateTime, Effect, type Scope } from "effect";
 import { BadInput } from "../domain/Errors.ts";
+import { readRange, withFile } from "../files/readable.ts";
 import { currentOwner, fateOf, type Owner, ownerIn } from "../process/Owner.ts";
 
 export const LOCK = "lock";
+/** Bytes of a lock that are read: one that another wrote may be of any size. */
+const LONGEST_LOCK = 4_096;
 
 const errorCode = (cause: unknown): unknown => (cause instanceof Error && "code" in cause ? cause.code : undefined);
-
-const orNull = <A>(read: Promise<A>): Promise<A | null> => read.catch(() => null);
 
 const readIfThere = (path: string): Promise<string | null> =>
   readFile(path, "utf8").catch((cause: unknown) => {
@@ -25,7 +26,10 @@ const readIfThere = (path: string): Promise<string | null> =>
 
 /** What can be told from here of the process that writes to a run's folder; null where none does, or its lock cannot be read. */
 export const holderOf = async (folder: string): Promise<"running" | "ended" | "unseen" | null> => {
-  const owner = ownerIn((await orNull(readFile(join(folder, LOCK), "utf8"))) ?? "");
+  const text = await withFile(join(folder, LOCK), async (file) =>
+    (await readRange(file, 0, LONGEST_LOCK)).toString("utf8"),
+  );
+  const owner = ownerIn(text ?? "");
   return owner === null ? null : fateOf(owner, await currentOwner(owner.since));
 };
 

@@ -2,7 +2,7 @@
  * How sure a mean over runs is: 95 % intervals by Student's t or by the bootstrap. Pure, and the same bits each time. One value has no
  * interval.
  */
-import { bootstrapEnds } from "../domain/bootstrap.ts";
+import { bootstrapEnds } from "../domain/intervals.ts";
 import { mean, standardDeviation } from "../domain/Statistics.ts";
 
 export interface Interval {
@@ -42,8 +42,21 @@ export const tQuantile = (df: number): number => {
 
 const resamples = 10_000;
 
-/** Of at least one value. */
-export const intervalOf = (kind: IntervalKind, values: readonly number[]): Interval => {
+/** What the mean of a metric can be. */
+export interface Bounds {
+  readonly least: number;
+  readonly greatest: number;
+}
+
+const unbounded: Bounds = { least: Number.NEGATIVE_INFINITY, greatest: Number.POSITIVE_INFINITY };
+export const ofShares: Bounds = { least: 0, greatest: 1 };
+
+/** Of at least one value. Student's interval knows nothing of the bounds, and ends where they do; the bootstrap never leaves its values. */
+export const intervalOf = (
+  kind: IntervalKind,
+  values: readonly number[],
+  { greatest, least }: Bounds = unbounded,
+): Interval => {
   const centre = mean(values);
   if (values.length < 2) return { mean: centre, values: values.length, low: null, high: null };
   if (kind === "bootstrap") {
@@ -51,5 +64,10 @@ export const intervalOf = (kind: IntervalKind, values: readonly number[]): Inter
     return { mean: centre, values: values.length, low, high };
   }
   const half = (tQuantile(values.length - 1) * standardDeviation(values)) / Math.sqrt(values.length);
-  return { mean: centre, values: values.length, low: centre - half, high: centre + half };
+  return {
+    mean: centre,
+    values: values.length,
+    low: Math.max(least, centre - half),
+    high: Math.min(greatest, centre + half),
+  };
 };

@@ -2,7 +2,8 @@
  * The table of a sweep: for each point and column the mean over its finished runs with its interval. Pure. What was not measured is absent; a
  * point without finished runs has an empty row.
  */
-import { type Interval, type IntervalKind, intervalOf } from "./Interval.ts";
+import { entryOf } from "../domain/metrics/Catalogue.ts";
+import { type Interval, type IntervalKind, intervalOf, ofShares } from "./Interval.ts";
 import type { Point } from "./Point.ts";
 import type { Column, SweepFile } from "./SweepFile.ts";
 import { type SummaryName, summaryOf, type Value } from "./summary.ts";
@@ -41,7 +42,8 @@ const headsOf = (columns: readonly Column[]): readonly Head[] =>
 
 const cellOf = (kind: IntervalKind, { metric, of }: Head, finished: readonly Finished[]): Interval | null => {
   const values = finished.flatMap(({ curves }) => summaryOf(of ?? "last", curves.get(metric) ?? []) ?? []);
-  return values.length === 0 ? null : intervalOf(kind, values);
+  const bounds = entryOf(metric)?.kind === "share" ? ofShares : undefined;
+  return values.length === 0 ? null : intervalOf(kind, values, bounds);
 };
 
 /** An interval that is not one over seeds; undefined leaves it to the seeds. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { bootstrap, mcnemar, wilson } from "../../src/domain/intervals.ts";
 import { comparison, obstacle, type Result } from "../../src/evaluation/Comparison.ts";
 import { pairTable, rowTable } from "../../src/evaluation/comparisonText.ts";
 import { ofEpisodes } from "../../src/evaluation/contestants.ts";
-import { bootstrap, mcnemar, wilson } from "../../src/evaluation/intervals.ts";
 import { episode } from "./made.ts";
 
 const result = (seed: number, success: number, changes: Partial<Result> = {}): Result => ({

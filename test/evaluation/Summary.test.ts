@@ -1,7 +1,7 @@
 import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
+import { wilson } from "../../src/domain/intervals.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
-import { wilson } from "../../src/evaluation/intervals.ts";
 import { metricsOf } from "../../src/evaluation/metrics.ts";
 import { Summary, summaryOf } from "../../src/evaluation/Summary.ts";
 import { episode, turn } from "./made.ts";

@@ -25,9 +25,26 @@ describe("the table", () => {
   it("has means with intervals over the finished runs, and how many there are", () => {
     expect(textRows(results)).toEqual([
       ["point", "runs", "train/success last", "train/success best"],
-      ["value=0.9,on", "2/2", "0.5 [-0.7706, 1.771]", "0.75 [-1.156, 2.656]"],
+      ["value=0.9,on", "2/2", "0.5 [0, 1]", "0.75 [0, 1]"],
       ["none", "1/2", "0.25", "0.25"],
     ]);
+  });
+
+  it("has no interval of a share beyond 0 and 1, and no bounds of another mean", () => {
+    const returns = Result.getOrThrow(
+      read(
+        {
+          config: "x",
+          seeds: [0, 1],
+          points: { a: {} },
+          metrics: [{ metric: "train/charts/avg_episode_return", of: ["last"] }],
+        },
+        "s",
+      ),
+    );
+    const curves = (value: number) => new Map([["train/charts/avg_episode_return", [{ step: 1, value }]]]);
+    const both = [0.4, 0.6].map((value, seed) => ({ seed, curves: curves(value) }));
+    expect(textRows(resultsOf(returns, [[one, both]]))[1]).toEqual([one.name, "2/2", "0.5 [-0.7706, 1.771]"]);
   });
 
   it("shows nothing of a point without finished runs or without the metric", () => {

@@ -3,9 +3,9 @@
  * a resumed run has cut trajectories.jsonl back, the index is read again.
  */
 import { join } from "node:path";
+import { readRange, withFile } from "../../files/readable.ts";
 import type { EpisodePage } from "../Api.ts";
 import { type EpisodeQuery, EpisodesIndex } from "./EpisodesIndex.ts";
-import { readRange, withFile } from "./readable.ts";
 import { Tail } from "./Tail.ts";
 
 /** Bytes of one group's records; a larger one is answered in part. */

@@ -3,14 +3,14 @@
  * it. Invariant: a request reads at most `BACK_BYTES` before that keyframe and what lies up to the next one.
  */
 import { join } from "node:path";
+import { readLines } from "../../files/lines.ts";
+import { readRange, withFile } from "../../files/readable.ts";
 import { decode, type EventLine } from "../../record/events/EventLine.ts";
 import type { IndexLine } from "../../record/events/EventLog.ts";
 import type { LineView, Timeline, WindowView } from "../Api.ts";
 import { evenly } from "./Column.ts";
 import { EventsIndex } from "./EventsIndex.ts";
-import { readLines } from "./lines.ts";
 import { type Attribute, Moment } from "./Moment.ts";
-import { readRange, withFile } from "./readable.ts";
 import { Tail } from "./Tail.ts";
 import { windowOf } from "./windows.ts";
 

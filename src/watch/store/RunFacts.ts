@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { Result } from "effect";
 import { readYaml } from "../../config/yamlText.ts";
 import { CONTROL } from "../../control/ControlFile.ts";
+import { withFile } from "../../files/readable.ts";
 import type { RunLine } from "../../record/events/RunLine.ts";
 import { holderOf } from "../../record/RunLock.ts";
 import type { RunCard, RunStatus } from "../Api.ts";
-import { withFile } from "./readable.ts";
 
 export type Facts = Pick<RunCard, "mode" | "maxStaleness" | "seed" | "steps">;
 

@@ -3,8 +3,8 @@
  * is what the file held up to `end`; where the file no longer does, the follower is told from where on, and gets the lines from there again.
  */
 import type { FileHandle } from "node:fs/promises";
-import { readLines } from "./lines.ts";
-import { readRange, withFile } from "./readable.ts";
+import { readLines } from "../../files/lines.ts";
+import { readRange, withFile } from "../../files/readable.ts";
 
 export interface Follower {
   readonly line: (line: Buffer, offset: number) => void;

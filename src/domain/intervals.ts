@@ -1,9 +1,9 @@
 /**
  * How sure an evaluation is: 95 % intervals of a share and of a mean, and tests of two that played the same instances. Pure, and the same bits each
- * time.
+ * time. Invariant: the interval of a share lies within 0 and 1.
  */
-import { bootstrapEnds } from "../domain/bootstrap.ts";
-import { mean } from "../domain/Statistics.ts";
+import { stream } from "./Random.ts";
+import { mean } from "./Statistics.ts";
 
 export interface Interval {
   readonly mean: number;
@@ -27,6 +27,20 @@ export const wilson = (successes: number, trials: number): Interval => {
   return { mean: share, low, high };
 };
 
+/**
+ * Both ends of the 95 % interval of the mean of `values` by the percentile bootstrap (Efron, 1979), from `draws` resamples; NaN without values.
+ * The draws are a function of the number of values.
+ */
+export const bootstrapEnds = (values: readonly number[], draws: number): readonly [low: number, high: number] => {
+  const random = stream({ seed: 1, purpose: "shuffle", counters: [values.length] });
+  const means = Float64Array.from({ length: draws }, () => {
+    let sum = 0;
+    for (let at = 0; at < values.length; at++) sum += values[random.int(values.length)] ?? Number.NaN;
+    return sum / values.length;
+  }).sort();
+  return [means[Math.floor(0.025 * draws)] ?? Number.NaN, means[Math.ceil(0.975 * draws) - 1] ?? Number.NaN];
+};
+
 const resamples = 4_000;
 
 /**
@@ -36,6 +50,21 @@ const resamples = 4_000;
 export const bootstrap = (values: readonly number[], draws: number = resamples): Interval => {
   const [low, high] = bootstrapEnds(values, draws);
   return { mean: mean(values), low, high };
+};
+
+/**
+ * Interval of the share of episodes that succeeded: Wilson's where each instance was played once, else a bootstrap over instances, since the
+ * episodes of one instance are not independent. Each entry holds the outcomes (1 or 0) of one instance.
+ */
+export const successInterval = (instances: readonly (readonly number[])[]): Interval => {
+  const wins = instances.map((outcomes) => outcomes.reduce((sum, won) => sum + won, 0));
+  if (instances.every(({ length }) => length === 1)) {
+    return wilson(
+      wins.reduce((sum, won) => sum + won, 0),
+      instances.length,
+    );
+  }
+  return bootstrap(wins.map((won, at) => won / (instances[at]?.length ?? Number.NaN)));
 };
 
 /**

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bootstrap, mcnemar, wilson } from "../../src/evaluation/intervals.ts";
+import { bootstrap, mcnemar, wilson } from "../../src/domain/intervals.ts";
 import { assertProperty } from "../property.ts";
 
 describe("Wilson's interval", () => {
