@@ -16,7 +16,7 @@ import type { HelpDoc } from "effect/cli/HelpDoc";
 import { byNearest } from "../src/config/nearest.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { bad, flagsOf, messageOf } from "./argumentMessages.ts";
-import type { Command, CommandName, Invocation } from "./commands.ts";
+import type { Command, CommandName, Invocation, Switches } from "./commands.ts";
 import { Accept, tree } from "./commandTree.ts";
 import { text } from "./flags.ts";
 
@@ -43,7 +43,15 @@ const completions = (take: (command: Command) => void) =>
       }),
   });
 
-const switches: ReadonlySet<string> = new Set(["--debug", "--help", "--json", "--no-probe", "--stay", "--version"]);
+const switches: ReadonlySet<string> = new Set([
+  "--debug",
+  "--help",
+  "--json",
+  "--no-probe",
+  "--stay",
+  "--trust",
+  "--version",
+]);
 
 /**
  * Joins a value that begins with a dash, as in `--actions "-2 + 3"`, to its flag; the module would read it as short flags. `--other` and
@@ -74,8 +82,8 @@ const withUsualPort = (words: readonly string[]): readonly string[] => {
 const read = (words: readonly string[]) => {
   let invocation: Invocation | null = null;
   let doc: HelpDoc | null = null;
-  const take = (command: Command, debug = false) => {
-    invocation ??= { command, debug };
+  const take = (command: Command, switches: Switches = { debug: false, trust: false }) => {
+    invocation ??= { command, switches };
   };
   const presenter: CliOutput.Presenter = {
     present: (event) =>

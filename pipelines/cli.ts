@@ -16,6 +16,7 @@ import * as Stop from "../src/process/Stop.ts";
 import { parse } from "./arguments.ts";
 import type { Command, Invocation, PipelineName } from "./commands.ts";
 import { playedFolders, withAdapterFolder } from "./configFolders.ts";
+import { checkTrusted, runOf } from "./foreignCode.ts";
 import { namedModel, namedRun } from "./namedRun.ts";
 import { configDir } from "./paths.ts";
 
@@ -119,7 +120,24 @@ const runPipeline = Effect.fnUntraced(function* (command: Run) {
   }
 });
 
-const runCommand = Effect.fnUntraced(function* ({ command }: Invocation) {
+/** The folder of the run whose config.yaml a command would run under; null where it runs under another run file, or none. */
+const runBehind = (command: Command): Effect.Effect<string | null, BadInput> => {
+  if (command._tag === "Run" && command.resume !== null) return namedRun("--resume", command.resume);
+  if (!("configName" in command) || command.configName === null) return Effect.succeed(null);
+  return runOf(command.configName);
+};
+
+/** Fails with BadInput where a command would run code that came with a run's folder, and the user does not let it. */
+const checkCode = Effect.fnUntraced(function* (command: Command, trust: boolean) {
+  const run = yield* runBehind(command);
+  if (run === null || trust) return;
+  const overrides = "overrides" in command ? command.overrides : [];
+  const { config } = yield* resolve(join(run, "config.yaml"), overrides, configDir);
+  yield* checkTrusted(config, { run, overrides });
+});
+
+const runCommand = Effect.fnUntraced(function* ({ command, switches }: Invocation) {
+  yield* checkCode(command, switches.trust);
   switch (command._tag) {
     case "Run":
       return yield* runPipeline(command);
@@ -277,7 +295,7 @@ const parsed = await Effect.runPromiseExit(parse(process.argv.slice(2)));
 if (Exit.isSuccess(parsed)) {
   const invocation = parsed.value;
   outliveOutput(stopsInOrder(invocation));
-  finish(await Effect.runPromiseExit(Effect.provide(underSignals(invocation), warnings)), invocation.debug);
+  finish(await Effect.runPromiseExit(Effect.provide(underSignals(invocation), warnings)), invocation.switches.debug);
 } else {
   outliveOutput(false);
   finish(parsed, process.argv.includes("--debug"));

@@ -6,13 +6,13 @@ import * as Cli from "effect/cli/Command";
 import * as Flag from "effect/cli/Flag";
 import { usualPort } from "../src/watch/process/orders.ts";
 import { bad, missing } from "./argumentMessages.ts";
-import type { Command, CommandName, PipelineName } from "./commands.ts";
+import type { Command, CommandName, PipelineName, Switches } from "./commands.ts";
 import { controlIn } from "./controlWords.ts";
 import { formed, limit, optional, orNull, required, several, text } from "./flags.ts";
 import { planCommand } from "./planCommand.ts";
 
 /** Takes the command that the words stand for; `parse` provides it. */
-export class Accept extends Context.Service<Accept, (command: Command, debug: boolean) => void>()(
+export class Accept extends Context.Service<Accept, (command: Command, switches: Switches) => void>()(
   "millrace/cli/Accept",
 ) {}
 
@@ -23,13 +23,18 @@ const root = Cli.make("millrace").pipe(
       Flag.withDefault(false),
       Flag.withDescription("Print stack traces."),
     ),
+    trust: Flag.Boolean("trust").pipe(
+      Flag.withoutNegation,
+      Flag.withDefault(false),
+      Flag.withDescription("Run code outside your project that a run's folder names, without a question."),
+    ),
   }),
   Cli.withDescription("Multi-turn agent reinforcement learning as an asynchronous pipeline."),
 );
 
 const accept = Effect.fnUntraced(function* (command: Command) {
-  const { debug } = yield* root;
-  (yield* Accept)(command, debug);
+  const { debug, trust } = yield* root;
+  (yield* Accept)(command, { debug, trust });
 });
 
 const configName = text("config-name", "NAME", "Run file in config/, or a path to a YAML file.");

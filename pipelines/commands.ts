@@ -112,10 +112,17 @@ export type Command =
   | { readonly _tag: "Version" }
   | { readonly _tag: "Completions"; readonly script: string };
 
+/** Switches of every command. */
+export interface Switches {
+  readonly debug: boolean;
+  /** Code that a run's folder names may run, wherever it lies. */
+  readonly trust: boolean;
+}
+
 export interface Invocation {
   readonly command: Command;
   /** Print stack traces of failures. */
-  readonly debug: boolean;
+  readonly switches: Switches;
 }
 
 export interface CommandInfo {

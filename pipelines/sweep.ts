@@ -179,10 +179,13 @@ const lastLine = (log: string): string => {
 
 const saysExit = (exited: Exited): string => (typeof exited === "number" ? `exit code ${exited}` : exited);
 
-/** Words of the command line that start a run, or go on with the one in a folder. An evaluation goes on under a larger budget, too. */
+/**
+ * Words of the command line that start a run, or go on with the one in a folder. An evaluation goes on under a larger budget, too. The folder's
+ * configuration was found equal to the sweep's own, so that it names no other code.
+ */
 const wordsOf = ({ configName, file }: Plan, { overrides }: PlannedRun, resume: string | null): readonly string[] => {
   if (resume === null) return [file.command, "--config-name", configName, ...overrides];
-  return [file.command, "--resume", resume, ...(file.command === "evaluate" ? overrides : [])];
+  return [file.command, "--resume", resume, "--trust", ...(file.command === "evaluate" ? overrides : [])];
 };
 
 /** Exit code of a run that Ctrl-C ended. */

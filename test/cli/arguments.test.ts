@@ -24,7 +24,7 @@ describe("the command line", () => {
         resume: null,
         watch: null,
       },
-      debug: true,
+      switches: { debug: true, trust: false },
     };
     expect(await parsed("train", "+a.b=1", "--config-name", "q", "--debug", "~c")).toEqual(run);
     expect(await parsed("train", "--debug", "--config-name=q", "+a.b=1", "~c")).toEqual(run);

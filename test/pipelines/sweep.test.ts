@@ -155,7 +155,7 @@ describe("a sweep", () => {
       const { orders, runner } = finishing();
       yield* swept(file, runner);
       expect(orders.map(({ resume }) => resume === null)).toEqual([false, true]);
-      expect(orders[0]!.words).toEqual(["train", "--resume", orders[0]!.resume]);
+      expect(orders[0]!.words).toEqual(["train", "--resume", orders[0]!.resume, "--trust"]);
     }).pipe(Effect.provide(Stop.onRequest)),
   );
 
