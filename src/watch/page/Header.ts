@@ -3,6 +3,7 @@ import { html } from "htm/preact";
 import type { ComponentChildren, VNode } from "preact";
 import type { RunCard } from "../Api.ts";
 import { clock, duration } from "./format.ts";
+import { runLabels } from "./runLabels.ts";
 import { format, type Route, to, type View, views } from "./route.ts";
 import type { Go } from "./useRoute.ts";
 
@@ -57,14 +58,16 @@ interface HeaderProps extends StandingProps {
   readonly children?: ComponentChildren;
 }
 
-const RunPick = ({ go, route, run, runs }: Pick<HeaderProps, "go" | "route" | "run" | "runs">): VNode =>
-  html`<select aria-label="Run" value=${run.id}
+const RunPick = ({ go, route, run, runs }: Pick<HeaderProps, "go" | "route" | "run" | "runs">): VNode => {
+  const labels = runLabels(runs);
+  return html`<select aria-label="Run" title=${run.id} value=${run.id}
     onChange=${(event: Event & { readonly currentTarget: HTMLSelectElement }) => {
       const id = event.currentTarget.value;
       go({ ...route, parts: [], run: id, at: null, over: route.over.filter((other) => other !== id) });
     }}>
-    ${runs.map(({ id, name, stamp }) => html`<option key=${id} value=${id} selected=${id === run.id}>${name} · ${stamp}</option>`)}
+    ${runs.map(({ id }) => html`<option key=${id} value=${id} selected=${id === run.id}>${labels.get(id)}</option>`)}
   </select>`;
+};
 
 const modeTitle = ({ maxStaleness, mode, seed }: RunCard): string =>
   mode === "async"
@@ -84,15 +87,16 @@ export const Header = ({
   toggleTheme,
 }: HeaderProps): VNode => html`<header class="top">
   <div class="bar">
-    <a class="brand" href=${to(route, "line")}><i aria-hidden="true"></i>millrace</a>
+    <a class="brand" href=${to(route, "line")}><i aria-hidden="true"></i><span>millrace</span></a>
     <${RunPick} go=${go} route=${route} run=${run} runs=${runs} />
     <${Standing} run=${run} past=${past} lost=${lost} />
     <span class="badge" title=${modeTitle(run)}>${run.mode}${run.mode === "async" ? ` ≤ ${run.maxStaleness}` : ""}</span>
     <${Progress} run=${run} />
     <span class="spacer"></span>
     ${children}
+    <span class="pageicons">
     <button type="button" class="icon" title="Light or dark (t)" aria-label=${theme === "dark" ? "Light theme" : "Dark theme"} onClick=${toggleTheme}>${theme === "dark" ? "☀" : "☾"}</button>
-    <button type="button" class="icon" title="Keys (?)" aria-label="Keys" onClick=${showKeys}>?</button>
+    <button type="button" class="icon" title="Keys (?)" aria-label="Keys" onClick=${showKeys}>?</button></span>
   </div>
   <nav class="viewtabs" aria-label="Views">
     ${views.map(

@@ -1,18 +1,10 @@
 /** Colours of runs, told apart in light and dark and by most who see colours differently; the current run has the first. */
 
-export const runColours = [
-  "#2f6fde",
-  "#d9730d",
-  "#14866d",
-  "#b0388f",
-  "#8a6d00",
-  "#6b54c6",
-  "#c2413a",
-  "#4d7a1f",
-] as const;
+/** As many as style.css names for each theme. */
+export const RUN_COLOURS = 8;
 
-/** The current run is 0, those laid over it follow in their order. */
-export const runColour = (place: number): string => runColours[place % runColours.length] ?? runColours[0];
+/** The current run is 0, those laid over it follow in their order. A colour of the theme, as style sheets write it. */
+export const runColour = (place: number): string => `var(--run-${place % RUN_COLOURS})`;
 
 /** A `#rrggbb` colour at an opacity. */
 export const faded = (colour: string, opacity: number): string =>

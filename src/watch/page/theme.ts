@@ -19,6 +19,12 @@ export const choose = (theme: Theme): void => {
   apply(theme);
 };
 
+/** What a canvas draws with, for a colour that a style sheet may write as a variable of the theme. */
+export const painted = (written: string): string => {
+  const [, name] = /^var\((--[\w-]+)\)$/.exec(written) ?? [];
+  return name === undefined ? written : colour(name);
+};
+
 /** A colour of the style sheet, by the name of its variable. */
 export const colour = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim();

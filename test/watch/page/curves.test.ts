@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Curves, MetricCard } from "../../../src/watch/Api.ts";
 import { align, appended, type Curve, curveOf, type View } from "../../../src/watch/page/curves/align.ts";
-import { cardsBy, drawnNames, grouped, OTHER, sayingOf } from "../../../src/watch/page/curves/choose.ts";
+import { cardsBy, drawnNames, grouped, isSmoothed, OTHER, sayingOf } from "../../../src/watch/page/curves/choose.ts";
 import { bandsOf, dataOf, PER_RUN, rangeOf, seriesOf } from "../../../src/watch/page/curves/plot.ts";
 import { lastOf, smoothed } from "../../../src/watch/page/curves/smooth.ts";
 import { assertProperty } from "../../property.ts";
@@ -94,7 +94,7 @@ describe("several runs on one axis", () => {
   it("are rows of one length for the chart, as many as its series", () => {
     const data = dataOf(align([{ x: [1, 3], mean: [1, 2], smooth: [1, 2], min: [1, 2], max: [1, 2] }, null]));
     expect(data.map((row) => row.length)).toEqual(new Array(1 + 2 * PER_RUN).fill(2));
-    expect(seriesOf({ colours: ["#000000", "#ffffff"], band: true, raw: true })).toHaveLength(data.length);
+    expect(seriesOf({ colours: ["#000000", "#ffffff"], band: true, raw: true, theme: "dark" })).toHaveLength(data.length);
     expect(bandsOf(["#000000", "#ffffff"], true).map(({ series }) => series)).toEqual([
       [1, 2],
       [5, 6],
@@ -114,6 +114,14 @@ describe("a run that grows", () => {
   });
 });
 
+it("a validation is not smoothed", () => {
+  expect(["val-env/success", "val-env/FrozenLake/success", "train/success"].map(isSmoothed)).toEqual([
+    false,
+    false,
+    true,
+  ]);
+});
+
 describe("an axis of values", () => {
   it("has room around the curve, even a flat one", () => {
     assertProperty(
@@ -121,14 +129,27 @@ describe("an axis of values", () => {
         const [low, high] = log
           ? [Math.abs(a) + 1e-6, Math.abs(a) + Math.abs(b) + 1e-6]
           : [Math.min(a, b), Math.max(a, b)];
-        const [from, to] = rangeOf(low, high, log);
+        const [from, to] = rangeOf(low, high, { log });
         expect(from).toBeLessThan(to);
       }),
     );
-    expect([rangeOf(null, null, false), rangeOf(null, null, true)]).toEqual([
+    expect([rangeOf(null, null, { log: false }), rangeOf(null, null, { log: true })]).toEqual([
       [0, 1],
       [0.1, 1],
     ]);
+  });
+
+  it("of shares says nothing of values beyond 0 and 1", () => {
+    assertProperty(
+      fc.property(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }), (a, b) => {
+        const [low, high] = [Math.min(a, b), Math.max(a, b)];
+        const [from, to] = rangeOf(low, high, { log: false, shares: true });
+        expect(from).toBeGreaterThanOrEqual(-0.02);
+        expect(to).toBeLessThanOrEqual(1.02);
+        expect(from).toBeLessThan(to);
+        expect([from <= low, to >= high]).toEqual([true, true]);
+      }),
+    );
   });
 });
 

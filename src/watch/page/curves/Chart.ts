@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import type { Mark } from "../../Api.ts";
-import { colour } from "../theme.ts";
+import { colour, painted } from "../theme.ts";
 import type { Aligned, Axis } from "./align.ts";
 import { axesOf, bandsOf, type Colours, dataOf, MEASURED, PER_RUN, rangeOf, seriesOf } from "./plot.ts";
 
@@ -16,6 +16,8 @@ export interface ChartProps {
   readonly colours: readonly string[];
   readonly axis: Axis;
   readonly log: boolean;
+  /** Whether the values are shares, between 0 and 1. */
+  readonly shares: boolean;
   readonly band: boolean;
   readonly raw: boolean;
   /** The part of the axis shown; null: all. */
@@ -94,8 +96,9 @@ const hooksOf = (newest: { readonly current: ChartProps }, theme: Colours): uPlo
 });
 
 const optionsOf = (newest: { readonly current: ChartProps }, width: number): uPlot.Options => {
-  const { axis, band, colours, height = 196, log, raw } = newest.current;
-  const theme = coloursNow();
+  const { axis, band, height = 196, log, raw, shares, theme } = newest.current;
+  const colours = newest.current.colours.map(painted);
+  const look = coloursNow();
   return {
     width,
     height,
@@ -117,17 +120,17 @@ const optionsOf = (newest: { readonly current: ChartProps }, width: number): uPl
         time: false,
         range: (_, min, max) => [...(newest.current.zoom ?? [min ?? 0, max ?? 1])] as [number, number],
       },
-      y: { distr: log ? 3 : 1, range: (_, min, max) => rangeOf(min, max, log) },
+      y: { distr: log ? 3 : 1, range: (_, min, max) => rangeOf(min, max, { log, shares }) },
     },
-    axes: axesOf(axis, theme),
-    series: seriesOf({ colours, band, raw }),
+    axes: axesOf(axis, look),
+    series: seriesOf({ colours, band, raw, theme }),
     bands: bandsOf(colours, band),
-    hooks: hooksOf(newest, theme),
+    hooks: hooksOf(newest, look),
   };
 };
 
 export const Chart = (props: ChartProps): VNode => {
-  const { aligned, axis, band, colours, height, label, log, marks, now, raw, theme, zoom } = props;
+  const { aligned, axis, band, colours, height, label, log, marks, now, raw, shares, theme, zoom } = props;
   const place = useRef<HTMLDivElement>(null);
   const own = useRef<uPlot | null>(null);
   const newest = useRef(props);
@@ -152,7 +155,7 @@ export const Chart = (props: ChartProps): VNode => {
       plot.destroy();
       own.current = null;
     };
-  }, [axis, band, colours.join(), height, log, raw, theme]);
+  }, [axis, band, colours.join(), height, log, raw, shares, theme]);
   const drawn = useRef(aligned);
   useEffect(() => {
     if (drawn.current === aligned) return;

@@ -5,11 +5,11 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 import type { Curves, Mark, MetricCard } from "../../Api.ts";
 import { duration, none, number } from "../format.ts";
-import { colour } from "../theme.ts";
+import { colour, painted as paintedColour } from "../theme.ts";
 import { type Axis, align, curveOf } from "./align.ts";
 import { Chart, type Range } from "./Chart.ts";
 import { type Csv, CsvButton } from "./CsvButton.ts";
-import { sayingOf } from "./choose.ts";
+import { isSmoothed, sayingOf } from "./choose.ts";
 import { download, fileNameOf, painted } from "./png.ts";
 import { lastOf } from "./smooth.ts";
 
@@ -72,7 +72,8 @@ const Head = ({ card, csv, last, name, onRemove, picture, readout, runs }: HeadP
 
 export const ChartCard = (props: ChartCardProps): VNode => {
   const { at, card, marks, name, now, onZoom, runs, settings, theme, zoom } = props;
-  const { axis, band, log, smoothing } = settings;
+  const { axis, band, log } = settings;
+  const smoothing = isSmoothed(name) ? settings.smoothing : 0;
   const chart = useRef<uPlot | null>(null);
   const readout = useRef<HTMLElement>(null);
   const aligned = useMemo(
@@ -101,7 +102,7 @@ export const ChartCard = (props: ChartCardProps): VNode => {
     if (canvas === undefined) return;
     const painting = painted(canvas, {
       title: card === null || card.unit === "1" ? name : `${name} (${card.unit})`,
-      runs: runs.map(({ colour, label }) => ({ name: label, colour })),
+      runs: runs.map(({ colour, label }) => ({ name: label, colour: paintedColour(colour) })),
       ground: colour("--panel"),
       text: colour("--text"),
     });
@@ -118,7 +119,7 @@ export const ChartCard = (props: ChartCardProps): VNode => {
       aligned.x.length === 0
         ? html`<p class="empty">${runs.some(({ curves }) => curves === undefined) ? "Reading …" : `Nothing measured${log ? " above zero" : ""} up to here.`}</p>`
         : html`<${Chart} label="${name}, last ${last.map(number).join(", ") || none}" aligned=${aligned} colours=${colours} axis=${axis} log=${log}
-            band=${band} raw=${smoothing > 0} zoom=${zoom} onZoom=${onZoom} marks=${lines} now=${now} theme=${theme} onCursor=${write} chartRef=${chart} />`
+            shares=${card?.unit === "share"} band=${band} raw=${smoothing > 0} zoom=${zoom} onZoom=${onZoom} marks=${lines} now=${now} theme=${theme} onCursor=${write} chartRef=${chart} />`
     }
   </section>`;
 };

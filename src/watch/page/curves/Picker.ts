@@ -13,7 +13,7 @@ interface PickerProps {
   readonly onDefault: () => void;
 }
 
-/** A name whose last part stays whole where it is too long: that is what tells one from the next. */
+/** A name in two parts, of which the last tells one from the next; a long one goes on in a second line. */
 const Name = ({ name }: { readonly name: string }): VNode => {
   const cut = name.lastIndexOf("/") + 1;
   return html`<span class="metricname"><span class="head">${name.slice(0, cut)}</span><span class="last">${name.slice(cut)}</span></span>`;

@@ -3,9 +3,9 @@ import type { MetricCard } from "../../Api.ts";
 
 /** What tells most of a run at a glance, of those it has. */
 const first: readonly string[] = [
+  "val-env/success",
   "train/success",
   "train/charts/avg_episode_return",
-  "val-env/success",
   "rollout/filter_kept_ratio",
   "actor/pg_loss",
   "actor/entropy",
@@ -14,6 +14,9 @@ const first: readonly string[] = [
   "staleness/mean",
   "tokens/generated_per_second",
 ];
+
+/** Whether a metric's curve may be smoothed. A validation is one of few measurements, each over many episodes: it is drawn as it is. */
+export const isSmoothed = (name: string): boolean => !name.startsWith("val-env/");
 
 /** The names drawn: the reader's own choice where the run has any of it. */
 export const drawnNames = (chosen: readonly string[] | null, names: readonly string[]): readonly string[] => {

@@ -27,16 +27,20 @@ interface SeriesOptions {
   readonly colours: readonly string[];
   readonly band: boolean;
   readonly raw: boolean;
+  readonly theme: "light" | "dark";
 }
 
-export const seriesOf = ({ band, colours, raw }: SeriesOptions): uPlot.Series[] => [
+/** The measured line under a smoothed one: fainter, and seen on either ground. */
+const MEASURED_OPACITY = { light: 0.42, dark: 0.6 } as const;
+
+export const seriesOf = ({ band, colours, raw, theme }: SeriesOptions): uPlot.Series[] => [
   {},
   ...colours.flatMap((colour): uPlot.Series[] => {
     const hidden = { width: 0, points: { show: false }, spanGaps: true };
     return [
       { ...hidden, show: band },
       { ...hidden, show: band },
-      { stroke: faded(colour, 0.35), width: 1, points: { show: false }, spanGaps: true, show: raw },
+      { stroke: faded(colour, MEASURED_OPACITY[theme]), width: 1, points: { show: false }, spanGaps: true, show: raw },
       { stroke: colour, width: 1.75, spanGaps: true, points: { size: 5, fill: colour } },
     ];
   }),
@@ -66,8 +70,15 @@ export const axesOf = (axis: Axis, { grid, text }: Colours): uPlot.Axis[] => {
   ];
 };
 
-/** The range of an axis of values with a margin; a flat curve gets room, too. */
-export const rangeOf = (min: number | null, max: number | null, log: boolean): [number, number] => {
+/** A little beyond 0 and 1, so that a line along them is seen whole. */
+const SHARES: readonly [number, number] = [-0.02, 1.02];
+
+/** The range of an axis of values with a margin; a flat curve gets room, too. That of shares says nothing of values beyond 0 and 1. */
+export const rangeOf = (
+  min: number | null,
+  max: number | null,
+  { log, shares = false }: { readonly log: boolean; readonly shares?: boolean },
+): [number, number] => {
   if (min === null || max === null || !Number.isFinite(min) || !Number.isFinite(max)) return log ? [0.1, 1] : [0, 1];
   if (log)
     return [
@@ -75,5 +86,6 @@ export const rangeOf = (min: number | null, max: number | null, log: boolean): [
       10 ** Math.max(Math.ceil(Math.log10(max)), Math.floor(Math.log10(min)) + 1),
     ];
   const margin = max > min ? (max - min) * 0.06 : Math.abs(max) * 0.1 || 0.5;
-  return [min - margin, max + margin];
+  const [low, high] = [min - margin, max + margin];
+  return shares && min >= 0 && max <= 1 ? [Math.max(low, SHARES[0]), Math.min(high, SHARES[1])] : [low, high];
 };

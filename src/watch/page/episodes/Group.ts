@@ -32,6 +32,17 @@ interface TabsProps {
   readonly choose: (member: number | null) => void;
 }
 
+/** What the tabs of a group are, for who sees them for the first time. */
+const TabsHint = ({ members }: { readonly members: readonly Member[] }) => {
+  const succeeded = members.filter(({ record }) => record.success).length;
+  const many = members.length > 1;
+  return html`<p class="hint">${
+    many
+      ? `A tab is one of the group's ${members.length} episodes, all played from the same start; ${succeeded} succeeded.`
+      : "The one episode of this group that is recorded."
+  } A tab says its number, ✓ for success or ✗ for none, its reward, and the tokens that the policy wrote.${many ? " The filter compares the rewards of the tabs." : ""}</p>`;
+};
+
 /** One tab for each member; the arrow keys lead from one to the next. */
 const Tabs = ({ choose, chosen, members }: TabsProps) => {
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -74,6 +85,7 @@ export const Group = ({ first = null, records, scenes }: GroupProps): VNode => {
       <h3>${tag} <small>group ${group}, step ${step}, ${split === "val" ? "validation" : "training"}, seed ${seed}</small></h3>
       <div class="facts"><${Verdict} record=${one.record} /></div>
     </header>
+    <${TabsHint} members=${members} />
     <${Tabs} members=${members} chosen=${chosen} choose=${choose} />
     <${Legend} available=${possible} scale=${scale} choose=${shade} />
     <div class=${chosen === null ? "siblings" : "single"}>
