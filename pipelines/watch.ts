@@ -2,9 +2,12 @@
  * `millrace watch`: serves the page on runs until a signal ends it. Controls need a token, which is given or made here. Invariant: a token that
  * was made is shown on a terminal only, as part of the page's address, and is otherwise in a file that the user alone can read.
  */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { Console, Effect } from "effect";
 import { tokenOf, unusable } from "../src/http/serverFlags.ts";
 import { Stop } from "../src/process/Stop.ts";
+import { isRun, runsBelow, runsIn } from "../src/record/RunFolders.ts";
 import { keptToken, makeToken } from "../src/watch/server/token.ts";
 import { serve } from "../src/watch/server/WatchServer.ts";
 import { namedRun } from "./namedRun.ts";
@@ -16,12 +19,18 @@ export interface WatchOptions {
   readonly tokenFile: string | null;
 }
 
+/** Whether a folder holds runs of several names, as that of all runs and a sweep's do. */
+const holdsNames = (folder: string): boolean =>
+  existsSync(folder) && !isRun(folder) && runsIn(folder).length === 0 && runsBelow(folder).length > 0;
+
 export const watch = Effect.fn("pipelines.watch")(function* (options: WatchOptions) {
-  const runs = yield* Effect.forEach(options.runs, (run) => namedRun("RUN", run));
+  const below = options.runs.map((run) => resolve(run)).filter(holdsNames);
+  const named = options.runs.filter((run) => !below.includes(resolve(run)));
+  const runs = yield* Effect.forEach(named, (run) => namedRun("RUN", run));
   const { token: known, wide } = yield* tokenOf(options, "browsers");
   const token = known ?? makeToken();
   const stop = yield* Stop;
-  const serving = serve({ runs, host: options.host, port: options.port, token, wide });
+  const serving = serve({ runs, below, host: options.host, port: options.port, token, wide });
   const { ids, url } = yield* Effect.catchTag(serving, "ListenFailed", unusable);
   const shows = ids.length === 1 ? ids.join("") : `${ids.length} runs`;
   if (known === null && process.stdout.isTTY) {

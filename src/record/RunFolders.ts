@@ -31,6 +31,17 @@ export const runsIn = (folder: string): readonly string[] =>
     .sort(inOrder)
     .map((name) => join(folder, name));
 
+/** Folders right in a folder. Links are none: one may lead out of it, or in a circle. */
+const foldersIn = (folder: string): readonly string[] => {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+  } catch {
+    return [];
+  }
+};
+
 /** Levels of folders that are searched: a folder of runs holds names or sweeps, a sweep holds names, these hold times. */
 const deepest = 4;
 
@@ -38,7 +49,7 @@ const deepest = 4;
 export const runsBelow = (folder: string, levels: number = deepest): readonly string[] => {
   if (isRun(folder)) return [folder];
   if (levels === 0) return [];
-  return namesIn(folder, true)
+  return foldersIn(folder)
     .toSorted(inOrder)
     .flatMap((name) => runsBelow(join(folder, name), levels - 1));
 };

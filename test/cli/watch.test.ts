@@ -1,6 +1,6 @@
 /** `millrace watch` and `millrace control` from outside. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { Effect, Exit, Scope } from "effect";
@@ -55,6 +55,20 @@ describe("millrace watch", () => {
     expect(existsSync(file)).toBe(false);
   });
 
+  it("shows all runs below a folder of runs, those of sweeps too", async () => {
+    writeRun(join(place.root, "sweep", "lr=1,seed=0", "20261123-000000"), { steps: 2 });
+    const { child, ended, spoken } = start("watch", place.root, "--port", "0");
+    const [, count, url] = /^(\d+) runs: (http:\/\/127\.0\.0\.1:\d+)\//.exec(await spoken) ?? [];
+    const runs = (await (await fetch(`${url}/api/runs`)).json()) as readonly { readonly id: string }[];
+    expect([Number(count), runs.map((run) => run.id)]).toEqual([
+      runs.length,
+      expect.arrayContaining([id, "sweep/lr=1,seed=0/20261123-000000"]),
+    ]);
+    child.kill("SIGINT");
+    expect(await ended).toMatchObject({ code: 0 });
+    rmSync(join(place.root, "sweep"), { recursive: true });
+  });
+
   it("refuses with 2 a folder that is no run, a port in use, and other machines without a token", async () => {
     const taken = createServer();
     const port = await new Promise<number>((resolve) =>
@@ -66,8 +80,9 @@ describe("millrace watch", () => {
       code: 2,
       stderr: expect.stringMatching(`^--port: ${port}: in use on 127.0.0.1; nearest: `),
     });
-    const nearest = expect.stringContaining(`no run's folder; nearest: ${join(place.root, "made")}`);
-    expect(ran("watch", place.root)).toMatchObject({ status: 2, stderr: nearest });
+    mkdirSync(join(place.root, "empty"));
+    const none = expect.stringMatching(/^RUN: ".*empty": .*no config.yaml/);
+    expect(ran("watch", join(place.root, "empty"))).toMatchObject({ status: 2, stderr: none });
     const wide = expect.stringMatching(/^--host: "0.0.0.0" is open to other machines, so browsers must send a token/);
     expect(ran("watch", place.folder, "--host", "0.0.0.0")).toMatchObject({ status: 2, stderr: wide });
   });

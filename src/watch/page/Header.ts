@@ -3,8 +3,8 @@ import { html } from "htm/preact";
 import type { ComponentChildren, VNode } from "preact";
 import type { RunCard } from "../Api.ts";
 import { clock, duration } from "./format.ts";
-import { runLabels } from "./runLabels.ts";
 import { format, type Route, to, type View, views } from "./route.ts";
+import { runLabels } from "./runLabels.ts";
 import type { Go } from "./useRoute.ts";
 
 const titles: Readonly<Record<View, string>> = {

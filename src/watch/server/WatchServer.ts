@@ -24,6 +24,8 @@ import { Runs } from "./Runs.ts";
 export interface WatchOptions {
   /** Folders of runs. */
   readonly runs: readonly string[];
+  /** Folders below which all runs are shown, those that begin later too. */
+  readonly below?: readonly string[];
   readonly host: string;
   /** 0 takes any free one. */
   readonly port: number;
@@ -222,7 +224,7 @@ export const serve = (options: WatchOptions): Effect.Effect<Watching, ListenFail
     const limits = { ...defaults, ...options.limits };
     const clock = yield* Clock.Clock;
     const now = () => clock.currentTimeMillisUnsafe();
-    const runs = new Runs(options.runs, options.attribute ?? bottleneckOf, limits, now);
+    const runs = new Runs(options, options.attribute ?? bottleneckOf, limits, now);
     const guard: Guard = { wide, hosts: wide ? [host] : [], origins: [], token: wide ? token : null };
     const browsers = yield* SubscriptionRef.make(0);
     const budget = makeByteBudget(MOST_BODIES);

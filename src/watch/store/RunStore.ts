@@ -19,6 +19,7 @@ import {
   lifeOf,
   statusOf,
 } from "./RunFacts.ts";
+import { signatureOf } from "./signature.ts";
 import { Tail } from "./Tail.ts";
 
 /** What a refresh found. */
@@ -39,15 +40,21 @@ export const merged = (a: Change, b: Change): Change => ({
   state: a.state || b.state,
 });
 
+const parts = ["episodes", "metrics", "events"] as const;
+type Part = (typeof parts)[number];
+
 export interface RunStoreOptions {
   readonly id: string;
   readonly folder: string;
+  /** What the run is called where its own name does not tell enough: that of a sweep's run has the sweep before it. */
+  readonly name?: string | undefined;
   readonly attribute: Attribute;
 }
 
 export class RunStore {
   readonly id: string;
   readonly folder: string;
+  readonly #name: string | undefined;
   readonly #events: Events;
   readonly #metrics = new MetricsTable();
   readonly #metricsTail: Tail;
@@ -56,34 +63,37 @@ export class RunStore {
   #evaluated = false;
   #state: RunCard["state"] | null = null;
   #configFacts: Facts | null = null;
-  #refreshing: Promise<Change>;
+  #refreshing: Promise<Change> = Promise.resolve(unchanged);
   #whole = false;
-  /** What answers wait for: each part of the folder is read once. */
+  #signature = "";
+  /** What answers wait for: each part of the folder is read once, when it is first asked for. */
   readonly #opened: Promise<void>;
-  readonly #read: Readonly<Record<"events" | "metrics" | "episodes", Promise<unknown>>>;
+  readonly #reading = new Map<Part, Promise<unknown>>();
 
-  constructor({ attribute, folder, id }: RunStoreOptions) {
+  constructor({ attribute, folder, id, name }: RunStoreOptions) {
     this.id = id;
+    this.#name = name;
     this.folder = folder;
     this.#events = new Events(folder, attribute);
     this.#metricsTail = new Tail(join(folder, "metrics.jsonl"), this.#metrics);
     this.#episodes = new Episodes(folder);
     this.#opened = this.#open().catch(() => undefined);
-    const after = (read: () => Promise<unknown>) => this.#opened.then(read).catch(() => undefined);
-    this.#read = {
-      episodes: after(() => this.#episodes.advance()),
-      metrics: after(() => this.#metricsTail.advance()),
-      events: after(() => this.#events.advance()),
-    };
-    this.#refreshing = this.ready.then(() => {
-      this.#whole = true;
-      return unchanged;
-    });
   }
 
   /** Settles when the whole folder is read. */
   get ready(): Promise<unknown> {
-    return Promise.all(Object.values(this.#read));
+    return Promise.all(parts.map((part) => this.#read(part))).then(() => {
+      this.#whole = true;
+    });
+  }
+
+  /** Whether the run goes on, or its folder has changed since this was asked last; then what is known of it is old. */
+  async hasChanged(): Promise<boolean> {
+    await this.#opened;
+    this.#life = await lifeOf(this.folder);
+    const before = this.#signature;
+    this.#signature = await signatureOf(this.folder);
+    return this.#life.runs || before !== this.#signature;
   }
 
   /** Whether the whole folder is read. Until then a refresh takes as long as that does. */
@@ -93,22 +103,23 @@ export class RunStore {
 
   /** Reads what has come since. Calls are carried out one after the other. */
   refresh(): Promise<Change> {
-    this.#refreshing = this.#refreshing.then(() => this.#refresh());
+    this.#refreshing = this.#refreshing.then(() => this.ready).then(() => this.#refresh());
     return this.#refreshing;
   }
 
   async card(): Promise<RunCard> {
     await this.#opened;
+    // Without an index of events, or without events, the files themselves say how far the run is.
+    if (this.#events.live === null) await Promise.all([this.#read("events"), this.#read("metrics")]);
     const run = this.#events.index.run();
     const facts = run === null ? this.#configFacts : factsOfLine(run);
     const live = this.#events.live;
     const span = this.#metrics.span();
     const started = this.#events.index.started() ?? span?.first ?? 0;
     const step = live?.replay.step ?? this.#metrics.lastStep() ?? 0;
-    const name = basename(dirname(this.folder));
     return {
       id: this.id,
-      name: run?.name ?? name,
+      name: this.#name ?? run?.name ?? basename(dirname(this.folder)),
       stamp: basename(this.folder),
       state: this.#status(),
       message: live?.replay.ended?.message || null,
@@ -128,44 +139,44 @@ export class RunStore {
   }
 
   async names(): Promise<readonly string[]> {
-    await this.#read.metrics;
+    await this.#read("metrics");
     return this.#metrics.names();
   }
 
   async curves(names: readonly string[], from: number, to: number, points: number): Promise<Curves> {
-    await this.#read.metrics;
+    await this.#read("metrics");
     return this.#metrics.curves(names, from, to, points);
   }
 
   async csv(names: readonly string[]): Promise<Generator<string>> {
-    await this.#read.metrics;
+    await this.#read("metrics");
     return this.#metrics.csv(names);
   }
 
   async timeline(points: number): Promise<Timeline> {
-    await this.#read.events;
+    await this.#read("events");
     return this.#events.timeline(points);
   }
 
   /** Null where the run has no events. */
   async line(at: number | null): Promise<LineView | null> {
     await this.#opened;
-    if (this.#events.live === null) await this.#read.events;
+    if (this.#events.live === null) await this.#read("events");
     return this.#events.line(at);
   }
 
   async windows(from: number, to: number, limit: number): Promise<readonly WindowView[]> {
-    await this.#read.events;
+    await this.#read("events");
     return this.#events.windows(from, to, limit);
   }
 
   async episodes(query: EpisodeQuery): Promise<EpisodePage> {
-    await this.#read.episodes;
+    await this.#read("episodes");
     return this.#episodes.page(query);
   }
 
   async group(split: string, step: number, group: number): Promise<readonly string[]> {
-    await this.#read.episodes;
+    await this.#read("episodes");
     return this.#episodes.group(split, step, group);
   }
 
@@ -177,7 +188,21 @@ export class RunStore {
     return this.#metrics.lastStep();
   }
 
+  #read(part: Part): Promise<unknown> {
+    const known = this.#reading.get(part);
+    if (known !== undefined) return known;
+    const advance = {
+      episodes: () => this.#episodes.advance(),
+      metrics: () => this.#metricsTail.advance(),
+      events: () => this.#events.advance(),
+    };
+    const reading = this.#opened.then(() => advance[part]()).catch(() => undefined);
+    this.#reading.set(part, reading);
+    return reading;
+  }
+
   async #open(): Promise<void> {
+    this.#signature = await signatureOf(this.folder);
     this.#configFacts = factsOfConfig((await this.config()) ?? "");
     await this.#events.open();
     this.#life = await lifeOf(this.folder);

@@ -94,7 +94,9 @@ describe("several runs on one axis", () => {
   it("are rows of one length for the chart, as many as its series", () => {
     const data = dataOf(align([{ x: [1, 3], mean: [1, 2], smooth: [1, 2], min: [1, 2], max: [1, 2] }, null]));
     expect(data.map((row) => row.length)).toEqual(new Array(1 + 2 * PER_RUN).fill(2));
-    expect(seriesOf({ colours: ["#000000", "#ffffff"], band: true, raw: true, theme: "dark" })).toHaveLength(data.length);
+    expect(seriesOf({ colours: ["#000000", "#ffffff"], band: true, raw: true, theme: "dark" })).toHaveLength(
+      data.length,
+    );
     expect(bandsOf(["#000000", "#ffffff"], true).map(({ series }) => series)).toEqual([
       [1, 2],
       [5, 6],

@@ -31,10 +31,10 @@ describe("labels of runs", () => {
       fc.stringMatching(/^[ab…]{1,40}$/),
       fc.tuple(part, part, part).map((parts) => parts.join("")),
     );
-    const runs = fc.uniqueArray(
-      fc.record({ name, stamp: fc.constantFrom("1", "2") }),
-      { selector: ({ name, stamp }) => `${name}/${stamp}`, maxLength: 12 },
-    );
+    const runs = fc.uniqueArray(fc.record({ name, stamp: fc.constantFrom("1", "2") }), {
+      selector: ({ name, stamp }) => `${name}/${stamp}`,
+      maxLength: 12,
+    });
     assertProperty(
       fc.property(runs, (all) => {
         const labels = runLabels(all.map(({ name, stamp }) => run(name, stamp)));
