@@ -1,21 +1,23 @@
 /**
- * The published package from outside: packed, installed in an empty folder, and used there as the README and docs/environments.md say.
- * Prints a line for each check; the last one is "N passed, N failed".
+ * Millrace as a user installs it: a checkout without the development packages, and the published package in an empty folder, both used as the
+ * README and docs/environments.md say. Prints a line for each check; the last one is "N passed, N failed".
  */
 import assert from "node:assert/strict";
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { packageRoot } from "../../src/files/packageRoot.ts";
+import { Checkout } from "./Checkout.ts";
 import { Consumer } from "./Consumer.ts";
+import type { TemporaryFolder } from "./TemporaryFolder.ts";
 
 using consumer = new Consumer();
 
-/** The step of the last record that the only run of that name wrote. */
-const lastStepOf = (run: string): unknown => {
-  const [folder] = readdirSync(join(consumer.folder, "runs", run));
-  assert.ok(folder !== undefined, `runs/${run} has a run`);
-  const lines = readFileSync(join(consumer.folder, "runs", run, folder, "metrics.jsonl"), "utf8")
+/** The step of the last record that the only run of that name wrote under a folder. */
+const lastStepOf = (run: string, { folder }: TemporaryFolder = consumer): unknown => {
+  const [time] = readdirSync(join(folder, "runs", run));
+  assert.ok(time !== undefined, `runs/${run} has a run`);
+  const lines = readFileSync(join(folder, "runs", run, time, "metrics.jsonl"), "utf8")
     .trimEnd()
     .split("\n");
   return JSON.parse(lines.at(-1) ?? "{}").step;
@@ -71,7 +73,7 @@ const checks: Readonly<Record<string, () => void>> = {
       ...(["npx", "millrace", "trace", "Lights", "--config-name", "./lights.yaml"] as const),
       ...["--seed", "1", "--actions", "2"],
     );
-    assert.match(first, /^{"t":0,"observation":"Lamps 1 to 6: /);
+    assert.match(first.stdout, /^{"t":0,"observation":"Lamps 1 to 6: /);
     consumer.must("npx", "millrace", "train", "--config-name", "./lights.yaml", "trainer.total_training_steps=2");
     assert.equal(lastStepOf("lights"), 2);
   },
@@ -104,20 +106,38 @@ const checks: Readonly<Record<string, () => void>> = {
 let passed = 0;
 const failures: string[] = [];
 
-const check = (name: string, body: () => void) => {
+const check = (name: string, body: () => void): boolean => {
   const start = performance.now();
   try {
     body();
     passed += 1;
     console.log(`ok    ${name} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
+    return true;
   } catch (error) {
     failures.push(name);
     console.log(`FAIL  ${name}\n${error instanceof Error ? error.message : String(error)}`);
+    return false;
   }
 };
 
-check("the package installs in an empty folder", () => consumer.installPackage());
-if (failures.length === 0) for (const [name, body] of Object.entries(checks)) check(name, body);
+/** What npm warns of besides Node's version, which this Node may not meet, and settings of the user's own. */
+const warnings = (printed: string): readonly string[] =>
+  printed.split("\n").filter((line) => /^npm warn (?!EBADENGINE|Unknown user config)/i.test(line));
+
+check(
+  "a checkout without the development packages installs without TensorFlow and a warning, and npm start trains",
+  () => {
+    using checkout = new Checkout();
+    const { stderr } = checkout.must("npm", "ci", "--omit=dev", "--no-audit", "--no-fund", "--prefer-offline");
+    assert.deepEqual(warnings(stderr), []);
+    assert.equal(existsSync(join(checkout.folder, "node_modules/@tensorflow")), false);
+    const started = checkout.must("npm", "start", "--", ...small);
+    assert.deepEqual(warnings(started.stderr), []);
+    assert.equal(lastStepOf("quickstart", checkout), 2);
+  },
+);
+if (check("the package installs in an empty folder", () => consumer.installPackage()))
+  for (const [name, body] of Object.entries(checks)) check(name, body);
 
 console.log(`${passed} passed, ${failures.length} failed`);
 process.exitCode = failures.length === 0 ? 0 : 1;
