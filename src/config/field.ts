@@ -4,6 +4,7 @@
  * value can ask for more than a machine could have.
  */
 import { Effect, Schema } from "effect";
+import { LARGEST_REWARD } from "../domain/Episode.ts";
 
 export const field = <S extends Schema.Top>(schema: S, defaultValue: S["Encoded"], description: string) =>
   schema.pipe(Schema.withDecodingDefaultKey(Effect.succeed(defaultValue)), Schema.annotate({ description }));
@@ -52,7 +53,7 @@ export const decay = between(0, 0.999_999);
 /** Weight of a term of a loss, cap of a ratio, norm: multiplied in float32. */
 export const coefficient = between(0, 1_000_000);
 export const signedCoefficient = between(-1_000_000, 1_000_000);
-export const reward = between(-1_000_000_000, 1_000_000_000);
+export const reward = between(-LARGEST_REWARD, LARGEST_REWARD);
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 

@@ -118,6 +118,13 @@ export const trainedSequences = (episode: Episode): readonly Sequence[] => episo
 export const isTrained = ({ summary, turns }: Sequence): boolean =>
   summary?.trained !== false && turns.some(({ sampled }) => sampled.ids.length > 0);
 
+/** Largest magnitude of one reward. Squares of scores, summed over a window, stay well within float32's range. */
+export const LARGEST_REWARD = 1_000_000_000;
+
+/** Whether a value is a reward that can be trained on. */
+export const isReward = (value: unknown): value is number =>
+  typeof value === "number" && Math.abs(value) <= LARGEST_REWARD;
+
 /** Sum of environment rewards over the turns. */
 export const rewardOf = (episode: Episode): number => turnsOf(episode).reduce((sum, turn) => sum + turn.reward, 0);
 export const penaltyOf = (episode: Episode): number => turnsOf(episode).reduce((sum, turn) => sum + turn.penalty, 0);

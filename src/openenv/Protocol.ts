@@ -23,6 +23,7 @@
  * - `metadata` of an observation is dropped before 0.3.2 and stands beside `observation` from then on.
  */
 import { Schema } from "effect";
+import { LARGEST_REWARD } from "../domain/Episode.ts";
 import { purposes, type StreamKey } from "../domain/Random.ts";
 
 const nonNegativeInt = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0));
@@ -42,10 +43,12 @@ export const errorCodes = [
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 
+const Reward = Schema.Finite.check(Schema.isBetween({ minimum: -LARGEST_REWARD, maximum: LARGEST_REWARD }));
+
 /** The answer to a reset or a step. Further keys are ignored. */
 export const Payload = Schema.Struct({
   observation: JsonObject,
-  reward: Schema.optionalKey(Schema.NullOr(Schema.Union([Schema.Finite, Schema.Boolean]))),
+  reward: Schema.optionalKey(Schema.NullOr(Schema.Union([Reward, Schema.Boolean]))),
   done: Schema.optionalKey(Schema.Boolean),
   metadata: Schema.optionalKey(Schema.NullOr(JsonObject)),
 });

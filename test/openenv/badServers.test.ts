@@ -88,6 +88,7 @@ describe("a reset is rejected when the server", () => {
     ["no object", "[1, 2]"],
     ["no message", JSON.stringify({ hello: "world" })],
     ["an observation that is none", JSON.stringify({ type: "observation", data: { observation: "text" } })],
+    ["a reward that overflows", '{"type":"observation","data":{"observation":{},"reward":1.7e308}}'],
     ["a reward that is none", JSON.stringify({ type: "observation", data: { observation: {}, reward: "much" } })],
     ["the state", JSON.stringify({ type: "state", data: {} })],
   ] as const)("sends %s", async ([, text]) => {

@@ -3,6 +3,7 @@
  * member added to a contract must be added here.
  */
 import { Schema } from "effect";
+import { isReward } from "../../domain/Episode.ts";
 import type { AsyncEnvironment } from "../AsyncEnvironment.ts";
 import type { BaseInfo, Environment, Transition } from "../Environment.ts";
 
@@ -64,7 +65,7 @@ const optional: Table<Optional<Pure> | Optional<Waiting> | "asynchronous"> = {
 };
 const transition: Table<keyof Transition<unknown, unknown>> = {
   state: { what: "a state", holds: (value) => value !== undefined },
-  reward: { what: "a finite number", holds: Number.isFinite },
+  reward: { what: "a number between -1e9 and 1e9", holds: isReward },
   terminated: truth,
   truncated: truth,
   info: { what: "an object", holds: (value) => typeof value === "object" && value !== null },

@@ -5,6 +5,7 @@
 import type { RunConfig } from "../../config/RunConfig.ts";
 import {
   type Episode,
+  LARGEST_REWARD,
   repliesOf,
   type Sampled,
   type Sequence,
@@ -62,6 +63,8 @@ const turn = (of: Turn, summary: boolean, bounds: Bounds, least: Version): Flaw 
   if (!inVocabulary(prompt, bounds)) return refused("an id of a prompt is not in the vocabulary");
   const numbers = [reward, penalty, ...Object.values(penalties ?? {}), ...Object.values(info)];
   if (!numbers.every(Number.isFinite)) return refused("a reward or a number of its environment is not finite");
+  // A turn's reward is the sum over its actions.
+  if (Math.abs(reward) > LARGEST_REWARD * Math.max(1, executed)) return refused("a reward is out of range");
   if (executed > actions.length || actions.length > limits.max_actions_per_turn)
     return refused("it played too many actions");
   if (thought !== undefined && (thought[0] > thought[1] || thought[1] > sampled.ids.length)) {

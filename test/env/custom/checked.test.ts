@@ -108,7 +108,8 @@ describe("what an environment returns is refused:", () => {
 
   it.each([
     ["nothing", undefined, "it is not an object"],
-    ["NaN as a reward", { ...good, reward: Number.NaN }, "reward is not a finite number"],
+    ["NaN as a reward", { ...good, reward: Number.NaN }, "reward is not a number between -1e9 and 1e9"],
+    ["a reward that overflows", { ...good, reward: 1.7e308 }, "reward is not a number between -1e9 and 1e9"],
     [
       "a transition without parts",
       { state: start, reward: 1 },
@@ -205,7 +206,7 @@ describe("an environment that waits", () => {
       "reset of /mine/lights.ts failed: Error: no lamps",
     );
     await expect(environment.step(start, "1", noise, signal)).rejects.toThrow(
-      "step of /mine/lights.ts returned no transition: reward is not a finite number",
+      "step of /mine/lights.ts returned no transition: reward is not a number between -1e9 and 1e9",
     );
   });
 });

@@ -22,6 +22,7 @@ const wrong: readonly (readonly [string, Group])[] = [
   ["log-probability", groupWith(sampling({ mu: Float32Array.of(Number.NEGATIVE_INFINITY, -1) }))],
   ["entropy", groupWith(sampling({ entropies: Float32Array.of(-1, 1) }))],
   ["not finite", groupWith({ ...plainTurn, reward: Number.POSITIVE_INFINITY })],
+  ["out of range", groupWith({ ...plainTurn, reward: 1.7e308 })],
   ["not finite", groupWith({ ...plainTurn, info: { success: Number.NaN } })],
   ["too many actions", groupWith({ ...plainTurn, executed: 2 })],
   ["too many actions", groupWith({ ...plainTurn, actions: ["Up", "Up"] })],
