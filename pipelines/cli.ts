@@ -106,8 +106,16 @@ const runPipeline = Effect.fnUntraced(function* (command: Run) {
   const { config, resume } = yield* Stop.unlessStopped(resolved(command), "anything was started");
   switch (command.pipeline) {
     case "train": {
+      const { checkGoesOn, told } = yield* Effect.promise(() => import("./trainingEnd.ts"));
+      if (resume !== null) yield* checkGoesOn(config, resume);
       const { train } = yield* Effect.promise(() => import("./train.ts"));
-      return yield* train({ config, resume, watch: command.watch });
+      let folder = resume;
+      const onStart = (run: { readonly folder: string }): void => {
+        folder = run.folder;
+      };
+      const ended = yield* train({ config, resume, watch: command.watch, parts: { onStart } });
+      if (folder !== null && config.metrics.console !== "off") yield* told(folder);
+      return ended;
     }
     case "evaluate": {
       const { evaluate } = yield* Effect.promise(() => import("./evaluate.ts"));

@@ -132,7 +132,9 @@ const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts, 
   onStart?.(run);
   const selected = filter === undefined ? Training.run : Effect.provideService(Training.run, Selection, filter);
   const training = Chosen.traced(selected, traced);
-  return yield* Effect.raceAllFirst([training, broken, died]);
+  return yield* Effect.mapError(Effect.raceAllFirst([training, broken, died]), (error) =>
+    RunFolder.orGone(run.folder, error),
+  );
 }, Effect.scoped);
 
 /** Every part of a run over its folder, as services of the current scope. `settle` comes last, and right before the run. */

@@ -3,7 +3,7 @@
  * the one sink that may hold the run, and ends it where it cannot write. Invariants: each line is handed to the system before the step counts as recorded; after a resume
  * the steps that will be done again are cut off, so no step appears twice. A number that is not finite is written as null.
  */
-import { type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import { Effect } from "effect";
 import type { StepRecord } from "../domain/Event.ts";
 import { toRecord } from "../domain/metrics/Metrics.ts";
@@ -32,7 +32,14 @@ export const make = (path: string): Sink => {
         if (lines > 0) yield* Effect.logWarning(setAsideMessage(path, lines));
         file = yield* attempt("open", () => open(path, "a"));
       }),
-    step: (record) => attempt("write", async () => file?.appendFile(line(record))),
+    step: (record) =>
+      attempt("write", async () => {
+        await file?.appendFile(line(record));
+        // A file that was removed is written all the same, by its handle, and is lost at the end.
+        await stat(path).catch(() => {
+          throw new Error("the file was removed while the run went on");
+        });
+      }),
     close: () =>
       attempt("close", async () => {
         await file?.datasync();

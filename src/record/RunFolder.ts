@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { access, appendFile, constants, mkdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { Context, DateTime, Effect } from "effect";
+import { Context, DateTime, Effect, Schema } from "effect";
 import { BadInput } from "../domain/Errors.ts";
 import { replaceText } from "../files/AtomicWrite.ts";
 import * as JsonLines from "../files/JsonLines.ts";
@@ -25,6 +25,17 @@ export class RunFolder extends Context.Service<
 >()("millrace/engine/RunFolder") {}
 
 type Paths = typeof RunFolder.Service;
+
+/** Someone removed the folder of a run that goes on. */
+export class RunFolderGone extends Schema.TaggedError<RunFolderGone>()("RunFolderGone", { message: Schema.String }) {}
+
+/** The error, or `RunFolderGone` where the folder at `path` has lost its configuration, which no run removes. */
+export const orGone = <E>(path: string, error: E): E | RunFolderGone =>
+  existsSync(join(path, "config.yaml"))
+    ? error
+    : new RunFolderGone({
+        message: `${path}: the run's folder was removed while the run went on; nothing of it is kept`,
+      });
 
 const attempt = <A>(what: string, path: string, run: () => Promise<A>): Effect.Effect<A, BadInput> =>
   Effect.tryPromise({

@@ -142,7 +142,10 @@ const validationsIn = async (folder: string, records: StepRecords, plan: RunPlan
 const endOf = async (folder: string, isWhole: boolean): Promise<RunEnd> => {
   const holder = await holderOf(folder).catch(() => null);
   if (holder === "running" || holder === "unseen") return { _tag: "Running" };
-  return (await endOfEvents(join(folder, "events.jsonl"))) ?? { _tag: isWhole ? "Completed" : "Killed" };
+  const events = join(folder, "events.jsonl");
+  // Without a record of events, a run that made all its steps counts as complete.
+  const isTold = (await readable(events, () => Promise.resolve(true))) ?? false;
+  return (await endOfEvents(events)) ?? { _tag: isWhole && !isTold ? "Completed" : "Killed" };
 };
 
 /** An evaluation has no steps and writes no checkpoints. */

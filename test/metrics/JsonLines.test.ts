@@ -50,4 +50,15 @@ describe("metrics.jsonl", () => {
     const exit = await Effect.runPromiseExit(Effect.flip(JsonLines.make(path).open(run)));
     expect(Exit.isSuccess(exit) && exit.value.message).toContain(`cannot open ${path}: ENOENT`);
   });
+
+  it("fails at the next step where it was removed", async () => {
+    const path = join(folder, "metrics.jsonl");
+    const sink = JsonLines.make(path);
+    await Effect.runPromise(sink.open(run));
+    await Effect.runPromise(sink.step(record(1)));
+    rmSync(path);
+    const { message } = await Effect.runPromise(Effect.flip(sink.step(record(2))));
+    expect(message).toContain("the file was removed while the run went on");
+    await Effect.runPromise(sink.close({ _tag: "Failed", message }));
+  });
 });

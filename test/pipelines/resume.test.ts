@@ -15,6 +15,8 @@ import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { afterAll, beforeAll, expect } from "vitest";
+import type { Parts } from "../../pipelines/train.ts";
+import { checkGoesOn } from "../../pipelines/trainingEnd.ts";
 import type { Tree } from "../../src/config/Tree.ts";
 import * as Manifest from "../../src/files/Manifest.ts";
 import * as Checkpoints from "../../src/record/Checkpoints.ts";
@@ -77,6 +79,36 @@ const relearn = async (folder: string, change: object): Promise<void> => {
   rmSync(join(folder, Manifest.MANIFEST));
   await Effect.runPromise(Manifest.seal(folder));
 };
+
+describe("a run without a step left", () => {
+  it.effect("is refused with how to go on, and goes on with more steps", () =>
+    Effect.gen(function* () {
+      const folder = yield* copied;
+      const { message } = yield* Effect.flip(checkGoesOn(configOf(root, steps(3)), folder));
+      expect(message).toBe(
+        `--resume: ${folder}: all 3 steps are done; to go on, set more of them: trainer.total_training_steps=6`,
+      );
+      yield* checkGoesOn(configOf(root, steps(4)), folder);
+    }).pipe(Effect.scoped),
+  );
+});
+
+describe("a run whose folder is removed while it goes on", () => {
+  it.live(
+    "fails and says so",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* copied;
+        const parts: Parts = {
+          onStart: () => rmSync(folder, { recursive: true, force: true }),
+        };
+        const failing = train({ config: configOf(root, steps(4)), resume: folder, parts });
+        const error = yield* Effect.flip(failing);
+        expect(error).toMatchObject({ _tag: "RunFolderGone", message: expect.stringContaining(folder) });
+      }).pipe(Effect.scoped),
+    patience,
+  );
+});
 
 describe("a new run", () => {
   it("holds its folder from the first, and gives it back at the end", () => {

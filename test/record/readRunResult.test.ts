@@ -160,6 +160,12 @@ describe("the end of a run", () => {
     expect((await readRunResult(folder)).end).toEqual({ _tag: "Failed", message: "no disk" });
   });
 
+  it("is not there where the run was killed between its last step and its last line", async () => {
+    whole();
+    write("events.jsonl", lines([{ step: 0, at: start, _tag: "Run" }]));
+    expect((await readRunResult(folder)).end).toEqual({ _tag: "Killed" });
+  });
+
   it("is that of its last step where no events were written", async () => {
     whole();
     rmSync(join(folder, "events.jsonl"));

@@ -1,0 +1,100 @@
+/** What a training says at its end: what came of it, where its checkpoint is, and which commands look at it next. Pure. */
+import { join, relative } from "node:path";
+import type { RunResult, ValidationResult } from "../src/record/RunResult.ts";
+
+const percent = (share: number): string => String(Number((share * 100).toFixed(1)));
+
+/** `62.5 % [58.1, 66.6]`. */
+const shareText = ({ interval, success }: ValidationResult): string =>
+  interval === null
+    ? `${percent(success)} %`
+    : `${percent(success)} % [${percent(interval[0])}, ${percent(interval[1])}]`;
+
+const playedText = ({ episodes, failed, instances }: ValidationResult): readonly string[] => {
+  if (instances === null || episodes === null) return [];
+  const each = episodes === instances ? "" : `, ${episodes} episodes`;
+  const lost = failed === 0 ? "" : `, ${failed} of which could not be played`;
+  return [`95 % interval, ${instances} instances${each}${lost}`];
+};
+
+const validationLine = ({ before, best, last }: RunResult["validation"]): readonly string[] => {
+  const newest = last ?? before;
+  if (newest === null) return [];
+  const change =
+    before === null || last === null
+      ? shareText(newest)
+      : `${shareText(before)} before -> ${shareText(last)} after step ${last.step}`;
+  const peak =
+    best === null || best.step === before?.step || best.success <= newest.success
+      ? []
+      : [`best ${shareText(best)} after step ${best.step}`];
+  return [`validation   ${[change, ...peak, ...playedText(newest)].join("; ")}`];
+};
+
+const minutesText = (minutes: number): string =>
+  minutes < 1 ? `${Math.round(minutes * 60)} seconds` : `${minutes.toFixed(1)} minutes`;
+
+const endText = ({ end }: RunResult): string => {
+  switch (end._tag) {
+    case "Completed":
+      return "completed";
+    case "Stopped":
+      return `stopped (${end.reason.replaceAll("_", " ")})`;
+    case "Failed":
+      return "failed";
+    case "Running":
+      return "running";
+    case "Killed":
+      return "cut off";
+  }
+};
+
+const stepsText = ({ minutes, steps: { done, planned } }: RunResult): string => {
+  const steps = planned === null ? `${done} steps` : `${done} of ${planned} steps`;
+  return minutes === null ? steps : `${steps} in ${minutesText(minutes)}`;
+};
+
+/** As a word of a POSIX shell. */
+const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+
+/** The shorter of the paths that lead from `directory` to a place. */
+const pathFrom = (directory: string, path: string): string => {
+  const way = relative(directory, path);
+  return way.startsWith("..") || way === "" ? path : way;
+};
+
+export interface Place {
+  /** The directory that the commands are pasted in. */
+  readonly directory: string;
+  /** What starts Millrace: `millrace`, or `npx millrace` where it is not on the path. */
+  readonly program: string;
+}
+
+/** Commands that work when they are pasted: an evaluation plays the checkpoint under the run's own configuration. */
+export const nextCommands = ({ checkpoint, folder }: RunResult, { directory, program }: Place): readonly string[] => {
+  const run = quoted(pathFrom(directory, folder));
+  const config = quoted(pathFrom(directory, join(folder, "config.yaml")));
+  const newest = checkpoint.best ?? checkpoint.newest;
+  const model = newest === null ? null : quoted(`model.path=${pathFrom(directory, newest.path)}`);
+  return [
+    `${program} watch ${run}`,
+    `${program} report ${run}`,
+    ...(model === null ? [] : [`${program} evaluate --config-name ${config} ${model}`]),
+  ];
+};
+
+export const resultLines = (result: RunResult, place: Place): readonly string[] => {
+  const { best, newest } = result.checkpoint;
+  const from = (path: string): string => pathFrom(place.directory, path);
+  const other = best === null || best.step === newest?.step ? "" : `; best ${from(best.path)}`;
+  const failed = result.failedShare ?? 0;
+  return [
+    "",
+    `${result.name}: ${endText(result)}, ${stepsText(result)}`,
+    ...validationLine(result.validation),
+    ...(failed > 0 ? [`failed       ${percent(failed)} % of the training episodes could not be played to an end`] : []),
+    ...(newest === null ? [] : [`checkpoint   ${from(newest.path)}${other}`]),
+    "next",
+    ...nextCommands(result, place).map((command) => `  ${command}`),
+  ];
+};
