@@ -21,6 +21,8 @@ export interface GeneratorShape {
   readonly device?: Device;
   /** Of the linear layers. Default float32. */
   readonly format?: NumberFormat;
+  /** How sequences that lost their slots are fed again. Default exact. */
+  readonly refills?: "exact" | "fast";
 }
 
 /** No id ends a reply, but the stop sequence is looked for in every one. */
@@ -31,12 +33,14 @@ export const start = ({
   runtime = "onnx",
   device = cpu,
   format = "float32",
+  refills = "exact",
 }: GeneratorShape): Effect.Effect<Generator.Generator, PolicyError, Scope.Scope> =>
   Generator.make({
     config,
     runtime,
     device,
     format,
+    refills,
     version: 0,
     parameters: randomWeights(config).flat,
     threads,

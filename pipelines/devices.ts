@@ -7,6 +7,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { type Device, format, isResident } from "../src/domain/Device.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import type { Checkpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
+import { type Form, probe } from "../src/policy/generation/RowBits.ts";
 import { exactBytes, NOT_EXACT } from "../src/policy/runtime/exactBytes.ts";
 import { hasHalf, troubleWith } from "../src/policy/runtime/probe.ts";
 
@@ -131,6 +132,20 @@ export const tellDevices = (
   checkpoint: Checkpoint,
 ): Effect.Effect<void> =>
   Effect.andThen(tell(devicesLine(model, roles, sizesOf(checkpoint))), tell(formatLine(model, roles)));
+
+/** What is said at the start of a run that promises the same bits, on a machine where a row's bits depend on its batch; undefined elsewhere. */
+export const bitsLine = (form: Form | undefined): string | undefined =>
+  form && `this processor rounds a row of a ${form} by the rows beside it: the same seed does not give the same bits`;
+
+/** Prints `bitsLine` where a run promises the same bits; a run of which `devicesLine` or `serversLine` says otherwise is not probed. */
+export const tellBits = ({ model, pipeline }: RunConfig, { config }: Checkpoint): Effect.Effect<void> => {
+  const isPromised = pipeline.mode !== "async" && !isRemote(model) && model.runtime === "onnx";
+  if (!isPromised || generatorDevice(model).kind !== "cpu") return Effect.void;
+  return Effect.flatMap(
+    Effect.promise(() => probe(config, model.generator_dtype)),
+    (form) => tell(bitsLine(form)),
+  );
+};
 
 /** Prints `serversLine`, where there is one. */
 export const tellServers = ({ model }: RunConfig): Effect.Effect<void> => tell(serversLine(model));

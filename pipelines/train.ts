@@ -33,7 +33,7 @@ import * as RunLock from "../src/record/RunLock.ts";
 import * as RemoteModel from "../src/remote/startingModel.ts";
 import * as Servers from "../src/stage/Servers.ts";
 import { type PageOptions, servePage } from "../src/watch/process/Page.ts";
-import { checkDevices, rolesOf, tellDevices, tellServers } from "./devices.ts";
+import { checkDevices, rolesOf, tellBits, tellDevices, tellServers } from "./devices.ts";
 import { boundEnvironments } from "./presets.ts";
 
 /** Parts of one's own in place of the usual ones. */
@@ -166,6 +166,7 @@ const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | 
   yield* checkDevices(config, rolesOf(config));
   yield* tellDevices(config, rolesOf(config), start.checkpoint);
   yield* tellServers(config);
+  yield* tellBits(config, start.checkpoint);
   if (existing !== null) return yield* partsOf(config, environments, existing, resumed(config, start, existing));
   const folder = yield* RunFolder.create(config.run.dir, config.run.name, render(config));
   return yield* Effect.andThen(
