@@ -178,6 +178,13 @@ const runCommand = Effect.fnUntraced(function* ({ command, switches }: Invocatio
       const config = yield* load(command.configName, command.overrides, configDir, command.envs);
       return yield* print(yield* trace({ ...command, config }));
     }
+    case "ValidateEnv": {
+      const { validateEnv } = yield* Effect.promise(() => import("./validateEnv.ts"));
+      const config = yield* load(command.configName, command.overrides, configDir, command.envs);
+      const { isKept, lines } = yield* validateEnv({ ...command, config, width: process.stdout.columns ?? 120 });
+      if (!isKept) process.exitCode = 1;
+      return yield* print(lines);
+    }
     case "ServeEnv": {
       const { serveEnv } = yield* Effect.promise(() => import("./serveEnv.ts"));
       return yield* serveEnv({ ...command, config: yield* load(command.configName, command.overrides, configDir) });

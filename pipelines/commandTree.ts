@@ -159,6 +159,26 @@ const trace = Cli.make(
   (words) => Effect.andThen(tagged("trace", words.tag), accept({ _tag: "Trace", ...words })),
 );
 
+const env = Cli.make(
+  "env",
+  {
+    action: Argument.String("validate").pipe(Argument.withDescription("What to do: validate.")),
+    tag: tagArgument,
+    overrides,
+    configName: presetsFile,
+    envs: envsFile,
+    json: Flag.Boolean("json").pipe(
+      Flag.withoutNegation,
+      Flag.withDefault(false),
+      Flag.withDescription("Print the findings as JSON."),
+    ),
+  },
+  ({ action, ...words }) =>
+    action === "validate"
+      ? Effect.andThen(tagged("env", words.tag), accept({ _tag: "ValidateEnv", ...words }))
+      : bad(`env: unknown ${JSON.stringify(action)}; nearest: validate: millrace env validate TAG`),
+);
+
 /** Of a server, unless it is told of more sessions or longer messages. */
 const leastConnections = 1_024;
 const leastBufferedBytes = 2 ** 26;
@@ -442,6 +462,7 @@ export const tree = root.pipe(
     plan,
     tune,
     envs,
+    env,
     trace,
     serveEnv,
     watch,

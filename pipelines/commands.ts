@@ -54,6 +54,14 @@ export type Command =
       readonly actions: readonly string[];
     }
   | {
+      readonly _tag: "ValidateEnv";
+      readonly configName: string;
+      readonly envs: string | null;
+      readonly overrides: readonly string[];
+      readonly tag: string;
+      readonly json: boolean;
+    }
+  | {
       readonly _tag: "ServeEnv";
       readonly configName: string;
       readonly overrides: readonly string[];
@@ -157,6 +165,10 @@ export const commands = {
   envs: {
     usage: "envs [--config-name NAME] [key.sub=value ...]",
     meaning: "Lists environments and presets.",
+  },
+  env: {
+    usage: "env validate TAG [--json] [key.sub=value ...]",
+    meaning: "Checks that an environment keeps its contract, can be solved, and not by chance.",
   },
   trace: {
     usage: 'trace TAG --seed N --actions "Up || Left || ..." ... [key.sub=value ...]',

@@ -11,6 +11,7 @@ export default defineConfig({
     alias: [
       { find: /^millrace$/, replacement: `${root}pipelines/main.ts` },
       { find: /^millrace\/env$/, replacement: `${root}src/env/author.ts` },
+      { find: /^millrace\/env\/contract$/, replacement: `${root}src/env/contract/main.ts` },
       { find: /^millrace\/metrics$/, replacement: `${root}src/metrics/main.ts` },
     ],
   },

@@ -217,6 +217,7 @@ describe("the command line", () => {
       "plan",
       "tune",
       "envs",
+      "env",
       "trace",
       "serve-env",
       "watch",

@@ -1,19 +1,13 @@
-/** Players without a model: scripted and uniformly random episodes on a bound environment. */
+/** Scripted and random episodes of a pure environment, and of either kind, waiting for each transition. */
 import { type Random, stream } from "../../src/domain/Random.ts";
 import type { AnyEnvironment, BoundEnvironment } from "../../src/env/BoundEnvironment.ts";
+import { anyAction, instanceOf, noiseOf, type Played, playOut } from "../../src/env/contract/players.ts";
 import type { BaseInfo, Split, Transition } from "../../src/env/Environment.ts";
 
-export const instanceOf = (seed: number): Random => stream({ seed, purpose: "instance", counters: [] });
-export const noiseOf = (seed: number, member: number, at: number): Random =>
-  stream({ seed, purpose: "noise", counters: [member, at] });
+export { instanceOf, noiseOf, type Played };
 
-export interface Played {
-  /** The actions that were executed. */
-  readonly actions: readonly string[];
-  readonly transitions: readonly Transition<unknown, BaseInfo>[];
-  readonly reward: number;
-  readonly success: boolean;
-}
+/** How a player of a test chooses an action. */
+export type Act = (state: unknown, random: Random) => string;
 
 /** Actions from a start state until they run out or the episode ends. */
 export const play = (
@@ -36,17 +30,15 @@ export const play = (
   return { actions: executed, transitions, reward, success: transitions.at(-1)?.info.success ?? false };
 };
 
-/** How a player without a model chooses an action; tests of free-text environments give their own. */
-export type Act = (state: unknown, random: Random) => string;
-
 /** Uniformly among the actions that are legal in the state. */
-const anyLegal =
-  (environment: AnyEnvironment): Act =>
-  (state, random) => {
-    const names = environment.actions(state);
-    if (names === null) throw new Error(`${environment.type} has free-text actions: it needs an act of its own`);
-    return random.pick(names);
+const anyLegal = (environment: AnyEnvironment): Act => {
+  const act = anyAction(environment);
+  return (state, random) => {
+    const action = environment.actions(state) === null ? null : act(state, random);
+    if (action === null) throw new Error(`${environment.type} has free-text actions: it needs an act of its own`);
+    return action;
   };
+};
 
 /** One random episode of member `member` in the group of `seed`, of `count` actions at most. */
 export const playRandomly = (
@@ -59,44 +51,26 @@ export const playRandomly = (
 ): Played => {
   const choices = stream({ seed, purpose: "play", counters: [member] });
   let state = environment.reset(instanceOf(seed), split);
-  let reward = 0;
-  const actions: string[] = [];
   const transitions: Transition<unknown, BaseInfo>[] = [];
+  const actions: string[] = [];
   while (actions.length < count) {
     const action = act(state, choices);
     const transition = environment.step(state, action, noiseOf(seed, member, actions.length));
     actions.push(action);
     transitions.push(transition);
     state = transition.state;
-    reward += transition.reward;
     if (transition.terminated || transition.truncated) break;
   }
+  const reward = transitions.reduce((sum, transition) => sum + transition.reward, 0);
   return { actions, transitions, reward, success: transitions.at(-1)?.info.success ?? false };
 };
 
 /** The same on an environment of either kind, waiting for each transition; the last state is released. */
-export const playWaiting = async (
+export const playWaiting = (
   environment: AnyEnvironment,
   seed: number,
   member: number,
   count: number,
   signal: AbortSignal,
   act: Act = anyLegal(environment),
-): Promise<Played> => {
-  const choices = stream({ seed, purpose: "play", counters: [member] });
-  let state = await environment.reset(instanceOf(seed), "train", signal);
-  let reward = 0;
-  const actions: string[] = [];
-  const transitions: Transition<unknown, BaseInfo>[] = [];
-  while (actions.length < count) {
-    const action = act(state, choices);
-    const transition = await environment.step(state, action, noiseOf(seed, member, actions.length), signal);
-    actions.push(action);
-    transitions.push(transition);
-    state = transition.state;
-    reward += transition.reward;
-    if (transition.terminated || transition.truncated) break;
-  }
-  if (environment.asynchronous) await environment.release?.(state);
-  return { actions, transitions, reward, success: transitions.at(-1)?.info.success ?? false };
-};
+): Promise<Played> => playOut(environment, { act, seed, member, count }, signal);

@@ -61,7 +61,7 @@ const checks: Readonly<Record<string, () => void>> = {
     assert.match(said.join(), /^unknown command "trian"; nearest: train; all: /);
   },
   "the public modules load": () => {
-    const names = ["millrace", "millrace/env", "millrace/metrics"];
+    const names = ["millrace", "millrace/env", "millrace/env/contract", "millrace/metrics"];
     const program = `for (const name of ${JSON.stringify(names)}) await import(name);`;
     consumer.must("npx", "node", "--input-type=module", "-e", program);
   },
@@ -74,6 +74,7 @@ const checks: Readonly<Record<string, () => void>> = {
       ...["--seed", "1", "--actions", "2"],
     );
     assert.match(first.stdout, /^{"t":0,"observation":"Lamps 1 to 6: /);
+    consumer.must("npx", "millrace", "env", "validate", "Lights", "--config-name", "./lights.yaml");
     consumer.must("npx", "millrace", "train", "--config-name", "./lights.yaml", "trainer.total_training_steps=2");
     assert.equal(lastStepOf("lights"), 2);
   },

@@ -13,6 +13,7 @@ const entries: ReadonlyMap<string, string> = new Map(
   Object.entries({
     millrace: "../../../pipelines/main",
     "millrace/env": "../author",
+    "millrace/env/contract": "../contract/main",
     "millrace/metrics": "../../metrics/main",
   }).map(([name, path]) => [name, new URL(`${path}${extension}`, import.meta.url).href]),
 );

@@ -1,0 +1,85 @@
+import { expect, it } from "@effect/vitest";
+import { Effect } from "effect";
+import Lights from "../../docs/examples/environment/lights.ts";
+import { configDir } from "../../pipelines/paths.ts";
+import { validateEnv } from "../../pipelines/validateEnv.ts";
+import { load } from "../../src/config/resolve.ts";
+import { examine } from "../../src/env/contract/Check.ts";
+import { checks, contract } from "../../src/env/contract/main.ts";
+import { preset } from "../env/presets.ts";
+
+const lake = preset("FrozenLake", { success_rate: 1 });
+
+it.live("finds that a preset of ours keeps the contract, in a table", () =>
+  Effect.gen(function* () {
+    const config = yield* load("base", [], configDir);
+    const { isKept, lines } = yield* validateEnv({ config, tag: "CoordFrozenLake", json: false, width: 80 });
+    expect(isKept).toBe(true);
+    expect(lines.at(-1)).toMatch(/^CoordFrozenLake: 1\d passed, 0 failed, \d do not apply$/);
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(100);
+  }),
+);
+
+it.live("says what is missing where an environment cannot run here", () =>
+  Effect.gen(function* () {
+    const config = yield* load("base", ["custom_envs.Remote.env_config.url=http://127.0.0.1:9"], configDir);
+    const { isKept, lines } = yield* validateEnv({ config, tag: "Remote", json: false, width: 80 });
+    expect([isKept, lines.join(" ")]).toEqual([true, expect.stringContaining("not examined here")]);
+  }),
+);
+
+it.each(contract(Lights, { lamps: 6 }))("the tutorial's environment: $name", ({ run }) => run());
+
+type Break = { readonly check: string; readonly broken: Partial<typeof lake> };
+
+let calls = 0;
+const stepped = (
+  change: (transition: ReturnType<typeof lake.step>, state: unknown) => object,
+): Partial<typeof lake> => ({
+  step: (state, action, noise) => {
+    const transition = lake.step(state, action, noise);
+    return { ...transition, ...change(transition, state) };
+  },
+});
+
+it.each<Break>([
+  {
+    check: "the same seed gives the same instance",
+    broken: { reset: (instance, split) => ({ ...(lake.reset(instance, split) as object), calls: calls++ }) },
+  },
+  { check: "the same state, action and noise give the same transition", broken: stepped(() => ({ reward: calls++ })) },
+  {
+    check: "no state is mutated",
+    broken: stepped((_, state) => {
+      (state as { touched?: boolean }).touched = true;
+      return {};
+    }),
+  },
+  { check: "instances are distinct, and so are their content keys", broken: { contentKey: () => "lake" } },
+  { check: "training has instances that are not validation's", broken: { contentKey: () => "lake" } },
+  { check: "rewards are finite", broken: stepped(() => ({ reward: Number.NaN })) },
+  {
+    check: "an episode is terminated or truncated, never both",
+    broken: stepped(() => ({ terminated: true, truncated: true })),
+  },
+  {
+    check: "an action that is not named is refused",
+    broken: { step: (state, _, noise) => lake.step(state, "Left", noise) },
+  },
+  { check: "one state has one text, which is not empty", broken: { compact: () => "" } },
+  { check: "the solver reaches success on every instance", broken: { solve: () => ["Left"] } },
+  {
+    check: "doing nothing stays below",
+    broken: stepped(({ info }) => ({ terminated: true, info: { ...info, success: true } })),
+  },
+  { check: "random play stays below", broken: stepped(() => ({ reward: 1 })) },
+  {
+    check: "no answer is visible in the text",
+    broken: { render: (state) => `${lake.render(state)} ${(lake.solve?.(state) ?? []).join(" ")}` },
+  },
+])("an environment that breaks it does not pass: $check", async ({ broken, check }) => {
+  const found = checks.find(({ name }) => name === check);
+  const finding = await examine(found!, { environment: { ...lake, ...broken }, actions: 40 });
+  expect(finding.status).not.toBe("pass");
+  expect(await examine(found!, { environment: lake, actions: 40 })).toMatchObject({ status: "pass" });
+});
