@@ -4,7 +4,9 @@
  *
  *   GET  /api/runs                                                    RunCard[]
  *   GET  /api/catalogue                                               MetricCard[]
+ *   GET  /api/comparison                                              Comparison of all runs
  *   GET  /api/runs/:run                                               RunCard
+ *   GET  /api/runs/:run/summary                                       RunSummary
  *   GET  /api/runs/:run/config                                        text/yaml, config.yaml as it is
  *   GET  /api/runs/:run/scenes                                        Scenes
  *   GET  /api/runs/:run/names                                         string[], metrics that the run has
@@ -25,6 +27,7 @@ import type { JudgedGroup } from "../domain/Event.ts";
 import type { Kind, Unit } from "../domain/metrics/Metric.ts";
 import type { ServerChange } from "../domain/Server.ts";
 import type { GroupAt } from "../record/events/Keyframe.ts";
+import type { RunResult } from "../record/RunResult.ts";
 
 export type RunStatus = "running" | "completed" | "stopped" | "failed" | "dead";
 
@@ -45,6 +48,21 @@ export interface RunCard {
   readonly last: number;
   /** Whether controls can reach it: it runs on this machine. */
   readonly controllable: boolean;
+}
+
+/** What came of a run, as its folder says now. */
+export interface RunSummary extends Pick<RunResult, "kind" | "steps" | "minutes" | "validation" | "failedShare"> {
+  /** Steps of the newest and the best whole checkpoint. */
+  readonly checkpoint: { readonly newest: number | null; readonly best: number | null };
+  /** The run's folder as a command takes it where the server was started. */
+  readonly folder: string;
+}
+
+export interface Comparison {
+  /** By id. */
+  readonly summaries: Readonly<Record<string, RunSummary>>;
+  /** By id: the keys of the configuration in which not all runs agree, with their values as texts. */
+  readonly settings: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
 export interface MetricCard {

@@ -56,6 +56,12 @@ describe("a report in a browser", () => {
     expect(problems).toEqual([]);
   });
 
+  it("begins with what came of the run", async () => {
+    expect(await texts(".rp-head + .resultsentence")).toEqual([
+      "made completed 12 steps in 11.0 s: no validation was played.",
+    ]);
+  });
+
   it("draws the states of a turn, before and after", async () => {
     const labels = await page.$$eval(".drawing", (found) => found.map((drawing) => drawing.getAttribute("aria-label")));
     expect(labels).toEqual(pictures);

@@ -19,7 +19,7 @@ beforeAll(async () => {
   server = await served([folder], { wide: true });
   browser = await launch();
   page = await browser.newPage();
-  await page.goto(server.url);
+  await page.goto(`${server.url}/#/line`);
 });
 
 afterAll(async () => {
@@ -42,7 +42,7 @@ it("listens and downloads with it", async () => {
   const kept = await page.evaluate(() => [sessionStorage.getItem("millrace.token"), location.hash.includes("token")]);
   expect(kept).toEqual([token, false]);
   await sees(page, ".banner", /ended/);
-  await page.keyboard.press("2");
+  await page.keyboard.press("3");
   await page.waitForSelector(".chartcard canvas");
   const csv = await page.evaluate(
     () =>

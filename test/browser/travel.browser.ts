@@ -54,9 +54,9 @@ describe("time travel", () => {
     await page.keyboard.press("Home");
     for (let i = 0; i < 4; i++) await page.keyboard.press("PageUp");
     await sees(page, ".weights", /learned v40/);
-    await page.keyboard.press("3");
+    await page.keyboard.press("4");
     await sees(page, ".windowpanel h3", /Window of step 40/);
-    await page.keyboard.press("2");
+    await page.keyboard.press("3");
     await page.waitForSelector(".chartcard canvas");
     await page.keyboard.press("l");
     await page.waitForFunction(() => !location.hash.includes("at="));
@@ -213,11 +213,12 @@ describe("keys", () => {
   it("go from view to view, change the theme and tell of themselves", async () => {
     const { page } = await go();
     for (const [key, view] of [
-      ["2", "curves"],
-      ["3", "filter"],
-      ["4", "episodes"],
-      ["5", "runs"],
-      ["1", "line"],
+      ["1", "summary"],
+      ["3", "curves"],
+      ["4", "filter"],
+      ["5", "episodes"],
+      ["6", "runs"],
+      ["2", "line"],
     ] as const) {
       await page.keyboard.press(key);
       await page.waitForFunction((view) => location.hash.startsWith(`#/${view}`), {}, view);

@@ -136,7 +136,7 @@ describe("the curves", () => {
     await page.waitForSelector("tbody tr");
     await page.click("tbody tr:nth-child(2) input[type=checkbox]");
     await page.waitForFunction(() => location.hash.includes("over="));
-    await page.keyboard.press("2");
+    await page.keyboard.press("3");
     await page.waitForSelector(".chartcard canvas");
     await page.waitForFunction(() => document.querySelectorAll(".runchip").length === 2);
     const box = await (await page.$(".u-over"))!.boundingBox();
@@ -172,6 +172,46 @@ describe("the curves", () => {
   });
 });
 
+describe("a finished run", () => {
+  it("opens on its summary and its curves, and shows the validation as it was measured", async () => {
+    const { page } = await go({ path: "#/?run=quickstart%2F20261121-231202" });
+    await sees(page, ".resultsentence", /^quickstart completed 600 steps in 20 m 00 s: validation success went from /);
+    await page.waitForSelector("[data-metric='val-env/success'] canvas");
+    expect(await textOf(page, ".viewtabs [aria-current]")).toBe("Summary");
+    await sees(page, ".next code", /millrace watch runs\/quickstart\/20261121-231202/);
+  });
+});
+
+describe("the runs", () => {
+  it("are compared by results and by what their configurations differ in, sorted by any column and searched", async () => {
+    const { page } = await go({ path: "#/runs" });
+    await sees(page, "thead", /pipeline\.mode/);
+    const names = () => page.$$eval(".runname a", (all) => all.map(({ textContent }) => textContent ?? ""));
+    const sortBy = (title: string) =>
+      page.evaluate(
+        (title) =>
+          [...document.querySelectorAll<HTMLElement>("thead button")]
+            .find(({ textContent }) => textContent?.startsWith(title))
+            ?.click(),
+        title,
+      );
+    await sortBy("last");
+    await page.waitForSelector("th[aria-sort=descending]");
+    const shares = () =>
+      page.$$eval("tbody td:nth-child(5) b", (all) =>
+        all.map(({ textContent }) => Number.parseFloat(textContent ?? "")),
+      );
+    const descending = await shares();
+    expect(descending).toEqual([...descending].sort((a, b) => b - a));
+    await sortBy("last");
+    await page.waitForSelector("th[aria-sort=ascending]");
+    expect(await shares()).toEqual(descending.toReversed());
+    await page.type("input[aria-label='Find runs']", "sokoban");
+    await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
+    expect((await names())[0]).toMatch(/^_2_sokoban/);
+  });
+});
+
 describe("the filter", () => {
   it("shows all windows, and one by pointer or keys, up to its episodes", async () => {
     const { page } = await go({ path: "#/filter" });
@@ -199,16 +239,22 @@ describe("the filter", () => {
 });
 
 describe.each(Object.entries(shades))("in %s", (_, shade) => {
-  it.each(["line", "curves", "filter", "episodes", "runs"])(
+  it.each(["summary", "line", "curves", "filter", "episodes", "runs"])(
     "%s is legible, and no wider than a telephone",
     async (view) => {
       const { page } = await go({ ...shade, path: `#/${view}`, width: 390, height: 844 });
       await page.waitForSelector(".timebar input");
-      const { across, ground, text } = await page.evaluate(() => {
+      const { across, ground, head, text } = await page.evaluate(() => {
         const style = getComputedStyle(document.body);
-        return { across: document.documentElement.scrollWidth, ground: style.backgroundColor, text: style.color };
+        return {
+          across: document.documentElement.scrollWidth,
+          head: document.querySelector("main")?.getBoundingClientRect().top ?? 0,
+          ground: style.backgroundColor,
+          text: style.color,
+        };
       });
       expect(across).toBeLessThanOrEqual(390);
+      expect(head).toBeLessThan(844 / 4);
       const light = (colour: string): number =>
         (colour.match(/\d+/g) ?? []).slice(0, 3).reduce((sum, part) => sum + Number(part), 0);
       expect(Math.abs(light(ground) - light(text))).toBeGreaterThan(500);
@@ -220,9 +266,9 @@ describe.each(Object.entries(shades))("in %s", (_, shade) => {
 describe("hostile words", () => {
   it("are shown as text in every view", async () => {
     const { page } = await go({ path: "#/runs" });
-    await sees(page, "td a", /<img src=x onerror/);
+    await sees(page, ".runname a", /<img src=x onerror/);
     await page.evaluate(() =>
-      [...document.querySelectorAll<HTMLElement>("td a")]
+      [...document.querySelectorAll<HTMLElement>(".runname a")]
         .find(({ textContent }) => textContent?.startsWith("<img"))
         ?.click(),
     );

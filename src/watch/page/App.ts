@@ -41,9 +41,10 @@ interface RunPageProps {
   readonly reload: () => void;
 }
 
-const RunPage = ({ api, go, reload, route, run: listed, runs }: RunPageProps): VNode => {
+const RunPage = ({ api, go, reload, route: address, run: listed, runs }: RunPageProps): VNode => {
   const live = useLive(api, listed.id);
   const run = brought(listed, live);
+  const route = { ...address, view: address.view ?? (run.state === "running" ? "line" : "summary") };
   const [now, toggleTheme] = useTheme();
   const [keys, setKeys] = useState(false);
   const [toasts, tell, drop] = useToasts();

@@ -5,12 +5,14 @@
 
 import type { Control } from "../../domain/Control.ts";
 import type {
+  Comparison,
   Curves,
   EpisodePage,
   GroupAnswer,
   LineView,
   MetricCard,
   RunCard,
+  RunSummary,
   Scenes,
   Timeline,
   WindowView,
@@ -86,6 +88,8 @@ export const client = {
   runs: (signal?: AbortSignal) => get<readonly RunCard[]>("/api/runs", signal),
   run: (run: string, signal?: AbortSignal) => get<RunCard>(runPath(run), signal),
   catalogue: (signal?: AbortSignal) => get<readonly MetricCard[]>("/api/catalogue", signal),
+  comparison: (signal?: AbortSignal) => get<Comparison>("/api/comparison", signal),
+  summary: (run: string, signal?: AbortSignal) => get<RunSummary>(`${runPath(run)}/summary`, signal),
   config: async (run: string, signal?: AbortSignal): Promise<string> =>
     (await answered(`${runPath(run)}/config`, signal === undefined ? {} : { signal })).text(),
   scenes: (run: string, signal?: AbortSignal) => get<Scenes>(`${runPath(run)}/scenes`, signal),

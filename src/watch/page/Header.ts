@@ -8,6 +8,7 @@ import { runLabels } from "./runLabels.ts";
 import type { Go } from "./useRoute.ts";
 
 const titles: Readonly<Record<View, string>> = {
+  summary: "Summary",
   line: "Line",
   curves: "Curves",
   filter: "Filter",
@@ -87,7 +88,7 @@ export const Header = ({
   toggleTheme,
 }: HeaderProps): VNode => html`<header class="top">
   <div class="bar">
-    <a class="brand" href=${to(route, "line")}><i aria-hidden="true"></i><span>millrace</span></a>
+    <a class="brand" href=${to(route, null)}><i aria-hidden="true"></i><span>millrace</span></a>
     <${RunPick} go=${go} route=${route} run=${run} runs=${runs} />
     <${Standing} run=${run} past=${past} lost=${lost} />
     <span class="badge" title=${modeTitle(run)}>${run.mode}${run.mode === "async" ? ` ≤ ${run.maxStaleness}` : ""}</span>

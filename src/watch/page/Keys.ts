@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Dialog } from "./Dialog.ts";
 
 const keys: readonly (readonly [string, string])[] = [
-  ["1 – 5", "line, curves, filter, episodes, runs"],
+  ["1 – 6", "summary, line, curves, filter, episodes, runs"],
   [", .", "one step back, one step on"],
   ["← →", "the same, on the slider"],
   ["PageUp PageDown", "ten steps, on the slider"],

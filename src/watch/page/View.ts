@@ -8,8 +8,9 @@ import { Curves } from "./curves/Curves.ts";
 import { Episodes } from "./episodes/Episodes.ts";
 import { Filter } from "./filter/Filter.ts";
 import { Line } from "./line/Line.ts";
-import { Runs } from "./Runs.ts";
 import type { Route } from "./route.ts";
+import { Runs } from "./runs/Runs.ts";
+import { Summary } from "./Summary.ts";
 import type { Scale } from "./timeline/scale.ts";
 import type { Live } from "./useLive.ts";
 import type { Go } from "./useRoute.ts";
@@ -40,7 +41,10 @@ const LineOf = ({ controls, line, lineError }: Pick<ViewProps, "controls" | "lin
 export const View = (props: ViewProps): VNode => {
   const { api, go, live, reload, route, run, runs, scale, theme, timeline } = props;
   switch (route.view) {
+    case "summary":
+      return html`<${Summary} key=${run.state} api=${api} run=${run} route=${route} step=${live.step ?? run.step} timeline=${timeline} theme=${theme} />`;
     case "line":
+    case null:
       return LineOf(props);
     case "curves":
       return html`<${Curves} api=${api} run=${run} runs=${runs} route=${route} go=${go} step=${live.step ?? run.step} scale=${scale} timeline=${timeline} theme=${theme} />`;
@@ -49,6 +53,6 @@ export const View = (props: ViewProps): VNode => {
     case "episodes":
       return html`<${Episodes} api=${api} run=${run.id} at=${route.at} route=${route} newest=${live.episodes} />`;
     case "runs":
-      return html`<${Runs} runs=${runs} run=${run} route=${route} go=${go} reload=${reload} />`;
+      return html`<${Runs} api=${api} runs=${runs} run=${run} route=${route} go=${go} reload=${reload} />`;
   }
 };

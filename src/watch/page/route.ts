@@ -2,11 +2,12 @@
  * What the address says: the view, the run, the moment looked at and the runs laid over it. Invariant: `parse(format(route))` is the route,
  * and any text parses to a route.
  */
-export const views = ["line", "curves", "filter", "episodes", "runs"] as const;
+export const views = ["summary", "line", "curves", "filter", "episodes", "runs"] as const;
 export type View = (typeof views)[number];
 
 export interface Route {
-  readonly view: View;
+  /** Null where the address names none: a run that goes on is shown by its line, one that is over by its summary. */
+  readonly view: View | null;
   /** What follows the view in the path, decoded. */
   readonly parts: readonly string[];
   /** Id of the current run; null: the newest. */
@@ -17,7 +18,7 @@ export interface Route {
   readonly over: readonly string[];
 }
 
-export const home: Route = { view: "line", parts: [], run: null, at: null, over: [] };
+export const home: Route = { view: null, parts: [], run: null, at: null, over: [] };
 
 const decoded = (text: string): string => {
   try {
@@ -45,7 +46,7 @@ export const parse = (hash: string): Route => {
 
 /** The hash of a route, with its `#`. */
 export const format = ({ at, over, parts, run, view }: Route): string => {
-  const path = [view, ...parts.map(encodeURIComponent)].join("/");
+  const path = [view ?? "", ...parts.map(encodeURIComponent)].join("/");
   const search = new URLSearchParams();
   if (run !== null) search.set("run", run);
   if (at !== null) search.set("at", String(Math.round(at)));
@@ -55,4 +56,5 @@ export const format = ({ at, over, parts, run, view }: Route): string => {
 };
 
 /** The hash of another view of the same run and moment. */
-export const to = (route: Route, view: View, ...parts: readonly string[]): string => format({ ...route, view, parts });
+export const to = (route: Route, view: View | null, ...parts: readonly string[]): string =>
+  format({ ...route, view, parts });

@@ -118,6 +118,7 @@ export const gather = async (store: RunStore, discretion: Discretion): Promise<R
   const groups = await groupsOf(store, discretion, choices);
   const { marks } = await store.timeline(2);
   const line = await store.line(null);
+  const { folder: _, ...summary } = await store.summary();
   const told = (text: string): string => discretion.told(text);
   return {
     card: {
@@ -126,6 +127,7 @@ export const gather = async (store: RunStore, discretion: Discretion): Promise<R
       message: card.message === null ? null : told(card.message),
       controllable: false,
     },
+    summary,
     config: config === null ? null : discretion.config(config.slice(0, limits.configCharacters)),
     curves: withoutZeros(await store.curves(names, 0, Number.POSITIVE_INFINITY, limits.points)),
     gradients: decompositionsOf(

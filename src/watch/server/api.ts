@@ -2,9 +2,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { byNearest } from "../../config/nearest.ts";
 import { catalogue, nameOf } from "../../domain/metrics/Catalogue.ts";
-import type { MetricCard } from "../Api.ts";
+import type { Comparison, MetricCard, RunSummary } from "../Api.ts";
 import { scenesOf } from "../scenes.ts";
 import type { RunStore } from "../store/RunStore.ts";
+import { differing, type Settings, settingsOf } from "../store/settings.ts";
 import { badRequest, notFound } from "./Problem.ts";
 import { oneOf, stepsIn, timeIn, whole, wholeIn } from "./query.ts";
 import { sendJson, sendPieces, sendText } from "./Reply.ts";
@@ -49,6 +50,7 @@ const answers = {
     if (text === null) throw notFound(`the run ${store.id} has no config.yaml`);
     await sendText(request, response, 200, "text/yaml; charset=utf-8", text);
   },
+  summary: async (ask) => json(ask, await ask.store.summary()),
   scenes: async (ask) => json(ask, scenesOf((await ask.store.config()) ?? "")),
   names: async (ask) => json(ask, await ask.store.names()),
   metrics: async (ask) => {
@@ -110,6 +112,19 @@ export const unknownRun = (id: string, ids: readonly string[]) => {
   );
 };
 
+/** One run after the other: the machine is the runs'. */
+const comparison = async (runs: Runs): Promise<Comparison> => {
+  const summaries: Record<string, RunSummary> = {};
+  const settings = new Map<string, Settings>();
+  for (const id of runs.ids()) {
+    const store = await runs.store(id);
+    if (store === undefined) continue;
+    summaries[id] = await store.summary();
+    settings.set(id, settingsOf((await store.config()) ?? ""));
+  }
+  return { summaries, settings: differing(settings) };
+};
+
 /** Answers a GET below /api; `segments` are those behind it. */
 export const answer = async (
   runs: Runs,
@@ -120,6 +135,7 @@ export const answer = async (
 ): Promise<void> => {
   const [what, id, name, ...rest] = segments;
   if (what === "catalogue" && id === undefined) return sendJson(request, response, metricCards);
+  if (what === "comparison" && id === undefined) return sendJson(request, response, await comparison(runs));
   if (what !== "runs") throw notFound("there is no such answer");
   if (id === undefined) {
     const cards = runs.ids().map(async (each) => (await runs.store(each))?.card());

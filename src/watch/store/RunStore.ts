@@ -2,8 +2,9 @@
  * One run's folder as the page asks for it, finished or growing. Files are read from where the last reading ended, by one pass at first; no
  * answer reads a whole file. Invariant: answers are those of one state of the folder, the one of the last `refresh`.
  */
-import { basename, dirname, join } from "node:path";
-import type { Curves, EpisodePage, LineView, RunCard, Timeline, WindowView } from "../Api.ts";
+import { basename, dirname, join, relative } from "node:path";
+import { readRunResult } from "../../record/readRunResult.ts";
+import type { Curves, EpisodePage, LineView, RunCard, RunSummary, Timeline, WindowView } from "../Api.ts";
 import { Episodes } from "./Episodes.ts";
 import type { EpisodeQuery } from "./EpisodesIndex.ts";
 import { Events } from "./Events.ts";
@@ -66,6 +67,7 @@ export class RunStore {
   #refreshing: Promise<Change> = Promise.resolve(unchanged);
   #whole = false;
   #signature = "";
+  #summary: { readonly signature: string; readonly value: RunSummary } | null = null;
   /** What answers wait for: each part of the folder is read once, when it is first asked for. */
   readonly #opened: Promise<void>;
   readonly #reading = new Map<Part, Promise<unknown>>();
@@ -132,6 +134,25 @@ export class RunStore {
       last: Math.max(live?.at ?? 0, span?.last ?? 0, started),
       controllable: this.#life.controllable,
     };
+  }
+
+  /** Read anew when the folder has changed. */
+  async summary(): Promise<RunSummary> {
+    const signature = await signatureOf(this.folder);
+    if (this.#summary?.signature === signature) return this.#summary.value;
+    const { checkpoint, failedShare, kind, minutes, steps, validation } = await readRunResult(this.folder);
+    const fromHere = relative(process.cwd(), this.folder);
+    const value: RunSummary = {
+      kind,
+      steps,
+      minutes,
+      validation,
+      failedShare,
+      checkpoint: { newest: checkpoint.newest?.step ?? null, best: checkpoint.best?.step ?? null },
+      folder: fromHere === "" || fromHere.startsWith("..") ? this.folder : fromHere,
+    };
+    this.#summary = { signature, value };
+    return value;
   }
 
   config(): Promise<string | null> {

@@ -5,11 +5,13 @@
 import type { JudgedGroup } from "../../../src/domain/Event.ts";
 import type { GroupAt, Place } from "../../../src/record/events/Keyframe.ts";
 import type {
+  Comparison,
   Curves,
   EpisodeCard,
   LineView,
   Mark,
   RunCard,
+  RunSummary,
   StageView,
   Timeline,
   WindowView,
@@ -95,6 +97,36 @@ export const curvesOf = (run: MockRun, names: readonly string[], from: number, t
     series,
   };
 };
+
+/** Validated every 100 steps, of 512 instances. */
+export const summaryOf = (run: MockRun): RunSummary => {
+  const at = (step: number) => {
+    const success = metricOf(run, "val-env/success", step) ?? 0;
+    const interval = [Math.max(0, success - 0.04), Math.min(1, success + 0.04)] as const;
+    return { step, success, interval, instances: 512, episodes: 512, failed: 0 };
+  };
+  const { step, steps } = run.card;
+  const last = Math.floor(step / 100) * 100;
+  return {
+    kind: "training",
+    steps: { done: step, planned: steps },
+    minutes: (step * run.stepMs) / 60_000,
+    validation: { before: at(0), best: last === 0 ? at(0) : at(last), last: last === 0 ? null : at(last) },
+    failedShare: 0,
+    checkpoint: { newest: last === 0 ? null : last, best: null },
+    folder: `runs/${run.card.id}`,
+  };
+};
+
+export const comparisonOf = (runs: readonly MockRun[]): Comparison => ({
+  summaries: Object.fromEntries(runs.map((run) => [run.card.id, summaryOf(run)])),
+  settings: Object.fromEntries(
+    runs.map(({ card, groups }) => [
+      card.id,
+      { "es_manager.train.env_groups": String(groups), "pipeline.mode": card.mode, "run.seed": String(card.seed) },
+    ]),
+  ),
+});
 
 const judgedOf = (run: MockRun, window: number): readonly JudgedGroup[] => {
   const share = window / run.card.steps;

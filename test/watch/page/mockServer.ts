@@ -9,7 +9,18 @@ import { catalogue, nameOf } from "../../../src/domain/metrics/Catalogue.ts";
 import type { RunCard } from "../../../src/watch/Api.ts";
 import { type Assets, load, send as sendAsset } from "../../../src/watch/server/Assets.ts";
 import { groupOf } from "./mockEpisodes.ts";
-import { curvesOf, episodesOf, hostile, lineAt, type MockRun, namesOf, timelineOf, windowOf } from "./mockRun.ts";
+import {
+  comparisonOf,
+  curvesOf,
+  episodesOf,
+  hostile,
+  lineAt,
+  type MockRun,
+  namesOf,
+  summaryOf,
+  timelineOf,
+  windowOf,
+} from "./mockRun.ts";
 
 export const TOKEN = "secret-token";
 const STARTED = 1_763_790_000_000;
@@ -145,6 +156,8 @@ const answer = (world: World, run: MockRun, what: string, search: URLSearchParam
   switch (what) {
     case "":
       return json(run.card);
+    case "summary":
+      return json(summaryOf(run));
     case "names":
       return json(namesOf());
     case "scenes":
@@ -179,6 +192,7 @@ const cards = catalogue.flatMap(({ entries, title }) =>
 const replyTo = async (world: World, request: IncomingMessage, response: ServerResponse): Promise<Reply | null> => {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://mock");
   if (pathname === "/api/runs") return json(world.runs.map(({ card }) => card));
+  if (pathname === "/api/comparison") return json(comparisonOf(world.runs));
   if (pathname === "/api/catalogue") return json(cards);
   const [, id, what = ""] = /^\/api\/runs\/([^/]+)\/?(.*)$/.exec(pathname) ?? [];
   if (id === undefined) {

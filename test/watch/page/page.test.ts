@@ -7,7 +7,7 @@ import { brought, cardAt, chosen } from "../../../src/watch/page/currentRun.ts";
 import { fileNameOf } from "../../../src/watch/page/curves/png.ts";
 import { slotsIn } from "../../../src/watch/page/line/SlotStepper.ts";
 import { placesOf } from "../../../src/watch/page/line/Weights.ts";
-import { ticked } from "../../../src/watch/page/Runs.ts";
+import { ticked } from "../../../src/watch/page/runs/Runs.ts";
 import { scaleOf } from "../../../src/watch/page/timeline/scale.ts";
 import { taken } from "../../../src/watch/page/token.ts";
 

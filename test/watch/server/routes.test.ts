@@ -1,6 +1,14 @@
 /** Every answer of the page's server, over HTTP and of a made run. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Curves, EpisodePage, LineView, RunCard, Timeline, WindowView } from "../../../src/watch/Api.ts";
+import type {
+  Curves,
+  EpisodePage,
+  LineView,
+  RunCard,
+  RunSummary,
+  Timeline,
+  WindowView,
+} from "../../../src/watch/Api.ts";
 import { START } from "../syntheticRun.ts";
 import { ask, id, json, type Place, path, placed, type Served, served } from "./serving.ts";
 
@@ -36,6 +44,15 @@ describe("the page's server", () => {
       controllable: false,
     });
     expect(await read("")).toEqual(card);
+  });
+
+  it("says what came of a run, and in what all runs differ", async () => {
+    const summary = await read<RunSummary>("/summary");
+    expect(summary).toMatchObject({ kind: "training", steps: { done: 40, planned: 40 }, checkpoint: { newest: null } });
+    expect(await json(server.port, "/api/comparison")).toEqual({
+      summaries: { [id]: summary },
+      settings: { [id]: {} },
+    });
   });
 
   it("gives the catalogue, the configuration and the names of metrics", async () => {

@@ -6,6 +6,7 @@ import type { Range } from "../curves/Chart.ts";
 import { ChartCard, type DrawnRun, type Settings } from "../curves/ChartCard.ts";
 import { clock, duration } from "../format.ts";
 import { runColour } from "../palette.ts";
+import { resultSentence } from "../result.ts";
 import { apply, type Theme } from "../theme.ts";
 import { Chosen } from "./Chosen.ts";
 import { csvOf } from "./csv.ts";
@@ -59,6 +60,7 @@ export const Report = ({ data }: { readonly data: ReportData }): VNode => {
       <span class="spacer"></span>
       <button type="button" onClick=${() => setTheme(other)}>${other}</button>
     </header>
+    ${runs.map(({ card, summary }, at) => html`<p key=${card.id} class="resultsentence" style=${runs.length === 1 ? {} : { color: runColour(at) }}>${resultSentence({ ...card, name: runs.length === 1 ? card.name : card.id }, summary)}</p>`)}
     <${Facts} runs=${runs} />
     <h2>Curves</h2>
     <${Charts} data=${data} theme=${theme} />

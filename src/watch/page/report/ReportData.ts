@@ -1,6 +1,16 @@
 /** What a report holds of its runs: what the page would ask for, in part. What was left out is counted. */
 import type { EpisodeRecord } from "../../../domain/EpisodeRecord.ts";
-import type { Curves, EpisodeCard, LineView, Mark, MetricCard, RunCard, Scenes, WindowView } from "../../Api.ts";
+import type {
+  Curves,
+  EpisodeCard,
+  LineView,
+  Mark,
+  MetricCard,
+  RunCard,
+  RunSummary,
+  Scenes,
+  WindowView,
+} from "../../Api.ts";
 
 export interface ChosenGroup {
   /** Why it is shown, a few words each. */
@@ -24,6 +34,8 @@ export interface Decomposition {
 
 export interface ReportRun {
   readonly card: RunCard;
+  /** What came of the run; its folder is not told. */
+  readonly summary: Omit<RunSummary, "folder">;
   /** The run file; null where it cannot be read. */
   readonly config: string | null;
   readonly curves: Curves;
