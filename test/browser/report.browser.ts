@@ -58,7 +58,7 @@ describe("a report in a browser", () => {
 
   it("begins with what came of the run", async () => {
     expect(await texts(".rp-head + .resultsentence")).toEqual([
-      "made completed 12 steps in 11.0 s: no validation was played.",
+      "made completed 12 steps in 11 s: no validation was played.",
     ]);
   });
 

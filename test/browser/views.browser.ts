@@ -68,8 +68,8 @@ describe("the line", () => {
     expect(outside).toBe(0);
   });
 
-  it("stays when the run dies, and says so", async () => {
-    const { page, server } = await go();
+  it("stays where the address names it when the run dies, and says so", async () => {
+    const { page, server } = await go({ path: "#/line" });
     await sees(page, ".pill", /running/);
     server.end("dead");
     await sees(page, ".banner", /The run died at/);
@@ -167,8 +167,8 @@ describe("the curves", () => {
           }),
         button,
       );
-    expect(await saved(".actions [data-csv]")).toEqual(["train_success.csv", "step,train/success\n"]);
-    expect(await saved(".actions button:not([data-csv])")).toEqual(["train_success.png"]);
+    expect(await saved(".actions [data-csv]")).toEqual(["val-env_success.csv", "step,val-env/success\n"]);
+    expect(await saved(".actions button:not([data-csv])")).toEqual(["val-env_success.png"]);
   });
 });
 
