@@ -3,6 +3,7 @@
  * Invariant: every admitted group meets exactly one end (trained, filtered, failed or dropped), and every window is consumed by
  * exactly one of Updated, EmptySelection and UpdateSkipped.
  */
+import type { Alarm, Counts as AlarmCounts } from "./alarms/Alarms.ts";
 import type { Control, Controller } from "./Control.ts";
 import type { EarlyStop, Seen } from "./EarlyStops.ts";
 import type { Version } from "./Episode.ts";
@@ -205,6 +206,22 @@ export interface Watched {
   readonly seen: Seen;
 }
 
+/** What the alarms go by, after a step's record. */
+export interface AlarmsCounted {
+  readonly _tag: "AlarmsCounted";
+  readonly counts: AlarmCounts;
+}
+
+/** The run shows one of the signs of a run that cannot learn. Not again while the alarm stands. */
+export interface AlarmRaised extends Alarm {
+  readonly _tag: "AlarmRaised";
+}
+
+/** The signs of an alarm are gone. */
+export interface AlarmEnded extends Pick<Alarm, "alarm" | "step" | "title"> {
+  readonly _tag: "AlarmEnded";
+}
+
 /** The step's record is written, and its validation is played where one was due. */
 export interface StepClosed {
   readonly _tag: "StepClosed";
@@ -213,6 +230,8 @@ export interface StepClosed {
   readonly groups: readonly number[];
   /** How many of them its refills asked for; absent where none did. */
   readonly refilled?: number;
+  /** Share of its episodes that failed; absent where none did. */
+  readonly failed?: number;
   /** Seconds of training so far. */
   readonly seconds: number;
 }
@@ -272,6 +291,9 @@ export type Event =
   | Validated
   | ValidationPostponed
   | Watched
+  | AlarmsCounted
+  | AlarmRaised
+  | AlarmEnded
   | StepClosed
   | CheckpointWritten
   | ServerChanged

@@ -3,6 +3,7 @@
  * two states and the gauges beside them. Invariant: the same events give the same state.
  */
 import { Effect, HashMap, Option, Result, Schema } from "effect";
+import * as Alarms from "./alarms/Alarms.ts";
 import * as CollapseMeans from "./CollapseMeans.ts";
 import type { Control } from "./Control.ts";
 import { Count } from "./Count.ts";
@@ -61,6 +62,8 @@ export const RunState = Schema.Struct({
   reason: Reason,
   /** What the rules for an early stop have seen. */
   seen: EarlyStops.Seen.pipe(Schema.withDecodingDefaultKey(Effect.succeed(EarlyStops.nothing))),
+  /** The alarms of a run that cannot learn. */
+  alarms: Alarms.Alarms,
   /** Newest checkpoint. */
   checkpoint: Schema.NullOr(Schema.Struct({ step: Count, folder: Schema.String })),
   /** Seconds of training at the last closed step. */
@@ -86,6 +89,7 @@ export const initial: RunState = {
   paused: false,
   reason: "complete",
   seen: EarlyStops.nothing,
+  alarms: Alarms.initial,
   checkpoint: null,
   seconds: 0,
 };
@@ -147,6 +151,11 @@ const change = (state: RunState, event: Event): Partial<RunState> => {
       return { checkpoint: { step: event.step, folder: event.folder }, checkpointDue: false };
     case "Watched":
       return { seen: event.seen };
+    case "AlarmsCounted":
+      return { alarms: { ...state.alarms, counts: event.counts } };
+    case "AlarmRaised":
+    case "AlarmEnded":
+      return { alarms: { ...state.alarms, standing: Alarms.standingAfter(state.alarms.standing, event) } };
     case "Controlled":
       return controlled(event.control);
     case "Stopped":

@@ -38,7 +38,8 @@ export const attach = (streams: Streams) =>
     const bus = yield* Bus;
     const folder = yield* RunFolder;
     const started = yield* Clock.currentTimeMillis;
-    const run = runInfo(config, { folder: folder.path, from: bus.state().step, started });
+    const { alarms, step: from } = bus.state();
+    const run = runInfo(config, { folder: folder.path, from, started, alarms: alarms.standing });
     const chosen = yield* Chosen.make({ metrics: config.metrics, run, variables: process.env, onListening: sayWhere });
     const sinks = [JsonLines.make(folder.metrics), ...consoleSink(config.metrics), ...chosen.sinks, ...(yield* Sinks)];
     const failed = yield* attachSinks({ bus, streams, sinks, run });

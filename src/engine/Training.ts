@@ -5,11 +5,13 @@
 import { Clock, Effect, Latch } from "effect";
 import * as EarlyStops from "../domain/EarlyStops.ts";
 import type { Version } from "../domain/Episode.ts";
+import { together } from "../domain/metrics/Metrics.ts";
 import * as RunState from "../domain/RunState.ts";
 import * as Divergence from "../learner/Divergence.ts";
 import { Stop } from "../process/Stop.ts";
 import * as Usage from "../process/Usage.ts";
 import { keepThrough, RunFolder } from "../record/RunFolder.ts";
+import * as Alarms from "../rollout/alarms.ts";
 import { Bus } from "../stage/Bus.ts";
 import * as Sampler from "../stage/Sampler.ts";
 import * as Stall from "../stage/Stall.ts";
@@ -37,7 +39,9 @@ const prepare = Effect.gen(function* () {
   if (bus.state().checkpoint !== null) return yield* keepThrough(yield* RunFolder, step);
   if (!trainer.val_before_train) return;
   const metrics = yield* Validation.validate(0);
-  if (metrics.size > 0) yield* bus.record({ step: 0, time: yield* Clock.currentTimeMillis, metrics });
+  if (metrics.size === 0) return;
+  const levels = yield* Alarms.watch(0, metrics, []);
+  yield* bus.record({ step: 0, time: yield* Clock.currentTimeMillis, metrics: together(metrics, levels) });
 });
 
 /** Suspends until a stop is asked for; then until the groups in flight are done, or the deadline has passed and the step is closed. */

@@ -2,6 +2,7 @@
  * The live status block of a view as lines of styled text, none wider than the terminal. Pure. The bars divide each stage's slot-time of the last seconds into busy, blocked (done, no room downstream) and starved.
  */
 
+import { headOf, sentencesOf } from "../domain/alarms/text.ts";
 import { episodes } from "../domain/metrics/episodes.ts";
 import { filter } from "../domain/metrics/filter.ts";
 import { learner } from "../domain/metrics/learner.ts";
@@ -10,7 +11,7 @@ import { valueIn } from "../domain/metrics/Metrics.ts";
 import { staleness } from "../domain/metrics/run.ts";
 import type { StageSample } from "../stage/Gauge.ts";
 import * as Gauge from "../stage/Gauge.ts";
-import { cells, count, decimal, duration, percent, sparkline } from "./format.ts";
+import { cells, count, decimal, duration, percent, sparkline, wrapped } from "./format.ts";
 import { elapsedMs, failedShare, leftMs, outcomeOf, tokensPerSecond, type View } from "./View.ts";
 
 export type Style = "plain" | "strong" | "dim" | "good" | "warn" | "bad" | "accent";
@@ -61,6 +62,7 @@ export const lines = (view: View, face: Face): readonly Line[] => {
     [],
     figures(view, face, columns),
     flow(view, columns),
+    ...warnings(view, columns),
     ...(stages.length === 0 ? [] : [[], ...table(view, stages, face, columns)]),
     ...view.notices.flatMap((notice, i) => [
       ...(i === 0 ? [[]] : []),
@@ -71,6 +73,14 @@ export const lines = (view: View, face: Face): readonly Line[] => {
       : [[], [seg(outcomeOf(view.outcome), view.outcome._tag === "Failed" ? "bad" : "good")]]),
   ].map((line) => clip(line, columns));
 };
+
+/** Each alarm that stands by its head, what was measured and what to change; all of it at the end of the run, where there is room. */
+const warnings = ({ alarms, outcome }: View, columns: number): readonly Line[] =>
+  alarms.flatMap((alarm): readonly Line[] => {
+    const sentences = outcome === null ? [alarm.measured, alarm.advice] : sentencesOf(alarm);
+    const behind = sentences.flatMap((sentence) => wrapped(sentence, columns - 2));
+    return [[], [seg(`warning: ${headOf(alarm)}`, "bad")], ...behind.map((text): Line => [seg(`  ${text}`, "warn")])];
+  });
 
 const title = ({ run }: View, { unicode }: Face, columns: number): Line => {
   const between = ` ${glyphs[unicode ? "unicode" : "ascii"].between} `;

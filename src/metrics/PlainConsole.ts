@@ -1,5 +1,7 @@
 /** The console sink for pipes and logs: one line per step and per notice, without control characters. */
 import { Effect } from "effect";
+import { type Alarm, standingAfter } from "../domain/alarms/Alarms.ts";
+import { textOf } from "../domain/alarms/text.ts";
 import type { StepRecord } from "../domain/Event.ts";
 import { episodes, type Split } from "../domain/metrics/episodes.ts";
 import { filter } from "../domain/metrics/filter.ts";
@@ -41,6 +43,7 @@ export const stepLine = ({ steps }: RunInfo, { step, metrics }: StepRecord): str
 
 export const make = (terminal: Pick<Terminal, "write" | "broken">): Sink => {
   let run: RunInfo | null = null;
+  let alarms: readonly Alarm[] = [];
   const print = (text: string): Effect.Effect<void, SinkError> =>
     Effect.andThen(
       usable(terminal),
@@ -52,13 +55,15 @@ export const make = (terminal: Pick<Terminal, "write" | "broken">): Sink => {
     feeding: { retry: once },
     open: (info) => {
       run = info;
+      alarms = info.alarms;
       return print(`${info.name}: ${info.mode}, seed ${info.seed}, ${info.folder}`);
     },
     step: (record) => (run === null ? Effect.void : print(stepLine(run, record))),
     event: (event) => {
+      if (event._tag === "AlarmRaised" || event._tag === "AlarmEnded") alarms = standingAfter(alarms, event);
       const notice = noticeOf(event);
       return notice === null ? Effect.void : print(notice);
     },
-    close: (outcome) => print(outcomeOf(outcome)),
+    close: (outcome) => print([...alarms.map(textOf), outcomeOf(outcome)].join("\n")),
   };
 };

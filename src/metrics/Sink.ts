@@ -3,6 +3,7 @@
  * missing where it is slower than the run), then the outcome. Invariant: `open` comes first and `close` last, once each.
  */
 import { type Effect, Schedule, Schema } from "effect";
+import type { Alarm } from "../domain/alarms/Alarms.ts";
 import type { EpisodeRecord } from "../domain/EpisodeRecord.ts";
 import type { Event, StepRecord } from "../domain/Event.ts";
 import type { RunOutcome } from "../domain/RunOutcome.ts";
@@ -22,6 +23,8 @@ export interface RunInfo {
   readonly steps: number;
   /** Milliseconds since the Unix epoch at this start. */
   readonly started: number;
+  /** Alarms that stand at this start; none but of a run that goes on. */
+  readonly alarms: readonly Alarm[];
   /** The resolved run file, as plain data; it holds no secrets. */
   readonly config: Readonly<Record<string, unknown>>;
 }

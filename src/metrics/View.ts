@@ -2,6 +2,8 @@
  * What a console shows of a run, as a value: the newest figures, short histories and notices, updated by one record, sample or event at a
  * time. Pure: the same updates give the same view.
  */
+import { type Alarm, standingAfter } from "../domain/alarms/Alarms.ts";
+import { textOf } from "../domain/alarms/text.ts";
 import { isEarly } from "../domain/EarlyStops.ts";
 import type { Event, StepRecord, Stopped, Validated } from "../domain/Event.ts";
 import { endings, episodes, type Split } from "../domain/metrics/episodes.ts";
@@ -27,6 +29,8 @@ export interface View {
   readonly history: { readonly times: readonly number[]; readonly success: readonly number[] };
   /** Of the last seconds, oldest first. */
   readonly samples: readonly Sample[];
+  /** Alarms that stand, oldest first. */
+  readonly alarms: readonly Alarm[];
   /** Newest last. */
   readonly notices: readonly string[];
   readonly outcome: Outcome | null;
@@ -41,11 +45,20 @@ export const start = (run: RunInfo): View => ({
   metrics: together(),
   history: { times: [], success: [] },
   samples: [],
+  alarms: run.alarms,
   notices: [],
   outcome: null,
 });
 
 const push = <A>(items: readonly A[], item: A, most: number): readonly A[] => [...items, item].slice(-most);
+
+const told = (view: View, event: Event): View => {
+  const isAlarm = event._tag === "AlarmRaised" || event._tag === "AlarmEnded";
+  const alarms = isAlarm ? standingAfter(view.alarms, event) : view.alarms;
+  // An alarm that stands has a place of its own: among the notices it would only push the others away.
+  const notice = event._tag === "AlarmRaised" ? null : noticeOf(event);
+  return { ...view, alarms, notices: notice === null ? view.notices : push(view.notices, notice, kept.notices) };
+};
 
 export const update = (view: View, next: Update): View => {
   switch (next._tag) {
@@ -65,10 +78,8 @@ export const update = (view: View, next: Update): View => {
     }
     case "Sample":
       return { ...view, samples: push(view.samples, next.sample, kept.samples) };
-    case "Event": {
-      const notice = noticeOf(next.event);
-      return notice === null ? view : { ...view, notices: push(view.notices, notice, kept.notices) };
-    }
+    case "Event":
+      return told(view, next.event);
     case "Close":
       return { ...view, outcome: next.outcome };
   }
@@ -147,6 +158,10 @@ export const noticeOf = (event: Event): string | null => {
     case "ServerChanged":
       // Of a series of attempts the first tells it; the page shows where they stand.
       return event.state._tag === "Retrying" && event.state.attempt > 1 ? null : serverText(event);
+    case "AlarmRaised":
+      return textOf(event);
+    case "AlarmEnded":
+      return `step ${event.step}: no longer so: ${event.title}`;
     case "Stopped":
       return stopNotice(event.reason);
     case "Stalled":

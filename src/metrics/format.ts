@@ -29,6 +29,19 @@ export const decimal = (value: number | undefined): string => {
 /** `93%`. */
 export const percent = (share: number): string => (Number.isFinite(share) ? `${Math.round(share * 100)}%` : "-");
 
+/** The words of a text in lines of at most `columns` characters; a longer word is cut. */
+export const wrapped = (text: string, columns: number): readonly string[] => {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ").map((each) => each.slice(0, columns))) {
+    if (line !== "" && line.length + 1 + word.length > columns) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+};
+
 const two = (n: number): string => String(n).padStart(2, "0");
 
 /** Milliseconds as `<0.1ms`, `0.42ms`, `340ms`, `12.3s`, `3m05s`, `2h07m`, `1d03h`. */

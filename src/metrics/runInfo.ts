@@ -5,7 +5,7 @@ import type { RunInfo } from "./Sink.ts";
 const modeText = ({ max_staleness: staleness, mode }: RunConfig["pipeline"]): string =>
   mode === "async" ? `async, max staleness ${staleness}` : mode;
 
-export const runInfo = (config: RunConfig, at: Pick<RunInfo, "folder" | "from" | "started">): RunInfo => ({
+export const runInfo = (config: RunConfig, at: Pick<RunInfo, "alarms" | "folder" | "from" | "started">): RunInfo => ({
   ...at,
   name: config.run.name,
   mode: modeText(config.pipeline),

@@ -166,8 +166,13 @@ export const environmentMetrics = (
 /** What the event of a validation tells of its metrics. */
 export const validationShares = (metrics: Metrics): Pick<Validated, "success" | "failed"> => {
   const success = valueIn(metrics, Catalogue.episodes.success.of({ split: "val-env" }));
-  const failed = valueIn(metrics, Catalogue.endings.share.of({ split: "val-env", how: "failed" })) ?? 0;
-  return { ...(success === undefined ? {} : { success }), ...(failed === 0 ? {} : { failed }) };
+  return { ...(success === undefined ? {} : { success }), ...failedShare("val-env", metrics) };
+};
+
+/** The share of the episodes that failed, as events tell it: absent where none did. */
+export const failedShare = (split: Catalogue.Split, metrics: Metrics): { readonly failed?: number } => {
+  const failed = valueIn(metrics, Catalogue.endings.share.of({ split, how: "failed" })) ?? 0;
+  return failed === 0 ? {} : { failed };
 };
 
 /** Sampled tokens of a token sequence, and the share of sequences with a reply that was cut at its length limit. */

@@ -125,6 +125,15 @@ export interface BottleneckView {
   readonly because: string;
 }
 
+/** An alarm of a run that cannot learn, in words. */
+export interface AlarmView {
+  readonly alarm: string;
+  /** The matter, and the step that raised the alarm. */
+  readonly head: string;
+  /** What was measured, a reply where it helps, what it points to, and what to change. */
+  readonly sentences: readonly string[];
+}
+
 export interface LineView {
   readonly at: number;
   readonly step: number;
@@ -137,6 +146,10 @@ export interface LineView {
   readonly settings?: readonly SettingView[];
   /** Parts of the run on other machines; absent where there are none. */
   readonly servers?: readonly ServerChange[];
+  /** Alarms that stand; absent where there is none. */
+  readonly alarms?: readonly AlarmView[];
+  /** Shares of the episodes that failed, of the last step and the last validation; absent where none did. */
+  readonly failed?: { readonly training?: number; readonly validation?: number };
   readonly groups: readonly GroupAt[];
   readonly tokensPerSecond: { readonly generated: number; readonly trained: number };
   readonly bottleneck: BottleneckView | null;
@@ -150,7 +163,7 @@ export interface LineView {
 export interface Mark {
   readonly at: number;
   readonly step: number;
-  readonly kind: "validation" | "checkpoint" | "control" | "stall" | "server" | "resume" | "skipped" | "end";
+  readonly kind: "validation" | "checkpoint" | "control" | "stall" | "server" | "resume" | "skipped" | "alarm" | "end";
   readonly text: string;
   readonly control?: Control;
   readonly by?: Controller;

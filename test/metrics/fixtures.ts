@@ -16,6 +16,7 @@ export const run: RunInfo = {
   from: 0,
   steps: 200,
   started: 1_000_000,
+  alarms: [],
   config: { run: { name: "quickstart", seed: 0 } },
 };
 

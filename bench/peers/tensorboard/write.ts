@@ -70,6 +70,7 @@ const play = (folder: string, from: number, through: number, start: number): Eff
       mode: "async, max staleness 2",
       seed: 1,
       from,
+      alarms: [],
       steps: 50,
       started: started + start,
       config: { run: { name: "proof" }, note: "<b>&amp;</b>" },

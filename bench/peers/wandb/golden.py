@@ -25,6 +25,7 @@ records = {
     "Exit": "num: 13 exit { exit_code: 1 runtime: 90 }",
     "Final": "num: 14 final { }",
     "Footer": "num: 15 footer { }",
+    "Alert": 'num: 16 alert { title: "contexts are full (step 3)" text: "Raise it.\\nIt is small." level: "WARN" wait_duration: 60000 }',
 }
 
 out = pathlib.Path(__file__).parents[3] / "test" / "fixtures" / "wandb" / "records.json"

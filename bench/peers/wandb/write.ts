@@ -22,6 +22,7 @@ const run: RunInfo = {
   mode: "async, max staleness 2",
   seed: 7,
   from,
+  alarms: [],
   steps,
   started,
   config: {

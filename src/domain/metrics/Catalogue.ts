@@ -8,6 +8,7 @@ import { filter } from "./filter.ts";
 import { learner } from "./learner.ts";
 import type { About, Family, Metric } from "./Metric.ts";
 import {
+  alarms,
   generation,
   ledger,
   remoteGeneration,
@@ -49,6 +50,7 @@ export const catalogue: readonly Section[] = [
   section("Learner", "src/learner/metrics.ts and src/learner/Trainer.ts", learner),
   section("Collapse", "src/diagnostics", collapse),
   section("Gradients by reward variance", "src/learner/analysis", gradients, gradientsPrefilter, analysis),
+  section("Alarms", "src/rollout/alarms.ts, by src/domain/alarms", alarms),
   section("Windows", "src/engine/StepRecord.ts", windows, weights),
   section("Stages", "src/stage/Gauge.ts", stage),
   section("Step threads", "src/env/pool/Losses.ts, of this process", stepping),

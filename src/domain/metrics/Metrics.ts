@@ -19,5 +19,16 @@ export const together = (...parts: readonly Metrics[]): Metrics => new Map(parts
 /** The value of `metric`; undefined where the metric was not measured. */
 export const valueIn = (metrics: Metrics, { name }: Metric): number | undefined => metrics.get(name);
 
+/** The values of a family of one parameter that is not fixed, by that parameter: of each preset, of each drawing. */
+export const valuesIn = (metrics: Metrics, of: (part: string) => Metric): ReadonlyMap<string, number> => {
+  const [before = "", behind = ""] = of("{}").name.split("{}");
+  const parts = [...metrics].flatMap(([name, value]) => {
+    const fits = name.length > before.length + behind.length && name.startsWith(before) && name.endsWith(behind);
+    const part = fits ? name.slice(before.length, name.length - behind.length) : "/";
+    return part.includes("/") ? [] : [[part, value] as const];
+  });
+  return new Map(parts);
+};
+
 /** Flat keys to values, as a line of `metrics.jsonl` has them. */
 export const toRecord = (metrics: Metrics): Readonly<Record<string, number>> => Object.fromEntries(metrics);

@@ -202,6 +202,15 @@ export const windows = {
   ),
 } as const;
 
+export const alarms = {
+  standing: family(
+    "alarms/{alarm}",
+    "level",
+    "1",
+    "1 while this alarm stands, 0 in the step in which it ends: format, variance, context, entropy, divergence or decline.",
+  ),
+} as const;
+
 /** Of generation on servers, since this process began. */
 export const remoteGeneration = {
   prompted: metric(

@@ -11,6 +11,8 @@ import * as Divergence from "../../learner/Divergence.ts";
 import { RunFolder } from "../../record/RunFolder.ts";
 import * as Sampled from "../../record/sampled.ts";
 import * as Trajectories from "../../record/Trajectories.ts";
+import * as Alarms from "../../rollout/alarms.ts";
+import { failedShare } from "../../rollout/statistics.ts";
 import { Bus } from "../../stage/Bus.ts";
 import { Dials } from "../../stage/Dials.ts";
 import { Gate } from "../../stage/Gate.ts";
@@ -69,13 +71,15 @@ export const make = Effect.gen(function* () {
       if (reason !== null) yield* bus.emit({ _tag: "Stopped", reason });
       const time = yield* Clock.currentTimeMillis;
       const stopped = EarlyStops.metrics(bus.state().reason);
-      yield* bus.record({ step, time, metrics: together(metrics, validated, saved, stopped) });
+      const levels = yield* Alarms.watch(step, together(metrics, validated), groups);
+      yield* bus.record({ step, time, metrics: together(metrics, validated, saved, stopped, levels) });
       const records = Sampled.ofWindow(config, learned, rollout.pieces);
       yield* Trajectories.append(folder, records);
       if (records.length > 0) yield* bus.show(records);
       const all = idsOf([...groups, ...failed]);
       const asked = refilled > 0 ? { refilled } : {};
-      yield* bus.emit({ _tag: "StepClosed", step, groups: all, ...asked, seconds: moments.seconds() });
+      const part = { ...asked, ...failedShare("train", metrics), seconds: moments.seconds() };
+      yield* bus.emit({ _tag: "StepClosed", step, groups: all, ...part });
       const failure = Divergence.ofTraining(config, bus.state().skipped, learned.report?.untrained ?? null);
       if (failure !== null) {
         // Skipped updates change nothing, so that this step can be gone on from too, unless the learner refuses to save its weights.

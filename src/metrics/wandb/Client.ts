@@ -3,7 +3,8 @@
  * the key is in the header of a request and nowhere else; what a server or the network says is told without it.
  */
 import { Effect, Redacted, Schema } from "effect";
-import { SDK_VERSION } from "./encode.ts";
+import type { AlertEntry } from "./Entry.ts";
+import { ALERT_LEVEL, ALERT_WAIT_MS, SDK_VERSION } from "./encode.ts";
 import type { Http, HttpReply, HttpRequest } from "./Http.ts";
 
 /** The server did not do what it was asked. */
@@ -56,6 +57,14 @@ const createFiles = `mutation CreateRunFiles($entity: String!, $project: String!
     files { name uploadUrl }
   }
 }`;
+
+const notifyAlert = `mutation NotifyScriptableRunAlert($entityName: String!, $projectName: String!, $runName: String!, $title: String!, $text: String!, $severity: AlertSeverity = INFO, $waitDuration: Duration) {
+  notifyScriptableRunAlert(input: {entityName: $entityName, projectName: $projectName, runName: $runName, title: $title, text: $text, severity: $severity, waitDuration: $waitDuration}) {
+    success
+  }
+}`;
+
+const Notified = Schema.Struct({ notifyScriptableRunAlert: Schema.Struct({ success: Schema.Boolean }) });
 
 const Upserted = Schema.Struct({
   upsertBucket: Schema.Struct({
@@ -121,6 +130,13 @@ export class Client {
   stream({ entity, id, project }: Remote, body: string): Effect.Effect<void, ServerError> {
     const path = [entity, project, id].map(encodeURIComponent).join("/");
     return Effect.asVoid(this.#asked(this.#post(`/files/${path}/file_stream`, body)));
+  }
+
+  /** Alerts who is to be told of the run, as the server is set up. */
+  alert({ entity, id, project }: Remote, { text, title }: AlertEntry): Effect.Effect<void, ServerError> {
+    const run = { entityName: entity, projectName: project, runName: id };
+    const variables = { ...run, title, text, severity: ALERT_LEVEL, waitDuration: ALERT_WAIT_MS };
+    return Effect.asVoid(this.#graphql(notifyAlert, variables, Notified));
   }
 
   /** Uploads a file of the run; the server says where to. */

@@ -72,6 +72,13 @@ export interface OutputEntry {
   readonly line: string;
 }
 
+/** What the owner of the run is told by mail or chat, as W&B is set up. */
+export interface AlertEntry {
+  readonly _tag: "Alert";
+  readonly title: string;
+  readonly text: string;
+}
+
 /** Files of the run's `files` folder that belong to it. */
 export interface FilesEntry {
   readonly _tag: "Files";
@@ -103,6 +110,7 @@ export type Entry =
   | SummaryEntry
   | StatsEntry
   | OutputEntry
+  | AlertEntry
   | FilesEntry
   | ExitEntry
   | FinalEntry

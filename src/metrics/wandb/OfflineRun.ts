@@ -106,6 +106,11 @@ export class OfflineRun {
     await this.folder.writeFile("output.log", `${text}\n`, "a");
   }
 
+  /** The run's owner is alerted. */
+  async alert(title: string, text: string): Promise<void> {
+    await this.folder.append([{ _tag: "Alert", title, text }]);
+  }
+
   /** A step that is written already is left out. */
   async step(record: StepRecord): Promise<void> {
     if (record.step <= this.#step) return;

@@ -52,6 +52,7 @@ const wait = { between: 15_000, heartbeat: 30_000, first: 2_000, longest: 60_000
 export const FINISH_MS = 4_000;
 /** Tries of a file: the lines do not wait for it longer. */
 const FILE_TRIES = 3;
+const ALERT_TRIES = 3;
 
 export class Stream {
   readonly #options: Options;
@@ -145,6 +146,7 @@ export class Stream {
       }
       const body = bodyOf(entries, this.#counts, this.#summary, this.#options);
       if (body.files !== undefined) yield* this.#persistently(client.stream(remote, textOf(body)));
+      yield* this.#alerts(remote, entries);
       Object.assign(this.#counts, after);
       this.#offset = end;
       yield* source.sent(end);
@@ -177,6 +179,17 @@ export class Stream {
             this.#filesLost++;
           }),
         ),
+      { discard: true },
+    );
+  }
+
+  /** An alert that the server refuses is left out: the run's lines matter more. */
+  #alerts(remote: Remote, entries: readonly Decoded[]): Effect.Effect<void> {
+    const { client } = this.#options;
+    const alerts = entries.flatMap((entry) => (entry._tag === "Alert" ? [entry] : []));
+    return Effect.forEach(
+      alerts,
+      (entry) => Effect.ignore(this.#persistently(client.alert(remote, entry), ALERT_TRIES)),
       { discard: true },
     );
   }

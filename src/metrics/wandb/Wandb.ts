@@ -5,6 +5,7 @@
 import { availableParallelism, hostname, platform, release, totalmem } from "node:os";
 import { Clock, Effect, type Redacted } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
+import { headOf, sentencesOf } from "../../domain/alarms/text.ts";
 import { type Outcome, once, type RunInfo, type Sink, SinkError } from "../Sink.ts";
 import { noticeOf, outcomeOf } from "../View.ts";
 import { type Http, overFetch } from "./Http.ts";
@@ -91,7 +92,12 @@ class WandbSink implements Sink {
     const notice = noticeOf(event);
     this.#offline?.event(event);
     if (notice === null) return Effect.void;
-    return Effect.flatMap(Clock.currentTimeMillis, (now) => this.#write((offline) => offline.print(notice, now)));
+    return Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      this.#write(async (offline) => {
+        await offline.print(notice, now);
+        if (event._tag === "AlarmRaised") await offline.alert(headOf(event), sentencesOf(event).join("\n"));
+      }),
+    );
   };
 
   #write(work: (offline: OfflineRun) => Promise<void>): Effect.Effect<void, SinkError> {

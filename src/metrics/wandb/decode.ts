@@ -4,6 +4,7 @@
  */
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import type {
+  AlertEntry,
   ExitEntry,
   FilesEntry,
   HistoryEntry,
@@ -14,7 +15,15 @@ import type {
 } from "./Entry.ts";
 import type { Item } from "./Json.ts";
 
-export type Decoded = HistoryEntry | SummaryEntry | StatsEntry | OutputEntry | FilesEntry | MetricEntry | ExitEntry;
+export type Decoded =
+  | HistoryEntry
+  | SummaryEntry
+  | StatsEntry
+  | OutputEntry
+  | AlertEntry
+  | FilesEntry
+  | MetricEntry
+  | ExitEntry;
 
 /** Reads one field of a message, or leaves it by returning false. */
 type Field = (field: number, reader: BinaryReader) => boolean;
@@ -124,6 +133,17 @@ const metricOf = (bytes: Uint8Array): MetricEntry => {
   return { _tag: "Metric", name, stepMetric, hidden };
 };
 
+const alertOf = (bytes: Uint8Array): AlertEntry => {
+  let [title, text] = ["", ""];
+  fields(bytes, (field, reader) => {
+    if (field === 1) title = reader.string();
+    else if (field === 2) text = reader.string();
+    else return false;
+    return true;
+  });
+  return { _tag: "Alert", title, text };
+};
+
 const exitOf = (bytes: Uint8Array): ExitEntry => {
   let [code, seconds] = [0, 0];
   fields(bytes, (field, reader) => {
@@ -140,6 +160,7 @@ const bodies: Readonly<Record<number, (bytes: Uint8Array, history: boolean) => D
   3: (bytes) => ({ _tag: "Summary", items: itemsAt(bytes, 1) }),
   6: filesOf,
   7: statsOf,
+  10: alertOf,
   12: metricOf,
   13: (bytes) => {
     const { line, time } = timedOf(bytes);

@@ -1,6 +1,6 @@
 /** Entries as the protobuf records of W&B (`wandb_internal.proto`). Fields with their default value are left out. */
 import { type BinaryWriter, element, encoded, type Fill, flag, integer, message, text } from "../protobuf.ts";
-import type { Entry, EnvironmentEntry, MetricEntry, RunEntry } from "./Entry.ts";
+import type { AlertEntry, Entry, EnvironmentEntry, MetricEntry, RunEntry } from "./Entry.ts";
 import type { Item } from "./Json.ts";
 
 /** Version of W&B's SDK whose files these are; its server reads it as the client's. */
@@ -64,6 +64,17 @@ const metric = (writer: BinaryWriter, { hidden, name, stepMetric }: MetricEntry)
   });
 };
 
+export const ALERT_LEVEL = "WARN";
+/** W&B sends an alert of the same title again only after so long; this is its own package's default. */
+export const ALERT_WAIT_MS = 60_000;
+
+const alert = (writer: BinaryWriter, entry: AlertEntry): void => {
+  text(writer, 1, entry.title);
+  text(writer, 2, entry.text);
+  text(writer, 3, ALERT_LEVEL);
+  integer(writer, 4, ALERT_WAIT_MS);
+};
+
 /** Its field in a record, and what fills it. */
 const bodyOf = (entry: Entry): readonly [field: number, fill: Fill] => {
   switch (entry._tag) {
@@ -89,6 +100,8 @@ const bodyOf = (entry: Entry): readonly [field: number, fill: Fill] => {
           flatItems(writer, 3, entry.items);
         },
       ];
+    case "Alert":
+      return [10, (writer) => alert(writer, entry)];
     case "Metric":
       return [12, (writer) => metric(writer, entry)];
     case "Output":

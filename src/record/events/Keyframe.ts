@@ -1,4 +1,5 @@
 /** The run at one moment, as plain data: what a `Keyframe` line holds. */
+import type { Alarm } from "../../domain/alarms/Alarms.ts";
 import type { Version } from "../../domain/Episode.ts";
 import type { JudgedGroup } from "../../domain/Event.ts";
 import type { ServerChange } from "../../domain/Server.ts";
@@ -33,6 +34,10 @@ export interface Keyframe {
   readonly groups: readonly GroupAt[];
   /** Parts of the run on other machines; absent where there are none. */
   readonly servers?: readonly ServerChange[];
+  /** Alarms that stand, oldest first; absent where there never was one. */
+  readonly alarms?: readonly Alarm[];
+  /** Shares of the episodes that failed, of the last step and the last validation; absent where none did. */
+  readonly failed?: { readonly training?: number; readonly validation?: number };
   /** The run as a whole; null before the first line. */
   readonly run: RunLine | null;
   /** The newest gauges. */

@@ -3,6 +3,7 @@
  * the log that writes keyframes and by whoever reads them. Invariant: going on from a keyframe gives what reading all lines before it gives.
  */
 import { HashMap } from "effect";
+import { standingAfter } from "../../domain/alarms/Alarms.ts";
 import { changed as changedServers } from "../../domain/Server.ts";
 import type { EventLine } from "./EventLine.ts";
 import type { GroupAt, Keyframe, Place } from "./Keyframe.ts";
@@ -93,6 +94,18 @@ const placed = (groups: Groups, line: EventLine): Groups => {
 
 const runOf = ({ at: _at, step: _step, ...run }: EventLine & { readonly _tag: "Run" }): RunLine => run;
 
+/** The shares of episodes that failed, that of one kind renewed. */
+const failing = (
+  { failed }: Replay,
+  kind: "training" | "validation",
+  share: number | undefined,
+): Pick<Replay, "failed"> => {
+  if (share !== undefined) return { failed: { ...failed, [kind]: share } };
+  if (failed === undefined) return {};
+  const { [kind]: _, ...other } = failed;
+  return { failed: other };
+};
+
 /** What a line changes beside the time and the groups. */
 const change = (replay: Replay, line: EventLine): Partial<Replay> => {
   switch (line._tag) {
@@ -109,9 +122,12 @@ const change = (replay: Replay, line: EventLine): Partial<Replay> => {
     case "Validating":
       return { validating: { step: line.step, done: line.done, of: line.of } };
     case "Validated":
-      return { validating: null };
+      return { validating: null, ...failing(replay, "validation", line.failed) };
     case "StepClosed":
-      return { step: line.step };
+      return { step: line.step, ...failing(replay, "training", line.failed) };
+    case "AlarmRaised":
+    case "AlarmEnded":
+      return { alarms: standingAfter(replay.alarms ?? [], line) };
     case "Controlled":
       if (line.control._tag === "PauseAdmission") return { paused: true };
       return line.control._tag === "ResumeAdmission" ? { paused: false } : {};

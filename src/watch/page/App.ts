@@ -3,6 +3,7 @@ import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import type { RunCard } from "../Api.ts";
+import { Alarms } from "./Alarms.ts";
 import { type Client, isLocked } from "./Client.ts";
 import { ControlBar } from "./controls/ControlBar.ts";
 import { TokenDialog, TokenForm } from "./controls/TokenDialog.ts";
@@ -72,7 +73,7 @@ const RunPage = ({ api, go, reload, route: address, run: listed, runs }: RunPage
     <${Header} runs=${runs} run=${cardAt(run, route.at, scale, timeline)} past=${route.at !== null} lost=${live.lost} route=${route} go=${go} theme=${now} toggleTheme=${toggleTheme} showKeys=${() => setKeys(true)}>
       ${run.state === "running" ? html`<${ControlBar} controls=${controls} paused=${live.line?.paused ?? false} />` : null}
     <//>
-    <div class="notices"><${Banner} run=${run} lost=${live.lost} past=${route.at !== null} /></div>
+    <div class="notices"><${Banner} run=${run} lost=${live.lost} past=${route.at !== null} /><${Alarms} line=${line} /></div>
     <main id="main" tabindex="-1">
       <${View} api=${api} controls=${controls} go=${go} line=${line} lineError=${travel.lineError} live=${live} reload=${reload} route=${route} run=${run} runs=${runs} scale=${scale} theme=${now} timeline=${timeline} />
     </main>

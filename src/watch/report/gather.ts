@@ -4,7 +4,7 @@
  */
 import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
 import { readRecord } from "../../record/readRecord.ts";
-import type { Curves, EpisodeCard } from "../Api.ts";
+import type { AlarmView, Curves, EpisodeCard } from "../Api.ts";
 import type { ChosenGroup, ReportRun } from "../page/report/ReportData.ts";
 import { scenesOf } from "../scenes.ts";
 import type { RunStore } from "../store/RunStore.ts";
@@ -106,6 +106,11 @@ const withoutZeros = (curves: Curves): Curves => ({
   series: curves.series.filter(({ max, name }) => !whereAny.includes(name) || max.some((value) => (value ?? 0) > 0)),
 });
 
+const discreet = (alarm: AlarmView, told: (text: string) => string): AlarmView => ({
+  ...alarm,
+  sentences: alarm.sentences.map(told),
+});
+
 /** The report of one run. */
 export const gather = async (store: RunStore, discretion: Discretion): Promise<ReportRun> => {
   await store.ready;
@@ -136,7 +141,7 @@ export const gather = async (store: RunStore, discretion: Discretion): Promise<R
     ),
     windows: await store.windows(0, Number.POSITIVE_INFINITY, limits.windows),
     marks: marks.slice(-limits.marks).map((mark) => ({ ...mark, text: told(mark.text) })),
-    line,
+    line: line?.alarms === undefined ? line : { ...line, alarms: line.alarms.map((alarm) => discreet(alarm, told)) },
     scenes: scenesOf(config ?? ""),
     groups,
     counts: {

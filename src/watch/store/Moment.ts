@@ -2,13 +2,15 @@
  * A run at one moment, told line by line: where its groups are, what the gauges said of late, and how stale the tokens were that the last
  * windows consumed. Invariant: it holds the last `SAMPLES_MS` of gauges and `WINDOWS` windows, however long it is told.
  */
+import type { Alarm } from "../../domain/alarms/Alarms.ts";
+import { headOf, sentencesOf } from "../../domain/alarms/text.ts";
 import type { VersionRun } from "../../domain/EpisodeSummary.ts";
 import type { EventLine } from "../../record/events/EventLine.ts";
 import * as Replay from "../../record/events/Replay.ts";
 import type { RunLine } from "../../record/events/RunLine.ts";
 import type { Sample } from "../../stage/Bus.ts";
 import { type StageSample, shares, times } from "../../stage/Gauge.ts";
-import type { BottleneckView, LineView, StageView } from "../Api.ts";
+import type { AlarmView, BottleneckView, LineView, StageView } from "../Api.ts";
 
 /** Gauges with the time they were read at. */
 export interface TimedSample {
@@ -90,9 +92,20 @@ export class Moment {
   }
 
   view(adoptions: LineView["adoptions"], attribute: Attribute): LineView {
-    const { adopted, at, ended, groups, paused, run, servers, step, validating, version } = Replay.keyframeOf(
-      this.#replay,
-    );
+    const {
+      adopted,
+      alarms = [],
+      at,
+      ended,
+      failed,
+      groups,
+      paused,
+      run,
+      servers,
+      step,
+      validating,
+      version,
+    } = Replay.keyframeOf(this.#replay);
     const latest = this.#samples.at(-1) ?? null;
     const before = this.#before(SHARES_MS);
     const oldest = this.#samples.length < 2 ? null : (this.#samples[0]?.sample ?? null);
@@ -106,6 +119,8 @@ export class Moment {
       stages: (latest?.sample.stages ?? []).map((stage) => stageView(before?.sample ?? null, oldest, stage, run)),
       ...(latest?.sample.settings === undefined ? {} : { settings: latest.sample.settings }),
       ...(servers === undefined || servers.length === 0 ? {} : { servers }),
+      ...(alarms.length === 0 ? {} : { alarms: alarms.map(alarmView) }),
+      ...(failed === undefined || Object.keys(failed).length === 0 ? {} : { failed }),
       groups,
       tokensPerSecond: {
         generated: this.#rate("generated", SHARES_MS),
@@ -157,6 +172,12 @@ export class Moment {
     return seconds > 0 ? (last.sample.tokens[kind] - before.sample.tokens[kind]) / seconds : 0;
   }
 }
+
+const alarmView = (alarm: Alarm): AlarmView => ({
+  alarm: alarm.alarm,
+  head: headOf(alarm),
+  sentences: sentencesOf(alarm),
+});
 
 /** Whether what a file holds as gauges is gauges. */
 const isSample = (value: unknown): value is Sample =>

@@ -1,4 +1,5 @@
 /** What the slider marks, from the lines of events.jsonl. Pure. */
+import { textOf as alarmText } from "../../domain/alarms/text.ts";
 import type { Control } from "../../domain/Control.ts";
 import { duration } from "../../metrics/format.ts";
 import { serverText, validationText } from "../../metrics/View.ts";
@@ -31,6 +32,8 @@ export const marked: ReadonlySet<string> = new Set([
   "ServerChanged",
   "Resumed",
   "UpdateSkipped",
+  "AlarmRaised",
+  "AlarmEnded",
   "End",
 ]);
 
@@ -53,6 +56,10 @@ const textOf = (line: EventLine): { readonly kind: Mark["kind"]; readonly text: 
         : { kind: "server", text: serverText(line) };
     case "Resumed":
       return { kind: "resume", text: `goes on from step ${line.step}` };
+    case "AlarmRaised":
+      return { kind: "alarm", text: alarmText(line) };
+    case "AlarmEnded":
+      return { kind: "alarm", text: `no longer so: ${line.title}` };
     case "UpdateSkipped":
       return { kind: "skipped", text: line.reason };
     case "End":

@@ -51,6 +51,7 @@ const entries: Readonly<Record<string, Entry>> = {
   Exit: { _tag: "Exit", code: 1, seconds: 90 },
   Final: { _tag: "Final" },
   Footer: { _tag: "Footer" },
+  Alert: { _tag: "Alert", title: "contexts are full (step 3)", text: "Raise it.\nIt is small." },
 };
 
 describe("a record", () => {
@@ -63,7 +64,7 @@ describe("a record", () => {
   });
 
   it("is read back where a file is gone on with", () => {
-    const read = ["Metric", "Axis", "Glob", "History", "Summary", "Stats", "Output", "Files", "Exit"];
+    const read = ["Metric", "Axis", "Glob", "History", "Summary", "Stats", "Output", "Files", "Exit", "Alert"];
     for (const name of read) expect(decode(encode(entries[name]!, 7))).toEqual(entries[name]);
     for (const name of ["Header", "Run", "Config", "Environment", "Final", "Footer"])
       expect(decode(encode(entries[name]!, 7))).toBeNull();

@@ -91,6 +91,35 @@ describe("a stream to W&B's server", () => {
     }),
   );
 
+  it.effect("alerts of each alarm once, with what to change", () =>
+    Effect.gen(function* () {
+      const server = new StandIn();
+      const sink = online(server.http);
+      yield* sink.open(info());
+      yield* until(() => server.configs.length === 1);
+      const words = { title: "contexts are full", measured: "40 % ended.", cause: "The context.", advice: "Raise it." };
+      yield* sink.event!({ _tag: "AlarmRaised", alarm: "context", sign: "cutInTraining", step: 3, ...words });
+      yield* steps(sink, 3, 4);
+      yield* sink.event!({ _tag: "AlarmEnded", alarm: "context", step: 4, title: words.title });
+      yield* sink.close({ _tag: "Completed" });
+      expect(server.wrong).toEqual([]);
+      expect(server.alerts).toEqual([
+        {
+          entityName: "team",
+          projectName: "millrace",
+          runName: expect.any(String),
+          title: "contexts are full (step 3)",
+          text: "40 % ended.\nThe context.\nRaise it.",
+          severity: "WARN",
+          waitDuration: 60_000,
+        },
+      ]);
+      expect(server.lines["output.log"]?.some((line) => line.endsWith("warning: contexts are full (step 3)"))).toBe(
+        true,
+      );
+    }),
+  );
+
   it.effect("tells the server of metrics that come later", () =>
     Effect.gen(function* () {
       const server = new StandIn();

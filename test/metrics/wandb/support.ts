@@ -118,6 +118,7 @@ export class StandIn {
   readonly lines: Record<string, string[]> = {};
   readonly files: Record<string, string> = {};
   readonly configs: string[] = [];
+  readonly alerts: Record<string, unknown>[] = [];
   readonly wrong: string[] = [];
   heartbeats = 0;
   exitCode: number | null = null;
@@ -177,6 +178,10 @@ export class StandIn {
       return answer({
         data: { upsertBucket: { bucket: { id: "x", name: variables.name, project }, inserted: true } },
       });
+    }
+    if (query.includes("notifyScriptableRunAlert")) {
+      this.alerts.push(variables);
+      return answer({ data: { notifyScriptableRunAlert: { success: true } } });
     }
     const names = variables.files;
     const files = Array.isArray(names) ? names.map((name) => ({ name, uploadUrl: `${base}/upload/${name}` })) : [];

@@ -3,6 +3,7 @@ import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { LineView, Mark, WindowView } from "../../Api.ts";
+import { Alarms } from "../Alarms.ts";
 import { VerdictLegend } from "../filter/VerdictLegend.ts";
 import { WindowMap, wordsOf } from "../filter/WindowMap.ts";
 import { clock, count, number, percent } from "../format.ts";
@@ -68,6 +69,7 @@ export const RunSection = ({ colour, run, theme }: RunSectionProps): VNode => {
   return html`<section class="rp-run" aria-label=${card.id}>
     <h3 style=${{ color: colour }}>${card.id}</h3>
     ${card.message === null ? null : html`<p class="muted">${card.message}</p>`}
+    <${Alarms} line=${line} />
     ${windows.length === 0 ? null : html`<${Windows} windows=${windows} theme=${theme} />`}
     <${GradientBars} steps=${gradients} />
     ${line === null ? null : html`<${LastLine} line=${line} />`}
