@@ -73,7 +73,10 @@ const serverLine = ({ name, role, state }: ServerChange): string => {
   }
 };
 
-/** Emits `Stalled` once after each silence of `silentMs` milliseconds; runs until interrupted. */
+/**
+ * Emits `Stalled` once after each silence of `silentMs` milliseconds; runs until interrupted. A reply that was generated or a step that was
+ * played since the last look breaks the silence, although it is no event: the first window of a large model has many before any.
+ */
 export const watch = (silentMs: number): Effect.Effect<never, never, Bus | Dials | Gate> =>
   Effect.gen(function* () {
     const bus = yield* Bus;
@@ -84,6 +87,7 @@ export const watch = (silentMs: number): Effect.Effect<never, never, Bus | Dials
     const now = (): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6;
     const heard = Latch.makeUnsafe(false);
     let last = now();
+    let passed = 0;
     bus.onEvent((event) => {
       if (event._tag === "Stalled") return;
       last = now();
@@ -94,6 +98,12 @@ export const watch = (silentMs: number): Effect.Effect<never, never, Bus | Dials
         const silent = now() - last;
         if (silent < silentMs) return Effect.sleep(silentMs - silent);
         const samples = dials.all().map((dial) => dial.sample());
+        const items = samples.reduce((sum, stage) => sum + stage.items, 0);
+        if (items > passed) {
+          passed = items;
+          last = now();
+          return Effect.sleep(silentMs);
+        }
         const stages = report(samples, gate.decision()).map(({ stage, waitsFor }) => `${stage} waits for ${waitsFor}`);
         const lines = [...down(servers.all()).map(serverLine), ...stages];
         heard.closeUnsafe();

@@ -60,4 +60,32 @@ describe("the stall report", () => {
       expect(stalls).toHaveLength(2);
     }).pipe(Effect.provide(services)),
   );
+
+  it.effect("waits while replies come, though there is no event", () =>
+    Effect.gen(function* () {
+      const bus = yield* Bus.Bus;
+      const dials = yield* Dials.Dials;
+      let items = 0;
+      dials.add({
+        name: "generate",
+        concurrency: () => 1,
+        most: null,
+        setConcurrency: () => Effect.void,
+        sample: () => stage("generate", { kind: "service", items }),
+        onOut: () => () => undefined,
+      });
+      let stalls = 0;
+      bus.onEvent((event) => {
+        if (event._tag === "Stalled") stalls++;
+      });
+      yield* Effect.forkChild(Stall.watch(1000));
+      for (let reply = 0; reply < 5; reply++) {
+        items++;
+        yield* TestClock.adjust(1000);
+      }
+      expect(stalls).toBe(0);
+      yield* TestClock.adjust(1000);
+      expect(stalls).toBe(1);
+    }).pipe(Effect.provide(services)),
+  );
 });
