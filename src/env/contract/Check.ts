@@ -75,9 +75,14 @@ export class Scene {
     return this.by(this.subject.act ?? anyAction(this.environment), seed, member);
   }
 
-  /** An episode of `act`, of `most` actions at most. */
-  by(act: Act, seed: number, member: number, environment = this.environment, most = Infinity): Promise<Played> {
-    const count = Math.min(most, this.subject.actions);
+  /** An episode of `act`, of `count` actions at most. */
+  by(
+    act: Act,
+    seed: number,
+    member: number,
+    environment = this.environment,
+    count = this.subject.actions,
+  ): Promise<Played> {
     return playOut(environment, { act, seed, member, count }, this.signal);
   }
 

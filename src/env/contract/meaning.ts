@@ -24,7 +24,7 @@ const inOrder = (plan: readonly string[]): Act => {
 /** The plan of an instance as it stands, and where steps are noisy the solver's next actions under other draws. */
 const solved = async (scene: Scene, seed: number, plan: readonly string[]): Promise<Played> => {
   const { environment, solve } = solverOf(scene);
-  let played = await scene.by(inOrder(plan), seed, 8, environment);
+  let played = await scene.by(inOrder(plan), seed, 8, environment, plan.length);
   const next: Act = (state) => solve(state)?.[0] ?? null;
   for (let draw = 0; !played.success && scene.subject.certain === undefined && draw < draws; draw++) {
     played = await scene.by(next, seed, 10 + draw, environment);
@@ -85,9 +85,10 @@ interface Level {
 const levelOf = async (scene: Scene, act: Act, environment = scene.environment): Promise<Level> => {
   let [reward, success] = [0, 0];
   const count = instances.length * members;
+  const most = Math.min(longest, scene.subject.actions);
   for (const seed of instances) {
     for (let member = 0; member < members; member++) {
-      const played = await scene.by(act, seed, 100 + member, environment, longest);
+      const played = await scene.by(act, seed, 100 + member, environment, most);
       reward += played.reward;
       success += Number(played.success);
     }
