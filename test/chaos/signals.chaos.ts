@@ -1,4 +1,5 @@
 /** Signals and broken outputs, as a terminal, a pipe or a process manager sends them, at every phase of a run. */
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
@@ -59,6 +60,40 @@ describe("the first signal", () => {
           const folder = trial.folder();
           if (folder !== null) expect(Trial.checkpointsOf(folder)).toHaveLength(1);
         }
+      }),
+    ),
+  );
+});
+
+describe("a chat template that loops", () => {
+  const loop = "{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}";
+  const childrenOf = (pid = 0): string => readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+  /** A new run whose model's folder has this template. */
+  const looping = Effect.gen(function* () {
+    const trial = yield* trialOf();
+    const path = join(trial.dir, "model", "tokenizer_config.json");
+    const { millrace_chat_style: _, ...config } = JSON.parse(readFileSync(path, "utf8"));
+    writeFileSync(path, JSON.stringify({ ...config, chat_template: loop }));
+    return yield* Trial.millrace(trial.fresh);
+  });
+
+  it.live("is refused with exit code 2 and a sentence", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { code, stderr } = yield* Effect.flatMap(looping, ({ ended }) => Effect.promise(() => ended));
+        expect([code, stderr]).toEqual([2, expect.stringContaining("it takes longer than 10 s for one chat")]);
+      }),
+    ),
+  );
+
+  it.live.each(signals)("leaves a start open to %s: it ends with 0 before the template's time is up", (signal) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const run = yield* looping;
+        yield* Effect.promise(() => expect.poll(() => childrenOf(run.child.pid), { timeout: 60_000 }).not.toBe(""));
+        run.child.kill(signal);
+        const { code, stderr } = yield* Effect.promise(() => run.ended);
+        expect([code, stderr]).toEqual([0, expect.not.stringContaining("takes longer")]);
       }),
     ),
   );

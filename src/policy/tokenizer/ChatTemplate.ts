@@ -99,24 +99,29 @@ const styleTexts = (tokenizer: Tokenizer, style: ChatStyle): Result.Result<Texts
 };
 
 /** The texts of the folder's own template; of ChatML where it has none. */
-const textsOf = (tokenizer: Tokenizer): Result.Result<Texts, string> => {
+const textsOf = Effect.fnUntraced(function* (
+  tokenizer: Tokenizer,
+  limits?: JinjaTemplate.Limits,
+): Effect.fn.Return<Texts, string> {
   const { added, files } = tokenizer;
   const tokens = [...added.keys()];
-  const found = templateOf(files);
-  if (Result.isFailure(found)) return Result.fail(found.failure);
-  if (found.success === undefined) {
-    return Result.mapError(
-      styleTexts(tokenizer, "chatml"),
+  const source = yield* Effect.fromResult(templateOf(files));
+  if (source === undefined) {
+    return yield* Effect.mapError(
+      Effect.fromResult(styleTexts(tokenizer, "chatml")),
       (reason) => `the folder has no chat template (chat_template), and ${reason}`,
     );
   }
-  return JinjaTemplate.make(found.success, files.tokenizerConfig).pipe(
-    Result.flatMap((template) =>
-      Result.all({ thinking: deriveTexts(template, tokens, true), plain: deriveTexts(template, tokens, false) }),
+  return yield* JinjaTemplate.make(source, files.tokenizerConfig, limits).pipe(
+    Effect.flatMap((template) =>
+      Effect.all({ thinking: deriveTexts(template, tokens, true), plain: deriveTexts(template, tokens, false) }),
     ),
-    Result.mapError((reason) => `its chat template is not supported: ${reason}`),
+    Effect.scoped,
+    Effect.mapError(
+      (reason) => `its chat template (${files.template?.name ?? "tokenizer_config.json"}) is not supported: ${reason}`,
+    ),
   );
-};
+});
 
 /** The tokens that make up the turns: no untrusted text may spell them, special or not. Those of thoughts are not among them. */
 const structure = ({ plain, thinking }: Texts, tokens: Iterable<string>): readonly string[] => {
@@ -192,10 +197,12 @@ export const make = (
   tokenizer: Tokenizer,
   style: ChatStyle | undefined = tokenizer.chatStyle,
   eos: readonly number[] = [],
-): Effect.Effect<ChatTemplate, CheckpointError> => {
-  const texts = style === undefined ? textsOf(tokenizer) : styleTexts(tokenizer, style);
-  const made = Result.flatMap(texts, (found) =>
-    Result.map(idsOf(found, tokenizer.added), (ids) => rendering(found, tokenizer, ids, eos)),
-  );
-  return Effect.mapError(Effect.fromResult(made), (reason) => checkpointError(tokenizer.path, "unsupported", reason));
-};
+  limits?: JinjaTemplate.Limits,
+): Effect.Effect<ChatTemplate, CheckpointError> =>
+  Effect.gen(function* () {
+    const texts = yield* style === undefined
+      ? textsOf(tokenizer, limits)
+      : Effect.fromResult(styleTexts(tokenizer, style));
+    const ids = yield* Effect.fromResult(idsOf(texts, tokenizer.added));
+    return rendering(texts, tokenizer, ids, eos);
+  }).pipe(Effect.mapError((reason) => checkpointError(tokenizer.path, "unsupported", reason)));

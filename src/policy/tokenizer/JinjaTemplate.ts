@@ -1,61 +1,33 @@
 /**
- * A Hugging Face chat template, rendered as transformers renders it. Invariant: the same messages give the same text at every call and
- * on every machine: what a template may ask of the clock is pinned.
+ * A Hugging Face chat template, rendered as transformers renders it, in a process of its own that lives as long as the scope. Invariant: no
+ * template holds up this process or its memory: one that takes longer or more than `limits` is ended, and the failure names the limit.
  */
-import { Environment, Interpreter, Template } from "@huggingface/jinja";
-import { Result } from "effect";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { Effect, type Scope, Semaphore } from "effect";
 import { isJsonObject, type JsonObject } from "../checkpoint/TokenizerFiles.ts";
+import type { Answer, Chat, Message, Source } from "./templateProcess.ts";
 
-export interface Message {
-  readonly role: "system" | "user" | "assistant";
-  readonly content: string;
+export interface Limits {
+  /** Most time for one chat, milliseconds. */
+  readonly ms: number;
+  /** Most memory of the process's heap, MiB. */
+  readonly megabytes: number;
+  /** Longest text of a chat, characters. */
+  readonly characters: number;
 }
+
+/** Templates in use write a chat in less than a millisecond. */
+export const defaultLimits: Limits = { ms: 10_000, megabytes: 128, characters: 2 ** 20 };
 
 export interface JinjaTemplate {
   /**
    * The text of `messages` up to the reply that comes next; `thinking` is what the template's switch for thoughts says, where it has one.
-   * A failure is what the template raised.
+   * A failure is what the template raised, or the limit that it exceeded.
    */
-  readonly render: (messages: readonly Message[], thinking: boolean) => Result.Result<string, string>;
+  readonly render: (messages: readonly Message[], thinking: boolean) => Effect.Effect<string, string>;
 }
-
-/** 26 July 2024, 00:00, the day that Llama 3's templates fall back to, by the directives of strftime. */
-const pinned: Readonly<Record<string, string>> = {
-  "%Y": "2024",
-  "%y": "24",
-  "%m": "07",
-  "%B": "July",
-  "%b": "Jul",
-  "%d": "26",
-  "%e": "26",
-  "%j": "208",
-  "%A": "Friday",
-  "%a": "Fri",
-  "%H": "00",
-  "%I": "12",
-  "%M": "00",
-  "%S": "00",
-  "%p": "AM",
-  "%F": "2024-07-26",
-  "%%": "%",
-};
-
-const dateText = (format: unknown): string =>
-  String(format).replace(/%[A-Za-z%]/g, (directive) => pinned[directive] ?? directive);
-
-const range = (first: number, end?: number, step = 1): readonly number[] => {
-  const [from, to] = end === undefined ? [0, first] : [first, end];
-  return Array.from({ length: Math.max(0, Math.ceil((to - from) / step)) }, (_, index) => from + index * step);
-};
-
-const globals = {
-  ...{ true: true, false: false, none: null, True: true, False: false, None: null },
-  raise_exception: (message: unknown) => {
-    throw new Error(String(message));
-  },
-  range,
-  strftime_now: dateText,
-};
 
 /** A special token in tokenizer_config.json is a string or an object with its content. */
 export const contentOf = (token: unknown): string | undefined => {
@@ -66,43 +38,100 @@ export const contentOf = (token: unknown): string | undefined => {
 const tokenNames = ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
 
 /** The special tokens that a template can name. */
-const namedTokens = (config: JsonObject): ReadonlyMap<string, string> =>
-  new Map(
+const namedTokens = (config: JsonObject): Readonly<Record<string, string>> =>
+  Object.fromEntries(
     tokenNames.flatMap((name) => {
       const content = contentOf(config[name]);
       return content === undefined ? [] : [[name, content]];
     }),
   );
 
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+/** Most processor seconds of the process, by the system's own limit. */
+const limited = ["/bin/sh", "-c", 'ulimit -t 60; exec "$0" "$@"'];
 
-/** Marks of trl and transformers around what is trained on; they write nothing. */
-const withoutGenerationMarks = (source: string): string =>
-  source
-    .replace(/\{%([-+]?)\s*generation\s*([-+]?)%\}/g, "{%$1 if true $2%}")
-    .replace(/\{%([-+]?)\s*endgeneration\s*([-+]?)%\}/g, "{%$1 endif $2%}");
+const started = ({ megabytes }: Limits): ChildProcessByStdio<Writable, Readable, null> => {
+  const url = new URL("./templateProcess.ts", import.meta.url);
+  const words = [process.execPath, `--max-old-space-size=${megabytes}`, fileURLToPath(url)];
+  // The system ends it as well, where this process is killed and nobody is left to do so.
+  const [program = "", ...rest] = process.platform === "win32" ? words : [...limited, ...words];
+  const child = spawn(program, rest, {
+    stdio: ["pipe", "pipe", "ignore"],
+    // Nothing of this process's environment is told to a stranger's template.
+    env: {},
+  });
+  // How a process that has ended breaks its pipe says nothing more.
+  child.stdin.on("error", () => undefined);
+  child.stdout.setEncoding("utf8");
+  return child;
+};
+
+/** A process starts within this, also on a machine that is busy. */
+const startMs = 60_000;
+
+/** Sends a line to the process, or waits until it has started, and gives its answer; ends the process at the time limit, and where the wait is interrupted. */
+const ask = (
+  child: ChildProcessByStdio<Writable, Readable, null>,
+  { characters, megabytes, ms }: Limits,
+  line: Source | Chat | null,
+): Effect.Effect<string, string> =>
+  Effect.callback<string, string>((resume) => {
+    let said = "";
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      child.kill("SIGKILL");
+    }, ms);
+    const release = (): void => {
+      clearTimeout(timer);
+      child.stdout.off("data", onData);
+      child.off("close", onClose);
+      child.off("error", onClose);
+    };
+    const onData = (part: string): void => {
+      said += part;
+      if (!said.endsWith("\n")) return;
+      release();
+      const answer: Answer = JSON.parse(said);
+      if ("text" in answer) resume(Effect.succeed(answer.text));
+      else resume(Effect.fail("error" in answer ? answer.error : `it writes more than ${characters} characters`));
+    };
+    const onClose = (): void => {
+      release();
+      const limit = late ? `it takes longer than ${ms / 1_000} s` : `it needs more than ${megabytes} MiB of memory`;
+      resume(Effect.fail(`${limit} for one chat`));
+    };
+    child.stdout.on("data", onData);
+    child.on("close", onClose).on("error", onClose);
+    if (child.exitCode !== null || child.signalCode !== null) return onClose();
+    if (line !== null) child.stdin.write(`${JSON.stringify(line)}\n`);
+    return Effect.sync(() => {
+      release();
+      child.kill("SIGKILL");
+    });
+  });
 
 /** The template of `source`, with the special tokens that `config`, a tokenizer_config.json, names. Fails with why it cannot be read. */
-export const make = (source: string, config: JsonObject): Result.Result<JinjaTemplate, string> => {
-  const tokens = namedTokens(config);
-  return Result.map(
-    Result.try({ try: () => new Template(withoutGenerationMarks(source)).parsed, catch: messageOf }),
-    (program): JinjaTemplate => ({
-      render: (messages, thinking) =>
-        Result.try({
-          try: () => {
-            const environment = new Environment();
-            for (const [name, value] of Object.entries(globals)) environment.set(name, value);
-            for (const [name, token] of tokens) environment.set(name, token);
-            // The names by which templates switch thoughts on and off.
-            const thoughts = { enable_thinking: thinking, thinking };
-            const given = { messages, tools: null, documents: null, add_generation_prompt: true, ...thoughts };
-            for (const [name, value] of Object.entries(given)) environment.set(name, value);
-            const { value } = new Interpreter(environment).run(program);
-            return typeof value === "string" ? value : "";
-          },
-          catch: messageOf,
-        }),
+export const make = Effect.fnUntraced(function* (
+  source: string,
+  config: JsonObject,
+  limits: Limits = defaultLimits,
+): Effect.fn.Return<JinjaTemplate, string, Scope.Scope> {
+  const { made: child } = yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      const made = started(limits);
+      const end = () => made.kill("SIGKILL");
+      process.on("exit", end);
+      return { made, end };
     }),
+    ({ end }) =>
+      Effect.sync(() => {
+        process.off("exit", end);
+        end();
+      }),
   );
-};
+  yield* ask(child, { ...limits, ms: startMs }, null);
+  const turn = yield* Semaphore.make(1);
+  const send = (line: Source | Chat) => turn.withPermits(1)(ask(child, limits, line));
+  yield* send({ source, tokens: namedTokens(config), longest: limits.characters });
+  return { render: (messages, thinking) => send({ messages, thinking }) };
+});

@@ -4,11 +4,12 @@
  * Invariant: chats composed of the texts are what the template writes for the same messages; where they are not, the failure is a sentence
  * that says what of the template cannot be kept.
  */
-import { Result } from "effect";
+import { Effect, Result } from "effect";
 import { type ChatTexts, openingParts, type Trims, trimmed, withoutThought } from "./ChatTexts.ts";
-import type { JinjaTemplate, Message } from "./JinjaTemplate.ts";
+import type { JinjaTemplate } from "./JinjaTemplate.ts";
+import type { Message } from "./templateProcess.ts";
 
-type Derived<A> = Result.Result<A, string>;
+type Derived<A> = Effect.Effect<A, string>;
 
 /** Words that no template writes. */
 const words = {
@@ -49,29 +50,30 @@ type Render = (messages: readonly Message[]) => Derived<string>;
 
 /** The pieces of a rendering, one more than `marks`. */
 const pieces = (render: Render, messages: readonly Message[], marks: readonly string[]): Derived<readonly string[]> =>
-  Result.flatMap(render(messages), (text) => {
+  Effect.flatMap(render(messages), (text) => {
     const found = around(text, marks);
     return found === undefined
-      ? Result.fail(`it does not write every message once, in order: ${shown(text)}`)
-      : Result.succeed(found);
+      ? Effect.fail(`it does not write every message once, in order: ${shown(text)}`)
+      : Effect.succeed(found);
   });
 
 /** What opens a chat: before the first user's text, and the prompt after it. */
 const opening = (render: Render): Derived<Pick<ChatTexts, "alone" | "prompt">> => {
   const [user] = words.users;
   const found = pieces(render, chat(null, [user], []), [user]);
-  return Result.map(found, ([alone = "", prompt = ""]) => ({ alone, prompt }));
+  return Effect.map(found, ([alone = "", prompt = ""]) => ({ alone, prompt }));
 };
 
 /** What stands around the system message; null where the template refuses such a message, or leaves its text out. */
-const systemOf = (render: Render, prompt: string): Derived<ChatTexts["system"]> => {
-  const [user] = words.users;
-  const found = pieces(render, chat(words.system, [user], []), [words.system, user]);
-  if (Result.isFailure(found)) return Result.succeed(null);
-  const [before = "", after = "", rest = ""] = found.success;
-  if (rest !== prompt) return Result.fail("it prompts for a reply otherwise after a system message");
-  return Result.succeed([before, after]);
-};
+const systemOf = (render: Render, prompt: string): Derived<ChatTexts["system"]> =>
+  Effect.gen(function* () {
+    const [user] = words.users;
+    const found = yield* Effect.result(pieces(render, chat(words.system, [user], []), [words.system, user]));
+    if (Result.isFailure(found)) return null;
+    const [before = "", after = "", rest = ""] = found.success;
+    if (rest !== prompt) return yield* Effect.fail("it prompts for a reply otherwise after a system message");
+    return [before, after];
+  });
 
 interface Around {
   /** From a user's text to the reply of an earlier turn. */
@@ -84,14 +86,14 @@ type Opened = Pick<ChatTexts, "alone" | "prompt" | "system">;
 
 /** What stands around the earlier replies of a chat with the message `told` of the system, or none. */
 const aroundReplies = (render: Render, { alone, prompt, system }: Opened, told: string | null): Derived<Around> =>
-  Result.gen(function* () {
+  Effect.gen(function* () {
     const [one, two, three] = words.users;
     const [first, second] = words.replies;
     const marks = [...(told === null ? [] : [told]), one, first, two, second, three];
     const all = yield* pieces(render, chat(told, words.users, words.replies), marks);
     const before = told === null ? [alone] : (system ?? []);
     if (before.some((text, index) => text !== all[index])) {
-      return yield* Result.fail("later messages change what it writes before the first reply");
+      return yield* Effect.fail("later messages change what it writes before the first reply");
     }
     const [head = "", gap = "", nextHead = "", nextGap = "", end = ""] = all.slice(before.length);
     yield* same("what it writes around a reply differs from turn to turn", head, nextHead);
@@ -101,11 +103,11 @@ const aroundReplies = (render: Render, { alone, prompt, system }: Opened, told: 
   });
 
 const same = (problem: string, one: string, other: string): Derived<void> =>
-  one === other ? Result.succeed(undefined) : Result.fail(`${problem}: ${shown(one)}, ${shown(other)}`);
+  one === other ? Effect.succeed(undefined) : Effect.fail(`${problem}: ${shown(one)}, ${shown(other)}`);
 
 /** What stands around earlier replies: the same with a system message and without. */
 const replies = (render: Render, opened: Opened): Derived<Around> =>
-  Result.gen(function* () {
+  Effect.gen(function* () {
     const found = yield* aroundReplies(render, opened, null);
     if (opened.system === null) return found;
     const told = yield* aroundReplies(render, opened, words.system);
@@ -119,10 +121,10 @@ const ended = (gap: string, tokens: readonly string[]): Derived<Pick<ChatTexts, 
   const end = tokens.reduce(longer, "");
   const between = gap.slice(end.length);
   return end === "" || !tokens.some((token) => between.includes(token))
-    ? Result.fail(
+    ? Effect.fail(
         `it needs a token that ends a reply and one that opens a user's turn; between them it writes ${shown(gap)}`,
       )
-    : Result.succeed({ end, between });
+    : Effect.succeed({ end, between });
 };
 
 const blank = " \n\t ";
@@ -135,7 +137,7 @@ const trimsOf = (written: string, plain: string, mark: string): Trims => {
 };
 
 const trims = (render: Render, system: ChatTexts["system"]): Derived<ChatTexts["trims"]> =>
-  Result.gen(function* () {
+  Effect.gen(function* () {
     const padded = (word: string) => `${blank}${word}${blank}`;
     const [user] = words.users;
     const message = system === null ? null : words.system;
@@ -158,14 +160,14 @@ const samples = [
 
 /** What the template makes of a chat of `sample`, against the texts put together. */
 const check = (render: Render, texts: ChatTexts, sample: string): Derived<void> =>
-  Result.gen(function* () {
+  Effect.gen(function* () {
     const { between, end, head, prompt, system, trims } = texts;
     const [reply] = words.replies;
     for (const told of system === null ? [null] : [null, sample]) {
       const opened = openingParts(texts, told ?? "", sample).map(({ text }) => text);
       const composed = [...opened, head, reply, end, between, trimmed(sample, trims.user), prompt].join("");
       const written = yield* render(chat(told, [sample, sample], [reply]));
-      if (written !== composed) return yield* Result.fail(`it rewrites a message's text ${shown(sample)}`);
+      if (written !== composed) return yield* Effect.fail(`it rewrites a message's text ${shown(sample)}`);
     }
   });
 
@@ -178,14 +180,14 @@ export const deriveTexts = (
   tokens: readonly string[],
   thinking: boolean,
 ): Derived<ChatTexts> =>
-  Result.gen(function* () {
+  Effect.gen(function* () {
     const render: Render = (messages) => template.render(messages, thinking);
     const { alone, prompt } = yield* opening(render);
     const system = yield* systemOf(render, prompt);
     const { gap, head } = yield* replies(render, { alone, prompt, system });
     const [asked, earlier] = [withoutThought(prompt), withoutThought(head)];
     if (!asked.startsWith(earlier) && !earlier.startsWith(asked)) {
-      return yield* Result.fail(
+      return yield* Effect.fail(
         `it prompts for a reply with ${shown(asked)} and shows an earlier one after ${shown(earlier)}`,
       );
     }

@@ -174,3 +174,19 @@ describe("a folder without a chat template", () => {
     }),
   );
 });
+
+describe("a template that loops", () => {
+  it.effect("is refused with the folder, the template's file and the limit", () =>
+    Effect.gen(function* () {
+      const { files } = yield* Tokenizer.load(folderOf("smollm2"));
+      const loop = "{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}";
+      const template = { name: "chat_template.jinja", text: loop } as const;
+      const tokenizer = yield* Tokenizer.make({ ...files, template }, { path: "models/evil" });
+      const limits = { ms: 300, megabytes: 128, characters: 1_000 };
+      const { message } = yield* Effect.flip(make(tokenizer, undefined, [], limits));
+      expect(message).toBe(
+        "models/evil: its chat template (chat_template.jinja) is not supported: it takes longer than 0.3 s for one chat",
+      );
+    }),
+  );
+});

@@ -89,7 +89,7 @@ describe("nano vocabulary", () => {
     expect(pieces(" 7")).toHaveLength(1);
   });
 
-  it("renders a chat piece by piece as its template renders it whole", () => {
-    expect(inPieces(tokenizer, golden.chat.messages)).toEqual(golden.chat.ids);
+  it("renders a chat piece by piece as its template renders it whole", async () => {
+    expect(await inPieces(tokenizer, golden.chat.messages)).toEqual(golden.chat.ids);
   });
 });

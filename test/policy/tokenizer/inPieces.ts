@@ -4,11 +4,11 @@ import { make } from "../../../src/policy/tokenizer/ChatTemplate.ts";
 import type { Tokenizer } from "../../../src/policy/tokenizer/Tokenizer.ts";
 
 /** `messages` are a system's and a user's, then an assistant's and a user's in turn. */
-export const inPieces = (
+export const inPieces = async (
   tokenizer: Tokenizer,
   messages: readonly { readonly content: string }[],
-): readonly number[] => {
-  const template = Effect.runSync(make(tokenizer));
+): Promise<readonly number[]> => {
+  const template = await Effect.runPromise(make(tokenizer));
   const [system = "", first = "", ...turns] = messages.map(({ content }) => content);
   return [
     ...template.opening(system, first),

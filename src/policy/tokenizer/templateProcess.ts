@@ -1,0 +1,115 @@
+/**
+ * The process in which a model folder's chat template runs, because a stranger wrote it: it can be ended when a template loops or takes all
+ * memory. It reads a template and then chats as lines of JSON, and answers each with a text or with what the template raised. It imports
+ * nothing but the library, so that it starts in some 50 ms. Invariant: the same messages give the same text on every machine and day.
+ */
+import { createInterface } from "node:readline";
+import { Environment, Interpreter, Template } from "@huggingface/jinja";
+
+/** The first line: the template, its special tokens by the names that it may use, and the longest text that is answered. */
+export interface Source {
+  readonly source: string;
+  readonly tokens: Readonly<Record<string, string>>;
+  readonly longest: number;
+}
+
+export interface Message {
+  readonly role: "system" | "user" | "assistant";
+  readonly content: string;
+}
+
+/** Every later line: a chat to write, and what the template's switch for thoughts says. */
+export interface Chat {
+  readonly messages: readonly Message[];
+  readonly thinking: boolean;
+}
+
+/** The answer to a line; `tooLong` where the text is longer than `longest`. */
+export type Answer = { readonly text: string } | { readonly error: string } | { readonly tooLong: true };
+
+/** 26 July 2024, 00:00, the day that Llama 3's templates fall back to, by the directives of strftime. */
+const pinned: Readonly<Record<string, string>> = {
+  "%Y": "2024",
+  "%y": "24",
+  "%m": "07",
+  "%B": "July",
+  "%b": "Jul",
+  "%d": "26",
+  "%e": "26",
+  "%j": "208",
+  "%A": "Friday",
+  "%a": "Fri",
+  "%H": "00",
+  "%I": "12",
+  "%M": "00",
+  "%S": "00",
+  "%p": "AM",
+  "%F": "2024-07-26",
+  "%%": "%",
+};
+
+const dateText = (format: unknown): string =>
+  String(format).replace(/%[A-Za-z%]/g, (directive) => pinned[directive] ?? directive);
+
+const range = (first: number, end?: number, step = 1): readonly number[] => {
+  const [from, to] = end === undefined ? [0, first] : [first, end];
+  return Array.from({ length: Math.max(0, Math.ceil((to - from) / step)) }, (_, index) => from + index * step);
+};
+
+const globals = {
+  ...{ true: true, false: false, none: null, True: true, False: false, None: null },
+  raise_exception: (message: unknown) => {
+    throw new Error(String(message));
+  },
+  range,
+  strftime_now: dateText,
+};
+
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause)).slice(0, 2_000);
+
+/** Marks of trl and transformers around what is trained on; they write nothing. */
+const withoutGenerationMarks = (source: string): string =>
+  source
+    .replace(/\{%([-+]?)\s*generation\s*([-+]?)%\}/g, "{%$1 if true $2%}")
+    .replace(/\{%([-+]?)\s*endgeneration\s*([-+]?)%\}/g, "{%$1 endif $2%}");
+
+type Render = (chat: Chat) => string;
+
+const rendererOf = ({ source, tokens }: Source): Render => {
+  const program = new Template(withoutGenerationMarks(source)).parsed;
+  return ({ messages, thinking }) => {
+    const environment = new Environment();
+    for (const [name, value] of Object.entries(globals)) environment.set(name, value);
+    for (const [name, token] of Object.entries(tokens)) environment.set(name, token);
+    // The names by which templates switch thoughts on and off.
+    const thoughts = { enable_thinking: thinking, thinking };
+    const given = { messages, tools: null, documents: null, add_generation_prompt: true, ...thoughts };
+    for (const [name, value] of Object.entries(given)) environment.set(name, value);
+    const { value } = new Interpreter(environment).run(program);
+    return typeof value === "string" ? value : "";
+  };
+};
+
+const answering = (): ((line: string) => Answer) => {
+  let renderer: { readonly render: Render; readonly longest: number } | undefined;
+  return (line) => {
+    try {
+      if (renderer === undefined) {
+        const source: Source = JSON.parse(line);
+        renderer = { render: rendererOf(source), longest: source.longest };
+        return { text: "" };
+      }
+      const text = renderer.render(JSON.parse(line));
+      return text.length > renderer.longest ? { tooLong: true } : { text };
+    } catch (cause) {
+      return { error: messageOf(cause) };
+    }
+  };
+};
+
+const say = (answer: Answer): unknown => process.stdout.write(`${JSON.stringify(answer)}\n`);
+
+// It has started: from here on time counts.
+say({ text: "" });
+const answer = answering();
+createInterface({ input: process.stdin }).on("line", (line) => say(answer(line)));
