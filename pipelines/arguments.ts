@@ -9,7 +9,6 @@ import * as CliConfig from "effect/cli/CliConfig";
 import * as CliError from "effect/cli/CliError";
 import * as CliOutput from "effect/cli/CliOutput";
 import * as Cli from "effect/cli/Command";
-import * as Completions from "effect/cli/Completions";
 import * as Flag from "effect/cli/Flag";
 import * as GlobalFlag from "effect/cli/GlobalFlag";
 import type { HelpDoc } from "effect/cli/HelpDoc";
@@ -18,6 +17,7 @@ import { BadInput } from "../src/domain/Errors.ts";
 import { bad, flagsOf, messageOf } from "./argumentMessages.ts";
 import type { Command, CommandName, Invocation, Switches } from "./commands.ts";
 import { Accept, tree } from "./commandTree.ts";
+import { completionScripts } from "./completionScripts.ts";
 import { text } from "./flags.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;
@@ -38,8 +38,7 @@ const completions = (take: (command: Command) => void) =>
     flag: shellFlag,
     run: (shell) =>
       Effect.sync(() => {
-        const script = Completions.generate("millrace", shell, Completions.fromCommand(tree));
-        take({ _tag: "Completions", script });
+        take({ _tag: "Completions", script: completionScripts[shell] });
       }),
   });
 
@@ -78,11 +77,13 @@ const withUsualPort = (words: readonly string[]): readonly string[] => {
   });
 };
 
+const none: Switches = { debug: false, trust: false };
+
 /** Runs the module over the words: the command that took them, if one did, and the help document that the module would have printed. */
 const read = (words: readonly string[]) => {
   let invocation: Invocation | null = null;
   let doc: HelpDoc | null = null;
-  const take = (command: Command, switches: Switches = { debug: false, trust: false }) => {
+  const take = (command: Command, switches: Switches = none) => {
     invocation ??= { command, switches };
   };
   const presenter: CliOutput.Presenter = {
@@ -115,6 +116,12 @@ const mostWords = 10_000;
 
 /** Reads the words after `millrace`. */
 export const parse = (words: readonly string[]): Effect.Effect<Invocation, BadInput> =>
+  // What the scripts of `--completions` ask; it takes words that are no command line yet.
+  words[0] === "complete"
+    ? Effect.succeed({ command: { _tag: "Complete", words: words.slice(1) }, switches: none })
+    : parseWhole(words.length === 0 ? ["help"] : words);
+
+const parseWhole = (words: readonly string[]): Effect.Effect<Invocation, BadInput> =>
   words.length > mostWords
     ? bad(`${words.length} words: at most ${mostWords} are taken; write overrides to a run file`)
     : Effect.flatMap(read(words), ({ invocation }) =>

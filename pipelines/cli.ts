@@ -205,6 +205,10 @@ const runCommand = Effect.fnUntraced(function* ({ command, switches }: Invocatio
       const { sweep } = yield* Effect.promise(() => import("./sweep.ts"));
       return yield* sweep(command);
     }
+    case "Runs": {
+      const { runs: list } = yield* Effect.promise(() => import("./runs.ts"));
+      return yield* print(yield* list(command));
+    }
     case "Compare": {
       const { compare } = yield* Effect.promise(() => import("./compare.ts"));
       return yield* print(yield* compare(command));
@@ -239,6 +243,10 @@ const runCommand = Effect.fnUntraced(function* ({ command, switches }: Invocatio
     }
     case "Version":
       return yield* Console.log(`millrace ${version}`);
+    case "Complete": {
+      const { complete } = yield* Effect.promise(() => import("./complete.ts"));
+      return yield* print(yield* complete(command.words));
+    }
     case "Completions":
       return yield* Console.log(command.script);
   }

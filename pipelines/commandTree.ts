@@ -326,6 +326,21 @@ const sweep = Cli.make(
   (words) => (words.file.includes("=") ? bad(missing("sweep", "FILE")) : accept({ _tag: "Sweep", ...words })),
 );
 
+const runs = Cli.make(
+  "runs",
+  {
+    folders: Argument.variadic(
+      Argument.String("DIR").pipe(Argument.withDescription("A folder in which runs lie; runs by default.")),
+    ),
+    json: Flag.Boolean("json").pipe(
+      Flag.withoutNegation,
+      Flag.withDefault(false),
+      Flag.withDescription("Print the results as JSON."),
+    ),
+  },
+  ({ folders, json }) => accept({ _tag: "Runs", folders: folders.length === 0 ? ["runs"] : folders, json }),
+);
+
 const compare = Cli.make(
   "compare",
   {
@@ -468,6 +483,7 @@ export const tree = root.pipe(
     watch,
     control,
     report,
+    runs,
     compare,
     leaderboard,
     sweep,

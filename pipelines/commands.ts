@@ -101,6 +101,12 @@ export type Command =
     }
   | { readonly _tag: "Compare"; readonly runs: readonly string[]; readonly json: boolean }
   | {
+      /** Asked by a shell: the words behind `millrace` so far, the last of them unfinished. */
+      readonly _tag: "Complete";
+      readonly words: readonly string[];
+    }
+  | { readonly _tag: "Runs"; readonly folders: readonly string[]; readonly json: boolean }
+  | {
       readonly _tag: "Leaderboard";
       readonly folders: readonly string[];
       readonly output: string;
@@ -194,6 +200,10 @@ export const commands = {
     usage: "sweep FILE [--jobs N] [--list] [key.sub=value ...]",
     meaning:
       "Trains or evaluates at every point of a sweep file under every seed, goes on where it was stopped, and compares the points.",
+  },
+  runs: {
+    usage: "runs [DIR...] [--json]",
+    meaning: "Lists the runs in a folder, runs by default, with their results.",
   },
   compare: {
     usage: "compare RUN... [--json]",

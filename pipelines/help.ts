@@ -10,24 +10,41 @@ import { shown } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { flagsHelp } from "./arguments.ts";
 import { type CommandName, commands, isCommandName } from "./commands.ts";
-import { table } from "./table.ts";
+import { indented, table, wrapped } from "./table.ts";
 
-const overview = (): readonly string[] => [
+/** Least columns for the explanations of a table; where they have fewer, each is written below what it explains. */
+const leastMeaning = 40;
+
+/** Words and their explanations: beside each other where the terminal is wide enough. */
+const explained = (rows: readonly (readonly [words: string, meaning: string])[], width: number): readonly string[] => {
+  const widest = Math.max(...rows.map(([words]) => words.length));
+  if (widest + 2 + leastMeaning <= width) return table(rows, { width });
+  return rows.flatMap(([words, meaning]) => [
+    ...indented(words.trimStart(), "  ", width),
+    ...indented(meaning, "      ", width),
+  ]);
+};
+
+const overview = (width: number): readonly string[] => [
   "Usage: millrace COMMAND ...",
   "",
-  ...table(Object.values(commands).map(({ meaning, usage }) => [`  ${usage}`, meaning])),
+  ...explained(
+    Object.values(commands).map(({ meaning, usage }) => [`  ${usage}`, meaning]),
+    width,
+  ),
   "",
-  "Overrides are key.sub=value with YAML values; RAGEN's key paths are accepted.",
-  "`millrace --completions bash` prints a completion script; zsh and fish have theirs.",
+  ...wrapped("Overrides are key.sub=value with YAML values; RAGEN's key paths are accepted.", width),
+  ...wrapped("`millrace help COMMAND` explains a command, `millrace help config` every key of a run file.", width),
+  ...wrapped("`millrace --completions bash` prints a completion script; zsh and fish have theirs.", width),
 ];
 
-const ofCommand = Effect.fnUntraced(function* (name: CommandName) {
+const ofCommand = Effect.fnUntraced(function* (name: CommandName, width: number) {
   const { meaning, usage } = commands[name];
-  const rows = (yield* flagsHelp(name)).map(({ meaning, name, placeholder }) => [
-    `  --${name}${placeholder === null ? "" : ` ${placeholder}`}`,
-    meaning,
-  ]);
-  return [`Usage: millrace ${usage}`, "", meaning, "", ...table(rows)];
+  const rows = (yield* flagsHelp(name)).map(
+    ({ meaning, name, placeholder }) =>
+      [`  --${name}${placeholder === null ? "" : ` ${placeholder}`}`, meaning] as const,
+  );
+  return [...wrapped(`Usage: millrace ${usage}`, width), "", ...wrapped(meaning, width), "", ...explained(rows, width)];
 });
 
 const unknown = (word: string, valid: readonly string[]) =>
@@ -38,30 +55,49 @@ const unknown = (word: string, valid: readonly string[]) =>
 /** Sections of a run file. */
 const sections = (): readonly string[] => [...new Set(keys(RunConfig).map(({ key }) => key.split(".", 1).join("")))];
 
-const ofConfig = (section: string | undefined) => {
+/** Widest column of keys or defaults. */
+const widestCell = 44;
+
+const ofConfig = (section: string | undefined, width: number) => {
   const all = keys(RunConfig);
   const chosen = all.filter(({ key }) => section === undefined || key === section || key.startsWith(`${section}.`));
   if (section !== undefined && chosen.length === 0) return Effect.fail(unknown(section, sections()));
-  const rows = chosen.map(({ default: value, description, expected, key }) => [
+  const rows = chosen.map(({ default: value, description, expected, key }) => ({
     key,
     value,
-    `${description} (${expected})`,
-  ]);
-  return Effect.succeed(table([["KEY", "DEFAULT", "MEANING"], ...rows]));
+    meaning: `${description} (${expected})`,
+  }));
+  const head = { key: "KEY", value: "DEFAULT", meaning: "MEANING" };
+  const widthOf = (cells: readonly string[]) => Math.min(widestCell, Math.max(...cells.map(({ length }) => length)));
+  const left = width - widthOf(rows.map(({ key }) => key)) - widthOf(rows.map(({ value }) => value)) - 4;
+  if (left >= leastMeaning) {
+    const cells = [head, ...rows].map(({ key, meaning, value }) => [key, value, meaning]);
+    return Effect.succeed(table(cells, { width, widest: Number.isFinite(width) ? widestCell : width }));
+  }
+  return Effect.succeed(
+    explained(
+      rows.map(({ key, meaning, value }) => [`${key}  ${value}`, meaning] as const),
+      width,
+    ),
+  );
 };
 
-export const help = (topic: readonly string[]): Effect.Effect<readonly string[], BadInput> => {
+/** `width` is that of the terminal; without one no line is cut. */
+export const help = (
+  topic: readonly string[],
+  width = process.stdout.columns ?? Number.POSITIVE_INFINITY,
+): Effect.Effect<readonly string[], BadInput> => {
   const [name, section] = topic;
-  if (name === undefined) return Effect.succeed(overview());
+  if (name === undefined) return Effect.succeed(overview(width));
   if (name === "config" && section === undefined) {
-    return Effect.map(Effect.all([ofCommand("config"), ofConfig(undefined)]), ([command, keys]) => [
+    return Effect.map(Effect.all([ofCommand("config", width), ofConfig(undefined, width)]), ([command, keys]) => [
       ...command,
       "",
       ...keys,
     ]);
   }
-  if (name === "config") return ofConfig(section);
-  if (isCommandName(name)) return ofCommand(name);
-  if (sections().includes(name)) return ofConfig(name);
+  if (name === "config") return ofConfig(section, width);
+  if (isCommandName(name)) return ofCommand(name, width);
+  if (sections().includes(name)) return ofConfig(name, width);
   return Effect.fail(unknown(name, [...Object.keys(commands), "config"]));
 };

@@ -4,7 +4,7 @@
  */
 import { Option, Schema, SchemaAST } from "effect";
 import type { Path } from "./Tree.ts";
-import { get } from "./Tree.ts";
+import { get, isTree, set } from "./Tree.ts";
 
 /** The values one key takes. */
 export interface Expectation {
@@ -159,8 +159,23 @@ const walk = (ast: SchemaAST.AST, path: Path, defaults: unknown): readonly KeyIn
   return [info, ...inner];
 };
 
+/** Defaults of an item of a map, one key of which may have none. */
+const itemDefaults = (ast: SchemaAST.AST): unknown => {
+  const decode = Schema.decodeUnknownOption(Schema.make<Schema.Codec<unknown, unknown>>(ast));
+  const whole = Option.getOrNull(decode({}));
+  if (whole !== null) return whole;
+  for (const key of keysOf(ast)) {
+    const item = Option.getOrUndefined(decode({ [key]: "none" }));
+    if (isTree(item)) return Object.fromEntries(Object.entries(item).filter(([name]) => name !== key));
+  }
+  return {};
+};
+
 /** The keys below a map with arbitrary keys are listed once, with `TAG` for its key. */
-const walkRecord = (ast: SchemaAST.AST, path: Path): readonly KeyInfo[] => walk(ast, [...path, "TAG"], {});
+const walkRecord = (ast: SchemaAST.AST, path: Path): readonly KeyInfo[] => {
+  const below = [...path, "TAG"];
+  return walk(ast, below, set({}, below, itemDefaults(ast)));
+};
 
 /** Every key of a schema, in its order. */
 export const keys = (schema: Schema.Codec<unknown, unknown>): readonly KeyInfo[] =>

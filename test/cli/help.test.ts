@@ -26,6 +26,18 @@ describe("millrace help", () => {
     expect(lines("filter")).toEqual(lines("config", "filter"));
   });
 
+  it.each([60, 80, 140])("has no line wider than a terminal of %j columns, but for words that are longer", (width) => {
+    const topics = [[], ["config"], ...Object.keys(commands).map((name) => [name])];
+    const wide = topics.flatMap((topic) => Effect.runSync(help(topic, width))).filter((line) => line.length > width);
+    expect(wide).toEqual([]);
+  });
+
+  it("lists the defaults of a preset's keys", () => {
+    const keys = lines("config", "custom_envs").map((line) => line.split(/ +/).slice(0, 2));
+    expect(keys).toContainEqual(["custom_envs.TAG.max_actions_per_traj", "10"]);
+    expect(keys).toContainEqual(["custom_envs.TAG.memory", "simple"]);
+  });
+
   it("names the nearest topic or section", () => {
     expect(refused("trian")).toContain("nearest: train");
     expect(refused("config", "algoritm")).toContain("nearest: algorithm");

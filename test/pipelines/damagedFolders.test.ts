@@ -15,6 +15,7 @@ import { leaderboard } from "../../pipelines/leaderboard.ts";
 import { namedRun } from "../../pipelines/namedRun.ts";
 import { configDir } from "../../pipelines/paths.ts";
 import { report } from "../../pipelines/report.ts";
+import { runs } from "../../pipelines/runs.ts";
 import { curvesIn, joined } from "../../pipelines/sweepCurves.ts";
 import { evaluatedOf, pairLines, pairsOf, valuesIn } from "../../pipelines/sweepEvaluations.ts";
 import { evaluationState, stateOf } from "../../pipelines/sweepState.ts";
@@ -120,6 +121,17 @@ describe("a training run", () => {
       25,
     ));
 
+  it("is listed", () =>
+    underDamage(
+      folder,
+      whole,
+      async (changes) => {
+        const said = await outcomeOf(runs({ folders: [join(root, "made")], json: false }));
+        if (!isGone(changes, "config.yaml")) expect(said).toHaveLength(2);
+      },
+      25,
+    ));
+
   it("is shown by the page's server", () =>
     underDamage(
       folder,
@@ -173,7 +185,7 @@ describe("a training run", () => {
 });
 
 describe("an evaluation", () => {
-  const runs = join(root, "runs");
+  const evaluations = join(root, "runs");
   let folder: string;
   let config: RunConfig;
   let whole: Texts;
@@ -182,11 +194,11 @@ describe("an evaluation", () => {
     const walk = standIn((_, response) => says(response, { text: "<answer>Down</answer>" }));
     const { url } = await Effect.runPromise(Scope.provide(walk, scope));
     config = configOf(root, {
-      run: { dir: runs },
+      run: { dir: evaluations },
       evaluation: { endpoint: { kind: "openai", base_url: url, model: "walker" } },
       rollout: { template: "ragen", max_turn: 2 },
     });
-    const parent = join(runs, "tiny-evaluate");
+    const parent = join(evaluations, "tiny-evaluate");
     for (let i = 0; i < 2; i++) await outcomeOf(evaluate({ config, resume: null }));
     const [first = "", second = ""] = readdirSync(parent).sort();
     good = join(parent, first);
@@ -234,7 +246,7 @@ describe("an evaluation", () => {
       whole,
       async () => {
         const output = join(root, "leaderboard.html");
-        const said = await outcomeOf(leaderboard({ folders: [runs], output, title: "All" }));
+        const said = await outcomeOf(leaderboard({ folders: [evaluations], output, title: "All" }));
         expect(said).toEqual([expect.stringMatching(/: [12] results in/)]);
         expect(readFileSync(output, "utf8")).not.toMatch(/NaN|Invalid/);
       },
@@ -245,7 +257,7 @@ describe("an evaluation", () => {
     const spoilt = whole.get("summary.json")?.replace(/"written": \d+/, '"written": 1e300') ?? "";
     spoil(folder, new Map([...whole, ["summary.json", spoilt]]), []);
     const output = join(root, "leaderboard.html");
-    const said = await outcomeOf(leaderboard({ folders: [runs], output, title: "All" }));
+    const said = await outcomeOf(leaderboard({ folders: [evaluations], output, title: "All" }));
     expect(said).toEqual([`${output}: 1 results in 1 table`]);
   });
 

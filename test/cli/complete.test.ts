@@ -1,0 +1,87 @@
+/** What a shell may offer behind `millrace`, and that bash offers it, also behind the ends of words that bash sees in `key=value`. */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Effect } from "effect";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { commands } from "../../pipelines/commands.ts";
+import { complete } from "../../pipelines/complete.ts";
+import { completionScripts } from "../../pipelines/completionScripts.ts";
+
+const root = new URL("../..", import.meta.url).pathname;
+const dir = mkdtempSync(join(tmpdir(), "millrace-"));
+beforeAll(() => {
+  for (const run of ["lake/20260101-000000", "sweep/a,seed=0/20260101-000000"]) {
+    mkdirSync(join(dir, "runs", run), { recursive: true });
+    writeFileSync(join(dir, "runs", run, "config.yaml"), "");
+  }
+  writeFileSync(join(dir, "mine.yaml"), "defaults: [base]\ncustom_envs:\n  Mine: { env_type: bandit }\n");
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const offered = (...words: readonly string[]) => Effect.runPromise(complete(words));
+
+describe("behind millrace", () => {
+  const before = process.cwd();
+  beforeEach(() => {
+    process.chdir(dir);
+  });
+  afterEach(() => {
+    process.chdir(before);
+  });
+
+  it("stand its commands and their flags", async () => {
+    expect((await offered("")).slice(0, 3)).toEqual(Object.keys(commands).slice(0, 3));
+    expect(await offered("serve-env", "--max-m")).toEqual(["--max-message-bytes"]);
+  });
+
+  it("stand run files, those of the folder too, sweeps and presets of the run file that is named", async () => {
+    expect(await offered("train", "--config-name", "qu")).toEqual(["quickstart"]);
+    expect(await offered("train", "--config-name", "./m")).toEqual([]);
+    expect(await offered("train", "--config-name", "m")).toEqual(["mine.yaml"]);
+    expect(await offered("sweep", "top")).toEqual(["top_p"]);
+    expect(await offered("trace", "--config-name", "mine.yaml", "Mi")).toEqual(["Mine"]);
+    expect(await offered("trace", "Frozen")).toContain("FrozenLake");
+  });
+
+  it("stand keys a level at a time, and the values of a key", async () => {
+    expect(await offered("train", "filt")).toEqual(["filter."]);
+    expect(await offered("train", "filter.str")).toEqual(["filter.strategy="]);
+    expect(await offered("train", "filter.strategy=top_k")).toEqual([
+      "filter.strategy=top_k",
+      "filter.strategy=top_k_abs",
+    ]);
+    expect(await offered("train", "es_manager.val.tags=[CoordF")).toEqual(["es_manager.val.tags=[CoordFrozenLake]"]);
+  });
+
+  it("stand the stages of a control", async () => {
+    expect(await offered("control", "runs/lake", "con")).toEqual(["concurrency"]);
+    expect(await offered("control", "runs/lake", "concurrency", "sc")).toEqual(["score"]);
+  });
+
+  it("stand runs, those of sweeps too, where a run or a model is named", async () => {
+    const names = ["runs/lake", "runs/sweep/a,seed=0"];
+    expect(await offered("watch", "runs/")).toEqual(expect.arrayContaining(names));
+    expect(await offered("train", "--resume", "runs/l")).toEqual(["runs/lake", "runs/lake/20260101-000000"]);
+    expect((await offered("evaluate", "model.path=runs/l"))[0]).toBe("model.path=runs/lake");
+  });
+});
+
+describe("bash", () => {
+  const bash = (line: string, current: string): readonly string[] => {
+    const script = [
+      `millrace() { "${process.execPath}" "${root}pipelines/millrace.mjs" "$@"; }`,
+      completionScripts.bash,
+      `COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; COMP_WORDS=(millrace '${current}'); COMP_CWORD=1`,
+      "_millrace",
+      `printf "%s\\n" "\${COMPREPLY[@]}"`,
+    ].join("\n");
+    return spawnSync("bash", ["-c", script], { cwd: dir, encoding: "utf8" }).stdout.trimEnd().split("\n");
+  };
+
+  it("offers what completes the part behind the last = alone", () => {
+    expect(bash("millrace train filter.strategy=min", "min")).toEqual(["min_p"]);
+    expect(bash("millrace train --resume ", "")).toContain("runs/lake");
+  });
+});

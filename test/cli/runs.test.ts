@@ -1,0 +1,43 @@
+/** The list of runs: those of a sweep too, in which order, and what is said of each. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Effect, Result } from "effect";
+import { afterAll, describe, expect, it } from "vitest";
+import { runs } from "../../pipelines/runs.ts";
+import { writeRun } from "../watch/syntheticRun.ts";
+
+const dir = mkdtempSync(join(tmpdir(), "millrace-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const listed = async (...folders: readonly string[]): Promise<readonly string[]> => {
+  const result = await Effect.runPromise(Effect.result(runs({ folders, json: false })));
+  return Result.isSuccess(result) ? result.success : [result.failure.message];
+};
+
+describe("millrace runs", () => {
+  it("lists the runs of names and of sweeps, the newest name last, with their results", async () => {
+    for (const name of ["lake/20260103-000000", "lake/20260104-000000", "sweep/a,seed=0/20260102-000000"]) {
+      writeRun(join(dir, name), { steps: 4 });
+    }
+    const metrics = [0.25, 0.75, 0.5].map((success, i) =>
+      JSON.stringify({ step: 2 * i, time: 60_000 * i, "val-env/success": success }),
+    );
+    writeFileSync(join(dir, "lake/20260104-000000/metrics.jsonl"), `${metrics.join("\n")}\n`);
+    const [head, ...rows] = await listed(dir);
+    expect(head?.split(/ {2,}/)).toEqual(["RUN", "STATE", "STEPS", "MINUTES", "BEFORE %", "BEST %", "LAST %"]);
+    const cells = rows.map((row) => row.split(/ {2,}/));
+    expect(cells.map(([name]) => name)).toEqual(
+      ["sweep/a,seed=0/20260102-000000", "lake/20260103-000000", "lake/20260104-000000"].map((name) => join(dir, name)),
+    );
+    expect(cells.at(-1)?.slice(1)).toEqual(["completed", "4/4", "2.0", "25.0", "75.0", "50.0"]);
+    expect(cells[0]?.slice(-3)).toEqual(["-", "-", "-"]);
+  });
+
+  it("is refused where there is none", async () => {
+    const empty = mkdtempSync(join(dir, "empty-"));
+    expect(await listed(empty)).toEqual([
+      `runs: ${JSON.stringify(empty)}: no run lies there; millrace train makes one`,
+    ]);
+  });
+});
