@@ -27,6 +27,10 @@ export const element = (writer: BinaryWriter, field: number, value: string): voi
   writer.tag(field, WireType.LengthDelimited).string(value);
 };
 
+export const bytes = (writer: BinaryWriter, field: number, value: Uint8Array): void => {
+  writer.tag(field, WireType.LengthDelimited).bytes(value);
+};
+
 /** An integer up to 2^53, or the number of an enumeration's case. */
 export const integer = (writer: BinaryWriter, field: number, value: number): void => {
   if (value !== 0) writer.tag(field, WireType.Varint).int64(value);

@@ -1,6 +1,7 @@
 /** What an event file holds, encoded as TensorFlow's Event message, which TensorBoard reads. Pure; times are seconds since the Unix epoch. */
 import {
   type BinaryWriter,
+  bytes,
   double,
   doubles,
   element,
@@ -17,6 +18,7 @@ import type { Histogram } from "./Histogram.ts";
 export type Value = Fill;
 
 const DataClass = { scalar: 1, tensor: 2 } as const;
+const DT_FLOAT = 1;
 const DT_STRING = 7;
 const SESSION_START = 1;
 
@@ -25,9 +27,18 @@ interface About {
   readonly description?: string;
 }
 
-const metadata = (value: BinaryWriter, plugin: string, dataClass: number, { description = "" }: About): void =>
+const metadata = (
+  value: BinaryWriter,
+  plugin: string,
+  dataClass: number,
+  { description = "" }: About,
+  content: Uint8Array | null = null,
+): void =>
   message(value, 9, (writer) => {
-    message(writer, 1, (data) => textField(data, 1, plugin));
+    message(writer, 1, (data) => {
+      textField(data, 1, plugin);
+      if (content !== null) bytes(data, 2, content);
+    });
     textField(writer, 3, description);
     integer(writer, 4, dataClass);
   });
@@ -64,6 +75,19 @@ export const text =
       integer(tensor, 1, DT_STRING);
       message(tensor, 2, (shape) => message(shape, 2, (dimension) => integer(dimension, 1, 1)));
       element(tensor, 8, markdown);
+    });
+  };
+
+/** What the HPARAMS plugin is told: all of it is in the metadata, and the tensor beside it is a 0 that says nothing. */
+export const hparams =
+  (tag: string, data: Fill): Value =>
+  (writer) => {
+    textField(writer, 1, tag);
+    metadata(writer, "hparams", 0, {}, encoded(data));
+    message(writer, 8, (tensor) => {
+      integer(tensor, 1, DT_FLOAT);
+      message(tensor, 2, () => undefined);
+      message(tensor, 5, (values) => values.float(0));
     });
   };
 

@@ -14,6 +14,7 @@ import { Distributions } from "./Distributions.ts";
 import * as EventFile from "./EventFile.ts";
 import * as EventProto from "./EventProto.ts";
 import * as Histogram from "./Histogram.ts";
+import * as HParams from "./HParams.ts";
 
 const name = "tensorboard";
 
@@ -64,7 +65,11 @@ const opening = (run: RunInfo): readonly Uint8Array[] => {
   const version = EventProto.fileVersion(time);
   if (run.from > 0) return [version, EventProto.start(time, run.from + 1)];
   // The first start too: of the starts that readers see, they take the first one for the beginning and the others for restarts.
-  return [version, EventProto.start(time, 0), EventProto.summary(time, 0, [EventProto.text("run", runFile(run))])];
+  return [
+    version,
+    EventProto.start(time, 0),
+    EventProto.summary(time, 0, [EventProto.text("run", runFile(run)), ...HParams.started(run.config, time)]),
+  ];
 };
 
 /** Writes to a folder inside the run's. */
@@ -105,10 +110,13 @@ export const make = (): Sink => {
       );
     },
     episodes: (records) => Effect.flatMap(seconds, (time) => append(episodeSummaries(records, time))),
-    close: () =>
-      attempt("close an event file", async () => {
-        await file?.close();
-        file = null;
-      }),
+    close: (outcome) =>
+      Effect.flatMap(seconds, (time) =>
+        attempt("close an event file", async () => {
+          await file?.append(EventProto.summary(time, 0, [HParams.ended(outcome, time)]));
+          await file?.close();
+          file = null;
+        }),
+      ),
   };
 };

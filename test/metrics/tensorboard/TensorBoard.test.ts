@@ -8,7 +8,7 @@ import * as TensorBoard from "../../../src/metrics/tensorboard/TensorBoard.ts";
 import { LONGEST_MARKDOWN, markdownTranscript } from "../../../src/metrics/transcript.ts";
 import { record, run } from "../fixtures.ts";
 import { episodeRecord } from "./episode.ts";
-import { framesOf, inner, one, text, valuesOf } from "./reader.ts";
+import { fieldsOf, framesOf, inner, one, text, valuesOf } from "./reader.ts";
 
 const temporary = (): string => mkdtempSync(join(tmpdir(), "tensorboard-"));
 const filesIn = (folder: string): readonly string[] =>
@@ -40,7 +40,7 @@ describe("the sink for TensorBoard", () => {
       const metrics = { "train/success": 0.25, "weights/version": 3, "stage/rollout/busy": 0.5 };
       yield* sink.step(record(1, metrics));
       yield* sink.step(record(2, { "train/success": 0.75 }));
-      const found = valuesOf(written(folder)).filter(({ tag }) => tag !== "run");
+      const found = valuesOf(written(folder)).filter(({ tag }) => tag !== "run" && !tag.startsWith("_hparams_/"));
       expect(found.map(({ step, tag, time, value }) => [step, time, tag, one(value, 2)])).toEqual([
         [1, 1003, "train/success", 0.25],
         [1, 1003, "weights/version", 3],
@@ -51,6 +51,38 @@ describe("the sink for TensorBoard", () => {
       expect(text(inner(inner(found[0]!.value, 9), 1), 1)).toBe("scalars");
       expect(one(found[3]!.value, 9)).toBeUndefined();
       yield* sink.close({ _tag: "Completed" });
+    }),
+  );
+
+  it.effect("says the run's keys, what to compare by and how it ended, as the HPARAMS tab reads them", () =>
+    Effect.gen(function* () {
+      const folder = temporary();
+      const sink = TensorBoard.make();
+      const config = { actor: { lr: 0.5, shuffle: false, betas: [0.9, 0.99] }, metrics: { console: "off" } };
+      yield* sink.open({ ...run, folder, config });
+      yield* sink.close({ _tag: "Failed", message: "no" });
+      const told = valuesOf(written(folder)).filter(({ tag }) => tag.startsWith("_hparams_/"));
+      expect(told.map(({ tag }) => tag.split("/")[1])).toEqual([
+        "experiment",
+        "session_start_info",
+        "session_end_info",
+      ]);
+      const data = told.map(({ value }) => inner(inner(inner(value, 9), 1), 2));
+      const experiment = fieldsOf(inner(data[0]!, 2));
+      expect((experiment.get(4) ?? []).map((info) => [text(info as Buffer, 1), one(info as Buffer, 4)])).toEqual([
+        ["actor.lr", 3],
+        ["actor.shuffle", 2],
+        ["actor.betas", 1],
+      ]);
+      expect((experiment.get(5) ?? []).map((info) => text(inner(info as Buffer, 1), 2))).toEqual([
+        "val-env/success",
+        "val-env/charts/avg_episode_return",
+      ]);
+      const [lr, shuffle, betas] = (fieldsOf(inner(data[1]!, 3)).get(1) ?? []).map((entry) =>
+        inner(entry as Buffer, 2),
+      );
+      expect([one(lr!, 2), one(shuffle!, 4), text(betas!, 3)]).toEqual([0.5, 0, "[0.9,0.99]"]);
+      expect(one(inner(data[2]!, 4), 1)).toBe(2);
     }),
   );
 
@@ -88,7 +120,7 @@ describe("the sink for TensorBoard", () => {
       yield* sink.open({ ...run, folder });
       const records = Array.from({ length: 6 }, (_, member) => episodeRecord({ member }));
       yield* sink.episodes?.([...records, episodeRecord({ split: "val", step: 2 })]) ?? Effect.void;
-      const found = valuesOf(written(folder)).filter(({ tag }) => tag !== "run");
+      const found = valuesOf(written(folder)).filter(({ tag }) => tag !== "run" && !tag.startsWith("_hparams_/"));
       expect(found.map(({ step, tag }) => `${step} ${tag}`)).toEqual([
         ...[0, 1, 2, 3].map((i) => `1 episodes/train/${i}`),
         "1 distribution/advantages/sampled_tokens",
