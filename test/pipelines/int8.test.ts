@@ -7,11 +7,13 @@ import { afterAll, beforeAll, describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { devicesLine, formatLine } from "../../pipelines/devices.ts";
 import type { Tree } from "../../src/config/Tree.ts";
+import { exactBytes } from "../../src/policy/runtime/exactBytes.ts";
 import { configOf, train, writeModel } from "./tiny.ts";
 
 /** Milliseconds on a machine that others use too; a few seconds on a quiet one. */
 const patience = 240_000;
 
+const exact = await exactBytes();
 let root: string;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "millrace-int8-"));
@@ -39,7 +41,7 @@ const losses = (steps: readonly Record<string, number>[]) =>
   steps.map((step) => [step["actor/pg_loss"], step["mismatch/kl"]]);
 
 describe("a run with model.generator_dtype=int8", () => {
-  it(
+  it.runIf(exact)(
     "samples off the learner's policy by its rounding, and repeats to the bit",
     async () => {
       const whole = await played("float32", {});

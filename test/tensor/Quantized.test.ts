@@ -1,10 +1,13 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { exactBytes } from "../../src/policy/runtime/exactBytes.ts";
 import { Graph } from "../../src/tensor/Graph.ts";
 import { quantize, quantizedProduct } from "../../src/tensor/Quantized.ts";
 import { assertProperty } from "../property.ts";
 import { float32, load, type Model } from "./session.ts";
 
+/** On other CPUs the runtime saturates such products, and a model in 8 bits is refused. */
+const exact = await exactBytes();
 const [OUT, WIDTH] = [70, 48];
 
 let model: Model;
@@ -68,7 +71,7 @@ describe("quantizedProduct", () => {
   const rows = (count: number, factor = 1): Float32Array =>
     Float32Array.from({ length: count * WIDTH }, (_, i) => factor * Math.cos(0.3 * i) * (i % 5 === 0 ? 20 : 1));
 
-  it("is the product with the rounded weights, of rows in 16 bits", async () => {
+  it.runIf(exact)("is the product with the rounded weights, of rows in 16 bits", async () => {
     const x = rows(3);
     const y = await run(x, made);
     for (let row = 0; row < 3; row += 1)

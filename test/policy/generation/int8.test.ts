@@ -9,6 +9,7 @@ import { named, type Parameters, parametersOver, sharedParameters } from "../../
 import { scoreModel } from "../../../src/policy/model/Score.ts";
 import { trainedParameters } from "../../../src/policy/model/Trained.ts";
 import { baseIn, baseOf } from "../../../src/policy/runtime/baseFeeds.ts";
+import { exactBytes, NOT_EXACT } from "../../../src/policy/runtime/exactBytes.ts";
 import type { WeightsMessage } from "../../../src/policy/Weights.ts";
 import { type Feeds, int64, runOnce, scalar } from "../../tensor/session.ts";
 import { everyTarget, randomWeights, weightFeeds } from "../tiny.ts";
@@ -60,7 +61,9 @@ const options = (config: DecoderConfig, more: Partial<GeneratorOptions> = {}): G
 const worst = (mu: Float32Array, logp: readonly number[]): number =>
   Math.max(...Array.from(mu, (value, i) => Math.abs(value - logp[i]!)));
 
-describe("a generator in int8", () => {
+const exact = await exactBytes();
+
+describe.runIf(exact)("a generator in int8", () => {
   it.effect("samples from the rounded weights of each version and says so in mu", () =>
     Effect.gen(function* () {
       const generator = yield* make(options(untied));
@@ -115,6 +118,15 @@ describe("a generator in int8", () => {
       );
       expect(together[0]!.ids).toEqual(alone.ids);
       expect(together[0]!.mu).toEqual(alone.mu);
+    }).pipe(Effect.scoped),
+  );
+});
+
+describe.runIf(!exact)("a generator in int8, on a CPU whose products of 8-bit numbers are not exact,", () => {
+  it.effect("is refused with the reason", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(make(options(untied)));
+      expect(error.message).toContain(NOT_EXACT);
     }).pipe(Effect.scoped),
   );
 });
