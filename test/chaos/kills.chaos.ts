@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
+import { merge, type Tree } from "../../src/config/Tree.ts";
 import { stream } from "../../src/domain/Random.ts";
 import { parameterHash } from "../pipelines/tiny.ts";
 import type { Fault } from "./faultyDisk.ts";
@@ -18,6 +19,33 @@ const kills = Number(process.env.MILLRACE_CHAOS_KILLS ?? 60);
 /** Where so many kills take longer, half of them do. */
 const patienceMs = 360_000;
 const steps = 12;
+
+/**
+ * What the runs differ in, in turn: every context mode, each with a validation beside the rollouts after every step and fewer slots than
+ * their sequences.
+ */
+const settings: readonly Tree[] = [
+  {},
+  { rollout: { context: "limited_multi_turn", max_context_window: 3 } },
+  { rollout: { context: "single_turn", max_context_window: 2 } },
+  { rollout: { max_model_len: 110, overflow: "drop" } },
+];
+
+const cramped = {
+  trainer: { total_training_steps: steps, test_freq: 1 },
+  es_manager: { val: { env_groups: 6, n_groups: [6] } },
+  rollout: { max_turn: 3 },
+  generation: { slots: 4 },
+} satisfies Tree;
+
+const hashOf = (folder: string) => parameterHash(join(folder, "checkpoints", `step-${steps}`));
+
+/** Hash of a run under `changes` that is never disturbed. */
+const undisturbed = Effect.fnUntraced(function* (changes: Tree) {
+  const trial = yield* Trial.make(changes);
+  expect(yield* Trial.outcome(trial.fresh)).toMatchObject({ code: 0 });
+  return yield* hashOf(trial.folder() ?? "");
+});
 
 /** When a process is killed: inside a save, or so many milliseconds after its start or after its first step. */
 type Moment =
@@ -77,15 +105,15 @@ describe("kills", () => {
   it.live(`${kills} of them leave no trace in the runs that go on`, () =>
     Effect.scoped(
       Effect.gen(function* () {
-        const whole = yield* Trial.make({ trainer: { total_training_steps: steps } });
-        expect(yield* Trial.outcome(whole.fresh)).toMatchObject({ code: 0 });
-        const hash = yield* parameterHash(join(whole.folder() ?? "", "checkpoints", `step-${steps}`));
+        const hashes = new Map<Tree, string>();
         const begun = performance.now();
         let [used, inSave, runs] = [0, 0, 0];
         const enough = (): boolean => used >= kills || (used >= kills / 2 && performance.now() - begun > patienceMs);
         while (!enough()) {
           const mode = runs % 2 === 0 ? "sync" : "async";
-          const trial = yield* Trial.make({ trainer: { total_training_steps: steps }, pipeline: { mode } });
+          const setting = settings[Math.floor(runs / 2) % settings.length]!;
+          const changes = merge(cramped, setting);
+          const trial = yield* Trial.make(merge(changes, { pipeline: { mode } }));
           const done = yield* disturbedRun(trial, used, enough);
           used += done.used;
           inSave += done.inSave;
@@ -93,7 +121,10 @@ describe("kills", () => {
           const folder = trial.folder() ?? "";
           expect(existsSync(folder)).toBe(true);
           survived(folder, steps);
-          if (mode === "sync") expect(yield* parameterHash(join(folder, "checkpoints", `step-${steps}`))).toBe(hash);
+          if (mode === "async") continue;
+          const hash = hashes.get(setting) ?? (yield* undisturbed(changes));
+          hashes.set(setting, hash);
+          expect(yield* hashOf(folder)).toBe(hash);
         }
         console.log(
           `${used} kills, ${inSave} inside a save, over ${runs} runs in ${Math.round((performance.now() - begun) / 1000)} s`,
