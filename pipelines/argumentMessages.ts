@@ -12,7 +12,7 @@ export const missing = (name: CommandName, what: string) =>
   `${name}: ${what} is missing: millrace ${commands[name].usage}`;
 
 const unknown = (what: string, word: string, valid: readonly string[]) =>
-  `${what} ${shown(word)}; nearest: ${byNearest(word, valid)[0]}; all: ${choices(word, valid, 30)}`;
+  `${what} ${shown(word)}; nearest: ${byNearest(word, valid)[0]}; all: ${choices(word, valid, 20)}`;
 
 /** Every flag of a command, the shared ones last. */
 export const flagsOf = ({ flags, globalFlags = [], inheritedFlags = [] }: HelpDoc): readonly FlagDoc[] => [
