@@ -1,10 +1,11 @@
 /**
  * Asks a chat endpoint: at its rates, within the budget, again where an attempt failed, and no more once too many requests in a row came to
- * nothing. Invariants: what a request may cost is reserved before it is sent; a wait that the endpoint asks for holds for all requests; the key
- * is in no message.
+ * nothing. Invariants: what a request may cost is reserved before it is sent; a wait that the endpoint asks for holds for all requests, and no step
+ * of the wall clock changes it; the key is in no message.
  */
 import { Clock, Duration, Effect, Redacted, Result } from "effect";
 import type { Endpoint } from "../config/players.ts";
+import { monotonicMillis } from "../domain/Instant.ts";
 import { stream } from "../domain/Random.ts";
 import { send, waitMs } from "../env/http.ts";
 import type { Message } from "../evaluation/EvaluatedEpisode.ts";
@@ -79,8 +80,8 @@ class Line {
   #account: Budget.Account;
   #requests: TokenBucket.TokenBucket;
   #tokens: TokenBucket.TokenBucket;
-  /** No request before this, Unix milliseconds. */
-  #notBefore = 0;
+  /** No request is sent before this time of the monotonic clock, milliseconds. */
+  #notBefore = Number.NEGATIVE_INFINITY;
   /** Prompts whose tokens were counted. */
   #seen = { characters: 0, tokens: 0 };
   #sent = 0;
@@ -133,7 +134,7 @@ class Line {
 
   /** Waits for the rates, and for what the endpoint asked for meanwhile. */
   readonly #turn = Effect.fnUntraced({ self: this }, function* (this: Line, most: Usage) {
-    const now = yield* Clock.currentTimeMillis;
+    const now = yield* monotonicMillis;
     const one = TokenBucket.take(this.#requests, 1, now);
     const many = TokenBucket.take(this.#tokens, Budget.total(most), now);
     this.#requests = one.bucket;
@@ -141,7 +142,7 @@ class Line {
     const paced = Math.max(one.waitMs, many.waitMs);
     if (paced > 0) yield* Effect.sleep(Duration.millis(paced));
     for (;;) {
-      const pause = this.#notBefore - (yield* Clock.currentTimeMillis);
+      const pause = this.#notBefore - (yield* monotonicMillis);
       if (pause <= 0) return;
       yield* Effect.sleep(Duration.millis(pause));
     }
@@ -258,11 +259,11 @@ class Line {
         }
         const { message } = result;
         if (result._tag !== "again") return yield* this.#refused(result._tag, message);
-        const wait = this.#waitOf(result, call, nth, yield* Clock.currentTimeMillis);
+        const wait = this.#waitOf(result, call, nth, yield* monotonicMillis);
         if (wait === null) return yield* this.#stop("quota", `it asks to wait ${waitWords(result.waitMs)}; ${message}`);
         if (nth >= this.#endpoint.retries) return yield* this.#unanswered("exhausted", message);
         this.#retries++;
-        yield* this.#warn(message, yield* Clock.currentTimeMillis);
+        yield* this.#warn(message, yield* monotonicMillis);
         yield* Effect.sleep(Duration.millis(wait));
       }
     },
@@ -280,7 +281,7 @@ const parsed = (body: string | null): unknown => {
 };
 
 export const make = (endpoint: Endpoint, options: ClientOptions): Effect.Effect<ChatClient> =>
-  Effect.map(Clock.currentTimeMillis, (now) => {
+  Effect.map(monotonicMillis, (now) => {
     const line = new Line(endpoint, options, now);
     return {
       complete: (messages, maxTokens) => line.complete(messages, maxTokens),

@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing";
 import { describe, expect } from "vitest";
 import { nothing } from "../../src/endpoints/Budget.ts";
 import * as ChatClient from "../../src/endpoints/ChatClient.ts";
+import { HOUR_MS, steppedClock } from "../steppedClock.ts";
 import { endpointAt } from "./settings.ts";
 import { faults, json, type Script, says, standIn } from "./standIn.ts";
 
@@ -198,6 +199,9 @@ describe("a budget", () => {
   );
 });
 
+/** Longest that a test may take by its own clock, milliseconds. */
+const PATIENCE_MS = 60_000;
+
 /** Lets the time of the test pass while nothing is on its way over the socket, until the fiber has ended. */
 const passing = Effect.fnUntraced(function* <A, E>(fiber: Fiber.Fiber<A, E>, busy: () => boolean) {
   const quiet = Effect.promise(async () => {
@@ -206,7 +210,8 @@ const passing = Effect.fnUntraced(function* <A, E>(fiber: Fiber.Fiber<A, E>, bus
       turns = busy() ? 0 : turns + 1;
     }
   });
-  while (fiber.pollUnsafe() === undefined) {
+  for (let passed = 0; fiber.pollUnsafe() === undefined; passed += 100) {
+    if (passed > PATIENCE_MS) throw new Error("what the test waits for has not ended within a minute of its clock");
     yield* quiet;
     yield* TestClock.adjust(100);
   }
@@ -240,6 +245,56 @@ describe("a wait", () => {
       yield* passing(yield* Effect.forkChild(both), () => server.open() > 0);
       expect(at).toHaveLength(3);
       expect(at.slice(1).every((time) => time >= 3_000)).toBe(true);
+    }),
+  );
+
+  const steps = [
+    { name: "back", stepMs: -HOUR_MS },
+    { name: "forward", stepMs: HOUR_MS },
+  ];
+  it.effect.each(steps)(
+    "is neither longer nor shorter where the wall clock is set $name an hour meanwhile",
+    ({ stepMs }) =>
+      Effect.gen(function* () {
+        const { at, server } = yield* timedServer(
+          firstly((_, response) => faults.busy(response, { "retry-after": "3" })),
+        );
+        const { clock, step } = steppedClock(yield* Clock.Clock);
+        const both = Effect.gen(function* () {
+          const client = yield* ChatClient.make(endpointAt(server.url), options);
+          const first = yield* Effect.forkChild(client.complete(chat));
+          yield* Effect.sleep(1_000);
+          step(stepMs);
+          yield* client.complete(chat);
+          yield* Fiber.join(first);
+        });
+        const fiber = yield* Effect.forkChild(Effect.provideService(both, Clock.Clock, clock));
+        yield* passing(fiber, () => server.open() > 0);
+        expect(at).toHaveLength(3);
+        for (const time of at.slice(1)) {
+          expect(time).toBeGreaterThanOrEqual(3_000);
+          expect(time).toBeLessThan(4_000);
+        }
+      }),
+  );
+
+  it.effect.each(steps)("keeps the rate of requests where the wall clock is set $name an hour", ({ stepMs }) =>
+    Effect.gen(function* () {
+      const { at, server } = yield* timedServer(firstly());
+      const { clock, step } = steppedClock(yield* Clock.Clock);
+      const all = Effect.gen(function* () {
+        const client = yield* ChatClient.make(endpointAt(server.url, { requests: 60 }), options);
+        yield* Effect.forEach([1, 2, 3], () =>
+          Effect.andThen(
+            client.complete(chat),
+            Effect.sync(() => step(stepMs)),
+          ),
+        );
+      });
+      const fiber = yield* Effect.forkChild(Effect.provideService(all, Clock.Clock, clock));
+      yield* passing(fiber, () => server.open() > 0);
+      expect(at).toHaveLength(3);
+      for (const [i, time] of at.entries()) expect(time).toBeGreaterThanOrEqual(1_000 * i);
     }),
   );
 

@@ -13,6 +13,12 @@ describe("what an endpoint asks to wait", () => {
     expect(retryAfterMs({ "retry-after": "Sun, 22 Nov 2026 12:00:30 GMT" }, now)).toBe(30_000);
   });
 
+  it("is a date by the endpoint's own clock, where the answer says what that is", () => {
+    const headers = { "retry-after": "Sun, 22 Nov 2026 12:00:30 GMT", date: "Sun, 22 Nov 2026 12:00:10 GMT" };
+    for (const ours of [now, now - 3_600_000, now + 3_600_000]) expect(retryAfterMs(headers, ours)).toBe(20_000);
+    expect(retryAfterMs({ ...headers, date: "yesterday" }, now)).toBe(30_000);
+  });
+
   it("is nothing where the date has passed", () => {
     expect(retryAfterMs({ "retry-after": "Sun, 22 Nov 2026 11:00:00 GMT" }, now)).toBe(0);
   });
