@@ -217,7 +217,7 @@ const serveEnv = Cli.make(
     maxConnections: optional(
       "max-connections",
       { min: 1, max: 2_000_000, fallback: leastConnections },
-      "Connections at once at most; further ones are closed as they come. 256 more than sessions, and 1024 at least, by default.",
+      "Connections at once at most; one more closes the one that has waited longest for a whole request. 256 more than sessions, and 1024 at least, by default.",
     ),
     maxBufferedBytes: optional(
       "max-buffered-bytes",

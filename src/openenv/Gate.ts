@@ -1,6 +1,6 @@
 /**
  * Stands before the routes and the sockets of a server: a request that the guard refuses reaches neither, and is answered here with its
- * connection closed, so that nothing more of it is read. A connection has a few requests under way at most.
+ * connection closed, so that nothing more of it is read.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
@@ -8,9 +8,6 @@ import { type Asking, asksFirst, crossOrigin, type Guard, refusalOf } from "../h
 import { type Answer, failed } from "./Answer.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
-
-/** Requests of one connection that may wait for their answers. */
-const mostUnanswered = 16;
 
 /** The guard's refusal in OpenEnv's form of an error. */
 const refusalFor = (guard: Guard, asking: Asking): Answer | null => {
@@ -39,14 +36,9 @@ const refuse = (response: ServerResponse, answer: Answer): void => {
 };
 
 /** `listen`, for the requests that the guard lets through. */
-export const gated = (guard: Guard, listen: Listener): Listener => {
-  const unanswered = new WeakMap<Duplex, number>();
-  return (request, response) => {
-    const { socket } = request;
-    const waiting = (unanswered.get(socket) ?? 0) + 1;
-    if (waiting > mostUnanswered) return void socket.destroy();
-    unanswered.set(socket, waiting);
-    response.once("close", () => unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1));
+export const gated =
+  (guard: Guard, listen: Listener): Listener =>
+  (request, response) => {
     const asking = askingOf(request);
     // A whole address as the target is what a proxy is asked for; it could name another host than the header does.
     const refusal = request.url?.startsWith("/") ? refusalFor(guard, asking) : failed(404, "Not Found");
@@ -55,7 +47,6 @@ export const gated = (guard: Guard, listen: Listener): Listener => {
     if (asksFirst(asking)) return void response.writeHead(204).end();
     listen(request, response);
   };
-};
 
 /** Answers a request for a socket that is not had, and hangs up. */
 export const turnAway = (socket: Duplex, reason: string, answer: Answer): void => {

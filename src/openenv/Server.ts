@@ -3,11 +3,13 @@
  * thread, so one that hangs holds up every session. What clients may take of this process is bounded: connections, sessions, the time and
  * the bytes of a request, and the bytes of all unfinished ones together. When the scope closes, every session is told and the port is free.
  */
-import { createServer, type Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
+import type { Duplex } from "node:stream";
 import { Effect, type Scope } from "effect";
 import { WebSocketServer } from "ws";
 import type { BoundEnvironment } from "../env/BoundEnvironment.ts";
 import { makeByteBudget } from "../http/ByteBudget.ts";
+import { boundedServer } from "../http/boundedServer.ts";
 import type { Guard } from "../http/Guard.ts";
 import { type ListenFailed, listen } from "../http/listen.ts";
 import { failed } from "./Answer.ts";
@@ -30,7 +32,7 @@ export interface ServerOptions {
   /** Steps of one episode at most. */
   readonly maxSteps: number;
   readonly maxMessageBytes: number;
-  /** Connections at once; further ones are closed as they come. */
+  /** Connections at once. */
   readonly maxConnections: number;
   /** Bytes of all messages that are not whole yet, and of all answers that are not read yet. */
   readonly maxBufferedBytes: number;
@@ -50,22 +52,10 @@ export interface Serving {
 
 /** How long clients may take to close their end. */
 const goodbyeMs = 1_000;
-/** The longest that the headers of a request may take. */
-const longestHeadersMs = 10_000;
 /** How long a connection may stay open between two requests. */
 const keepAliveMs = 5_000;
-const maxHeaderBytes = 16 * 1_024;
 /** Limits of `ws`: pieces of one message as frames and as reads of the stream, and how long a client may take to close its end. */
 const socketLimits = { maxFragments: 256, maxBufferedChunks: 4_096, closeTimeout: goodbyeMs } as const;
-
-/** Limits of Node's server. It looks for slow requests every so often, and answers them with 408. */
-const limitsOf = ({ requestMs }: ServerOptions) => ({
-  requestTimeout: requestMs,
-  headersTimeout: Math.min(longestHeadersMs, requestMs),
-  connectionsCheckingInterval: Math.max(20, Math.min(1_000, Math.ceil(requestMs / 4))),
-  keepAliveTimeout: keepAliveMs,
-  maxHeaderSize: maxHeaderBytes,
-});
 
 const closeAll = (server: Server, sockets: WebSocketServer): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
@@ -83,21 +73,14 @@ const closeAll = (server: Server, sockets: WebSocketServer): Effect.Effect<void>
   });
 
 /** Hands sockets for `/ws` over to sessions, and answers every other upgrade with a status. */
-const acceptSockets = (server: Server, served: Served, guard: Guard): WebSocketServer => {
-  const sockets = new WebSocketServer({
-    noServer: true,
-    maxPayload: served.maxMessageBytes,
-    perMessageDeflate: false,
-    ...socketLimits,
-  });
-  server.on("upgrade", (request, socket, head) => {
+const socketAcceptor =
+  (sockets: WebSocketServer, served: Served, guard: Guard) =>
+  (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     const refusal = socketRefusal(guard, request);
-    if (refusal !== null) return turnAway(socket, "Refused", refusal);
-    if (targetOf(request.url).path !== "/ws") return turnAway(socket, "Not Found", failed(404, "Not Found"));
-    sockets.handleUpgrade(request, socket, head, (accepted) => serveSocket(accepted, socket, served));
-  });
-  return sockets;
-};
+    if (refusal !== null) turnAway(socket, "Refused", refusal);
+    else if (targetOf(request.url).path !== "/ws") turnAway(socket, "Not Found", failed(404, "Not Found"));
+    else sockets.handleUpgrade(request, socket, head, (accepted) => serveSocket(accepted, socket, served));
+  };
 
 export const serve = (options: ServerOptions): Effect.Effect<Serving, ListenFailed, Scope.Scope> =>
   Effect.gen(function* () {
@@ -113,13 +96,16 @@ export const serve = (options: ServerOptions): Effect.Effect<Serving, ListenFail
       budget,
     };
     const listener = yield* httpListener(routesOf(served, about), { most: maxMessageBytes, budget });
-    const server = createServer(limitsOf(options), gated(guard, listener));
-    server.maxConnections = options.maxConnections;
-    // Bounded by their bytes: a header beyond a number would be dropped unseen, and with it perhaps one that the guard reads.
-    server.maxHeadersCount = 0;
-    // A client that reads no answer is silent as well.
-    server.timeout = options.requestMs + keepAliveMs;
-    const sockets = acceptSockets(server, served, guard);
+    const sockets = new WebSocketServer({
+      noServer: true,
+      maxPayload: maxMessageBytes,
+      perMessageDeflate: false,
+      ...socketLimits,
+    });
+    const server = boundedServer(
+      { connections: options.maxConnections, requestMs: options.requestMs, keepAliveMs },
+      { onRequest: gated(guard, listener), onUpgrade: socketAcceptor(sockets, served, guard) },
+    );
     const port = yield* Effect.acquireRelease(listen(server, host, options.port), () => closeAll(server, sockets));
     const name = host.includes(":") ? `[${host}]` : host;
     return { url: `http://${name}:${port}`, port, sessions: sessions.active, buffered: budget.held };

@@ -42,6 +42,16 @@ const head = (lines: readonly string[], first = "POST /reset HTTP/1.1"): string 
 
 const json = "content-type: application/json";
 
+const upgrade = head(
+  [
+    "connection: upgrade",
+    "upgrade: websocket",
+    "sec-websocket-version: 13",
+    "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+  ],
+  "GET /ws HTTP/1.1",
+);
+
 const statusOf = (answer: string): number | null => {
   const status = /^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1];
   return status === undefined ? null : Number(status);
@@ -136,21 +146,21 @@ describe("a client without the token", () => {
 });
 
 describe("a connection", () => {
-  it("beyond the most there may be is closed as it comes", async () => {
+  it("beyond the most there may be is closed as it comes where the others are sessions", async () => {
     await start({ maxConnections: 3 });
-    const three = [say(""), say(""), say("")];
-    await Promise.all(three.map(({ socket }) => new Promise((resolve) => socket.once("connect", resolve))));
+    const three = [say(upgrade), say(upgrade), say(upgrade)];
+    await expect.poll(() => server.sessions()).toBe(3);
     expect(await say(head([], "GET /health HTTP/1.1")).heard).toBe("");
     for (const { socket } of three) socket.destroy();
-    await Promise.all(three.map(({ heard }) => heard));
-    await expect
-      .poll(() =>
-        fetch(`${server.url}/health`).then(
-          ({ status }) => status,
-          () => 0,
-        ),
-      )
-      .toBe(200);
+    await expect.poll(() => server.sessions()).toBe(0);
+    await serves();
+  });
+
+  it("that is slow makes room for a session and for a request", async () => {
+    await start({ maxConnections: 3 });
+    const slow = Array.from({ length: 9 }, () => say("POST /reset HTTP/1.1\r\nhost: localhost\r\nx: "));
+    await Promise.all(slow.map(({ socket }) => new Promise((resolve) => socket.once("connect", resolve))));
+    await serves();
   });
 
   it.for([
@@ -266,16 +276,6 @@ const frame = (length: number, sent: number): Buffer => {
   header.writeBigUInt64BE(BigInt(length), 2);
   return Buffer.concat([header, Buffer.alloc(sent, "x")]);
 };
-
-const upgrade = head(
-  [
-    "connection: upgrade",
-    "upgrade: websocket",
-    "sec-websocket-version: 13",
-    "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
-  ],
-  "GET /ws HTTP/1.1",
-);
 
 describe("sockets that send half a message each", () => {
   it("hold no more than all may together", async () => {

@@ -2,7 +2,8 @@
  * A small HTTP server that answers one path with one text. Invariant: what clients do (leave a request half sent, stop reading, come in
  * crowds) costs a bounded number of connections and no wait of the run.
  */
-import { createServer, type RequestListener, type Server } from "node:http";
+import type { RequestListener, Server } from "node:http";
+import { boundedServer } from "../../http/boundedServer.ts";
 import { type Guard, isLoopback, refusalOf } from "../../http/Guard.ts";
 
 export interface Address {
@@ -17,9 +18,7 @@ export interface Page {
   readonly text: () => string;
 }
 
-const CONNECTIONS = 64;
-const REQUEST_MS = 5_000;
-const IDLE_MS = 30_000;
+const limits = { connections: 64, requestMs: 5_000, keepAliveMs: 30_000 };
 
 /**
  * On loopback a name that is not this machine's is a page's own, which points here so that the page can read what is answered. Beyond
@@ -50,13 +49,7 @@ const answering =
 /** Rejects with what the system says where it cannot listen. */
 export const listen = ({ host, port }: Address, page: Page): Promise<Server> =>
   new Promise((resolve, reject) => {
-    const server = createServer(
-      { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, keepAliveTimeout: IDLE_MS },
-      answering(guardOf(host), page),
-    );
-    server.maxConnections = CONNECTIONS;
-    // A client that stops reading keeps its connection for so long only.
-    server.setTimeout(IDLE_MS, (socket) => socket.destroy());
+    const server = boundedServer(limits, { onRequest: answering(guardOf(host), page) });
     server.once("error", reject);
     server.listen({ host, port }, () => {
       server.off("error", reject);

@@ -3,12 +3,13 @@
  * always need it. Invariants: a request names runs and files by keys of tables, never by a path; what clients may take of this process is
  * bounded: connections, listening browsers, requests under way, their time and their bytes.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Clock, Effect, Exit, Result, Schedule, Schema, type Scope, SubscriptionRef } from "effect";
 import { send } from "../../control/ControlClient.ts";
 import { Control } from "../../domain/Control.ts";
 import { Body } from "../../http/Body.ts";
 import { type ByteBudget, makeByteBudget } from "../../http/ByteBudget.ts";
+import { boundedServer } from "../../http/boundedServer.ts";
 import { bears, type Guard, refusalOf } from "../../http/Guard.ts";
 import { type ListenFailed, listen } from "../../http/listen.ts";
 import { bottleneckOf } from "../bottleneck.ts";
@@ -65,12 +66,9 @@ export interface Watching {
   readonly endRead: Effect.Effect<void>;
 }
 
-/** Requests of one connection that may wait for their answers. */
-const MOST_UNANSWERED = 16;
 const LONGEST_BODY = 4_096;
 const MOST_BODIES = 2 ** 20;
 const KEEP_ALIVE_MS = 5_000;
-const HEADER_BYTES = 16 * 1_024;
 const GOODBYE_MS = 1_000;
 const END_CHECK_MS = 100;
 
@@ -178,14 +176,8 @@ const route = async (
 };
 
 const listenerOf = (context: Context) => {
-  const unanswered = new WeakMap<object, number>();
   let underWay = 0;
   return (request: IncomingMessage, response: ServerResponse): void => {
-    const { socket } = request;
-    const waiting = (unanswered.get(socket) ?? 0) + 1;
-    if (waiting > MOST_UNANSWERED) return void socket.destroy();
-    unanswered.set(socket, waiting);
-    response.once("close", () => unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1));
     response.on("error", () => response.destroy());
     const handle = async (): Promise<void> => {
       // A whole address as the target is what a proxy is asked for.
@@ -229,21 +221,11 @@ export const serve = (options: WatchOptions): Effect.Effect<Watching, ListenFail
     const browsers = yield* SubscriptionRef.make(0);
     const budget = makeByteBudget(MOST_BODIES);
     const context: Context = { runs, assets: load(), guard, token, limits, budget, browsers };
-    const server = createServer(
-      {
-        requestTimeout: limits.requestMs,
-        headersTimeout: limits.requestMs,
-        connectionsCheckingInterval: Math.max(20, Math.min(1_000, Math.ceil(limits.requestMs / 4))),
-        keepAliveTimeout: KEEP_ALIVE_MS,
-        maxHeaderSize: HEADER_BYTES,
-      },
-      listenerOf(context),
+    const { connections, requestMs } = limits;
+    const server = boundedServer(
+      { connections, requestMs, keepAliveMs: KEEP_ALIVE_MS },
+      { onRequest: listenerOf(context) },
     );
-    server.maxConnections = limits.connections;
-    // Bounded by their bytes: a header beyond a number would be dropped unseen, and with it perhaps one that the guard reads.
-    server.maxHeadersCount = 0;
-    // A client that reads no answer is silent as well.
-    server.timeout = limits.requestMs + KEEP_ALIVE_MS;
     const port = yield* Effect.acquireRelease(listen(server, host, options.port), () => closeAll(server, runs));
     const name = host.includes(":") ? `[${host}]` : host;
     const endRead = Effect.sync(() => runs.areEndsRead).pipe(

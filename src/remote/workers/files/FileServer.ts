@@ -4,20 +4,18 @@
  */
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createSecureServer } from "node:https";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { Effect } from "effect";
 import * as Manifest from "../../../files/Manifest.ts";
+import { boundedServer } from "../../../http/boundedServer.ts";
 import { type Guard, isLoopback, refusalOf } from "../../../http/Guard.ts";
 import { modelFiles } from "../../../policy/checkpoint/HuggingFaceFolder.ts";
 import { folderOf } from "../../weights/VersionFolder.ts";
 import type { ServeRequest } from "./protocol.ts";
 
-const CONNECTIONS = 1_024;
-const REQUEST_MS = 30_000;
-const IDLE_MS = 60_000;
+const limits = { connections: 1_024, requestMs: 30_000, keepAliveMs: 60_000 };
 
 /** A folder that is served: its files, and the text that lists them. */
 interface Served {
@@ -141,16 +139,9 @@ export const makeServer = async (request: ServeRequest): Promise<Server> => {
   const { model, tls } = request;
   const entries = model === null ? null : await Effect.runPromise(Manifest.describe(model, isModelFile));
   const files = new FileServer(request, model === null || entries === null ? null : { folder: model, entries });
-  const listener = (asked: IncomingMessage, response: ServerResponse): void => {
+  const onRequest = (asked: IncomingMessage, response: ServerResponse): void => {
     files.answer(asked, response).catch(() => response.destroy());
   };
-  const timeouts = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, keepAliveTimeout: IDLE_MS };
-  const server: Server =
-    tls === null
-      ? createServer(timeouts, listener)
-      : createSecureServer({ ...timeouts, cert: await readFile(tls.cert), key: await readFile(tls.key) }, listener);
-  server.maxConnections = CONNECTIONS;
-  // A client that stops reading keeps its connection for so long only.
-  server.setTimeout(IDLE_MS, (socket) => socket.destroy());
-  return server;
+  const certificate = tls && { cert: await readFile(tls.cert), key: await readFile(tls.key) };
+  return boundedServer(limits, { onRequest }, certificate);
 };
