@@ -10,7 +10,7 @@ import * as RunState from "../domain/RunState.ts";
 import * as Divergence from "../learner/Divergence.ts";
 import { Stop } from "../process/Stop.ts";
 import * as Usage from "../process/Usage.ts";
-import { keepThrough, RunFolder } from "../record/RunFolder.ts";
+import { keepEpisodesThrough, RunFolder } from "../record/RunFolder.ts";
 import * as Alarms from "../rollout/alarms.ts";
 import { Bus } from "../stage/Bus.ts";
 import * as Sampler from "../stage/Sampler.ts";
@@ -31,12 +31,12 @@ export interface Ended {
   readonly checkpoint: string | null;
 }
 
-/** What comes before the first group: a resumed run's logs are cut back to its checkpoint, a new one's weights are validated. */
+/** What comes before the first group: a resumed run's episodes are cut back to its checkpoint, a new one's weights are validated. */
 const prepare = Effect.gen(function* () {
   const { trainer } = yield* Config;
   const bus = yield* Bus;
   const { step } = bus.state();
-  if (bus.state().checkpoint !== null) return yield* keepThrough(yield* RunFolder, step);
+  if (bus.state().checkpoint !== null) return yield* keepEpisodesThrough(yield* RunFolder, step);
   if (!trainer.val_before_train) return;
   const metrics = yield* Validation.validate(0);
   if (metrics.size === 0) return;

@@ -157,13 +157,10 @@ export const makeParent = Effect.fnUntraced(function* (path: string) {
   yield* attempt("write to", parent, () => access(parent, constants.W_OK));
 });
 
-/** Cuts off what the steps after `step` wrote, which a resumed run makes again; the metrics' sink does so itself. */
-export const keepThrough = (
-  { events, eventsIndex, trajectories, trajectoriesIndex, validations }: Paths,
-  step: number,
-): Effect.Effect<void, BadInput> =>
+/** Cuts off what the steps after `step` wrote to these logs, which a resumed run makes again; the metrics' sink does so itself. */
+export const keepThrough = (logs: readonly string[], step: number): Effect.Effect<void, BadInput> =>
   Effect.forEach(
-    [trajectories, trajectoriesIndex, validations, events, eventsIndex],
+    logs,
     (path) =>
       Effect.flatMap(
         attempt("trim", path, () => JsonLines.keepThrough(path, step)),
@@ -171,6 +168,10 @@ export const keepThrough = (
       ),
     { discard: true },
   );
+
+/** Cuts off the episodes of the steps after `step`. */
+export const keepEpisodesThrough = ({ trajectories, trajectoriesIndex, validations }: Paths, step: number) =>
+  keepThrough([trajectories, trajectoriesIndex, validations], step);
 
 /** Appends one JSON object as a line. */
 export const appendLine = (path: string, value: unknown): Effect.Effect<void, BadInput> =>

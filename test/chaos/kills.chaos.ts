@@ -2,7 +2,7 @@
  * Runs that are killed (SIGKILL) again and again, a third of the times inside a save, and go on each time. They must end like runs that
  * never were: every step once, books balanced, and in sync mode the same parameters to the bit.
  */
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
@@ -11,7 +11,7 @@ import { merge, type Tree } from "../../src/config/Tree.ts";
 import { stream } from "../../src/domain/Random.ts";
 import { parameterHash } from "../pipelines/tiny.ts";
 import type { Fault } from "./faultyDisk.ts";
-import { survived } from "./survived.ts";
+import { recordedOnce, survived } from "./survived.ts";
 import * as Trial from "./Trial.ts";
 
 const seed = Number(process.env.MILLRACE_CHAOS_SEED ?? 1);
@@ -85,6 +85,13 @@ const disturbedRun = Effect.fnUntraced(function* (trial: Trial.Trial, from: numb
     const folder = trial.folder();
     const goesOn = folder !== null && Trial.checkpointsOf(folder).length > 0;
     const words = goesOn ? trial.resume() : trial.fresh;
+    if (folder !== null && Trial.checkpointsOf(folder).at(-1) === steps) {
+      // Killed behind its last checkpoint, a run had only its lock left to give up.
+      const done = { code: 2, stderr: expect.stringContaining(`all ${steps} steps are done`) };
+      expect(yield* Trial.outcome(words)).toMatchObject(done);
+      rmSync(join(folder, "lock"), { force: true });
+      return { used, inSave };
+    }
     if (until()) {
       const { code, stderr } = yield* Trial.outcome(words);
       expect([code, stderr]).toEqual([0, expect.anything()]);
@@ -121,6 +128,7 @@ describe("kills", () => {
           const folder = trial.folder() ?? "";
           expect(existsSync(folder)).toBe(true);
           survived(folder, steps);
+          expect(recordedOnce(folder)).toEqual(Array.from({ length: steps }, (_, index) => index + 1));
           if (mode === "async") continue;
           const hash = hashes.get(setting) ?? (yield* undisturbed(changes));
           hashes.set(setting, hash);

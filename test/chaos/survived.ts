@@ -15,6 +15,20 @@ const balanced = (record: Readonly<Record<string, unknown>>): void => {
   }
 };
 
+/** Steps that the events say are closed. Expects no group to be admitted, ended or judged twice, and no window or step twice. */
+export const recordedOnce = (folder: string): readonly unknown[] => {
+  const events = linesOf(join(folder, "events.jsonl"));
+  const named = (tag: string, key: string) => events.filter(({ _tag }) => _tag === tag).map((event) => event[key]);
+  const steps = named("StepClosed", "step");
+  const judged = events.flatMap(({ filtered, kept }) => [kept ?? [], filtered ?? []]).flat();
+  const windows = ["Windowed", "Scored", "Learning", "Verdict", "Updated"].map((tag) => named(tag, "window"));
+  const closed = named("StepClosed", "groups").flat();
+  for (const once of [named("Admitted", "group"), named("Finished", "group"), judged, closed, steps, ...windows]) {
+    expect(once).toHaveLength(new Set(once).size);
+  }
+  return steps;
+};
+
 /** Expects the finished run in `folder` to be whole, and nothing beside its checkpoints but `aside`. */
 export const survived = (folder: string, steps: number, aside: readonly string[] = []): void => {
   const records = linesOf(join(folder, "metrics.jsonl")).filter(({ step }) => step !== 0);
@@ -28,6 +42,7 @@ export const survived = (folder: string, steps: number, aside: readonly string[]
   const names = played.map(({ group, member, split, step }) => `${split} ${step} ${group} ${member}`);
   expect(names).toHaveLength(new Set(names).size);
 
+  recordedOnce(folder);
   expect(checkpointsOf(folder).at(-1)).toBe(steps);
   expect(readdirSync(join(folder, "checkpoints")).filter((name) => !/^step-\d+$/.test(name))).toEqual(aside);
   expect(readdirSync(folder)).not.toContain("lock");

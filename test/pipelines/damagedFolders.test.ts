@@ -23,7 +23,9 @@ import type { RunConfig } from "../../src/config/RunConfig.ts";
 import { render } from "../../src/config/render.ts";
 import { resolve } from "../../src/config/resolve.ts";
 import { BadInput } from "../../src/domain/Errors.ts";
+import * as RunState from "../../src/domain/RunState.ts";
 import * as Stop from "../../src/process/Stop.ts";
+import { cutToState } from "../../src/record/events/cutToState.ts";
 import * as RunFolder from "../../src/record/RunFolder.ts";
 import * as RunLock from "../../src/record/RunLock.ts";
 import { says, standIn } from "../endpoints/standIn.ts";
@@ -176,7 +178,10 @@ describe("a training run", () => {
           yield* resolve(join(run, "config.yaml"), [], configDir);
           const paths = yield* RunFolder.open(run);
           yield* RunLock.hold(run);
-          yield* RunFolder.keepThrough(paths, 6);
+          const { events, eventsIndex } = paths;
+          yield* RunFolder.keepEpisodesThrough(paths, 6);
+          yield* RunFolder.keepThrough([events, eventsIndex], 6);
+          yield* cutToState(events, eventsIndex, { ...RunState.initial, step: 6 });
         });
         await outcomeOf(Effect.scoped(begun));
       },

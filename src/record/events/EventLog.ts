@@ -21,6 +21,28 @@ export interface IndexLine {
   readonly offset: number;
 }
 
+const isIndexLine = (value: unknown): value is IndexLine =>
+  typeof value === "object" &&
+  value !== null &&
+  "offset" in value &&
+  Number.isSafeInteger(value.offset) &&
+  Number(value.offset) >= 0 &&
+  ["step", "at"].every((key) => typeof Reflect.get(value, key) === "number");
+
+/** The lines of an index that can be read, up to the first that cannot. */
+export const keyframesIn = (index: string): readonly IndexLine[] => {
+  const keyframes: IndexLine[] = [];
+  for (const line of index.split("\n")) {
+    try {
+      const keyframe: unknown = JSON.parse(line);
+      if (isIndexLine(keyframe)) keyframes.push(keyframe);
+    } catch {
+      break;
+    }
+  }
+  return keyframes;
+};
+
 export interface EventLog {
   /** Adds a line; never waits. */
   readonly add: (happening: Happening, step: number, at: number) => void;

@@ -5,6 +5,7 @@ import type { Event } from "../../domain/Event.ts";
 import { type RunOutcome, runOutcome } from "../../domain/RunOutcome.ts";
 import { Bus } from "../../stage/Bus.ts";
 import { keepThrough, RunFolder } from "../RunFolder.ts";
+import { cutToState } from "./cutToState.ts";
 import type { EndLine } from "./EventLine.ts";
 import * as EventLog from "./EventLog.ts";
 import * as Replay from "./Replay.ts";
@@ -25,13 +26,23 @@ const endLine = (outcome: RunOutcome): EndLine => {
   }
 };
 
-/** Records until the scope closes. A record that cannot be opened is a warning: the run goes on without it. */
+/**
+ * Records until the scope closes; of a resumed run, behind what its checkpoint holds. A record that cannot be opened is a warning: the run
+ * goes on without it.
+ */
 export const attach = (config: RunConfig): Effect.Effect<void, never, Bus | RunFolder | Scope.Scope> =>
-  config.metrics.events
-    ? Effect.catch(recording(config), (reason) =>
-        Effect.logWarning(`events.jsonl is not written: ${typeof reason === "string" ? reason : reason.message}`),
-      )
-    : Effect.void;
+  Effect.catch(Effect.andThen(cutBack, config.metrics.events ? recording(config) : Effect.void), (reason) =>
+    Effect.logWarning(`events.jsonl is not written: ${typeof reason === "string" ? reason : reason.message}`),
+  );
+
+/** Cuts off what the resumed run does again, also where it is not recorded: the page would show it beside the new steps. */
+const cutBack = Effect.gen(function* () {
+  const { events, eventsIndex } = yield* RunFolder;
+  const state = (yield* Bus).state();
+  if (state.checkpoint === null) return;
+  yield* keepThrough([events, eventsIndex], state.step);
+  yield* cutToState(events, eventsIndex, state);
+});
 
 const recording = Effect.fnUntraced(function* (config: RunConfig) {
   const bus = yield* Bus;
@@ -39,8 +50,6 @@ const recording = Effect.fnUntraced(function* (config: RunConfig) {
   const clock = yield* Clock.Clock;
   const now = () => clock.currentTimeMillisUnsafe();
   const { checkpoint, position, step } = bus.state();
-  // What the steps after the checkpoint wrote is made again, and the log begins behind the rest.
-  if (checkpoint !== null) yield* keepThrough(folder, step);
   const from = { ...Replay.initial, step, version: position.version, adopted: position.adopted };
   const log = yield* EventLog.make({ path: folder.events, indexPath: folder.eventsIndex, from });
   log.add(runLine(config), step, now());

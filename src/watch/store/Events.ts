@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { readLines } from "../../files/lines.ts";
 import { readRange, withFile } from "../../files/readable.ts";
 import { decode, type EventLine } from "../../record/events/EventLine.ts";
-import type { IndexLine } from "../../record/events/EventLog.ts";
+import { keyframesIn } from "../../record/events/EventLog.ts";
 import type { LineView, Timeline, WindowView } from "../Api.ts";
 import { evenly } from "./Column.ts";
 import { EventsIndex } from "./EventsIndex.ts";
@@ -67,7 +67,7 @@ export class Events {
     });
     if (size === null) return;
     const places = await withFile(join(this.#folder, "events.index.jsonl"), (file) => file.readFile("utf8"));
-    for (const { at, offset, step } of placesIn(places ?? "")) {
+    for (const { at, offset, step } of keyframesIn(places ?? "")) {
       if (offset < size) index.keyframes.add(offset, at, step);
     }
     // Without an index, or with one that is far behind, the newest moment waits for the pass.
@@ -152,25 +152,6 @@ export class Events {
     return moment;
   }
 }
-
-const isPlace = (value: unknown): value is IndexLine =>
-  typeof value === "object" &&
-  value !== null &&
-  ["step", "at", "offset"].every((key) => typeof Reflect.get(value, key) === "number");
-
-/** The lines of events.index.jsonl that can be read, up to the first that cannot. */
-const placesIn = (text: string): readonly IndexLine[] => {
-  const places: IndexLine[] = [];
-  for (const line of text.split("\n")) {
-    try {
-      const place: unknown = JSON.parse(line);
-      if (isPlace(place)) places.push(place);
-    } catch {
-      break;
-    }
-  }
-  return places;
-};
 
 /** A line that only looks like an event must not end the server. */
 const safely = (observe: () => void): void => {

@@ -4,6 +4,7 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import * as RunState from "../../../src/domain/RunState.ts";
 import { decode, type EventLine } from "../../../src/record/events/EventLine.ts";
+import { keyframesIn } from "../../../src/record/events/EventLog.ts";
 import * as Recorder from "../../../src/record/events/Recorder.ts";
 import { RunFolder } from "../../../src/record/RunFolder.ts";
 import * as Bus from "../../../src/stage/Bus.ts";
@@ -79,7 +80,7 @@ describe("the record of a run's events", () => {
         const folder = yield* runFolder;
         yield* recorded(folder, (bus) => Effect.forEach([1, 2, 3], (step) => closeStep(bus, step), { discard: true }));
         const checkpoint = { step: 2, folder: "step-2" };
-        const state = { ...RunState.initial, step: 2, checkpoint };
+        const state = { ...RunState.initial, step: 2, seeds: { next: 3, returned: [] }, checkpoint };
         yield* recorded(folder, (bus) => closeStep(bus, 3), state);
         expect(tagsOf(folder)).toEqual([
           "Run",
@@ -97,6 +98,81 @@ describe("the record of a run's events", () => {
         ]);
         const steps = linesOf(folder).map(({ step }) => step);
         expect(steps).toEqual(steps.toSorted((a, b) => a - b));
+      }),
+    ),
+  );
+
+  it.live("holds no group and no window twice after a resume, though they ran ahead of the checkpoint", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const folder = yield* runFolder;
+        const rounds = (bus: typeof Bus.Bus.Service, group: number, window: number) =>
+          Effect.gen(function* () {
+            yield* bus.emit({ _tag: "Admitted", group, window });
+            yield* bus.emit({
+              _tag: "Finished",
+              group,
+              tokens: 1,
+              failed: false,
+              tag: "Test",
+              // Long enough for keyframes of its own, before and behind what is cut.
+              episodes: Array.from({ length: 2_000 }, () => ({
+                success: true,
+                reward: 1,
+                turns: 1,
+                versions: [],
+                failed: false,
+              })),
+            });
+            yield* bus.emit({ _tag: "Windowed", window, groups: [group] });
+            yield* bus.emit({ _tag: "Scored", window });
+          });
+        const close = (bus: typeof Bus.Bus.Service, group: number) =>
+          bus.emit({ _tag: "StepClosed", step: group + 1, groups: [group], seconds: 1 });
+        yield* recorded(folder, (bus) =>
+          Effect.gen(function* () {
+            for (let group = 0; group < 40; group++) {
+              yield* rounds(bus, group, group);
+              // The group after the checkpoint is played before the step of the checkpoint is closed.
+              if (group > 0) yield* close(bus, group - 1);
+            }
+          }),
+        );
+        const before = linesOf(folder);
+        expect(before.filter(({ _tag }) => _tag === "Keyframe").length).toBeGreaterThan(3);
+        const state = {
+          ...RunState.initial,
+          step: 38,
+          seeds: { next: 40, returned: [38, 39] },
+          checkpoint: { step: 38, folder: "step-38" },
+        };
+        yield* recorded(
+          folder,
+          (bus) =>
+            Effect.gen(function* () {
+              for (const group of [38, 39]) {
+                yield* rounds(bus, group, group);
+                yield* close(bus, group);
+              }
+            }),
+          state,
+        );
+        const lines = linesOf(folder);
+        const all = Array.from({ length: 40 }, (_, index) => index);
+        const groups = (tag: "Admitted" | "Finished") =>
+          lines.flatMap((line) => (line._tag === tag ? [line.group] : []));
+        const windows = (tag: "Windowed" | "Scored") =>
+          lines.flatMap((line) => (line._tag === tag ? [line.window] : []));
+        expect(groups("Admitted")).toEqual(all);
+        expect(groups("Finished")).toEqual(all);
+        expect(windows("Windowed")).toEqual(all);
+        expect(windows("Scored")).toEqual(all);
+        const text = readFileSync(folder.events, "utf8");
+        const keyframes = keyframesIn(readFileSync(folder.eventsIndex, "utf8"));
+        expect(keyframes.length).toBeGreaterThan(3);
+        for (const { offset } of keyframes) {
+          expect(decode(text.slice(offset, text.indexOf("\n", offset)))).toMatchObject({ _tag: "Keyframe" });
+        }
       }),
     ),
   );
