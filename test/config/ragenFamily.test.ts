@@ -64,8 +64,10 @@ describe.each(Object.entries(family))("%s", (name, [tag, turns, actions, context
   });
 });
 
+/** Files of an instruction-tuned model. */
+const realModel = ["smollm2_bandit", "smollm2_countdown", "smollm2_frozen_lake"];
+
 describe("every run file", () => {
-  const realModel = ["smollm2_bandit", "smollm2_countdown", "smollm2_frozen_lake"];
   const named = ["quickstart", "sft_nano", "alfworld", "base", "envs", ...realModel];
 
   it("is in docs/environments.md", () => {
@@ -84,6 +86,30 @@ describe("every run file", () => {
     const { custom_envs, es_manager } = configOf(name);
     const tags = [...es_manager.train.tags, ...es_manager.val.tags];
     expect(tags.filter((tag) => Result.isFailure(decodePreset(tag, custom_envs[tag]!, registry)))).toEqual([]);
+  });
+});
+
+/** The first texts that a model is shown, of the preset that it is cloned on. */
+const openingText = (name: string): string => {
+  const config = configOf(name);
+  const { tag } = config.sft.sources[0]!;
+  const environment = Result.getOrThrow(decodePreset(tag, config.custom_envs[tag]!, registry));
+  const task = fromPreset(tag, config.custom_envs[tag]!, environment);
+  const { template } = Rollout.make(config, [task], nano.chat, nano.tokenizer);
+  const view = { state: null, observation: "S", compact: "S", actions: ["A"], contentKey: "" };
+  const { system, user } = template.opening(task, { view, turn: 1, actionsLeft: 1 });
+  return `${system}\n${user}`;
+};
+
+describe("a run file of an instruction-tuned model", () => {
+  it.each(realModel)("%s tells it the form of an answer", (name) => {
+    expect(openingText(name)).toContain("Always output: <answer> [your answer] </answer>");
+  });
+
+  it("smollm2_frozen_lake tells what to do on ice without slip, and asks for no thoughts", () => {
+    const text = openingText("smollm2_frozen_lake");
+    expect(text).toContain("Avoid the holes and get to the goal.\nExample of an answer: <answer>Left");
+    expect(text).not.toMatch(/slip|<think>/);
   });
 });
 
