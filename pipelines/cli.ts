@@ -178,6 +178,13 @@ const runCommand = Effect.fnUntraced(function* ({ command, switches }: Invocatio
       const config = yield* load(command.configName, command.overrides, configDir, command.envs);
       return yield* print(yield* trace({ ...command, config }));
     }
+    case "Prompt": {
+      const { configName, envs, overrides, ...options } = command;
+      const run = { _tag: "Run", pipeline: "train", configName, envs, overrides, resume: null, watch: null } as const;
+      const { config } = yield* checked(run);
+      const { prompt } = yield* Effect.promise(() => import("./prompt.ts"));
+      return yield* print(yield* prompt({ ...options, config }));
+    }
     case "ValidateEnv": {
       const { validateEnv } = yield* Effect.promise(() => import("./validateEnv.ts"));
       const config = yield* load(command.configName, command.overrides, configDir, command.envs);

@@ -159,6 +159,32 @@ const trace = Cli.make(
   (words) => Effect.andThen(tagged("trace", words.tag), accept({ _tag: "Trace", ...words })),
 );
 
+const prompt = Cli.make(
+  "prompt",
+  {
+    configName,
+    envs: envsFile,
+    tag: orNull(text("tag", "TAG", "A preset of the run file, the first of training's by default.")),
+    seed: optional(
+      "seed",
+      { min: 0, max: 999_999_999, fallback: 0 },
+      "Seed of the instance, that of training's first by default.",
+    ),
+    actions: several(
+      "actions",
+      "LIST",
+      "Actions of a reply separated by ||; given again, those of the next. By default the environment's solver plays, or chance.",
+    ),
+    json: Flag.Boolean("json").pipe(
+      Flag.withoutNegation,
+      Flag.withDefault(false),
+      Flag.withDescription("Print a JSON object for each prompt."),
+    ),
+    overrides,
+  },
+  (words) => accept({ _tag: "Prompt", ...words }),
+);
+
 const env = Cli.make(
   "env",
   {
@@ -479,6 +505,7 @@ export const tree = root.pipe(
     envs,
     env,
     trace,
+    prompt,
     serveEnv,
     watch,
     control,

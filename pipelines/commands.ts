@@ -54,6 +54,19 @@ export type Command =
       readonly actions: readonly string[];
     }
   | {
+      readonly _tag: "Prompt";
+      readonly configName: string;
+      readonly envs: string | null;
+      readonly overrides: readonly string[];
+      /** Null takes the first of training. */
+      readonly tag: string | null;
+      /** Null takes the first instance of training. */
+      readonly seed: number | null;
+      /** Of one reply each, as of `Trace`; none lets the environment's solver, adviser or chance play. */
+      readonly actions: readonly string[];
+      readonly json: boolean;
+    }
+  | {
       readonly _tag: "ValidateEnv";
       readonly configName: string;
       readonly envs: string | null;
@@ -179,6 +192,10 @@ export const commands = {
   trace: {
     usage: 'trace TAG --seed N --actions "Up || Left || ..." ... [key.sub=value ...]',
     meaning: "Plays fixed actions without a model; one JSON object per action.",
+  },
+  prompt: {
+    usage: "prompt --config-name NAME [--tag TAG] [--seed N] [--actions LIST ...] [--json] [key.sub=value ...]",
+    meaning: "Prints what the model is shown of an episode, turn by turn, with its tokens; no weights are read.",
   },
   "serve-env": {
     usage: "serve-env TAG --port N [--host ADDRESS] [key.sub=value ...]",

@@ -50,7 +50,10 @@ const randomPlan = (legal: readonly string[], length: number, random: Random): r
   legal.length === 0 ? [] : Array.from({ length }, () => random.pick(legal));
 
 /** What the solver plays, or one action of the adviser's where there is no solver; null where neither knows. */
-const planOf = ({ advise, solve }: BoundEnvironment, state: unknown): readonly string[] | null => {
+export const planOf = (
+  { advise, solve }: Pick<BoundEnvironment, "advise" | "solve">,
+  state: unknown,
+): readonly string[] | null => {
   if (solve !== null) return solve(state);
   const action = advise?.(state) ?? null;
   return action === null ? null : [action];

@@ -117,6 +117,23 @@ describe("the command line", () => {
     expect((await parsed("envs", "--", "--a=1")).command).toMatchObject({ overrides: ["--a=1"] });
   });
 
+  it("takes a prompt's preset, seed and replies, none of which it needs", async () => {
+    const words = { configName: "quickstart", envs: null, overrides: [] };
+    const none = { tag: null, seed: null, actions: [], json: false };
+    expect((await parsed("prompt", "--config-name", "quickstart")).command).toEqual({
+      _tag: "Prompt",
+      ...words,
+      ...none,
+    });
+    const given = ["--tag", "Lake", "--seed", "3", "--actions", "Up || Left", "--actions", "Down", "--json"];
+    const read = { tag: "Lake", seed: 3, actions: ["Up || Left", "Down"], json: true };
+    expect((await parsed("prompt", "--config-name", "quickstart", ...given)).command).toEqual({
+      _tag: "Prompt",
+      ...words,
+      ...read,
+    });
+  });
+
   it("takes a trace's tag, seed and actions", async () => {
     expect((await parsed("trace", "FrozenLake", "--seed", "3", "--actions", "Up || Left", "a=1")).command).toEqual({
       _tag: "Trace",
@@ -222,6 +239,7 @@ describe("the command line", () => {
       "envs",
       "env",
       "trace",
+      "prompt",
       "serve-env",
       "watch",
       "control",

@@ -1,0 +1,88 @@
+/**
+ * `millrace prompt`: what the model of a run is shown of one episode, turn by turn, after replies that somebody else wrote: `--actions`, the
+ * environment's solver or adviser, or chance. The model's weights are not read.
+ */
+import { Effect } from "effect";
+import { planOf, replyText } from "../src/cloning/Demonstration.ts";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+import { stream } from "../src/domain/Random.ts";
+import type { AnyEnvironment } from "../src/env/BoundEnvironment.ts";
+import { anyAction } from "../src/env/contract/players.ts";
+import * as StepPool from "../src/env/pool/StepPool.ts";
+import { splitActions } from "../src/env/trace.ts";
+import { isAdapter, readBase } from "../src/policy/checkpoint/PeftFolder.ts";
+import * as Model from "../src/policy/Model.ts";
+import * as Rollout from "../src/rollout/Rollout.ts";
+import { tasksOf } from "../src/rollout/Task.ts";
+import { boundEnvironments } from "./presets.ts";
+import { showEpisode, type Writer } from "./promptEpisode.ts";
+import { promptJson, promptText } from "./promptLines.ts";
+
+export interface PromptOptions {
+  readonly config: RunConfig;
+  /** Null takes the first of training. */
+  readonly tag: string | null;
+  /** Of the instance; null takes the first of training. */
+  readonly seed: number | null;
+  /** Of one reply each: actions separated by `||`, or one action where the environment takes whole answers. */
+  readonly actions: readonly string[];
+  readonly json: boolean;
+}
+
+/** The replies of `--actions`, one after the other. */
+const givenWriter =
+  (rollout: Rollout.Rollout, isWhole: boolean, actions: readonly string[]): Writer =>
+  (_view, turn) => {
+    const given = actions[turn - 1];
+    if (given === undefined) return null;
+    const reply = replyText(rollout, "", isWhole ? [given] : splitActions(given));
+    return { text: reply.slice(rollout.template.prefix.length), author: "--actions" };
+  };
+
+/** One action a reply, so that many turns are seen: the solver's or the adviser's next one, else a random one. */
+const playerWriter = (rollout: Rollout.Rollout, environment: AnyEnvironment, seed: number): Writer => {
+  const random = stream({ seed, purpose: "play", counters: [0] });
+  const guess = anyAction(environment);
+  return ({ state }) => {
+    const plan = environment.asynchronous ? null : planOf(environment, state);
+    const first = plan?.[0];
+    const action = first ?? guess(state, random);
+    if (action === null) return null;
+    const thought = environment.asynchronous ? "" : environment.thought(state, plan ?? [action]);
+    const author = first === undefined ? "chance" : "the environment's solver or adviser";
+    return { text: replyText(rollout, thought, [action]).slice(rollout.template.prefix.length), author };
+  };
+};
+
+/** Tokenizer and chat template of the model in `folder`, or of the base of an adapter there. */
+const described = Effect.fnUntraced(function* (folder: string) {
+  if (!(yield* isAdapter(folder))) return yield* Model.described(folder);
+  return yield* Model.described(yield* Effect.mapError(readBase(folder), ({ message }) => new BadInput({ message })));
+});
+
+/** Lines about the episode. Fails with BadInput where the preset or the model cannot be used. */
+export const prompt = Effect.fn("pipelines.prompt")(function* (options: PromptOptions) {
+  const { actions, config, json } = options;
+  const { train } = config.es_manager;
+  const tag = options.tag ?? train.tags[0] ?? "";
+  const seed = options.seed ?? train.seed;
+  const environments = yield* boundEnvironments(config, [tag]);
+  const { chat, tokenizer } = yield* described(config.model.path);
+  const tasks = tasksOf(config.custom_envs, environments);
+  const rollout = Rollout.make(config, tasks, chat, tokenizer);
+  const environment = environments.get(tag)!;
+  const writer =
+    actions.length > 0
+      ? givenWriter(rollout, environment.wholeAnswer, actions)
+      : playerWriter(rollout, environment, seed);
+  const mode = Rollout.training(config, new Set());
+  const group = { group: 0, tag, seed, size: 1, admittedAt: 0 };
+  const shown = yield* Effect.provide(
+    showEpisode(rollout, tokenizer, mode, group, writer),
+    StepPool.layerInline(environments),
+  );
+  const instruction = rollout.tasks.get(tag)?.instruction ?? "";
+  const subject = { config, tag, seed, instruction, model: config.model.path };
+  return json ? promptJson(subject, shown) : promptText(subject, shown);
+});
