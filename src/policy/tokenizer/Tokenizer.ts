@@ -4,14 +4,21 @@
  */
 import { Tokenizer as Library } from "@huggingface/tokenizers";
 import { Effect } from "effect";
-import { type CheckpointError, checkpointError } from "../checkpoint/CheckpointError.ts";
+import { CheckpointError, checkpointError } from "../checkpoint/CheckpointError.ts";
 import { isJsonObject, type JsonObject, read, type TokenizerFiles } from "../checkpoint/TokenizerFiles.ts";
 import * as ByteDecoder from "./ByteDecoder.ts";
 import { type ChatStyle, chatStyles, type TextPart } from "./ChatTexts.ts";
+import {
+  byteLevelPattern,
+  defaultLimits,
+  guardPatterns,
+  type PatternGuard,
+  type PatternLimits,
+} from "./ForeignPatterns.ts";
 import { contentOf } from "./JinjaTemplate.ts";
 
 export interface Tokenizer {
-  /** Ids of `text`; a special token spelled in it becomes that token. */
+  /** Ids of `text`; a special token spelled in it becomes that token. Throws a `CheckpointError` where a strange expression takes too long. */
   readonly encode: (text: string) => Int32Array;
   /**
    * Ids of a text whose parts are trusted or not: special tokens spelled inside an `untrusted` part stay plain text, and so do the tokens
@@ -70,6 +77,8 @@ export interface TokenizerOptions {
   readonly path?: string;
   /** Rows of the model's embedding: a tokenizer with ids beyond them is refused. */
   readonly embeddingRows?: number;
+  /** Limits for regular expressions of the file that are of no known family. */
+  readonly limits?: PatternLimits;
 }
 
 /** Whether the tokenizer's model has any token of its own. */
@@ -81,9 +90,6 @@ const hasVocabulary = ({ model }: JsonObject): boolean => {
 };
 
 const split = (regex: string) => ({ type: "Split", pattern: { Regex: regex }, behavior: "Isolated", invert: false });
-
-/** The pattern of GPT-2, which `ByteLevel` splits by unless it is told not to. */
-const byteLevelPattern = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
 /**
  * Pre-tokenizers whose patterns the library has as JavaScript's, as equal ones of `Split`, whose patterns it reads as Python's library does:
@@ -100,11 +106,18 @@ const asInPython = (preTokenizer: unknown): unknown => {
   return { type: "Sequence", pretokenizers: [split(byteLevelPattern), { ...preTokenizer, use_regex: false }] };
 };
 
-/** The library's tokenizer, where it can read the file and this program can tell the bytes of its ids. */
+interface Opened {
+  readonly library: Library;
+  readonly run: PatternGuard["run"];
+  readonly spelling: ByteDecoder.ByteSpelling;
+}
+
+/** The library's tokenizer, where it can read the file within its limits and this program can tell the bytes of its ids. */
 const open = Effect.fnUntraced(function* (
   { tokenizerConfig, tokenizerJson }: TokenizerFiles,
   path: string,
-): Effect.fn.Return<{ readonly library: Library; readonly spelling: ByteDecoder.ByteSpelling }, CheckpointError> {
+  limits: PatternLimits,
+): Effect.fn.Return<Opened, CheckpointError> {
   const spelling = spellingOf(tokenizerJson);
   if (spelling === undefined) {
     const found = JSON.stringify(decoderTypes(tokenizerJson.decoder));
@@ -112,15 +125,23 @@ const open = Effect.fnUntraced(function* (
     return yield* checkpointError(path, "unsupported", detail);
   }
   if (!hasVocabulary(tokenizerJson)) return yield* checkpointError(path, "bad_config", "its vocabulary is empty");
-  const library = yield* Effect.try({
-    // The library takes absent parts only when they are spelled as null.
+  return yield* Effect.try({
     try: () => {
+      const { probes, run } = guardPatterns(tokenizerJson, limits, (detail) =>
+        checkpointError(path, "bad_config", detail),
+      );
+      // The library takes absent parts only when they are spelled as null.
       const pre_tokenizer = asInPython(tokenizerJson.pre_tokenizer ?? null);
-      return new Library({ normalizer: null, post_processor: null, ...tokenizerJson, pre_tokenizer }, tokenizerConfig);
+      const parts = { normalizer: null, post_processor: null, ...tokenizerJson, pre_tokenizer };
+      const library = run(() => new Library(parts, tokenizerConfig));
+      for (const text of probes) run(() => library.encode(text));
+      return { library, run, spelling };
     },
-    catch: (cause) => checkpointError(path, "bad_config", cause instanceof Error ? cause.message : String(cause)),
+    catch: (cause) => {
+      if (cause instanceof CheckpointError) return cause;
+      return checkpointError(path, "bad_config", cause instanceof Error ? cause.message : String(cause));
+    },
   });
-  return { library, spelling };
 });
 
 /** The end token's id. Fails where tokenizer_config.json names one that the vocabulary lacks. */
@@ -168,10 +189,10 @@ const partsEncoder =
 /** A tokenizer from its two files. Fails with `CheckpointError`. */
 export const make = Effect.fnUntraced(function* (
   files: TokenizerFiles,
-  { path = "tokenizer.json", embeddingRows = Number.POSITIVE_INFINITY }: TokenizerOptions = {},
+  { path = "tokenizer.json", embeddingRows = Number.POSITIVE_INFINITY, limits = defaultLimits }: TokenizerOptions = {},
 ): Effect.fn.Return<Tokenizer, CheckpointError> {
   const { tokenizerConfig } = files;
-  const { library, spelling } = yield* open(files, path);
+  const { library, run, spelling } = yield* open(files, path, limits);
   const vocabSize = yield* vocabSizeOf(library, embeddingRows, path);
   const eosId = yield* eosIdOf(library, tokenizerConfig, path);
   const chatStyle = yield* chatStyleOf(tokenizerConfig, path);
@@ -179,14 +200,14 @@ export const make = Effect.fnUntraced(function* (
   const idsByText = (of: typeof tokens) => new Map([...of].map(([id, token]) => [token.content, id]));
   const specials = idsByText(new Map([...tokens].filter(([, token]) => token.special)));
   const idsOf = (text: string): readonly number[] =>
-    text === "" ? [] : library.encode(text, { add_special_tokens: false }).ids;
+    text === "" ? [] : run(() => library.encode(text, { add_special_tokens: false }).ids);
   return {
     encode: (text) => Int32Array.from(idsOf(text)),
     encodeParts: partsEncoder(idsOf, [...specials.keys()]),
     decode: (ids) => {
       const known = Array.from(ids).filter((id) => library.id_to_token(id) !== undefined);
       if (known.length === 0) return "";
-      return library.decode(known, { skip_special_tokens: false, clean_up_tokenization_spaces: false });
+      return run(() => library.decode(known, { skip_special_tokens: false, clean_up_tokenization_spaces: false }));
     },
     bytesOf: ByteDecoder.make({
       spelling,
