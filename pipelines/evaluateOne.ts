@@ -4,6 +4,7 @@ import { Clock, Console, Effect, Semaphore } from "effect";
 import type { Player } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain/Errors.ts";
+import { monotonicMillis } from "../src/domain/Instant.ts";
 import type { Metrics } from "../src/domain/metrics/Metrics.ts";
 import { cost, plus, total } from "../src/endpoints/Budget.ts";
 import type { EndpointStopped } from "../src/endpoints/Chat.ts";
@@ -105,14 +106,14 @@ const ending = (
 
 /** Plays the session, and writes what it used, also where it is interrupted. */
 const sat = Effect.fnUntraced(function* (folder: Paths, name: string, party: Party, log: EpisodeLog.EpisodeLog) {
-  const began = yield* Clock.currentTimeMillis;
+  const began = yield* monotonicMillis;
   const bar = yield* evaluationBar(name);
   const { admits, concurrency, works } = party;
   const planned = works.reduce((sum, { keys }) => sum + keys.length, 0);
   let latest: Session.Standing = { planned, finished: log.finished, fresh: [], failed: [], underway: 0 };
   const leave = Effect.gen(function* () {
     const { lost, requests, retries } = party.used(latest);
-    const seconds = ((yield* Clock.currentTimeMillis) - began) / 1_000;
+    const seconds = ((yield* monotonicMillis) - began) / 1_000;
     const line = { requests, retries, seconds, lost_prompt: lost.prompt, lost_reply: lost.reply };
     yield* Folder.appendSession(folder.path, line);
     yield* Folder.appendFailures(folder.path, latest.failed);

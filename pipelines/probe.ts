@@ -6,6 +6,7 @@ import { cpus } from "node:os";
 import { Clock, Deferred, Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
+import { monotonicMillisOf } from "../src/domain/Instant.ts";
 import type * as Run from "../src/engine/Run.ts";
 import * as Stop from "../src/process/Stop.ts";
 import { temporaryFolder } from "../src/process/temporaryFolder.ts";
@@ -87,12 +88,12 @@ export const probe = ({ config, length, rows }: Probe) =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder("tune");
       const clock = yield* Clock.Clock;
-      const began = yield* Clock.currentTimeMillis;
+      const began = monotonicMillisOf(clock);
       const enough = yield* Deferred.make<Observed>();
       let warmUp: number | undefined;
       const onStart = (run: Run.Run): void =>
         watch(run, config, (watcher) => {
-          const now = { windows: watcher.windows.length, elapsed: clock.currentTimeMillisUnsafe() - began };
+          const now = { windows: watcher.windows.length, elapsed: monotonicMillisOf(clock) - began };
           if (warmUp === undefined && isWarm(length, now)) warmUp = now.windows;
           const slots = warmUp === undefined ? undefined : rows[(now.windows - warmUp) % rows.length];
           if (slots !== undefined) Effect.runSync(run.stage("generate").setConcurrency(slots));

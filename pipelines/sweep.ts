@@ -4,10 +4,11 @@
  * stopped goes on, both told from the runs' own folders; a run that fails does not end the others.
  */
 import { join } from "node:path";
-import { Clock, Console, DateTime, Effect, Result, Schema, Semaphore } from "effect";
+import { Console, DateTime, Effect, Result, Schema, Semaphore } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { readText } from "../src/config/readText.ts";
 import { BadInput } from "../src/domain/Errors.ts";
+import { monotonicMillis } from "../src/domain/Instant.ts";
 import { entryOf } from "../src/domain/metrics/Catalogue.ts";
 import type { Pair } from "../src/evaluation/Comparison.ts";
 import { replaceText } from "../src/files/AtomicWrite.ts";
@@ -197,11 +198,11 @@ const carryOut = Effect.fnUntraced(function* (plan: Plan, standing: Standing, pl
   const resume = state._tag === "Unfinished" ? state.folder : null;
   const words = wordsOf(plan, planned, resume);
   const log = join(folder, "output.log");
-  const began = yield* Clock.currentTimeMillis;
+  const began = yield* monotonicMillis;
   yield* Console.log(`${place} ${planned.run.name}: ${resume === null ? "starts" : "goes on"}`);
   const exited = yield* runner({ run: planned.run, config, words, resume, log });
   const after: Standing = { ...standing, state: yield* stateIn[plan.file.command](folder, config) };
-  const took = duration((yield* Clock.currentTimeMillis) - began);
+  const took = duration((yield* monotonicMillis) - began);
   const ended =
     after.state._tag === "Finished"
       ? "finished"

@@ -3,8 +3,9 @@
  * what was found. A stop ends it with what is known so far.
  */
 import { availableParallelism } from "node:os";
-import { Clock, Effect } from "effect";
+import { Effect } from "effect";
 import { BadInput } from "../src/domain/Errors.ts";
+import { monotonicMillis } from "../src/domain/Instant.ts";
 import { readModelConfig } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
 import { type ProgressBar, progressBar } from "../src/process/ProgressBar.ts";
 import * as Stop from "../src/process/Stop.ts";
@@ -25,7 +26,7 @@ export const tune = (options: TuneOptions, progress: ProgressBar = progressBar()
     const tuning = new Tuning({
       config,
       budget: options.budgetMinutes * 60_000,
-      began: yield* Clock.currentTimeMillis,
+      began: yield* monotonicMillis,
       cores: options.cores ?? availableParallelism(),
       maxStaleness,
       fits: (settings) => fitsWithCaches(withSettings(config, settings), model),

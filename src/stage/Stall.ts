@@ -3,6 +3,7 @@
  * of admission's decision; the watch owns the only timer, which every event resets, and reports a silence once.
  */
 import { Clock, Effect, Latch } from "effect";
+import { monotonicMillisOf } from "../domain/Instant.ts";
 import { down, type ServerChange } from "../domain/Server.ts";
 import type { Decision } from "./Admission.ts";
 import { Bus } from "./Bus.ts";
@@ -84,7 +85,7 @@ export const watch = (silentMs: number): Effect.Effect<never, never, Bus | Dials
     const gate = yield* Gate;
     const servers = yield* Servers;
     const clock = yield* Clock.Clock;
-    const now = (): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6;
+    const now = (): number => monotonicMillisOf(clock);
     const heard = Latch.makeUnsafe(false);
     let last = now();
     let passed = 0;

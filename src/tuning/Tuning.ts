@@ -2,8 +2,9 @@
  * What tuning does: short real runs, a machine fitted to them, a search in virtual time, and real runs of the best. What is known so far can be
  * read at any time.
  */
-import { Clock, Effect } from "effect";
+import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
+import { monotonicMillis } from "../domain/Instant.ts";
 import type { Machine } from "../simulation/replay/Machine.ts";
 import type { Settings } from "../simulation/replay/Training.ts";
 import * as Effort from "./Effort.ts";
@@ -25,7 +26,7 @@ export interface Probe {
 
 export interface TuningOptions<E, R> {
   readonly config: RunConfig;
-  /** Milliseconds for all of it, from `began`, milliseconds since the Unix epoch. */
+  /** Milliseconds for all of it, from `began`, a time of the monotonic clock in milliseconds. */
   readonly budget: number;
   readonly began: number;
   readonly cores: number;
@@ -93,7 +94,7 @@ export class Tuning<E, R> {
   });
 
   #spent(): Effect.Effect<number> {
-    return Effect.map(Clock.currentTimeMillis, (now) => now - this.#options.began);
+    return Effect.map(monotonicMillis, (now) => now - this.#options.began);
   }
 
   #show(text: string, share?: number): Effect.Effect<void> {

@@ -3,9 +3,10 @@
  * Invariants: a server takes requests only while it has the newest version that all have; a held version stays where it was held; a server that
  * cannot be used, and a fleet that none is left of, say why.
  */
-import { Clock, Deferred, Effect, Latch, type Scope, Semaphore } from "effect";
+import { Deferred, Effect, Latch, type Scope, Semaphore } from "effect";
 import type { Version } from "../../domain/Episode.ts";
 import { PolicyError } from "../../domain/Errors.ts";
+import { currentInstant, type Instant, monotonicMillis } from "../../domain/Instant.ts";
 import type { TellServer } from "../../domain/Server.ts";
 import { waitMs } from "../../env/http.ts";
 import { AdoptionTimes } from "../../policy/generation/AdoptionTimes.ts";
@@ -41,7 +42,7 @@ const LOAD_MS = 1_000;
 const GATE = 2 ** 20;
 
 interface Strain {
-  readonly since: number;
+  readonly since: Instant;
   attempt: number;
   /** It was back, and failed again. */
   returned: boolean;
@@ -64,6 +65,7 @@ export class Crew {
   /** Open while some server is up, and while none is. */
   readonly #someUp = Latch.makeUnsafe(false);
   readonly #noneUp = Latch.makeUnsafe(true);
+  /** When each server was last asked for its load, milliseconds of the monotonic clock. */
   readonly #loadAt: number[];
   /** Servers that failed and have answered nothing since. */
   readonly #strains = new Map<number, Strain>();
@@ -79,7 +81,7 @@ export class Crew {
     this.fleet = new Fleet(members.length);
     this.#places = new Places(this.fleet);
     this.#troubles = members.map(() => Deferred.makeUnsafe<ServerFailure>());
-    this.#loadAt = members.map(() => 0);
+    this.#loadAt = members.map(() => Number.NEGATIVE_INFINITY);
   }
 
   /** Fails once the servers can no longer generate. */
@@ -218,7 +220,7 @@ export class Crew {
 
   /** Asks a server until it is back. False where it is lost. The first time at once: a connection may break while its server is well. */
   readonly #recovered = Effect.fnUntraced({ self: this }, function* (this: Crew, server: number, first: ServerFailure) {
-    const strain = this.#strains.get(server) ?? { since: yield* Clock.currentTimeMillis, attempt: 0, returned: false };
+    const strain = this.#strains.get(server) ?? { since: yield* currentInstant, attempt: 0, returned: false };
     this.#strains.set(server, strain);
     const patient = first.reason === "busy" || first.waitMs !== null || strain.returned;
     let failure: ServerFailure | undefined =
@@ -226,7 +228,7 @@ export class Crew {
     const told = failure !== undefined;
     while (failure !== undefined) {
       if (failure.reason === "unfit") {
-        this.#lose(server, strain.since, failure);
+        this.#lose(server, strain.since.unix, failure);
         return false;
       }
       strain.attempt++;
@@ -248,8 +250,8 @@ export class Crew {
     { self: this },
     function* (this: Crew, server: number, { attempt, since }: Strain, { message, waitMs: asked }: ServerFailure) {
       const wait = Math.max(asked ?? 0, waitMs(backoff, attempt - 1));
-      const nextAt = (yield* Clock.currentTimeMillis) + wait;
-      const state = { _tag: "Retrying", since, attempt, nextAt, why: message } as const;
+      const nextAt = (yield* currentInstant).unix + wait;
+      const state = { _tag: "Retrying", since: since.unix, attempt, nextAt, why: message } as const;
       this.#options.tell({ role: "generator", name: this.#member(server).name, state });
       yield* Effect.sleep(wait);
     },
@@ -257,7 +259,7 @@ export class Crew {
 
   /** Whether a server has answered nothing for so long. */
   #strainedFor(server: number, ms: number): Effect.Effect<boolean> {
-    return Effect.map(Clock.currentTimeMillis, (now) => now - (this.#strains.get(server)?.since ?? now) >= ms);
+    return Effect.map(monotonicMillis, (now) => now - (this.#strains.get(server)?.since.monotonic ?? now) >= ms);
   }
 
   #lose(server: number, since: number, { message }: ServerFailure): void {
@@ -297,7 +299,7 @@ export class Crew {
   }).pipe(Effect.catch((error: PolicyError) => Effect.sync(() => this.#end(error))));
 
   readonly #adopt: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
-    const start = performance.now();
+    const start = yield* monotonicMillis;
     const next = yield* this.#kept.aim;
     yield* Effect.forEach(
       this.fleet.up,
@@ -306,7 +308,7 @@ export class Crew {
       { concurrency: "unbounded", discard: true },
     );
     yield* this.#kept.reached;
-    this.adoptions.adopted(performance.now() - start);
+    this.adoptions.adopted((yield* monotonicMillis) - start);
     this.versions.adopted(0, next.version);
     yield* Effect.forkIn(this.#forget(next.version), this.#scope);
   });
@@ -326,8 +328,8 @@ export class Crew {
 
   /** Asks a server for its load now and then, when it has answered, and gives it as many requests as it can take. */
   readonly #weigh = Effect.fnUntraced({ self: this }, function* (this: Crew, server: number) {
-    const now = yield* Clock.currentTimeMillis;
-    if (now - (this.#loadAt[server] ?? 0) < LOAD_MS) return;
+    const now = yield* monotonicMillis;
+    if (now - (this.#loadAt[server] ?? Number.NEGATIVE_INFINITY) < LOAD_MS) return;
     this.#loadAt[server] = now;
     const member = this.#member(server);
     const weighed = Effect.map(member.measured, (load) => {

@@ -3,6 +3,7 @@
  * has begun goes on there. Invariants: the key is in a header and in no message; an answer is read only through a decoder.
  */
 import { Clock, Duration, Effect, Redacted, Result } from "effect";
+import { currentInstant, monotonicMillis } from "../../domain/Instant.ts";
 import type { ServerRole, TellServer } from "../../domain/Server.ts";
 import { type HttpBytes, type HttpRequest, sendForBytes } from "../../env/http.ts";
 import { retryAfterMs } from "../../env/retryAfter.ts";
@@ -127,15 +128,15 @@ class Asking {
   readonly #step = Effect.fnUntraced({ self: this }, function* <
     A,
   >(this: Asking, request: Request<A>, state: State, operation: number) {
-    const start = yield* Clock.currentTimeMillis;
+    const start = yield* monotonicMillis;
     const what = yield* this.#attempt(request, state);
-    const now = yield* Clock.currentTimeMillis;
+    const now = yield* currentInstant;
     const { outageMs } = this.#options;
     const rules = { resending: request.resending, direct: request.direct === true, outageMs };
-    const next: Next = heard(state, what, rules, { now, tookMs: now - start });
+    const next: Next = heard(state, what, rules, { now, tookMs: now.monotonic - start });
     if (next._tag === "ask") {
       const { trouble } = next.state;
-      this.#health.is(operation, trouble === null ? null : { ...trouble, nextAt: now + next.waitMs });
+      this.#health.is(operation, trouble === null ? null : { ...trouble, nextAt: now.unix + next.waitMs });
     } else if (next._tag === "done") this.#health.is(operation, null);
     return next;
   });

@@ -2,12 +2,14 @@
  * A server's state as those who listen see it, out of the troubles of all operations under way: it is retried while any has trouble, and up when
  * none has. Invariant: nothing is told twice, and after `lost` nothing else.
  */
+import type { Instant } from "../../domain/Instant.ts";
 import type { ServerRole, ServerState, TellServer } from "../../domain/Server.ts";
 
-/** Trouble of one operation. Times are Unix milliseconds. */
+/** Trouble of one operation. */
 export interface Attempt {
-  readonly since: number;
+  readonly since: Instant;
   readonly attempt: number;
+  /** When the next attempt begins, Unix milliseconds. */
   readonly nextAt: number;
   readonly why: string;
 }
@@ -52,7 +54,7 @@ export class Health {
 
   /** The longest trouble is the server's. */
   get #state(): ServerState {
-    const [oldest] = [...this.#troubles.values()].toSorted((a, b) => a.since - b.since);
-    return oldest === undefined ? { _tag: "Up" } : { _tag: "Retrying", ...oldest };
+    const [oldest] = [...this.#troubles.values()].toSorted((a, b) => a.since.monotonic - b.since.monotonic);
+    return oldest === undefined ? { _tag: "Up" } : { _tag: "Retrying", ...oldest, since: oldest.since.unix };
   }
 }

@@ -3,6 +3,7 @@
  * until it has the result. A pure state machine over what is heard. Invariant: a request that the server may have taken is sent again only where
  * that cannot count twice.
  */
+import type { Instant } from "../../domain/Instant.ts";
 import { type Backoff, waitMs } from "../../env/http.ts";
 import type { Failure } from "./TinkerError.ts";
 
@@ -39,8 +40,7 @@ export interface Rules {
 
 /** What stands in the way at the moment. */
 export interface Trouble {
-  /** Unix milliseconds. */
-  readonly since: number;
+  readonly since: Instant;
   /** Attempts that failed since then. */
   readonly attempt: number;
   readonly why: string;
@@ -121,10 +121,11 @@ const again = (
   }: Situation & { readonly wait?: Backoff; readonly asked?: number | null },
 ): Next => {
   const { since, attempt } = state.trouble ?? { since: now, attempt: 0 };
-  if (now - since >= outageMs) return failed("outage", `${why}, for ${Math.round((now - since) / 1_000)} s`);
+  const lastedMs = now.monotonic - since.monotonic;
+  if (lastedMs >= outageMs) return failed("outage", `${why}, for ${Math.round(lastedMs / 1_000)} s`);
   const due = asked ?? waitMs(wait, attempt);
   // The last attempt comes when time is up, not later.
-  const left = Math.max(0, since + outageMs - now);
+  const left = outageMs - lastedMs;
   return {
     _tag: "ask",
     state: { ...state, trouble: { since, attempt: attempt + 1, why } },
@@ -133,8 +134,7 @@ const again = (
 };
 
 interface Situation {
-  /** Unix milliseconds. */
-  readonly now: number;
+  readonly now: Instant;
   readonly outageMs: number;
 }
 
@@ -162,7 +162,7 @@ const requestId = (content: Content): string | null => {
   return typeof id === "string" && id !== "" && id.length <= 512 ? id : null;
 };
 
-const afterSubmit = (state: State, heard: Heard, rules: Rules, now: number): Next => {
+const afterSubmit = (state: State, heard: Heard, rules: Rules, now: Instant): Next => {
   const situation = { now, outageMs: rules.outageMs };
   const mayResend = rules.resending !== "unseen";
   if (heard._tag === "silence") {
@@ -186,14 +186,14 @@ const afterSubmit = (state: State, heard: Heard, rules: Rules, now: number): Nex
 };
 
 /** Asks for the operation again, where it may be. */
-const repeat = (state: State, why: string, rules: Rules, now: number): Next => {
+const repeat = (state: State, why: string, rules: Rules, now: Instant): Next => {
   if (state.repeated >= mostRepeated) return failed("failed", why);
   const anew: State = { ...state, phase: { _tag: "submit" }, repeated: state.repeated + 1 };
   return again(anew, why, { now, outageMs: rules.outageMs });
 };
 
 /** The result is not there yet; `tookMs` is how long the question for it was held. */
-const notYet = (state: State, why: string | null, tookMs: number, now: number): Next => {
+const notYet = (state: State, why: string | null, tookMs: number, now: Instant): Next => {
   const trouble =
     why === null ? null : { since: state.trouble?.since ?? now, attempt: state.trouble?.attempt ?? 0, why };
   return { _tag: "ask", state: { ...state, trouble, refusals: 0 }, waitMs: Math.max(0, pauseMs - tookMs) };
@@ -205,7 +205,7 @@ const queueWords: Readonly<Record<string, string>> = {
 };
 
 /** What a status of 200 says of a future. */
-const result = (state: State, content: Content, rules: Rules, tookMs: number, now: number): Next => {
+const result = (state: State, content: Content, rules: Rules, tookMs: number, now: Instant): Next => {
   if (content._tag === "unreadable") return again(state, content.why, { now, outageMs: rules.outageMs });
   if (content._tag === "protobuf" || !isObject(content.value)) return { _tag: "done", content };
   const { category, error, queue_state, type } = content.value;
@@ -216,7 +216,7 @@ const result = (state: State, content: Content, rules: Rules, tookMs: number, no
   return rules.resending === "freely" ? repeat(state, why, rules, now) : failed("failed", why);
 };
 
-const afterPoll = (state: State, heard: Heard, rules: Rules, tookMs: number, now: number): Next => {
+const afterPoll = (state: State, heard: Heard, rules: Rules, tookMs: number, now: Instant): Next => {
   const situation = { now, outageMs: rules.outageMs };
   if (heard._tag === "silence") {
     // A question that nobody answers in time is asked again; whether the server lives, its heartbeat says.
@@ -239,11 +239,11 @@ const afterPoll = (state: State, heard: Heard, rules: Rules, tookMs: number, now
   return refused(status, content);
 };
 
-/** What follows from what was heard, `tookMs` after it was asked. `now` in Unix milliseconds. */
+/** What follows from what was heard, `tookMs` milliseconds after it was asked. */
 export const heard = (
   state: State,
   what: Heard,
   rules: Rules,
-  { now, tookMs }: { readonly now: number; readonly tookMs: number },
+  { now, tookMs }: { readonly now: Instant; readonly tookMs: number },
 ): Next =>
   state.phase._tag === "submit" ? afterSubmit(state, what, rules, now) : afterPoll(state, what, rules, tookMs, now);

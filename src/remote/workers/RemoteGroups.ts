@@ -6,6 +6,7 @@
 import { Clock, Deferred, Effect, Exit, FiberSet, Queue, type Scope } from "effect";
 import { PolicyError } from "../../domain/Errors.ts";
 import type { Prompt } from "../../domain/Group.ts";
+import { monotonicMillisOf } from "../../domain/Instant.ts";
 import { measured } from "../../domain/metrics/Metrics.ts";
 import { workers as metrics } from "../../domain/metrics/run.ts";
 import type { GroupPlayer } from "../../rollout/Groups.ts";
@@ -213,7 +214,7 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<RemoteGroups, BrokerError, Scope.Scope> {
   const { broker } = options;
   const clock = yield* Clock.Clock;
-  const now = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n);
+  const now = (): number => monotonicMillisOf(clock);
   const times = { now, date: () => clock.currentTimeMillisUnsafe() };
   const book = new Book(options, times, yield* Queue.unbounded<Made>());
   const run = yield* FiberSet.makeRuntime<never>();

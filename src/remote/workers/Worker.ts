@@ -3,10 +3,11 @@
  * weights that are announced. Invariants: everything of one start is closed before the next is joined; a worker that is asked to stop
  * takes no lease more, and finishes or gives back those that it holds.
  */
-import { Clock, Effect, FiberSet, Latch, Schema, type Scope } from "effect";
+import { Effect, FiberSet, Latch, Schema, type Scope } from "effect";
 import type { Version } from "../../domain/Episode.ts";
 import type { BadInput, EnvironmentError, PolicyError } from "../../domain/Errors.ts";
 import type { Group, Prompt } from "../../domain/Group.ts";
+import { monotonicMillis } from "../../domain/Instant.ts";
 import { schedule } from "../../env/http.ts";
 import type { BrokerError, GivenLease, WorkerBroker } from "./Broker.ts";
 import type { FetchFailed } from "./files/fetchFolder.ts";
@@ -113,7 +114,7 @@ const AGAIN_MS = 1_000;
 
 const gaugesOf = Effect.fnUntraced(function* ({ about, held, room, seat }: Joined, before: Rate, leaves: boolean) {
   const { tokens, version } = yield* seat.sampled;
-  const now = yield* Clock.currentTimeMillis;
+  const now = yield* monotonicMillis;
   const seconds = (now - before.at) / 1_000;
   const gauges: Messages.Gauges = {
     epoch: about.epoch,
@@ -129,6 +130,7 @@ const gaugesOf = Effect.fnUntraced(function* ({ about, held, room, seat }: Joine
 });
 
 interface Rate {
+  /** Milliseconds of the monotonic clock. */
   readonly at: number;
   readonly tokens: number;
   readonly rate: number;
@@ -137,7 +139,7 @@ interface Rate {
 /** Tells the gauges, for as long as it runs. */
 const telling = (broker: WorkerBroker, joined: Joined): Effect.Effect<never, PolicyError> =>
   Effect.gen(function* () {
-    let rate: Rate = { at: yield* Clock.currentTimeMillis, tokens: (yield* joined.seat.sampled).tokens, rate: 0 };
+    let rate: Rate = { at: yield* monotonicMillis, tokens: (yield* joined.seat.sampled).tokens, rate: 0 };
     const every = Math.min(GAUGES_MS, joined.about.leaseMs / 3);
     let told: ReadonlySet<Lease> = new Set();
     let whole = rate.at;

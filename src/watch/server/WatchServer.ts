@@ -7,6 +7,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Clock, Effect, Exit, Result, Schedule, Schema, type Scope, SubscriptionRef } from "effect";
 import { send } from "../../control/ControlClient.ts";
 import { Control } from "../../domain/Control.ts";
+import { monotonicMillisOf } from "../../domain/Instant.ts";
 import { Body } from "../../http/Body.ts";
 import { type ByteBudget, makeByteBudget } from "../../http/ByteBudget.ts";
 import { boundedServer } from "../../http/boundedServer.ts";
@@ -215,7 +216,7 @@ export const serve = (options: WatchOptions): Effect.Effect<Watching, ListenFail
     const { host, token, wide } = options;
     const limits = { ...defaults, ...options.limits };
     const clock = yield* Clock.Clock;
-    const now = () => clock.currentTimeMillisUnsafe();
+    const now = () => monotonicMillisOf(clock);
     const runs = new Runs(options, options.attribute ?? bottleneckOf, limits, now);
     const guard: Guard = { wide, hosts: wide ? [host] : [], origins: [], token: wide ? token : null };
     const browsers = yield* SubscriptionRef.make(0);

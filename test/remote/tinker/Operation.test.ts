@@ -1,5 +1,6 @@
 /** What every documented answer of a Tinker server leads to. */
 import { describe, expect, it } from "vitest";
+import type { Instant } from "../../../src/domain/Instant.ts";
 import {
   begun,
   type Content,
@@ -26,7 +27,8 @@ const silence = (more: Partial<Extract<Heard, { _tag: "silence" }>> = {}): Heard
 });
 const rules = (resending: Resending, direct = false) => ({ resending, direct, outageMs: 60_000 });
 const polling: State = { ...begun, phase: { _tag: "poll", id: "f" } };
-const at = (now: number, tookMs = 5_000) => ({ now, tookMs });
+const instant = (ms: number): Instant => ({ monotonic: ms, unix: 1_000_000 + ms });
+const at = (now: number, tookMs = 5_000) => ({ now: instant(now), tookMs });
 const following = (state: State, what: Heard, resending: Resending = "unseen", direct = false): Next =>
   heard(state, what, rules(resending, direct), at(1_000));
 
@@ -141,7 +143,7 @@ describe("the question for the result", () => {
         at(now),
       );
       if (next._tag !== "ask") throw new Error(shown(next));
-      expect(next.state.trouble).toMatchObject({ since: 0, why: "it waits for capacity" });
+      expect(next.state.trouble).toMatchObject({ since: instant(0), why: "it waits for capacity" });
       state = next.state;
     }
   });
@@ -159,7 +161,7 @@ describe("trouble", () => {
         break;
       }
       if (next._tag === "done") throw new Error("done");
-      expect(next.state.trouble).toMatchObject({ since: 0, attempt: waits.length + 1 });
+      expect(next.state.trouble).toMatchObject({ since: instant(0), attempt: waits.length + 1 });
       waits.push(next.waitMs);
       now += next.waitMs;
       state = next.state;
@@ -169,7 +171,7 @@ describe("trouble", () => {
   });
 
   it("is over with the first answer that is none", () => {
-    const next = following({ ...polling, trouble: { since: 0, attempt: 3, why: "" } }, answer(408));
+    const next = following({ ...polling, trouble: { since: instant(0), attempt: 3, why: "" } }, answer(408));
     expect(next).toMatchObject({ state: { trouble: null } });
   });
 });

@@ -1,6 +1,6 @@
 /** The client against a server that behaves badly: what is asked again, what is not, what is told of it, and that no gradient counts twice. */
 import { describe, it } from "@effect/vitest";
-import { Effect, Fiber, Redacted } from "effect";
+import { Clock, Effect, Fiber, Redacted } from "effect";
 import { TestClock } from "effect/testing";
 import { expect } from "vitest";
 import type { ServerChange } from "../../../src/domain/Server.ts";
@@ -8,6 +8,7 @@ import * as Connection from "../../../src/remote/tinker/Connection.ts";
 import type { TinkerError } from "../../../src/remote/tinker/TinkerError.ts";
 import { datumOf } from "../../../src/remote/tinker/wire/Data.ts";
 import { trainerOptions } from "../../learner/model.ts";
+import { HOUR_MS, steppedClock } from "../../steppedClock.ts";
 import { fakeTinker, json, type Script } from "./FakeTinker.ts";
 import { clientAt, modelAt } from "./remote.ts";
 
@@ -177,6 +178,31 @@ describe("a server", () => {
       expect(yield* hurried(reasonOf(died))).toBe("outage");
       expect(changes.at(-1)?.state._tag).toBe("Lost");
     }).pipe(Effect.scoped),
+  );
+
+  it.effect.each([
+    ["as it is", 0],
+    ["set back an hour", -HOUR_MS],
+    ["set forward an hour", HOUR_MS],
+  ] as const)("is given up after the same time and attempts with a wall clock that is %s", ([_, stepMs]) =>
+    Effect.gen(function* () {
+      const time = yield* Clock.Clock;
+      const { clock, step } = steppedClock(time);
+      const script: Script = (asked, response) => {
+        if (asked.nth === 2) step(stepMs);
+        return status(503)(asked, response);
+      };
+      const changes: ServerChange[] = [];
+      const server = yield* fakeTinker({ actor, script });
+      const client = clientAt(server.url, { tell: (change) => changes.push(change), outageMs: 20_000 });
+      const opening = reasonOf(Effect.scoped(Connection.open(client)));
+      expect(yield* hurried(Effect.provideService(opening, Clock.Clock, clock))).toBe("outage");
+      expect(server.asked).toHaveLength(6);
+      const since = changes.flatMap(({ state }) => (state._tag === "Retrying" ? [state.since] : []));
+      expect(since.length).toBeGreaterThan(1);
+      expect(new Set(since).size).toBe(1);
+      expect(time.currentTimeMillisUnsafe()).toBeLessThan(60_000);
+    }),
   );
 
   it.effect.each([
