@@ -8,6 +8,7 @@ import type { Version } from "../domain/Episode.ts";
 import { together } from "../domain/metrics/Metrics.ts";
 import * as RunState from "../domain/RunState.ts";
 import * as Divergence from "../learner/Divergence.ts";
+import { Policy } from "../policy/generation/Policy.ts";
 import { Stop } from "../process/Stop.ts";
 import * as Usage from "../process/Usage.ts";
 import { keepEpisodesThrough, RunFolder } from "../record/RunFolder.ts";
@@ -100,7 +101,7 @@ const watched = Effect.gen(function* () {
   const beside = [
     ...(pipeline.autotune ? [autotuner.ofRun(config)] : []),
     Sampler.run(metrics.sample_ms, usage.read),
-    Stall.watch(pipeline.stall_ms),
+    Stall.watch(pipeline.stall_ms, (yield* Policy).gauges),
   ];
   const watching = Effect.all(beside, { concurrency: "unbounded", discard: true });
   return yield* Effect.raceFirst(train, Effect.andThen(watching, Effect.never));

@@ -74,11 +74,23 @@ const serverLine = ({ name, role, state }: ServerChange): string => {
   }
 };
 
+/** What generators have done since their start. */
+export interface Generated {
+  readonly sampledTokens: number;
+  readonly decodeSteps?: number;
+}
+
+/** Generators that do not answer for so many milliseconds count as silent. */
+const ANSWER_MS = 1_000;
+
 /**
- * Emits `Stalled` once after each silence of `silentMs` milliseconds; runs until interrupted. A reply that was generated or a step that was
- * played since the last look breaks the silence, although it is no event: the first window of a large model has many before any.
+ * Emits `Stalled` once after each silence of `silentMs` milliseconds; runs until interrupted. A token that was sampled or a step that was
+ * played since the last look breaks the silence, although it is no event: one reply of a large model may take longer than that.
  */
-export const watch = (silentMs: number): Effect.Effect<never, never, Bus | Dials | Gate> =>
+export const watch = (
+  silentMs: number,
+  generated: Effect.Effect<Generated, unknown> = Effect.succeed({ sampledTokens: 0 }),
+): Effect.Effect<never, never, Bus | Dials | Gate> =>
   Effect.gen(function* () {
     const bus = yield* Bus;
     const dials = yield* Dials;
@@ -94,21 +106,28 @@ export const watch = (silentMs: number): Effect.Effect<never, never, Bus | Dials
       last = now();
       heard.openUnsafe();
     });
-    return yield* Effect.forever(
-      Effect.suspend(() => {
-        const silent = now() - last;
-        if (silent < silentMs) return Effect.sleep(silentMs - silent);
-        const samples = dials.all().map((dial) => dial.sample());
-        const items = samples.reduce((sum, stage) => sum + stage.items, 0);
-        if (items > passed) {
-          passed = items;
-          last = now();
-          return Effect.sleep(silentMs);
-        }
-        const stages = report(samples, gate.decision()).map(({ stage, waitsFor }) => `${stage} waits for ${waitsFor}`);
-        const lines = [...down(servers.all()).map(serverLine), ...stages];
-        heard.closeUnsafe();
-        return Effect.andThen(bus.emit({ _tag: "Stalled", silentMs: silent, lines }), heard.await);
-      }),
+    const sampled = generated.pipe(
+      Effect.map(({ decodeSteps = 0, sampledTokens }) => decodeSteps + sampledTokens),
+      Effect.timeoutOrElse({ duration: ANSWER_MS, orElse: () => Effect.succeed(0) }),
+      Effect.catch(() => Effect.succeed(0)),
     );
+    const look = Effect.gen(function* () {
+      const silent = now() - last;
+      if (silent < silentMs) return yield* Effect.sleep(silentMs - silent);
+      const tokens = yield* sampled;
+      const samples = dials.all().map((dial) => dial.sample());
+      const done = samples.reduce((sum, stage) => sum + stage.items, tokens);
+      if (done > passed) {
+        passed = done;
+        last = now();
+      }
+      // An event may have come while the generators were asked.
+      if (now() - last < silentMs) return;
+      const stages = report(samples, gate.decision()).map(({ stage, waitsFor }) => `${stage} waits for ${waitsFor}`);
+      const lines = [...down(servers.all()).map(serverLine), ...stages];
+      heard.closeUnsafe();
+      yield* bus.emit({ _tag: "Stalled", silentMs: now() - last, lines });
+      yield* heard.await;
+    });
+    return yield* Effect.forever(look);
   });

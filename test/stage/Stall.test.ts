@@ -88,4 +88,26 @@ describe("the stall report", () => {
       expect(stalls).toBe(1);
     }).pipe(Effect.provide(services)),
   );
+
+  it.effect("waits while tokens of one long reply are sampled, and not for generators that do not answer", () =>
+    Effect.gen(function* () {
+      const bus = yield* Bus.Bus;
+      let sampledTokens = 0;
+      let answers = true;
+      const generated = Effect.suspend(() => (answers ? Effect.succeed({ sampledTokens }) : Effect.never));
+      let stalls = 0;
+      bus.onEvent((event) => {
+        if (event._tag === "Stalled") stalls++;
+      });
+      yield* Effect.forkChild(Stall.watch(1000, generated));
+      for (let token = 0; token < 5; token++) {
+        sampledTokens++;
+        yield* TestClock.adjust(1000);
+      }
+      expect(stalls).toBe(0);
+      answers = false;
+      yield* TestClock.adjust(2000);
+      expect(stalls).toBe(1);
+    }).pipe(Effect.provide(services)),
+  );
 });
