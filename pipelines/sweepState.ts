@@ -46,7 +46,7 @@ const difference = (written: string, now: string, mayChange: (key: string) => bo
 
 /** A stop that nobody asked for is an end: the run's own rule, such as too many empty windows. */
 const hasEnded = (end: RunEnd): boolean =>
-  end._tag === "Completed" || (end._tag === "Stopped" && end.reason !== "interrupted");
+  end._tag === "Completed" || (end._tag === "Stopped" && end.reason !== "stopped" && end.reason !== "interrupted");
 
 /** Fails with BadInput where the run in `path` was made under another configuration than `config`. */
 const checkConfig = Effect.fnUntraced(function* (

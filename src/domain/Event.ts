@@ -259,7 +259,10 @@ export interface ServerChanged extends ServerChange {
 /** Admission is closed for good; what is in flight drains. */
 export interface Stopped {
   readonly _tag: "Stopped";
-  readonly reason: "interrupted" | "empty_selections" | "gradient_analysis" | "deadline" | EarlyStop;
+  /** `stopped` by a signal, a control or the program. */
+  readonly reason: "stopped" | "empty_selections" | "gradient_analysis" | "deadline" | EarlyStop;
+  /** Steps that a `stopped` run still finishes: those of windows whose groups are all admitted. */
+  readonly steps?: number;
 }
 
 /** Nothing happened for long; one line per stage says what it waits for. */

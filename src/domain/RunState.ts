@@ -8,7 +8,7 @@ import * as CollapseMeans from "./CollapseMeans.ts";
 import type { Control } from "./Control.ts";
 import { Count } from "./Count.ts";
 import * as EarlyStops from "./EarlyStops.ts";
-import type { Event } from "./Event.ts";
+import type { Event, Stopped } from "./Event.ts";
 import * as Ledger from "./Ledger.ts";
 import * as Position from "./Position.ts";
 import * as SeedSchedule from "./SeedSchedule.ts";
@@ -20,6 +20,8 @@ export const SCHEMA = 2;
 /** Why a run admits no more groups; `complete` until told otherwise. */
 export const Reason = Schema.Literals([
   "complete",
+  "stopped",
+  // Earlier versions wrote this for `stopped`.
   "interrupted",
   "empty_selections",
   "gradient_analysis",
@@ -163,6 +165,12 @@ const change = (state: RunState, event: Event): Partial<RunState> => {
     default:
       return {};
   }
+};
+
+/** The stop of a run from outside; a window has `groups` groups. Windows that are not wholly admitted are dropped, and played by a resumed run. */
+export const stopping = ({ position, step }: RunState, groups: number): Stopped => {
+  const windows = Math.max(position.consumed, Math.floor(position.admitted / groups));
+  return { _tag: "Stopped", reason: "stopped", steps: windows - step };
 };
 
 /** The state after one event. */

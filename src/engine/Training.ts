@@ -46,12 +46,12 @@ const prepare = Effect.gen(function* () {
 });
 
 /** Suspends until a stop is asked for; then until the groups in flight are done, or the deadline has passed and the step is closed. */
-const interrupted = Effect.fnUntraced(function* ({ stages }: Effect.Success<typeof Line.make>) {
-  const { pipeline } = yield* Config;
+const stoppedFromOutside = Effect.fnUntraced(function* ({ stages }: Effect.Success<typeof Line.make>) {
+  const { es_manager, pipeline } = yield* Config;
   const bus = yield* Bus;
   const stop = yield* Stop;
   yield* stop.requested;
-  yield* bus.emit({ _tag: "Stopped", reason: "interrupted" });
+  yield* bus.emit(RunState.stopping(bus.state(), es_manager.train.env_groups));
   yield* Effect.sleep(pipeline.stop_deadline_ms);
   yield* bus.emit({ _tag: "Stopped", reason: "deadline" });
   // An update that has begun is finished and recorded, so that the run ends at a step boundary.
@@ -76,7 +76,7 @@ const train = Effect.gen(function* () {
   const training = Effect.gen(function* () {
     yield* prepare;
     yield* moments.mark;
-    yield* Effect.raceAllFirst([line.run, interrupted(line), endedEarly(line)]);
+    yield* Effect.raceAllFirst([line.run, stoppedFromOutside(line), endedEarly(line)]);
     const cut = RunState.droppedBy(bus.state());
     if (cut !== null) yield* bus.emit(cut);
     yield* save;

@@ -85,7 +85,13 @@ export const update = (view: View, next: Update): View => {
   }
 };
 
-const stopNotice = (reason: Stopped["reason"]): string => {
+const stopNotice = ({ reason, steps = 0 }: Stopped): string => {
+  if (reason === "stopped") {
+    const rest = steps === 1 ? "1 more step" : `${steps} more steps`;
+    return steps === 0
+      ? "stopping: the window in play is dropped, and a resumed run plays it again"
+      : `stopping: ${rest} first, as their groups are played or in play; then a checkpoint`;
+  }
   if (reason === "deadline") return "the stop's deadline has passed: groups in flight are dropped";
   const then = isEarly(reason) ? "the run ends with this step" : "groups in flight are finished first";
   return `stopping (${reason.replaceAll("_", " ")}): ${then}`;
@@ -163,7 +169,7 @@ export const noticeOf = (event: Event): string | null => {
     case "AlarmEnded":
       return `step ${event.step}: no longer so: ${event.title}`;
     case "Stopped":
-      return stopNotice(event.reason);
+      return stopNotice(event);
     case "Stalled":
       return [`nothing happened for ${duration(event.silentMs)}:`, ...event.lines].join("\n  ");
     default:
@@ -177,7 +183,7 @@ export const outcomeOf = (outcome: Outcome): string => {
     case "Completed":
       return "completed";
     case "Stopped":
-      return `stopped (${outcome.reason.replaceAll("_", " ")})`;
+      return outcome.reason === "stopped" ? "stopped" : `stopped (${outcome.reason.replaceAll("_", " ")})`;
     case "Failed":
       return `failed: ${outcome.message}`;
   }

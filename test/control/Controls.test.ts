@@ -111,7 +111,7 @@ describe("controls of a run", () => {
     controlled(({ apply, bus }, stops) =>
       Effect.gen(function* () {
         yield* apply({ _tag: "Stop" }, "page");
-        yield* bus.emit({ _tag: "Stopped", reason: "interrupted" });
+        yield* bus.emit({ _tag: "Stopped", reason: "stopped" });
         expect((yield* Effect.flip(apply({ _tag: "Stop" }, "page"))).message).toBe("the run is stopping");
         expect(stops()).toBe(1);
       }),

@@ -101,7 +101,7 @@ describe("docs/examples", () => {
     const of = records.map((record) => Number(record["stage/rollout/concurrency"]));
     expect(of.slice(1)).toEqual(of.slice(1).map(() => (of[0] ?? 0) / 2));
     const checkpoint = join(folder, "checkpoints", `step-${last}`);
-    expect(lines.at(-1)).toBe(`interrupted after step ${last}: ${checkpoint}`);
+    expect(lines.at(-1)).toBe(`stopped after step ${last}: ${checkpoint}`);
     expect(existsSync(join(checkpoint, "run.json"))).toBe(true);
   });
 });

@@ -123,19 +123,20 @@ describe("a run's state", () => {
 
   it("keeps the first reason to stop through its deadline", () => {
     const stopped = stateAfter([
-      { _tag: "Stopped", reason: "interrupted" },
+      { _tag: "Stopped", reason: "stopped" },
       { _tag: "Stopped", reason: "deadline" },
     ]);
-    expect([stopped.reason, stopped.position.stopped]).toEqual(["interrupted", true]);
+    expect([stopped.reason, stopped.position.stopped]).toEqual(["stopped", true]);
+  });
+
+  it("that is stopped from outside still finishes the windows whose groups are all admitted", () => {
+    const state = stateAfter([...window(0), ...admitted(2, 3, 4, 5, 6)]);
+    expect(RunState.stopping(state, 2)).toEqual({ _tag: "Stopped", reason: "stopped", steps: 2 });
+    expect(RunState.stopping(stateAfter(admitted(0)), 2).steps).toBe(0);
   });
 
   it("cut at a step boundary drops what is in flight and gives back the seeds of open windows", () => {
-    const state = stateAfter([
-      ...window(0),
-      ...admitted(2, 3, 4),
-      finished(2),
-      { _tag: "Stopped", reason: "interrupted" },
-    ]);
+    const state = stateAfter([...window(0), ...admitted(2, 3, 4), finished(2), { _tag: "Stopped", reason: "stopped" }]);
     const cut = RunState.cut(state, 2);
     expect(cut.seeds).toEqual({ next: 5, returned: [2, 3, 4] });
     expect(cut.position).toEqual({

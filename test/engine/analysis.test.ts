@@ -135,7 +135,7 @@ describe("an analysis of gradients on groups of its own", () => {
       };
       const run = yield* observed({ config: analysing(), fates, onEvent });
       expect(run.analysed).toEqual([]);
-      expect(run.ended).toMatchObject({ step: 1, version: 1, reason: "interrupted" });
+      expect(run.ended).toMatchObject({ step: 1, version: 1, reason: "stopped" });
       expect(valuesOf(run, analysis.groups)).toEqual([undefined]);
     }),
   );

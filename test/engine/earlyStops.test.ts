@@ -60,7 +60,7 @@ describe("a run that ends by itself", () => {
         const config = ended({ variance_stop_steps: 2 });
         const onEvent = stopOn("StepClosed", ({ step }) => step === 4);
         const first = yield* train({ config, fates: flattening, folder, onEvent });
-        expect(first.ended.reason).toBe("interrupted");
+        expect(first.ended.reason).toBe("stopped");
         const second = yield* resume({ config, fates: flattening, folder });
         expect(second.ended).toMatchObject({ step: 6, reason: "reward_variance_collapse" });
       }),

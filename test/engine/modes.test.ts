@@ -78,8 +78,8 @@ describe("lockstep", () => {
         },
       });
       expect(eventsOf(events, "Admitted")).toHaveLength(8);
-      expect(ended.reason).toBe("interrupted");
-      expect(eventsOf(events, "Stopped").map(({ reason }) => reason)).toEqual(["interrupted"]);
+      expect(ended.reason).toBe("stopped");
+      expect(eventsOf(events, "Stopped").map(({ reason }) => reason)).toEqual(["stopped"]);
       expect(ledger.groups.trained + ledger.groups.dropped).toBe(ledger.groups.admitted);
     }),
   );

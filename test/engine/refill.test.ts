@@ -174,7 +174,7 @@ describe("a run with refills", () => {
         const onEvent = stopOn("Windowed");
         const run = yield* train({ config: refilling(), fates: fatesOf([1, 2]), folder, onEvent });
         expect(updates(run)).toEqual([[0, 3]]);
-        expect(run.ended).toMatchObject({ step: 1, reason: "interrupted" });
+        expect(run.ended).toMatchObject({ step: 1, reason: "stopped" });
       }),
     ),
   );

@@ -34,7 +34,7 @@ describe("a stop in the middle of a run", () => {
     inFolder(
       Effect.fnUntraced(function* (folder) {
         const run = yield* train({ config: config(), fates: slow(3, 50), folder, onEvent: afterWindow(0) });
-        expect(run.ended).toMatchObject({ reason: "interrupted", checkpoint: expect.stringContaining("step-") });
+        expect(run.ended).toMatchObject({ reason: "stopped", checkpoint: expect.stringContaining("step-") });
         const admitted = run.ledger.groups.admitted;
         expect(run.ended.step).toBe(Math.floor(admitted / 2));
         expect(run.ledger.groups).toMatchObject({ trained: 2 * run.ended.step, dropped: admitted % 2 });
@@ -53,8 +53,8 @@ describe("a stop in the middle of a run", () => {
           folder,
           onEvent: afterWindow(0),
         });
-        expect(first.ended).toMatchObject({ step: 1, version: 1, reason: "interrupted" });
-        expect(eventsOf(first.events, "Stopped").map(({ reason }) => reason)).toEqual(["interrupted", "deadline"]);
+        expect(first.ended).toMatchObject({ step: 1, version: 1, reason: "stopped" });
+        expect(eventsOf(first.events, "Stopped").map(({ reason }) => reason)).toEqual(["stopped", "deadline"]);
         const dropped = eventsOf(first.events, "Dropped").flatMap(({ groups }) => groups.map(({ group }) => group));
         expect(dropped).toContain(3);
         expect(first.ledger.groups).toMatchObject({ trained: 2, dropped: dropped.length });
@@ -94,7 +94,7 @@ describe("a stop in the middle of a run", () => {
           folder,
           onEvent: stopOn("Verdict", ({ window }) => window === 1),
         });
-        expect(ended).toMatchObject({ step: batches.length, version: batches.length, reason: "interrupted" });
+        expect(ended).toMatchObject({ step: batches.length, version: batches.length, reason: "stopped" });
         expect(yield* newest(folder)).toMatchObject({
           learner: ended.version,
           state: { position: { version: ended.version } },
@@ -112,7 +112,7 @@ describe("a stop in the middle of a run", () => {
           folder,
           onEvent: afterWindow(1),
         });
-        expect(ended).toMatchObject({ step: 3, reason: "interrupted" });
+        expect(ended).toMatchObject({ step: 3, reason: "stopped" });
         expect(eventsOf(events, "Validated").map(({ step }) => step)).toEqual([0]);
         expect(replies.filter(({ validation, version }) => validation && version > 0)).toEqual([]);
       }),
@@ -128,7 +128,7 @@ describe("a stop in the middle of a run", () => {
           folder,
           onEvent: stopOn("Admitted"),
         });
-        expect(first.ended).toMatchObject({ step: 0, version: 0, reason: "interrupted" });
+        expect(first.ended).toMatchObject({ step: 0, version: 0, reason: "stopped" });
         const second = yield* resume({ config: config(), folder });
         expect(second.ended).toMatchObject({ step: 6, reason: "complete" });
         expect(second.records.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6]);
@@ -147,7 +147,7 @@ describe("a stop in the middle of a run", () => {
           folder,
           onEvent: stopOn("EmptySelection", ({ consecutive }) => consecutive === 1),
         });
-        expect(first.ended.reason).toBe("interrupted");
+        expect(first.ended.reason).toBe("stopped");
         const second = yield* resume({ config: empty, fates, folder });
         expect(second.ended).toMatchObject({ step: 3, reason: "empty_selections" });
       }),

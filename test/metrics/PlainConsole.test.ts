@@ -36,7 +36,8 @@ describe("the plain console", () => {
         event({ _tag: "Finished", group: 3, tokens: 10, failed: false, tag: "A", episodes: [] }),
         event({ _tag: "CheckpointWritten", step: 37, folder: "c/step-37" }),
         sink.step(record(38)),
-        sink.close({ _tag: "Stopped", reason: "interrupted" }),
+        event({ _tag: "Stopped", reason: "stopped", steps: 2 }),
+        sink.close({ _tag: "Stopped", reason: "stopped" }),
       ]),
     );
     expect(written).toEqual([
@@ -44,7 +45,8 @@ describe("the plain console", () => {
       "step  37/200  success 0.742  return 0.830  kept 63%  stale 1.2/3  14.2k tok/s  3.2s\n",
       "step 37: checkpoint c/step-37\n",
       "step  38/200\n",
-      "stopped (interrupted)\n",
+      "stopping: 2 more steps first, as their groups are played or in play; then a checkpoint\n",
+      "stopped\n",
     ]);
   });
 

@@ -50,7 +50,7 @@ describe("telemetry", () => {
         Effect.gen(function* () {
           yield* attach(bus, [sink]);
           yield* bus.sampled(sample(500));
-          yield* bus.emit({ _tag: "Stopped", reason: "interrupted" });
+          yield* bus.emit({ _tag: "Stopped", reason: "stopped" });
         }),
       );
       expect(told.slice(1, -1).sort()).toEqual(["event Stopped", "gauges 500"]);

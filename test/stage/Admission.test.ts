@@ -83,7 +83,7 @@ describe("admission", () => {
     const first = fill(spec);
     expect(first.windows).toHaveLength(6);
     expect(Admission.decide(spec, first.position)).toEqual({ _tag: "Closed", reason: "complete" });
-    const stopped = Position.observe(Position.start(), { _tag: "Stopped", reason: "interrupted" });
+    const stopped = Position.observe(Position.start(), { _tag: "Stopped", reason: "stopped" });
     expect(Admission.decide(spec, stopped)).toEqual({ _tag: "Closed", reason: "stopped" });
   });
 
@@ -183,7 +183,7 @@ const runs = fc.record({
 
 const asks = (window: number, groups: number) => ({ _tag: "Refill", window, round: 1, groups, reason: "" }) as const;
 const verdict = (window: number) => ({ _tag: "Verdict", window, kept: [], filtered: [], judged: [] }) as const;
-const stopped = { _tag: "Stopped", reason: "interrupted" } as const;
+const stopped = { _tag: "Stopped", reason: "stopped" } as const;
 
 /** The position after events, and admissions of what is decided then. */
 const told = (start: Position.Position, ...events: readonly Event[]) => events.reduce(Position.observe, start);

@@ -68,7 +68,7 @@ describe("the gate", () => {
       const { bus, gate, tell } = yield* gateOf(rules);
       const admitter = yield* Effect.forkChild(admitAll(gate, []));
       yield* TestClock.adjust(1);
-      yield* tell({ _tag: "Stopped", reason: "interrupted" });
+      yield* tell({ _tag: "Stopped", reason: "stopped" });
       yield* Fiber.join(admitter);
       expect(bus.state().position.admitted).toBe(4);
     }),
