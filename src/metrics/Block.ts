@@ -13,6 +13,7 @@ import type { StageSample } from "../stage/Gauge.ts";
 import * as Gauge from "../stage/Gauge.ts";
 import { cells, count, decimal, duration, percent, sparkline, wrapped } from "./format.ts";
 import { elapsedMs, failedShare, leftMs, outcomeOf, tokensPerSecond, type View } from "./View.ts";
+import { progressText, stepOf, windowMs } from "./WindowProgress.ts";
 
 export type Style = "plain" | "strong" | "dim" | "good" | "warn" | "bad" | "accent";
 
@@ -59,6 +60,7 @@ export const lines = (view: View, face: Face): readonly Line[] => {
   return [
     title(view, face, columns),
     progress(view, face, columns),
+    ...longWindow(view),
     [],
     figures(view, face, columns),
     flow(view, columns),
@@ -108,6 +110,14 @@ const progress = (view: View, { unicode }: Face, columns: number): Line => {
     seg(remaining),
   ];
 };
+
+/** Windows that last longer have a line of their own, milliseconds. */
+const QUICK_MS = 10_000;
+
+const longWindow = ({ outcome, window }: View): readonly Line[] =>
+  outcome !== null || windowMs(window) <= QUICK_MS
+    ? []
+    : [[seg(`step ${stepOf(window)}: `, "dim"), seg(progressText(window))]];
 
 /** Labelled figures, as many as fit; those without a value are left out. */
 const labelled = (

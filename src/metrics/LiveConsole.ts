@@ -6,9 +6,9 @@
 import { Effect } from "effect";
 import { asyncScheduler, type SchedulerLike, Subject, type Subscription, scan, tap, throttleTime } from "rxjs";
 import { type Line, lines, type Style, widthOf } from "./Block.ts";
-import { once, type Sink, type SinkError } from "./Sink.ts";
+import { once, type Sink, type SinkError, type Update } from "./Sink.ts";
 import { type Terminal, usable } from "./Terminal.ts";
-import { start, type Update, update, type View } from "./View.ts";
+import { start, update, type View } from "./View.ts";
 
 const codes: Readonly<Record<Style, string>> = {
   plain: "",

@@ -1,4 +1,4 @@
-/** The console sink for pipes and logs: one line per step and per notice, without control characters. */
+/** The console sink for pipes and logs: one line per step, per notice and per half minute of a long window, without control characters. */
 import { Effect } from "effect";
 import { type Alarm, standingAfter } from "../domain/alarms/Alarms.ts";
 import { textOf } from "../domain/alarms/text.ts";
@@ -10,9 +10,13 @@ import type { Metric } from "../domain/metrics/Metric.ts";
 import { valueIn } from "../domain/metrics/Metrics.ts";
 import { staleness, timing, tokens } from "../domain/metrics/run.ts";
 import { count, decimal, duration, percent } from "./format.ts";
-import { once, type RunInfo, type Sink, type SinkError } from "./Sink.ts";
+import { once, type RunInfo, type Sink, type SinkError, type Update } from "./Sink.ts";
 import { type Terminal, usable } from "./Terminal.ts";
 import { failedShare, noticeOf, outcomeOf } from "./View.ts";
+import * as WindowProgress from "./WindowProgress.ts";
+
+/** Milliseconds that a window is silent before its progress is printed, and between two such lines. */
+const PROGRESS_MS = 30_000;
 
 /** `step  37/200  success 0.742  return 0.830  kept 63%  stale 1.2/3  14.2k tok/s  3.2s`; figures that a step lacks are left out. */
 export const stepLine = ({ steps }: RunInfo, { step, metrics }: StepRecord): string => {
@@ -44,6 +48,12 @@ export const stepLine = ({ steps }: RunInfo, { step, metrics }: StepRecord): str
 export const make = (terminal: Pick<Terminal, "write" | "broken">): Sink => {
   let run: RunInfo | null = null;
   let alarms: readonly Alarm[] = [];
+  let window: WindowProgress.WindowProgress | null = null;
+  /** How long the window had lasted when its progress was printed last. */
+  let printedMs = 0;
+  const follow = (next: Update): void => {
+    if (window !== null) window = WindowProgress.update(window, next);
+  };
   const print = (text: string): Effect.Effect<void, SinkError> =>
     Effect.andThen(
       usable(terminal),
@@ -56,10 +66,23 @@ export const make = (terminal: Pick<Terminal, "write" | "broken">): Sink => {
     open: (info) => {
       run = info;
       alarms = info.alarms;
+      window = WindowProgress.start(info);
       return print(`${info.name}: ${info.mode}, seed ${info.seed}, ${info.folder}`);
     },
-    step: (record) => (run === null ? Effect.void : print(stepLine(run, record))),
+    step: (record) => {
+      follow({ _tag: "Step", record });
+      printedMs = 0;
+      return run === null ? Effect.void : print(stepLine(run, record));
+    },
+    gauges: (sample) => {
+      follow({ _tag: "Sample", sample });
+      if (run === null || window === null || WindowProgress.windowMs(window) - printedMs <= PROGRESS_MS)
+        return Effect.void;
+      printedMs = WindowProgress.windowMs(window);
+      return print(`step ${WindowProgress.stepOf(window)}/${run.steps}: ${WindowProgress.progressText(window)}`);
+    },
     event: (event) => {
+      follow({ _tag: "Event", event });
       if (event._tag === "AlarmRaised" || event._tag === "AlarmEnded") alarms = standingAfter(alarms, event);
       const notice = noticeOf(event);
       return notice === null ? Effect.void : print(notice);

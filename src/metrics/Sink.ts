@@ -21,6 +21,12 @@ export interface RunInfo {
   readonly from: number;
   /** Steps of the whole run. */
   readonly steps: number;
+  /** The groups of a window, the episodes of each, and whether the groups admitted or those ended first make it. */
+  readonly window: {
+    readonly groups: number;
+    readonly groupSize: number;
+    readonly order: "admission" | "completion";
+  };
   /** Milliseconds since the Unix epoch at this start. */
   readonly started: number;
   /** Alarms that stand at this start; none but of a run that goes on. */
@@ -30,6 +36,13 @@ export interface RunInfo {
 }
 
 export type Outcome = RunOutcome;
+
+/** One thing that a console is told of a run. */
+export type Update =
+  | { readonly _tag: "Step"; readonly record: StepRecord }
+  | { readonly _tag: "Sample"; readonly sample: Sample }
+  | { readonly _tag: "Event"; readonly event: Event }
+  | { readonly _tag: "Close"; readonly outcome: Outcome };
 
 /** A sink cannot write. */
 export class SinkError extends Schema.TaggedError<SinkError>()("SinkError", {

@@ -5,7 +5,7 @@
 import { type Alarm, standingAfter } from "../domain/alarms/Alarms.ts";
 import { textOf } from "../domain/alarms/text.ts";
 import { isEarly } from "../domain/EarlyStops.ts";
-import type { Event, StepRecord, Stopped, Validated } from "../domain/Event.ts";
+import type { Event, Stopped, Validated } from "../domain/Event.ts";
 import { endings, episodes, type Split } from "../domain/metrics/episodes.ts";
 import { type Metrics, together, valueIn } from "../domain/metrics/Metrics.ts";
 import { tokens } from "../domain/metrics/run.ts";
@@ -13,13 +13,8 @@ import type { Drawing, Regime } from "../domain/Regime.ts";
 import type { ServerChange } from "../domain/Server.ts";
 import type { Sample } from "../stage/Bus.ts";
 import { duration, percent } from "./format.ts";
-import type { Outcome, RunInfo } from "./Sink.ts";
-
-export type Update =
-  | { readonly _tag: "Step"; readonly record: StepRecord }
-  | { readonly _tag: "Sample"; readonly sample: Sample }
-  | { readonly _tag: "Event"; readonly event: Event }
-  | { readonly _tag: "Close"; readonly outcome: Outcome };
+import type { Outcome, RunInfo, Update } from "./Sink.ts";
+import * as WindowProgress from "./WindowProgress.ts";
 
 export interface View {
   readonly run: RunInfo;
@@ -29,6 +24,7 @@ export interface View {
   readonly history: { readonly times: readonly number[]; readonly success: readonly number[] };
   /** Of the last seconds, oldest first. */
   readonly samples: readonly Sample[];
+  readonly window: WindowProgress.WindowProgress;
   /** Alarms that stand, oldest first. */
   readonly alarms: readonly Alarm[];
   /** Newest last. */
@@ -45,6 +41,7 @@ export const start = (run: RunInfo): View => ({
   metrics: together(),
   history: { times: [], success: [] },
   samples: [],
+  window: WindowProgress.start(run),
   alarms: run.alarms,
   notices: [],
   outcome: null,
@@ -60,7 +57,8 @@ const told = (view: View, event: Event): View => {
   return { ...view, alarms, notices: notice === null ? view.notices : push(view.notices, notice, kept.notices) };
 };
 
-export const update = (view: View, next: Update): View => {
+export const update = (before: View, next: Update): View => {
+  const view = { ...before, window: WindowProgress.update(before.window, next) };
   switch (next._tag) {
     case "Step": {
       const { step, time, metrics } = next.record;

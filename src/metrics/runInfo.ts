@@ -11,5 +11,10 @@ export const runInfo = (config: RunConfig, at: Pick<RunInfo, "alarms" | "folder"
   mode: modeText(config.pipeline),
   seed: config.run.seed,
   steps: config.trainer.total_training_steps,
+  window: {
+    groups: config.es_manager.train.env_groups,
+    groupSize: config.es_manager.train.group_size,
+    order: config.pipeline.window_order,
+  },
   config: JSON.parse(JSON.stringify(config)) as Readonly<Record<string, unknown>>,
 });

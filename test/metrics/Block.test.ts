@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { lines, widthOf } from "../../src/metrics/Block.ts";
-import { start, type Update, update, type View } from "../../src/metrics/View.ts";
+import type { Update } from "../../src/metrics/Sink.ts";
+import { start, update, type View } from "../../src/metrics/View.ts";
 import { record, run, sample, stage } from "./fixtures.ts";
 
 const view = (updates: readonly Update[]): View => updates.reduce(update, start(run));
@@ -55,6 +56,13 @@ describe("the live block", () => {
       `rollout   ${"█".repeat(22)}${"▒".repeat(11)}${"·".repeat(11)}  50%    24/24     3/8    100    1.2s    40ms`,
       `generate  ${"█".repeat(44)} 100%  128/128      40  20.0k    40ms     0ms`,
     ]);
+  });
+
+  it("has a line for a window that has lasted more than 10 s, until the run ends", () => {
+    const long = update(midway, { _tag: "Sample", sample: sample(192_001, late, 1_142_000) });
+    expect(text(midway)[2]).toBe("");
+    expect(text(long)[2]).toBe("step 38: 0 of 1024 episodes, 20.0k turns, 142k tokens, 10.0s so far");
+    expect(text(update(long, { _tag: "Close", outcome: { _tag: "Completed" } }))[2]).toBe("");
   });
 
   it("puts the shares of episodes that failed beside success", () => {

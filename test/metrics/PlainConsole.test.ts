@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import * as PlainConsole from "../../src/metrics/PlainConsole.ts";
 import { isUnicode } from "../../src/metrics/Terminal.ts";
 import { noticeOf } from "../../src/metrics/View.ts";
-import { record, recorder, run } from "./fixtures.ts";
+import { record, recorder, run, sample } from "./fixtures.ts";
 
 describe("the plain console", () => {
   it("fails once its output is broken, which switches it off", () => {
@@ -48,6 +48,30 @@ describe("the plain console", () => {
       "stopping: 2 more steps first, as their groups are played or in play; then a checkpoint\n",
       "stopped\n",
     ]);
+  });
+
+  it("tells of a window's progress once it has lasted more than 30 s, and then every 30 s", () => {
+    const { terminal, written } = recorder();
+    const sink = PlainConsole.make(terminal);
+    const sampleUntil = (from: number, seconds: number) => {
+      for (let ms = from; ms <= from + seconds * 1000; ms += 500)
+        Effect.runSync(sink.gauges?.(sample(ms)) ?? Effect.void);
+    };
+    Effect.runSync(sink.open(run));
+    written.length = 0;
+    sampleUntil(0, 30);
+    expect(written).toEqual([]);
+    sampleUntil(30_500, 60);
+    expect(written).toEqual([
+      "step 1/200: 0 of 1024 episodes, 30.5s so far\n",
+      "step 1/200: 0 of 1024 episodes, 1m01s so far\n",
+    ]);
+    Effect.runSync(sink.step(record(1)));
+    written.length = 0;
+    sampleUntil(91_000, 30);
+    expect(written).toEqual([]);
+    sampleUntil(121_500, 0);
+    expect(written).toEqual(["step 2/200: 0 of 1024 episodes, 30.5s so far\n"]);
   });
 
   it("puts the share of episodes that failed behind success, where some did", () => {

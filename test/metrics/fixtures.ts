@@ -15,6 +15,7 @@ export const run: RunInfo = {
   seed: 0,
   from: 0,
   steps: 200,
+  window: { groups: 128, groupSize: 8, order: "admission" },
   started: 1_000_000,
   alarms: [],
   config: { run: { name: "quickstart", seed: 0 } },

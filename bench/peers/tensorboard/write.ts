@@ -72,6 +72,7 @@ const play = (folder: string, from: number, through: number, start: number): Eff
       from,
       alarms: [],
       steps: 50,
+      window: { groups: 8, groupSize: 16, order: "admission" },
       started: started + start,
       config: { run: { name: "proof" }, note: "<b>&amp;</b>" },
     };

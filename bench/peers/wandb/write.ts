@@ -24,6 +24,7 @@ const run: RunInfo = {
   from,
   alarms: [],
   steps,
+  window: { groups: 8, groupSize: 16, order: "admission" },
   started,
   config: {
     run: { name: "proof", seed: 7 },
