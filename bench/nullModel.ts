@@ -42,6 +42,7 @@ const task: Task = {
   tag: "Null",
   kind: "null",
   instruction: "",
+  isCustom: false,
   legend: "",
   wholeAnswer: false,
   wholeRewards: false,

@@ -2,6 +2,7 @@
  * A task: what a prompt says of an environment preset besides its state, and how its replies are read. Made of a preset of the run
  * file and its environment; constant over a run.
  */
+import { isModulePath } from "../config/modulePath.ts";
 import type { Preset, RunConfig } from "../config/RunConfig.ts";
 import type { Shown } from "../env/BoundEnvironment.ts";
 
@@ -10,6 +11,8 @@ export interface Task {
   /** The kind of environment, as it calls itself. */
   readonly kind: string;
   readonly instruction: string;
+  /** The environment is a user's own module, which no shipped model knows. */
+  readonly isCustom: boolean;
   /** The environment's own lines on symbols and coordinates; may be empty. */
   readonly legend: string;
   /** A reply's answer is one action, not a list of them. */
@@ -40,6 +43,7 @@ export const fromPreset = (
   tag,
   kind: type,
   instruction: preset.env_instruction,
+  isCustom: isModulePath(preset.env_type),
   legend,
   wholeAnswer,
   wholeRewards,

@@ -1,11 +1,15 @@
 /**
  * The shortest prompt a model of about a million parameters needs: the kind of environment as the system message, then per turn the
- * compact state and the number of actions left. It gives no instruction, no answer format and no reward: such a model learns them from its
- * updates. A turn before is its state and what was done there; a summary is the actions alone.
+ * compact state and the number of actions left. It gives no answer format and no reward, and no instruction of an environment of ours: such a
+ * model learns them from its updates. A user's own environment has its instruction behind its kind. A turn before is its state and what was done there; a summary is the actions alone.
  */
+import type { Task } from "./Task.ts";
 import { type Moment, type PastTurn, replyPrefix, type Template, type TemplateOptions } from "./Template.ts";
 
 const turnText = ({ view, actionsLeft }: Moment): string => `${view.compact}\n${actionsLeft}`;
+
+const system = ({ instruction, isCustom, kind }: Task): string =>
+  isCustom && instruction.trim() !== "" ? `${kind}\n${instruction.trim()}` : kind;
 
 const line = (text: string): string => (text === "" ? "" : `${text}\n`);
 
@@ -14,7 +18,7 @@ export const compact = ({ separator, think }: TemplateOptions): Template => {
   const retold = (turn: PastTurn): string => `${turn.moment.view.compact}\n${acted(turn)}\n`;
   return {
     prefix: replyPrefix(think),
-    opening: (task, moment) => ({ system: task.kind, user: turnText(moment) }),
+    opening: (task, moment) => ({ system: system(task), user: turnText(moment) }),
     next: (_task, moment) => turnText(moment),
     reopening: (_task, moment, { summary }) => line(summary) + turnText(moment),
     retelling: (_task, moment, { shown, summary }) => line(summary) + shown.map(retold).join("") + turnText(moment),

@@ -143,6 +143,7 @@ it.effect("shows an environment of one's own", () =>
     const lines = yield* prompt({ ...options, tag: null, actions: ["2 || 5"], seed: 1, config });
     const [first] = promptsIn(lines);
     expect(first.reply.actions).toEqual(["2", "5"]);
+    expect(first.text).toContain("lights\nA row of lamps is shown.");
     expect(first.text).toMatch(/<\|im_start\|>user\n[01]{6}\n12<\|im_end\|>/);
   }),
 );

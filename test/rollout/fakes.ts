@@ -160,6 +160,7 @@ export const reach: Task = {
   tag: "Reach",
   kind: "corridor",
   instruction: "Walk to the end.",
+  isCustom: false,
   legend: "",
   wholeAnswer: false,
   wholeRewards: false,

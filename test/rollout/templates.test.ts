@@ -73,6 +73,17 @@ describe("compact template", () => {
     expect(compact.opening(reach, { view, turn: 1, actionsLeft: 4 })).toEqual({ system: "corridor", user: "P_O\n4" });
   });
 
+  it("shows the instruction of a user's own environment once, behind its kind", () => {
+    const custom = { ...reach, isCustom: true };
+    const opening = compact.opening(custom, { view, turn: 1, actionsLeft: 4 });
+    expect(opening).toEqual({ system: "corridor\nWalk to the end.", user: "P_O\n4" });
+    expect(compact.opening({ ...custom, instruction: "\n" }, { view, turn: 1, actionsLeft: 4 }).system).toBe(
+      "corridor",
+    );
+    const previous = { reward: -0.1, executed: 1, invalid: false };
+    expect(compact.next(custom, { view, turn: 2, actionsLeft: 3 }, previous)).toBe("P_O\n3");
+  });
+
   it("goes on with the new state and what is left", () => {
     const previous = { reward: -0.1, executed: 1, invalid: false };
     expect(compact.next(reach, { view, turn: 2, actionsLeft: 3 }, previous)).toBe("P_O\n3");

@@ -16,6 +16,7 @@ const task: Task = {
   tag: "SimpleSokoban",
   kind: "sokoban",
   instruction: "",
+  isCustom: false,
   legend: "",
   maxActions: 10,
   maxTokens: 100,
