@@ -131,14 +131,14 @@ export const make = Effect.fnUntraced(function* (changes: Tree = {}) {
   return trial;
 });
 
-/** Objects of a log, one a line; throws where a line is none. */
-export const linesOf = (path: string): readonly Record<string, unknown>[] =>
-  existsSync(path)
-    ? readFileSync(path, "utf8")
-        .split("\n")
-        .filter((line) => line !== "")
-        .map((line): Record<string, unknown> => JSON.parse(line))
-    : [];
+/** Objects of a log, one a line; throws where a line is none. With `endsInPart` a last line without its end is left out. */
+export const linesOf = (path: string, { endsInPart = false } = {}): readonly Record<string, unknown>[] => {
+  if (!existsSync(path)) return [];
+  const lines = readFileSync(path, "utf8").split("\n");
+  return (endsInPart ? lines.slice(0, -1) : lines)
+    .filter((line) => line !== "")
+    .map((line): Record<string, unknown> => JSON.parse(line));
+};
 
 /** Steps that have a checkpoint under its final name, ascending. */
 export const checkpointsOf = (folder: string): readonly number[] => {

@@ -17,7 +17,8 @@ const balanced = (record: Readonly<Record<string, unknown>>): void => {
 
 /** Steps that the events say are closed. Expects no group to be admitted, ended or judged twice, and no window or step twice. */
 export const recordedOnce = (folder: string): readonly unknown[] => {
-  const events = linesOf(join(folder, "events.jsonl"));
+  // A full disk may cut the last line short; the run goes on without this log.
+  const events = linesOf(join(folder, "events.jsonl"), { endsInPart: true });
   const named = (tag: string, key: string) => events.filter(({ _tag }) => _tag === tag).map((event) => event[key]);
   const steps = named("StepClosed", "step");
   const judged = events.flatMap(({ filtered, kept }) => [kept ?? [], filtered ?? []]).flat();

@@ -18,7 +18,7 @@ describe("bad input exits with 2, prints one message on standard error and nothi
   it.each([
     [
       ["trian"],
-      'unknown command "trian"; nearest: train; all: train, plan, trace, tune, runs, sft, envs, env, watch, sweep, merge, untie, worker, help, config, control, report, compare, import, evaluate, … (23 in all)\n',
+      'unknown command "trian"; nearest: train; all: train, plan, trace, tune, runs, sft, envs, env, prompt, watch, sweep, merge, untie, worker, help, config, control, report, compare, import, … (24 in all)\n',
     ],
     [
       ["train", "--config-name", "quickstart", "filter.strategy=top_q"],

@@ -1,6 +1,6 @@
 /** Environments of one's own from outside, in a folder that has nothing to do with the package. Each start costs about half a second. */
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -47,6 +47,17 @@ describe("an environment of one's own", () => {
     expect(status).toBe(0);
     expect(stdout).toMatch(/^Lights +\S*lights\.ts +12 +yes +lamps=6$/m);
     expect(stdout).toMatch(/^\S*lights\.ts +lamps +9 +Lamps in the row\. \(an integer from 2 to 9\)$/m);
+  });
+
+  it("is told what to do where its package reads it as CommonJS", () => {
+    const packaged = join(folder, "commonjs");
+    mkdirSync(packaged);
+    writeFileSync(join(packaged, "package.json"), '{ "type": "commonjs" }');
+    copyFileSync(join(folder, "lights.ts"), join(packaged, "lights.ts"));
+    copyFileSync(join(folder, "lights.yaml"), join(packaged, "lights.yaml"));
+    const { status, stderr } = millrace("config", "--config-name", join(packaged, "lights.yaml"));
+    expect(status).toBe(2);
+    expect(stderr).toContain("run npm pkg set type=module in its package, or name the file lights.mts");
   });
 
   it("is bad input where it cannot be used, each preset under its full key", () => {

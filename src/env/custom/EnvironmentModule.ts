@@ -84,6 +84,15 @@ const exportsOf = async (path: string, timeoutMs: number): Promise<Readonly<Reco
   }
 };
 
+/** Node reads a module of a package without `"type": "module"`, which `npm init` writes, as CommonJS, where `import` and `export` are errors. */
+const remedyFor = (path: string, cause: unknown): string => {
+  const isCommonJs =
+    cause instanceof SyntaxError && /import statement outside a module|token 'export'/.test(cause.message);
+  if (!isCommonJs) return "";
+  const renamed = basename(path).replace(/\.(c|m)?(?=[jt]s$)/, ".m");
+  return `; run npm pkg set type=module in its package, or name the file ${renamed}`;
+};
+
 /** Loads a module in this thread, once. */
 export const load = async (path: string, timeoutMs = loadMs): Promise<Result.Result<AnyModule, string>> => {
   if (!isFile(path)) return Result.fail(noSuchFile(path));
@@ -93,6 +102,6 @@ export const load = async (path: string, timeoutMs = loadMs): Promise<Result.Res
       isAsync(made) ? checkedAsync(path, made) : checked(path, made),
     );
   } catch (cause) {
-    return Result.fail(`the module cannot be loaded: ${describeError(path, cause)}`);
+    return Result.fail(`the module cannot be loaded: ${describeError(path, cause)}${remedyFor(path, cause)}`);
   }
 };
