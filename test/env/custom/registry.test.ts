@@ -108,7 +108,9 @@ describe("threads", () => {
       const error = yield* Effect.flip(
         Effect.scoped(Layer.build(layerThreads({ presets, threads: 1, concurrency: 1, timeoutMs: 5000 }))),
       );
-      expect(error.message).toContain("no entry of this package; there are millrace, millrace/env, millrace/env/contract, millrace/metrics");
+      expect(error.message).toContain(
+        "no entry of this package; there are millrace, millrace/env, millrace/env/contract, millrace/metrics",
+      );
     }),
   );
 });
