@@ -67,7 +67,8 @@ describe("docs/remote.md", () => {
       const learner = yield* shell(folder, block("learner"));
       const { code, said } = yield* Effect.promise(() => learner.ended);
       expect({ code, said: code === 0 ? "" : said }).toEqual({ code: 0, said: "" });
-      expect((yield* Effect.promise(() => first.ended)).code).toBe(0);
+      const worker = yield* Effect.promise(() => first.ended);
+      expect(worker.code, worker.said).toBe(0);
       // It was this broker, and no other that listens there.
       expect(broker.child.exitCode).toBeNull();
       const run = newestIn(join(folder, "runs", "bandit")) ?? folder;
