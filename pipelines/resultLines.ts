@@ -1,6 +1,6 @@
-/** What a training says at its end: what came of it, where its checkpoint is, and which commands look at it next. Pure. */
+/** What a training or a cloning says at its end: what came of it, where its weights are, and which commands go on from there. Pure. */
 import { join, relative } from "node:path";
-import type { RunResult, ValidationResult } from "../src/record/RunResult.ts";
+import type { CloningResult, RunResult, ValidationResult } from "../src/record/RunResult.ts";
 
 const percent = (share: number): string => String(Number((share * 100).toFixed(1)));
 
@@ -70,10 +70,25 @@ export interface Place {
   readonly program: string;
 }
 
+/** The overrides that name what was cloned: a model's folder, or an adapter beside its base. */
+const modelOverrides = ({ base, output }: CloningResult, directory: string): readonly string[] => {
+  const folder = pathFrom(directory, output);
+  const keys =
+    base === null ? [`model.path=${folder}`] : [`model.path=${pathFrom(directory, base)}`, `model.adapter=${folder}`];
+  return keys.map(quoted);
+};
+
 /** Commands that work when they are pasted: an evaluation plays the checkpoint under the run's own configuration. */
-export const nextCommands = ({ checkpoint, folder }: RunResult, { directory, program }: Place): readonly string[] => {
+export const nextCommands = (
+  { checkpoint, cloning, folder }: RunResult,
+  { directory, program }: Place,
+): readonly string[] => {
   const run = quoted(pathFrom(directory, folder));
   const config = quoted(pathFrom(directory, join(folder, "config.yaml")));
+  if (cloning !== null) {
+    const words = [config, ...modelOverrides(cloning, directory)].join(" ");
+    return ["evaluate", "train"].map((command) => `${program} ${command} --config-name ${words}`);
+  }
   const newest = checkpoint.best ?? checkpoint.newest;
   const model = newest === null ? null : quoted(`model.path=${pathFrom(directory, newest.path)}`);
   return [
@@ -83,17 +98,31 @@ export const nextCommands = ({ checkpoint, folder }: RunResult, { directory, pro
   ];
 };
 
-export const resultLines = (result: RunResult, place: Place): readonly string[] => {
-  const { best, newest } = result.checkpoint;
-  const from = (path: string): string => pathFrom(place.directory, path);
+const lossLine = ({ heldOutLoss, loss }: CloningResult): readonly string[] => {
+  const parts = [
+    ...(loss === null ? [] : [`${loss.toFixed(4)} nats a token in the last step`]),
+    ...(heldOutLoss === null ? [] : [`${heldOutLoss.toFixed(4)} of the conversations held out`]),
+  ];
+  return parts.length === 0 ? [] : [`loss         ${parts.join("; ")}`];
+};
+
+/** Weights of a training are its checkpoints; what was cloned lies in a folder of its own. */
+const weightsLines = ({ checkpoint: { best, newest }, cloning }: RunResult, directory: string): readonly string[] => {
+  const from = (path: string): string => pathFrom(directory, path);
+  if (cloning !== null) return [`${cloning.base === null ? "model  " : "adapter"}      ${from(cloning.output)}`];
   const other = best === null || best.step === newest?.step ? "" : `; best ${from(best.path)}`;
+  return newest === null ? [] : [`checkpoint   ${from(newest.path)}${other}`];
+};
+
+export const resultLines = (result: RunResult, place: Place): readonly string[] => {
   const failed = result.failedShare ?? 0;
   return [
     "",
     `${result.name}: ${endText(result)}, ${stepsText(result)}`,
     ...validationLine(result.validation),
+    ...(result.cloning === null ? [] : lossLine(result.cloning)),
     ...(failed > 0 ? [`failed       ${percent(failed)} % of the training episodes could not be played to an end`] : []),
-    ...(newest === null ? [] : [`checkpoint   ${from(newest.path)}${other}`]),
+    ...weightsLines(result, place.directory),
     "next",
     ...nextCommands(result, place).map((command) => `  ${command}`),
   ];

@@ -34,7 +34,14 @@ const validationText = (validation: ValidationResult | null): string => {
 
 const stepsText = ({ kind, steps: { done, planned } }: RunResult): string => {
   if (kind === "evaluation") return "evaluation";
-  return planned === null ? String(done) : `${done}/${planned}`;
+  const steps = planned === null ? String(done) : `${done}/${planned}`;
+  return kind === "cloning" ? `sft ${steps}` : steps;
+};
+
+/** The result of a run at its end: success, or of cloning its loss, that of the conversations held out where there were any. */
+const lastText = ({ cloning, validation }: RunResult): string => {
+  const loss = cloning?.heldOutLoss ?? cloning?.loss ?? null;
+  return loss === null ? validationText(validation.last) : `loss ${loss.toFixed(4)}`;
 };
 
 const head = ["RUN", "STATE", "STEPS", "MINUTES", "BEFORE %", "BEST %", "LAST %"];
@@ -52,7 +59,7 @@ const row = (result: RunResult): readonly string[] => [
   result.minutes === null ? "-" : result.minutes.toFixed(1),
   validationText(result.validation.before),
   validationText(result.validation.best),
-  validationText(result.validation.last),
+  lastText(result),
 ];
 
 /** Runs of one name together, the oldest first; names by their newest run, the newest last. */

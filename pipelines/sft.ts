@@ -34,9 +34,11 @@ import * as RunFolder from "../src/record/RunFolder.ts";
 import * as RunLock from "../src/record/RunLock.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
 import { fromPreset } from "../src/rollout/Task.ts";
+import { CloningLog } from "./cloningLog.ts";
 import { conversations } from "./conversations.ts";
 import { checkDevices, tellDevices } from "./devices.ts";
 import { boundEnvironments, withInstances } from "./presets.ts";
+import { told } from "./trainingEnd.ts";
 
 export interface SftOptions {
   readonly config: RunConfig;
@@ -132,7 +134,7 @@ const trainedSize = ({ checkpoint: { adapter, parameters } }: Model.Model): stri
   return adapter === undefined ? all : `${all} and ${parameterCount(adapter.parameters.specs)} of an adapter`;
 };
 
-/** Prints the loss of the conversations held out, where it is due. */
+/** Prints the loss of the conversations held out, where it is due; null where it is not. */
 const measured = Effect.fnUntraced(function* (
   learner: LearnerThread.LearnerThread,
   { batch_size, conversations: { val_freq }, steps }: RunConfig["sft"],
@@ -140,9 +142,10 @@ const measured = Effect.fnUntraced(function* (
   step: number,
 ) {
   const due = step === steps || (val_freq > 0 && step % val_freq === 0);
-  if (heldOut.length === 0 || !due) return;
+  if (heldOut.length === 0 || !due) return null;
   const loss = yield* Cloning.lossOf(learner, heldOut, batch_size);
   yield* Console.log(`step ${step}/${steps}  loss of the conversations held out ${loss.toFixed(4)}`);
+  return loss;
 });
 
 /** Prints a twentieth of the steps, the first and the last, and each that was not applied. */
@@ -185,10 +188,8 @@ const resumed = Effect.fnUntraced(function* (config: RunConfig, { checkpoints }:
 const locked = <E>(folder: Effect.Effect<typeof RunFolder.RunFolder.Service, E>) =>
   Effect.tap(folder, ({ path }) => RunLock.hold(path));
 
-export const sft = ({
-  config,
-  resume = null,
-}: SftOptions): Effect.Effect<void, BadInput | LearnerError | EnvironmentError | Stop.StoppedEarly, Stop.Stop> =>
+/** Clones; the folder of the run where it has made all its steps, or null where it was stopped. */
+const cloned = ({ config, resume = null }: SftOptions) =>
   Effect.scoped(
     Effect.gen(function* () {
       const { steps } = config.sft;
@@ -223,22 +224,39 @@ export const sft = ({
         yield* RunFolder.reconfigure(folder, render(config));
       }
       let saved = past?.path ?? null;
+      const record = yield* CloningLog.open(folder.path, config, past?.progress.step ?? 0);
+      yield* record.write(null);
       const asked = yield* Effect.forkScoped(stop.requested);
       const said = reporter(steps);
       const done = yield* Cloning.clone(learner, episodes, config, {
         from: past?.progress ?? { step: 0, skipped: null },
         stopped: Effect.sync(() => asked.pollUnsafe() !== undefined),
-        report: (step) => Effect.andThen(said(step), measured(learner, config.sft, own.heldOut, step.step)),
+        report: Effect.fnUntraced(function* (step) {
+          yield* said(step);
+          record.took(step, yield* measured(learner, config.sft, own.heldOut, step.step));
+        }),
         save: Effect.fnUntraced(function* (progress) {
           const written = Checkpoints.save(folder.checkpoints, progress, learner.save);
           saved = yield* Effect.catchTag(written, "CheckpointError", unusable);
+          yield* record.write(null);
         }),
-      }).pipe(Effect.catchTag("LearnerError", (error) => Effect.fail(Divergence.ofLearner(error, saved))));
+      }).pipe(
+        Effect.catchTag("LearnerError", (error) => Effect.fail(Divergence.ofLearner(error, saved))),
+        Effect.tapError(({ message }) => Effect.ignore(record.write("failed", message))),
+      );
       if (done < steps) {
-        return yield* Console.log(`stopped after ${done} steps; millrace sft --resume ${folder.path} goes on`);
+        yield* record.write("stopped");
+        yield* Console.log(`stopped after ${done} steps; millrace sft --resume ${folder.path} goes on`);
+        return null;
       }
       yield* publish(learner, model, output);
-      const written = model.checkpoint.adapter === undefined ? "model.safetensors" : "adapter_model.safetensors";
-      yield* Console.log(`wrote ${join(output, written)}`);
+      yield* record.write("completed");
+      return folder.path;
     }),
   );
+
+/** Clones, and says at the end what came of it and which commands go on from there. */
+export const sft = (
+  options: SftOptions,
+): Effect.Effect<void, BadInput | LearnerError | EnvironmentError | Stop.StoppedEarly, Stop.Stop> =>
+  Effect.flatMap(cloned(options), (folder) => (folder === null ? Effect.void : told(folder)));

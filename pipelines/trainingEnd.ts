@@ -1,13 +1,18 @@
-/** Before a run goes on and after it has ended: whether there is anything left to do, and what came of it. */
+/** Before a training goes on and after a training or a cloning has ended: whether anything is left to do, and what came of it. */
 import { Console, Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { readRunResult } from "../src/record/readRunResult.ts";
 import { resultLines } from "./resultLines.ts";
 
-/** Fails with BadInput where the run in `folder` has made all its steps and ended. */
+/** Fails with BadInput where the run in `folder` has made all its steps and ended, or is none of `train`. */
 export const checkGoesOn = Effect.fnUntraced(function* (config: RunConfig, folder: string) {
-  const { end, steps } = yield* Effect.promise(() => readRunResult(folder));
+  const { end, kind, steps } = yield* Effect.promise(() => readRunResult(folder));
+  if (kind === "cloning") {
+    return yield* new BadInput({
+      message: `--resume: ${folder}: a run of sft; nearest: millrace sft --resume ${folder}`,
+    });
+  }
   const total = config.trainer.total_training_steps;
   if (end._tag !== "Completed" || steps.done < total) return;
   const message = `--resume: ${folder}: all ${steps.done} steps are done; to go on, set more of them: trainer.total_training_steps=${steps.done * 2}`;

@@ -4,10 +4,13 @@
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { CLONING } from "./CloningRecord.ts";
 import { holderOf, LOCK } from "./RunLock.ts";
 
 export const CONFIG = "config.yaml";
 const CHECKPOINTS = "checkpoints";
+/** What is written before a run begins. */
+const EARLY = [CONFIG, CHECKPOINTS, CLONING];
 
 export const isRun = (folder: string): boolean => existsSync(join(folder, CONFIG));
 
@@ -56,7 +59,7 @@ export const runsBelow = (folder: string, levels: number = deepest): readonly st
 
 /** Whether the folder has more than what is written before a run begins. */
 const hasBegun = (folder: string): boolean =>
-  namesIn(folder, false).some((name) => name !== CONFIG && name !== CHECKPOINTS && !name.startsWith(LOCK)) ||
+  namesIn(folder, false).some((name) => !EARLY.includes(name) && !name.startsWith(LOCK)) ||
   namesIn(join(folder, CHECKPOINTS), false).length > 0;
 
 /** Whether a process still writes there, as far as can be told. */

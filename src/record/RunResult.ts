@@ -7,6 +7,7 @@ import { type Interval, successInterval, wilson } from "../domain/intervals.ts";
 import { episodes } from "../domain/metrics/episodes.ts";
 import { timing, windows } from "../domain/metrics/run.ts";
 import type { RunOutcome } from "../domain/RunOutcome.ts";
+import type { CloningRecord } from "./CloningRecord.ts";
 
 /** `Killed`: no process writes the folder any more, and none said how it ended. */
 export type RunEnd = RunOutcome | { readonly _tag: "Running" } | { readonly _tag: "Killed" };
@@ -33,11 +34,11 @@ export interface RunResult {
   /** The run's own name; its folder is `NAME/STAMP`. */
   readonly name: string;
   readonly folder: string;
-  readonly kind: "training" | "evaluation";
+  readonly kind: "training" | "evaluation" | "cloning";
   readonly end: RunEnd;
   /** Steps closed, and those of the whole run. */
   readonly steps: { readonly done: number; readonly planned: number | null };
-  /** Minutes of training with its last validation, those before a resume included; of an evaluation those of play. */
+  /** Minutes of training with its last validation, or of cloning, those before a resume included; of an evaluation those of play. */
   readonly minutes: number | null;
   readonly validation: {
     /** Of the starting weights. */
@@ -50,7 +51,12 @@ export interface RunResult {
   readonly checkpoint: { readonly newest: CheckpointPlace | null; readonly best: CheckpointPlace | null };
   /** Share of the training episodes that could not be played to an end. */
   readonly failedShare: number | null;
+  /** Null where `kind` is another. */
+  readonly cloning: CloningResult | null;
 }
+
+/** Losses are nats per token: of the last step's batch, and of the conversations held out, where there were any. */
+export interface CloningResult extends Pick<CloningRecord, "loss" | "heldOutLoss" | "output" | "base"> {}
 
 /** What config.yaml says of the run. */
 export interface RunPlan {

@@ -12,6 +12,7 @@ import { readLines } from "../files/lines.ts";
 import { MANIFEST } from "../files/Manifest.ts";
 import { readRange, withFile } from "../files/readable.ts";
 import * as StepFolders from "../files/StepFolders.ts";
+import { CLONING, type CloningRecord, cloningRecordOf } from "./CloningRecord.ts";
 import { decode } from "./events/EventLine.ts";
 import { holderOf } from "./RunLock.ts";
 import {
@@ -139,9 +140,13 @@ const validationsIn = async (folder: string, records: StepRecords, plan: RunPlan
   return { before: at(before), best: at(best), last: at(last) };
 };
 
-const endOf = async (folder: string, isWhole: boolean): Promise<RunEnd> => {
+const isHeld = async (folder: string): Promise<boolean> => {
   const holder = await holderOf(folder).catch(() => null);
-  if (holder === "running" || holder === "unseen") return { _tag: "Running" };
+  return holder === "running" || holder === "unseen";
+};
+
+const endOf = async (folder: string, isWhole: boolean): Promise<RunEnd> => {
+  if (await isHeld(folder)) return { _tag: "Running" };
   const events = join(folder, "events.jsonl");
   // Without a record of events, a run that made all its steps counts as complete.
   const isTold = (await readable(events, () => Promise.resolve(true))) ?? false;
@@ -161,6 +166,33 @@ const ofEvaluation = async (
   validation: { before: null, best: success, last: success },
   checkpoint: { newest: null, best: null },
   failedShare: null,
+  cloning: null,
+});
+
+const endOfCloning = ({ end, message }: CloningRecord): RunEnd => {
+  switch (end) {
+    case "completed":
+      return { _tag: "Completed" };
+    case "stopped":
+      return { _tag: "Stopped", reason: "stopped" };
+    case "failed":
+      return { _tag: "Failed", message };
+    case null:
+      return { _tag: "Killed" };
+  }
+};
+
+/** A cloning run plays no validation. */
+const ofCloning = async (about: Pick<RunResult, "name" | "folder">, record: CloningRecord): Promise<RunResult> => ({
+  ...about,
+  kind: "cloning",
+  end: (await isHeld(about.folder)) ? { _tag: "Running" } : endOfCloning(record),
+  steps: { done: record.step, planned: record.steps },
+  minutes: record.seconds / 60,
+  validation: { before: null, best: null, last: null },
+  checkpoint: await checkpointsIn(join(about.folder, "checkpoints")),
+  failedShare: null,
+  cloning: { loss: record.loss, heldOutLoss: record.heldOutLoss, output: record.output, base: record.base },
 });
 
 const ofTraining = async (about: Pick<RunResult, "name" | "folder">, plan: RunPlan): Promise<RunResult> => {
@@ -177,6 +209,7 @@ const ofTraining = async (about: Pick<RunResult, "name" | "folder">, plan: RunPl
     validation: await validationsIn(folder, records, plan),
     checkpoint: await checkpointsIn(join(folder, "checkpoints")),
     failedShare: records.failedShare(plan.training),
+    cloning: null,
   };
 };
 
@@ -186,6 +219,9 @@ export const readRunResult = async (path: string): Promise<RunResult> => {
   const tree = Result.getOrElse(readYaml((await textIn(join(folder, "config.yaml"))) ?? ""), () => null);
   const plan = planOf(isTree(tree) ? tree : null);
   const about = { folder, name: plan.name ?? basename(dirname(folder)) };
-  const evaluation = evaluationOf(parsed((await textIn(join(folder, "summary.json"))) ?? ""));
-  return evaluation === null ? ofTraining(about, plan) : ofEvaluation(about, evaluation);
+  const jsonIn = async (name: string): Promise<unknown> => parsed((await textIn(join(folder, name))) ?? "");
+  const evaluation = evaluationOf(await jsonIn("summary.json"));
+  if (evaluation !== null) return ofEvaluation(about, evaluation);
+  const cloning = cloningRecordOf(await jsonIn(CLONING));
+  return cloning === null ? ofTraining(about, plan) : ofCloning(about, cloning);
 };

@@ -1,5 +1,5 @@
 /** The list of runs: those of a sweep too, in which order, and what is said of each. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Effect, Result } from "effect";
@@ -32,6 +32,24 @@ describe("millrace runs", () => {
     );
     expect(cells.at(-1)?.slice(1)).toEqual(["completed", "4/4", "2.0", "25.0", "75.0", "50.0"]);
     expect(cells[0]?.slice(-3)).toEqual(["-", "-", "-"]);
+  });
+
+  it("shows a cloning run by its own steps and loss, a finished one as completed and a killed one as killed", async () => {
+    const cloned = mkdtempSync(join(dir, "cloned-"));
+    const record = { step: 100, steps: 200, seconds: 90, loss: 0.5, heldOutLoss: null, output: "/o", base: null };
+    const states = { a: { end: null }, b: { end: "completed", step: 200 }, c: { end: "failed", heldOutLoss: 1.25 } };
+    for (const [name, change] of Object.entries(states)) {
+      const folder = join(cloned, name, "20260101-000000");
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "config.yaml"), "run:\n  name: sft\ntrainer:\n  total_training_steps: 200\n");
+      writeFileSync(join(folder, "sft.json"), JSON.stringify({ ...record, message: "", ...change }));
+    }
+    const [, ...rows] = await listed(cloned);
+    expect(rows.map((row) => row.split(/ {2,}/).slice(1)).sort()).toEqual([
+      ["completed", "sft 200/200", "1.5", "-", "-", "loss 0.5000"],
+      ["failed", "sft 100/200", "1.5", "-", "-", "loss 1.2500"],
+      ["killed", "sft 100/200", "1.5", "-", "-", "loss 0.5000"],
+    ]);
   });
 
   it("is refused where there is none", async () => {

@@ -24,8 +24,35 @@ const result: RunResult = {
   validation: { before: validation(0, 0.12), best: validation(30, 0.9), last: validation(40, 0.85) },
   checkpoint: { newest: at(40), best: null },
   failedShare: 0,
+  cloning: null,
 };
 const place = { directory: "/home/ann", program: "npx millrace" };
+
+describe("the end of a cloning", () => {
+  const cloning = { loss: 0.25, heldOutLoss: null, output: "/home/ann/runs/sft/lake", base: null };
+  const none = { before: null, best: null, last: null };
+  const cloned: RunResult = { ...result, kind: "cloning", validation: none, cloning };
+
+  it("says its loss, the folder that model.path names, and how to play and train what was cloned", () => {
+    expect(resultLines(cloned, place)).toEqual([
+      "",
+      "lake: completed, 40 of 40 steps in 6.3 minutes",
+      "loss         0.2500 nats a token in the last step",
+      "model        runs/sft/lake",
+      "next",
+      "  npx millrace evaluate --config-name runs/lake/20261124-100000/config.yaml model.path=runs/sft/lake",
+      "  npx millrace train --config-name runs/lake/20261124-100000/config.yaml model.path=runs/sft/lake",
+    ]);
+  });
+
+  it("names an adapter beside its base", () => {
+    const adapter = { ...cloned, cloning: { ...cloning, heldOutLoss: 1.5, base: "/home/ann/models/base" } };
+    const lines = resultLines(adapter, place);
+    expect(lines).toContain("loss         0.2500 nats a token in the last step; 1.5000 of the conversations held out");
+    expect(lines).toContain("adapter      runs/sft/lake");
+    expect(lines.at(-1)).toMatch(/ model\.path=models\/base model\.adapter=runs\/sft\/lake$/);
+  });
+});
 
 describe("the end of a training", () => {
   it("says what came of it, and what to do next", () => {

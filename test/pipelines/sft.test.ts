@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { it } from "@effect/vitest";
 import { Console, Effect } from "effect";
 import { describe, expect } from "vitest";
@@ -10,6 +10,7 @@ import { merge, type Tree } from "../../src/config/Tree.ts";
 import * as Model from "../../src/policy/Model.ts";
 import * as Stop from "../../src/process/Stop.ts";
 import * as RunLock from "../../src/record/RunLock.ts";
+import { readRunResult } from "../../src/record/readRunResult.ts";
 import { treeOf } from "../files/tree.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { collected } from "../warnings.ts";
@@ -60,7 +61,21 @@ describe("sft", () => {
           expect(yield* names(dir)).toEqual(["runs", "sft"]);
           expect(yield* names(output)).not.toContain("learner");
           const run = yield* runFolder(dir);
-          expect(yield* names(run)).toEqual(["checkpoints", "config.yaml"]);
+          expect(yield* names(run)).toEqual(["checkpoints", "config.yaml", "sft.json"]);
+          const result = yield* Effect.promise(() => readRunResult(run));
+          expect(result).toMatchObject({
+            kind: "cloning",
+            end: { _tag: "Completed" },
+            steps: { done: 3, planned: 3 },
+            cloning: { loss: expect.any(Number), heldOutLoss: null, output, base: null },
+          });
+          expect(lines.slice(-5)).toEqual([
+            expect.stringMatching(/^loss {9}\d\.\d{4} nats a token/),
+            `model        ${output}`,
+            "next",
+            expect.stringContaining(` evaluate --config-name ${join(run, "config.yaml")} model.path=${output}`),
+            expect.stringContaining(` train --config-name ${join(run, "config.yaml")} model.path=${output}`),
+          ]);
           expect(yield* names(join(run, "checkpoints"))).toEqual(["step-3"]);
           const first = yield* weights(output);
 
@@ -90,6 +105,10 @@ describe("sft", () => {
             "2 updates in a row, from step 1 on, could not be applied (not finite: the policy's new parameters); " +
               `lower sft.lr (1e+308) or actor.grad_clip (1); the last good checkpoint is ${kept}`,
           );
+          expect((yield* Effect.promise(async () => readRunResult(dirname(dirname(kept))))).end).toEqual({
+            _tag: "Failed",
+            message: failure.message,
+          });
           expect(printed).toContain("step 2/9  skipped, not finite: the policy's new parameters");
           expect(yield* names(dir)).toEqual(["runs"]);
           yield* Model.load(kept);
@@ -118,6 +137,8 @@ describe("sft", () => {
             /^stopped after (\d) steps; millrace sft --resume (.*) goes on$/.exec(stopped.at(-1) ?? "") ?? [];
           expect(["2", "3"]).toContain(taken);
           expect(stopped.at(-1)).toContain(run);
+          const { end, steps: stepsTaken } = yield* Effect.promise(() => readRunResult(run));
+          expect([end._tag, stepsTaken]).toEqual(["Stopped", { done: Number(taken), planned: 6 }]);
           expect(yield* names(join(run, "checkpoints"))).toEqual([`step-${taken}`]);
           expect(yield* names(halved)).toEqual(["runs"]);
 

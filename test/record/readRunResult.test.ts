@@ -92,6 +92,7 @@ describe("the result of a run", () => {
         best: { step: 10, path: join(folder, "checkpoints", "step-10") },
       },
       failedShare: null,
+      cloning: null,
     } satisfies RunResult);
   });
 
