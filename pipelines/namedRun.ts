@@ -3,23 +3,17 @@
  * Where a model is named, the run's checkpoint of that step is meant, or its newest. What names no run, or several, is bad input with the nearest.
  */
 import { existsSync } from "node:fs";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { Effect, Result } from "effect";
 import { choices } from "../src/config/nearest.ts";
 import { shown, shownText } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import * as StepFolders from "../src/files/StepFolders.ts";
 import { isRun, newestIn, runsBelow } from "../src/record/RunFolders.ts";
-import { existingFolder, modelFolder } from "./paths.ts";
+import { existingFolder, modelFolder, typed } from "./paths.ts";
 
 /** The usual folder of runs. */
 const usual = "runs";
-
-/** A path as a user would type it. */
-const typed = (path: string): string => {
-  const fromHere = relative(process.cwd(), path);
-  return fromHere === "" || fromHere.startsWith("..") ? path : fromHere;
-};
 
 /** The names of runs in a folder and below it; the name with the newest run comes first. */
 const namesBelow = (folder: string): readonly string[] => {

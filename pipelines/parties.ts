@@ -33,6 +33,7 @@ import * as Seeds from "../src/rollout/seeds.ts";
 import type { Task } from "../src/rollout/Task.ts";
 import type { Template } from "../src/rollout/Template.ts";
 import { checkDevices, tellDevices } from "./devices.ts";
+import { tellLoading } from "./loading.ts";
 import { samplerOf } from "./sampler.ts";
 
 export type PartyError = PolicyError | EnvironmentError | EndpointStopped;
@@ -109,6 +110,7 @@ const checkpointParty = Effect.fnUntraced(function* (
   environments: Backend.Environments,
   folder: string,
 ) {
+  yield* tellLoading(path);
   const model = yield* StartingModel.toPlay(path, config.model);
   yield* Model.checkContext(config, model);
   const { adapter } = model.checkpoint;

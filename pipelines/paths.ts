@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { Effect } from "effect";
 import { byNearest } from "../src/config/nearest.ts";
 import { shown, shownText } from "../src/config/shown.ts";
@@ -12,6 +12,12 @@ import { BadInput } from "../src/domain/Errors.ts";
 import { packageRoot } from "../src/files/packageRoot.ts";
 
 export const configDir = join(packageRoot, "config");
+
+/** A path as a user would type it. */
+export const typed = (path: string): string => {
+  const fromHere = relative(process.cwd(), path);
+  return fromHere === "" || fromHere.startsWith("..") ? path : fromHere;
+};
 
 const isFolder = (path: string): boolean => existsSync(path) && statSync(path).isDirectory();
 

@@ -37,6 +37,7 @@ import { fromPreset } from "../src/rollout/Task.ts";
 import { CloningLog } from "./cloningLog.ts";
 import { conversations } from "./conversations.ts";
 import { checkDevices, tellDevices } from "./devices.ts";
+import { tellLoading } from "./loading.ts";
 import { boundEnvironments, withInstances } from "./presets.ts";
 import { told } from "./trainingEnd.ts";
 
@@ -53,7 +54,9 @@ const unusable = ({ message }: { readonly message: string }) => Effect.fail(new 
 
 /** The weights a new run starts from: a folder's, with the adapter to train where there is one, or fresh ones. */
 const modelOf = ({ model, run, sft }: RunConfig) => {
-  if (sft.init !== "random") return StartingModel.load(sft.init, model, run.seed);
+  if (sft.init !== "random") {
+    return Effect.andThen(tellLoading(sft.init), StartingModel.load(sft.init, model, run.seed));
+  }
   if (model.lora.rank > 0 || model.adapter !== "") {
     const key = model.lora.rank > 0 ? `model.lora.rank: ${model.lora.rank}` : `model.adapter: ${model.adapter}`;
     const message = `${key}: an adapter stands beside a model, and sft.init=random has none; nearest: sft.init=${model.path}`;
@@ -175,6 +178,7 @@ const resumed = Effect.fnUntraced(function* (config: RunConfig, { checkpoints }:
   const start = lora.rank > 0 || adapter !== "" ? yield* modelOf(config) : null;
   const load = ({ path, progress }: Checkpoints.CloningCheckpoint) =>
     Effect.gen(function* () {
+      yield* tellLoading(path);
       const model = start === null ? yield* Model.load(path) : yield* StartingModel.goneOn(start, path);
       return { model, learner: yield* learnerOf(config, model, path), path, progress };
     }).pipe(Effect.catchTag("BadInput", ({ message }) => Effect.fail(damaged(path, message))));

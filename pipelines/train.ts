@@ -4,6 +4,7 @@
  */
 import process from "node:process";
 import { Console, Context, Effect, Layer, type Scope } from "effect";
+import { isTrainedElsewhere } from "../src/config/checks/learner.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
 import * as ControlServer from "../src/control/ControlServer.ts";
@@ -34,6 +35,7 @@ import * as RemoteModel from "../src/remote/startingModel.ts";
 import * as Servers from "../src/stage/Servers.ts";
 import { type PageOptions, servePage } from "../src/watch/process/Page.ts";
 import { checkDevices, rolesOf, tellBits, tellDevices, tellServers } from "./devices.ts";
+import { tellLoading } from "./loading.ts";
 import { boundEnvironments } from "./presets.ts";
 
 /** Parts of one's own in place of the usual ones. */
@@ -161,6 +163,7 @@ const partsOf = Effect.fnUntraced(function* (
 const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | null) {
   const existing = resume === null ? null : yield* locked(RunFolder.open(resume));
   const environments = yield* boundEnvironments(config, Backend.tagsOf(config));
+  if (!isTrainedElsewhere(config.model)) yield* tellLoading(config.model.path);
   const start = yield* RemoteModel.load(config);
   yield* Model.checkContext(config, start);
   yield* checkDevices(config, rolesOf(config));
