@@ -33,6 +33,23 @@ const why = (finding: Finding): string => (finding.status === "pass" ? finding.m
 const countOf = (findings: readonly Finding[], status: Finding["status"]): number =>
   findings.filter((finding) => finding.status === status).length;
 
+interface Found {
+  readonly name: string;
+  readonly finding: Finding;
+}
+
+const isStepFault = ({ finding }: Found): boolean => finding.status === "fail" && finding.isStepFault;
+
+/** The first check that a failing step cut off says so; the others could not be made for the same reason. */
+const onceFaulty = (found: readonly Found[]): readonly Found[] => {
+  const first = found.find(isStepFault);
+  return found.map((one) =>
+    one === first || !isStepFault(one)
+      ? one
+      : { ...one, finding: { status: "does not apply", reason: "not examined: a step failed, as said above" } },
+  );
+};
+
 export const validateEnv = Effect.fn("pipelines.validateEnv")(function* ({
   config,
   json,
@@ -54,8 +71,10 @@ export const validateEnv = Effect.fn("pipelines.validateEnv")(function* ({
   const [environment] = environments.values();
   if (environment === undefined) return { isKept: true, lines: [] };
   const actions = Math.min(mostActions, 4 * (preset?.max_actions_per_traj ?? 1));
-  const found = yield* Effect.forEach(checks, (check) =>
-    Effect.promise(async () => ({ name: check.name, finding: await examine(check, { environment, actions }) })),
+  const found = onceFaulty(
+    yield* Effect.forEach(checks, (check) =>
+      Effect.promise(async () => ({ name: check.name, finding: await examine(check, { environment, actions }) })),
+    ),
   );
   const findings = found.map(({ finding }) => finding);
   const isKept = countOf(findings, "fail") === 0;

@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import Lights from "../../docs/examples/environment/lights.ts";
@@ -7,6 +9,7 @@ import { load } from "../../src/config/resolve.ts";
 import { examine } from "../../src/env/contract/Check.ts";
 import { checks, contract } from "../../src/env/contract/main.ts";
 import { preset } from "../env/presets.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
 
 const lake = preset("FrozenLake", { success_rate: 1 });
 
@@ -25,6 +28,25 @@ it.live("says what is missing where an environment cannot run here", () =>
     const config = yield* load("base", ["custom_envs.Remote.env_config.url=http://127.0.0.1:9"], configDir);
     const { isKept, lines } = yield* validateEnv({ config, tag: "Remote", json: false, width: 80 });
     expect([isKept, lines.join(" ")]).toEqual([true, expect.stringContaining("not examined here")]);
+  }),
+);
+
+it.live("says once that a step fails, with the value, the action and the seed", () =>
+  Effect.gen(function* () {
+    const dir = yield* temporaryFolder;
+    const path = join(dir, "lights.ts");
+    const source = readFileSync(new URL("../../docs/examples/environment/lights.ts", import.meta.url), "utf8");
+    writeFileSync(path, source.replaceAll(/reward: [^,\n]+,/g, "reward: Number.NaN,"));
+    const preset = `custom_envs.Lights={env_type: "${path}", env_config: {lamps: 4}, max_actions_per_traj: 4, env_instruction: x}`;
+    const config = yield* load("base", [preset], configDir);
+    const { isKept, lines } = yield* validateEnv({ config, tag: "Lights", json: true, width: 80 });
+    const { checks: found } = JSON.parse(lines.join("")) as { checks: { status: string; why: string }[] };
+    const failed = found.filter(({ status }) => status === "fail").map(({ why }) => why);
+    expect([isKept, failed]).toEqual([
+      false,
+      [expect.stringMatching(/^action 1 \("[1-4]"\) of seed 0: step of .* reward is NaN, not a number/)],
+    ]);
+    expect(found.filter(({ why }) => why === "not examined: a step failed, as said above").length).toBeGreaterThan(5);
   }),
 );
 

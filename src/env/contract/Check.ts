@@ -1,7 +1,7 @@
 /** A check of an environment, and what it finds. Invariant: whatever an environment throws is a finding, never a failure of the check. */
 import type { AnyEnvironment } from "../BoundEnvironment.ts";
 import { sentenceOf } from "../prepare.ts";
-import { type Act, anyAction, instanceOf, type Played, playOut } from "./players.ts";
+import { type Act, anyAction, instanceOf, type Played, playOut, StepFault } from "./players.ts";
 
 export interface Subject {
   readonly environment: AnyEnvironment;
@@ -16,7 +16,8 @@ export interface Subject {
 export type Finding =
   /** `measured` is what was found, for people; it may be empty. */
   | { readonly status: "pass"; readonly measured: string }
-  | { readonly status: "fail"; readonly reason: string }
+  /** `isStepFault`: a step threw, so that the check could not be made. */
+  | { readonly status: "fail"; readonly reason: string; readonly isStepFault: boolean }
   | { readonly status: "does not apply"; readonly reason: string };
 
 export interface Check {
@@ -95,7 +96,8 @@ export const examine = async ({ run }: Check, subject: Subject): Promise<Finding
   try {
     return { status: "pass", measured: await run(new Scene(subject)) };
   } catch (cause) {
-    const status = cause instanceof NotApplicable ? "does not apply" : "fail";
-    return { status, reason: sentenceOf(cause) };
+    const reason = sentenceOf(cause);
+    if (cause instanceof NotApplicable) return { status: "does not apply", reason };
+    return { status: "fail", reason, isStepFault: cause instanceof StepFault };
   }
 };

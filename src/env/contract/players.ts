@@ -1,7 +1,9 @@
 /** Players without a model, for either kind of environment. An episode is a pure function of (seed, member) where the environment is. */
+import { shown } from "../../config/shown.ts";
 import { type Random, stream } from "../../domain/Random.ts";
 import type { AnyEnvironment } from "../BoundEnvironment.ts";
 import type { BaseInfo, Split, Transition } from "../Environment.ts";
+import { sentenceOf } from "../prepare.ts";
 
 export const instanceOf = (seed: number): Random => stream({ seed, purpose: "instance", counters: [] });
 export const noiseOf = (seed: number, member: number, at: number): Random =>
@@ -14,6 +16,36 @@ export interface Played {
   readonly reward: number;
   readonly success: boolean;
 }
+
+/** A step that threw, or returned no transition. Its message names the action, which one it was and the seed of the episode. */
+export class StepFault extends Error {}
+
+/** Which action of an episode is meant, for people. */
+export const placeOf = (action: string, seed: number, at: number): string =>
+  `action ${at + 1} (${shown(action)}) of seed ${seed}`;
+
+/** Which step of which episode is taken. */
+export interface StepPlace {
+  readonly seed: number;
+  readonly member: number;
+  /** Actions before this one. */
+  readonly at: number;
+}
+
+/** One step of an episode under its own noise. Rejects with `StepFault`. */
+export const stepped = async (
+  environment: AnyEnvironment,
+  state: unknown,
+  action: string,
+  { at, member, seed }: StepPlace,
+  signal: AbortSignal,
+): Promise<Transition<unknown, BaseInfo>> => {
+  try {
+    return await environment.step(state, action, noiseOf(seed, member, at), signal);
+  } catch (cause) {
+    throw new StepFault(`${placeOf(action, seed, at)}: ${sentenceOf(cause)}`, { cause });
+  }
+};
 
 /** How a player chooses an action; null where it has none. */
 export type Act = (state: unknown, random: Random) => string | null;
@@ -54,7 +86,7 @@ export const playOut = async (
   while (actions.length < count) {
     const action = act(state, choices);
     if (action === null) break;
-    const transition = await environment.step(state, action, noiseOf(seed, member, actions.length), signal);
+    const transition = await stepped(environment, state, action, { seed, member, at: actions.length }, signal);
     actions.push(action);
     transitions.push(transition);
     state = transition.state;

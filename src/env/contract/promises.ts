@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { IllegalAction } from "../IllegalAction.ts";
 import { type Check, fail, type Scene, seeds, skip } from "./Check.ts";
-import { noiseOf, type Played } from "./players.ts";
+import { noiseOf, type Played, placeOf, stepped } from "./players.ts";
 
 /** Freezes a state of plain data deeply, so that any mutation throws. */
 const deepFreeze = (value: unknown): unknown => {
@@ -49,7 +49,7 @@ const neverMutates = async (scene: Scene): Promise<string> => {
       environment.actions(state);
       environment.contentKey(state);
       if (!environment.asynchronous) environment.solve?.(state);
-      state = deepFreeze((await environment.step(state, action, noiseOf(seed, 2, at), signal)).state);
+      state = deepFreeze((await stepped(environment, state, action, { seed, member: 2, at }, signal)).state);
     }
     await scene.release(state);
   }
@@ -63,7 +63,7 @@ const clones = async (scene: Scene): Promise<string> => {
     let copied = structuredClone(await scene.start(seed));
     for (const [at, expected] of whole.transitions.entries()) {
       const action = whole.actions[at] ?? "";
-      const transition = structuredClone(await environment.step(copied, action, noiseOf(seed, 3, at), signal));
+      const transition = structuredClone(await stepped(environment, copied, action, { seed, member: 3, at }, signal));
       same(transition, expected, () => `action ${at + 1} of seed ${seed} leads elsewhere after a structured clone`);
       copied = transition.state;
     }
@@ -107,10 +107,11 @@ const endsOnce = async (scene: Scene): Promise<string> => {
 
 const finiteRewards = async (scene: Scene): Promise<string> => {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  await inEpisodes(scene, 5, ({ transitions }, seed) => {
-    for (const { reward } of transitions) {
-      if (!Number.isFinite(reward)) fail(`a reward of seed ${seed} is ${reward}`);
-      if (scene.environment.wholeRewards && !Number.isInteger(reward)) fail(`wholeRewards, and a reward is ${reward}`);
+  await inEpisodes(scene, 5, ({ actions, transitions }, seed) => {
+    for (const [at, { reward }] of transitions.entries()) {
+      const earned = () => `${placeOf(actions[at] ?? "", seed, at)} earned ${reward}`;
+      if (!Number.isFinite(reward)) fail(earned());
+      if (scene.environment.wholeRewards && !Number.isInteger(reward)) fail(`wholeRewards, and ${earned()}`);
       [least, most] = [Math.min(least, reward), Math.max(most, reward)];
     }
   });
@@ -136,7 +137,13 @@ const staysEnded = async (scene: Scene): Promise<string> => {
     if (last === null) continue;
     ended++;
     const [action = "anything"] = environment.actions(last.state) ?? [];
-    const after = await environment.step(last.state, action, noiseOf(seed, 6, scene.subject.actions), signal);
+    const after = await stepped(
+      environment,
+      last.state,
+      action,
+      { seed, member: 6, at: scene.subject.actions },
+      signal,
+    );
     same(after.state, last.state, () => `a step after the end of seed ${seed} changed the state`);
     if (after.reward !== 0) fail(`a step after the end of seed ${seed} earned ${after.reward}`);
     same([after.terminated, after.truncated], [last.terminated, last.truncated], () => `seed ${seed} ended twice`);
@@ -150,7 +157,8 @@ const refusesIllegal = async (scene: Scene): Promise<string> => {
   const valid = environment.actions(state);
   const step = async (action: string) => environment.step(state, action, noiseOf(7, 0, 0), signal);
   if (valid === null) {
-    await scene.release((await step("anything")).state);
+    const { state: next } = await stepped(environment, state, "anything", { seed: 7, member: 0, at: 0 }, signal);
+    await scene.release(next);
     return "free text: any text is a step";
   }
   const [first = ""] = valid;

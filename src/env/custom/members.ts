@@ -72,6 +72,10 @@ const transition: Table<keyof Transition<unknown, unknown>> = {
 };
 const info: Table<keyof BaseInfo> = { success: truth, action_is_effective: truth, action_is_valid: truth };
 
+/** A number that is not what it should be is named; other values may be long. */
+const not = (value: unknown, what: string): string =>
+  typeof value === "number" ? `${value}, not ${what}` : `not ${what}`;
+
 /** The members that are not what a table says. A member that is absent is missing unless `mayLack`. */
 const wrong = <Name extends string>(
   table: Table<Name>,
@@ -81,7 +85,7 @@ const wrong = <Name extends string>(
   Object.entries<Expected>(table).flatMap(([name, { holds, what }]) => {
     const value = members[name as Name];
     if (value === undefined) return mayLack ? [] : [`${within}${name} is missing (${what})`];
-    return holds(value) ? [] : [`${within}${name} is not ${what}`];
+    return holds(value) ? [] : [`${within}${name} is ${not(value, what)}`];
   });
 
 /** The wrong and missing members of an environment. */
@@ -110,7 +114,9 @@ export const transitionErrors = (value: unknown): readonly string[] => {
   return [
     ...wrong(info, said, { within: "info." }),
     ...Object.entries(said).flatMap(([name, number]) =>
-      typeof number === "number" && !Number.isFinite(number) ? [`info.${name} is not a finite number`] : [],
+      typeof number === "number" && !Number.isFinite(number)
+        ? [`info.${name} is ${not(number, "a finite number")}`]
+        : [],
     ),
   ];
 };

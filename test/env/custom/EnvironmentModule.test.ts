@@ -37,14 +37,14 @@ describe("the default export of a module", () => {
     const { step: _, ...rest } = lights;
     expect(refused({ default: { ...rest, type: "", config: {}, solve: 3, asynchronous: false } })).toBe(
       "the default export is no environment: type is not a text that is not empty; config is not a Schema; " +
-        "step is missing (a function); asynchronous is not true, or left out; solve is not a function",
+        "step is missing (a function); asynchronous is not true, or left out; solve is 3, not a function",
     );
   });
 
   it("must say its limits where it waits", () => {
     const { capacity: _, ...rest } = patientLights;
     expect(refused({ default: { ...rest, timeoutMs: 5 } })).toBe(
-      "the default export is no environment: capacity is missing (a function); timeoutMs is not a function",
+      "the default export is no environment: capacity is missing (a function); timeoutMs is 5, not a function",
     );
   });
 });

@@ -108,8 +108,8 @@ describe("what an environment returns is refused:", () => {
 
   it.each([
     ["nothing", undefined, "it is not an object"],
-    ["NaN as a reward", { ...good, reward: Number.NaN }, "reward is not a number between -1e9 and 1e9"],
-    ["a reward that overflows", { ...good, reward: 1.7e308 }, "reward is not a number between -1e9 and 1e9"],
+    ["NaN as a reward", { ...good, reward: Number.NaN }, "reward is NaN, not a number between -1e9 and 1e9"],
+    ["a reward that overflows", { ...good, reward: 1.7e308 }, "reward is 1.7e+308, not a number between -1e9 and 1e9"],
     [
       "a transition without parts",
       { state: start, reward: 1 },
@@ -118,12 +118,12 @@ describe("what an environment returns is refused:", () => {
     [
       "an info without parts",
       { ...good, info: { success: 1, action_is_valid: true } },
-      "info.success is not true or false; info.action_is_effective is missing (true or false)",
+      "info.success is 1, not true or false; info.action_is_effective is missing (true or false)",
     ],
     [
       "an infinite measure",
       { ...good, info: { ...good.info, lit: Number.POSITIVE_INFINITY } },
-      "info.lit is not a finite number",
+      "info.lit is Infinity, not a finite number",
     ],
   ])("%s", (_, step, message) => {
     expect(said(() => returning({ step }).step(start, "1", noise))).toBe(
@@ -206,7 +206,7 @@ describe("an environment that waits", () => {
       "reset of /mine/lights.ts failed: Error: no lamps",
     );
     await expect(environment.step(start, "1", noise, signal)).rejects.toThrow(
-      "step of /mine/lights.ts returned no transition: reward is not a number between -1e9 and 1e9",
+      "step of /mine/lights.ts returned no transition: reward is NaN, not a number between -1e9 and 1e9",
     );
   });
 });
