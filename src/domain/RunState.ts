@@ -173,6 +173,10 @@ export const stopping = ({ position, step }: RunState, groups: number): Stopped 
   return { _tag: "Stopped", reason: "stopped", steps: windows - step };
 };
 
+/** Whether one more empty selection ends a run of which `limit` in a row do; 0 is no limit. A run that stops already ends once. */
+export const endsEmpty = ({ emptyInARow, position }: RunState, limit: number): boolean =>
+  limit > 0 && emptyInARow + 1 >= limit && !position.stopped;
+
 /** The state after one event. */
 export const observe = (state: RunState, event: Event): RunState => ({
   ...state,

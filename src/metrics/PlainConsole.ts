@@ -29,6 +29,9 @@ export const stepLine = ({ steps }: RunInfo, { step, metrics }: StepRecord): str
     return share === null ? [] : [`${label}${share}`];
   };
   const stale = valueIn(metrics, staleness.mean);
+  const generated = valueIn(metrics, tokens.generated) ?? 0;
+  // The last windows of a run were played during the steps before: nothing is generated while they are trained on.
+  const speed = generated > 0 ? [`${count(generated)} tok/s`] : [];
   return [
     `step ${String(step).padStart(String(steps).length)}/${steps}`,
     ...figure("success ", episodes.success.of({ split: "train" }), decimal),
@@ -38,7 +41,7 @@ export const stepLine = ({ steps }: RunInfo, { step, metrics }: StepRecord): str
     ...failures("val failed ", "val-env"),
     ...figure("kept ", filter.keptRatio, percent),
     ...(stale === undefined ? [] : [`stale ${stale.toFixed(1)}/${valueIn(metrics, staleness.max) ?? stale}`]),
-    ...figure("", tokens.generated, (value) => `${count(value)} tok/s`),
+    ...speed,
     ...figure("loss ", learner.pgLoss, decimal),
     ...figure("grad ", learner.gradNorm, decimal),
     ...figure("", timing.step, (value) => duration(value * 1000)),

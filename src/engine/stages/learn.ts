@@ -9,6 +9,7 @@ import type { CreditedBatch } from "../../domain/Batch.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { idsOf } from "../../domain/Group.ts";
 import { type Metrics, together } from "../../domain/metrics/Metrics.ts";
+import * as RunState from "../../domain/RunState.ts";
 import { unfiltered } from "../../filtering/filter.ts";
 import { endsRun, optionsOf, takesAll } from "../../learner/analysis/GradientAnalysis.ts";
 import { assign } from "../../learner/assign.ts";
@@ -58,7 +59,6 @@ const adopted = Effect.fnUntraced(function* (version: Version) {
 /** Consumes a window that holds nothing to train on. */
 const pass = Effect.fnUntraced(function* ({ filtered, window }: Judged) {
   const config = yield* Config;
-  const { trainer } = config;
   const bus = yield* Bus;
   const groups = idsOf(filtered.kept);
   const { own, ...options } = optionsOf(config);
@@ -67,9 +67,9 @@ const pass = Effect.fnUntraced(function* ({ filtered, window }: Judged) {
     return yield* bus.emit({ _tag: "UpdateSkipped", window: window.index, groups, reason: "nothing was sampled" });
   }
   const consecutive = bus.state().emptyInARow + 1;
-  const limit = trainer.empty_stop_steps;
+  const limit = config.trainer.empty_stop_steps;
   // First, because the end of a window opens admission at once.
-  if (limit > 0 && consecutive >= limit) yield* bus.emit({ _tag: "Stopped", reason: "empty_selections" });
+  if (RunState.endsEmpty(bus.state(), limit)) yield* bus.emit({ _tag: "Stopped", reason: "empty_selections" });
   yield* bus.emit({ _tag: "EmptySelection", window: window.index, consecutive });
 });
 
