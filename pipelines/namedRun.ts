@@ -33,14 +33,20 @@ const noneNamed = (folder: string): string => {
 const insideUsual = (word: string): string | null =>
   /[/\\]/.test(word) || !existsSync(join(usual, word)) ? null : join(usual, word);
 
+/** What to say where such a name was written; null where it was none. */
+const insideInstead = (key: string, word: string): BadInput | null => {
+  const inside = insideUsual(word);
+  return inside === null
+    ? null
+    : new BadInput({ message: `${key}: ${shown(word)}: no such folder; nearest: ${inside}` });
+};
+
 /** The absolute path of the run that `word`, the value of `key`, names. */
 export const namedRun = (key: string, word: string): Effect.Effect<string, BadInput> =>
   Effect.gen(function* () {
     const found = yield* Effect.result(existingFolder(key, word));
     if (Result.isFailure(found)) {
-      const inside = insideUsual(word);
-      if (inside === null) return yield* found.failure;
-      return yield* new BadInput({ message: `${key}: ${shown(word)}: no such folder; nearest: ${inside}` });
+      return yield* insideInstead(key, word) ?? found.failure;
     }
     const folder = found.success;
     if (isRun(folder)) return folder;
@@ -84,6 +90,6 @@ export const namedModel = (key: string, word: string): Effect.Effect<string, Bad
   Effect.gen(function* () {
     const { at, run } = splitStep(word);
     if (at !== null) return yield* checkpointOf(key, word, yield* namedRun(key, run), at);
-    const folder = yield* modelFolder(key, word);
+    const folder = yield* Effect.mapError(modelFolder(key, word), (error) => insideInstead(key, word) ?? error);
     return holdsRuns(folder) ? yield* checkpointOf(key, word, yield* namedRun(key, word), null) : folder;
   });

@@ -4,9 +4,9 @@
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { basename, isAbsolute, join, parse, relative, resolve } from "node:path";
 import { Effect } from "effect";
-import { byNearest } from "../src/config/nearest.ts";
+import { byNearest, distance } from "../src/config/nearest.ts";
 import { shown, shownText } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { packageRoot } from "../src/files/packageRoot.ts";
@@ -30,12 +30,34 @@ const entries = (folder: string): readonly string[] => {
   }
 };
 
-const neighbour = (path: string): string | undefined => {
-  const parent = dirname(path);
-  if (!isFolder(parent)) return undefined;
-  const siblings = entries(parent).filter((name) => isFolder(join(parent, name)));
-  const [nearest] = byNearest(basename(path), siblings);
-  return nearest === undefined ? undefined : join(dirname(path), nearest);
+/** Folders of packages and hidden ones are never meant. */
+const mayBeMeant = (name: string): boolean => name !== "node_modules" && !name.startsWith(".");
+
+/** Whether a word may be a misspelling of a name. */
+const isNear = (word: string, name: string): boolean =>
+  distance(word, name) <= Math.max(1, Math.floor(word.length / 2));
+
+/**
+ * The nearest folder to a path below `root` that names none, as a user would type it: each of its names that does not exist is replaced by one
+ * that is spelt alike. The last name may be any, except right in `root`, where anything may lie.
+ */
+const nearestFolder = (root: string, path: string): string | undefined => {
+  const start = isAbsolute(path) ? parse(path).root : "";
+  const names = path
+    .slice(start.length)
+    .split(/[/\\]+/)
+    .filter((name) => name !== "");
+  let found = start;
+  for (const [at, name] of names.entries()) {
+    const here = resolve(root, found);
+    const isThere = isFolder(join(here, name));
+    const siblings = isThere ? [] : entries(here).filter((other) => mayBeMeant(other) && isFolder(join(here, other)));
+    const [nearest] = isThere ? [name] : byNearest(name, siblings);
+    const mayBeAny = isThere || (at === names.length - 1 && here !== root);
+    if (nearest === undefined || !(mayBeAny || isNear(name, nearest))) return undefined;
+    found = join(found, nearest);
+  }
+  return found;
 };
 
 /** The absolute path of a folder that `key` names, or bad input. */
@@ -43,7 +65,9 @@ export const existingFolder = (key: string, path: string): Effect.Effect<string,
   const places = [resolve(path), resolve(packageRoot, path)];
   const found = places.find(isFolder);
   if (found !== undefined) return Effect.succeed(found);
-  const nearest = places.map(neighbour).find((name) => name !== undefined);
+  const nearest = [process.cwd(), packageRoot]
+    .map((root) => nearestFolder(root, path))
+    .find((name) => name !== undefined);
   const hint = nearest === undefined ? "" : `; nearest: ${shownText(nearest, 200)}`;
   return Effect.fail(new BadInput({ message: `${key}: ${shown(path)}: no such folder${hint}` }));
 };

@@ -69,6 +69,12 @@ const inOrder = (folders: readonly string[]): readonly string[] => {
   return names.toSorted((a, b) => (newest(a) < newest(b) ? -1 : 1)).flat();
 };
 
+const whereMade = "millrace train makes one in runs/NAME of the folder in which it is started";
+
+/** Where no folder is near, it helps to know where runs are made. */
+const orWhereMade = ({ message }: BadInput): BadInput =>
+  new BadInput({ message: message.includes("; nearest: ") ? message : `${message}; ${whereMade}` });
+
 export interface RunsOptions {
   readonly folders: readonly string[];
   readonly json: boolean;
@@ -76,10 +82,10 @@ export interface RunsOptions {
 
 /** The list, as lines. */
 export const runs = Effect.fn("pipelines.runs")(function* ({ folders, json }: RunsOptions) {
-  const roots = yield* Effect.forEach(folders, (folder) => existingFolder("DIR", folder));
+  const roots = yield* Effect.forEach(folders, (folder) => Effect.mapError(existingFolder("DIR", folder), orWhereMade));
   const found = inOrder([...new Set(roots.flatMap((root) => runsBelow(root)))]);
   if (found.length === 0) {
-    const message = `runs: ${folders.map(shown).join(", ")}: no run lies there; millrace train makes one`;
+    const message = `runs: ${folders.map(shown).join(", ")}: no run lies there; ${whereMade}`;
     return yield* new BadInput({ message });
   }
   // One after the other: a run's metrics may be a large file.

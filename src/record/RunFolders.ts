@@ -34,11 +34,11 @@ export const runsIn = (folder: string): readonly string[] =>
     .sort(inOrder)
     .map((name) => join(folder, name));
 
-/** Folders right in a folder. Links are none: one may lead out of it, or in a circle. */
+/** Folders right in a folder, without hidden ones and those of packages. Links are none: one may lead out of it, or in a circle. */
 const foldersIn = (folder: string): readonly string[] => {
   try {
     return readdirSync(folder, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
+      .filter((entry) => entry.isDirectory() && entry.name !== "node_modules" && !entry.name.startsWith("."))
       .map(({ name }) => name);
   } catch {
     return [];

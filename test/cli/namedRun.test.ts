@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { Effect, Result } from "effect";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { namedModel, namedRun } from "../../pipelines/namedRun.ts";
 import { currentOwner } from "../../src/process/Owner.ts";
 
@@ -103,6 +103,22 @@ describe("where a model is named, a run stands for", () => {
     expect(await modelOf("lake@90")).toBe(
       `model.path: ${shown("lake@90")}: ${folder} has no checkpoint 90; nearest: ${folder}@100`,
     );
+  });
+
+  it("nothing where a name of its path is misspelt, with the nearest path", async () => {
+    checkpoint("cloned", 3);
+    const nearest = join(dir, "cloned", "checkpoints");
+    expect(await modelOf("clonde/checkpoints")).toBe(
+      `model.path: ${shown("clonde/checkpoints")}: no such folder; nearest: ${nearest}`,
+    );
+    expect(await modelOf("other/checkpoints")).toBe(`model.path: ${shown("other/checkpoints")}: no such folder`);
+    const here = vi.spyOn(process, "cwd").mockReturnValue(dir);
+    run("runs/lake/20260101-000000");
+    const said = async (word: string) => (await Effect.runPromise(Effect.flip(namedModel("model.path", word)))).message;
+    expect(await said("clonde/checkpoints")).toMatch(/; nearest: cloned\/checkpoints$/);
+    expect(await said("runs/lakw")).toMatch(/; nearest: runs\/lake$/);
+    expect(await said("lake")).toMatch(/; nearest: runs\/lake$/);
+    here.mockRestore();
   });
 
   it("nothing where the folder is a model's itself", async () => {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Effect, Result } from "effect";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { runs } from "../../pipelines/runs.ts";
 import { writeRun } from "../watch/syntheticRun.ts";
 
@@ -14,6 +14,8 @@ const listed = async (...folders: readonly string[]): Promise<readonly string[]>
   const result = await Effect.runPromise(Effect.result(runs({ folders, json: false })));
   return Result.isSuccess(result) ? result.success : [result.failure.message];
 };
+
+const whereMade = "millrace train makes one in runs/NAME of the folder in which it is started";
 
 describe("millrace runs", () => {
   it("lists the runs of names and of sweeps, the newest name last, with their results", async () => {
@@ -54,8 +56,18 @@ describe("millrace runs", () => {
 
   it("is refused where there is none", async () => {
     const empty = mkdtempSync(join(dir, "empty-"));
-    expect(await listed(empty)).toEqual([
-      `runs: ${JSON.stringify(empty)}: no run lies there; millrace train makes one`,
-    ]);
+    expect(await listed(empty)).toEqual([`runs: ${JSON.stringify(empty)}: no run lies there; ${whereMade}`]);
+  });
+
+  it("says where runs are made in a folder without any, and suggests nothing of packages or hidden folders", async () => {
+    const empty = mkdtempSync(join(dir, "empty-"));
+    for (const name of ["node_modules/rune", ".runs", "docs"]) mkdirSync(join(empty, name), { recursive: true });
+    writeRun(join(empty, "node_modules/rune/20260101-000000"), { steps: 1 });
+    const here = vi.spyOn(process, "cwd").mockReturnValue(empty);
+    expect(await listed("runs")).toEqual([`DIR: "runs": no such folder; ${whereMade}`]);
+    expect(await listed(".")).toEqual([`runs: ".": no run lies there; ${whereMade}`]);
+    mkdirSync(join(empty, "run"));
+    expect(await listed("runs")).toEqual(['DIR: "runs": no such folder; nearest: run']);
+    here.mockRestore();
   });
 });
