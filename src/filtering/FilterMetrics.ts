@@ -2,7 +2,7 @@
  * What the filter saw and kept. Statistics are taken within each group first and averaged over the groups that have them (`…_sum` too).
  * Invariant: what no group has is absent.
  */
-import { sampledTokens } from "../domain/Episode.ts";
+import { rewardOf, sampledTokens } from "../domain/Episode.ts";
 import type { ScoredGroup } from "../domain/Group.ts";
 import { filter } from "../domain/metrics/filter.ts";
 import type { Metric } from "../domain/metrics/Metric.ts";
@@ -68,6 +68,9 @@ const namedRows: readonly Row[] = [
   [filter.lengthMean, filter.chosenLengthMean, lengths, average],
 ];
 
+/** What the environment itself paid, by episode. */
+const paid: ValuesOf = ({ episodes }) => episodes.map(({ episode }) => rewardOf(episode));
+
 /** Mean over the groups of a statistic within each; undefined where no group has it. */
 const averaged = (groups: readonly ScoredGroup[], valuesOf: ValuesOf, { from, of }: Statistic): number | undefined => {
   const statistics = groups
@@ -99,6 +102,7 @@ export const filterMetrics = ({ groups, kept, keptRatio, metric, surplus, within
   return measured(
     ...rows.map(([usable, , values, statistic]) => [usable, averaged(groups, values, statistic)] as const),
     ...rows.map(([, chosen, values, statistic]) => [chosen, averaged(kept, values, statistic)] as const),
+    [filter.paidStd, averaged(groups, paid, std)],
     [filter.keptCount, kept.length],
     [filter.keptRatio, keptRatio],
     [filter.zeroCount, zeros],

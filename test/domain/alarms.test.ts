@@ -73,7 +73,16 @@ describe("runs that learn", () => {
 
   it("measure what every alarm goes by", () => {
     const { streaks } = replay(recordsIn(join(recorded, "quickstart.json"))).alarms.counts;
-    const measured = ["unread", "illegal", "constant", "cutInTraining", "cutInValidation", "certain", "updateKl"];
+    const measured = [
+      "unread",
+      "illegal",
+      "constant",
+      "unpaid",
+      "cutInTraining",
+      "cutInValidation",
+      "certain",
+      "updateKl",
+    ];
     expect(Object.keys(streaks)).toEqual(expect.arrayContaining([...measured, "referenceKl", "effectiveShare"]));
   });
 });
@@ -87,6 +96,7 @@ describe("runs that cannot learn", () => {
     ["unread", "format", "unread", thresholds.windows],
     ["illegal", "format", "illegal", thresholds.windows],
     ["constant", "variance", "constant", thresholds.constantWindows],
+    ["unpaid", "variance", "unpaid", thresholds.unpaidWindows],
     ["context", "context", "cutInValidation", 0],
     ["certain", "entropy", "certain", thresholds.entropyWindows],
   ])("raise theirs once, after as many windows as it takes: %s", (name, alarm, sign, step) => {
@@ -146,6 +156,36 @@ describe("an alarm", () => {
       }));
     expect(replay([...solved(1, 0.4, 1), ...solved(9, 0, 2)]).told).toEqual([]);
     expect(replay(solved(9, 0, 1)).told).toEqual([{ step: 5, alarm: "variance", sign: "constant" }]);
+  });
+
+  it("says nothing of penalties alone while the format is learnt, where rewards come after it", () => {
+    const learnt = (shares: readonly number[], paid: number, from: number): readonly Record[] =>
+      shares.map((share, at) => ({
+        step: from + at,
+        "train/parsed": share,
+        "train/A/manager_invalid_action": 1 - share,
+        "rollout/in_group_reward_std": 0.05 + paid,
+        "rollout/in_group_env_reward_std": paid,
+        "rollout/empty_after_filter": 0,
+      }));
+    const hardlyAsked = Array.from({ length: 20 }, (_, at) => 0.05 + at / 50);
+    const format = [...hardlyAsked, 0.55, 0.6, 0.7, 0.8, 0.9, 0.95, 0.95];
+    const rewarded = learnt([0.95, 0.95, 0.95], 0.2, 28);
+    expect(replay([...learnt(format, 0, 1), ...rewarded]).told).toEqual([]);
+    const never = learnt([...format, 0.95, 0.95, 0.95], 0, 1);
+    expect(replay(never).told).toEqual([{ step: 30, alarm: "variance", sign: "unpaid" }]);
+  });
+
+  it("counts windows in which no penalty differs either as windows without pay", () => {
+    const mixed = Array.from({ length: 10 }, (_, at) => ({
+      step: 1 + at,
+      "train/parsed": 0.99,
+      "train/A/manager_invalid_action": 0.01,
+      "rollout/in_group_reward_std": at % 2 === 0 ? 0 : 0.02,
+      "rollout/in_group_env_reward_std": 0,
+      "rollout/empty_after_filter": (at + 1) % 2,
+    }));
+    expect(replay(mixed).told).toEqual([{ step: 10, alarm: "variance", sign: "unpaid" }]);
   });
 
   it("is text without control characters, however a reply looks, and short", () => {

@@ -7,11 +7,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const door = (fault: string): readonly string[] => [
+const door = (fault: string, penalty = 0): readonly string[] => [
   `custom_envs.Door={env_type: test/fixtures/alarms/Door.ts, env_config: {fault: ${fault}}}`,
   "es_manager.train={env_groups: 4, group_size: 4, tags: [Door], n_groups: [4]}",
   "es_manager.val={env_groups: 4, tags: [Door], n_groups: [4]}",
-  "es_manager.format_penalty=0",
+  `es_manager.format_penalty=${penalty}`,
   "actor.ppo_mini_batch_size=16",
 ];
 const steps = (count: number): string => `trainer.total_training_steps=${count}`;
@@ -24,12 +24,13 @@ const runs: Readonly<Record<string, readonly string[]>> = {
   unread: [steps(4), ...small, "rollout.response_length=8"],
   illegal: [steps(4), ...door("illegal")],
   constant: [steps(6), ...door("constant")],
+  unpaid: [steps(14), ...door("constant", -0.1), "generation.temperature=1.5"],
   context: [steps(6), "es_manager.val.env_groups=128", "es_manager.val.n_groups=[128]", "rollout.max_model_len=100"],
   certain: [steps(6), ...small, "generation.temperature=0.01"],
 };
 
 const kept =
-  /^(step|(train|val-env)\/(success|parsed|entropy|cut_by_length|charts\/avg_episode_return)|train\/[^/]+\/(manager_invalid_action|action_is_valid)|(train|val-env)\/ended\/(context|failed)|rollout\/(in_group_reward_std|empty_after_filter)|critic\/advantages\/(min|max)|actor\/(ppo_kl|kl_loss)|mismatch\/ess|collapse_\w+_sample\/regime)$/;
+  /^(step|(train|val-env)\/(success|parsed|entropy|cut_by_length|charts\/avg_episode_return)|train\/[^/]+\/(manager_invalid_action|action_is_valid)|(train|val-env)\/ended\/(context|failed)|rollout\/(in_group_(env_)?reward_std|empty_after_filter)|critic\/advantages\/(min|max)|actor\/(ppo_kl|kl_loss)|mismatch\/ess|collapse_\w+_sample\/regime)$/;
 
 /** Five digits, as bench/results/learning has them. */
 const rounded = (value: number): number => Number(value.toPrecision(5));

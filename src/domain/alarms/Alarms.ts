@@ -17,7 +17,7 @@ export type Name = typeof Name.Type;
 /** The signs of each alarm; the first that is there raises it. */
 const signsOf: Readonly<Record<Name, readonly SignName[]>> = {
   format: ["unread", "illegal"],
-  variance: ["constant"],
+  variance: ["constant", "unpaid"],
   context: ["cutInTraining", "cutInValidation"],
   entropy: ["certain", "collapsed"],
   divergence: ["updateKl", "referenceKl", "effectiveShare"],

@@ -51,12 +51,14 @@ const unread: Sign = {
   },
 };
 
+/** Share of the turns without a legal action, by preset. */
+const illegalShares = (metrics: Metrics): ReadonlyMap<string, number> =>
+  valuesIn(metrics, (tag) => ofTag.invalid.of({ split: "train", tag }));
+
 /** Share of the turns of a preset with an action that is legal, and that the environment takes as valid where it was carried out. */
 const legal = ({ metrics }: Seen): readonly number[] => {
-  const of = { split: "train" } as const;
-  const valid = valuesIn(metrics, (tag) => ofTag.info.of({ ...of, tag, info: "action_is_valid" }));
-  const invalid = valuesIn(metrics, (tag) => ofTag.invalid.of({ ...of, tag }));
-  return [...invalid].map(([tag, share]) => Math.min(1 - share, valid.get(tag) ?? 1));
+  const valid = valuesIn(metrics, (tag) => ofTag.info.of({ split: "train", tag, info: "action_is_valid" }));
+  return [...illegalShares(metrics)].map(([tag, share]) => Math.min(1 - share, valid.get(tag) ?? 1));
 };
 
 const illegal: Sign = {
@@ -97,6 +99,20 @@ const constant: Sign = {
       ? `All episodes of a group earned the same reward (${reward} on average), ${during}.`
       : `Nothing was left to train on, ${during}: the filter kept no group, or all advantages were 0.`;
   },
+};
+
+/** The environment pays the members of every group alike, so that at most their penalties differ. */
+const unpaid: Sign = {
+  records: thresholds.unpaidWindows,
+  quiet,
+  isThere: (seen) => {
+    const deviation = valueIn(seen.metrics, filter.paidStd);
+    if (deviation === undefined) return undefined;
+    if (deviation > thresholds.deviation || isSolved(seen)) return false;
+    return Math.min(...illegalShares(seen.metrics).values()) <= 1 - thresholds.asked ? true : undefined;
+  },
+  measured: () =>
+    `The environment paid all episodes of a group the same, for ${thresholds.unpaidWindows} windows: at most their penalties differ.`,
 };
 
 const cut = ({ metrics }: Seen, split: Split): number | undefined =>
@@ -174,6 +190,7 @@ export const signs = {
   unread,
   illegal,
   constant,
+  unpaid,
   cutInTraining: cutIn("train", "training episodes", thresholds.windows, quiet),
   cutInValidation: cutIn("val-env", "episodes of the validation", 1, 1),
   certain,

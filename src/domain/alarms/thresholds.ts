@@ -15,6 +15,16 @@ export const thresholds = {
    * `smollm2_countdown` of 4.
    */
   constantWindows: 5,
+  /**
+   * Windows in a row in which the environment pays all alike, whatever penalties differ: twice as many, because a run may learn its format by
+   * the penalty before it earns anything.
+   */
+  unpaidWindows: 10,
+  /**
+   * Share of turns with a legal action from which on such a window counts: below it the format is still being learned, and the environment was
+   * hardly asked.
+   */
+  asked: 0.5,
   /** Largest deviation of rewards within groups that counts as none: the rounding of rewards that are equal. */
   deviation: 1e-6,
   /** Success from which on equal rewards and certain replies are the aim, and no fault. */

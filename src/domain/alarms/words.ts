@@ -36,6 +36,15 @@ const variance: Words = {
   example: "any",
 };
 
+const penalties: Words = {
+  title: "only penalties differ within groups",
+  cause:
+    "It points to the reward: the run learns to avoid penalties such as that of the format, and nothing of its task. The environment pays nothing or all alike, or its instances are far too hard for the model.",
+  advice:
+    "Look at rewards with millrace trace, and at the environment with millrace env validate. Let it pay for parts of the task, take easier instances (custom_envs.TAG.env_config), or more episodes in a group (es_manager.train.group_size). Without es_manager.format_penalty such a run would have nothing to learn from.",
+  example: "any",
+};
+
 const context: Words = {
   title: "contexts are full",
   cause: "It points to the context: the episodes are longer than rollout.max_model_len, and end without their reward.",
@@ -79,6 +88,7 @@ export const words: Readonly<Record<SignName, Words>> = {
   unread: format,
   illegal: legality,
   constant: variance,
+  unpaid: penalties,
   cutInTraining: context,
   cutInValidation: context,
   certain: entropy,

@@ -19,6 +19,12 @@ const usable = {
     "reward",
     "Standard deviation of the scores within a group.",
   ),
+  paidStd: metric(
+    "rollout/in_group_env_reward_std",
+    "mean",
+    "reward",
+    "Standard deviation within a group of the environment's own rewards, before penalties and normalisation.",
+  ),
   rewardMax: metric("rollout/in_group_reward_max", "mean", "reward", "Largest score of a group."),
   rewardMean: metric("rollout/in_group_reward_mean", "mean", "reward", "Mean score of a group."),
   rewardSum: metric("rollout/in_group_reward_sum", "mean", "reward", "Sum of the scores of a group."),
