@@ -134,9 +134,12 @@ const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts, 
   onStart?.(run);
   const selected = filter === undefined ? Training.run : Effect.provideService(Training.run, Selection, filter);
   const training = Chosen.traced(selected, traced);
-  return yield* Effect.mapError(Effect.raceAllFirst([training, broken, died]), (error) =>
+  const ended = yield* Effect.mapError(Effect.raceAllFirst([training, broken, died]), (error) =>
     RunFolder.orGone(run.folder, error),
   );
+  // A folder that was removed after the last write makes no write fail.
+  yield* RunFolder.checkStands(run.folder);
+  return ended;
 }, Effect.scoped);
 
 /** Every part of a run over its folder, as services of the current scope. `settle` comes last, and right before the run. */

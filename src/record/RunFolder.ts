@@ -37,6 +37,13 @@ export const orGone = <E>(path: string, error: E): E | RunFolderGone =>
         message: `${path}: the run's folder was removed while the run went on; nothing of it is kept`,
       });
 
+/** Fails with `RunFolderGone` where the folder at `path` has lost its configuration. */
+export const checkStands = (path: string): Effect.Effect<void, RunFolderGone> =>
+  Effect.suspend(() => {
+    const gone = orGone(path, null);
+    return gone === null ? Effect.void : Effect.fail(gone);
+  });
+
 const attempt = <A>(what: string, path: string, run: () => Promise<A>): Effect.Effect<A, BadInput> =>
   Effect.tryPromise({
     try: run,

@@ -18,9 +18,12 @@ import { afterAll, beforeAll, expect } from "vitest";
 import type { Parts } from "../../pipelines/train.ts";
 import { checkGoesOn } from "../../pipelines/trainingEnd.ts";
 import type { Tree } from "../../src/config/Tree.ts";
+import type { Run } from "../../src/engine/Run.ts";
 import * as Manifest from "../../src/files/Manifest.ts";
+import * as PlainConsole from "../../src/metrics/PlainConsole.ts";
 import * as Checkpoints from "../../src/record/Checkpoints.ts";
 import { treeOf } from "../files/tree.ts";
+import { recorder } from "../metrics/fixtures.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { collected } from "../warnings.ts";
 import { configOf, parameterHash, train, writeModel } from "./tiny.ts";
@@ -105,6 +108,25 @@ describe("a run whose folder is removed while it goes on", () => {
         const failing = train({ config: configOf(root, steps(4)), resume: folder, parts });
         const error = yield* Effect.flip(failing);
         expect(error).toMatchObject({ _tag: "RunFolderGone", message: expect.stringContaining(folder) });
+      }).pipe(Effect.scoped),
+    patience,
+  );
+
+  it.live(
+    "fails also where that is after its last write, and is not said to be completed",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* copied;
+        const { terminal, written } = recorder();
+        const onStart = (run: Run): void => {
+          run.events$.subscribe(({ _tag }) => {
+            if (_tag === "CheckpointWritten") rmSync(folder, { recursive: true, force: true });
+          });
+        };
+        const config = configOf(root, steps(4));
+        const failing = train({ config, resume: folder, parts: { onStart, sinks: [PlainConsole.make(terminal)] } });
+        expect(yield* Effect.flip(failing)).toMatchObject({ _tag: "RunFolderGone" });
+        expect(written.join("")).not.toContain("completed");
       }).pipe(Effect.scoped),
     patience,
   );
