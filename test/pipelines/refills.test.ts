@@ -37,7 +37,8 @@ const settings: readonly Setting[] = [
     name: "a context of the last turns",
     changes: { rollout: { context: "limited_multi_turn", max_context_window: 3 } },
   },
-  { name: "dropped turns", changes: { rollout: { max_model_len: 110, overflow: "drop" } } },
+  // A chat must hold two turns: one that opens with every turn has no tokens that came in another form before.
+  { name: "dropped turns", changes: { rollout: { max_turn: 6, max_model_len: 150, overflow: "drop" } } },
   { name: "8-bit weights", changes: { model: { generator_dtype: "int8" } } },
 ];
 
