@@ -9,7 +9,7 @@ import { choices } from "../src/config/nearest.ts";
 import { shown, shownText } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import * as StepFolders from "../src/files/StepFolders.ts";
-import { isRun, newestIn, runsBelow } from "../src/record/RunFolders.ts";
+import { inOrder, isRun, newestIn, runsBelow } from "../src/record/RunFolders.ts";
 import { existingFolder, modelFolder, typed } from "./paths.ts";
 
 /** The usual folder of runs. */
@@ -17,7 +17,7 @@ const usual = "runs";
 
 /** The names of runs in a folder and below it; the name with the newest run comes first. */
 const namesBelow = (folder: string): readonly string[] => {
-  const newestFirst = runsBelow(folder).toSorted((a, b) => (basename(a) < basename(b) ? 1 : -1));
+  const newestFirst = runsBelow(folder).toSorted((a, b) => inOrder(basename(b), basename(a)));
   return [...new Set(newestFirst.map(dirname))];
 };
 

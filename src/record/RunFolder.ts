@@ -3,7 +3,7 @@
  * and checkpoints. A folder that cannot be written is bad input, reported before anything else starts.
  */
 import { existsSync } from "node:fs";
-import { access, appendFile, constants, mkdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { access, appendFile, constants, mkdir, readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { Context, DateTime, Effect, Schema } from "effect";
 import { BadInput } from "../domain/Errors.ts";
@@ -86,14 +86,33 @@ export interface NewFolder extends Paths {
   readonly above: readonly string[];
 }
 
-/** Makes a new folder; a second run of the same second gets the suffix `-2`, `-3`, … Fails with BadInput when it cannot be made. */
+const stamped = /^(\d{8}-\d{6})(?:-(\d{1,9}))?$/;
+
+/**
+ * The `n`-th name of a new run beside those that are there: its time stamp, and `-2`, `-3`, … behind it for further runs of one second. A clock that
+ * was set back gives a stamp before theirs: then the newest of theirs goes on, so that the newest run is always the last by its name.
+ */
+const nameAt = (millis: number, names: readonly string[], n: number): string => {
+  const now = stamp(millis);
+  let [last, count] = [now, 0];
+  for (const name of names) {
+    const [, time = "", ordinal = "1"] = stamped.exec(name) ?? [];
+    if (time > last) [last, count] = [time, Number(ordinal)];
+    else if (time === last) count = Math.max(count, Number(ordinal));
+  }
+  const at = count + n;
+  return at === 1 ? last : `${last}-${at}`;
+};
+
+/** Makes a new folder, the last of its parent by name (`nameAt`). Fails with BadInput when it cannot be made. */
 export const create = Effect.fnUntraced(function* (dir: string, name: string, resolvedConfig: string) {
   const parent = join(dir, name);
   const above = yield* attempt("make the run folder", parent, () => makeFolders(resolve(parent)));
-  const base = join(parent, stamp((yield* DateTime.now).epochMilliseconds));
-  let path = base;
-  for (let n = 2; ; n++) {
-    const candidate = path;
+  const { epochMilliseconds } = yield* DateTime.now;
+  const names = yield* attempt("read", parent, () => readdir(parent));
+  let path = "";
+  for (let n = 1; ; n++) {
+    const candidate = join(parent, nameAt(epochMilliseconds, names, n));
     const made = yield* attempt("make the run folder", candidate, () =>
       mkdir(candidate).then(
         () => true,
@@ -103,8 +122,8 @@ export const create = Effect.fnUntraced(function* (dir: string, name: string, re
         },
       ),
     );
+    path = candidate;
     if (made) break;
-    path = `${base}-${n}`;
   }
   const folder: NewFolder = { ...layout(path), above };
   yield* attempt("write", join(path, "config.yaml"), () => writeFile(join(path, "config.yaml"), resolvedConfig));

@@ -25,7 +25,7 @@ const namesIn = (folder: string, folders: boolean): readonly string[] => {
 };
 
 /** Time stamps of one second have `-2` and so on behind them: numbers are compared as such. */
-const inOrder = (a: string, b: string): number => a.localeCompare(b, "en", { numeric: true });
+export const inOrder = (a: string, b: string): number => a.localeCompare(b, "en", { numeric: true });
 
 /** The runs right in a folder, the oldest first. */
 export const runsIn = (folder: string): readonly string[] =>

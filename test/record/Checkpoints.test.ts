@@ -1,8 +1,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Deferred, Effect, Fiber } from "effect";
+import { TestClock } from "effect/testing";
 import { expect } from "vitest";
 import { BadInput } from "../../src/domain/Errors.ts";
 import * as Position from "../../src/domain/Position.ts";
@@ -11,6 +12,7 @@ import * as Manifest from "../../src/files/Manifest.ts";
 import * as StepFolders from "../../src/files/StepFolders.ts";
 import * as Checkpoints from "../../src/record/Checkpoints.ts";
 import * as RunFolder from "../../src/record/RunFolder.ts";
+import { runsIn } from "../../src/record/RunFolders.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { collected } from "../warnings.ts";
 
@@ -262,6 +264,28 @@ describe("a run's folder", () => {
   it("is stamped in UTC", () => {
     expect(RunFolder.stamp(Date.UTC(2026, 10, 21, 3, 4, 5))).toBe("20261121-030405");
   });
+
+  it.effect("is the last by its name, also after the clock was set back and after one of its second was removed", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const dir = yield* temporaryFolder;
+        const at = Effect.fnUntraced(function* (hour: number) {
+          yield* TestClock.setTime(Date.UTC(2026, 9, 25, hour));
+          return (yield* RunFolder.create(dir, "name", "")).path;
+        });
+        yield* Effect.promise(() => mkdir(join(dir, "name", "99-notes"), { recursive: true }));
+        const made: string[] = [];
+        for (const hour of [3, 2, 2, 3]) {
+          made.push(yield* at(hour));
+          expect(runsIn(join(dir, "name"))).toEqual(made);
+        }
+        expect(made.map((path) => basename(path))).toEqual(["", "-2", "-3", "-4"].map((n) => `20261025-030000${n}`));
+        yield* Effect.promise(() => rm(made[0]!, { recursive: true }));
+        expect(basename(yield* at(2))).toBe("20261025-030000-5");
+        expect(basename(yield* at(4))).toBe("20261025-040000");
+      }),
+    ),
+  );
 
   it.live("is bad input where it cannot be made", () =>
     Effect.scoped(
