@@ -31,14 +31,15 @@ export const meaningOf = (first: number | null, now: number): "stop" | "echo" | 
   return now - first < echoMs ? "echo" : "abort";
 };
 
-/** Listens to the signals while the scope lives. */
+/** Listens to the signals while the scope lives, and after it as long as the echo of the first one may come: it would end the process by itself. */
 export const signals: Effect.Effect<typeof Stop.Service, never, Scope.Scope> = Effect.gen(function* () {
   const clock = yield* Clock.Clock;
   const asked = Deferred.makeUnsafe<void>();
   const request = Effect.asVoid(Deferred.succeed(asked, undefined));
   let first: number | null = null;
+  const nowMs = (): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6;
   const listener = (): void => {
-    const now = Number(clock.monotonicTimeNanosUnsafe()) / 1e6;
+    const now = nowMs();
     const meaning = meaningOf(first, now);
     if (meaning === "abort") leave(130);
     first ??= now;
@@ -50,7 +51,12 @@ export const signals: Effect.Effect<typeof Stop.Service, never, Scope.Scope> = E
     }),
     () =>
       Effect.sync(() => {
-        for (const name of names) process.off(name, listener);
+        const end = (): void => {
+          for (const name of names) process.off(name, listener);
+        };
+        const left = first === null ? 0 : first + echoMs - nowMs();
+        if (left <= 0) end();
+        else setTimeout(end, left).unref();
       }),
   );
   return Stop.of({ requested: Deferred.await(asked), request });

@@ -1,5 +1,5 @@
 /** Signals and broken outputs, as a terminal, a pipe or a process manager sends them, at every phase of a run. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
@@ -94,6 +94,29 @@ describe("a chat template that loops", () => {
         run.child.kill(signal);
         const { code, stderr } = yield* Effect.promise(() => run.ended);
         expect([code, stderr]).toEqual([0, expect.not.stringContaining("takes longer")]);
+      }),
+    ),
+  );
+
+  it.live.each([
+    ["right after the first, which npm passes on", 10, [0]],
+    // Whichever comes first: the orderly end of the start, or the second signal.
+    ["later", secondMs, [0, 130]],
+  ] as const)("is ended with its run by a second signal %s", ([, ms, codes]) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const run = yield* looping;
+        const { pid = 0 } = run.child;
+        yield* Effect.promise(() => expect.poll(() => childrenOf(pid), { timeout: 60_000 }).not.toBe(""));
+        const templates = childrenOf(pid).trim().split(" ");
+        run.child.kill("SIGINT");
+        yield* later(ms);
+        run.child.kill("SIGINT");
+        const { code, signal, stderr } = yield* Effect.promise(() => run.ended);
+        expect(codes).toContain(code);
+        expect([signal, stderr]).toEqual([null, expect.not.stringContaining("takes longer")]);
+        const left = () => templates.filter((template) => existsSync(`/proc/${template}`));
+        yield* Effect.promise(() => expect.poll(left, { timeout: 5_000 }).toEqual([]));
       }),
     ),
   );

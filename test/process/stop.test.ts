@@ -37,6 +37,23 @@ describe("signals", () => {
     }),
   );
 
+  it.live("are heard for a moment longer than the run, where npm passes the terminal's signal on", () =>
+    Effect.gen(function* () {
+      const before = process.listeners("SIGINT");
+      const own = () => process.listeners("SIGINT").filter((listener) => !before.includes(listener));
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const stop = yield* Stop.signals;
+          own()[0]?.("SIGINT");
+          yield* stop.requested;
+        }),
+      );
+      expect(own()).toHaveLength(1);
+      own()[0]?.("SIGINT");
+      yield* Effect.promise(() => expect.poll(own).toEqual([]));
+    }),
+  );
+
   it("count once where npm passes the terminal's signal on", () => {
     expect([Stop.meaningOf(null, 7), Stop.meaningOf(7, 8), Stop.meaningOf(7, 1_000)]).toEqual([
       "stop",
