@@ -1,5 +1,5 @@
 /** What others write to us: run files made to hurt, web pages and strangers that ask a served environment. */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -59,6 +59,26 @@ describe("a run file made to hurt", () => {
           const words = ["train", "--config-name", "quickstart", `run.dir=${dir}`, override];
           refused(yield* Trial.outcome(words), override.slice(0, 40));
         }
+      }),
+    ),
+  );
+});
+
+describe("a tokenizer whose regular expression runs too long", () => {
+  it.live.each(["train", "evaluate"])("is refused by %s with its name and the limit", (command) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const trial = yield* Trial.make();
+        const path = join(trial.dir, "model", "tokenizer.json");
+        const tokenizer = JSON.parse(readFileSync(path, "utf8"));
+        const pattern = { Regex: "(\\p{L}+)*$" };
+        const pre_tokenizer = { type: "Split", pattern, behavior: "Isolated", invert: false };
+        writeFileSync(path, JSON.stringify({ ...tokenizer, pre_tokenizer }));
+        const ended = yield* Trial.outcome([command, "--config-name", trial.file]);
+        refused(ended, command);
+        expect(ended.stderr).toContain(
+          `the regular expression ${JSON.stringify(pattern.Regex)} of its tokenizer.json takes longer than 5 s for one text`,
+        );
       }),
     ),
   );
