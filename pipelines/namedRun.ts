@@ -31,7 +31,7 @@ const noneNamed = (folder: string): string => {
 
 /** A name that was written without its folder. */
 const insideUsual = (word: string): string | null =>
-  /[/\\]/.test(word) || !existsSync(join(usual, word)) ? null : join(usual, word);
+  /[/\\]/.test(word) || !existsSync(resolve(usual, word)) ? null : join(usual, word);
 
 /** What to say where such a name was written; null where it was none. */
 const insideInstead = (key: string, word: string): BadInput | null => {
