@@ -16,8 +16,8 @@ import * as Trial from "./Trial.ts";
 
 const seed = Number(process.env.MILLRACE_CHAOS_SEED ?? 1);
 const kills = Number(process.env.MILLRACE_CHAOS_KILLS ?? 60);
-/** Where so many kills take longer, half of them do. */
-const patienceMs = 360_000;
+/** Once so much time has passed, a run is killed half as often. */
+const patienceMs = 240_000;
 const steps = 12;
 
 /**
@@ -77,8 +77,8 @@ const disturbed = (trial: Trial.Trial, words: readonly string[], moment: Moment)
     }),
   );
 
-/** Disturbs one run to its end; kills used, those of them inside a save, and whether it came to its end. */
-const disturbedRun = Effect.fnUntraced(function* (trial: Trial.Trial, from: number, until: () => boolean) {
+/** Kills one run until it was killed `most` times or has ended, then lets it go on to its end. Returns the kills, and those inside a save. */
+const disturbedRun = Effect.fnUntraced(function* (trial: Trial.Trial, from: number, most: number) {
   let [used, inSave] = [0, 0];
   for (;;) {
     const moment = momentOf(from + used);
@@ -86,13 +86,15 @@ const disturbedRun = Effect.fnUntraced(function* (trial: Trial.Trial, from: numb
     const goesOn = folder !== null && Trial.checkpointsOf(folder).length > 0;
     const words = goesOn ? trial.resume() : trial.fresh;
     if (folder !== null && Trial.checkpointsOf(folder).at(-1) === steps) {
-      // Killed behind its last checkpoint, a run had only its lock left to give up.
+      // Killed behind its last checkpoint, a run had its end to write and its lock to give up, or its lock alone.
+      const { code, stderr } = yield* Trial.outcome(words);
+      if (code !== 2) expect([code, stderr]).toEqual([0, expect.anything()]);
       const done = { code: 2, stderr: expect.stringContaining(`all ${steps} steps are done`) };
       expect(yield* Trial.outcome(words)).toMatchObject(done);
       rmSync(join(folder, "lock"), { force: true });
       return { used, inSave };
     }
-    if (until()) {
+    if (used >= most) {
       const { code, stderr } = yield* Trial.outcome(words);
       expect([code, stderr]).toEqual([0, expect.anything()]);
       return { used, inSave };
@@ -115,13 +117,13 @@ describe("kills", () => {
         const hashes = new Map<Tree, string>();
         const begun = performance.now();
         let [used, inSave, runs] = [0, 0, 0];
-        const enough = (): boolean => used >= kills || (used >= kills / 2 && performance.now() - begun > patienceMs);
-        while (!enough()) {
-          const mode = runs % 2 === 0 ? "sync" : "async";
-          const setting = settings[Math.floor(runs / 2) % settings.length]!;
+        const cases = settings.flatMap((setting) => (["sync", "async"] as const).map((mode) => ({ mode, setting })));
+        for (const { mode, setting } of cases) {
+          const share = (kills - used) / (cases.length - runs);
+          const most = Math.ceil(performance.now() - begun > patienceMs ? share / 2 : share);
           const changes = merge(cramped, setting);
           const trial = yield* Trial.make(merge(changes, { pipeline: { mode } }));
-          const done = yield* disturbedRun(trial, used, enough);
+          const done = yield* disturbedRun(trial, used, most);
           used += done.used;
           inSave += done.inSave;
           runs++;
