@@ -1,4 +1,7 @@
-/** Every path that README.md, CONTRIBUTING.md and the pages of docs name exists, and README.md stays short. */
+/**
+ * Every path that README.md, CONTRIBUTING.md and the pages of docs name exists, README.md stays short, and what goes into the package reads right
+ * there, too.
+ */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -70,5 +73,26 @@ describe("README.md", () => {
 describe("the pages", () => {
   it.each(pages)("%s names and links files that exist", (page) => {
     expect(missing([...named(textOf(page)), ...linked(page)])).toEqual([]);
+  });
+});
+
+const note =
+  "Paths below `src/`, `pipelines/`, `test/` and `bench/`, and what `npm run` runs, are the repository's: the npm package does not carry them.";
+
+describe("the pages of the package", () => {
+  const shipped = [
+    ...pages.filter((page) => page !== "CONTRIBUTING.md"),
+    "CHANGELOG.md",
+    "config/models/nano/README.md",
+  ];
+
+  it.each(shipped)("%s says so where it names what only the repository has", (page) => {
+    const text = textOf(page);
+    const names = /(?<![\w/-])(?:\.\.\/)*(?:src|pipelines|test|bench)\/[\w.]|npm run /.test(text);
+    expect(!names || text.includes(note)).toBe(true);
+  });
+
+  it.each(shipped)("%s has commands as `millrace`, which npm runs in a checkout alone", (page) => {
+    expect(textOf(page)).not.toMatch(/npm run millrace -- [a-z]/);
   });
 });
