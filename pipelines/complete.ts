@@ -97,6 +97,8 @@ const argumentsOf = Effect.fnUntraced(function* (
   flags: readonly FlagHelp[],
 ) {
   const takesValue = new Set(flags.flatMap(({ name, placeholder }) => (placeholder === null ? [] : [`--${name}`])));
+  // What a flag takes is the shell's to offer: most of them name files.
+  if (takesValue.has(before.at(-1) ?? "")) return [];
   const given = before.filter((each, i) => !each.startsWith("-") && !takesValue.has(before[i - 1] ?? ""));
   const { usage } = commands[name];
   if (name === "control") {

@@ -19,23 +19,38 @@ const bash = `_millrace() {
 }
 complete -o bashdefault -o default -F _millrace millrace`;
 
+/**
+ * zsh hands words over as they are typed, quotes included, and quotes a candidate where it needs it: `[` begins a pattern there. The script is for
+ * `source`, also before compinit, and for a file `_millrace` on the fpath, which zsh runs as the function itself.
+ */
 const zsh = `#compdef millrace
 _millrace() {
   local -a found open closed
-  found=("\${(@f)$(millrace complete "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  found=("\${(@f)$(millrace complete "\${(@Q)words[2,CURRENT-1]}" "\${(Q)PREFIX}" 2>/dev/null)}")
   open=(\${(M)found:#*[=./]})
   closed=(\${found:#*[=./]})
-  (( \${#open} )) && compadd -Q -S '' -- $open
-  (( \${#closed} )) && compadd -Q -- $closed
+  (( \${#open} )) && compadd -S '' -- $open
+  (( \${#closed} )) && compadd -- $closed
   (( \${#open} + \${#closed} )) || _files
 }
-compdef _millrace millrace`;
+if [[ "\${funcstack[1]}" == _millrace ]]; then
+  _millrace "$@"
+else
+  (( \${+functions[compdef]} )) || { autoload -Uz compinit; compinit -i }
+  compdef _millrace millrace
+fi`;
 
+/** fish gives the word at the cursor with the quote that opens it, and puts no space behind a candidate that is not finished by itself. */
 const fish = `function __millrace_complete
-    set -l words (commandline -opc) (commandline -ct)
-    millrace complete $words[2..] 2>/dev/null
+    set -l word (commandline -ct | string replace -r '^["\\']' '')
+    set -l words (commandline -opc)
+    set -l found (millrace complete $words[2..] "$word" 2>/dev/null)
+    if set -q found[1]
+        printf '%s\\n' $found
+    else
+        __fish_complete_path "$word"
+    end
 end
-complete -c millrace -f -a '(__millrace_complete)'
-complete -c millrace -n 'test -z "$(__millrace_complete)"' -F`;
+complete -c millrace -f -a '(__millrace_complete)'`;
 
 export const completionScripts = { bash, zsh, fish } as const;

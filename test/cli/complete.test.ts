@@ -1,6 +1,6 @@
-/** What a shell may offer behind `millrace`, and that bash offers it, also behind the ends of words that bash sees in `key=value`. */
+/** What a shell may offer behind `millrace`, and that bash, zsh and fish offer it, also behind the ends of words that bash sees in `key=value`. */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Effect } from "effect";
@@ -34,6 +34,8 @@ describe("behind millrace", () => {
   it("stand its commands and their flags", async () => {
     expect((await offered("")).slice(0, 3)).toEqual(Object.keys(commands).slice(0, 3));
     expect(await offered("serve-env", "--max-m")).toEqual(["--max-message-bytes"]);
+    // Files, which the shell offers.
+    expect(await offered("tune", "--output", "")).toEqual([]);
   });
 
   it("stand run files, those of the folder too, sweeps and presets of the run file that is named", async () => {
@@ -83,5 +85,78 @@ describe("bash", () => {
   it("offers what completes the part behind the last = alone", () => {
     expect(bash("millrace train filter.strategy=min", "min")).toEqual(["min_p"]);
     expect(bash("millrace train --resume ", "")).toContain("runs/lake");
+  });
+});
+
+/** Whether a shell is installed. */
+const isThere = (shell: string): boolean => spawnSync(shell, ["-c", "exit 0"]).status === 0;
+
+/** What a script of a shell prints, the command line on its path. */
+const printed = (shell: string, script: string): string => {
+  const env = { ...process.env, PATH: `${join(dir, "bin")}:${process.env.PATH ?? ""}`, HOME: dir, TERM: "dumb" };
+  return spawnSync(shell, [...(shell === "zsh" ? ["-f"] : ["--no-config"]), "-c", script], {
+    cwd: dir,
+    encoding: "utf8",
+    env,
+    timeout: 60_000,
+  }).stdout.trimEnd();
+};
+
+beforeAll(() => {
+  mkdirSync(join(dir, "bin"));
+  const command = `#!/bin/sh\nexec "${process.execPath}" "${root}pipelines/millrace.mjs" "$@"\n`;
+  writeFileSync(join(dir, "bin", "millrace"), command, { mode: 0o755 });
+  for (const [shell, script] of Object.entries(completionScripts)) writeFileSync(join(dir, `script.${shell}`), script);
+  mkdirSync(join(dir, "fpath"));
+  writeFileSync(join(dir, "fpath", "_millrace"), completionScripts.zsh);
+});
+
+describe.skipIf(!isThere("zsh"))("zsh", () => {
+  /** The line after a tab in an interactive zsh that `setup` has readied. */
+  const zsh = (setup: string, lines: readonly string[]): readonly string[] => {
+    const show = `show() { print -r -- "$BUFFER" >> lines.txt; BUFFER=; }; zle -N show; bindkey "^Xs" show`;
+    const script = [
+      "zmodload zsh/zpty",
+      "zpty shell zsh -f -i",
+      `zpty -w shell ${JSON.stringify(`${setup}; source setup.zsh`)}`,
+      "zpty -r shell seen '*READY*'",
+      `zpty -w -n shell $'${lines.map((line) => `${line}\\t\\x18s`).join("")}'`,
+      "zpty -w shell 'exit'",
+      "while zpty -r shell seen; do :; done",
+    ];
+    writeFileSync(join(dir, "setup.zsh"), `${show}\nunsetopt beep\nPS1=READY\n`);
+    writeFileSync(join(dir, "lines.txt"), "");
+    printed("zsh", script.join("\n"));
+    return readFileSync(join(dir, "lines.txt"), "utf8").split("\n").slice(0, -1);
+  };
+
+  it("completes a word, quotes what it takes for a pattern, and offers files where nothing else stands", () => {
+    const given = ["train filter.str", "train es_manager.val.tags=\\\\[CoordF", "plan x mi"];
+    expect(
+      zsh(
+        "source script.zsh",
+        given.map((words) => `millrace ${words}`),
+      ),
+    ).toEqual([
+      "millrace train filter.strategy=",
+      "millrace train es_manager.val.tags=\\[CoordFrozenLake\\] ",
+      "millrace plan x mine.yaml ",
+    ]);
+  });
+
+  it("completes the first time where it finds the script in a folder of its functions", () => {
+    const setup = "fpath=($PWD/fpath $fpath); autoload -Uz compinit; compinit -u -D";
+    expect(zsh(setup, ["millrace trai"])).toEqual(["millrace train "]);
+  });
+});
+
+describe.skipIf(!isThere("fish"))("fish", () => {
+  const fish = (line: string): readonly string[] =>
+    printed("fish", `source script.fish; complete -C ${JSON.stringify(line)}`).split("\n");
+
+  it("completes a word, behind an opening quote too, and offers files where nothing else stands", () => {
+    expect(fish("millrace train 'filter.strategy=min")).toEqual(["filter.strategy=min_p"]);
+    expect(fish("millrace train --resume runs/l")).toEqual(["runs/lake", "runs/lake/20260101-000000"]);
+    expect(fish("millrace train --output mi")).toEqual(["mine.yaml"]);
   });
 });
