@@ -40,7 +40,9 @@ export const survived = (folder: string, steps: number, aside: readonly string[]
   const played = linesOf(join(folder, "trajectories.jsonl"));
   const trained = played.filter(({ split }) => split === "train");
   expect(new Set(trained.map(({ step }) => step))).toEqual(new Set(records.map(({ step }) => step)));
-  const names = played.map(({ group, member, split, step }) => `${split} ${step} ${group} ${member}`);
+  const names = played.map(
+    ({ group, member, sequence, split, step }) => `${split} ${step} ${group} ${member} ${sequence}`,
+  );
   expect(names).toHaveLength(new Set(names).size);
 
   recordedOnce(folder);
