@@ -1,10 +1,11 @@
 /** Keeps sft.json in the folder of a cloning run: what `millrace runs` lists, and what a run says at its end. */
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { Clock, Effect } from "effect";
+import { Effect } from "effect";
 import type { CloningStep } from "../src/cloning/Cloning.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
+import { monotonicMillis } from "../src/domain/Instant.ts";
 import { CLONING, type CloningRecord, cloningRecordOf, writeCloningRecord } from "../src/record/CloningRecord.ts";
 
 /** The record that an earlier part of the run left; null where there is none that can be read. */
@@ -37,7 +38,7 @@ export class CloningLog {
   /** The log of a run that has taken `step` steps. */
   static readonly open = Effect.fnUntraced(function* (folder: string, { model, sft }: RunConfig, step: number) {
     const past = step === 0 ? null : yield* earlier(folder);
-    return new CloningLog(folder, yield* Clock.currentTimeMillis, {
+    return new CloningLog(folder, yield* monotonicMillis, {
       step,
       steps: sft.steps,
       seconds: past?.seconds ?? 0,
@@ -58,7 +59,7 @@ export class CloningLog {
 
   /** Writes what was noted; `end` is null while the run goes on. */
   readonly write = Effect.fnUntraced(function* (this: CloningLog, end: CloningRecord["end"], message = "") {
-    const seconds = this.#before + ((yield* Clock.currentTimeMillis) - this.#begun) / 1000;
+    const seconds = this.#before + ((yield* monotonicMillis) - this.#begun) / 1000;
     yield* writeCloningRecord(this.#folder, { ...this.#record, seconds, end, message }).pipe(
       Effect.mapError((error) => new BadInput({ message: error.message })),
     );
