@@ -5,7 +5,7 @@
  */
 import { Clock, Effect } from "effect";
 import { stream } from "../src/domain/Random.ts";
-import * as Simulator from "../src/simulation/run.ts";
+import * as Simulator from "../src/tools/simulation/run.ts";
 import type { Bench, Figure, Measured } from "./Bench.ts";
 import { type ExactClock, exactClock } from "./exactClock.ts";
 import { draw } from "./latency.ts";

@@ -5,11 +5,11 @@
  */
 import { Clock, Effect } from "effect";
 import { mean } from "../src/domain/Statistics.ts";
-import type { Observer } from "../src/simulation/RunShape.ts";
-import { run as simulate } from "../src/simulation/run.ts";
-import { Bus } from "../src/stage/Bus.ts";
-import * as Dials from "../src/stage/Dials.ts";
-import * as Autotune from "../src/tuning/Autotune.ts";
+import { Bus } from "../src/flow/Bus.ts";
+import * as Dials from "../src/flow/Dials.ts";
+import type { Observer } from "../src/tools/simulation/RunShape.ts";
+import { run as simulate } from "../src/tools/simulation/run.ts";
+import * as Autotune from "../src/tools/tuning/Autotune.ts";
 import type { Bench, Figure } from "./Bench.ts";
 import {
   type Concurrency,

@@ -4,11 +4,11 @@
  */
 import { Effect, Fiber } from "effect";
 import type { Prompt } from "../src/domain/Group.ts";
-import { Environments } from "../src/env/Environments.ts";
-import { Policy } from "../src/policy/generation/Policy.ts";
+import { Environments } from "../src/env/contract/Environments.ts";
+import * as Pipeline from "../src/flow/Pipeline.ts";
+import * as Stage from "../src/flow/Stage.ts";
+import { Policy } from "../src/generation/Policy.ts";
 import * as Group from "../src/rollout/group.ts";
-import * as Pipeline from "../src/stage/Pipeline.ts";
-import * as Stage from "../src/stage/Stage.ts";
 import { type Bench, figureOf } from "./Bench.ts";
 import * as NullModel from "./nullModel.ts";
 import { samplesOf } from "./samples.ts";

@@ -4,7 +4,7 @@
  * They keep a core busy, which is free where all service times are timers.
  */
 import { Clock, Duration, Effect } from "effect";
-import { Heap } from "../src/simulation/Heap.ts";
+import { Heap } from "../src/tools/simulation/Heap.ts";
 
 /** How long before its end a sleep turns from a timer to turning the loop, milliseconds. */
 const LEAD = 2.5;

@@ -3,10 +3,10 @@
  * one and with two threads. Figures quote ratios to it, so that they compare across machines and loads.
  */
 
-import { float32, Session } from "../src/policy/runtime/Session.ts";
-import { Graph } from "../src/tensor/Graph.ts";
-import { gemm } from "../src/tensor/Linear.ts";
-import type { OnnxModel } from "../src/tensor/Onnx.ts";
+import { float32, Session } from "../src/model/runtime/Session.ts";
+import { Graph } from "../src/model/tensor/Graph.ts";
+import { gemm } from "../src/model/tensor/Linear.ts";
+import type { OnnxModel } from "../src/model/tensor/Onnx.ts";
 import { repeat, type Samples, samplesOf } from "./samples.ts";
 
 export const SIZE = 1024;

@@ -4,10 +4,10 @@ import { cpu, type Device } from "../src/domain/Device.ts";
 import type { Sampled } from "../src/domain/Episode.ts";
 import type { PolicyError } from "../src/domain/Errors.ts";
 import { stream } from "../src/domain/Random.ts";
-import * as Generator from "../src/policy/generation/Generator.ts";
-import type { DecoderConfig } from "../src/policy/model/Architecture.ts";
-import type { NumberFormat } from "../src/policy/model/NumberFormat.ts";
-import type { Runtime } from "../src/policy/runtime/Session.ts";
+import * as Generator from "../src/generation/Generator.ts";
+import type { DecoderConfig } from "../src/model/graphs/Architecture.ts";
+import type { NumberFormat } from "../src/model/graphs/NumberFormat.ts";
+import type { Runtime } from "../src/model/runtime/Session.ts";
 import { randomWeights } from "./models.ts";
 
 export interface GeneratorShape {

@@ -6,9 +6,9 @@ import module from "node:module";
 import { Context, Effect, Layer, Schema } from "effect";
 import { PipelineSection } from "../src/config/RunConfig.ts";
 import type { StreamKey } from "../src/domain/Random.ts";
-import { Environments, type View } from "../src/env/Environments.ts";
+import { Environments, type View } from "../src/env/contract/Environments.ts";
 import { layerThreads, StepPool } from "../src/env/pool/StepPool.ts";
-import * as Slots from "../src/stage/Slots.ts";
+import * as Slots from "../src/flow/admission/Slots.ts";
 import type { Bench, Figure, Measured } from "./Bench.ts";
 
 // As the command line has it: a thread starts in half the time.

@@ -2,9 +2,9 @@
 import { Clock, Effect } from "effect";
 import { stream } from "../src/domain/Random.ts";
 import { mean } from "../src/domain/Statistics.ts";
-import * as Simulator from "../src/simulation/line.ts";
-import * as Pipeline from "../src/stage/Pipeline.ts";
-import * as Stage from "../src/stage/Stage.ts";
+import * as Pipeline from "../src/flow/Pipeline.ts";
+import * as Stage from "../src/flow/Stage.ts";
+import * as Simulator from "../src/tools/simulation/line.ts";
 import type { Figure } from "./Bench.ts";
 import { exactClock } from "./exactClock.ts";
 import { draw, type Kind, kinds } from "./latency.ts";

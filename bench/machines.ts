@@ -3,8 +3,8 @@
  * most slots are best. Times in milliseconds, drawn call by call from counter-based streams, the same in the engine and in the simulator.
  */
 import { stream } from "../src/domain/Random.ts";
-import type { CallTime, RunShape } from "../src/simulation/RunShape.ts";
-import type { Knob } from "../src/tuning/Autotune.ts";
+import type { CallTime, RunShape } from "../src/tools/simulation/RunShape.ts";
+import type { Knob } from "../src/tools/tuning/Autotune.ts";
 import { draw, type Kind } from "./latency.ts";
 
 /** A service: `mean` up to `room` calls at once, and slower by the power `crowding` of what is above. */

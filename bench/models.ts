@@ -1,7 +1,7 @@
 /** The decoders that benches run, at random weights, and the floating-point operations that a token costs in them. */
 import { stream } from "../src/domain/Random.ts";
-import { type DecoderConfig, familyDefaults, parameterCount, parameters } from "../src/policy/model/Architecture.ts";
-import { initialise, type Parameters } from "../src/policy/model/Parameters.ts";
+import { type DecoderConfig, familyDefaults, parameterCount, parameters } from "../src/model/graphs/Architecture.ts";
+import { initialise, type Parameters } from "../src/model/graphs/Parameters.ts";
 
 const common = {
   ...familyDefaults.qwen2,

@@ -4,14 +4,14 @@
  */
 import { Effect, identity } from "effect";
 import type { Sampled } from "../src/domain/Episode.ts";
-import { Environments, type View } from "../src/env/Environments.ts";
+import { Environments, type View } from "../src/env/contract/Environments.ts";
+import { emptySample } from "../src/flow/Gauge.ts";
+import { type GenerateRequest, Policy, type ThreadGauges } from "../src/generation/Policy.ts";
 import { Learner } from "../src/learner/Learner.ts";
-import { type GenerateRequest, Policy, type ThreadGauges } from "../src/policy/generation/Policy.ts";
-import type { ChatTemplate } from "../src/policy/tokenizer/ChatTemplate.ts";
+import type { ChatTemplate } from "../src/model/tokenizer/ChatTemplate.ts";
 import type { Mode, Rollout } from "../src/rollout/Rollout.ts";
 import type { Task } from "../src/rollout/Task.ts";
 import { templates } from "../src/rollout/templates.ts";
-import { emptySample } from "../src/stage/Gauge.ts";
 
 const END = 1;
 const encode = (text: string): Int32Array => Int32Array.from(text, (c) => c.codePointAt(0)!);

@@ -10,17 +10,17 @@ import { RunConfig } from "../src/config/RunConfig.ts";
 import * as RunState from "../src/domain/RunState.ts";
 import * as Layers from "../src/engine/Layers.ts";
 import * as Training from "../src/engine/Training.ts";
-import { Environments } from "../src/env/Environments.ts";
+import { Environments } from "../src/env/contract/Environments.ts";
 import * as Losses from "../src/env/pool/Losses.ts";
 import { StepPool } from "../src/env/pool/StepPool.ts";
+import * as Bus from "../src/flow/Bus.ts";
+import type * as Dials from "../src/flow/Dials.ts";
+import * as Stage from "../src/flow/Stage.ts";
+import { Policy } from "../src/generation/Policy.ts";
 import { Learner } from "../src/learner/Learner.ts";
-import { Policy } from "../src/policy/generation/Policy.ts";
-import { Stop } from "../src/process/Stop.ts";
-import * as RunFolder from "../src/record/RunFolder.ts";
-import type { CallTime, RunShape } from "../src/simulation/RunShape.ts";
-import * as Bus from "../src/stage/Bus.ts";
-import type * as Dials from "../src/stage/Dials.ts";
-import * as Stage from "../src/stage/Stage.ts";
+import * as RunFolder from "../src/observe/record/RunFolder.ts";
+import { Stop } from "../src/support/process/Stop.ts";
+import type { CallTime, RunShape } from "../src/tools/simulation/RunShape.ts";
 import * as NullModel from "./nullModel.ts";
 
 export interface NullRun {

@@ -9,11 +9,11 @@ import { join, resolve } from "node:path";
 import { Effect } from "effect";
 import { compose } from "../pipelines/main.ts";
 import { stream } from "../src/domain/Random.ts";
-import { plan } from "../src/planning/Plan.ts";
-import { writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
-import { type DecoderConfig, familyDefaults, parameters } from "../src/policy/model/Architecture.ts";
-import { initialise } from "../src/policy/model/Parameters.ts";
-import { nanoTokenizer } from "../src/policy/tokenizer/NanoVocabulary.ts";
+import { writeCheckpoint } from "../src/model/checkpoint/HuggingFaceFolder.ts";
+import { type DecoderConfig, familyDefaults, parameters } from "../src/model/graphs/Architecture.ts";
+import { initialise } from "../src/model/graphs/Parameters.ts";
+import { nanoTokenizer } from "../src/model/tokenizer/NanoVocabulary.ts";
+import { plan } from "../src/tools/planning/Plan.ts";
 
 const common = {
   ...familyDefaults.qwen2,

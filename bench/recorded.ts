@@ -3,8 +3,8 @@
  * played. The actions are the solver's plan, or the adviser's, or else legal ones at random, or else `words`.
  */
 import { type StreamKey, stream } from "../src/domain/Random.ts";
-import type { AnyEnvironment } from "../src/env/BoundEnvironment.ts";
-import type { ResetRequest, StepRequest } from "../src/env/Environments.ts";
+import type { AnyEnvironment } from "../src/env/contract/BoundEnvironment.ts";
+import type { ResetRequest, StepRequest } from "../src/env/contract/Environments.ts";
 
 export interface Recorded {
   readonly resets: readonly ResetRequest[];

@@ -3,7 +3,7 @@
  * of a history (async). Histories are four turns of 40 prompt tokens and replies of 40.
  */
 import { Effect } from "effect";
-import type * as Generator from "../src/policy/generation/Generator.ts";
+import type * as Generator from "../src/generation/Generator.ts";
 import { type Bench, type Figure, figureOf, type Measured } from "./Bench.ts";
 import { ask, start, together } from "./generators.ts";
 import { sizeOf, small } from "./models.ts";

@@ -1,8 +1,8 @@
 /** How many rooms one core draws: RAGEN's 6 x 6 room with one box, on one thread. */
 import { Schema } from "effect";
 import { stream } from "../src/domain/Random.ts";
-import { drawRoom } from "../src/environments/sokoban/Room.ts";
-import { SokobanConfig } from "../src/environments/sokoban/SokobanConfig.ts";
+import { drawRoom } from "../src/env/games/sokoban/Room.ts";
+import { SokobanConfig } from "../src/env/games/sokoban/SokobanConfig.ts";
 import { type Bench, figureOf } from "./Bench.ts";
 import { rates, repeat } from "./samples.ts";
 

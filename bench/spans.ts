@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Effect, type Scope, type Tracer } from "effect";
-import * as Otlp from "../src/metrics/otlp/Otlp.ts";
-import * as Trace from "../src/metrics/trace/Trace.ts";
-import { groupSpanned, inSpan, spanned, TracedGroups, tracing } from "../src/stage/spanned.ts";
-import { run } from "../test/metrics/fixtures.ts";
+import { groupSpanned, inSpan, spanned, TracedGroups, tracing } from "../src/flow/spanned.ts";
+import * as Otlp from "../src/observe/sinks/otlp/Otlp.ts";
+import * as Trace from "../src/observe/sinks/trace/Trace.ts";
+import { run } from "../test/observe/sinks/fixtures.ts";
 import { type Samples, samplesOf } from "./samples.ts";
 
 const GROUPS = 16;

@@ -3,10 +3,10 @@
  * costs over Effect's Queue and Semaphore, gauges on too, in place of our Inbox.
  */
 import { Cause, Effect, Queue, Semaphore } from "effect";
-import { clockedGauge } from "../src/stage/clockedGauge.ts";
-import * as Pipeline from "../src/stage/Pipeline.ts";
-import * as Slots from "../src/stage/Slots.ts";
-import * as Stage from "../src/stage/Stage.ts";
+import * as Slots from "../src/flow/admission/Slots.ts";
+import { clockedGauge } from "../src/flow/clockedGauge.ts";
+import * as Pipeline from "../src/flow/Pipeline.ts";
+import * as Stage from "../src/flow/Stage.ts";
 import { type Bench, type Figure, figureOf } from "./Bench.ts";
 import { repeat, type Samples, samplesOf } from "./samples.ts";
 

@@ -11,9 +11,9 @@ import { configDir } from "../pipelines/paths.ts";
 import { train } from "../pipelines/train.ts";
 import { load } from "../src/config/resolve.ts";
 import { stream } from "../src/domain/Random.ts";
-import { writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
-import * as Model from "../src/policy/Model.ts";
-import * as Stop from "../src/process/Stop.ts";
+import { writeCheckpoint } from "../src/model/checkpoint/HuggingFaceFolder.ts";
+import * as Model from "../src/model/Model.ts";
+import * as Stop from "../src/support/process/Stop.ts";
 
 /** One line of `metrics.jsonl`. */
 export type Step = Readonly<Record<string, number>>;

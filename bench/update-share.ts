@@ -7,7 +7,7 @@
 import { Schema } from "effect";
 import { ActorSection, AlgorithmSection, CriticSection } from "../src/config/RunConfig.ts";
 import { Trainer } from "../src/learner/Trainer.ts";
-import type { DecoderConfig } from "../src/policy/model/Architecture.ts";
+import type { DecoderConfig } from "../src/model/graphs/Architecture.ts";
 import { type Bench, figureOf, type Measured } from "./Bench.ts";
 import { batchOf } from "./batches.ts";
 import { FORWARD_AND_BACKWARD, forwardFlops, medium, randomWeights, sizeOf, small } from "./models.ts";

@@ -3,7 +3,7 @@
  * long as its own work. What can happen is known by turning the event loop a few times, and by the file operations under way.
  */
 import { Clock, Duration, Effect } from "effect";
-import { Heap } from "../src/simulation/Heap.ts";
+import { Heap } from "../src/tools/simulation/Heap.ts";
 
 interface Sleeper {
   readonly at: number;

@@ -9,7 +9,7 @@ import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { START, type Synthetic, writeRun } from "../test/watch/syntheticRun.ts";
+import { START, type Synthetic, writeRun } from "../test/observe/watch/syntheticRun.ts";
 import type { Bench, Figure } from "./Bench.ts";
 import { quantile } from "./samples.ts";
 
@@ -52,7 +52,7 @@ interface Server {
 }
 
 const start = (folder: string): Promise<Server> => {
-  const child = fork(new URL("../src/watch/process/main.ts", import.meta.url), { execArgv: [] });
+  const child = fork(new URL("../src/observe/watch/process/main.ts", import.meta.url), { execArgv: [] });
   child.send({ folder, port: 0, terminal: true });
   return new Promise((resolve, reject) => {
     child.once("exit", (code) => reject(new Error(`the server ended (${code})`)));

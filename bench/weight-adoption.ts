@@ -4,7 +4,7 @@
  */
 import type { MessagePort } from "node:worker_threads";
 import { Effect, Fiber } from "effect";
-import { type AdoptedMessage, fullPayload, type WeightsMessage } from "../src/policy/Weights.ts";
+import { type AdoptedMessage, fullPayload, type WeightsMessage } from "../src/model/weights/Weights.ts";
 import { type Bench, figureOf, type Measured } from "./Bench.ts";
 import { ask, start, together } from "./generators.ts";
 import { medium, randomWeights, sizeOf } from "./models.ts";

@@ -2,11 +2,16 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Effect } from "effect";
-import type { CloningStep } from "../src/cloning/Cloning.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { monotonicMillis } from "../src/domain/Instant.ts";
-import { CLONING, type CloningRecord, cloningRecordOf, writeCloningRecord } from "../src/record/CloningRecord.ts";
+import {
+  CLONING,
+  type CloningRecord,
+  cloningRecordOf,
+  writeCloningRecord,
+} from "../src/observe/record/CloningRecord.ts";
+import type { CloningStep } from "../src/tools/cloning/Cloning.ts";
 
 /** The record that an earlier part of the run left; null where there is none that can be read. */
 const earlier = (folder: string): Effect.Effect<CloningRecord | null> =>

@@ -4,7 +4,7 @@ import * as Argument from "effect/cli/Argument";
 import * as CliError from "effect/cli/CliError";
 import * as Cli from "effect/cli/Command";
 import * as Flag from "effect/cli/Flag";
-import { usualPort } from "../src/watch/process/orders.ts";
+import { usualPort } from "../src/observe/watch/process/orders.ts";
 import { bad, missing } from "./argumentMessages.ts";
 import type { Command, CommandName, PipelineName, Switches } from "./commands.ts";
 import { controlIn } from "./controlWords.ts";

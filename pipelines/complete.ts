@@ -9,7 +9,7 @@ import { layersOf, locate, runFiles, runs as runNames } from "../src/config/comp
 import { at, expectation, keys } from "../src/config/describe.ts";
 import { RunConfig } from "../src/config/RunConfig.ts";
 import { get } from "../src/config/Tree.ts";
-import { runsBelow } from "../src/record/RunFolders.ts";
+import { runsBelow } from "../src/observe/record/RunFolders.ts";
 import { type FlagHelp, flagsHelp } from "./arguments.ts";
 import { type CommandName, commands, isCommandName } from "./commands.ts";
 import type { StageName } from "./main.ts";

@@ -1,8 +1,8 @@
 /** `millrace control`: asks a running run for a change, as its page does. What the run refuses is bad input, in the run's words. */
 import { Effect } from "effect";
-import { send } from "../src/control/ControlClient.ts";
-import { runNameOf } from "../src/control/ControlFile.ts";
 import type { Control } from "../src/domain/Control.ts";
+import { send } from "../src/observe/control/ControlClient.ts";
+import { runNameOf } from "../src/observe/control/ControlFile.ts";
 import { namedRun } from "./namedRun.ts";
 
 /** What was done, as lines. */

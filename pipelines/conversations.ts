@@ -3,14 +3,14 @@
  * out. Which side a conversation is on depends on its content alone.
  */
 import { Effect, Result, Schema } from "effect";
-import { type Conversation, conversationOf, type Encoder, encode } from "../src/cloning/Conversation.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import type { Episode } from "../src/domain/Episode.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { contentShare } from "../src/environments/dataset/contentShare.ts";
-import { readRows } from "../src/environments/dataset/readRows.ts";
-import type { Form } from "../src/environments/dataset/Source.ts";
-import type * as Model from "../src/policy/Model.ts";
+import { contentShare } from "../src/env/games/dataset/contentShare.ts";
+import { readRows } from "../src/env/games/dataset/readRows.ts";
+import type { Form } from "../src/env/games/dataset/Source.ts";
+import type * as Model from "../src/model/Model.ts";
+import { type Conversation, conversationOf, type Encoder, encode } from "../src/tools/cloning/Conversation.ts";
 
 /** A conversation, and what tells on which side of the split it is. */
 interface Kept {

@@ -6,10 +6,10 @@ import { generatorDevice, learnerDevice } from "../src/config/devices.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { type Device, format, isResident } from "../src/domain/Device.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import type { Checkpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
-import { type Form, probe } from "../src/policy/generation/RowBits.ts";
-import { exactBytes, NOT_EXACT } from "../src/policy/runtime/exactBytes.ts";
-import { hasHalf, troubleWith } from "../src/policy/runtime/probe.ts";
+import { type Form, probe } from "../src/generation/RowBits.ts";
+import type { Checkpoint } from "../src/model/checkpoint/HuggingFaceFolder.ts";
+import { exactBytes, NOT_EXACT } from "../src/model/runtime/exactBytes.ts";
+import { hasHalf, troubleWith } from "../src/model/runtime/probe.ts";
 
 /** The roles of a command that compute. */
 export type Role = "generator" | "learner";

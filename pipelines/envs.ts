@@ -7,7 +7,7 @@ import { shownPath } from "../src/config/compose.ts";
 import { keys } from "../src/config/describe.ts";
 import { isModulePath } from "../src/config/modulePath.ts";
 import type { Preset, RunConfig } from "../src/config/RunConfig.ts";
-import { environmentTypes, loadRegistry } from "../src/env/registry.ts";
+import { environmentTypes, loadRegistry } from "../src/env/games/registry.ts";
 import { wrappers } from "../src/env/wrappers/registry.ts";
 import { obstaclesOf } from "./presets.ts";
 import { indented, table, wrapped } from "./table.ts";

@@ -3,10 +3,10 @@ import { join, parse, resolve } from "node:path";
 import { Clock, Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import * as EpisodeLine from "../src/evaluation/EpisodeLine.ts";
-import type { EvaluatedEpisode } from "../src/evaluation/EvaluatedEpisode.ts";
-import { replaceText } from "../src/files/AtomicWrite.ts";
-import { stamp } from "../src/record/RunFolder.ts";
+import { stamp } from "../src/observe/record/RunFolder.ts";
+import { replaceText } from "../src/support/files/AtomicWrite.ts";
+import * as EpisodeLine from "../src/tools/evaluation/EpisodeLine.ts";
+import type { EvaluatedEpisode } from "../src/tools/evaluation/EvaluatedEpisode.ts";
 
 /** The file's name; `player` is part of it where several play. */
 export const nameOf = ({ append_timestamp, filename }: RunConfig["output"], player: string | null, now: number) => {

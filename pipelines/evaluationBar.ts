@@ -1,8 +1,8 @@
 /** The progress of an evaluation on standard error: a bar on a terminal, a line for every tenth elsewhere. */
 import process from "node:process";
 import { Console, Effect } from "effect";
-import type { Standing } from "../src/evaluation/Session.ts";
-import { type Output, progressBar } from "../src/process/ProgressBar.ts";
+import { type Output, progressBar } from "../src/support/process/ProgressBar.ts";
+import type { Standing } from "../src/tools/evaluation/Session.ts";
 
 /** Shows a standing, as long as the scope lives. */
 export const evaluationBar = Effect.fnUntraced(function* (name: string) {

@@ -1,7 +1,7 @@
 /** Finds evaluations: folders that say what they play. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { hasEvaluation } from "../src/evaluation/EvaluationFolder.ts";
+import { hasEvaluation } from "../src/tools/evaluation/EvaluationFolder.ts";
 
 const foldersIn = (folder: string): readonly string[] => {
   try {

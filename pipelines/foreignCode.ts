@@ -13,8 +13,8 @@ import { parseOverride } from "../src/config/overrides.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { listed, shown, shownText } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { packageRoot } from "../src/files/packageRoot.ts";
-import { CONFIG } from "../src/record/RunFolders.ts";
+import { CONFIG } from "../src/observe/record/RunFolders.ts";
+import { packageRoot } from "../src/support/files/packageRoot.ts";
 import { configDir } from "./paths.ts";
 
 /** Code that a configuration names. */

@@ -9,11 +9,11 @@ import { Effect } from "effect";
 import { unzipSync } from "fflate";
 import { shown } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { replaceFolder } from "../src/files/AtomicWrite.ts";
-import { writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
-import { readGguf } from "../src/policy/gguf/GgufModel.ts";
-import * as Model from "../src/policy/Model.ts";
-import * as RunFolder from "../src/record/RunFolder.ts";
+import { readGguf } from "../src/model/checkpoint/gguf/GgufModel.ts";
+import { writeCheckpoint } from "../src/model/checkpoint/HuggingFaceFolder.ts";
+import * as Model from "../src/model/Model.ts";
+import * as RunFolder from "../src/observe/record/RunFolder.ts";
+import { replaceFolder } from "../src/support/files/AtomicWrite.ts";
 
 export interface ImportOptions {
   readonly source: string;

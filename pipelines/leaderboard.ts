@@ -3,9 +3,9 @@ import { basename, dirname, relative, resolve } from "node:path";
 import { Clock, Effect } from "effect";
 import { shown } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { readSummary } from "../src/evaluation/EvaluationFolder.ts";
-import { benchmarks, type Entry, leaderboard as page } from "../src/evaluation/leaderboard.ts";
-import { replaceText } from "../src/files/AtomicWrite.ts";
+import { replaceText } from "../src/support/files/AtomicWrite.ts";
+import { readSummary } from "../src/tools/evaluation/EvaluationFolder.ts";
+import { benchmarks, type Entry, leaderboard as page } from "../src/tools/evaluation/leaderboard.ts";
 import { evaluationsIn } from "./evaluationsIn.ts";
 import { existingFolder } from "./paths.ts";
 

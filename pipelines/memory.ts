@@ -10,8 +10,8 @@ import { isRemote } from "../src/config/checks/generator.ts";
 import { parametersOf } from "../src/config/checks/sft.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import type { DecoderConfig } from "../src/policy/model/Architecture.ts";
-import { type Limit, limitsHere, mappedHere } from "../src/process/memoryLimits.ts";
+import type { DecoderConfig } from "../src/model/graphs/Architecture.ts";
+import { type Limit, limitsHere, mappedHere } from "../src/support/process/memoryLimits.ts";
 import type { PipelineName } from "./commands.ts";
 
 const MiB = 2 ** 20;

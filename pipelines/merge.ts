@@ -6,13 +6,13 @@ import { resolve } from "node:path";
 import { Effect } from "effect";
 import { shown } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { replaceFolder } from "../src/files/AtomicWrite.ts";
-import { writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
-import { isAdapter } from "../src/policy/checkpoint/PeftFolder.ts";
-import * as Model from "../src/policy/Model.ts";
-import { merged } from "../src/policy/merge.ts";
-import * as StartingModel from "../src/policy/StartingModel.ts";
-import * as RunFolder from "../src/record/RunFolder.ts";
+import { writeCheckpoint } from "../src/model/checkpoint/HuggingFaceFolder.ts";
+import { isAdapter } from "../src/model/checkpoint/PeftFolder.ts";
+import * as Model from "../src/model/Model.ts";
+import { merged } from "../src/model/merge.ts";
+import * as StartingModel from "../src/model/StartingModel.ts";
+import * as RunFolder from "../src/observe/record/RunFolder.ts";
+import { replaceFolder } from "../src/support/files/AtomicWrite.ts";
 import { namedModel } from "./namedRun.ts";
 
 export interface MergeOptions {

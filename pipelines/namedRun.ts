@@ -8,8 +8,8 @@ import { Effect, Result } from "effect";
 import { choices } from "../src/config/nearest.ts";
 import { shown, shownText } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import * as StepFolders from "../src/files/StepFolders.ts";
-import { inOrder, isRun, newestIn, runsBelow } from "../src/record/RunFolders.ts";
+import { inOrder, isRun, newestIn, runsBelow } from "../src/observe/record/RunFolders.ts";
+import * as StepFolders from "../src/support/files/StepFolders.ts";
 import { existingFolder, modelFolder, typed } from "./paths.ts";
 
 /** The usual folder of runs. */

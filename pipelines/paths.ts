@@ -9,7 +9,7 @@ import { Effect } from "effect";
 import { byNearest, distance } from "../src/config/nearest.ts";
 import { shown, shownText } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { packageRoot } from "../src/files/packageRoot.ts";
+import { packageRoot } from "../src/support/files/packageRoot.ts";
 
 export const configDir = join(packageRoot, "config");
 

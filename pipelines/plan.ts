@@ -9,12 +9,12 @@ import { Console, Effect } from "effect";
 import { generatorDevice, learnerDevice } from "../src/config/devices.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { Models } from "../src/planning/Models.ts";
-import { expectedPeak, type Plan, plan, type Question } from "../src/planning/Plan.ts";
-import { readModelConfig } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
-import { readDescription } from "../src/policy/checkpoint/PeftFolder.ts";
-import { measure } from "../src/policy/runtime/MachineUnit.ts";
-import { type Limit, limitsHere } from "../src/process/memoryLimits.ts";
+import { readModelConfig } from "../src/model/checkpoint/HuggingFaceFolder.ts";
+import { readDescription } from "../src/model/checkpoint/PeftFolder.ts";
+import { measure } from "../src/model/runtime/MachineUnit.ts";
+import { type Limit, limitsHere } from "../src/support/process/memoryLimits.ts";
+import { Models } from "../src/tools/planning/Models.ts";
+import { expectedPeak, type Plan, plan, type Question } from "../src/tools/planning/Plan.ts";
 import { planLines, refusalLines } from "./planLines.ts";
 
 /** What is off in a prediction: a run is refused that is above the limit by more (docs/plan.md). */

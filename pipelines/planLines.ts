@@ -1,7 +1,8 @@
 /** A plan as lines of text for a terminal: memory by thread and by what holds it, the peak against the limit, the speed, and what to turn down. */
-import type { Item } from "../src/planning/Owners.ts";
-import type { Plan } from "../src/planning/Plan.ts";
-import type { Limit } from "../src/process/memoryLimits.ts";
+
+import type { Limit } from "../src/support/process/memoryLimits.ts";
+import type { Item } from "../src/tools/planning/Owners.ts";
+import type { Plan } from "../src/tools/planning/Plan.ts";
 import { indented, table } from "./table.ts";
 
 const MiB = 2 ** 20;

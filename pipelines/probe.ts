@@ -8,12 +8,12 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { monotonicMillisOf } from "../src/domain/Instant.ts";
 import type * as Run from "../src/engine/Run.ts";
-import * as Stop from "../src/process/Stop.ts";
-import { temporaryFolder } from "../src/process/temporaryFolder.ts";
-import { isEnough, isWarm } from "../src/tuning/Effort.ts";
-import type { Observed } from "../src/tuning/Observed.ts";
-import type { Probe } from "../src/tuning/Tuning.ts";
-import { type Gauges, type Learned, observedOf, Watcher } from "../src/tuning/Watcher.ts";
+import * as Stop from "../src/support/process/Stop.ts";
+import { temporaryFolder } from "../src/support/process/temporaryFolder.ts";
+import { isEnough, isWarm } from "../src/tools/tuning/Effort.ts";
+import type { Observed } from "../src/tools/tuning/Observed.ts";
+import type { Probe } from "../src/tools/tuning/Tuning.ts";
+import { type Gauges, type Learned, observedOf, Watcher } from "../src/tools/tuning/Watcher.ts";
 import { train } from "./train.ts";
 
 /**

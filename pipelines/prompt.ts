@@ -3,18 +3,18 @@
  * environment's solver or adviser, or chance. The model's weights are not read.
  */
 import { Effect } from "effect";
-import { planOf, replyText } from "../src/cloning/Demonstration.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { stream } from "../src/domain/Random.ts";
-import type { AnyEnvironment } from "../src/env/BoundEnvironment.ts";
-import { anyAction } from "../src/env/contract/players.ts";
+import type { AnyEnvironment } from "../src/env/contract/BoundEnvironment.ts";
 import * as StepPool from "../src/env/pool/StepPool.ts";
-import { splitActions } from "../src/env/trace.ts";
-import { isAdapter, readBase } from "../src/policy/checkpoint/PeftFolder.ts";
-import * as Model from "../src/policy/Model.ts";
+import { anyAction } from "../src/env/validate/players.ts";
+import { splitActions } from "../src/env/validate/trace.ts";
+import { isAdapter, readBase } from "../src/model/checkpoint/PeftFolder.ts";
+import * as Model from "../src/model/Model.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
 import { tasksOf } from "../src/rollout/Task.ts";
+import { planOf, replyText } from "../src/tools/cloning/Demonstration.ts";
 import { boundEnvironments } from "./presets.ts";
 import { showEpisode, type Writer } from "./promptEpisode.ts";
 import { promptJson, promptText } from "./promptLines.ts";

@@ -3,17 +3,17 @@
  * the rollout's own code sends to a generator after the same replies.
  */
 import { Context, Deferred, Effect } from "effect";
-import { silent } from "../src/cloning/Demonstration.ts";
 import type { Outcome, Sampled } from "../src/domain/Episode.ts";
 import { EnvironmentError } from "../src/domain/Errors.ts";
 import type { Prompt } from "../src/domain/Group.ts";
-import { Environments, type View } from "../src/env/Environments.ts";
-import { type GenerateRequest, Policy } from "../src/policy/generation/Policy.ts";
-import type { Tokenizer } from "../src/policy/tokenizer/Tokenizer.ts";
+import { Environments, type View } from "../src/env/contract/Environments.ts";
+import { type GenerateRequest, Policy } from "../src/generation/Policy.ts";
+import type { Tokenizer } from "../src/model/tokenizer/Tokenizer.ts";
 import { joined } from "../src/rollout/context.ts";
 import * as Group from "../src/rollout/group.ts";
 import type { Mode, Rollout } from "../src/rollout/Rollout.ts";
 import type { Template } from "../src/rollout/Template.ts";
+import { silent } from "../src/tools/cloning/Demonstration.ts";
 
 /** A reply by whoever plays. */
 export interface WrittenReply {

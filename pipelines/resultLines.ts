@@ -1,6 +1,6 @@
 /** What a training or a cloning says at its end: what came of it, where its weights are, and which commands go on from there. Pure. */
 import { join, relative } from "node:path";
-import type { CloningResult, RunResult, ValidationResult } from "../src/record/RunResult.ts";
+import type { CloningResult, RunResult, ValidationResult } from "../src/observe/record/RunResult.ts";
 
 const percent = (share: number): string => String(Number((share * 100).toFixed(1)));
 

@@ -3,9 +3,9 @@ import { basename, dirname, relative } from "node:path";
 import { Effect } from "effect";
 import { shown } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { runsBelow } from "../src/record/RunFolders.ts";
-import type { RunEnd, RunResult, ValidationResult } from "../src/record/RunResult.ts";
-import { readRunResult } from "../src/record/readRunResult.ts";
+import { runsBelow } from "../src/observe/record/RunFolders.ts";
+import type { RunEnd, RunResult, ValidationResult } from "../src/observe/record/RunResult.ts";
+import { readRunResult } from "../src/observe/record/readRunResult.ts";
 import { existingFolder } from "./paths.ts";
 import { table } from "./table.ts";
 

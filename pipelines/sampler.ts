@@ -6,15 +6,15 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import type { Metric } from "../src/domain/metrics/Metric.ts";
 import { type Metrics, valueIn } from "../src/domain/metrics/Metrics.ts";
 import { remoteGeneration } from "../src/domain/metrics/run.ts";
-import type { Prices } from "../src/endpoints/Budget.ts";
-import type { Usage } from "../src/endpoints/Chat.ts";
-import { serverText } from "../src/metrics/View.ts";
-import type { Generator } from "../src/policy/generation/Generator.ts";
-import { generator as threads } from "../src/policy/generation/ofModel.ts";
-import type { Model } from "../src/policy/Model.ts";
+import { generator } from "../src/engine/generator.ts";
+import * as Servers from "../src/flow/Servers.ts";
+import type { Generator } from "../src/generation/Generator.ts";
+import { generator as threads } from "../src/generation/ofModel.ts";
+import type { Model } from "../src/model/Model.ts";
+import { serverText } from "../src/observe/sinks/View.ts";
 import { WEIGHTS } from "../src/remote/generation/ofConfig.ts";
-import { generator } from "../src/remote/generator.ts";
-import * as Servers from "../src/stage/Servers.ts";
+import type { Prices } from "../src/tools/endpoints/Budget.ts";
+import type { Usage } from "../src/tools/endpoints/Chat.ts";
 
 /** What was used of servers so far. */
 export interface Used {

@@ -6,10 +6,10 @@
 import { Console, Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { prepareAll } from "../src/env/prepare.ts";
-import { tokenOf, unusable } from "../src/http/serverFlags.ts";
-import { type ServerOptions, serve } from "../src/openenv/Server.ts";
-import { Stop } from "../src/process/Stop.ts";
+import { prepareAll } from "../src/env/contract/prepare.ts";
+import { type ServerOptions, serve } from "../src/env/openenv/Server.ts";
+import { tokenOf, unusable } from "../src/support/http/serverFlags.ts";
+import { Stop } from "../src/support/process/Stop.ts";
 import { boundEnvironments } from "./presets.ts";
 
 export interface ServeEnvOptions extends Omit<ServerOptions, "environment" | "about" | "guard"> {

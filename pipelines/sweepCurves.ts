@@ -1,9 +1,9 @@
 /** Reads what a sweep's finished runs measured from their metrics.jsonl, and joins the curves of a point's runs for its chart. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Curves } from "../src/sweep/Results.ts";
-import type { Value } from "../src/sweep/summary.ts";
-import type { Curves as Drawn } from "../src/watch/Api.ts";
+import type { Curves as Drawn } from "../src/observe/watch/Api.ts";
+import type { Curves } from "../src/tools/sweep/Results.ts";
+import type { Value } from "../src/tools/sweep/summary.ts";
 
 /** A file of a run's folder; empty where it cannot be read. */
 export const textIn = (folder: string, name: string): string => {

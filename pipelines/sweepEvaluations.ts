@@ -3,15 +3,15 @@
  * each point against the first that played the same environments, instance by instance. Invariant: only equal instances are paired.
  */
 import { Effect } from "effect";
-import { type Contestant, comparison, obstacle, type Pair } from "../src/evaluation/Comparison.ts";
-import { legend, pairTable } from "../src/evaluation/comparisonText.ts";
-import { ofEpisodes, sorted } from "../src/evaluation/contestants.ts";
-import type { EvaluatedEpisode } from "../src/evaluation/EvaluatedEpisode.ts";
-import { readEpisodes, readPlan, summaryFile } from "../src/evaluation/EvaluationFolder.ts";
-import { scoreOf } from "../src/evaluation/Summary.ts";
-import type { Interval } from "../src/sweep/Interval.ts";
-import type { Point } from "../src/sweep/Point.ts";
-import type { Curves, Head, Known } from "../src/sweep/Results.ts";
+import { type Contestant, comparison, obstacle, type Pair } from "../src/tools/evaluation/Comparison.ts";
+import { legend, pairTable } from "../src/tools/evaluation/comparisonText.ts";
+import { ofEpisodes, sorted } from "../src/tools/evaluation/contestants.ts";
+import type { EvaluatedEpisode } from "../src/tools/evaluation/EvaluatedEpisode.ts";
+import { readEpisodes, readPlan, summaryFile } from "../src/tools/evaluation/EvaluationFolder.ts";
+import { scoreOf } from "../src/tools/evaluation/Summary.ts";
+import type { Interval } from "../src/tools/sweep/Interval.ts";
+import type { Point } from "../src/tools/sweep/Point.ts";
+import type { Curves, Head, Known } from "../src/tools/sweep/Results.ts";
 import { recordIn, textIn } from "./sweepCurves.ts";
 import { table } from "./table.ts";
 

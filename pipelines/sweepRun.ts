@@ -7,9 +7,9 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
-import { packageRoot } from "../src/files/packageRoot.ts";
-import { Stop } from "../src/process/Stop.ts";
-import type { SweepRun } from "../src/sweep/Point.ts";
+import { packageRoot } from "../src/support/files/packageRoot.ts";
+import { Stop } from "../src/support/process/Stop.ts";
+import type { SweepRun } from "../src/tools/sweep/Point.ts";
 
 export interface Order {
   readonly run: SweepRun;

@@ -11,12 +11,12 @@ import { shown, shownKey } from "../src/config/shown.ts";
 import { get, leaves } from "../src/config/Tree.ts";
 import { readYaml } from "../src/config/yamlText.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { hasEvaluation, readSummary } from "../src/evaluation/EvaluationFolder.ts";
-import * as Checkpoints from "../src/record/Checkpoints.ts";
-import { newestIn } from "../src/record/RunFolders.ts";
-import * as RunLock from "../src/record/RunLock.ts";
-import type { RunEnd } from "../src/record/RunResult.ts";
-import { readRunResult } from "../src/record/readRunResult.ts";
+import * as Checkpoints from "../src/observe/record/Checkpoints.ts";
+import { newestIn } from "../src/observe/record/RunFolders.ts";
+import * as RunLock from "../src/observe/record/RunLock.ts";
+import type { RunEnd } from "../src/observe/record/RunResult.ts";
+import { readRunResult } from "../src/observe/record/readRunResult.ts";
+import { hasEvaluation, readSummary } from "../src/tools/evaluation/EvaluationFolder.ts";
 
 export type RunState =
   | { readonly _tag: "Finished"; readonly folder: string }

@@ -6,8 +6,8 @@ import { Effect } from "effect";
 import { byNearest } from "../src/config/nearest.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { prepareAll } from "../src/env/prepare.ts";
-import { trace as play, splitActions } from "../src/env/trace.ts";
+import { prepareAll } from "../src/env/contract/prepare.ts";
+import { trace as play, splitActions } from "../src/env/validate/trace.ts";
 import { boundEnvironments } from "./presets.ts";
 
 export interface TraceOptions {

@@ -2,7 +2,7 @@
 import { Console, Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { readRunResult } from "../src/record/readRunResult.ts";
+import { readRunResult } from "../src/observe/record/readRunResult.ts";
 import { resultLines } from "./resultLines.ts";
 
 /** Fails with BadInput where the run in `folder` has made all its steps and ended, or is none of `train`. */

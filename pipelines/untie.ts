@@ -6,11 +6,11 @@ import { resolve } from "node:path";
 import { Effect } from "effect";
 import { shown } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { replaceFolder } from "../src/files/AtomicWrite.ts";
-import { readCheckpoint, writeCheckpoint } from "../src/policy/checkpoint/HuggingFaceFolder.ts";
-import * as Model from "../src/policy/Model.ts";
-import * as RunFolder from "../src/record/RunFolder.ts";
+import { readCheckpoint, writeCheckpoint } from "../src/model/checkpoint/HuggingFaceFolder.ts";
+import * as Model from "../src/model/Model.ts";
+import * as RunFolder from "../src/observe/record/RunFolder.ts";
 import { untied } from "../src/remote/weights/VersionFolder.ts";
+import { replaceFolder } from "../src/support/files/AtomicWrite.ts";
 import { namedModel } from "./namedRun.ts";
 
 export interface UntieOptions {

@@ -5,9 +5,9 @@
 import { Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { examine, type Finding } from "../src/env/contract/Check.ts";
-import { checks } from "../src/env/contract/main.ts";
-import { prepareAll } from "../src/env/prepare.ts";
+import { prepareAll } from "../src/env/contract/prepare.ts";
+import { examine, type Finding } from "../src/env/validate/Check.ts";
+import { checks } from "../src/env/validate/main.ts";
 import { boundEnvironments, obstaclesOf } from "./presets.ts";
 import { indented, table } from "./table.ts";
 

@@ -5,11 +5,11 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Console, Effect } from "effect";
-import { tokenOf, unusable } from "../src/http/serverFlags.ts";
-import { Stop } from "../src/process/Stop.ts";
-import { isRun, runsBelow, runsIn } from "../src/record/RunFolders.ts";
-import { keptToken, makeToken } from "../src/watch/server/token.ts";
-import { serve } from "../src/watch/server/WatchServer.ts";
+import { isRun, runsBelow, runsIn } from "../src/observe/record/RunFolders.ts";
+import { keptToken, makeToken } from "../src/observe/watch/server/token.ts";
+import { serve } from "../src/observe/watch/server/WatchServer.ts";
+import { tokenOf, unusable } from "../src/support/http/serverFlags.ts";
+import { Stop } from "../src/support/process/Stop.ts";
 import { namedRun } from "./namedRun.ts";
 
 export interface WatchOptions {

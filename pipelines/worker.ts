@@ -15,10 +15,10 @@ import type { Version } from "../src/domain/Episode.ts";
 import { BadInput, PolicyError } from "../src/domain/Errors.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import * as Pool from "../src/env/pool/layer.ts";
-import { generator } from "../src/policy/generation/ofModel.ts";
-import { Policy } from "../src/policy/generation/Policy.ts";
-import * as StartingModel from "../src/policy/StartingModel.ts";
-import { Stop } from "../src/process/Stop.ts";
+import * as Slots from "../src/flow/admission/Slots.ts";
+import { generator } from "../src/generation/ofModel.ts";
+import { Policy } from "../src/generation/Policy.ts";
+import * as StartingModel from "../src/model/StartingModel.ts";
 import * as Fetcher from "../src/remote/workers/Fetcher.ts";
 import type { About } from "../src/remote/workers/Messages.ts";
 import { workerForm } from "../src/remote/workers/nats/names.ts";
@@ -27,7 +27,7 @@ import * as Worker from "../src/remote/workers/Worker.ts";
 import * as ContentKeys from "../src/rollout/contentKeys.ts";
 import * as GroupProgram from "../src/rollout/group.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
-import * as Slots from "../src/stage/Slots.ts";
+import { Stop } from "../src/support/process/Stop.ts";
 import { boundEnvironments, checkPresets } from "./presets.ts";
 
 export interface WorkerCommand {

@@ -82,41 +82,46 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 const owners: Readonly<Record<string, readonly string[]>> = {
   effect: ["src", "pipelines"],
   yaml: ["src/config"],
-  "@bufbuild/protobuf": ["src/tensor", "src/metrics", "src/remote/tinker"],
+  "@bufbuild/protobuf": ["src/model/tensor", "src/observe/sinks", "src/remote/tinker"],
   "@nats-io/jetstream": ["src/remote/workers/nats"],
   "@nats-io/transport-node": ["src/remote/workers/nats"],
-  minisearch: ["src/environments/search"],
-  hyparquet: ["src/environments/dataset"],
+  minisearch: ["src/env/games/search"],
+  hyparquet: ["src/env/games/dataset"],
   piscina: ["src/env/pool"],
-  "onnxruntime-node": ["src/policy/runtime"],
-  "@tensorflow/tfjs": ["src/policy/runtime/tfjs"],
-  "@huggingface/gguf": ["src/policy/gguf"],
+  "onnxruntime-node": ["src/model/runtime"],
+  "@tensorflow/tfjs": ["src/model/runtime/tfjs"],
+  "@huggingface/gguf": ["src/model/checkpoint/gguf"],
   fflate: ["pipelines/importModel.ts"],
-  "@huggingface/jinja": ["src/policy/tokenizer"],
-  "@huggingface/tokenizers": ["src/policy/tokenizer"],
-  rxjs: ["src/metrics", "src/engine"],
-  "@effect/platform-node": ["pipelines", "src/openenv"],
-  ws: ["src/openenv"],
-  preact: ["src/watch/page"],
-  htm: ["src/watch/page"],
-  uplot: ["src/watch/page"],
-  "quickjs-emscripten": ["src/sandbox"],
+  "@huggingface/jinja": ["src/model/tokenizer"],
+  "@huggingface/tokenizers": ["src/model/tokenizer"],
+  rxjs: ["src/observe/sinks", "src/engine"],
+  "@effect/platform-node": ["pipelines", "src/env/openenv"],
+  ws: ["src/env/openenv"],
+  preact: ["src/observe/watch/page"],
+  htm: ["src/observe/watch/page"],
+  uplot: ["src/observe/watch/page"],
+  "quickjs-emscripten": ["src/env/sandbox"],
   "node:worker_threads": [
-    "src/policy/runtime",
-    "src/policy/generation",
+    "src/model/runtime",
+    "src/generation",
     "src/learner",
     "src/env/pool",
     "src/remote",
-    "src/sandbox",
+    "src/env/sandbox",
   ],
   // Chat templates of model folders are a stranger's programs.
-  "node:child_process": ["src/policy/tokenizer", "src/sandbox", "src/watch/process", "pipelines/sweepRun.ts"],
+  "node:child_process": [
+    "src/model/tokenizer",
+    "src/env/sandbox",
+    "src/observe/watch/process",
+    "pipelines/sweepRun.ts",
+  ],
 };
 
 const within = (path: string, places: readonly string[]): boolean =>
   places.some((place) => path === place || path.startsWith(`${place}/`));
 
-const registry = "src/env/registry.ts";
+const registry = "src/env/games/registry.ts";
 
 const folderOf = (path: string): string => path.split("/")[1] ?? "";
 
@@ -128,7 +133,7 @@ const wrongDirections = (graph: readonly Imports[]): readonly string[] =>
         if (path.startsWith("pipelines/")) return file === "pipelines/cli.ts" || !within(file, ["src", "pipelines"]);
         if (!file.startsWith("src/")) return true;
         // The table of loaders is the one place that names environments.
-        if (path === registry && within(file, ["src/environments", "src/openenv"])) return false;
+        if (path === registry && within(file, ["src/env/games", "src/env/openenv"])) return false;
         const places = [folderOf(path), ...(allowed[folderOf(path)] ?? [])].map((place) => `src/${place}`);
         return !within(file, places);
       })
@@ -243,12 +248,12 @@ describe("the reading of imports", () => {
   it("refuses an edge that is not in the table", () => {
     const file = { path: "src/env/a.ts", text: 'import { b } from "../policy/b.ts";\nimport { c } from "rxjs";' };
     const imports = [importsOf(file)];
-    expect(wrongDirections(imports)).toEqual(["src/env/a.ts imports src/policy/b.ts"]);
+    expect(wrongDirections(imports)).toEqual(["src/env/a.ts imports src/model/b.ts"]);
     expect(wrongOwners(imports)).toEqual(["src/env/a.ts imports rxjs"]);
   });
 
   it("lets the learner import only the model, the runtime and the weights of the policy", () => {
-    const from = (to: string) => [{ path: "src/learner/a.ts", files: [`src/policy/${to}`], packages: [] }];
+    const from = (to: string) => [{ path: "src/learner/a.ts", files: [`src/model/${to}`], packages: [] }];
     expect(["model/a.ts", "runtime/a.ts", "Weights.ts"].flatMap((to) => wrongDirections(from(to)))).toEqual([]);
     expect(wrongDirections(from("generation/a.ts"))).toHaveLength(1);
   });

@@ -10,9 +10,9 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^millrace$/, replacement: `${root}pipelines/main.ts` },
-      { find: /^millrace\/env$/, replacement: `${root}src/env/author.ts` },
-      { find: /^millrace\/env\/contract$/, replacement: `${root}src/env/contract/main.ts` },
-      { find: /^millrace\/metrics$/, replacement: `${root}src/metrics/main.ts` },
+      { find: /^millrace\/env$/, replacement: `${root}src/env/contract/author.ts` },
+      { find: /^millrace\/env\/contract$/, replacement: `${root}src/env/validate/main.ts` },
+      { find: /^millrace\/metrics$/, replacement: `${root}src/observe/sinks/main.ts` },
     ],
   },
   test: {

@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   root: new URL("..", import.meta.url).pathname,
   test: {
-    include: ["test/sandbox/**/*.sandbox.ts"],
+    include: ["test/env/sandbox/**/*.sandbox.ts"],
     pool: "forks",
     maxWorkers: 1,
     testTimeout: 120_000,

@@ -8,7 +8,7 @@ const reading = /Date\.now\(|new Date\(\)|currentTime(Millis|Nanos)|DateTime\.no
 /** Each file that may, with what it does with the time: it is shown, written, or compared with what another process wrote. */
 const reasons: Readonly<Record<string, string>> = {
   "src/domain/Instant.ts": "shown and written, beside the monotonic time that counts",
-  "src/endpoints/ChatClient.ts":
+  "src/tools/endpoints/ChatClient.ts":
     "a Retry-After until a date, in an answer that does not say the endpoint's own time; it becomes a duration at once",
   "src/remote/tinker/Client.ts": "the same, and when a server was lost, which is shown",
   "src/remote/workers/RemoteGroups.ts": "shown: since when a worker is lost",
@@ -16,18 +16,18 @@ const reasons: Readonly<Record<string, string>> = {
   "src/remote/tinker/worker.ts": "written: part of a name at the server, which needs only be new",
   "src/env/pool/cells.ts":
     "an origin that all threads of a process share; only differences are taken, and it never moves",
-  "src/record/RunLock.ts":
+  "src/observe/record/RunLock.ts":
     "shown: since when a run is written; whether its process lives is decided by number, start and boot",
-  "src/process/temporaryFolder.ts": "written: the owner of a folder, judged as that of a lock",
-  "src/record/RunFolder.ts": "written: the name of a run's folder",
-  "src/record/events/Recorder.ts": "written: the time of an event; the order is that of the lines",
+  "src/support/process/temporaryFolder.ts": "written: the owner of a folder, judged as that of a lock",
+  "src/observe/record/RunFolder.ts": "written: the name of a run's folder",
+  "src/observe/record/events/Recorder.ts": "written: the time of an event; the order is that of the lines",
   "src/engine/stages/close.ts": "written: the time of a step",
   "src/engine/Training.ts": "written: the time of the start",
   "src/engine/Telemetry.ts": "written: the start of the run, for sinks",
-  "src/metrics/trace/Trace.ts": "written: the time of an entry, on the axis of Effect's spans",
-  "src/metrics/tensorboard/TensorBoard.ts": "written: the time of an entry",
-  "src/metrics/wandb/Wandb.ts": "written: the time of a line and of the end",
-  "src/watch/report/Report.ts": "shown: when a report was written",
+  "src/observe/sinks/trace/Trace.ts": "written: the time of an entry, on the axis of Effect's spans",
+  "src/observe/sinks/tensorboard/TensorBoard.ts": "written: the time of an entry",
+  "src/observe/sinks/wandb/Wandb.ts": "written: the time of a line and of the end",
+  "src/observe/watch/report/Report.ts": "shown: when a report was written",
   "pipelines/sweep.ts": "shown: when a page was written",
   "pipelines/episodesCopy.ts": "written: part of a file's name",
   "pipelines/evaluateOne.ts": "written: when an evaluation ended",

@@ -7,7 +7,7 @@ import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { Effect } from "effect";
-import * as StepFolders from "../../src/files/StepFolders.ts";
+import * as StepFolders from "../../src/support/files/StepFolders.ts";
 import { record } from "./record.ts";
 
 const bin = join(import.meta.dirname, "..", "..", "pipelines", "millrace.mjs");

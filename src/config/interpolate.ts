@@ -3,7 +3,7 @@
  * which keeps its type, or inside a text. Pure but for the environment variables, which are passed in.
  */
 import { Result } from "effect";
-import { canonical } from "./aliases.ts";
+import { canonical } from "./ragen/aliases.ts";
 import { shown, shownText } from "./shown.ts";
 import type { Path, Tree } from "./Tree.ts";
 import { eachLeaf, setAll } from "./Tree.ts";

@@ -5,14 +5,11 @@
  */
 import { Console, Effect, Result } from "effect";
 import { BadInput } from "../domain/Errors.ts";
-import { canonical } from "./aliases.ts";
-import { asideMessage, type Judged, judge } from "./asides.ts";
 import { check } from "./check.ts";
 import { evenly } from "./checks/groups.ts";
 import type { Layer } from "./compose.ts";
 import { layersOf, locate } from "./compose.ts";
 import { decode } from "./decode.ts";
-import { foreignKeys, meaningOf } from "./foreign.ts";
 import { type Inherited, inheritedOf } from "./inherited.ts";
 import { Interpolator } from "./interpolate.ts";
 import { anchored } from "./modulePath.ts";
@@ -20,11 +17,14 @@ import { byNearest } from "./nearest.ts";
 import type { Override } from "./overrides.ts";
 import { parseOverride } from "./overrides.ts";
 import { RunConfig } from "./RunConfig.ts";
-import { settle } from "./settle.ts";
+import { canonical } from "./ragen/aliases.ts";
+import { asideMessage, type Judged, judge } from "./ragen/asides.ts";
+import { foreignKeys, meaningOf } from "./ragen/foreign.ts";
+import { settle } from "./ragen/settle.ts";
+import { translate, unset } from "./ragen/translate.ts";
 import { listed, mostProblems, shown, shownKey, shownText } from "./shown.ts";
 import type { Path, Tree } from "./Tree.ts";
 import { eachLeaf, get, leaves, merge, removeAll, set, setAll } from "./Tree.ts";
-import { translate, unset } from "./translate.ts";
 import { limits } from "./yamlText.ts";
 
 export interface Resolved {

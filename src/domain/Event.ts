@@ -143,7 +143,7 @@ export interface Dropped {
   readonly reason: "stopped";
 }
 
-/** The thoughts of a step's window were scored against prompts (src/diagnostics). */
+/** The thoughts of a step's window were scored against prompts (src/selection/diagnostics). */
 export interface CollapseMeasured {
   readonly _tag: "CollapseMeasured";
   /** Of the window; the measurement may be done later. */

@@ -3,15 +3,15 @@ import { Context, Effect, Layer } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { LearnerError, PolicyError } from "../domain/Errors.ts";
-import type { AnyEnvironment } from "../env/BoundEnvironment.ts";
+import type { AnyEnvironment } from "../env/contract/BoundEnvironment.ts";
+import { Policy } from "../generation/Policy.ts";
 import { Learner } from "../learner/Learner.ts";
-import { Policy } from "../policy/generation/Policy.ts";
-import type { Model } from "../policy/Model.ts";
-import { generator } from "../remote/generator.ts";
-import { learner } from "../remote/learner.ts";
+import type { Model } from "../model/Model.ts";
 import { players } from "../remote/workers/ofConfig.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import { tasksOf } from "../rollout/Task.ts";
+import { generator } from "./generator.ts";
+import { learner } from "./learner.ts";
 
 /** Environments by tag, decoded. */
 export type Environments = ReadonlyMap<string, AnyEnvironment>;

@@ -1,7 +1,7 @@
 /** How the run's episodes are played, as a service: tasks and templates, and the mode of training's. */
 import { Context } from "effect";
+import type { Barrier } from "../flow/admission/Barrier.ts";
 import type { Mode, Rollout } from "../rollout/Rollout.ts";
-import type { Barrier } from "../stage/Barrier.ts";
 
 export class Episodes extends Context.Service<
   Episodes,

@@ -1,8 +1,8 @@
 /** The line: the run's stages in the order they are connected, from admission to the closed step. */
 import { Effect } from "effect";
+import { Gate } from "../flow/admission/Gate.ts";
+import * as Pipeline from "../flow/Pipeline.ts";
 import * as Seeds from "../rollout/seeds.ts";
-import { Gate } from "../stage/Gate.ts";
-import * as Pipeline from "../stage/Pipeline.ts";
 import { Config } from "./Config.ts";
 import { Episodes } from "./Episodes.ts";
 import * as Close from "./stages/close.ts";

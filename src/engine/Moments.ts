@@ -6,11 +6,11 @@ import { Clock, Context, Effect, Layer } from "effect";
 import type { PolicyError } from "../domain/Errors.ts";
 import { type Metrics, together } from "../domain/metrics/Metrics.ts";
 import type { RunState } from "../domain/RunState.ts";
-import { type GeneratorGauges, Policy } from "../policy/generation/Policy.ts";
-import { Bus } from "../stage/Bus.ts";
-import { Dials } from "../stage/Dials.ts";
-import type { StageSample } from "../stage/Gauge.ts";
-import { Servers } from "../stage/Servers.ts";
+import { Bus } from "../flow/Bus.ts";
+import { Dials } from "../flow/Dials.ts";
+import type { StageSample } from "../flow/Gauge.ts";
+import { Servers } from "../flow/Servers.ts";
+import { type GeneratorGauges, Policy } from "../generation/Policy.ts";
 
 export interface Moment {
   readonly state: RunState;

@@ -4,16 +4,16 @@
  */
 import { Effect, type Scope } from "effect";
 import { type Observable, Subject } from "rxjs";
-import { Controls } from "../control/Controls.ts";
 import type { Control, Controller } from "../domain/Control.ts";
 import { BadInput } from "../domain/Errors.ts";
 import type { RunState } from "../domain/RunState.ts";
-import { fromListeners, type Streams, streamsOf } from "../metrics/observable.ts";
-import { Stop } from "../process/Stop.ts";
-import { RunFolder } from "../record/RunFolder.ts";
-import { Bus } from "../stage/Bus.ts";
-import { Dials } from "../stage/Dials.ts";
-import type { Dial } from "../stage/Stage.ts";
+import { Bus } from "../flow/Bus.ts";
+import { Dials } from "../flow/Dials.ts";
+import type { Dial } from "../flow/Stage.ts";
+import { Controls } from "../observe/control/Controls.ts";
+import { RunFolder } from "../observe/record/RunFolder.ts";
+import { fromListeners, type Streams, streamsOf } from "../observe/sinks/observable.ts";
+import { Stop } from "../support/process/Stop.ts";
 
 /** One stage: its gauge and concurrency, and what leaves it. */
 export interface StageView<out Out = unknown> extends Omit<Dial, "onOut"> {

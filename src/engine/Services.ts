@@ -6,12 +6,12 @@ import { Context, Effect, Layer } from "effect";
 import { cacheRows } from "../config/mostSlots.ts";
 import type { Sampled } from "../domain/Episode.ts";
 import { runsOf } from "../domain/EpisodeSummary.ts";
-import { Environments } from "../env/Environments.ts";
+import { Environments } from "../env/contract/Environments.ts";
 import { StepPool } from "../env/pool/StepPool.ts";
-import { type GenerateRequest, Policy } from "../policy/generation/Policy.ts";
-import { Dials } from "../stage/Dials.ts";
-import * as Stage from "../stage/Stage.ts";
-import { spanned } from "../stage/spanned.ts";
+import { Dials } from "../flow/Dials.ts";
+import * as Stage from "../flow/Stage.ts";
+import { spanned } from "../flow/spanned.ts";
+import { type GenerateRequest, Policy } from "../generation/Policy.ts";
 import { Config } from "./Config.ts";
 import { Episodes } from "./Episodes.ts";
 

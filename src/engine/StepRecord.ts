@@ -3,10 +3,10 @@ import { members } from "../domain/Group.ts";
 import * as Ledger from "../domain/Ledger.ts";
 import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
 import { timing, tokens, weights, windows } from "../domain/metrics/run.ts";
-import * as Generator from "../policy/generation/metrics.ts";
+import type { StageSample } from "../flow/Gauge.ts";
+import * as Gauge from "../flow/Gauge.ts";
+import * as Generator from "../generation/metrics.ts";
 import { drift, environmentMetrics, lengthMetrics, stalenessMetrics } from "../rollout/statistics.ts";
-import type { StageSample } from "../stage/Gauge.ts";
-import * as Gauge from "../stage/Gauge.ts";
 import type { Moment } from "./Moments.ts";
 import type { Diagnosed } from "./stages/learn.ts";
 

@@ -5,15 +5,15 @@
 import process from "node:process";
 import { Clock, Context, Effect } from "effect";
 import { BadInput } from "../domain/Errors.ts";
-import * as Chosen from "../metrics/chosen.ts";
-import { consoleSink } from "../metrics/console.ts";
-import * as JsonLines from "../metrics/JsonLines.ts";
-import type { Streams } from "../metrics/observable.ts";
-import { runInfo } from "../metrics/runInfo.ts";
-import type { Sink, SinkError } from "../metrics/Sink.ts";
-import { attach as attachSinks } from "../metrics/Telemetry.ts";
-import { RunFolder } from "../record/RunFolder.ts";
-import { Bus } from "../stage/Bus.ts";
+import { Bus } from "../flow/Bus.ts";
+import { RunFolder } from "../observe/record/RunFolder.ts";
+import * as Chosen from "../observe/sinks/chosen.ts";
+import { consoleSink } from "../observe/sinks/console.ts";
+import * as JsonLines from "../observe/sinks/JsonLines.ts";
+import type { Streams } from "../observe/sinks/observable.ts";
+import { runInfo } from "../observe/sinks/runInfo.ts";
+import type { Sink, SinkError } from "../observe/sinks/Sink.ts";
+import { attach as attachSinks } from "../observe/sinks/Telemetry.ts";
 import { Config } from "./Config.ts";
 
 /** Sinks of the user's own, none unless provided. */

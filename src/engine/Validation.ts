@@ -5,18 +5,18 @@
 import { Effect } from "effect";
 import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
 import { timing } from "../domain/metrics/run.ts";
-import { Stop } from "../process/Stop.ts";
-import { RunFolder } from "../record/RunFolder.ts";
-import * as Sampled from "../record/sampled.ts";
-import * as Trajectories from "../record/Trajectories.ts";
-import * as Validations from "../record/Validations.ts";
+import { Bus } from "../flow/Bus.ts";
+import { spanned } from "../flow/spanned.ts";
+import { timed } from "../flow/timed.ts";
+import { RunFolder } from "../observe/record/RunFolder.ts";
+import * as Sampled from "../observe/record/sampled.ts";
+import * as Trajectories from "../observe/record/Trajectories.ts";
+import * as Validations from "../observe/record/Validations.ts";
 import * as Pinned from "../rollout/pinned.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import * as Seeds from "../rollout/seeds.ts";
 import { environmentMetrics, validationShares } from "../rollout/statistics.ts";
-import { Bus } from "../stage/Bus.ts";
-import { spanned } from "../stage/spanned.ts";
-import { timed } from "../stage/timed.ts";
+import { Stop } from "../support/process/Stop.ts";
 import { Config } from "./Config.ts";
 import { Episodes } from "./Episodes.ts";
 

@@ -3,11 +3,11 @@ import { Effect } from "effect";
 import { measured } from "../domain/metrics/Metrics.ts";
 import { timing } from "../domain/metrics/run.ts";
 import * as RunState from "../domain/RunState.ts";
+import { Bus } from "../flow/Bus.ts";
+import { spanned } from "../flow/spanned.ts";
 import { Learner } from "../learner/Learner.ts";
-import * as Checkpoints from "../record/Checkpoints.ts";
-import { RunFolder } from "../record/RunFolder.ts";
-import { Bus } from "../stage/Bus.ts";
-import { spanned } from "../stage/spanned.ts";
+import * as Checkpoints from "../observe/record/Checkpoints.ts";
+import { RunFolder } from "../observe/record/RunFolder.ts";
 import { Config } from "./Config.ts";
 import { Moments } from "./Moments.ts";
 

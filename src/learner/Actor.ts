@@ -4,9 +4,9 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type TokenBatch } from "../domain/Batch.ts";
-import type { DecoderConfig } from "../policy/model/Architecture.ts";
-import type { Parameters } from "../policy/model/Parameters.ts";
-import { scoreModel } from "../policy/model/Score.ts";
+import type { DecoderConfig } from "../model/graphs/Architecture.ts";
+import type { Parameters } from "../model/graphs/Parameters.ts";
+import { scoreModel } from "../model/graphs/Score.ts";
 import type { AdamWOptions } from "./adamw.ts";
 import { type MicroTargets, tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalar, scalarOf } from "./inputs.ts";

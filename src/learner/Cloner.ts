@@ -4,7 +4,7 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type TokenBatch, trainedTokens } from "../domain/Batch.ts";
-import type { DecoderConfig } from "../policy/model/Architecture.ts";
+import type { DecoderConfig } from "../model/graphs/Architecture.ts";
 import { tokenWeights } from "./batches.ts";
 import { microInputs, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";

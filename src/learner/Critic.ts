@@ -3,9 +3,9 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
-import type { DecoderConfig } from "../policy/model/Architecture.ts";
-import { adopt, chosen, type Parameters, parametersOf } from "../policy/model/Parameters.ts";
-import { frozenCriticParameters, trainedCriticParameters } from "../policy/model/Trained.ts";
+import type { DecoderConfig } from "../model/graphs/Architecture.ts";
+import { adopt, chosen, type Parameters, parametersOf } from "../model/graphs/Parameters.ts";
+import { frozenCriticParameters, trainedCriticParameters } from "../model/graphs/Trained.ts";
 import { tokenWeights } from "./batches.ts";
 import { microInputs, runInto, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";

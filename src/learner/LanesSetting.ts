@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect";
 import type { LearnerError } from "../domain/Errors.ts";
-import { atLeastOne, type Setting } from "../stage/Stage.ts";
+import { atLeastOne, type Setting } from "../flow/Stage.ts";
 import type { LearnerLanes } from "./Learner.ts";
 
 export interface LanesSetting extends Setting {

@@ -3,11 +3,11 @@
  * stay valid. On a device that keeps its tensors they change there, and in host memory by `synchronise` alone.
  */
 import { cpu, type Device, isResident } from "../domain/Device.ts";
-import type { ParameterSpec } from "../policy/model/Architecture.ts";
-import type { Parameters } from "../policy/model/Parameters.ts";
-import type { Base } from "../policy/runtime/baseFeeds.ts";
-import type { HeldBase } from "../policy/runtime/HeldBase.ts";
-import type { Feeds } from "../policy/runtime/Session.ts";
+import type { ParameterSpec } from "../model/graphs/Architecture.ts";
+import type { Parameters } from "../model/graphs/Parameters.ts";
+import type { Base } from "../model/runtime/baseFeeds.ts";
+import type { HeldBase } from "../model/runtime/HeldBase.ts";
+import type { Feeds } from "../model/runtime/Session.ts";
 import type { AdamWOptions } from "./adamw.ts";
 import { weightFeeds } from "./lanes/Lane.ts";
 import type { LaneWeights } from "./lanes/Lanes.ts";

@@ -2,7 +2,7 @@
  * What of an update is not finite: the first input of a window, or the part of an optimiser step, that no number can be trained from.
  * Such a step is not applied; an update in which a network could apply none is a skipped one.
  */
-import { allFinite } from "../policy/model/finite.ts";
+import { allFinite } from "../model/graphs/finite.ts";
 
 export type Network = "policy" | "critic";
 

@@ -4,11 +4,11 @@
  * Invariant: its numbers change only by `renew`.
  */
 import { cpu, isResident } from "../domain/Device.ts";
-import { ADAPTER_SCALE } from "../policy/model/Lora.ts";
-import type { Parameters } from "../policy/model/Parameters.ts";
-import { type Base, factorFeed, viewFeeds } from "../policy/runtime/baseFeeds.ts";
-import type { Feeds } from "../policy/runtime/Session.ts";
-import { release, type Tensors, Transfer } from "../policy/runtime/Transfer.ts";
+import { ADAPTER_SCALE } from "../model/graphs/Lora.ts";
+import type { Parameters } from "../model/graphs/Parameters.ts";
+import { type Base, factorFeed, viewFeeds } from "../model/runtime/baseFeeds.ts";
+import type { Feeds } from "../model/runtime/Session.ts";
+import { release, type Tensors, Transfer } from "../model/runtime/Transfer.ts";
 import { weightFeeds } from "./lanes/Lane.ts";
 import type { LaneWeights } from "./lanes/Lanes.ts";
 import type { Network, NetworkPlace } from "./Network.ts";

@@ -9,12 +9,12 @@ import { analysis, gradients, gradientsPrefilter } from "../domain/metrics/diagn
 import { learner } from "../domain/metrics/learner.ts";
 import { type Metrics, measured, together, valueIn } from "../domain/metrics/Metrics.ts";
 import { mean } from "../domain/Statistics.ts";
-import type { DecoderConfig } from "../policy/model/Architecture.ts";
-import { allFinite } from "../policy/model/finite.ts";
-import { changeable, copyOf, type Parameters, parametersOf } from "../policy/model/Parameters.ts";
-import type { Base } from "../policy/runtime/baseFeeds.ts";
-import { type HeldBase, heldOn } from "../policy/runtime/HeldBase.ts";
-import type { Runtime } from "../policy/runtime/Session.ts";
+import type { DecoderConfig } from "../model/graphs/Architecture.ts";
+import { allFinite } from "../model/graphs/finite.ts";
+import { changeable, copyOf, type Parameters, parametersOf } from "../model/graphs/Parameters.ts";
+import type { Base } from "../model/runtime/baseFeeds.ts";
+import { type HeldBase, heldOn } from "../model/runtime/HeldBase.ts";
+import type { Runtime } from "../model/runtime/Session.ts";
 import { Actor } from "./Actor.ts";
 import { type AnalysisOptions, endsRun, GradientAnalysis, takesWindow } from "./analysis/GradientAnalysis.ts";
 import { miniBatches } from "./batches.ts";

@@ -5,12 +5,12 @@
  * Invariant: where a new number is not finite, `norm`, `parameter_squares` or `second_sum` is not.
  */
 
-import type { ParameterSpec } from "../policy/model/Architecture.ts";
-import { add, div, minimum, mul, sqrt, square, sub } from "../tensor/Elementwise.ts";
-import { Graph, type Tensor } from "../tensor/Graph.ts";
-import { reduceSum } from "../tensor/Layout.ts";
-import type { OnnxModel } from "../tensor/Onnx.ts";
-import { reduceSumSquare } from "../tensor/Reduction.ts";
+import type { ParameterSpec } from "../model/graphs/Architecture.ts";
+import { add, div, minimum, mul, sqrt, square, sub } from "../model/tensor/Elementwise.ts";
+import { Graph, type Tensor } from "../model/tensor/Graph.ts";
+import { reduceSum } from "../model/tensor/Layout.ts";
+import type { OnnxModel } from "../model/tensor/Onnx.ts";
+import { reduceSumSquare } from "../model/tensor/Reduction.ts";
 
 export interface AdamWOptions {
   readonly betas: readonly [number, number];

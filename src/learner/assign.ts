@@ -6,7 +6,7 @@ import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { trainedTokens } from "../domain/Batch.ts";
 import type { ScoredGroup } from "../domain/Group.ts";
-import { timed } from "../stage/timed.ts";
+import { timed } from "../flow/timed.ts";
 import { collate } from "./collate.ts";
 import { credit } from "./credit.ts";
 import { Learner } from "./Learner.ts";

@@ -2,9 +2,9 @@
  * Gradients as a model's outputs: one for each trained parameter, under a name made of the parameter's. What is trained may be less than
  * what the model reads: weights that are not trained have no gradient.
  */
-import type { ParameterSpec } from "../policy/model/Architecture.ts";
-import { type Weights, weight } from "../policy/model/Decoder.ts";
-import type { Graph, Tensor } from "../tensor/Graph.ts";
+import type { ParameterSpec } from "../model/graphs/Architecture.ts";
+import { type Weights, weight } from "../model/graphs/Decoder.ts";
+import type { Graph, Tensor } from "../model/tensor/Graph.ts";
 
 /** "gradient of model.norm.weight" */
 export const gradientName = ({ name }: ParameterSpec): string => `gradient of ${name}`;

@@ -5,14 +5,14 @@
  */
 
 import type { RunConfig } from "../config/RunConfig.ts";
-import type { DecoderConfig, ParameterSpec } from "../policy/model/Architecture.ts";
-import type { Recomputed } from "../policy/model/Decoder.ts";
-import { criticInputs, policyInputs } from "../policy/model/Lora.ts";
-import { type PassOptions, policyForward, targetInputs, valueForward } from "../policy/model/Score.ts";
-import { trainedCriticParameters, trainedParameters } from "../policy/model/Trained.ts";
-import { backward, gradients } from "../tensor/Gradients.ts";
-import { Graph, type Tensor } from "../tensor/Graph.ts";
-import type { OnnxModel } from "../tensor/Onnx.ts";
+import type { DecoderConfig, ParameterSpec } from "../model/graphs/Architecture.ts";
+import type { Recomputed } from "../model/graphs/Decoder.ts";
+import { criticInputs, policyInputs } from "../model/graphs/Lora.ts";
+import { type PassOptions, policyForward, targetInputs, valueForward } from "../model/graphs/Score.ts";
+import { trainedCriticParameters, trainedParameters } from "../model/graphs/Trained.ts";
+import { backward, gradients } from "../model/tensor/Gradients.ts";
+import { Graph, type Tensor } from "../model/tensor/Graph.ts";
+import type { OnnxModel } from "../model/tensor/Onnx.ts";
 import { outputGradients } from "./gradients.ts";
 import { cloningLoss, type PolicyLossOptions, policyLoss, policySeeds, targetLossInputs } from "./losses/policyLoss.ts";
 import { valueLoss } from "./losses/valueLoss.ts";

@@ -7,7 +7,7 @@ import type { CreditedBatch, TokenBatch } from "../domain/Batch.ts";
 import type { CrossRequest, CrossScores } from "../domain/CrossScores.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
-import type { Checkpoint } from "../policy/checkpoint/HuggingFaceFolder.ts";
+import type { Checkpoint } from "../model/checkpoint/HuggingFaceFolder.ts";
 import type { CloningReport } from "./Cloner.ts";
 import type { Analysed, UpdateReport } from "./Learner.ts";
 import type { Prepared } from "./Prepared.ts";

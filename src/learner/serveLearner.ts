@@ -4,7 +4,7 @@
  * Invariant: a version is published between commands, never weights in the middle of an update.
  */
 import type { Version } from "../domain/Episode.ts";
-import { CallError, type Handlers, type Served, serve } from "../policy/runtime/serve.ts";
+import { CallError, type Handlers, type Served, serve } from "../model/runtime/serve.ts";
 import type { LearnerProtocol } from "./protocol.ts";
 import { crossScores } from "./Scoring.ts";
 import type { Trainer } from "./Trainer.ts";

@@ -3,14 +3,14 @@
  * Invariant: generators are sent snapshots, copies of the weights between two commands.
  */
 import { Effect } from "effect";
-import { CheckpointError } from "../policy/checkpoint/CheckpointError.ts";
-import type { DecoderConfig } from "../policy/model/Architecture.ts";
-import { baseOf, readable } from "../policy/runtime/baseFeeds.ts";
-import { useRuntime } from "../policy/runtime/Session.ts";
-import { CallError } from "../policy/runtime/serve.ts";
+import { CheckpointError } from "../model/checkpoint/CheckpointError.ts";
+import type { DecoderConfig } from "../model/graphs/Architecture.ts";
+import { baseOf, readable } from "../model/runtime/baseFeeds.ts";
+import { useRuntime } from "../model/runtime/Session.ts";
+import { CallError } from "../model/runtime/serve.ts";
+import { Mailbox, Snapshot } from "../model/weights/Mailbox.ts";
 import { criticConfig } from "./Critic.ts";
 import { type ModelFiles, restoreTrainer, saveTrainer } from "./checkpoint.ts";
-import { Mailbox, Snapshot } from "./Mailbox.ts";
 import type { StartRequest } from "./protocol.ts";
 import { type Opened, serveLearner } from "./serveLearner.ts";
 import { type Restored, Trainer } from "./Trainer.ts";

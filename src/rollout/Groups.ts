@@ -6,8 +6,8 @@ import { Context, Effect } from "effect";
 import type { EnvironmentError, PolicyError } from "../domain/Errors.ts";
 import type { Group, Prompt } from "../domain/Group.ts";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
-import type { Environments } from "../env/Environments.ts";
-import type { Policy } from "../policy/generation/Policy.ts";
+import type { Environments } from "../env/contract/Environments.ts";
+import type { Policy } from "../generation/Policy.ts";
 import * as GroupProgram from "./group.ts";
 import type { Mode, Rollout } from "./Rollout.ts";
 

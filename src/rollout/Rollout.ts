@@ -5,11 +5,11 @@
 import { type Effect, identity } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
-import type { Split } from "../env/Environment.ts";
-import type { Sampling } from "../policy/generation/Policy.ts";
-import type { ChatTemplate } from "../policy/tokenizer/ChatTemplate.ts";
-import { piecesOf } from "../policy/tokenizer/pieces.ts";
-import type { Tokenizer } from "../policy/tokenizer/Tokenizer.ts";
+import type { Split } from "../env/contract/Environment.ts";
+import type { Sampling } from "../generation/Policy.ts";
+import type { ChatTemplate } from "../model/tokenizer/ChatTemplate.ts";
+import { piecesOf } from "../model/tokenizer/pieces.ts";
+import type { Tokenizer } from "../model/tokenizer/Tokenizer.ts";
 import type { Switches } from "./penalties.ts";
 import type { Task } from "./Task.ts";
 import type { Template } from "./Template.ts";

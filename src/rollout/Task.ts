@@ -4,7 +4,7 @@
  */
 import { isModulePath } from "../config/modulePath.ts";
 import type { Preset, RunConfig } from "../config/RunConfig.ts";
-import type { Shown } from "../env/BoundEnvironment.ts";
+import type { Shown } from "../env/contract/BoundEnvironment.ts";
 
 export interface Task {
   readonly tag: string;

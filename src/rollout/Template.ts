@@ -3,7 +3,7 @@
  * its arguments. In a chat it shows each thing once: the opening before the first reply, then only what is new after each reply. Where
  * the model is not shown its whole history (`rollout.context`), it also writes what a prompt says of the turns before.
  */
-import type { View } from "../env/Environments.ts";
+import type { View } from "../env/contract/Environments.ts";
 import type { Task } from "./Task.ts";
 
 export interface Moment {

@@ -9,8 +9,8 @@ import { type Episode, type Turn, turnsOf } from "../domain/Episode.ts";
 import type { Group } from "../domain/Group.ts";
 import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
 import { alarms as catalogue } from "../domain/metrics/run.ts";
-import { Environments } from "../env/Environments.ts";
-import { Bus } from "../stage/Bus.ts";
+import { Environments } from "../env/contract/Environments.ts";
+import { Bus } from "../flow/Bus.ts";
 import { instanceKey } from "./keys.ts";
 
 type Kind = NonNullable<Words["example"]>;

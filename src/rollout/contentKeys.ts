@@ -2,7 +2,7 @@
 import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
-import { Environments, type StepFailure } from "../env/Environments.ts";
+import { Environments, type StepFailure } from "../env/contract/Environments.ts";
 import { instanceKey } from "./keys.ts";
 import * as Seeds from "./seeds.ts";
 

@@ -5,7 +5,7 @@
  */
 import type { Prompt } from "../domain/Group.ts";
 import type { StreamKey } from "../domain/Random.ts";
-import type { Split } from "../env/Environment.ts";
+import type { Split } from "../env/contract/Environment.ts";
 
 /** Counters are 32 bits; the upper half belongs to validation. */
 const validationHalf = 2 ** 31;

@@ -7,7 +7,7 @@ import { cacheRows } from "../config/mostSlots.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { Group, Prompt } from "../domain/Group.ts";
-import { Policy } from "../policy/generation/Policy.ts";
+import { Policy } from "../generation/Policy.ts";
 import * as GroupProgram from "./group.ts";
 import type { Mode, Rollout } from "./Rollout.ts";
 

@@ -5,8 +5,8 @@
 import { Effect } from "effect";
 import type { Sampled, Turn } from "../domain/Episode.ts";
 import type { Prompt } from "../domain/Group.ts";
-import type { Environments, View } from "../env/Environments.ts";
-import type { Policy } from "../policy/generation/Policy.ts";
+import type { Environments, View } from "../env/contract/Environments.ts";
+import type { Policy } from "../generation/Policy.ts";
 import { type Answered, answer } from "./answer.ts";
 import { withoutEnd } from "./context.ts";
 import { samplingKey } from "./keys.ts";

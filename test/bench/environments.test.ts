@@ -1,8 +1,8 @@
 /** The bench of environments: whom it asks, and that everyone answers. */
 import { describe, expect, it } from "vitest";
 import { type Effort, measure, tags } from "../../bench/environments.ts";
-import { environmentTypes } from "../../src/env/registry.ts";
-import { presets } from "../env/presets.ts";
+import { environmentTypes } from "../../src/env/games/registry.ts";
+import { presets } from "../env/contract/presets.ts";
 
 const least: Effort = { episodes: { count: 1, actions: 2 }, ms: 1, iterations: 2, warmup: 1 };
 

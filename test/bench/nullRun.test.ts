@@ -4,7 +4,7 @@ import { draw } from "../../bench/latency.ts";
 import { engineRun, idealShape, type NullRun } from "../../bench/nullRun.ts";
 import { inVirtualTime } from "../../bench/virtualClock.ts";
 import { stream } from "../../src/domain/Random.ts";
-import { run } from "../../src/simulation/run.ts";
+import { run } from "../../src/tools/simulation/run.ts";
 
 const shape: NullRun = {
   mode: "async",

@@ -3,7 +3,7 @@
  * console, errors, failed requests and requests to elsewhere.
  */
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
-import { type MockServer, serve } from "../watch/page/mockServer.ts";
+import { type MockServer, serve } from "../observe/watch/page/mockServer.ts";
 
 export interface Visit {
   readonly page: Page;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, launch, type Page } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Served, served } from "../watch/server/serving.ts";
+import { type Served, served } from "../observe/watch/server/serving.ts";
 import { hostile, pictures, writeGame } from "./made.ts";
 
 const home = mkdtempSync(join(tmpdir(), "millrace-browser-"));

@@ -2,9 +2,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EpisodeRecord } from "../../src/domain/EpisodeRecord.ts";
-import { indexLine } from "../../src/record/Trajectories.ts";
-import { recordOf, turnOf } from "../watch/page/episodes/records.ts";
-import { writeRun } from "../watch/syntheticRun.ts";
+import { indexLine } from "../../src/observe/record/Trajectories.ts";
+import { recordOf, turnOf } from "../observe/watch/page/episodes/records.ts";
+import { writeRun } from "../observe/watch/syntheticRun.ts";
 
 export const hostile = `</script><img src=x onerror="document.title='broken'"><script>document.title='broken'</script><!--`;
 

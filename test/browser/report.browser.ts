@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 import { Effect } from "effect";
 import { type Browser, launch, type Page } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { report } from "../../src/watch/report/Report.ts";
+import { report } from "../../src/observe/watch/report/Report.ts";
 import { hostile, pictures, writeGame } from "./made.ts";
 
 const home = mkdtempSync(join(tmpdir(), "millrace-browser-"));

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Browser, launch, type Page } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SweepPoint } from "../../src/watch/page/sweep/SweepData.ts";
-import { sweepDocumentOf } from "../../src/watch/report/document.ts";
+import type { SweepPoint } from "../../src/observe/watch/page/sweep/SweepData.ts";
+import { sweepDocumentOf } from "../../src/observe/watch/report/document.ts";
 import { hostile } from "./made.ts";
 
 const home = mkdtempSync(join(tmpdir(), "millrace-browser-"));

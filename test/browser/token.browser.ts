@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Served, served, token } from "../watch/server/serving.ts";
-import { writeRun } from "../watch/syntheticRun.ts";
+import { type Served, served, token } from "../observe/watch/server/serving.ts";
+import { writeRun } from "../observe/watch/syntheticRun.ts";
 import { launch, sees } from "./Visit.ts";
 
 const home = mkdtempSync(join(tmpdir(), "millrace-browser-"));

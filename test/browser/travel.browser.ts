@@ -1,7 +1,7 @@
 /** Time travel, controls and keys: every button is pressed, and what the run was asked for is what the reader meant. */
 import type { Browser } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { TOKEN } from "../watch/page/mockServer.ts";
+import { TOKEN } from "../observe/watch/page/mockServer.ts";
 import { launch, sees, textOf, type Visit, type VisitOptions, visit } from "./Visit.ts";
 
 let browser: Browser;

@@ -10,9 +10,9 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import { render } from "../../src/config/render.ts";
 import { stream } from "../../src/domain/Random.ts";
-import { says, standIn } from "../endpoints/standIn.ts";
 import { configOf } from "../pipelines/tiny.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
+import { says, standIn } from "../tools/endpoints/standIn.ts";
 import * as Trial from "./Trial.ts";
 
 const seed = Number(process.env.MILLRACE_CHAOS_SEED ?? 1);

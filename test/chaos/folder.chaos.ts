@@ -15,7 +15,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import { stream } from "../../src/domain/Random.ts";
-import * as Manifest from "../../src/files/Manifest.ts";
+import * as Manifest from "../../src/support/files/Manifest.ts";
 import { plant } from "../learner/plant.ts";
 import { parameterHash } from "../pipelines/tiny.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";

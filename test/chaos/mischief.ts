@@ -1,8 +1,8 @@
 /** FrozenLake of which one step in so many does harm, drawn by the step's noise. */
 import { Schema } from "effect";
 import { type Environment, field, whole } from "millrace/env";
-import { FrozenLake } from "../../src/environments/frozen_lake/FrozenLake.ts";
-import { FrozenLakeConfig } from "../../src/environments/frozen_lake/FrozenLakeConfig.ts";
+import { FrozenLake } from "../../src/env/games/frozen_lake/FrozenLake.ts";
+import { FrozenLakeConfig } from "../../src/env/games/frozen_lake/FrozenLakeConfig.ts";
 
 const harms = {
   none: () => undefined,

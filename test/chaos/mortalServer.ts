@@ -1,6 +1,6 @@
 /** The process of a stand-in for W&B's server: says its port and answers until it is killed, or its parent has gone. */
 import { createServer } from "node:http";
-import { StandIn } from "../metrics/wandb/support.ts";
+import { StandIn } from "../observe/sinks/wandb/support.ts";
 import { listenerOf } from "./strangers.ts";
 
 process.on("disconnect", () => process.exit(0));

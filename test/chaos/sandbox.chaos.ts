@@ -2,9 +2,9 @@
 import { spawnSync } from "node:child_process";
 import { Effect } from "effect";
 import { describe, it } from "vitest";
-import { judge } from "../sandbox/attacks.ts";
-import { attacks, codeOf, peaceful } from "../sandbox/python/attacks.ts";
-import { asked, modes, roomy } from "../sandbox/sandbox.ts";
+import { judge } from "../env/sandbox/attacks.ts";
+import { attacks, codeOf, peaceful } from "../env/sandbox/python/attacks.ts";
+import { asked, modes, roomy } from "../env/sandbox/sandbox.ts";
 
 const present = (program: string): boolean => spawnSync(program, ["--version"]).status === 0;
 const owners = attacks.filter(({ name }) => /owns a (pipe|socket)/.test(name));

@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { createServer as createHttpServer, type RequestListener } from "node:http";
 import { createServer, type Server } from "node:net";
 import { Effect, type Scope } from "effect";
-import { StandIn } from "../metrics/wandb/support.ts";
+import { StandIn } from "../observe/sinks/wandb/support.ts";
 
 /** Of an answer that is long in coming. */
 const SLOW_MS = 1_500;

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { packageRoot } from "../../src/files/packageRoot.ts";
+import { packageRoot } from "../../src/support/files/packageRoot.ts";
 
 const read = (name: string) => readFileSync(join(packageRoot, name), "utf8");
 

@@ -5,7 +5,7 @@ import { join, relative } from "node:path";
 import { Effect, Result } from "effect";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { namedModel, namedRun } from "../../pipelines/namedRun.ts";
-import { currentOwner } from "../../src/process/Owner.ts";
+import { currentOwner } from "../../src/support/process/Owner.ts";
 
 let dir = "";
 beforeEach(() => {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { describe, expect, it } from "vitest";
 import { exceeds, lowestLimit } from "../../pipelines/plan.ts";
 import { inBytes, planLines, refusalLines } from "../../pipelines/planLines.ts";
-import type { Plan } from "../../src/planning/Plan.ts";
+import type { Plan } from "../../src/tools/planning/Plan.ts";
 
 const entry = new URL("../../pipelines/cli.ts", import.meta.url).pathname;
 const millrace = (...words: readonly string[]) =>

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Effect, Result } from "effect";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { runs } from "../../pipelines/runs.ts";
-import { writeRun } from "../watch/syntheticRun.ts";
+import { writeRun } from "../observe/watch/syntheticRun.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "millrace-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

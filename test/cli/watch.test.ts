@@ -5,11 +5,11 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { Effect, Exit, Scope } from "effect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { serve } from "../../src/control/ControlServer.ts";
 import type { Control } from "../../src/domain/Control.ts";
 import { BadInput } from "../../src/domain/Errors.ts";
-import { id, type Place, path, placed } from "../watch/server/serving.ts";
-import { writeRun } from "../watch/syntheticRun.ts";
+import { serve } from "../../src/observe/control/ControlServer.ts";
+import { id, type Place, path, placed } from "../observe/watch/server/serving.ts";
+import { writeRun } from "../observe/watch/syntheticRun.ts";
 
 const cli = new URL("../../pipelines/cli.ts", import.meta.url).pathname;
 const env = { ...process.env, MILLRACE_TOKEN: "" };

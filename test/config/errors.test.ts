@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { keys } from "../../src/config/describe.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
-import { environmentTypes, loadRegistry } from "../../src/env/registry.ts";
+import { environmentTypes, loadRegistry } from "../../src/env/games/registry.ts";
 import { wrappers } from "../../src/env/wrappers/registry.ts";
 import { refused, resolved } from "./configs.ts";
 

@@ -2,16 +2,16 @@
 import { readFileSync } from "node:fs";
 import { Effect, Result } from "effect";
 import { describe, expect, it } from "vitest";
-import { demonstrations } from "../../src/cloning/Cloning.ts";
 import { runFiles } from "../../src/config/compose.ts";
 import type { RunConfig } from "../../src/config/RunConfig.ts";
 import { resolve } from "../../src/config/resolve.ts";
 import { totalTokens, turnsOf } from "../../src/domain/Episode.ts";
-import { decodePreset } from "../../src/env/registry.ts";
-import * as Model from "../../src/policy/Model.ts";
+import { decodePreset } from "../../src/env/games/registry.ts";
+import * as Model from "../../src/model/Model.ts";
 import * as Rollout from "../../src/rollout/Rollout.ts";
 import { fromPreset } from "../../src/rollout/Task.ts";
-import { registry } from "../env/presets.ts";
+import { demonstrations } from "../../src/tools/cloning/Cloning.ts";
+import { registry } from "../env/contract/presets.ts";
 
 const configDir = new URL("../../config", import.meta.url).pathname;
 

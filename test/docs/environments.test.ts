@@ -5,11 +5,11 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { decode } from "../../src/config/decode.ts";
 import { PresetSection } from "../../src/config/RunConfig.ts";
-import { decodePreset, environmentTypes, loadRegistry } from "../../src/env/registry.ts";
+import { decodePreset, environmentTypes, loadRegistry } from "../../src/env/games/registry.ts";
 import { wrappers } from "../../src/env/wrappers/registry.ts";
-import { contract } from "../env/contract.ts";
-import { instanceOf } from "../env/players.ts";
-import { anyPreset, elsewhere, presets, registry } from "../env/presets.ts";
+import { contract } from "../env/contract/contract.ts";
+import { instanceOf } from "../env/contract/players.ts";
+import { anyPreset, elsewhere, presets, registry } from "../env/contract/presets.ts";
 
 const textOf = (file: string): string => readFileSync(new URL(`../../docs/${file}`, import.meta.url), "utf8");
 const page = textOf("environments.md");

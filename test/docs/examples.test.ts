@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, it } from "vitest";
-import { packageRoot } from "../../src/files/packageRoot.ts";
+import { packageRoot } from "../../src/support/files/packageRoot.ts";
 
 const runs = mkdtempSync(join(tmpdir(), "millrace-examples-"));
 afterAll(() => rmSync(runs, { recursive: true, force: true }));

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { packageRoot } from "../../src/files/packageRoot.ts";
+import { packageRoot } from "../../src/support/files/packageRoot.ts";
 
 const page = readFileSync(join(packageRoot, "docs/ragen-parity.md"), "utf8");
 

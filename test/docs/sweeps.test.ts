@@ -5,9 +5,9 @@ import { Result } from "effect";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { keys } from "../../src/config/describe.ts";
-import { packageRoot } from "../../src/files/packageRoot.ts";
-import { pointsOf, runsOf } from "../../src/sweep/Point.ts";
-import { read, SweepKeys } from "../../src/sweep/SweepFile.ts";
+import { packageRoot } from "../../src/support/files/packageRoot.ts";
+import { pointsOf, runsOf } from "../../src/tools/sweep/Point.ts";
+import { read, SweepKeys } from "../../src/tools/sweep/SweepFile.ts";
 
 const textOf = (file: string): string => readFileSync(join(packageRoot, file), "utf8");
 const page = textOf("docs/sweeps.md");

@@ -1,14 +1,14 @@
 import { describe, it } from "@effect/vitest";
 import { Effect, Layer } from "effect";
 import { expect } from "vitest";
-import * as Controls from "../../src/control/Controls.ts";
 import * as Run from "../../src/engine/Run.ts";
-import { Stop } from "../../src/process/Stop.ts";
-import { RunFolder } from "../../src/record/RunFolder.ts";
-import * as Bus from "../../src/stage/Bus.ts";
-import * as Dials from "../../src/stage/Dials.ts";
-import * as Pipeline from "../../src/stage/Pipeline.ts";
-import * as Stage from "../../src/stage/Stage.ts";
+import * as Bus from "../../src/flow/Bus.ts";
+import * as Dials from "../../src/flow/Dials.ts";
+import * as Pipeline from "../../src/flow/Pipeline.ts";
+import * as Stage from "../../src/flow/Stage.ts";
+import * as Controls from "../../src/observe/control/Controls.ts";
+import { RunFolder } from "../../src/observe/record/RunFolder.ts";
+import { Stop } from "../../src/support/process/Stop.ts";
 import { metricsOf } from "../domain/metricsOf.ts";
 
 const folder = RunFolder.of({

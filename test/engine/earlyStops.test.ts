@@ -6,7 +6,7 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import type { Tree } from "../../src/config/Tree.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
-import * as Checkpoints from "../../src/record/Checkpoints.ts";
+import * as Checkpoints from "../../src/observe/record/Checkpoints.ts";
 import { configOf, eventsOf, type Fates, inFolder, mixed, newest, observed, resume, stopOn, train } from "./fakes.ts";
 
 /** Groups of the first four windows vary, the others do not. */

@@ -5,7 +5,7 @@ import type { Tree } from "../../src/config/Tree.ts";
 import { LearnerError, PolicyError } from "../../src/domain/Errors.ts";
 import type { Event } from "../../src/domain/Event.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
-import { noticeOf } from "../../src/metrics/View.ts";
+import { noticeOf } from "../../src/observe/sinks/View.ts";
 import {
   alike,
   configOf,

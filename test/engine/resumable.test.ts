@@ -2,7 +2,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import * as RunState from "../../src/domain/RunState.ts";
-import * as Checkpoints from "../../src/record/Checkpoints.ts";
+import * as Checkpoints from "../../src/observe/record/Checkpoints.ts";
 import { configOf, inFolder, mixed, newest, stopOn, train } from "./fakes.ts";
 
 const state = (step: number, next: number, returned: readonly number[]): RunState.RunState => ({

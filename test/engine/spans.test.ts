@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect, Option, Tracer } from "effect";
 import { expect } from "vitest";
-import * as Trace from "../../src/metrics/trace/Trace.ts";
-import { run } from "../metrics/fixtures.ts";
-import { check } from "../metrics/trace/checker.ts";
+import * as Trace from "../../src/observe/sinks/trace/Trace.ts";
+import { run } from "../observe/sinks/fixtures.ts";
+import { check } from "../observe/sinks/trace/checker.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { configOf, eventsOf, observed } from "./fakes.ts";
 

@@ -1,5 +1,5 @@
 /** FrozenLake that fails from some step on, each thread's own: for the picture of a dead environment, that is `custom_envs.FrozenLake.env_type`. */
-import { FrozenLake } from "../../src/environments/frozen_lake/FrozenLake.ts";
+import { FrozenLake } from "../../src/env/games/frozen_lake/FrozenLake.ts";
 
 const LAST = 4000;
 let steps = 0;

@@ -5,9 +5,9 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Effect, Exit, Scope } from "effect";
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
-import type { RunCard, Timeline } from "../../src/watch/Api.ts";
-import { format, home, type Route } from "../../src/watch/page/route.ts";
-import { serve } from "../../src/watch/server/WatchServer.ts";
+import type { RunCard, Timeline } from "../../src/observe/watch/Api.ts";
+import { format, home, type Route } from "../../src/observe/watch/page/route.ts";
+import { serve } from "../../src/observe/watch/server/WatchServer.ts";
 
 const pictures = fileURLToPath(new URL("../../docs/pictures", import.meta.url));
 

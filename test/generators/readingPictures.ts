@@ -2,7 +2,7 @@
  * Takes the pictures of "Reading a run" in docs/metrics.md, of runs that are over:
  * `node test/generators/readingPictures.ts HEALTHY COLLAPSED STALE STARVED DEAD`, where each is the folder of a run.
  */
-import type { LineView, RunCard } from "../../src/watch/Api.ts";
+import type { LineView, RunCard } from "../../src/observe/watch/Api.ts";
 import { type Shot, type Site, takePictures } from "./pictures.ts";
 
 /** The width at which a README is shown, so that text keeps its size, and room for all of a view. */

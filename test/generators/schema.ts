@@ -2,6 +2,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runFileSchema } from "../../src/config/jsonSchema.ts";
-import { packageRoot } from "../../src/files/packageRoot.ts";
+import { packageRoot } from "../../src/support/files/packageRoot.ts";
 
 writeFileSync(join(packageRoot, "config/schema.json"), `${JSON.stringify(runFileSchema(), null, 2)}\n`);

@@ -2,7 +2,7 @@
  * Takes the pictures of README.md and docs/page.md: `node test/generators/screenshots.ts RUN [OTHER]`, where both are folders of runs. A run that
  * goes on is shown live, one that is over in its middle.
  */
-import type { EpisodePage } from "../../src/watch/Api.ts";
+import type { EpisodePage } from "../../src/observe/watch/Api.ts";
 import { momentAt, type Shot, type Site, takePictures } from "./pictures.ts";
 
 /** The group to show: kept, with episodes that succeeded and others that did not, and as many turns as any. */

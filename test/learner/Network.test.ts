@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Network } from "../../src/learner/Network.ts";
-import { parametersOf } from "../../src/policy/model/Parameters.ts";
+import { parametersOf } from "../../src/model/graphs/Parameters.ts";
 import { assertProperty } from "../property.ts";
 
 const options = { betas: [0.9, 0.999] as const, eps: 1e-8, weightDecay: 0.01, gradClip: 1 };

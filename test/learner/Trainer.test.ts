@@ -4,9 +4,9 @@ import { toRecord, valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { stream } from "../../src/domain/Random.ts";
 import { credit } from "../../src/learner/credit.ts";
 import { Trainer, type TrainerOptions } from "../../src/learner/Trainer.ts";
-import { parameters } from "../../src/policy/model/Architecture.ts";
-import { initialise, named, parametersOf } from "../../src/policy/model/Parameters.ts";
-import { decoders } from "../policy/tiny.ts";
+import { parameters } from "../../src/model/graphs/Architecture.ts";
+import { initialise, named, parametersOf } from "../../src/model/graphs/Parameters.ts";
+import { decoders } from "../model/tiny.ts";
 import { creditedBatch } from "./batch.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
 

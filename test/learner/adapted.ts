@@ -1,6 +1,6 @@
 /** A tiny decoder with an adapter, and the base beside it in shared memory, as runs hold it. */
-import type { DecoderConfig } from "../../src/policy/model/Architecture.ts";
-import { type Parameters, parametersOver } from "../../src/policy/model/Parameters.ts";
+import type { DecoderConfig } from "../../src/model/graphs/Architecture.ts";
+import { type Parameters, parametersOver } from "../../src/model/graphs/Parameters.ts";
 import { tiny, tinyParameters } from "./model.ts";
 
 export const adapted: DecoderConfig = {

@@ -5,18 +5,18 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import { stream } from "../../src/domain/Random.ts";
-import * as Manifest from "../../src/files/Manifest.ts";
 import { restoreTrainer, saveTrainer } from "../../src/learner/checkpoint.ts";
 import type { TrainedNetwork } from "../../src/learner/Trainer.ts";
-import * as Safetensors from "../../src/policy/checkpoint/Safetensors.ts";
+import * as Safetensors from "../../src/model/checkpoint/Safetensors.ts";
 import {
   criticParameters,
   type DecoderConfig,
   familyDefaults,
   type ParameterSpec,
   parameters as specsOf,
-} from "../../src/policy/model/Architecture.ts";
-import { initialise } from "../../src/policy/model/Parameters.ts";
+} from "../../src/model/graphs/Architecture.ts";
+import { initialise } from "../../src/model/graphs/Parameters.ts";
+import * as Manifest from "../../src/support/files/Manifest.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { tiny, tinyParameters } from "./model.ts";
 

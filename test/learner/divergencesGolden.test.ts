@@ -2,10 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { type KlType, klEstimate, klOf } from "../../src/learner/losses/klEstimate.ts";
 import { penalised } from "../../src/learner/rewardPenalty.ts";
-import { float32, Session } from "../../src/policy/runtime/Session.ts";
-import { gradients } from "../../src/tensor/Gradients.ts";
-import { Graph } from "../../src/tensor/Graph.ts";
-import { reduceSum } from "../../src/tensor/Layout.ts";
+import { float32, Session } from "../../src/model/runtime/Session.ts";
+import { gradients } from "../../src/model/tensor/Gradients.ts";
+import { Graph } from "../../src/model/tensor/Graph.ts";
+import { reduceSum } from "../../src/model/tensor/Layout.ts";
 import golden from "../fixtures/estimators/estimators.json" with { type: "json" };
 import { expectNear, expectTokens, reference, window } from "./estimatorsFixture.ts";
 

@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { interpolated, logLinearPlaces } from "../../src/learner/corrections/logLinear.ts";
 import { type PolicyLossOptions, policyLoss } from "../../src/learner/losses/policyLoss.ts";
 import { policyLossOptions } from "../../src/learner/models.ts";
-import { float32, Session } from "../../src/policy/runtime/Session.ts";
-import { gradients } from "../../src/tensor/Gradients.ts";
-import { Graph } from "../../src/tensor/Graph.ts";
+import { float32, Session } from "../../src/model/runtime/Session.ts";
+import { gradients } from "../../src/model/tensor/Gradients.ts";
+import { Graph } from "../../src/model/tensor/Graph.ts";
 import { actorDefaults, algorithmDefaults } from "./model.ts";
 
 const versions = Int32Array.of(9, 8, 7, 2, 9, 5);

@@ -5,11 +5,11 @@ import type { KlType } from "../../src/learner/losses/klEstimate.ts";
 import { cloningLoss, policyLoss } from "../../src/learner/losses/policyLoss.ts";
 import { valueLoss } from "../../src/learner/losses/valueLoss.ts";
 import { Network } from "../../src/learner/Network.ts";
-import { parametersOf } from "../../src/policy/model/Parameters.ts";
-import { float32, Session } from "../../src/policy/runtime/Session.ts";
-import { gradients } from "../../src/tensor/Gradients.ts";
-import { Graph, type Tensor } from "../../src/tensor/Graph.ts";
-import { encode } from "../../src/tensor/Onnx.ts";
+import { parametersOf } from "../../src/model/graphs/Parameters.ts";
+import { float32, Session } from "../../src/model/runtime/Session.ts";
+import { gradients } from "../../src/model/tensor/Gradients.ts";
+import { Graph, type Tensor } from "../../src/model/tensor/Graph.ts";
+import { encode } from "../../src/model/tensor/Onnx.ts";
 import golden from "../fixtures/losses/losses.json" with { type: "json" };
 
 const { rows, time } = golden;

@@ -3,8 +3,8 @@ import { Schema } from "effect";
 import { ActorSection, AlgorithmSection, CriticSection } from "../../src/config/RunConfig.ts";
 import { stream } from "../../src/domain/Random.ts";
 import type { TrainerOptions } from "../../src/learner/Trainer.ts";
-import { type DecoderConfig, familyDefaults, parameters } from "../../src/policy/model/Architecture.ts";
-import { initialise, type Parameters } from "../../src/policy/model/Parameters.ts";
+import { type DecoderConfig, familyDefaults, parameters } from "../../src/model/graphs/Architecture.ts";
+import { initialise, type Parameters } from "../../src/model/graphs/Parameters.ts";
 
 export const tiny: DecoderConfig = {
   ...familyDefaults.qwen2,

@@ -1,7 +1,7 @@
 /** Writes single values into safetensors files of float32, as no writer of ours would. */
 import { readFile, writeFile } from "node:fs/promises";
 import { Effect } from "effect";
-import { readHeader } from "../../src/policy/checkpoint/Safetensors.ts";
+import { readHeader } from "../../src/model/checkpoint/Safetensors.ts";
 
 /** Puts the float32 of these bits at `index` of a tensor. */
 export const plant = Effect.fnUntraced(function* (path: string, tensor: string, index: number, bits: number) {

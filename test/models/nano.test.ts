@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
-import * as Model from "../../src/policy/Model.ts";
-import { nanoTokenizer } from "../../src/policy/tokenizer/NanoVocabulary.ts";
+import * as Model from "../../src/model/Model.ts";
+import { nanoTokenizer } from "../../src/model/tokenizer/NanoVocabulary.ts";
 
 const folder = fileURLToPath(new URL("../../config/models/nano", import.meta.url));
 

@@ -1,7 +1,7 @@
 /** A folder with nothing but the published package in it: the tarball that `npm pack` makes, installed as a user would. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { packageRoot } from "../../src/files/packageRoot.ts";
+import { packageRoot } from "../../src/support/files/packageRoot.ts";
 import { TemporaryFolder } from "./TemporaryFolder.ts";
 
 export class Consumer extends TemporaryFolder {

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { packageRoot } from "../../src/files/packageRoot.ts";
+import { packageRoot } from "../../src/support/files/packageRoot.ts";
 import { Checkout } from "./Checkout.ts";
 import { Consumer } from "./Consumer.ts";
 import type { TemporaryFolder } from "./TemporaryFolder.ts";

@@ -5,8 +5,8 @@ import { it } from "@effect/vitest";
 import { Effect } from "effect";
 import { describe, expect } from "vitest";
 import { merge, type Tree } from "../../src/config/Tree.ts";
-import * as PlainConsole from "../../src/metrics/PlainConsole.ts";
-import { recorder } from "../metrics/fixtures.ts";
+import * as PlainConsole from "../../src/observe/sinks/PlainConsole.ts";
+import { recorder } from "../observe/sinks/fixtures.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { configOf, train } from "./tiny.ts";
 

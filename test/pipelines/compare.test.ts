@@ -7,7 +7,7 @@ import { describe, expect } from "vitest";
 import { compare } from "../../pipelines/compare.ts";
 import { render } from "../../src/config/render.ts";
 import type { Tree } from "../../src/config/Tree.ts";
-import type { Comparison } from "../../src/evaluation/Comparison.ts";
+import type { Comparison } from "../../src/tools/evaluation/Comparison.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { configOf } from "./tiny.ts";
 

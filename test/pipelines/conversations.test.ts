@@ -6,7 +6,7 @@ import { describe, expect } from "vitest";
 import { conversations } from "../../pipelines/conversations.ts";
 import type { Tree } from "../../src/config/Tree.ts";
 import { stream } from "../../src/domain/Random.ts";
-import * as Model from "../../src/policy/Model.ts";
+import * as Model from "../../src/model/Model.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { architecture, configOf } from "./tiny.ts";
 
@@ -80,7 +80,7 @@ describe("a file of conversations", () => {
 
   it.effect("may be parquet, with messages as a list or as the JSON text of one", () =>
     Effect.gen(function* () {
-      const path = new URL("../environments/dataset/fixtures/conversations.parquet", import.meta.url).pathname;
+      const path = new URL("../env/games/dataset/fixtures/conversations.parquet", import.meta.url).pathname;
       const { training } = yield* conversations(
         configOf("nowhere", { sft: { conversations: { path, val_share: 0 } } }),
         yield* model,

@@ -6,7 +6,7 @@ import { Console, Effect } from "effect";
 import { describe, expect } from "vitest";
 import { sft } from "../../pipelines/sft.ts";
 import type { Tree } from "../../src/config/Tree.ts";
-import * as Stop from "../../src/process/Stop.ts";
+import * as Stop from "../../src/support/process/Stop.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { configOf, train, writeModel } from "./tiny.ts";
 

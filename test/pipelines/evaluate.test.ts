@@ -4,7 +4,7 @@ import { it } from "@effect/vitest";
 import { Console, Effect } from "effect";
 import { expect } from "vitest";
 import { evaluate } from "../../pipelines/evaluate.ts";
-import { writeCheckpoint } from "../../src/policy/checkpoint/HuggingFaceFolder.ts";
+import { writeCheckpoint } from "../../src/model/checkpoint/HuggingFaceFolder.ts";
 import { fake, model } from "../remote/generation/made.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { configOf, writeModel } from "./tiny.ts";

@@ -8,10 +8,10 @@ import { compare } from "../../pipelines/compare.ts";
 import { evaluate } from "../../pipelines/evaluate.ts";
 import { leaderboard } from "../../pipelines/leaderboard.ts";
 import type { Tree } from "../../src/config/Tree.ts";
-import { nothingAttributed } from "../../src/watch/store/Moment.ts";
-import { RunStore } from "../../src/watch/store/RunStore.ts";
-import { faults, type Script, says, standIn } from "../endpoints/standIn.ts";
+import { nothingAttributed } from "../../src/observe/watch/store/Moment.ts";
+import { RunStore } from "../../src/observe/watch/store/RunStore.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
+import { faults, type Script, says, standIn } from "../tools/endpoints/standIn.ts";
 import { configOf, writeModel } from "./tiny.ts";
 
 const replies = ["Down", "Right", "Down", "Right"];

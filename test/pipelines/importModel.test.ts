@@ -6,7 +6,7 @@ import { Effect, Result } from "effect";
 import { zipSync } from "fflate";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { importModel } from "../../pipelines/importModel.ts";
-import * as Model from "../../src/policy/Model.ts";
+import * as Model from "../../src/model/Model.ts";
 
 const tiny = join(import.meta.dirname, "../fixtures/gguf/tiny.gguf");
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { devicesLine, formatLine } from "../../pipelines/devices.ts";
 import type { Tree } from "../../src/config/Tree.ts";
-import { exactBytes } from "../../src/policy/runtime/exactBytes.ts";
+import { exactBytes } from "../../src/model/runtime/exactBytes.ts";
 import { configOf, train, writeModel } from "./tiny.ts";
 
 /** Milliseconds on a machine that others use too; a few seconds on a quiet one. */

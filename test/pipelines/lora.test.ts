@@ -11,8 +11,8 @@ import { evaluate } from "../../pipelines/evaluate.ts";
 import { merge } from "../../pipelines/merge.ts";
 import { sft } from "../../pipelines/sft.ts";
 import { merge as laid, type Tree } from "../../src/config/Tree.ts";
-import { readCheckpoint } from "../../src/policy/checkpoint/HuggingFaceFolder.ts";
-import * as Stop from "../../src/process/Stop.ts";
+import { readCheckpoint } from "../../src/model/checkpoint/HuggingFaceFolder.ts";
+import * as Stop from "../../src/support/process/Stop.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { configOf, train, writeModel } from "./tiny.ts";
 

@@ -9,7 +9,7 @@ import { boundEnvironments } from "../../pipelines/presets.ts";
 import { type PromptOptions, prompt } from "../../pipelines/prompt.ts";
 import { load } from "../../src/config/resolve.ts";
 import * as StepPool from "../../src/env/pool/StepPool.ts";
-import * as Model from "../../src/policy/Model.ts";
+import * as Model from "../../src/model/Model.ts";
 import * as Group from "../../src/rollout/group.ts";
 import * as Rollout from "../../src/rollout/Rollout.ts";
 import { tasksOf } from "../../src/rollout/Task.ts";

@@ -3,7 +3,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import { merge, type Tree } from "../../src/config/Tree.ts";
-import { exactBytes } from "../../src/policy/runtime/exactBytes.ts";
+import { exactBytes } from "../../src/model/runtime/exactBytes.ts";
 import { trainedRun } from "./trained.ts";
 
 /** A validation beside the rollouts after every step, for which few slots do not suffice. */

@@ -1,7 +1,7 @@
 /** What a training says at its end. */
 import { describe, expect, it } from "vitest";
 import { nextCommands, resultLines } from "../../pipelines/resultLines.ts";
-import type { RunResult, ValidationResult } from "../../src/record/RunResult.ts";
+import type { RunResult, ValidationResult } from "../../src/observe/record/RunResult.ts";
 
 const validation = (step: number, success: number): ValidationResult => ({
   step,

@@ -4,7 +4,7 @@ import { Console, Effect } from "effect";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { sweep } from "../../pipelines/sweep.ts";
-import * as Stop from "../../src/process/Stop.ts";
+import * as Stop from "../../src/support/process/Stop.ts";
 
 const folder = new URL("../../config/sweeps/", import.meta.url);
 

@@ -11,7 +11,7 @@ import type { Order, Runner } from "../../pipelines/sweepRun.ts";
 import { parseOverride } from "../../src/config/overrides.ts";
 import { render } from "../../src/config/render.ts";
 import { set } from "../../src/config/Tree.ts";
-import * as Stop from "../../src/process/Stop.ts";
+import * as Stop from "../../src/support/process/Stop.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 
 const steps = 3;

@@ -7,9 +7,9 @@ import { describe, expect } from "vitest";
 import { evaluate } from "../../pipelines/evaluate.ts";
 import { sweep } from "../../pipelines/sweep.ts";
 import type { Order, Runner } from "../../pipelines/sweepRun.ts";
-import * as Stop from "../../src/process/Stop.ts";
-import { type Script, says, standIn } from "../endpoints/standIn.ts";
+import * as Stop from "../../src/support/process/Stop.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
+import { type Script, says, standIn } from "../tools/endpoints/standIn.ts";
 
 type Keys = Readonly<Record<string, unknown>>;
 

@@ -9,10 +9,10 @@ import { decode } from "../../src/config/decode.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
 import { merge, type Tree } from "../../src/config/Tree.ts";
 import { stream } from "../../src/domain/Random.ts";
-import { writeCheckpoint } from "../../src/policy/checkpoint/HuggingFaceFolder.ts";
-import * as Model from "../../src/policy/Model.ts";
-import * as Stop from "../../src/process/Stop.ts";
-import { presets } from "../env/presets.ts";
+import { writeCheckpoint } from "../../src/model/checkpoint/HuggingFaceFolder.ts";
+import * as Model from "../../src/model/Model.ts";
+import * as Stop from "../../src/support/process/Stop.ts";
+import { presets } from "../env/contract/presets.ts";
 
 export const architecture = {
   hidden_size: 32,

@@ -3,8 +3,8 @@ import { Effect } from "effect";
 import { configDir } from "../../pipelines/paths.ts";
 import { trace } from "../../pipelines/trace.ts";
 import { load } from "../../src/config/resolve.ts";
-import { preset } from "../env/presets.ts";
-import { running } from "../openenv/serving.ts";
+import { preset } from "../env/contract/presets.ts";
+import { running } from "../env/openenv/serving.ts";
 
 it.live.each([
   { tag: "Countdown", actions: ["1 + 2 || 3"], lines: 2 },

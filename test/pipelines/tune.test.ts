@@ -6,8 +6,8 @@ import { Console, Effect } from "effect";
 import { expect } from "vitest";
 import { tune } from "../../pipelines/tune.ts";
 import type { TuneOptions } from "../../pipelines/tuningReport.ts";
-import type { ProgressBar } from "../../src/process/ProgressBar.ts";
-import * as Stop from "../../src/process/Stop.ts";
+import type { ProgressBar } from "../../src/support/process/ProgressBar.ts";
+import * as Stop from "../../src/support/process/Stop.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { configOf, writeModel } from "./tiny.ts";
 

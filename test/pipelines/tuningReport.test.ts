@@ -5,10 +5,10 @@ import { Console, Effect } from "effect";
 import { expect } from "vitest";
 import { checkOutput, report, type TuneOptions } from "../../pipelines/tuningReport.ts";
 import { load } from "../../src/config/resolve.ts";
-import type { Pace } from "../../src/tuning/Observed.ts";
-import type { Result } from "../../src/tuning/Results.ts";
-import { settingsOf } from "../../src/tuning/Space.ts";
-import type { Known } from "../../src/tuning/Tuning.ts";
+import type { Pace } from "../../src/tools/tuning/Observed.ts";
+import type { Result } from "../../src/tools/tuning/Results.ts";
+import { settingsOf } from "../../src/tools/tuning/Space.ts";
+import type { Known } from "../../src/tools/tuning/Tuning.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 
 const pace = (windowsPerHour: number): Pace => ({

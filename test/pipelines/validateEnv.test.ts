@@ -6,9 +6,9 @@ import Lights from "../../docs/examples/environment/lights.ts";
 import { configDir } from "../../pipelines/paths.ts";
 import { validateEnv } from "../../pipelines/validateEnv.ts";
 import { load } from "../../src/config/resolve.ts";
-import { examine } from "../../src/env/contract/Check.ts";
-import { checks, contract } from "../../src/env/contract/main.ts";
-import { preset } from "../env/presets.ts";
+import { examine } from "../../src/env/validate/Check.ts";
+import { checks, contract } from "../../src/env/validate/main.ts";
+import { preset } from "../env/contract/presets.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 
 const lake = preset("FrozenLake", { success_rate: 1 });

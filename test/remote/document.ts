@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Effect } from "effect";
-import { packageRoot } from "../../src/files/packageRoot.ts";
+import { packageRoot } from "../../src/support/files/packageRoot.ts";
 import { endGroup } from "./processes.ts";
 
 const text = readFileSync(join(packageRoot, "docs", "remote.md"), "utf8");

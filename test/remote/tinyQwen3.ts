@@ -4,11 +4,11 @@
  */
 import { Effect } from "effect";
 import { stream } from "../../src/domain/Random.ts";
-import { replaceFolder } from "../../src/files/AtomicWrite.ts";
-import { type Checkpoint, writeCheckpoint } from "../../src/policy/checkpoint/HuggingFaceFolder.ts";
-import { type DecoderConfig, familyDefaults, parameters } from "../../src/policy/model/Architecture.ts";
-import { initialise } from "../../src/policy/model/Parameters.ts";
-import { nanoTokenizer } from "../../src/policy/tokenizer/NanoVocabulary.ts";
+import { type Checkpoint, writeCheckpoint } from "../../src/model/checkpoint/HuggingFaceFolder.ts";
+import { type DecoderConfig, familyDefaults, parameters } from "../../src/model/graphs/Architecture.ts";
+import { initialise } from "../../src/model/graphs/Parameters.ts";
+import { nanoTokenizer } from "../../src/model/tokenizer/NanoVocabulary.ts";
+import { replaceFolder } from "../../src/support/files/AtomicWrite.ts";
 
 export interface TinyOptions {
   readonly seed?: number;

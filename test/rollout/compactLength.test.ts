@@ -1,12 +1,12 @@
 import { describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { stream } from "../../src/domain/Random.ts";
-import { decodePreset } from "../../src/env/registry.ts";
-import * as ChatTemplate from "../../src/policy/tokenizer/ChatTemplate.ts";
-import { nanoTokenizer } from "../../src/policy/tokenizer/NanoVocabulary.ts";
-import * as Tokenizer from "../../src/policy/tokenizer/Tokenizer.ts";
+import { decodePreset } from "../../src/env/games/registry.ts";
+import * as ChatTemplate from "../../src/model/tokenizer/ChatTemplate.ts";
+import { nanoTokenizer } from "../../src/model/tokenizer/NanoVocabulary.ts";
+import * as Tokenizer from "../../src/model/tokenizer/Tokenizer.ts";
 import * as Episode from "../../src/rollout/episode.ts";
-import { registry } from "../env/presets.ts";
+import { registry } from "../env/contract/presets.ts";
 import { reach, rollout } from "./fakes.ts";
 
 describe("a compact turn in the nano model's tokens", () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest";
 import { Effect, Layer } from "effect";
 import * as fc from "fast-check";
 import { type Episode, sampledTokens, turnsOf } from "../../src/domain/Episode.ts";
-import type { GenerateRequest } from "../../src/policy/generation/Policy.ts";
+import type { GenerateRequest } from "../../src/generation/Policy.ts";
 import * as Group from "../../src/rollout/group.ts";
 import {
   corridor,

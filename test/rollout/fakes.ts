@@ -5,9 +5,9 @@
 import { Effect, identity, Layer } from "effect";
 import type { Sampled } from "../../src/domain/Episode.ts";
 import type { PolicyError } from "../../src/domain/Errors.ts";
-import { Environments, type StepFailure, type StepRequest, type View } from "../../src/env/Environments.ts";
-import { type GenerateRequest, Policy } from "../../src/policy/generation/Policy.ts";
-import type { ChatTemplate } from "../../src/policy/tokenizer/ChatTemplate.ts";
+import { Environments, type StepFailure, type StepRequest, type View } from "../../src/env/contract/Environments.ts";
+import { type GenerateRequest, Policy } from "../../src/generation/Policy.ts";
+import type { ChatTemplate } from "../../src/model/tokenizer/ChatTemplate.ts";
 import type { Mode, Rollout } from "../../src/rollout/Rollout.ts";
 import type { Task } from "../../src/rollout/Task.ts";
 import { templates } from "../../src/rollout/templates.ts";

@@ -1,6 +1,6 @@
 /** The texts of RAGEN's memories, written out by hand from its documented form. */
 import { describe, expect, it } from "vitest";
-import type { View } from "../../src/env/Environments.ts";
+import type { View } from "../../src/env/contract/Environments.ts";
 import type { Moment, PastTurn, Retold } from "../../src/rollout/Template.ts";
 import { templates } from "../../src/rollout/templates.ts";
 import { reach } from "./fakes.ts";

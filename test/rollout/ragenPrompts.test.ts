@@ -1,9 +1,9 @@
 /** What RAGEN's prompt says of the shipped environments: how their rewards are printed, and whether their actions are listed. */
 import { describe, expect, it } from "vitest";
-import type { View } from "../../src/env/Environments.ts";
+import type { View } from "../../src/env/contract/Environments.ts";
 import { fromPreset, type Task } from "../../src/rollout/Task.ts";
 import { templates } from "../../src/rollout/templates.ts";
-import { preset, presets } from "../env/presets.ts";
+import { preset, presets } from "../env/contract/presets.ts";
 import { wrapped } from "../env/wrappers/wrapped.ts";
 
 const template = templates.ragen({ think: true, separator: "||" });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { View } from "../../src/env/Environments.ts";
+import type { View } from "../../src/env/contract/Environments.ts";
 import { templates } from "../../src/rollout/templates.ts";
 import { reach } from "./fakes.ts";
 

@@ -7,7 +7,7 @@ import { Effect, Exit, Fiber, Layer } from "effect";
 import { TestClock } from "effect/testing";
 import { PolicyError } from "../../src/domain/Errors.ts";
 import type { Prompt } from "../../src/domain/Group.ts";
-import type { AnyEnvironment, BoundEnvironment } from "../../src/env/BoundEnvironment.ts";
+import type { AnyEnvironment, BoundEnvironment } from "../../src/env/contract/BoundEnvironment.ts";
 import { layerInline } from "../../src/env/pool/StepPool.ts";
 import * as Group from "../../src/rollout/group.ts";
 import * as Seeds from "../../src/rollout/seeds.ts";

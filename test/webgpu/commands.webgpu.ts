@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Effect } from "effect";
 import { expect, it } from "vitest";
 import { render } from "../../src/config/render.ts";
-import { hasHalf } from "../../src/policy/runtime/probe.ts";
+import { hasHalf } from "../../src/model/runtime/probe.ts";
 import { configOf, writeModel } from "../pipelines/tiny.ts";
 import { noAdapter } from "./adapter.ts";
 import { webgpu } from "./compared.ts";

@@ -1,10 +1,10 @@
 /** One model with the same made-up inputs on the CPU and on WebGPU, and how far the outputs are apart. */
 import type { Device } from "../../src/domain/Device.ts";
 import { stream } from "../../src/domain/Random.ts";
-import { type Feeds, float32, int64, type Outputs, Session } from "../../src/policy/runtime/Session.ts";
-import { add } from "../../src/tensor/Elementwise.ts";
-import { Graph } from "../../src/tensor/Graph.ts";
-import type { OnnxModel, OnnxValue } from "../../src/tensor/Onnx.ts";
+import { type Feeds, float32, int64, type Outputs, Session } from "../../src/model/runtime/Session.ts";
+import { add } from "../../src/model/tensor/Elementwise.ts";
+import { Graph } from "../../src/model/tensor/Graph.ts";
+import type { OnnxModel, OnnxValue } from "../../src/model/tensor/Onnx.ts";
 
 export const webgpu: Device = { kind: "webgpu", index: 0 };
 

@@ -1,16 +1,15 @@
 /** Generation on WebGPU: what is sampled is what full scoring says, and of a step only ids and what was drawn move. */
 import { expect, it } from "vitest";
-import { bucket } from "../../src/policy/generation/Cache.ts";
-import { Engine } from "../../src/policy/generation/Engine.ts";
-import { openResident } from "../../src/policy/generation/ResidentModel.ts";
-import type { DecoderConfig } from "../../src/policy/model/Architecture.ts";
-import { ADAPTER_SCALE } from "../../src/policy/model/Lora.ts";
-import { scoreModel } from "../../src/policy/model/Score.ts";
-import { trainedParameters } from "../../src/policy/model/Trained.ts";
-import { baseOf } from "../../src/policy/runtime/baseFeeds.ts";
-import { transfers } from "../../src/policy/runtime/Session.ts";
-import type { Payload } from "../../src/policy/Weights.ts";
-import { shared } from "../learner/adapted.ts";
+import { bucket } from "../../src/generation/Cache.ts";
+import { Engine } from "../../src/generation/Engine.ts";
+import { openResident } from "../../src/generation/ResidentModel.ts";
+import type { DecoderConfig } from "../../src/model/graphs/Architecture.ts";
+import { ADAPTER_SCALE } from "../../src/model/graphs/Lora.ts";
+import { scoreModel } from "../../src/model/graphs/Score.ts";
+import { trainedParameters } from "../../src/model/graphs/Trained.ts";
+import { baseOf } from "../../src/model/runtime/baseFeeds.ts";
+import { transfers } from "../../src/model/runtime/Session.ts";
+import type { Payload } from "../../src/model/weights/Weights.ts";
 import {
   concat,
   engineOn,
@@ -21,9 +20,10 @@ import {
   score,
   tiny,
   weightsOf,
-} from "../policy/generation/support.ts";
-import { everyTarget, randomWeights, weightFeeds } from "../policy/tiny.ts";
-import { int64, runOnce, scalar } from "../tensor/session.ts";
+} from "../generation/support.ts";
+import { shared } from "../learner/adapted.ts";
+import { int64, runOnce, scalar } from "../model/tensor/session.ts";
+import { everyTarget, randomWeights, weightFeeds } from "../model/tiny.ts";
 import { webgpu } from "./compared.ts";
 
 const ROWS = 8;

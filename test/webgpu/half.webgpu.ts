@@ -3,17 +3,16 @@
  * full scoring in float32 says, up to rounding, and matrices and caches are float16 on the device.
  */
 import { expect, it } from "vitest";
-import { Engine } from "../../src/policy/generation/Engine.ts";
-import { openResident } from "../../src/policy/generation/ResidentModel.ts";
-import { type DecoderConfig, parameterCount } from "../../src/policy/model/Architecture.ts";
-import { decodeModel, feedModel, inHalf } from "../../src/policy/model/DeviceDecode.ts";
-import { trainedParameters } from "../../src/policy/model/Trained.ts";
-import { baseOf } from "../../src/policy/runtime/baseFeeds.ts";
-import { HeldBase } from "../../src/policy/runtime/HeldBase.ts";
-import { hasHalf } from "../../src/policy/runtime/probe.ts";
-import { Session, transfers } from "../../src/policy/runtime/Session.ts";
-import { fullPayload } from "../../src/policy/Weights.ts";
-import { shared } from "../learner/adapted.ts";
+import { Engine } from "../../src/generation/Engine.ts";
+import { openResident } from "../../src/generation/ResidentModel.ts";
+import { type DecoderConfig, parameterCount } from "../../src/model/graphs/Architecture.ts";
+import { decodeModel, feedModel, inHalf } from "../../src/model/graphs/DeviceDecode.ts";
+import { trainedParameters } from "../../src/model/graphs/Trained.ts";
+import { baseOf } from "../../src/model/runtime/baseFeeds.ts";
+import { HeldBase } from "../../src/model/runtime/HeldBase.ts";
+import { hasHalf } from "../../src/model/runtime/probe.ts";
+import { Session, transfers } from "../../src/model/runtime/Session.ts";
+import { fullPayload } from "../../src/model/weights/Weights.ts";
 import {
   concat,
   engineOn,
@@ -24,9 +23,10 @@ import {
   score,
   tiny,
   weightsOf,
-} from "../policy/generation/support.ts";
-import { decoders } from "../policy/tiny.ts";
-import { withFloats } from "../tensor/withFloats.ts";
+} from "../generation/support.ts";
+import { shared } from "../learner/adapted.ts";
+import { withFloats } from "../model/tensor/withFloats.ts";
+import { decoders } from "../model/tiny.ts";
 import { differences, feedsOf, webgpu } from "./compared.ts";
 
 const half = await hasHalf(webgpu);

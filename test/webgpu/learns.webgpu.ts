@@ -3,12 +3,12 @@
 import { expect, it } from "vitest";
 import { type CreditedBatch, sequences } from "../../src/domain/Batch.ts";
 import type { Sampled } from "../../src/domain/Episode.ts";
+import { Engine } from "../../src/generation/Engine.ts";
+import { openResident } from "../../src/generation/ResidentModel.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
-import { Engine } from "../../src/policy/generation/Engine.ts";
-import { openResident } from "../../src/policy/generation/ResidentModel.ts";
-import { fullPayload } from "../../src/policy/Weights.ts";
+import { fullPayload } from "../../src/model/weights/Weights.ts";
+import { engineOptions, reply } from "../generation/support.ts";
 import { tiny, tinyParameters, trainerOptions } from "../learner/model.ts";
-import { engineOptions, reply } from "../policy/generation/support.ts";
 import { webgpu } from "./compared.ts";
 
 const PULLS = 64;

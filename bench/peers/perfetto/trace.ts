@@ -10,9 +10,9 @@ import { Effect } from "effect";
 import { configDir } from "../../../pipelines/paths.ts";
 import { train } from "../../../pipelines/train.ts";
 import { load } from "../../../src/config/resolve.ts";
-import * as Chosen from "../../../src/metrics/chosen.ts";
-import * as Stop from "../../../src/process/Stop.ts";
-import { check } from "../../../test/metrics/trace/checker.ts";
+import * as Chosen from "../../../src/observe/sinks/chosen.ts";
+import * as Stop from "../../../src/support/process/Stop.ts";
+import { check } from "../../../test/observe/sinks/trace/checker.ts";
 
 const [folder, steps, ...variants] = process.argv.slice(2);
 if (folder === undefined || steps === undefined) throw new Error("usage: trace.ts FOLDER STEPS VARIANT…");

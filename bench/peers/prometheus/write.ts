@@ -1,10 +1,10 @@
 /** Prints what `/metrics` shows when every entry of the catalogue was measured, with awkward labels. check.sh gives it to promtool. */
 import { catalogue, type Entry, nameOf } from "../../../src/domain/metrics/Catalogue.ts";
-import * as Registry from "../../../src/metrics/export/Registry.ts";
-import * as Exposition from "../../../src/metrics/prometheus/Exposition.ts";
-import { emptySample } from "../../../src/stage/Gauge.ts";
+import { emptySample } from "../../../src/flow/Gauge.ts";
+import * as Registry from "../../../src/observe/sinks/export/Registry.ts";
+import * as Exposition from "../../../src/observe/sinks/prometheus/Exposition.ts";
 import { metricsOf } from "../../../test/domain/metricsOf.ts";
-import { run, sample } from "../../../test/metrics/fixtures.ts";
+import { run, sample } from "../../../test/observe/sinks/fixtures.ts";
 
 const awkward = ["rollout", 'a"b\\c\nd', "Ünïcode {x}"];
 

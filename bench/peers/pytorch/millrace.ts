@@ -11,10 +11,10 @@ import type { CreditedBatch } from "../../../src/domain/Batch.ts";
 import { learner } from "../../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../../src/domain/metrics/Metrics.ts";
 import { bucket } from "../../../src/domain/Passes.ts";
-import { Mailbox, Snapshot } from "../../../src/learner/Mailbox.ts";
+import * as Generator from "../../../src/generation/Generator.ts";
 import { Trainer } from "../../../src/learner/Trainer.ts";
-import { type Checkpoint, readCheckpoint } from "../../../src/policy/checkpoint/HuggingFaceFolder.ts";
-import * as Generator from "../../../src/policy/generation/Generator.ts";
+import { type Checkpoint, readCheckpoint } from "../../../src/model/checkpoint/HuggingFaceFolder.ts";
+import { Mailbox, Snapshot } from "../../../src/model/weights/Mailbox.ts";
 import { resetPeak, residentMiB } from "./resident.ts";
 
 interface Rows {

@@ -11,9 +11,9 @@ import { episodes } from "../../../src/domain/metrics/episodes.ts";
 import { learner } from "../../../src/domain/metrics/learner.ts";
 import { measured } from "../../../src/domain/metrics/Metrics.ts";
 import { stage, tokens, weights } from "../../../src/domain/metrics/run.ts";
-import type { RunInfo } from "../../../src/metrics/Sink.ts";
-import * as TensorBoard from "../../../src/metrics/tensorboard/TensorBoard.ts";
-import { episodeRecord } from "../../../test/metrics/tensorboard/episode.ts";
+import type { RunInfo } from "../../../src/observe/sinks/Sink.ts";
+import * as TensorBoard from "../../../src/observe/sinks/tensorboard/TensorBoard.ts";
+import { episodeRecord } from "../../../test/observe/sinks/tensorboard/episode.ts";
 
 const started = 1_700_000_000_000;
 

@@ -4,9 +4,9 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BLOCK_BYTES, framed, HEADER } from "../../../src/metrics/wandb/Blocks.ts";
-import type { Entry } from "../../../src/metrics/wandb/Entry.ts";
-import { encode } from "../../../src/metrics/wandb/encode.ts";
+import { BLOCK_BYTES, framed, HEADER } from "../../../src/observe/sinks/wandb/Blocks.ts";
+import type { Entry } from "../../../src/observe/sinks/wandb/Entry.ts";
+import { encode } from "../../../src/observe/sinks/wandb/encode.ts";
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error("usage: node bench/peers/wandb/edges.ts FOLDER");

@@ -7,8 +7,8 @@
 import { Effect } from "effect";
 import type { EpisodeRecord } from "../../../src/domain/EpisodeRecord.ts";
 import { metric } from "../../../src/domain/metrics/Metric.ts";
-import type { RunInfo } from "../../../src/metrics/Sink.ts";
-import { make } from "../../../src/metrics/wandb/Wandb.ts";
+import type { RunInfo } from "../../../src/observe/sinks/Sink.ts";
+import { make } from "../../../src/observe/sinks/wandb/Wandb.ts";
 
 const [folder, how = "whole"] = process.argv.slice(2);
 if (folder === undefined) throw new Error("usage: node bench/peers/wandb/write.ts FOLDER [whole|killed|resumed]");

@@ -4,16 +4,16 @@
  */
 import { Context, Effect } from "effect";
 import { idsOf, type ScoredWindow } from "../../domain/Group.ts";
-import * as Filtering from "../../filtering/filter.ts";
-import { judgedGroups } from "../../filtering/judged.ts";
-import * as Refill from "../../filtering/refill.ts";
-import { Bus } from "../../stage/Bus.ts";
-import { Dials } from "../../stage/Dials.ts";
-import * as InTurn from "../../stage/InTurn.ts";
-import * as Stage from "../../stage/Stage.ts";
-import { spanned } from "../../stage/spanned.ts";
-import { timed } from "../../stage/timed.ts";
-import type { Assembled } from "../../stage/WindowAssembler.ts";
+import { Bus } from "../../flow/Bus.ts";
+import { Dials } from "../../flow/Dials.ts";
+import * as InTurn from "../../flow/InTurn.ts";
+import * as Stage from "../../flow/Stage.ts";
+import { spanned } from "../../flow/spanned.ts";
+import { timed } from "../../flow/timed.ts";
+import type { Assembled } from "../../flow/WindowAssembler.ts";
+import * as Filtering from "../../selection/filtering/filter.ts";
+import { judgedGroups } from "../../selection/filtering/judged.ts";
+import * as Refill from "../../selection/filtering/refill.ts";
 import { Config } from "../Config.ts";
 import type { Scored } from "./score.ts";
 

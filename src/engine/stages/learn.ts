@@ -4,26 +4,26 @@
  * a window's passes all use the same number of the learner's lanes.
  */
 import { Effect, type Scope } from "effect";
-import * as Collapse from "../../diagnostics/Collapse.ts";
 import type { CreditedBatch } from "../../domain/Batch.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { idsOf } from "../../domain/Group.ts";
 import { type Metrics, together } from "../../domain/metrics/Metrics.ts";
 import * as RunState from "../../domain/RunState.ts";
-import { unfiltered } from "../../filtering/filter.ts";
+import * as Admission from "../../flow/admission/Admission.ts";
+import { Gate } from "../../flow/admission/Gate.ts";
+import { Bus } from "../../flow/Bus.ts";
+import { Dials } from "../../flow/Dials.ts";
+import * as Stage from "../../flow/Stage.ts";
+import { spanned } from "../../flow/spanned.ts";
+import { timed } from "../../flow/timed.ts";
+import { Policy } from "../../generation/Policy.ts";
 import { endsRun, optionsOf, takesAll } from "../../learner/analysis/GradientAnalysis.ts";
 import { assign } from "../../learner/assign.ts";
 import * as LanesSetting from "../../learner/LanesSetting.ts";
 import { Learner, type UpdateReport } from "../../learner/Learner.ts";
 import { madeVersion, windowEnd } from "../../learner/windowEnd.ts";
-import { Policy } from "../../policy/generation/Policy.ts";
-import * as Admission from "../../stage/Admission.ts";
-import { Bus } from "../../stage/Bus.ts";
-import { Dials } from "../../stage/Dials.ts";
-import { Gate } from "../../stage/Gate.ts";
-import * as Stage from "../../stage/Stage.ts";
-import { spanned } from "../../stage/spanned.ts";
-import { timed } from "../../stage/timed.ts";
+import * as Collapse from "../../selection/diagnostics/Collapse.ts";
+import { unfiltered } from "../../selection/filtering/filter.ts";
 import * as Analysis from "../Analysis.ts";
 import { Config } from "../Config.ts";
 import { Episodes } from "../Episodes.ts";

@@ -3,11 +3,11 @@ import { Effect } from "effect";
 import { groupsInFlight, mostSlots } from "../../config/mostSlots.ts";
 import { summaryOf } from "../../domain/EpisodeSummary.ts";
 import { failureOf, groupTokens, isFailed, type Prompt } from "../../domain/Group.ts";
+import { Bus } from "../../flow/Bus.ts";
+import { Dials } from "../../flow/Dials.ts";
+import * as Stage from "../../flow/Stage.ts";
+import { groupSpanned } from "../../flow/spanned.ts";
 import { Groups } from "../../rollout/Groups.ts";
-import { Bus } from "../../stage/Bus.ts";
-import { Dials } from "../../stage/Dials.ts";
-import * as Stage from "../../stage/Stage.ts";
-import { groupSpanned } from "../../stage/spanned.ts";
 import { Config } from "../Config.ts";
 import { Episodes } from "../Episodes.ts";
 

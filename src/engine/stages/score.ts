@@ -1,12 +1,12 @@
 /** The score stage: rewards of a whole window, because normalisation is relative to it. Its concurrency is windows at once. */
 import { Effect } from "effect";
 import type { ScoredWindow } from "../../domain/Group.ts";
-import { score } from "../../scoring/score.ts";
-import { Bus } from "../../stage/Bus.ts";
-import { Dials } from "../../stage/Dials.ts";
-import * as Stage from "../../stage/Stage.ts";
-import { spanned } from "../../stage/spanned.ts";
-import type { Assembled } from "../../stage/WindowAssembler.ts";
+import { Bus } from "../../flow/Bus.ts";
+import { Dials } from "../../flow/Dials.ts";
+import * as Stage from "../../flow/Stage.ts";
+import { spanned } from "../../flow/spanned.ts";
+import type { Assembled } from "../../flow/WindowAssembler.ts";
+import { score } from "../../selection/scoring/score.ts";
 import { Config } from "../Config.ts";
 
 export interface Scored {

@@ -2,11 +2,11 @@
 import { Effect } from "effect";
 import { type Group, idsOf } from "../../domain/Group.ts";
 import * as RunState from "../../domain/RunState.ts";
-import { Bus } from "../../stage/Bus.ts";
-import { Dials } from "../../stage/Dials.ts";
-import { Gate } from "../../stage/Gate.ts";
-import * as Stage from "../../stage/Stage.ts";
-import * as WindowAssembler from "../../stage/WindowAssembler.ts";
+import { Gate } from "../../flow/admission/Gate.ts";
+import { Bus } from "../../flow/Bus.ts";
+import { Dials } from "../../flow/Dials.ts";
+import * as Stage from "../../flow/Stage.ts";
+import * as WindowAssembler from "../../flow/WindowAssembler.ts";
 import { Config } from "../Config.ts";
 
 export const make = Effect.gen(function* () {

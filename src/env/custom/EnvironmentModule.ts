@@ -1,7 +1,7 @@
 /**
  * Loads a user's module whose default export is an environment, or says in one sentence why it cannot be used. Invariant: a loaded
  * environment has every member of its contract, and they return what the contract says. Its further promises are tests
- * (`test/env/contract.ts`).
+ * (`test/env/contract/contract.ts`).
  */
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -9,8 +9,8 @@ import { pathToFileURL } from "node:url";
 import { Result } from "effect";
 import { isModulePath } from "../../config/modulePath.ts";
 import { byNearest } from "../../config/nearest.ts";
-import type { AsyncEnvironment } from "../AsyncEnvironment.ts";
-import type { Environment } from "../Environment.ts";
+import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
+import type { Environment } from "../contract/Environment.ts";
 import { checked, checkedAsync } from "./checked.ts";
 import { type Intrinsics, intrinsics } from "./intrinsics.ts";
 import { type Members, memberErrors } from "./members.ts";

@@ -3,10 +3,10 @@
  * returned value is what the contract says, so that no NaN, no missing field and nothing huge gets into a batch. Functions whose contract is to reject
  * with a sentence for the user (`prepare`, `lacks`, `report`) are not wrapped.
  */
-import type { AsyncEnvironment } from "../AsyncEnvironment.ts";
-import type { Environment } from "../Environment.ts";
-import { IllegalAction } from "../IllegalAction.ts";
-import { NoInstance } from "../NoInstance.ts";
+import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
+import type { Environment } from "../contract/Environment.ts";
+import { IllegalAction } from "../contract/IllegalAction.ts";
+import { NoInstance } from "../contract/NoInstance.ts";
 import { sampledStates, textError } from "./limits.ts";
 import { ownMembers, transitionErrors } from "./members.ts";
 import { describeError } from "./moduleError.ts";

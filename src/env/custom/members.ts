@@ -4,8 +4,8 @@
  */
 import { Schema } from "effect";
 import { isReward } from "../../domain/Episode.ts";
-import type { AsyncEnvironment } from "../AsyncEnvironment.ts";
-import type { BaseInfo, Environment, Transition } from "../Environment.ts";
+import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
+import type { BaseInfo, Environment, Transition } from "../contract/Environment.ts";
 
 type Pure = Environment<unknown, unknown>;
 type Waiting = AsyncEnvironment<unknown, unknown>;

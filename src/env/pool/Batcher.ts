@@ -4,9 +4,9 @@
  * is free; a caller that gives up leaves the queue. A batch may put requests back, and answer others later than it ends.
  */
 import { Effect, Exit, FiberSet, type Scope } from "effect";
-import type { Timed } from "../../stage/CallTimes.ts";
-import { clockedGauge } from "../../stage/clockedGauge.ts";
-import type * as Gauge from "../../stage/Gauge.ts";
+import type { Timed } from "../../flow/CallTimes.ts";
+import { clockedGauge } from "../../flow/clockedGauge.ts";
+import type * as Gauge from "../../flow/Gauge.ts";
 
 export interface Batcher<in Request, out Answer> {
   readonly call: (request: Request) => Effect.Effect<Answer>;

@@ -4,7 +4,7 @@
  * them is judged, so that no more than `limit` of an instance's steps are ever tried at once. A pure state machine but for its latch.
  */
 import { Latch } from "effect";
-import { type Request, tagOf } from "../Request.ts";
+import { type Request, tagOf } from "../contract/Request.ts";
 
 /** Instances that are remembered, those judged last; the others may offend anew. */
 const remembered = 10_000;

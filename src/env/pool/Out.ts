@@ -3,7 +3,7 @@
  * has been at one place for too long: at a request longer than the limit, or silent between them.
  */
 import { Effect, Option } from "effect";
-import type { Request } from "../Request.ts";
+import type { Request } from "../contract/Request.ts";
 import type { Standing } from "./cells.ts";
 import type { Thread, ThreadLost } from "./Thread.ts";
 import type { How, Reply } from "./worker.ts";

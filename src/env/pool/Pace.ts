@@ -2,7 +2,7 @@
  * How long the requests of each preset take, learned from those that were answered: how many make a batch, when one that is still going is
  * taken for stuck, and when its thread gives way to all others. A pure fold over measured times.
  */
-import { type Request, tagOf } from "../Request.ts";
+import { type Request, tagOf } from "../contract/Request.ts";
 
 /** Most requests of one batch: enough to make a message cheap, few enough to share out. */
 const batchCap = 64;

@@ -6,20 +6,20 @@
  */
 import { Context, Effect, Layer } from "effect";
 import { EnvironmentError } from "../../domain/Errors.ts";
-import { clockedGauge } from "../../stage/clockedGauge.ts";
-import * as Gauge from "../../stage/Gauge.ts";
-import { Listeners } from "../../stage/Listeners.ts";
-import type { Dial } from "../../stage/Stage.ts";
+import { clockedGauge } from "../../flow/clockedGauge.ts";
+import * as Gauge from "../../flow/Gauge.ts";
+import { Listeners } from "../../flow/Listeners.ts";
+import type { Dial } from "../../flow/Stage.ts";
 import {
   type AnyEnvironment,
   type BoundAsyncEnvironment,
   type BoundEnvironment,
   pure,
   waiting as waitingOf,
-} from "../BoundEnvironment.ts";
-import { Environments, type StepFailure, type StepResult, type View } from "../Environments.ts";
-import { prepareAll } from "../prepare.ts";
-import { type Answer, type Request, tagOf } from "../Request.ts";
+} from "../contract/BoundEnvironment.ts";
+import { Environments, type StepFailure, type StepResult, type View } from "../contract/Environments.ts";
+import { prepareAll } from "../contract/prepare.ts";
+import { type Answer, type Request, tagOf } from "../contract/Request.ts";
 import * as Waiting from "../waiting/Waiting.ts";
 import { answer } from "./answer.ts";
 import * as Batcher from "./Batcher.ts";
@@ -65,7 +65,7 @@ interface Players {
 }
 
 const inThreads = Effect.fnUntraced(function* (options: StepPoolOptions) {
-  const registry = options.registry ?? new URL("../registry.ts", import.meta.url);
+  const registry = options.registry ?? new URL("../games/registry.ts", import.meta.url);
   const threads = yield* Threads.make({ ...defaults, ...options, registry });
   const within = (concurrency: number): number => Math.min(options.threads, Math.max(1, Math.floor(concurrency)));
   const batcher = yield* Batcher.make({

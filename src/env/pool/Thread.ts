@@ -7,7 +7,7 @@ import { setPriority } from "node:os";
 import { dirname } from "node:path";
 import { Effect, Schema } from "effect";
 import { Piscina } from "piscina";
-import type { Request } from "../Request.ts";
+import type { Request } from "../contract/Request.ts";
 import { Cells, type Standing } from "./cells.ts";
 import type { Batch, How, Reply, Setup } from "./worker.ts";
 

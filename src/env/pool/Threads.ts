@@ -10,8 +10,8 @@
  */
 import { Effect, FiberSet, type Scope } from "effect";
 import { EnvironmentError } from "../../domain/Errors.ts";
-import type { Answer, Request } from "../Request.ts";
-import type { PresetFrame } from "../registry.ts";
+import type { Answer, Request } from "../contract/Request.ts";
+import type { PresetFrame } from "../games/registry.ts";
 import * as Batcher from "./Batcher.ts";
 import * as Crew from "./Crew.ts";
 import { Docket } from "./Docket.ts";

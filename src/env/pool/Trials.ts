@@ -4,8 +4,8 @@
  * ended a thread that it had to itself; every trial ends with an answer and one verdict.
  */
 import { Effect, Fiber } from "effect";
-import * as Slots from "../../stage/Slots.ts";
-import { type Answer, type Request, stepFailure } from "../Request.ts";
+import * as Slots from "../../flow/admission/Slots.ts";
+import { type Answer, type Request, stepFailure } from "../contract/Request.ts";
 import type { Crew } from "./Crew.ts";
 import type { Docket } from "./Docket.ts";
 import { type Out, Silent, send, watch } from "./Out.ts";

@@ -3,12 +3,12 @@
  * `step_crashed` where it wanted to end the process) and affects no other request.
  */
 import { stream } from "../../domain/Random.ts";
-import type { BoundEnvironment } from "../BoundEnvironment.ts";
+import type { BoundEnvironment } from "../contract/BoundEnvironment.ts";
+import type { StepRequest, StepResult } from "../contract/Environments.ts";
+import * as Progress from "../contract/Progress.ts";
+import { sentenceOf } from "../contract/prepare.ts";
+import { type Answer, type Request, stepFailure, tagOf } from "../contract/Request.ts";
 import { isProcessEnd } from "../custom/processGuard.ts";
-import type { StepRequest, StepResult } from "../Environments.ts";
-import * as Progress from "../Progress.ts";
-import { sentenceOf } from "../prepare.ts";
-import { type Answer, type Request, stepFailure, tagOf } from "../Request.ts";
 
 const step = (environment: BoundEnvironment, request: StepRequest): StepResult => {
   let progress = Progress.begin(request);

@@ -1,6 +1,6 @@
 /** The step pool that a run file asks for. */
 import type { RunConfig } from "../../config/RunConfig.ts";
-import { type AnyEnvironment, pure, waiting } from "../BoundEnvironment.ts";
+import { type AnyEnvironment, pure, waiting } from "../contract/BoundEnvironment.ts";
 import * as StepPool from "./StepPool.ts";
 
 /** Step threads, or inline steps, over the environments by their tags. */

@@ -5,12 +5,12 @@
  */
 import { readFileSync, readlinkSync } from "node:fs";
 import { workerData } from "node:worker_threads";
-import type { BoundEnvironment } from "../BoundEnvironment.ts";
+import type { BoundEnvironment } from "../contract/BoundEnvironment.ts";
+import { prepare } from "../contract/prepare.ts";
+import { type Answer, type Request, stepFailure } from "../contract/Request.ts";
 import { intrinsics } from "../custom/intrinsics.ts";
 import { guardProcess, unguardProcess } from "../custom/processGuard.ts";
-import { prepare } from "../prepare.ts";
-import { type Answer, type Request, stepFailure } from "../Request.ts";
-import type { decodePreset, loadRegistry, PresetFrame } from "../registry.ts";
+import type { decodePreset, loadRegistry, PresetFrame } from "../games/registry.ts";
 import { answer } from "./answer.ts";
 import { Cells } from "./cells.ts";
 import { finishes } from "./interruptible.ts";

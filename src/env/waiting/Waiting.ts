@@ -6,13 +6,13 @@
 import { Effect, Exit, type Scope } from "effect";
 import type { EnvironmentError } from "../../domain/Errors.ts";
 import { stream } from "../../domain/Random.ts";
-import type { StageSample } from "../../stage/Gauge.ts";
-import * as Stage from "../../stage/Stage.ts";
-import type { BoundAsyncEnvironment } from "../BoundEnvironment.ts";
-import type { ResetRequest, StepFailure, StepRequest } from "../Environments.ts";
-import * as Progress from "../Progress.ts";
-import { prepareAll, sentenceOf } from "../prepare.ts";
-import { type Answer, type Request, stepFailure, tagOf } from "../Request.ts";
+import type { StageSample } from "../../flow/Gauge.ts";
+import * as Stage from "../../flow/Stage.ts";
+import type { BoundAsyncEnvironment } from "../contract/BoundEnvironment.ts";
+import type { ResetRequest, StepFailure, StepRequest } from "../contract/Environments.ts";
+import * as Progress from "../contract/Progress.ts";
+import { prepareAll, sentenceOf } from "../contract/prepare.ts";
+import { type Answer, type Request, stepFailure, tagOf } from "../contract/Request.ts";
 import { ask } from "./ask.ts";
 
 export interface Waiting {

@@ -3,9 +3,9 @@
  * an answer that comes after that is passed to `late`, so that what it holds can be released.
  */
 import { Effect, Option } from "effect";
-import type { StepFailure } from "../Environments.ts";
-import { sentenceOf } from "../prepare.ts";
-import { stepFailure } from "../Request.ts";
+import type { StepFailure } from "../contract/Environments.ts";
+import { sentenceOf } from "../contract/prepare.ts";
+import { stepFailure } from "../contract/Request.ts";
 
 export const ask = <A>(
   question: (signal: AbortSignal) => Promise<A>,

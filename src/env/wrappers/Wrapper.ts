@@ -3,9 +3,9 @@
  * another bound environment, so that wrappers compose. Invariants: a wrapper may end an episode early and never prolongs one; after the
  * end nothing changes and nothing is earned; a wrapper without functions changes nothing.
  */
-import type { AnyEnvironment, BoundAsyncEnvironment, BoundEnvironment, Shown } from "../BoundEnvironment.ts";
-import type { BaseInfo, Transition } from "../Environment.ts";
-import { IllegalAction } from "../IllegalAction.ts";
+import type { AnyEnvironment, BoundAsyncEnvironment, BoundEnvironment, Shown } from "../contract/BoundEnvironment.ts";
+import type { BaseInfo, Transition } from "../contract/Environment.ts";
+import { IllegalAction } from "../contract/IllegalAction.ts";
 
 /** The result of a transition. */
 export interface Step {

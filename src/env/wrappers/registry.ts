@@ -3,7 +3,7 @@
  * Adding a wrapper is one line in `all`.
  */
 import { Result, Schema } from "effect";
-import type { AnyEnvironment, InvalidConfig } from "../BoundEnvironment.ts";
+import type { AnyEnvironment, InvalidConfig } from "../contract/BoundEnvironment.ts";
 import { ActionFilterConfig, actionFilter } from "./actionFilter.ts";
 import { ObservationRewriteConfig, observationRewrite } from "./observationRewrite.ts";
 import { RewardShapingConfig, rewardShaping } from "./rewardShaping.ts";

@@ -9,8 +9,8 @@ import { boundsOf, type CreditedBatch, sequences as countOf } from "../../domain
 import { analysis, gradients, type gradientsPrefilter } from "../../domain/metrics/diagnostics.ts";
 import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
 import { maximum, mean } from "../../domain/Statistics.ts";
-import type { DecoderConfig } from "../../policy/model/Architecture.ts";
-import { trainedParameters } from "../../policy/model/Trained.ts";
+import type { DecoderConfig } from "../../model/graphs/Architecture.ts";
+import { trainedParameters } from "../../model/graphs/Trained.ts";
 import { lossArrays } from "../Actor.ts";
 import { miniBatches } from "../batches.ts";
 import { microInputs, scalar, scalarOf } from "../inputs.ts";

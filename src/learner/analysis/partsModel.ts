@@ -3,14 +3,14 @@
  * Invariant: with the coefficients of the run file its gradient is that of the update.
  */
 
-import type { DecoderConfig, ParameterSpec } from "../../policy/model/Architecture.ts";
-import { policyInputs } from "../../policy/model/Lora.ts";
-import { type PassOptions, policyForward, targetInputs } from "../../policy/model/Score.ts";
-import { trainedParameters } from "../../policy/model/Trained.ts";
-import { add, mul } from "../../tensor/Elementwise.ts";
-import { gradients } from "../../tensor/Gradients.ts";
-import { Graph } from "../../tensor/Graph.ts";
-import type { OnnxModel } from "../../tensor/Onnx.ts";
+import type { DecoderConfig, ParameterSpec } from "../../model/graphs/Architecture.ts";
+import { policyInputs } from "../../model/graphs/Lora.ts";
+import { type PassOptions, policyForward, targetInputs } from "../../model/graphs/Score.ts";
+import { trainedParameters } from "../../model/graphs/Trained.ts";
+import { add, mul } from "../../model/tensor/Elementwise.ts";
+import { gradients } from "../../model/tensor/Gradients.ts";
+import { Graph } from "../../model/tensor/Graph.ts";
+import type { OnnxModel } from "../../model/tensor/Onnx.ts";
 import { outputGradients } from "../gradients.ts";
 import { type PolicyLossOptions, policyLoss, targetLossInputs } from "../losses/policyLoss.ts";
 

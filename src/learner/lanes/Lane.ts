@@ -4,11 +4,11 @@
  * Invariant: equal weights and micro-batches give equal bits, on any lane with as many threads.
  */
 import { cpu, type Device, isResident } from "../../domain/Device.ts";
-import type { ParameterSpec } from "../../policy/model/Architecture.ts";
-import type { Frozen } from "../../policy/model/Parameters.ts";
-import { type Base, baseFeeds, viewFeeds } from "../../policy/runtime/baseFeeds.ts";
-import { type DeviceTensor, type Feeds, float32, int64, type Outputs, Session } from "../../policy/runtime/Session.ts";
-import type { OnnxModel } from "../../tensor/Onnx.ts";
+import type { ParameterSpec } from "../../model/graphs/Architecture.ts";
+import type { Frozen } from "../../model/graphs/Parameters.ts";
+import { type Base, baseFeeds, viewFeeds } from "../../model/runtime/baseFeeds.ts";
+import { type DeviceTensor, type Feeds, float32, int64, type Outputs, Session } from "../../model/runtime/Session.ts";
+import type { OnnxModel } from "../../model/tensor/Onnx.ts";
 import { gradientName } from "../gradients.ts";
 
 /** A model input as plain data, so that it can travel to another thread. */

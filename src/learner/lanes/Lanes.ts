@@ -7,10 +7,10 @@
  */
 import { Effect, Exit, Scope } from "effect";
 import { cpu, type Device } from "../../domain/Device.ts";
-import type { Parameters } from "../../policy/model/Parameters.ts";
-import type { Base } from "../../policy/runtime/baseFeeds.ts";
-import { type DeviceTensor, type Feeds, threadRuntime } from "../../policy/runtime/Session.ts";
-import { make, type Thread, type ThreadFailure } from "../../policy/runtime/Thread.ts";
+import type { Parameters } from "../../model/graphs/Parameters.ts";
+import type { Base } from "../../model/runtime/baseFeeds.ts";
+import { type DeviceTensor, type Feeds, threadRuntime } from "../../model/runtime/Session.ts";
+import { make, type Thread, type ThreadFailure } from "../../model/runtime/Thread.ts";
 import { letGo } from "../letGo.ts";
 import { inOrder } from "./inOrder.ts";
 import { type Arrays, Lane, type LaneModel, type Micro, type MicroResult } from "./Lane.ts";

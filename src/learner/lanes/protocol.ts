@@ -2,9 +2,9 @@
  * The calls of a lane's thread. A pass over a mini-batch is one `begin`, a `run` for each micro-batch and one `end`; the thread takes
  * calls in the order they are sent.
  */
-import type { ParameterSpec } from "../../policy/model/Architecture.ts";
-import type { Base } from "../../policy/runtime/baseFeeds.ts";
-import type { Runtime } from "../../policy/runtime/Session.ts";
+import type { ParameterSpec } from "../../model/graphs/Architecture.ts";
+import type { Base } from "../../model/runtime/baseFeeds.ts";
+import type { Runtime } from "../../model/runtime/Session.ts";
 import type { LaneModel, Micro, MicroResult } from "./Lane.ts";
 
 /** Parameters as a copy that is handed over. */

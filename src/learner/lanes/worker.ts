@@ -2,10 +2,10 @@
  * Entry of a lane's thread. It opens models once; each pass brings a copy of the weights, runs micro-batches and hands their results
  * over. Invariant: no weights are held between passes.
  */
-import { parametersOf } from "../../policy/model/Parameters.ts";
-import { readable } from "../../policy/runtime/baseFeeds.ts";
-import { type Feeds, useRuntime } from "../../policy/runtime/Session.ts";
-import { serve } from "../../policy/runtime/serve.ts";
+import { parametersOf } from "../../model/graphs/Parameters.ts";
+import { readable } from "../../model/runtime/baseFeeds.ts";
+import { type Feeds, useRuntime } from "../../model/runtime/Session.ts";
+import { serve } from "../../model/runtime/serve.ts";
 import { Lane, type MicroResult, weightFeeds } from "./Lane.ts";
 import type { LaneProtocol } from "./protocol.ts";
 

@@ -4,7 +4,7 @@
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { TokenBatch } from "../../domain/Batch.ts";
-import { type Feeds, float32, int64, Session } from "../../policy/runtime/Session.ts";
+import { type Feeds, float32, int64, Session } from "../../model/runtime/Session.ts";
 import { lossArrays } from "../Actor.ts";
 import { gatherTargets, scatterTargets, targetsAt } from "../batches.ts";
 import { scalarOf } from "../inputs.ts";

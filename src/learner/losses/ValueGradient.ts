@@ -4,7 +4,7 @@
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { CreditedBatch } from "../../domain/Batch.ts";
-import { float32, Session } from "../../policy/runtime/Session.ts";
+import { float32, Session } from "../../model/runtime/Session.ts";
 import { type Aggregation, gatherTargets, scatterTargets, targetsAt, tokenWeights } from "../batches.ts";
 import { scalarOf } from "../inputs.ts";
 import { valueLossModel } from "./lossModel.ts";

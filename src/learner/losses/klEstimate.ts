@@ -7,8 +7,8 @@
  * straight-through: their own value, the gradient of k2.
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
-import { abs, clip, exp, mul, neg, square, straightThrough, sub } from "../../tensor/Elementwise.ts";
-import type { Tensor } from "../../tensor/Graph.ts";
+import { abs, clip, exp, mul, neg, square, straightThrough, sub } from "../../model/tensor/Elementwise.ts";
+import type { Tensor } from "../../model/tensor/Graph.ts";
 import { bounded, LOG_RATIO_BOUND } from "./logRatio.ts";
 
 /** An estimator that has a value; in the reward there is no gradient. */

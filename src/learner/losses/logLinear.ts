@@ -2,8 +2,8 @@
  * Decoupled PPO with the log-linear proximal policy, as a tensor graph over target tokens: pi_prox lies between mu and the policy in training,
  * and is a constant of the loss. Invariant: no gradient passes through it.
  */
-import { add, clip, exp, less, mul, stopGradient, sub, where } from "../../tensor/Elementwise.ts";
-import type { Tensor } from "../../tensor/Graph.ts";
+import { add, clip, exp, less, mul, stopGradient, sub, where } from "../../model/tensor/Elementwise.ts";
+import type { Tensor } from "../../model/tensor/Graph.ts";
 import { LOG_RATIO_BOUND } from "./logRatio.ts";
 
 export interface LogLinear {

@@ -2,8 +2,8 @@
  * Ratios of probabilities from log-probabilities, as a tensor graph and as numbers. Invariant: a log ratio is held within ±20 before it is
  * exponentiated, so that a far-off token cannot overflow.
  */
-import { clip, exp } from "../../tensor/Elementwise.ts";
-import type { Tensor } from "../../tensor/Graph.ts";
+import { clip, exp } from "../../model/tensor/Elementwise.ts";
+import type { Tensor } from "../../model/tensor/Graph.ts";
 
 export const LOG_RATIO_BOUND = 20;
 

@@ -3,9 +3,9 @@
  * and starts its backward pass from the gradients. Invariant: it holds the nodes of the local learner's own loss.
  */
 
-import { gradients } from "../../tensor/Gradients.ts";
-import { Graph } from "../../tensor/Graph.ts";
-import type { OnnxModel } from "../../tensor/Onnx.ts";
+import { gradients } from "../../model/tensor/Gradients.ts";
+import { Graph } from "../../model/tensor/Graph.ts";
+import type { OnnxModel } from "../../model/tensor/Onnx.ts";
 import { type PolicyLossOptions, policyLoss, targetLossInputs } from "./policyLoss.ts";
 import { valueLoss } from "./valueLoss.ts";
 

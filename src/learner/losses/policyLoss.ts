@@ -23,12 +23,12 @@ import {
   straightThrough,
   sub,
   where,
-} from "../../tensor/Elementwise.ts";
-import { gradients, type Seed } from "../../tensor/Gradients.ts";
-import type { Graph, Tensor } from "../../tensor/Graph.ts";
-import { elementsAt, segmentSum } from "../../tensor/Indexing.ts";
-import { reduceSum } from "../../tensor/Layout.ts";
-import { sizeOf } from "../../tensor/Shape.ts";
+} from "../../model/tensor/Elementwise.ts";
+import { gradients, type Seed } from "../../model/tensor/Gradients.ts";
+import type { Graph, Tensor } from "../../model/tensor/Graph.ts";
+import { elementsAt, segmentSum } from "../../model/tensor/Indexing.ts";
+import { reduceSum } from "../../model/tensor/Layout.ts";
+import { sizeOf } from "../../model/tensor/Shape.ts";
 import { type KlType, klEstimate } from "./klEstimate.ts";
 import { type LogLinear, logLinear } from "./logLinear.ts";
 import { ratioOf } from "./logRatio.ts";

@@ -2,8 +2,8 @@
  * The critic's loss as a tensor graph over target tokens: a scalar of the new values, the values at consumption and the returns.
  * Invariant: a token of weight 0 does not contribute.
  */
-import { add, maximum, minimum, mul, square, sub } from "../../tensor/Elementwise.ts";
-import type { Tensor } from "../../tensor/Graph.ts";
+import { add, maximum, minimum, mul, square, sub } from "../../model/tensor/Elementwise.ts";
+import type { Tensor } from "../../model/tensor/Graph.ts";
 import { weightedSum } from "./policyLoss.ts";
 
 export interface ValueLossInputs {

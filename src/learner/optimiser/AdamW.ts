@@ -3,7 +3,7 @@
  * every result, several times the model. Invariant: a step of which anything is not finite changes nothing: parameters, moments and count
  * stay as they were. Where the last step's largest numbers prove that the next one is finite, it is made in one pass; else it is examined first.
  */
-import type { Parameters } from "../../policy/model/Parameters.ts";
+import type { Parameters } from "../../model/graphs/Parameters.ts";
 import { type AdamWOptions, scalars } from "../adamw.ts";
 import type { NotFinite } from "../NotFinite.ts";
 import { CHUNK, type Chunk, examine, type Factors, type Largest, step, sumOfSquares } from "./kernel.ts";

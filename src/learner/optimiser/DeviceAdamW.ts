@@ -4,20 +4,13 @@
  * Invariant: a step of which anything is not finite changes nothing: parameters, moments and count stay as they were.
  */
 import type { Device } from "../../domain/Device.ts";
-import type { ParameterSpec } from "../../policy/model/Architecture.ts";
-import { named, type Parameters, parametersOf } from "../../policy/model/Parameters.ts";
-import {
-  type DeviceTensor,
-  discard,
-  type Feeds,
-  float32,
-  type Outputs,
-  Session,
-} from "../../policy/runtime/Session.ts";
-import { release, type Tensors, Transfer } from "../../policy/runtime/Transfer.ts";
-import { add } from "../../tensor/Elementwise.ts";
-import { Graph } from "../../tensor/Graph.ts";
-import type { OnnxModel } from "../../tensor/Onnx.ts";
+import type { ParameterSpec } from "../../model/graphs/Architecture.ts";
+import { named, type Parameters, parametersOf } from "../../model/graphs/Parameters.ts";
+import { type DeviceTensor, discard, type Feeds, float32, type Outputs, Session } from "../../model/runtime/Session.ts";
+import { release, type Tensors, Transfer } from "../../model/runtime/Transfer.ts";
+import { add } from "../../model/tensor/Elementwise.ts";
+import { Graph } from "../../model/tensor/Graph.ts";
+import type { OnnxModel } from "../../model/tensor/Onnx.ts";
 import { type AdamWOptions, adamWTensorsModel, firstOf, gradientOf, next, scalars, secondOf } from "../adamw.ts";
 import type { NotFinite } from "../NotFinite.ts";
 import { type Moments, type StepResult, untaken } from "./AdamW.ts";

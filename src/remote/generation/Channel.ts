@@ -4,7 +4,7 @@
  */
 import { Effect, Redacted, Schema } from "effect";
 import { shownText } from "../../config/shown.ts";
-import { type HttpReply, send } from "../../env/http.ts";
+import { type HttpReply, send } from "../../support/http/schedule.ts";
 import { failed, type ServerFailure } from "./ServerFailure.ts";
 
 export interface ChannelOptions {

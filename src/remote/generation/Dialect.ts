@@ -5,7 +5,7 @@
  */
 import type { Effect } from "effect";
 import type { Version } from "../../domain/Episode.ts";
-import type { Sampling } from "../../policy/generation/Policy.ts";
+import type { Sampling } from "../../generation/Policy.ts";
 import type { Probe } from "../weights/Prober.ts";
 import type { Published } from "../weights/Publisher.ts";
 import type { Channel } from "./Channel.ts";

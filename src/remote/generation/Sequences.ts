@@ -5,8 +5,8 @@
 import { Deferred, Effect } from "effect";
 import type { Version } from "../../domain/Episode.ts";
 import { PolicyError } from "../../domain/Errors.ts";
-import type { GenerateRequest } from "../../policy/generation/Policy.ts";
-import { History } from "../../policy/generation/Reply.ts";
+import type { GenerateRequest } from "../../generation/Policy.ts";
+import { History } from "../../generation/Reply.ts";
 
 export interface Sequence {
   readonly history: History;

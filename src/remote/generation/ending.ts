@@ -3,7 +3,7 @@
  * decoded bytes, or the most tokens asked for. Invariant: equal ids give equal replies, whoever sampled them.
  */
 import type { Finish } from "../../domain/Episode.ts";
-import type { StopMatcher, StopState } from "../../policy/tokenizer/StopMatcher.ts";
+import type { StopMatcher, StopState } from "../../model/tokenizer/StopMatcher.ts";
 
 export interface Stops {
   readonly ids: ReadonlySet<number>;

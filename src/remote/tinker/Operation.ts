@@ -4,7 +4,7 @@
  * that cannot count twice.
  */
 import type { Instant } from "../../domain/Instant.ts";
-import { type Backoff, waitMs } from "../../env/http.ts";
+import { type Backoff, waitMs } from "../../support/http/schedule.ts";
 import type { Failure } from "./TinkerError.ts";
 
 /** What an answer holds: JSON, a protobuf message, or neither. */

@@ -3,7 +3,7 @@
  * of a batch.
  */
 import { allSequences, boundsOf, type TokenBatch } from "../../domain/Batch.ts";
-import { allFinite } from "../../policy/model/finite.ts";
+import { allFinite } from "../../model/graphs/finite.ts";
 import { type Datum, datumOf } from "./wire/Data.ts";
 
 /** A sequence that has a target, and where it lies in the batch. */

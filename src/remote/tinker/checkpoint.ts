@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { Effect, Schema } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { Count } from "../../domain/Count.ts";
-import { replaceText } from "../../files/AtomicWrite.ts";
 import type { TrainerState } from "../../learner/Trainer.ts";
-import { type CheckpointError, checkpointError, ofFile } from "../../policy/checkpoint/CheckpointError.ts";
-import { SERVED } from "../../policy/checkpoint/HuggingFaceFolder.ts";
-import { readJsonObject } from "../../policy/checkpoint/TokenizerFiles.ts";
+import { type CheckpointError, checkpointError, ofFile } from "../../model/checkpoint/CheckpointError.ts";
+import { SERVED } from "../../model/checkpoint/HuggingFaceFolder.ts";
+import { readJsonObject } from "../../model/checkpoint/TokenizerFiles.ts";
+import { replaceText } from "../../support/files/AtomicWrite.ts";
 
 const SCHEMA = 1;
 

@@ -3,9 +3,9 @@
  * one narrow task gives plain words less than chance.
  */
 import { Effect } from "effect";
-import { readCheckpoint, readModelConfig } from "../../policy/checkpoint/HuggingFaceFolder.ts";
-import { elementCount, parameters } from "../../policy/model/Architecture.ts";
-import { changeable } from "../../policy/model/Parameters.ts";
+import { readCheckpoint, readModelConfig } from "../../model/checkpoint/HuggingFaceFolder.ts";
+import { elementCount, parameters } from "../../model/graphs/Architecture.ts";
+import { changeable } from "../../model/graphs/Parameters.ts";
 import { distance } from "../generation/probe.ts";
 import { Prober } from "../weights/Prober.ts";
 

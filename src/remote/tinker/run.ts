@@ -1,6 +1,6 @@
 /** Runs what is asked of a server for code that has promises. A failure rejects with the code that the thread's owner knows; closing ends all of it. */
 import { Cause, Effect, Exit, Option } from "effect";
-import { CallError } from "../../policy/runtime/serve.ts";
+import { CallError } from "../../model/runtime/serve.ts";
 import { TinkerError } from "./TinkerError.ts";
 
 export type Run = <A>(effect: Effect.Effect<A, TinkerError>) => Promise<A>;

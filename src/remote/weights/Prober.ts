@@ -2,15 +2,15 @@
  * What each version makes of a fixed text: its scores of all tokens behind some beginnings of the text, to compare a server's log-probabilities with
  * after it has taken the version. The forward pass reads the weights where they lie. Invariant: one session, opened once.
  */
-import type { DecoderConfig } from "../../policy/model/Architecture.ts";
-import { logits, trunk } from "../../policy/model/Decoder.ts";
-import { policyInputs } from "../../policy/model/Lora.ts";
-import { parametersOf } from "../../policy/model/Parameters.ts";
-import { trainedParameters } from "../../policy/model/Trained.ts";
-import { type Base, baseFeeds, readable, viewFeeds } from "../../policy/runtime/baseFeeds.ts";
-import { type Feeds, int64, Session } from "../../policy/runtime/Session.ts";
-import { Graph } from "../../tensor/Graph.ts";
-import type { OnnxModel } from "../../tensor/Onnx.ts";
+import type { DecoderConfig } from "../../model/graphs/Architecture.ts";
+import { logits, trunk } from "../../model/graphs/Decoder.ts";
+import { policyInputs } from "../../model/graphs/Lora.ts";
+import { parametersOf } from "../../model/graphs/Parameters.ts";
+import { trainedParameters } from "../../model/graphs/Trained.ts";
+import { type Base, baseFeeds, readable, viewFeeds } from "../../model/runtime/baseFeeds.ts";
+import { type Feeds, int64, Session } from "../../model/runtime/Session.ts";
+import { Graph } from "../../model/tensor/Graph.ts";
+import type { OnnxModel } from "../../model/tensor/Onnx.ts";
 
 /** A text, and the lengths of the beginnings that are asked about, each 1 at least. */
 export interface Probe {

@@ -5,15 +5,15 @@
 import { join } from "node:path";
 import { Effect } from "effect";
 import type { Version } from "../../domain/Episode.ts";
-import { replaceFolder } from "../../files/AtomicWrite.ts";
-import type { FileError } from "../../files/FileError.ts";
-import * as Manifest from "../../files/Manifest.ts";
-import type { CheckpointError } from "../../policy/checkpoint/CheckpointError.ts";
-import { type Checkpoint, writeCheckpoint } from "../../policy/checkpoint/HuggingFaceFolder.ts";
-import { writeAdapter } from "../../policy/checkpoint/PeftFolder.ts";
-import { type DecoderConfig, EMBEDDING, OUTPUT, parameters as specsOf } from "../../policy/model/Architecture.ts";
-import { named, type Parameters, parametersOf, tensorOf } from "../../policy/model/Parameters.ts";
-import { trainedParameters } from "../../policy/model/Trained.ts";
+import type { CheckpointError } from "../../model/checkpoint/CheckpointError.ts";
+import { type Checkpoint, writeCheckpoint } from "../../model/checkpoint/HuggingFaceFolder.ts";
+import { writeAdapter } from "../../model/checkpoint/PeftFolder.ts";
+import { type DecoderConfig, EMBEDDING, OUTPUT, parameters as specsOf } from "../../model/graphs/Architecture.ts";
+import { named, type Parameters, parametersOf, tensorOf } from "../../model/graphs/Parameters.ts";
+import { trainedParameters } from "../../model/graphs/Trained.ts";
+import { replaceFolder } from "../../support/files/AtomicWrite.ts";
+import type { FileError } from "../../support/files/FileError.ts";
+import * as Manifest from "../../support/files/Manifest.ts";
 
 /** What a version's folder holds beside its weights. */
 export interface ModelFiles extends Omit<Checkpoint, "parameters" | "format" | "adapter"> {

@@ -1,8 +1,8 @@
 /** The calls and events of the thread that writes versions of the weights to disk. `start` comes first and once. */
 import type { MessagePort } from "node:worker_threads";
 import type { Version } from "../../domain/Episode.ts";
-import type { Base } from "../../policy/runtime/baseFeeds.ts";
-import type { Protocol } from "../../policy/runtime/ThreadProtocol.ts";
+import type { Base } from "../../model/runtime/baseFeeds.ts";
+import type { Protocol } from "../../model/runtime/ThreadProtocol.ts";
 import type { Probe } from "./Prober.ts";
 import type { Layout, ModelFiles } from "./VersionFolder.ts";
 

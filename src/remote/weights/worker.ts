@@ -5,8 +5,8 @@
 import { rm } from "node:fs/promises";
 import type { MessagePort } from "node:worker_threads";
 import { Effect } from "effect";
-import { CallError, serve } from "../../policy/runtime/serve.ts";
-import type { AdoptedMessage, WeightsMessage } from "../../policy/Weights.ts";
+import { CallError, serve } from "../../model/runtime/serve.ts";
+import type { AdoptedMessage, WeightsMessage } from "../../model/weights/Weights.ts";
 import { Prober } from "./Prober.ts";
 import type { PublisherProtocol, StartRequest } from "./protocol.ts";
 import { folderOf, writeVersion } from "./VersionFolder.ts";

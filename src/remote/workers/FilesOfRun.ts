@@ -8,11 +8,11 @@ import { Effect, type Scope } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { BadInput, PolicyError } from "../../domain/Errors.ts";
-import { freePortAbove } from "../../http/freePort.ts";
-import { isLoopback } from "../../http/Guard.ts";
-import type { Model } from "../../policy/Model.ts";
-import { make as makeThread, type ThreadFailure } from "../../policy/runtime/Thread.ts";
-import { temporaryFolder } from "../../process/temporaryFolder.ts";
+import type { Model } from "../../model/Model.ts";
+import { make as makeThread, type ThreadFailure } from "../../model/runtime/Thread.ts";
+import { freePortAbove } from "../../support/http/freePort.ts";
+import { isLoopback } from "../../support/http/Guard.ts";
+import { temporaryFolder } from "../../support/process/temporaryFolder.ts";
 import * as Publisher from "../weights/Publisher.ts";
 import type { ServeProtocol } from "./files/protocol.ts";
 

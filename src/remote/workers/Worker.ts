@@ -8,7 +8,7 @@ import type { Version } from "../../domain/Episode.ts";
 import type { BadInput, EnvironmentError, PolicyError } from "../../domain/Errors.ts";
 import type { Group, Prompt } from "../../domain/Group.ts";
 import { monotonicMillis } from "../../domain/Instant.ts";
-import { schedule } from "../../env/http.ts";
+import { schedule } from "../../support/http/schedule.ts";
 import type { BrokerError, GivenLease, WorkerBroker } from "./Broker.ts";
 import type { FetchFailed } from "./files/fetchFolder.ts";
 import * as Holding from "./Holding.ts";

@@ -1,12 +1,12 @@
 /** The messages for a user's environment that throws, or returns what its contract does not allow. */
 import { describe, expect, it } from "vitest";
 import lights from "../../../docs/examples/environment/lights.ts";
-import type { AsyncEnvironment } from "../../../src/env/AsyncEnvironment.ts";
-import { bind, bindAsync } from "../../../src/env/BoundEnvironment.ts";
+import type { AsyncEnvironment } from "../../../src/env/contract/AsyncEnvironment.ts";
+import { bind, bindAsync } from "../../../src/env/contract/BoundEnvironment.ts";
+import type { Environment } from "../../../src/env/contract/Environment.ts";
+import { IllegalAction } from "../../../src/env/contract/IllegalAction.ts";
 import { checked, checkedAsync } from "../../../src/env/custom/checked.ts";
-import type { Environment } from "../../../src/env/Environment.ts";
-import { IllegalAction } from "../../../src/env/IllegalAction.ts";
-import { instanceOf, noiseOf, playRandomly } from "../players.ts";
+import { instanceOf, noiseOf, playRandomly } from "../contract/players.ts";
 import patientLights from "./fixtures/patientLights.ts";
 
 const path = "/mine/lights.ts";

@@ -2,11 +2,11 @@
 import { describe, expect, it } from "@effect/vitest";
 import { Effect, Layer, Result, Schema } from "effect";
 import { PresetSection } from "../../../src/config/RunConfig.ts";
-import { Environments } from "../../../src/env/Environments.ts";
+import { Environments } from "../../../src/env/contract/Environments.ts";
+import { decodePreset, loadRegistry } from "../../../src/env/games/registry.ts";
 import { layerInline, layerThreads } from "../../../src/env/pool/StepPool.ts";
-import { decodePreset, loadRegistry } from "../../../src/env/registry.ts";
 import { fromPreset } from "../../../src/rollout/Task.ts";
-import { instanceOf, play } from "../players.ts";
+import { instanceOf, play } from "../contract/players.ts";
 
 const pathOf = (file: string): string => new URL(file, import.meta.url).pathname;
 const lights = pathOf("../../../docs/examples/environment/lights.ts");

@@ -1,7 +1,7 @@
 /** What is held against instances, without threads. */
 import { describe, expect, it } from "vitest";
+import type { Request } from "../../../src/env/contract/Request.ts";
 import { Docket } from "../../../src/env/pool/Docket.ts";
-import type { Request } from "../../../src/env/Request.ts";
 
 const stepOf = (instance?: string, tag = "Count"): Request => ({
   _tag: "Step",

@@ -1,7 +1,7 @@
 /** What the pool learns of the time that requests take. */
 import { describe, expect, it } from "vitest";
+import type { Request } from "../../../src/env/contract/Request.ts";
 import { Pace } from "../../../src/env/pool/Pace.ts";
-import type { Request } from "../../../src/env/Request.ts";
 
 const step: Request = {
   _tag: "Step",

@@ -1,9 +1,9 @@
 import { describe, expect, it, layer } from "@effect/vitest";
 import { Effect, Fiber } from "effect";
 import { toRecord } from "../../../src/domain/metrics/Metrics.ts";
-import { Environments, type StepRequest } from "../../../src/env/Environments.ts";
+import { Environments, type StepRequest } from "../../../src/env/contract/Environments.ts";
 import { layerInline, layerThreads, StepPool, type StepPoolOptions } from "../../../src/env/pool/StepPool.ts";
-import { outcome } from "../stepping.ts";
+import { outcome } from "../contract/stepping.ts";
 import { counter, loading } from "./fixtures/registry.ts";
 
 const options: StepPoolOptions = {
@@ -326,7 +326,7 @@ describe("the real registry", () => {
           noise: { seed: 0, purpose: "noise", counters: [0, 0, 1] },
         });
       });
-      const { decodePreset, loadRegistry } = yield* Effect.promise(() => import("../../../src/env/registry.ts"));
+      const { decodePreset, loadRegistry } = yield* Effect.promise(() => import("../../../src/env/games/registry.ts"));
       const registry = yield* Effect.promise(() => loadRegistry(["frozen_lake"]));
       const bound = decodePreset("Frozen", presets.Frozen, registry);
       if (bound._tag === "Failure" || bound.success.asynchronous) return expect.unreachable();

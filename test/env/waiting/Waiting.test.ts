@@ -2,11 +2,11 @@
 import { describe, expect, it } from "@effect/vitest";
 import { Effect, Fiber, Layer } from "effect";
 import { TestClock } from "effect/testing";
-import type { AnyEnvironment } from "../../../src/env/BoundEnvironment.ts";
-import { Environments, type StepRequest } from "../../../src/env/Environments.ts";
+import type { AnyEnvironment } from "../../../src/env/contract/BoundEnvironment.ts";
+import { Environments, type StepRequest } from "../../../src/env/contract/Environments.ts";
 import { layerInline, layerThreads, StepPool } from "../../../src/env/pool/StepPool.ts";
+import { outcome } from "../contract/stepping.ts";
 import { counter } from "../pool/fixtures/registry.ts";
-import { outcome } from "../stepping.ts";
 import { gate, type RemoteOptions, remote, untilAborted } from "./remote.ts";
 
 const instance = { seed: 5, purpose: "instance", counters: [] } as const;

@@ -2,7 +2,7 @@
  * A pure environment played by a fake server: every episode opens a session with its first step, and its state names the session. The
  * server counts what happens, and behaves as a test tells it to.
  */
-import type { BoundAsyncEnvironment, BoundEnvironment } from "../../../src/env/BoundEnvironment.ts";
+import type { BoundAsyncEnvironment, BoundEnvironment } from "../../../src/env/contract/BoundEnvironment.ts";
 
 export interface Side {
   /** Sessions not released yet. */

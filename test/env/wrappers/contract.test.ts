@@ -1,8 +1,8 @@
 /** A wrapped environment keeps every promise of an environment. */
 
-import { answer } from "../../environments/countdown/answers.ts";
-import { contract } from "../contract.ts";
-import { preset } from "../presets.ts";
+import { contract } from "../contract/contract.ts";
+import { preset } from "../contract/presets.ts";
+import { answer } from "../games/countdown/answers.ts";
 import { remote } from "../waiting/remote.ts";
 import { actInside, wrapped } from "./wrapped.ts";
 

@@ -1,7 +1,7 @@
 /** Laws of composition that hold for wrappers around every environment, seed and action, of both kinds. */
 import { describe, expect, it } from "vitest";
-import { answer } from "../../environments/countdown/answers.ts";
-import { preset } from "../presets.ts";
+import { preset } from "../contract/presets.ts";
+import { answer } from "../games/countdown/answers.ts";
 import { remote } from "../waiting/remote.ts";
 import { actInside, seen, wrapped } from "./wrapped.ts";
 

@@ -2,10 +2,10 @@
 import { Effect, Result } from "effect";
 import { describe, expect, it } from "vitest";
 import { checkPresets } from "../../../pipelines/presets.ts";
-import { decodePreset } from "../../../src/env/registry.ts";
+import { decodePreset } from "../../../src/env/games/registry.ts";
 import { resolved } from "../../config/configs.ts";
-import { instanceOf } from "../players.ts";
-import { registry } from "../presets.ts";
+import { instanceOf } from "../contract/players.ts";
+import { registry } from "../contract/presets.ts";
 
 const refused = async (wrappers: string): Promise<string> => {
   const { config } = resolved("", `custom_envs.CoordSokoban.wrappers=${wrappers}`);

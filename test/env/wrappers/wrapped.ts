@@ -1,8 +1,12 @@
 /** Presets in wrappers, and the visible parts of an episode, without its states. */
 import { Result } from "effect";
-import type { AnyEnvironment, BoundAsyncEnvironment, BoundEnvironment } from "../../../src/env/BoundEnvironment.ts";
+import type {
+  AnyEnvironment,
+  BoundAsyncEnvironment,
+  BoundEnvironment,
+} from "../../../src/env/contract/BoundEnvironment.ts";
 import { wrapAll } from "../../../src/env/wrappers/registry.ts";
-import { type Act, instanceOf, playWaiting } from "../players.ts";
+import { type Act, instanceOf, playWaiting } from "../contract/players.ts";
 
 type Keys = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,8 @@
 /** What each wrapper does, on walks whose outcome is known. */
 import { describe, expect, it } from "vitest";
-import { IllegalAction } from "../../../src/env/IllegalAction.ts";
-import { instanceOf, noiseOf, play } from "../players.ts";
-import { preset } from "../presets.ts";
+import { IllegalAction } from "../../../src/env/contract/IllegalAction.ts";
+import { instanceOf, noiseOf, play } from "../contract/players.ts";
+import { preset } from "../contract/presets.ts";
 import { wrapped } from "./wrapped.ts";
 
 const lake = preset("FrozenLake", { is_slippery: false });

@@ -2,7 +2,7 @@
  * Writes a world as a library: one short document about each thing, and a few about the whole. Every sentence states facts of the world.
  * Where a question needs two documents, the first does not have the answer.
  */
-import type { Document } from "../../../src/environments/search/Documents.ts";
+import type { Document } from "../../../src/env/games/search/Documents.ts";
 import type { Occupation } from "./names.ts";
 import type { Building, Festival, Island, Mountain, Person, River, Ship, Species, Town, Work, World } from "./World.ts";
 

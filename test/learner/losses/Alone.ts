@@ -2,7 +2,7 @@
 import { allSequences, boundsOf, type TokenBatch } from "../../../src/domain/Batch.ts";
 import { lossModel } from "../../../src/learner/losses/lossModel.ts";
 import type { PolicyLossOptions } from "../../../src/learner/losses/policyLoss.ts";
-import { float32, int64, Session } from "../../../src/policy/runtime/Session.ts";
+import { float32, int64, Session } from "../../../src/model/runtime/Session.ts";
 import type { Sequence } from "./direct.ts";
 
 export interface Answer {

@@ -4,14 +4,14 @@ import { gradientName, outputGradients } from "../../../src/learner/gradients.ts
 import { lossModel } from "../../../src/learner/losses/lossModel.ts";
 import type { PolicyLossOptions } from "../../../src/learner/losses/policyLoss.ts";
 import { actorModel } from "../../../src/learner/models.ts";
-import { parameters } from "../../../src/policy/model/Architecture.ts";
-import { weightInputs } from "../../../src/policy/model/Decoder.ts";
-import { policyForward, targetInputs } from "../../../src/policy/model/Score.ts";
-import { backward } from "../../../src/tensor/Gradients.ts";
-import { Graph } from "../../../src/tensor/Graph.ts";
-import type { OnnxModel } from "../../../src/tensor/Onnx.ts";
-import { draws, randomIds, weightFeeds } from "../../policy/tiny.ts";
-import { type Feeds, float32, int64, runOnce, scalar } from "../../tensor/session.ts";
+import { parameters } from "../../../src/model/graphs/Architecture.ts";
+import { weightInputs } from "../../../src/model/graphs/Decoder.ts";
+import { policyForward, targetInputs } from "../../../src/model/graphs/Score.ts";
+import { backward } from "../../../src/model/tensor/Gradients.ts";
+import { Graph } from "../../../src/model/tensor/Graph.ts";
+import type { OnnxModel } from "../../../src/model/tensor/Onnx.ts";
+import { type Feeds, float32, int64, runOnce, scalar } from "../../model/tensor/session.ts";
+import { draws, randomIds, weightFeeds } from "../../model/tiny.ts";
 import { tiny, tinyParameters } from "../model.ts";
 
 const specs = parameters(tiny);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Effect, Schedule } from "effect";
 import { expect } from "vitest";
 import { merge, type Tree } from "../../../src/config/Tree.ts";
-import { freePortAbove } from "../../../src/http/freePort.ts";
+import { freePortAbove } from "../../../src/support/http/freePort.ts";
 import * as Trial from "../../chaos/Trial.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { books } from "./books.ts";

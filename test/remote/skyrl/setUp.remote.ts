@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "@effect/vitest";
 import { Effect } from "effect";
-import { packageRoot } from "../../../src/files/packageRoot.ts";
+import { packageRoot } from "../../../src/support/files/packageRoot.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { block, served, skyrlEnvironment, stepsOf } from "../document.ts";
 import { freePort } from "../processes.ts";

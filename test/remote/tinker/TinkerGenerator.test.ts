@@ -2,7 +2,7 @@
 import { describe, it } from "@effect/vitest";
 import { Effect, Fiber, Result } from "effect";
 import { expect } from "vitest";
-import type { GenerateRequest } from "../../../src/policy/generation/Policy.ts";
+import type { GenerateRequest } from "../../../src/generation/Policy.ts";
 import * as TinkerGenerator from "../../../src/remote/tinker/TinkerGenerator.ts";
 import { tiny, trainerOptions } from "../../learner/model.ts";
 import { fakeTinker, json, type Script } from "./FakeTinker.ts";
@@ -21,7 +21,7 @@ const letters = (id: number) => new TextEncoder().encode(String.fromCharCode(97 
 
 const generatorWith = Effect.fnUntraced(function* (script?: Script, sessions: "newest" | "snapshots" = "newest") {
   const server = yield* fakeTinker({ actor: trainerOptions.actor, ...(script === undefined ? {} : { script }) });
-  const { make } = yield* Effect.promise(() => import("../../../src/policy/tokenizer/StopMatcher.ts"));
+  const { make } = yield* Effect.promise(() => import("../../../src/model/tokenizer/StopMatcher.ts"));
   const generator = yield* TinkerGenerator.make({
     client: clientAt(server.url, { role: "generator" }),
     sessions,

@@ -2,8 +2,8 @@
 import { describe, it } from "@effect/vitest";
 import { Effect, Result } from "effect";
 import { expect } from "vitest";
-import { readCheckpoint } from "../../../src/policy/checkpoint/HuggingFaceFolder.ts";
-import { changeable } from "../../../src/policy/model/Parameters.ts";
+import { readCheckpoint } from "../../../src/model/checkpoint/HuggingFaceFolder.ts";
+import { changeable } from "../../../src/model/graphs/Parameters.ts";
 import { identify } from "../../../src/remote/tinker/Connection.ts";
 import { hasWeightsOf } from "../../../src/remote/tinker/ownWeights.ts";
 import { inItsFormat, referenceIsHarmless, strangeTo, whichSkyRL } from "../../../src/remote/tinker/probes.ts";

@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Effect } from "effect";
-import { packageRoot } from "../../../src/files/packageRoot.ts";
+import { packageRoot } from "../../../src/support/files/packageRoot.ts";
 import { endGroup, freePort } from "../processes.ts";
 
 export interface VllmServer {

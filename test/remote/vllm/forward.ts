@@ -1,11 +1,11 @@
 /** Our own forward pass over a sequence, to hold a server's log-probabilities against. */
 
-import type { Model } from "../../../src/policy/Model.ts";
-import { parametersOf } from "../../../src/policy/model/Parameters.ts";
-import { scoreModel } from "../../../src/policy/model/Score.ts";
-import { trainedParameters } from "../../../src/policy/model/Trained.ts";
-import { baseFeeds, baseOf, viewFeeds } from "../../../src/policy/runtime/baseFeeds.ts";
-import { float32, int64, Session } from "../../../src/policy/runtime/Session.ts";
+import { parametersOf } from "../../../src/model/graphs/Parameters.ts";
+import { scoreModel } from "../../../src/model/graphs/Score.ts";
+import { trainedParameters } from "../../../src/model/graphs/Trained.ts";
+import type { Model } from "../../../src/model/Model.ts";
+import { baseFeeds, baseOf, viewFeeds } from "../../../src/model/runtime/baseFeeds.ts";
+import { float32, int64, Session } from "../../../src/model/runtime/Session.ts";
 
 /** Log-probability of each id of `reply` behind `prompt`, under the trained parameters `flat` of the model. */
 export const logProbabilities = async (

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect, Result } from "effect";
 import { expect } from "vitest";
-import * as Manifest from "../../../src/files/Manifest.ts";
-import { listen } from "../../../src/http/listen.ts";
 import { makeServer, rangeOf } from "../../../src/remote/workers/files/FileServer.ts";
 import { fetchFolder } from "../../../src/remote/workers/files/fetchFolder.ts";
 import type { ServeRequest, Source } from "../../../src/remote/workers/files/protocol.ts";
+import * as Manifest from "../../../src/support/files/Manifest.ts";
+import { listen } from "../../../src/support/http/listen.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 
 const token = "a-token-of-sixteen-characters";

@@ -8,10 +8,10 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { Effect } from "effect";
-import * as Manifest from "../../../files/Manifest.ts";
-import { boundedServer } from "../../../http/boundedServer.ts";
-import { type Guard, isLoopback, refusalOf } from "../../../http/Guard.ts";
-import { modelFiles } from "../../../policy/checkpoint/HuggingFaceFolder.ts";
+import { modelFiles } from "../../../model/checkpoint/HuggingFaceFolder.ts";
+import * as Manifest from "../../../support/files/Manifest.ts";
+import { boundedServer } from "../../../support/http/boundedServer.ts";
+import { type Guard, isLoopback, refusalOf } from "../../../support/http/Guard.ts";
 import { folderOf } from "../../weights/VersionFolder.ts";
 import type { ServeRequest } from "./protocol.ts";
 

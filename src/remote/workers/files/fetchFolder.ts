@@ -10,7 +10,7 @@ import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { Effect, Schema } from "effect";
-import * as Manifest from "../../../files/Manifest.ts";
+import * as Manifest from "../../../support/files/Manifest.ts";
 import type { FetchRequest, Source } from "./protocol.ts";
 
 /** `gone`: the server does not have it any more, or has another start of the run; asking again is of no use. */

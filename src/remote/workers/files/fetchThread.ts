@@ -3,11 +3,11 @@
  * thread time. Invariant: versions reach a generator in increasing order, and a newer one replaces one that waits.
  */
 import { Effect, Exit } from "effect";
-import { Mailbox, Snapshot } from "../../../learner/Mailbox.ts";
-import { readWeights } from "../../../policy/checkpoint/HuggingFaceFolder.ts";
-import type { ModelConfig } from "../../../policy/checkpoint/ModelConfig.ts";
-import { readAdapter } from "../../../policy/checkpoint/PeftFolder.ts";
-import { CallError, serve } from "../../../policy/runtime/serve.ts";
+import { readWeights } from "../../../model/checkpoint/HuggingFaceFolder.ts";
+import type { ModelConfig } from "../../../model/checkpoint/ModelConfig.ts";
+import { readAdapter } from "../../../model/checkpoint/PeftFolder.ts";
+import { CallError, serve } from "../../../model/runtime/serve.ts";
+import { Mailbox, Snapshot } from "../../../model/weights/Mailbox.ts";
 import { FetchFailed, fetchFolder } from "./fetchFolder.ts";
 import type { FetchProtocol } from "./protocol.ts";
 

@@ -1,8 +1,8 @@
 /** The calls of the threads that carry model and weights between machines: the learner's, which serves them, and a worker's, which fetches them. */
 import type { MessagePort } from "node:worker_threads";
 import type { Version } from "../../../domain/Episode.ts";
-import type { ModelConfig } from "../../../policy/checkpoint/ModelConfig.ts";
-import type { Protocol } from "../../../policy/runtime/ThreadProtocol.ts";
+import type { ModelConfig } from "../../../model/checkpoint/ModelConfig.ts";
+import type { Protocol } from "../../../model/runtime/ThreadProtocol.ts";
 
 export interface ServeRequest {
   readonly host: string;

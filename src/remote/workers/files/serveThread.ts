@@ -1,8 +1,8 @@
 /** Entry of the learner's thread that serves model and weights over HTTP, so that downloads cost the main thread nothing. */
 import type { Server } from "node:http";
 import { Effect } from "effect";
-import { listen } from "../../../http/listen.ts";
-import { CallError, serve } from "../../../policy/runtime/serve.ts";
+import { CallError, serve } from "../../../model/runtime/serve.ts";
+import { listen } from "../../../support/http/listen.ts";
 import { makeServer } from "./FileServer.ts";
 import type { ServeProtocol } from "./protocol.ts";
 

@@ -3,7 +3,7 @@
  * an error. Each wait is longer than the one before.
  */
 import { Effect } from "effect";
-import { schedule } from "../../../env/http.ts";
+import { schedule } from "../../../support/http/schedule.ts";
 import { BrokerError } from "../Broker.ts";
 import type { Connected } from "./connect.ts";
 

@@ -5,7 +5,7 @@
 import { Effect, Fiber, Queue, type Scope } from "effect";
 import { PolicyError } from "../../../domain/Errors.ts";
 import type { Group, Prompt } from "../../../domain/Group.ts";
-import { make as makeThread, type ThreadFailure } from "../../../policy/runtime/Thread.ts";
+import { make as makeThread, type ThreadFailure } from "../../../model/runtime/Thread.ts";
 import type { Flaw } from "../examine.ts";
 import * as GroupCodec from "../GroupCodec.ts";
 import { answerTo } from "./answer.ts";

@@ -1,7 +1,7 @@
 /** The calls of the learner's thread that reads results of workers. */
 import type { Version } from "../../../domain/Episode.ts";
 import type { Prompt } from "../../../domain/Group.ts";
-import type { Protocol } from "../../../policy/runtime/ThreadProtocol.ts";
+import type { Protocol } from "../../../model/runtime/ThreadProtocol.ts";
 import type { Bounds, Flaw } from "../examine.ts";
 import type { Opened } from "../GroupCodec.ts";
 

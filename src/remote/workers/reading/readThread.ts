@@ -1,5 +1,5 @@
 /** Entry of the learner's thread that reads results of workers, so that what they send costs the main thread little. */
-import { CallError, serve } from "../../../policy/runtime/serve.ts";
+import { CallError, serve } from "../../../model/runtime/serve.ts";
 import { answerTo } from "./answer.ts";
 import type { ReadProtocol, Rules } from "./protocol.ts";
 

@@ -1,0 +1,85 @@
+/**
+ * Judges the keys of RAGEN's and verl's that have none of ours, once all layers are known: those under which a run's result would differ are
+ * problems, the others are named in one message, grouped by why nothing depends on them.
+ */
+
+import { shown, shownKey, shownText } from "../shown.ts";
+import type { Path, Tree } from "../Tree.ts";
+import { get, leaves } from "../Tree.ts";
+import { meaningOf } from "./foreign.ts";
+import type { Unavailable } from "./unavailable.ts";
+
+export interface Judged {
+  /** Full keys by why they are set aside. */
+  readonly aside: ReadonlyMap<string, readonly string[]>;
+  readonly problems: readonly string[];
+}
+
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/** The reason to refuse a value, or null where it changes nothing. */
+const refusal = (
+  path: Path,
+  value: unknown,
+  { because, inert, same: twin }: Unavailable,
+  ours: Tree,
+): string | null => {
+  if (value === null || inert.some((one) => same(one, value))) return null;
+  if (twin === undefined) return `${shownKey(path)}: ${shown(value)} has no counterpart: ${because}`;
+  const other = get(ours, twin.split("."));
+  if (same(other, value)) return null;
+  return `${shownKey(path)}: ${shown(value)}: ${because}, and ${twin} is ${shown(other)}; nearest: ${shown(other)}`;
+};
+
+/** `ours` is the configuration as decoded, `origin` names the layer that sets a key. */
+export const judge = (foreign: Tree, ours: Tree, origin: (path: Path) => string | null): Judged => {
+  const aside = new Map<string, string[]>();
+  const problems: string[] = [];
+  for (const { path, value } of leaves(foreign)) {
+    if (path.length === 0) continue;
+    const meaning = meaningOf(path);
+    if (meaning._tag === "Unavailable") {
+      const problem = refusal(path, value, meaning.entry, ours);
+      if (problem !== null) problems.push(`${problem} (${origin(path) ?? "a file"})`);
+    }
+    if (meaning._tag === "Aside") aside.set(meaning.why, [...(aside.get(meaning.why) ?? []), path.join(".")]);
+  }
+  return { aside, problems };
+};
+
+/** Keys of one section that a message names. */
+const mostOfSection = 10;
+
+/** Keys side by side, those of one section in braces; tags of presets are not told apart. */
+const together = (keys: readonly string[]): string => {
+  const bySection = new Map<string, Set<string>>();
+  for (const key of keys) {
+    const words = key.replace(/^custom_envs\.[^.]+\./, "custom_envs.*.").split(".");
+    const section = words.slice(0, -1).join(".");
+    bySection.set(section, (bySection.get(section) ?? new Set()).add(words.at(-1) ?? ""));
+  }
+  const parts = [...bySection].map(([section, found]) => {
+    const names = [...found].slice(0, mostOfSection).map((name) => shownText(name));
+    const more = found.size > names.length ? [`… ${found.size - names.length} more`] : [];
+    const listed = [...names, ...more].join(", ");
+    const braced = names.length + more.length === 1 ? listed : `{${listed}}`;
+    return section === "" ? listed : `${shownText(section)}.${braced}`;
+  });
+  return parts.join(", ");
+};
+
+/** Longest message. */
+const longest = 6_000;
+
+/** The one message about what was set aside and what was decided, or null where there is nothing to say. */
+export const asideMessage = (aside: Judged["aside"], notes: readonly string[]): string | null => {
+  const count = [...aside.values()].reduce((sum, keys) => sum + keys.length, 0);
+  const head = `${count} ${count === 1 ? "key is" : "keys are"} set aside, as nothing here depends on ${count === 1 ? "it" : "them"}:`;
+  const lines = [
+    ...notes,
+    ...(count === 0 ? [] : [head, ...[...aside].map(([why, keys]) => `  ${why}: ${together(keys)}`)]),
+  ];
+  if (lines.length === 0) return null;
+  const text = lines.join("\n");
+  return text.length > longest ? `${text.slice(0, longest - 3)}...` : text;
+};

@@ -1,0 +1,64 @@
+/** The generator that a run file asks for: threads of this process, or a server. */
+import process from "node:process";
+import { Effect, Redacted, type Scope } from "effect";
+import type { RunConfig } from "../config/RunConfig.ts";
+import type { Version } from "../domain/Episode.ts";
+import type { BadInput, PolicyError } from "../domain/Errors.ts";
+import { tinkerServer } from "../domain/TinkerServer.ts";
+import { Servers } from "../flow/Servers.ts";
+import type { Generator } from "../generation/Generator.ts";
+import { generator as threads } from "../generation/ofModel.ts";
+import type { Model } from "../model/Model.ts";
+import * as StopMatcher from "../model/tokenizer/StopMatcher.ts";
+import { servers } from "../remote/generation/ofConfig.ts";
+import * as Client from "../remote/tinker/Client.ts";
+import { identify } from "../remote/tinker/Connection.ts";
+import { sampling } from "../remote/tinker/metrics.ts";
+import * as TinkerGenerator from "../remote/tinker/TinkerGenerator.ts";
+
+/** Sampling on the server that trains. */
+const onTinker = Effect.fnUntraced(function* (config: RunConfig, model: Model) {
+  const { learner } = config.model;
+  const { measure, tell } = yield* Servers;
+  const name = learner.server === "auto" ? yield* identify(learner.url) : learner.server;
+  const key = process.env[learner.api_key_env];
+  const { stop } = config.generation;
+  const made = yield* TinkerGenerator.make({
+    client: Client.make({
+      url: learner.url,
+      key: key === undefined || key === "" ? null : Redacted.make(key),
+      role: "generator",
+      pollTimeoutMs: learner.poll_timeout_ms,
+      outageMs: learner.outage_ms,
+      tell,
+    }),
+    sessions: learner.sessions === "auto" ? (tinkerServer[name].sessions ?? "newest") : learner.sessions,
+    stops: {
+      ids: new Set(model.stopIds),
+      matcher: stop.length === 0 ? null : StopMatcher.make(stop, model.tokenizer.bytesOf),
+    },
+    vocabSize: model.checkpoint.config.vocabSize,
+    maxPositions: model.checkpoint.config.maxPositions,
+    slots: config.generation.slots,
+  });
+  yield* measure(() => sampling(learner, made.counts()));
+  return made;
+});
+
+/** Starts from `model`'s weights as `version`. `folder` is the run's own. */
+export const generator = (
+  config: RunConfig,
+  model: Model,
+  version: Version,
+  folder: string,
+): Effect.Effect<Generator, BadInput | PolicyError, Scope.Scope> => {
+  const { engine } = config.model.generator;
+  switch (engine) {
+    case "local":
+      return threads(config, model, version);
+    case "tinker":
+      return onTinker(config, model);
+    default:
+      return servers(engine, config, model, version, folder);
+  }
+};

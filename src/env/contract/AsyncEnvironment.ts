@@ -1,0 +1,52 @@
+/**
+ * The contract of an environment backed by an external server or process. Its state is still structured-cloneable and never mutated, and
+ * what it shows is still a pure function of the state; only `reset` and `step` are asynchronous. A state may refer to something held
+ * elsewhere (a session's id), which `release` frees.
+ */
+import type { Random } from "../../domain/Random.ts";
+import type { BaseInfo, Environment, Split, Transition } from "./Environment.ts";
+
+/** What a prompt says of an environment in every state, and how its answers are parsed. */
+export interface Introduction {
+  readonly type: string;
+  readonly legend: string;
+  readonly wholeAnswer: boolean;
+  readonly wholeRewards: boolean;
+  readonly actionsInState: boolean;
+}
+
+export interface AsyncEnvironment<Config, State, Info extends BaseInfo = BaseInfo>
+  extends Omit<Environment<Config, State, Info>, "reset" | "step" | "solve" | "advise" | "thought"> {
+  /** Distinguishes it from an `Environment`. */
+  readonly asynchronous: true;
+  /**
+   * The members of a group may share the state, so that it must hold nothing elsewhere: the first `step` of an episode makes what it needs
+   * there. A rejection fails the group. `signal` aborts when the result is no longer needed.
+   */
+  readonly reset: (config: Config, instance: Random, split: Split, signal: AbortSignal) => Promise<State>;
+  /**
+   * Rejects where the server fails or its answer is invalid; that fails this episode and no other. The engine then releases the state that
+   * was given; a step itself frees what it made and no state refers to yet, also when `signal` aborts.
+   */
+  readonly step: (
+    config: Config,
+    state: State,
+    action: string,
+    noise: Random,
+    signal: AbortSignal,
+  ) => Promise<Transition<State, Info>>;
+  /**
+   * Frees what the last state of an episode holds elsewhere; it is also called for a state that holds nothing. Never rejects. The state of
+   * a `step` that answers after its timeout is released as well, and may hold what was freed before.
+   */
+  readonly release?: (config: Config, state: State) => Promise<void>;
+  /**
+   * What only the server knows of the environment; it replaces the values given here. Called once, before the first reset. Rejects with
+   * a sentence for the user.
+   */
+  readonly describe?: (config: Config) => Promise<Partial<Introduction>>;
+  /** Requests in flight at most. */
+  readonly capacity: (config: Config) => number;
+  /** How long one `reset` or `step` may take, in milliseconds. */
+  readonly timeoutMs: (config: Config) => number;
+}

@@ -1,0 +1,154 @@
+/**
+ * An environment with its decoded configuration, so that callers can hold environments of different types. The types of configuration and
+ * state are hidden: a state is `unknown`, and goes only into the bound environment it came from. There are two kinds, which differ in
+ * whether a transition is asynchronous.
+ */
+import type { Result, Schema } from "effect";
+import type { Random } from "../../domain/Random.ts";
+import type { AsyncEnvironment } from "./AsyncEnvironment.ts";
+import type { BaseInfo, Environment, Split, Transition } from "./Environment.ts";
+
+/** The members of both kinds: how a state is shown, and what is needed before the first reset. */
+export interface Shown {
+  readonly type: string;
+  readonly render: (state: unknown) => string;
+  readonly compact: (state: unknown) => string;
+  readonly actions: (state: unknown) => readonly string[] | null;
+  readonly legend: string;
+  /** The whole answer of a reply is one action. */
+  readonly wholeAnswer: boolean;
+  /** Rewards are whole numbers, and shown so. */
+  readonly wholeRewards: boolean;
+  /** The state's text names the actions. */
+  readonly actionsInState: boolean;
+  readonly contentKey: (state: unknown) => string;
+  /** What is missing on this machine, a sentence each; null where nothing can be missing. */
+  readonly lacks: (() => Promise<readonly string[]>) | null;
+  /** What the user should know of the data, a sentence each; null where there is nothing. Called once, on the main thread. */
+  readonly report: (() => Promise<readonly string[]>) | null;
+  /** Awaited once in each thread before its first reset or step; null where there is nothing to load. */
+  readonly prepare: (() => Promise<void>) | null;
+}
+
+/** A pure environment: any thread can play it. */
+export interface BoundEnvironment extends Shown {
+  readonly asynchronous: false;
+  readonly reset: (instance: Random, split: Split) => unknown;
+  readonly step: (state: unknown, action: string, noise: Random) => Transition<unknown, BaseInfo>;
+  /** Null where the environment has no solver. */
+  readonly solve: ((state: unknown) => readonly string[] | null) | null;
+  /** One sensible action; null where the environment has no adviser. */
+  readonly advise: ((state: unknown) => string | null) | null;
+  /** The thought of a cloned reply before `plan`; empty where the environment has none. */
+  readonly thought: (state: unknown, plan: readonly string[]) => string;
+}
+
+/** An environment backed by an external server or process: the main thread plays it. */
+export interface BoundAsyncEnvironment extends Shown {
+  readonly asynchronous: true;
+  readonly reset: (instance: Random, split: Split, signal: AbortSignal) => Promise<unknown>;
+  readonly step: (
+    state: unknown,
+    action: string,
+    noise: Random,
+    signal: AbortSignal,
+  ) => Promise<Transition<unknown, BaseInfo>>;
+  /** Null where states hold nothing elsewhere. */
+  readonly release: ((state: unknown) => Promise<void>) | null;
+  /** The environment as its server describes it; null where the server is not asked. */
+  readonly introduced: (() => Promise<BoundAsyncEnvironment>) | null;
+  /** Requests in flight at most. */
+  readonly capacity: number;
+  /** Limit of one reset or step. */
+  readonly timeoutMs: number;
+}
+
+export type AnyEnvironment = BoundEnvironment | BoundAsyncEnvironment;
+
+/** The pure environments. */
+export const pure = (environments: ReadonlyMap<string, AnyEnvironment>): ReadonlyMap<string, BoundEnvironment> =>
+  new Map([...environments].flatMap(([tag, environment]) => (environment.asynchronous ? [] : [[tag, environment]])));
+
+/** The asynchronous environments. */
+export const waiting = (
+  environments: ReadonlyMap<string, AnyEnvironment>,
+): ReadonlyMap<string, BoundAsyncEnvironment> =>
+  new Map([...environments].flatMap(([tag, environment]) => (environment.asynchronous ? [[tag, environment]] : [])));
+
+/** An environment that is not bound to a configuration yet. */
+export interface Registered {
+  readonly type: string;
+  /** For listing keys and explaining a decoding error. */
+  readonly config: Schema.Codec<unknown, unknown>;
+  /** Decodes `env_config`; keys the environment does not know are errors. */
+  readonly decode: (envConfig: unknown) => Result.Result<AnyEnvironment, Schema.SchemaError>;
+}
+
+/** Why a configuration cannot be used; `path` leads to it. */
+export interface InvalidConfig {
+  readonly _tag: "InvalidConfig";
+  readonly path: readonly string[];
+  readonly value: unknown;
+  /** Issue paths are relative to `path`. */
+  readonly cause: Schema.SchemaError;
+  readonly schema: Schema.Codec<unknown, unknown>;
+}
+
+/** The only place where a hidden state gets its type back. */
+const own = <State>(state: unknown): State => state as State;
+
+const shown = <Config, State, Info extends BaseInfo>(
+  environment: Omit<Environment<Config, State, Info>, "reset" | "step">,
+  config: Config,
+): Shown => {
+  const { lacks, prepare, report } = environment;
+  return {
+    type: environment.type,
+    render: (state) => environment.render(config, own(state)),
+    compact: (state) => environment.compact(config, own(state)),
+    actions: (state) => environment.actions(config, own(state)),
+    legend: environment.legend(config),
+    wholeAnswer: environment.wholeAnswer ?? false,
+    wholeRewards: environment.wholeRewards ?? false,
+    actionsInState: environment.actionsInState ?? false,
+    contentKey: (state) => environment.contentKey(config, own(state)),
+    lacks: lacks === undefined ? null : () => lacks(config),
+    report: report === undefined ? null : () => report(config),
+    prepare: prepare === undefined ? null : () => prepare(config),
+  };
+};
+
+export const bind = <Config, State, Info extends BaseInfo>(
+  environment: Environment<Config, State, Info>,
+  config: Config,
+): BoundEnvironment => {
+  const { advise, solve } = environment;
+  return {
+    ...shown(environment, config),
+    asynchronous: false,
+    reset: (instance, split) => environment.reset(config, instance, split),
+    step: (state, action, noise) => environment.step(config, own(state), action, noise),
+    solve: solve === undefined ? null : (state) => solve(config, own(state)),
+    advise: advise === undefined ? null : (state) => advise(config, own(state)),
+    thought: (state, plan) => environment.thought?.(config, own(state), plan) ?? "",
+  };
+};
+
+export const bindAsync = <Config, State, Info extends BaseInfo>(
+  environment: AsyncEnvironment<Config, State, Info>,
+  config: Config,
+): BoundAsyncEnvironment => {
+  const { describe, release } = environment;
+  const bound: BoundAsyncEnvironment = {
+    ...shown(environment, config),
+    asynchronous: true,
+    reset: (instance, split, signal) => environment.reset(config, instance, split, signal),
+    step: (state, action, noise, signal) => environment.step(config, own(state), action, noise, signal),
+    release: release === undefined ? null : (state) => release(config, own(state)),
+    introduced:
+      describe === undefined ? null : async () => ({ ...bound, ...(await describe(config)), introduced: null }),
+    capacity: environment.capacity(config),
+    timeoutMs: environment.timeoutMs(config),
+  };
+  return bound;
+};

@@ -1,0 +1,68 @@
+/**
+ * The environment contract: a pure state machine. `reset` makes an instance from its own stream, `step` is a pure function of
+ * (state, action, noise), `render` of the state. State is structured-cloneable and never mutated, so that any thread can step any
+ * episode, a crash loses nothing, and an episode can be checkpointed mid-way.
+ */
+import type { Schema } from "effect";
+import type { Random } from "../../domain/Random.ts";
+
+/** Train and validation instances may differ in kind (Bandit's names), never only by seed. */
+export type Split = "train" | "val";
+
+export interface Transition<State, Info> {
+  readonly state: State;
+  readonly reward: number;
+  /** The task itself ended (solved, fell, payout). */
+  readonly terminated: boolean;
+  /** The environment's own time limit ended it. */
+  readonly truncated: boolean;
+  readonly info: Info;
+}
+
+/** What every step reports; an environment may add fields. Numbers and booleans become metrics (`domain/Info.ts`). */
+export interface BaseInfo {
+  readonly success: boolean;
+  readonly action_is_effective: boolean;
+  readonly action_is_valid: boolean;
+}
+
+export interface Environment<Config, State, Info extends BaseInfo = BaseInfo> {
+  /** Name in presets, `env_type`. */
+  readonly type: string;
+  /** Schema of `env_config`; every key has a default. Decoding errors keep the key path. */
+  readonly config: Schema.Codec<Config, unknown>;
+  readonly reset: (config: Config, instance: Random, split: Split) => State;
+  /** `action` is one of `actions(...)` when the environment lists them, free text otherwise. */
+  readonly step: (config: Config, state: State, action: string, noise: Random) => Transition<State, Info>;
+  /** The observation text, in the configured format. */
+  readonly render: (config: Config, state: State) => string;
+  /** A short observation for small models (template `compact`), at most about 45 tokens. */
+  readonly compact: (config: Config, state: State) => string;
+  /** The names of the legal actions in canonical spelling, or null for free text. */
+  readonly actions: (config: Config, state: State) => readonly string[] | null;
+  /** Every reward is a whole number, which prompts show as one: 0, not 0.0. */
+  readonly wholeRewards?: true;
+  /** The state's text names the actions, which differ between instances; the system message does not list them. */
+  readonly actionsInState?: true;
+  /** For free text: the whole answer of a reply is one action; nothing in it separates actions. */
+  readonly wholeAnswer?: true;
+  /** Lines of the system prompt that explain the symbols and coordinates of this config; empty when there are none. */
+  readonly legend: (config: Config) => string;
+  /** A shortest action sequence to success, or null when there is none (or no solver applies). */
+  readonly solve?: (config: Config, state: State) => readonly string[] | null;
+  /** One sensible action where there is no solver, or null when there is none; demonstrations play it. */
+  readonly advise?: (config: Config, state: State) => string | null;
+  /** The thought of a cloned reply: short, with what matters in the state and what the plan's first actions do. */
+  readonly thought?: (config: Config, state: State, plan: readonly string[]) => string;
+  /** Identifies the instance by content (equal content, equal key), so that validation can be kept out of training. */
+  readonly contentKey: (config: Config, state: State) => string;
+  /** What this config lacks to run on this machine, a sentence each that says what to install or set; absent where nothing can be missing. */
+  readonly lacks?: (config: Config) => Promise<readonly string[]>;
+  /**
+   * What the user should know of the data before a run (rows that are left out, a stand-in that is played), a sentence each. Rejects as
+   * `prepare` does.
+   */
+  readonly report?: (config: Config) => Promise<readonly string[]>;
+  /** Loads what `reset` and `step` read, once in each thread before the first of them. Rejects with a sentence for the user. */
+  readonly prepare?: (config: Config) => Promise<void>;
+}

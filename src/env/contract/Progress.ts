@@ -1,0 +1,78 @@
+/**
+ * The progress of a step request: its actions are executed in order until the episode ends, or until one is no longer legal because of
+ * those before it. A pure fold, used by the synchronous and the asynchronous players alike. Action i draws its noise from the request's stream key with i appended.
+ */
+import { type Info, merged } from "../../domain/Info.ts";
+import { type Random, stream } from "../../domain/Random.ts";
+import type { Shown } from "./BoundEnvironment.ts";
+import type { BaseInfo, Transition } from "./Environment.ts";
+import type { StepRequest, StepResult, View } from "./Environments.ts";
+
+export interface Progress {
+  readonly request: StepRequest;
+  readonly state: unknown;
+  readonly executed: number;
+  readonly reward: number;
+  readonly terminated: boolean;
+  readonly truncated: boolean;
+  readonly success: boolean;
+  readonly info: Info;
+}
+
+export const begin = (request: StepRequest): Progress => ({
+  request,
+  state: request.state,
+  executed: 0,
+  reward: 0,
+  terminated: false,
+  truncated: false,
+  success: false,
+  info: {},
+});
+
+/** The action to execute now; null when the request is done. */
+export const next = (environment: Shown, progress: Progress): string | null => {
+  const { executed, request, state, terminated, truncated } = progress;
+  const action = request.actions[executed];
+  if (action === undefined || terminated || truncated) return null;
+  if (executed > 0 && environment.actions(state)?.includes(action) === false) return null;
+  return action;
+};
+
+/** Noise of the action to execute now. */
+export const noise = ({ executed, request }: Progress): Random =>
+  stream({ ...request.noise, counters: [...request.noise.counters, executed] });
+
+/** Numbers, and booleans as 0 and 1; other fields do not become metrics. */
+const numbers = (info: BaseInfo): Info =>
+  Object.fromEntries(
+    Object.entries(info).flatMap(([key, value]) =>
+      typeof value === "number" || typeof value === "boolean" ? [[key, Number(value)]] : [],
+    ),
+  );
+
+export const after = (progress: Progress, transition: Transition<unknown, BaseInfo>): Progress => {
+  return {
+    request: progress.request,
+    state: transition.state,
+    executed: progress.executed + 1,
+    reward: progress.reward + transition.reward,
+    terminated: transition.terminated,
+    truncated: transition.truncated,
+    success: transition.info.success,
+    info: merged(progress.info, numbers(transition.info)),
+  };
+};
+
+export const viewOf = (environment: Shown, state: unknown): View => ({
+  state,
+  observation: environment.render(state),
+  compact: environment.compact(state),
+  actions: environment.actions(state),
+  contentKey: environment.contentKey(state),
+});
+
+export const resultOf = (
+  environment: Shown,
+  { executed, info, reward, state, success, terminated, truncated }: Progress,
+): StepResult => ({ view: viewOf(environment, state), executed, reward, terminated, truncated, success, info });

@@ -1,0 +1,86 @@
+/**
+ * The rows of a data file, for an environment: `load` in its `prepare`, `draw` (or `at`) in its `reset`, `lacks` and `report` for the
+ * user. Rows of training and of validation are kept apart. Invariant: a thread reads the files of a source once, however many
+ * presets and callers ask for it.
+ */
+import type { Draws } from "../../../domain/Random.ts";
+import type { Split } from "../../contract/Environment.ts";
+import { DatasetError } from "./DatasetError.ts";
+import { locate } from "./locate.ts";
+import { readRows } from "./readRows.ts";
+import type { Form, Rows, Source } from "./Source.ts";
+
+interface Entry<Row> {
+  readonly loading: Promise<Rows<Row>>;
+  loaded: Rows<Row> | null;
+}
+
+const cache = new Map<unknown, Map<string, Entry<unknown>>>();
+
+/** The loaded rows of a form, by files and columns. */
+const entriesOf = <Fields, Row>(form: Form<Fields, Row>): Map<string, Entry<Row>> => {
+  let entries = cache.get(form);
+  if (entries === undefined) {
+    entries = new Map();
+    cache.set(form, entries);
+  }
+  // A form is the key of its own rows only.
+  return entries as Map<string, Entry<Row>>;
+};
+
+const nameOf = <Fields, Row>({ columns, files }: Source<Fields, Row>): string => JSON.stringify([files, columns]);
+
+/** Reads the files of a source, once in a thread. Rejects with a `DatasetError`; the next call then tries again. */
+export const load = async <Fields, Row>(source: Source<Fields, Row>): Promise<Rows<Row>> => {
+  const entries = entriesOf(source.form);
+  const name = nameOf(source);
+  const entry: Entry<Row> = entries.get(name) ?? { loading: readRows(source), loaded: null };
+  entries.set(name, entry);
+  try {
+    entry.loaded = await entry.loading;
+    return entry.loaded;
+  } catch (cause) {
+    entries.delete(name);
+    throw cause;
+  }
+};
+
+/** The rows that `load` has read in this thread. Throws where `load` has not been called. */
+export const at = <Fields, Row>(source: Source<Fields, Row>): Rows<Row> => {
+  const loaded = entriesOf(source.form).get(nameOf(source))?.loaded ?? null;
+  if (loaded === null) throw new Error(`${source.files.path} is not loaded: prepare comes before reset`);
+  return loaded;
+};
+
+/** A row of a split, uniform under `random`. */
+export const draw = <Fields, Row>(source: Source<Fields, Row>, split: Split, random: Draws): Row =>
+  random.pick(at(source)[split]);
+
+/** One sentence for each file that is missing or cannot be opened. */
+export const lacks = async <Fields, Row>({ files }: Source<Fields, Row>): Promise<readonly string[]> => {
+  const problems = await Promise.all(
+    [files.path, files.val_path]
+      .filter((file) => file !== "")
+      .map((file) =>
+        locate(file).then(
+          () => null,
+          (cause: unknown) => (cause instanceof DatasetError ? cause.message : String(cause)),
+        ),
+      ),
+  );
+  return problems.filter((problem) => problem !== null);
+};
+
+/**
+ * What the user should know of rows that cannot be used, one sentence a file. Files that this thread has not loaded are read and not kept.
+ * Rejects as `load` does.
+ */
+export const report = async <Fields, Row>(source: Source<Fields, Row>): Promise<readonly string[]> => {
+  const { skipped } = await (entriesOf(source.form).get(nameOf(source))?.loading ?? readRows(source));
+  return skipped
+    .filter(({ count }) => count > 0)
+    .map(({ count, examples, file, rows }) => {
+      const more = count > examples.length ? "; …" : "";
+      return `${file}: ${count} of ${rows} rows cannot be used and are left out: ${examples.join("; ")}${more}`;
+    });
+};

@@ -1,0 +1,99 @@
+/**
+ * DeepCoder: write code that passes the tests of a programming task. One action, the code; the reward is the share of tests that pass,
+ * success is all of them. Code runs only in a sandbox, Python under bubblewrap and JavaScript in QuickJS; without one the environment
+ * refuses to run. A sandbox that breaks fails the episode and gives no reward. States are plain data and hold no resources.
+ *
+ * RAGEN draws training and validation from the same part of its data and runs code as itself; here the two are disjoint, and code is
+ * confined.
+ */
+import { Effect } from "effect";
+import type { AsyncEnvironment } from "../../contract/AsyncEnvironment.ts";
+import type { BaseInfo, Transition } from "../../contract/Environment.ts";
+import { sentenceOf } from "../../contract/prepare.ts";
+import { startMs } from "../../sandbox/Job.ts";
+import { runnerOf } from "../../sandbox/runner.ts";
+import { submittedCode } from "../../sandbox/submittedCode.ts";
+import { jobOf, noCode, solved, type Verdict, verdictOf } from "../../sandbox/Verdict.ts";
+import * as Dataset from "../dataset/Dataset.ts";
+import { DeepCoderConfig } from "./DeepCoderConfig.ts";
+import { examOf } from "./exam.ts";
+import { problemText, rules, shortText, verdictText } from "./ProblemText.ts";
+import { sourceOf, type Task } from "./Task.ts";
+
+export interface DeepCoderState {
+  readonly task: Task;
+  /** Null before the answer. */
+  readonly verdict: Verdict | null;
+}
+
+export interface DeepCoderInfo extends BaseInfo {
+  readonly passed_tests: number;
+  readonly total_tests: number;
+  /** Some test ran out of time. */
+  readonly timed_out: boolean;
+  readonly compile_error: boolean;
+}
+
+const infoOf = (verdict: Verdict, effective: boolean): DeepCoderInfo => ({
+  success: solved(verdict),
+  action_is_effective: effective,
+  action_is_valid: verdict.valid,
+  passed_tests: verdict.passed,
+  total_tests: verdict.total,
+  timed_out: verdict.timedOut > 0,
+  compile_error: verdict.compileError,
+});
+
+const judge = async (config: DeepCoderConfig, task: Task, action: string, signal: AbortSignal): Promise<Verdict> => {
+  const code = submittedCode(action);
+  const exam = examOf(config, task);
+  if (code === "") return noCode(exam);
+  const run = await runnerOf(config);
+  return verdictOf(exam, await Effect.runPromise(run(jobOf(exam, code)), { signal }));
+};
+
+const step = async (
+  config: DeepCoderConfig,
+  { task, verdict: before }: DeepCoderState,
+  action: string,
+  signal: AbortSignal,
+): Promise<Transition<DeepCoderState, DeepCoderInfo>> => {
+  const ended = { terminated: true, truncated: false } as const;
+  if (before !== null) return { state: { task, verdict: before }, reward: 0, ...ended, info: infoOf(before, false) };
+  const verdict = await judge(config, task, action, signal);
+  const { passed, total } = verdict;
+  return { state: { task, verdict }, reward: passed / total, ...ended, info: infoOf(verdict, passed > 0) };
+};
+
+export const DeepCoder: AsyncEnvironment<DeepCoderConfig, DeepCoderState, DeepCoderInfo> = {
+  asynchronous: true,
+  type: "deepcoder",
+  config: DeepCoderConfig,
+  reset: async (config, instance, split) => {
+    const source = sourceOf(config);
+    await Dataset.load(source);
+    return { task: Dataset.draw(source, split, instance), verdict: null };
+  },
+  step: (config, state, action, _noise, signal) => step(config, state, action, signal),
+  render: (config, { task, verdict }) => (verdict === null ? problemText(config, task) : verdictText(verdict)),
+  compact: (config, { task, verdict }) =>
+    verdict === null ? shortText(config, task) : `passed ${verdict.passed} of ${verdict.total}`,
+  actions: () => null,
+  wholeAnswer: true,
+  legend: rules,
+  contentKey: (_config, { task }) => `deepcoder:${task.problem}`,
+  capacity: (config) => config.in_flight,
+  // The sandbox's own limits end a test earlier.
+  timeoutMs: (config) => startMs + 10_000 + config.total_timeout * 1000,
+  lacks: async (config) => {
+    const data = await Dataset.lacks(sourceOf(config));
+    return runnerOf(config).then(
+      () => data,
+      (cause: unknown) => [...data, sentenceOf(cause)],
+    );
+  },
+  report: (config) => Dataset.report(sourceOf(config)),
+  prepare: async (config) => {
+    await Promise.all([Dataset.load(sourceOf(config)), runnerOf(config)]);
+  },
+};

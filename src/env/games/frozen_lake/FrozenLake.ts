@@ -1,0 +1,117 @@
+/**
+ * FrozenLake: walk from a random start to a random goal over ice with holes, sliding sideways now and then. Reward 1 on the goal,
+ * else 0; goal and hole end the episode; there is no own time limit. Slips come from the episode's own noise stream (RAGEN shares
+ * one slip stream in a group) whatever `instances` says, and the legend describes the configured symbols and board (RAGEN prints its
+ * defaults).
+ */
+import type { Random } from "../../../domain/Random.ts";
+import type { BaseInfo, Environment, Transition } from "../../contract/Environment.ts";
+import { IllegalAction } from "../../contract/IllegalAction.ts";
+import { coordinateText, gridText, gridViews, imagesLacking, type Located, placeText } from "../GridText.ts";
+import { FrozenLakeConfig, meanings } from "./FrozenLakeConfig.ts";
+import { directions, drawMap, neighbour, ragenMap, shortestWalk } from "./FrozenLakeMap.ts";
+
+export interface FrozenLakeState {
+  /** Row-major cells: S, G, F or H. */
+  readonly layout: string;
+  /** Cell of the player. */
+  readonly player: number;
+}
+
+const ended = (state: FrozenLakeState): boolean =>
+  state.layout[state.player] === "G" || state.layout[state.player] === "H";
+
+const reset = (config: FrozenLakeConfig, instance: Random): FrozenLakeState => {
+  const layout = config.instances === "ragen" ? ragenMap(config, instance.key.seed) : drawMap(config, instance);
+  return { layout, player: layout.indexOf("S") };
+};
+
+/** The direction actually taken. */
+const slide = (config: FrozenLakeConfig, intended: number, noise: Random): number => {
+  if (!config.is_slippery) return intended;
+  const draw = noise.uniform();
+  if (draw < config.success_rate) return intended;
+  return draw < config.success_rate + (1 - config.success_rate) / 2 ? (intended + 3) % 4 : (intended + 1) % 4;
+};
+
+const step = (
+  config: FrozenLakeConfig,
+  state: FrozenLakeState,
+  action: string,
+  noise: Random,
+): Transition<FrozenLakeState, BaseInfo> => {
+  const intended = directions.indexOf(action);
+  if (intended < 0) throw new IllegalAction({ env_type: "frozen_lake", action, valid: directions });
+  const over = ended(state);
+  const player = over ? state.player : neighbour(config.size, state.player, slide(config, intended, noise));
+  const success = state.layout[player] === "G";
+  return {
+    state: over ? state : { layout: state.layout, player },
+    reward: success && !over ? 1 : 0,
+    terminated: success || state.layout[player] === "H",
+    truncated: false,
+    info: { success, action_is_effective: player !== state.player, action_is_valid: true },
+  };
+};
+
+const codeOf = (cell: string, underPlayer: boolean): keyof typeof meanings => {
+  switch (cell) {
+    case "H":
+      return underPlayer ? "4" : "2";
+    case "G":
+      return underPlayer ? "5" : "3";
+    default:
+      return underPlayer ? "0" : "1";
+  }
+};
+
+const grid = (config: FrozenLakeConfig, { layout, player }: FrozenLakeState): string =>
+  gridText(
+    config.size,
+    Array.from(layout, (cell, index) => config.grid_lookup[codeOf(cell, index === player)]),
+  );
+
+const coordinates = (config: FrozenLakeConfig, { layout, player }: FrozenLakeState): string => {
+  const cellsOf = (kind: string): number[] =>
+    Array.from(layout, (cell, index) => (cell === kind ? index : -1)).filter((index) => index >= 0);
+  const at = layout[player];
+  const located: Located[] = [
+    ["Start", cellsOf("S")],
+    ["Goal", cellsOf("G")],
+    [at === "G" ? "Player on goal" : at === "H" ? "Player in hole" : "Player", [player]],
+    ["Holes", cellsOf("H")],
+  ];
+  return coordinateText(config.size, config.size, located);
+};
+
+export const FrozenLake: Environment<FrozenLakeConfig, FrozenLakeState> = {
+  type: "frozen_lake",
+  config: FrozenLakeConfig,
+  reset,
+  step,
+  ...gridViews<FrozenLakeConfig, FrozenLakeState, keyof typeof meanings>({
+    size: ({ size }) => [size, size],
+    grid,
+    coordinates,
+    codes: ["0", "1", "2", "3", "4", "5"],
+    meanings,
+  }),
+  lacks: imagesLacking,
+  actions: () => directions,
+  /** As Gymnasium's since 1.2.1. */
+  wholeRewards: true,
+  /** Fewest steps past the holes, as if no step slipped. */
+  solve: (config, state) => {
+    if (ended(state)) return state.layout[state.player] === "G" ? [] : null;
+    return shortestWalk(config.size, state.layout, state.player)?.map((direction) => directions[direction]!) ?? null;
+  },
+  /** Where player and goal are, which neighbours are holes, where to go. */
+  thought: ({ size }, { layout, player }, plan) =>
+    [
+      placeText(size, "player", [player]),
+      placeText(size, "goal", [layout.indexOf("G")]),
+      ...directions.filter((_, at) => layout[neighbour(size, player, at)] === "H").map((name) => `avoid ${name}`),
+      `then ${plan.slice(0, 1).join("")}`,
+    ].join(" "),
+  contentKey: (_config, state) => `frozen_lake:${state.layout}`,
+};

@@ -1,0 +1,161 @@
+/**
+ * The client of a Kimina Lean server: checks one script and gives Lean's verdict, or fails with a `KiminaFailure`. A server speaks one of
+ * two protocols: POST /api/check {snippets: [{id, code}], timeout, debug, reuse}, or POST /verify {codes: [{custom_id, proof}], timeout,
+ * disable_cache}; GET /health answers {status: "ok"}. A proof that takes Lean too long is a verdict. A server that is silent, busy or
+ * broken is a failure, and so is one that takes too long to load the imports, since no tactic can help that (in RAGEN each of these is a
+ * rejected tactic). A check ends within `longestMs`, and interruption ends it at once.
+ */
+import { Effect, Schema } from "effect";
+import {
+  type Backoff,
+  type HttpReply,
+  type HttpRequest,
+  schedule,
+  send,
+  waitMs,
+} from "../../../support/http/schedule.ts";
+import type { LeanConfig } from "./LeanConfig.ts";
+import { Response, timedOut, type Verdict, verdictOf } from "./Verdict.ts";
+
+export class KiminaFailure extends Schema.TaggedError<KiminaFailure>()("KiminaFailure", {
+  reason: Schema.Literals(["unreachable", "timeout", "busy", "refused", "failed", "nonsense"]),
+  message: Schema.String,
+}) {}
+
+const answer = {
+  error: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  response: Schema.optionalKey(Schema.NullOr(Response)),
+};
+type Answer = Schema.Struct<typeof answer>["Type"];
+
+const CheckAnswers = Schema.fromJsonString(
+  Schema.Struct({ results: Schema.Array(Schema.Struct({ id: Schema.String, ...answer })) }),
+);
+const VerifyAnswers = Schema.fromJsonString(
+  Schema.Struct({
+    results: Schema.Array(Schema.Struct({ custom_id: Schema.Union([Schema.String, Schema.Number]), ...answer })),
+  }),
+);
+const Health = Schema.fromJsonString(Schema.Struct({ status: Schema.String }));
+const ErrorBody = Schema.fromJsonString(Schema.Struct({ detail: Schema.String }));
+
+const mostBytes = 16 * 1024 * 1024;
+const healthTimeoutMs = 5_000;
+
+const backoffOf = ({ retry_wait }: LeanConfig): Backoff => ({ firstMs: 1000 * retry_wait, longestMs: 10_000 });
+
+const fail = (reason: KiminaFailure["reason"], message: string): Effect.Effect<never, KiminaFailure> =>
+  Effect.fail(new KiminaFailure({ reason, message: `the Lean server ${message}` }));
+
+const urlOf = ({ server_url }: LeanConfig, path: string): string => `${server_url.replace(/\/+$/, "")}${path}`;
+
+const request = (
+  config: LeanConfig,
+  path: string,
+  limitMs: number,
+  what: Pick<HttpRequest, "method" | "json">,
+): Effect.Effect<HttpReply, KiminaFailure> => {
+  const key = config.api_key ?? process.env.LEAN_SERVER_API_KEY ?? "";
+  const headers: Record<string, string> = key === "" ? {} : { authorization: `Bearer ${key}` };
+  return send({ ...what, url: urlOf(config, path), headers, mostBytes, timeoutMs: limitMs }).pipe(
+    Effect.catch(({ message, reason }) =>
+      reason === "timeout"
+        ? fail("timeout", `did not answer within ${limitMs / 1000} seconds`)
+        : fail("unreachable", `at ${config.server_url} cannot be reached: ${message}`),
+    ),
+  );
+};
+
+/** The server's own words about its failure, in parentheses; empty where it says none. */
+const errorDetail = (body: string | null): string => {
+  const decoded = Schema.decodeUnknownOption(ErrorBody)(body);
+  return decoded._tag === "Some" ? ` (${decoded.value.detail.slice(0, 200)})` : "";
+};
+
+/** The body of a successful reply. A status that another attempt cannot change is a refusal; `unknown` explains a status of 404. */
+const goodBody = ({ body, status }: HttpReply, unknown: string): Effect.Effect<string, KiminaFailure> => {
+  const said = `answered with status ${status}${errorDetail(body)}`;
+  if (status === 429) return fail("busy", said);
+  if (status >= 500) return fail("failed", said);
+  if (status < 200 || status > 299) {
+    const hint = status === 401 || status === 403 ? "; env_config.api_key is its key" : "";
+    return fail("refused", said + hint + (status === 404 ? `; ${unknown}` : ""));
+  }
+  return body === null ? fail("nonsense", "sent an answer without an end") : Effect.succeed(body);
+};
+
+const answersIn = (
+  protocol: LeanConfig["protocol"],
+  body: string,
+): readonly (readonly [id: string, Answer])[] | null => {
+  if (protocol === "check") {
+    const read = Schema.decodeUnknownOption(CheckAnswers)(body);
+    return read._tag === "Some" ? read.value.results.map(({ id, ...one }) => [id, one]) : null;
+  }
+  const read = Schema.decodeUnknownOption(VerifyAnswers)(body);
+  return read._tag === "Some" ? read.value.results.map(({ custom_id, ...one }) => [String(custom_id), one]) : null;
+};
+
+/** The one answer about the script of `id`. */
+const answerOf = (config: LeanConfig, id: string, body: string): Effect.Effect<Answer, KiminaFailure> => {
+  const own = answersIn(config.protocol, body)?.find(([of]) => of === id);
+  return own === undefined ? fail("nonsense", "sent an answer that cannot be read") : Effect.succeed(own[1]);
+};
+
+const judge = ({ error, response }: Answer): Effect.Effect<Verdict, KiminaFailure> => {
+  if (typeof error === "string") {
+    if (/header/i.test(error) && /timed out/i.test(error))
+      return fail("timeout", `could not load the imports: ${error}`);
+    return /timed out/i.test(error) ? Effect.succeed(timedOut(error)) : fail("failed", `failed: ${error}`);
+  }
+  if (response === undefined || response === null) return fail("nonsense", "sent neither an answer nor an error");
+  return Effect.succeed(verdictOf(response));
+};
+
+const question = (config: LeanConfig, id: string, code: string): readonly [path: string, body: unknown] => {
+  const timeout = Math.ceil(config.request_timeout);
+  return config.protocol === "check"
+    ? ["/api/check", { snippets: [{ id, code }], timeout, debug: false, reuse: true }]
+    : ["/verify", { codes: [{ custom_id: id, proof: code }], timeout, disable_cache: false }];
+};
+
+/** The longest a check may take in all, milliseconds, with a second to spare for the work on this side. */
+export const longestMs = (config: LeanConfig): number => {
+  const backoff = backoffOf(config);
+  let total = 1000 + 1000 * config.http_timeout * config.max_retries;
+  for (let nth = 0; nth < config.max_retries - 1; nth++) total += waitMs(backoff, nth);
+  return total;
+};
+
+/** Lean's verdict on a script; `id` names it in the server's log. */
+export const check = Effect.fn("KiminaServer.check")(function* (config: LeanConfig, id: string, code: string) {
+  const [path, json] = question(config, id, code);
+  const unknown =
+    config.protocol === "check"
+      ? "env_config.protocol=verify asks as servers before 2.0 expect"
+      : "it is no Lean server";
+  return yield* request(config, path, 1000 * config.http_timeout, { method: "POST", json }).pipe(
+    Effect.flatMap((reply) => goodBody(reply, unknown)),
+    Effect.flatMap((text) => answerOf(config, id, text)),
+    Effect.flatMap(judge),
+    Effect.retry({
+      schedule: schedule(backoffOf(config)),
+      times: config.max_retries - 1,
+      while: ({ reason }: KiminaFailure) => reason !== "refused",
+    }),
+  );
+});
+
+/** Why the server is not ready, or null when it is. */
+export const healthProblem = Effect.fn("KiminaServer.healthProblem")(function* (config: LeanConfig) {
+  return yield* request(config, "/health", healthTimeoutMs, { method: "GET" }).pipe(
+    Effect.flatMap((reply) => goodBody(reply, "it is no Lean server")),
+    Effect.map((body) => {
+      const health = Schema.decodeUnknownOption(Health)(body);
+      return health._tag === "Some" && health.value.status === "ok"
+        ? null
+        : `what answers at ${config.server_url} is no Lean server, or not a healthy one`;
+    }),
+    Effect.catchTag("KiminaFailure", ({ message }) => Effect.succeed(message)),
+  );
+});

@@ -1,0 +1,109 @@
+/**
+ * The state machine of a proof: a tactic and Lean's verdict on it give the next state and its reward. Pure. A rejected tactic is not kept,
+ * but counts as a step. Of the log only the entries that are shown are kept.
+ */
+import type { BaseInfo, Transition } from "../../contract/Environment.ts";
+import type { LeanConfig } from "./LeanConfig.ts";
+import type { Theorem } from "./Theorem.ts";
+import { isUnsolved, type Message, type Verdict } from "./Verdict.ts";
+
+/** Log entries kept and shown. */
+export const logged = 5;
+
+export interface LeanState {
+  readonly theorem: Theorem;
+  /** Tactics tried. */
+  readonly steps: number;
+  /** Those that were accepted, in order. */
+  readonly tactics: readonly string[];
+  /** The latest tactics tried, the last one last. */
+  readonly log: readonly { readonly tactic: string; readonly accepted: boolean }[];
+  /** Lean's answer to the last one. */
+  readonly feedback: { readonly accepted: boolean; readonly messages: readonly Message[] } | null;
+  /** What was left to prove after the last accepted tactic, as Lean prints it; null where Lean has not said. */
+  readonly goal: string | null;
+  readonly proved: boolean;
+}
+
+export interface LeanInfo extends BaseInfo {
+  readonly accepted: boolean;
+  /** Lean exceeded its time limit. */
+  readonly timed_out: boolean;
+}
+
+export const begin = (theorem: Theorem): LeanState => ({
+  theorem,
+  steps: 0,
+  tactics: [],
+  log: [],
+  feedback: null,
+  goal: null,
+  proved: false,
+});
+
+const cut = (config: LeanConfig, state: LeanState): boolean => !state.proved && state.steps >= config.max_steps;
+
+export const ended = (config: LeanConfig, state: LeanState): boolean => state.proved || cut(config, state);
+
+const goalIn = (messages: readonly Message[]): string | null => {
+  const unsolved = messages.find(isUnsolved);
+  return unsolved === undefined ? null : unsolved.data.replace(/^.*unsolved goals\s*/i, "").trim();
+};
+
+const rewardOf = (config: LeanConfig, { accepted, success, timedOut }: Verdict, isCut: boolean): number => {
+  let reward = config.step_penalty;
+  reward += accepted ? config.valid_step_reward : config.invalid_step_reward;
+  if (success) reward += config.success_reward;
+  if (timedOut) reward += config.timeout_penalty;
+  if (isCut) reward += config.max_steps_penalty;
+  return reward;
+};
+
+const info = ({ accepted, success, timedOut }: Verdict): LeanInfo => ({
+  success,
+  action_is_effective: accepted,
+  action_is_valid: accepted,
+  accepted,
+  timed_out: timedOut,
+});
+
+export const after = (
+  config: LeanConfig,
+  state: LeanState,
+  tactic: string,
+  verdict: Verdict,
+): Transition<LeanState, LeanInfo> => {
+  const { accepted, messages, success } = verdict;
+  const next: LeanState = {
+    theorem: state.theorem,
+    steps: state.steps + 1,
+    tactics: accepted ? [...state.tactics, tactic] : state.tactics,
+    log: [...state.log, { tactic, accepted }].slice(-logged),
+    feedback: { accepted, messages },
+    goal: accepted ? goalIn(messages) : state.goal,
+    proved: success,
+  };
+  const isCut = cut(config, next);
+  return {
+    state: next,
+    reward: rewardOf(config, verdict, isCut),
+    terminated: success,
+    truncated: isCut,
+    info: info(verdict),
+  };
+};
+
+/** A step after the end changes nothing. */
+export const still = (config: LeanConfig, state: LeanState): Transition<LeanState, LeanInfo> => ({
+  state,
+  reward: 0,
+  terminated: state.proved,
+  truncated: cut(config, state),
+  info: {
+    success: state.proved,
+    action_is_effective: false,
+    action_is_valid: false,
+    accepted: false,
+    timed_out: false,
+  },
+});

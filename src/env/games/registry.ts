@@ -1,0 +1,138 @@
+/**
+ * The table of environments by `env_type`, and the step from a preset of the run file to a bound environment. Each entry is a loader: an
+ * environment's code and its libraries are imported when a preset that is used names it, in every thread for itself. Adding an environment
+ * is one line in `loaders`. A user's own environment is named by the path of its module. An error carries the path of the key in the
+ * run file.
+ */
+import { Result, Schema } from "effect";
+import { isModulePath } from "../../config/modulePath.ts";
+import type { Preset } from "../../config/RunConfig.ts";
+import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
+import {
+  type AnyEnvironment,
+  bind,
+  bindAsync,
+  type InvalidConfig,
+  type Registered,
+} from "../contract/BoundEnvironment.ts";
+import type { BaseInfo, Environment } from "../contract/Environment.ts";
+import { isAsync, load } from "../custom/EnvironmentModule.ts";
+import { type UnknownWrapper, wrapAll } from "../wrappers/registry.ts";
+
+const registered = <Config>(
+  { type, config }: { readonly type: string; readonly config: Schema.Codec<Config, unknown> },
+  bound: (config: Config) => AnyEnvironment,
+): Registered => {
+  const decode = Schema.decodeUnknownResult(config, { onExcessProperty: "error" });
+  return { type, config, decode: (envConfig) => Result.map(decode(envConfig), bound) };
+};
+
+const register = <Config, State, Info extends BaseInfo>(environment: Environment<Config, State, Info>): Registered =>
+  registered(environment, (config) => bind(environment, config));
+
+/** The same for an asynchronous environment. */
+export const registerAsync = <Config, State, Info extends BaseInfo>(
+  environment: AsyncEnvironment<Config, State, Info>,
+): Registered => registered(environment, (config) => bindAsync(environment, config));
+
+type Loader = () => Promise<Registered>;
+
+const loaders: ReadonlyMap<string, Loader> = new Map<string, Loader>([
+  ["alfworld", async () => registerAsync((await import("./alfworld/Alfworld.ts")).Alfworld)],
+  ["bandit", async () => register((await import("./bandit/Bandit.ts")).Bandit)],
+  ["countdown", async () => register((await import("./countdown/Countdown.ts")).Countdown)],
+  ["deepcoder", async () => registerAsync((await import("./deepcoder/DeepCoder.ts")).DeepCoder)],
+  ["frozen_lake", async () => register((await import("./frozen_lake/FrozenLake.ts")).FrozenLake)],
+  ["game_2048", async () => register((await import("./game_2048/Game2048.ts")).Game2048)],
+  ["lean", async () => registerAsync((await import("./lean/Lean.ts")).Lean)],
+  ["metamathqa", async () => register((await import("./metamathqa/MetamathQA.ts")).MetamathQA)],
+  ["remote", async () => registerAsync((await import("../openenv/Remote.ts")).Remote)],
+  ["rubikscube", async () => register((await import("./rubikscube/RubiksCube.ts")).RubiksCube)],
+  ["search", async () => registerAsync((await import("./search/SearchQA.ts")).SearchQA)],
+  ["sokoban", async () => register((await import("./sokoban/Sokoban.ts")).Sokoban)],
+  ["spatial", async () => register((await import("./spatial/Spatial.ts")).Spatial)],
+  ["static_qa", async () => register((await import("./static_qa/StaticQA.ts")).StaticQA)],
+  ["sudoku", async () => register((await import("./sudoku/Sudoku.ts")).Sudoku)],
+  ["webshop", async () => registerAsync((await import("./webshop/WebShop.ts")).WebShop)],
+]);
+
+/** The types of this package's environments. */
+export const environmentTypes: readonly string[] = [...loaders.keys()];
+
+/** The environments that some presets name, loaded in this thread. */
+export interface Registry {
+  /** By type, or by the path of the module. */
+  readonly environments: ReadonlyMap<string, Registered>;
+  /** Paths of modules that cannot be used, and why. */
+  readonly unusable: ReadonlyMap<string, string>;
+}
+
+/** Loads the environments that `envTypes` name, and no others; types that do not exist are left out. */
+export const loadRegistry = async (envTypes: Iterable<string>): Promise<Registry> => {
+  const environments = new Map<string, Registered>();
+  const unusable = new Map<string, string>();
+  for (const envType of new Set(envTypes)) {
+    const loader = loaders.get(envType);
+    if (loader !== undefined) environments.set(envType, await loader());
+    if (!isModulePath(envType)) continue;
+    const loaded = await load(envType);
+    if (Result.isFailure(loaded)) unusable.set(envType, loaded.failure);
+    else {
+      const environment = loaded.success;
+      environments.set(envType, isAsync(environment) ? registerAsync(environment) : register(environment));
+    }
+  }
+  return { environments, unusable };
+};
+
+/** The keys of a preset that make its environment. */
+export type PresetFrame = Pick<Preset, "env_type" | "env_config"> & Partial<Pick<Preset, "wrappers">>;
+
+/** Why a preset cannot be used; `path` leads to the offending part of the run file. */
+export type PresetError =
+  | {
+      readonly _tag: "UnknownEnvironment";
+      readonly path: readonly string[];
+      readonly value: string;
+      readonly choices: readonly string[];
+    }
+  | {
+      readonly _tag: "UnusableModule";
+      readonly path: readonly string[];
+      readonly value: string;
+      readonly reason: string;
+    }
+  | InvalidConfig
+  | UnknownWrapper;
+
+/** `registry` has been loaded for the `env_type` of the preset. */
+export const decodePreset = (
+  tag: string,
+  preset: PresetFrame,
+  registry: Registry,
+): Result.Result<AnyEnvironment, PresetError> => {
+  const entry = registry.environments.get(preset.env_type);
+  if (entry === undefined) {
+    const where = { path: ["custom_envs", tag, "env_type"], value: preset.env_type };
+    const reason = registry.unusable.get(preset.env_type);
+    return Result.fail(
+      reason === undefined
+        ? { _tag: "UnknownEnvironment", ...where, choices: environmentTypes }
+        : { _tag: "UnusableModule", ...where, reason },
+    );
+  }
+  const decoded = entry.decode(preset.env_config);
+  if (Result.isFailure(decoded)) {
+    return Result.fail({
+      _tag: "InvalidConfig",
+      path: ["custom_envs", tag, "env_config"],
+      value: preset.env_config,
+      cause: decoded.failure,
+      schema: entry.config,
+    });
+  }
+  return Result.mapError(
+    wrapAll(decoded.success, preset.wrappers ?? []),
+    (error): PresetError => ({ ...error, path: ["custom_envs", tag, "wrappers", ...error.path] }),
+  );
+};

@@ -1,0 +1,84 @@
+/**
+ * The client of a retrieval server: finds documents for a query, or fails with a `RetrievalFailure`. POST /retrieve {query, top_k} answers
+ * {results: [{id, content, score}]}, GET /health answers 200. A search is repeated only where another attempt may succeed: the server
+ * cannot be reached, or its status is 500 or above. A search ends within the server's `timeoutMs`, and interruption ends it at once.
+ */
+import { Duration, Effect, Schema } from "effect";
+import { type HttpReply, schedule, send } from "../../../support/http/schedule.ts";
+import { RetrievalFailure, type Retrieved } from "./Retrieval.ts";
+import type { Server } from "./SearchConfig.ts";
+
+const Results = Schema.fromJsonString(
+  Schema.Struct({
+    results: Schema.Array(
+      Schema.Struct({
+        id: Schema.optionalKey(Schema.Union([Schema.String, Schema.Number])),
+        content: Schema.String,
+        score: Schema.optionalKey(Schema.Finite),
+      }),
+    ),
+  }),
+);
+
+const ErrorBody = Schema.fromJsonString(Schema.Struct({ error: Schema.String }));
+
+/** 50 documents of a passage each are far shorter. */
+const mostBytes = 4 * 1024 * 1024;
+const healthTimeoutMs = 5_000;
+
+const failure = (reason: RetrievalFailure["reason"], message: string): RetrievalFailure =>
+  new RetrievalFailure({ reason, message });
+
+/** The server's own words about its failure, in parentheses; empty where it says none. */
+const errorDetail = (body: string | null): string => {
+  const decoded = Schema.decodeUnknownOption(ErrorBody)(body);
+  return decoded._tag === "Some" ? ` (${decoded.value.error.slice(0, 200)})` : "";
+};
+
+const documentsOf = (
+  { body, status }: HttpReply,
+  topK: number,
+): Effect.Effect<readonly Retrieved[], RetrievalFailure> => {
+  if (status < 200 || status > 299) {
+    const reason = status >= 500 ? "failed" : "refused";
+    return Effect.fail(failure(reason, `The retrieval server answered with status ${status}${errorDetail(body)}.`));
+  }
+  const decoded = Schema.decodeUnknownOption(Results)(body);
+  if (decoded._tag === "None") {
+    return Effect.fail(failure("nonsense", "The retrieval server's answer cannot be read."));
+  }
+  return Effect.succeed(
+    decoded.value.results
+      .slice(0, topK)
+      .map(({ content, id, score }, index) => ({ id: String(id ?? `doc_${index + 1}`), content, score: score ?? 0 })),
+  );
+};
+
+/** The documents for a query, best first, at most `server.topK`. */
+export const retrieve = Effect.fn("RetrievalServer.retrieve")(function* (server: Server, query: string) {
+  const json = { query, top_k: server.topK };
+  return yield* send({ method: "POST", url: `${server.url}/retrieve`, json, mostBytes }).pipe(
+    Effect.mapError(({ message }) => failure("unreachable", `The retrieval server cannot be reached: ${message}.`)),
+    Effect.flatMap((reply) => documentsOf(reply, server.topK)),
+    Effect.retry({
+      schedule: schedule({ firstMs: server.retryWaitMs, longestMs: server.timeoutMs }),
+      times: server.retries,
+      while: ({ reason }) => reason === "unreachable" || reason === "failed",
+    }),
+    Effect.timeoutOrElse({
+      duration: Duration.millis(server.timeoutMs),
+      orElse: () => Effect.fail(failure("timeout", `The search took longer than ${server.timeoutMs / 1000} seconds.`)),
+    }),
+  );
+});
+
+/** Why the server is not ready, or null when it is. */
+export const healthProblem = Effect.fn("RetrievalServer.healthProblem")(function* (server: Server) {
+  const timeoutMs = Math.min(healthTimeoutMs, server.timeoutMs);
+  return yield* send({ method: "GET", url: `${server.url}/health`, mostBytes, timeoutMs }).pipe(
+    Effect.map(({ body, status }) => (status === 200 ? null : `it answers with status ${status}${errorDetail(body)}`)),
+    Effect.catch(({ message, reason }) =>
+      Effect.succeed(reason === "timeout" ? "it does not answer in time" : `it cannot be reached: ${message}`),
+    ),
+  );
+});

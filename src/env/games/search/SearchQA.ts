@@ -1,0 +1,229 @@
+/**
+ * SearchQA: a question, searches over a collection of documents, one answer. `search[query]` shows the best documents, `finish[answer]`
+ * ends the episode with the answer's reward, any other text counts as an answer without the form, and after `max_steps` actions without an
+ * answer the episode ends without reward. A failed search is shown and counted, as in RAGEN, and costs only its turn. The group's seed
+ * counts through the questions, as in RAGEN.
+ */
+import { Result } from "effect";
+import type { Random } from "../../../domain/Random.ts";
+import type { AsyncEnvironment } from "../../contract/AsyncEnvironment.ts";
+import type { BaseInfo, Split, Transition } from "../../contract/Environment.ts";
+import * as Dataset from "../dataset/Dataset.ts";
+import { answerIn } from "./answerIn.ts";
+import { lookUp, missing, open } from "./lookUp.ts";
+import { questionsOf } from "./questions.ts";
+import { cut, type Retrieved, retrievedText } from "./Retrieval.ts";
+import { searchAction } from "./SearchAction.ts";
+import { retrieverOf, SearchConfig } from "./SearchConfig.ts";
+import { rewardOf, scoreOf } from "./score.ts";
+
+/** The result of the last action. */
+export type Seen =
+  | { readonly _tag: "Nothing" }
+  /** Contents, cut as they are shown. */
+  | { readonly _tag: "Found"; readonly query: string; readonly documents: readonly Retrieved[] }
+  | { readonly _tag: "Failed"; readonly query: string; readonly why: string }
+  | { readonly _tag: "Empty" }
+  /** `extracted`: the answer was found in a text without the form. */
+  | {
+      readonly _tag: "Answered";
+      readonly answer: string;
+      readonly extracted: boolean;
+      readonly reward: number;
+      readonly success: boolean;
+    };
+
+export interface SearchState {
+  readonly question: string;
+  readonly answers: readonly string[];
+  /** Actions taken. */
+  readonly steps: number;
+  readonly seen: Seen;
+}
+
+export interface SearchInfo extends BaseInfo {
+  readonly total_searches: number;
+  readonly total_retrieval_failures: number;
+  readonly final_em: boolean;
+  readonly final_f1: number;
+}
+
+const reset = async (config: SearchConfig, instance: Random, split: Split): Promise<SearchState> => {
+  const rows = (await Dataset.load(questionsOf(config)))[split];
+  const { answers, question } = rows[instance.key.seed % rows.length]!;
+  return { question, answers, steps: 0, seen: { _tag: "Nothing" } };
+};
+
+/** The transition to a state; all flags follow from the state. */
+const arrive = (
+  config: SearchConfig,
+  state: SearchState,
+  said: Partial<SearchInfo> & Pick<SearchInfo, "action_is_effective" | "action_is_valid">,
+): Transition<SearchState, SearchInfo> => {
+  const { seen, steps } = state;
+  const terminated = seen._tag === "Answered";
+  return {
+    state,
+    reward: 0,
+    terminated,
+    truncated: !terminated && steps >= config.max_steps,
+    info: {
+      success: terminated && seen.success,
+      total_searches: 0,
+      total_retrieval_failures: 0,
+      final_em: false,
+      final_f1: 0,
+      ...said,
+    },
+  };
+};
+
+const search = async (
+  config: SearchConfig,
+  state: SearchState,
+  query: string,
+  signal: AbortSignal,
+): Promise<Transition<SearchState, SearchInfo>> => {
+  const found = await lookUp(retrieverOf(config), query, signal);
+  const seen: Seen = Result.isSuccess(found)
+    ? {
+        _tag: "Found",
+        query,
+        documents: found.success.map((document) => ({
+          ...document,
+          content: cut(document.content, config.max_doc_chars),
+        })),
+      }
+    : { _tag: "Failed", query, why: found.failure.message };
+  return arrive(
+    config,
+    { ...state, seen },
+    {
+      action_is_effective: true,
+      action_is_valid: true,
+      total_searches: 1,
+      total_retrieval_failures: seen._tag === "Failed" ? 1 : 0,
+    },
+  );
+};
+
+const answer = (
+  config: SearchConfig,
+  state: SearchState,
+  text: string,
+  extracted: boolean,
+): Transition<SearchState, SearchInfo> => {
+  const score = scoreOf(text, state.answers);
+  const reward = rewardOf(score, config);
+  const seen: Seen = { _tag: "Answered", answer: text, extracted, reward, success: score.em || reward > 0 };
+  const said = { final_em: score.em, final_f1: score.f1, action_is_effective: true, action_is_valid: !extracted };
+  return { ...arrive(config, { ...state, seen }, said), reward };
+};
+
+const step = async (
+  config: SearchConfig,
+  before: SearchState,
+  written: string,
+  _noise: Random,
+  signal: AbortSignal,
+): Promise<Transition<SearchState, SearchInfo>> => {
+  if (before.seen._tag === "Answered" || before.steps >= config.max_steps) {
+    return arrive(config, before, { action_is_effective: false, action_is_valid: true });
+  }
+  const state = { ...before, steps: before.steps + 1 };
+  const action = searchAction(written);
+  switch (action._tag) {
+    case "Search":
+      return search(config, state, action.query, signal);
+    case "Finish":
+      return answer(config, state, action.answer, false);
+    case "Other":
+      return answer(config, state, answerIn(action.text), true);
+    case "Empty": {
+      const seen: Seen = { _tag: "Empty" };
+      return arrive(config, { ...state, seen }, { action_is_effective: false, action_is_valid: false });
+    }
+  }
+};
+
+const available = "Available actions: search[<query>], finish[<answer>]";
+
+const seenText = (config: SearchConfig, { question, seen }: SearchState): string => {
+  switch (seen._tag) {
+    case "Nothing":
+      return `Question: ${question}`;
+    case "Found":
+      return `Results of the search for "${seen.query}":\n${retrievedText(seen.documents, config.max_total_chars)}\n`;
+    case "Failed":
+      return `The search for "${seen.query}" failed. ${seen.why}\n`;
+    case "Empty":
+      return "This is no action. Write search[<query>] to search or finish[<answer>] to answer.";
+    case "Answered":
+      return `Your answer${seen.extracted ? " (taken from your text)" : ""}: ${seen.answer}. Reward: ${seen.reward.toFixed(2)}`;
+  }
+};
+
+const render = (config: SearchConfig, state: SearchState): string => {
+  const text = seenText(config, state);
+  if (state.seen._tag === "Answered") return text;
+  return `${text}\n${state.steps >= config.max_steps ? "No more actions: the episode ends without an answer." : available}`;
+};
+
+/** The first words of a text, in ASCII. */
+const gist = (text: string, words: number): string =>
+  text
+    .normalize("NFKD")
+    .replace(/[^\x20-\x7e\s]/g, "")
+    .split(/\s+/)
+    .filter(Boolean)
+    .slice(0, words)
+    .join(" ");
+
+const compact = (_config: SearchConfig, { question, seen }: SearchState): string => {
+  switch (seen._tag) {
+    case "Nothing":
+      return gist(question, 40);
+    case "Found":
+      return seen.documents.length === 0 ? "nothing found" : gist(seen.documents[0]!.content, 40);
+    case "Failed":
+      return "search failed";
+    case "Empty":
+      return "no action";
+    case "Answered":
+      return `reward ${seen.reward.toFixed(2)}`;
+  }
+};
+
+/** How much longer than a search's own limit a step may take, so that the search's limit comes first and is shown to the model. */
+const graceMs = 5_000;
+const localMs = 30_000;
+
+export const SearchQA: AsyncEnvironment<SearchConfig, SearchState, SearchInfo> = {
+  type: "search",
+  config: SearchConfig,
+  asynchronous: true,
+  reset,
+  step,
+  render,
+  compact,
+  actions: () => null,
+  legend: () => "",
+  contentKey: (_config, { question }) => `search:${question}`,
+  capacity: ({ retriever }) => retriever.in_flight,
+  timeoutMs: (config) => {
+    const retriever = retrieverOf(config);
+    return retriever.type === "server" ? retriever.timeoutMs + graceMs : localMs;
+  },
+  lacks: async (config) => {
+    const files = (await Dataset.lacks(questionsOf(config))).map(
+      (problem) => `${problem}; set env_config.path to a file of questions`,
+    );
+    const retriever = await missing(retrieverOf(config));
+    return retriever === null ? files : [...files, retriever];
+  },
+  report: (config) => Dataset.report(questionsOf(config)),
+  prepare: async (config) => {
+    await Dataset.load(questionsOf(config));
+    await open(retrieverOf(config));
+  },
+};

@@ -1,0 +1,210 @@
+/**
+ * Draws solvable rooms of Sokoban. A walk stamps floor into a walled board, player and targets are placed on
+ * it, reverse play moves the boxes off their targets, and the player wanders a few cells. A room whose boxes no reverse play can
+ * displace is drawn again: from the same stream, or under another seed for RAGEN's instances.
+ */
+import type { Draws } from "../../../domain/Random.ts";
+import { NoInstance } from "../../contract/NoInstance.ts";
+import { numpyLegacy } from "../random/NumpyLegacy.ts";
+import { pythonRandom } from "../random/PythonRandom.ts";
+import { pythonHash } from "../random/pythonHash.ts";
+import { type Board, reversePlay } from "./ReversePlay.ts";
+import { roomSize, type SokobanConfig } from "./SokobanConfig.ts";
+import { shortestSolution } from "./Solver.ts";
+
+export interface Room {
+  /** Row-major cells: 0 wall, 1 floor, 2 target. */
+  readonly layout: string;
+  readonly player: number;
+  /** Cells of the boxes, ascending. */
+  readonly boxes: readonly number[];
+  /** Sum of Manhattan distances of the boxes from the targets they were dragged off. */
+  readonly displacement: number;
+  /** Moves of the reverse play that made the room. */
+  readonly moves: number;
+}
+
+/** Rooms drawn before a configuration is given up. */
+const mostDraws = 2_000;
+/** Rooms RAGEN draws under one seed before it takes another. */
+const drawsOfSeed = 4;
+const turning = 0.35;
+
+/** Floor stamps, as (row, column) offsets from the walker. */
+const stamps: readonly (readonly (readonly [number, number])[])[] = [
+  [
+    [0, -1],
+    [0, 0],
+    [0, 1],
+  ], // horizontal bar
+  [
+    [-1, 0],
+    [0, 0],
+    [1, 0],
+  ], // vertical bar
+  [
+    [0, -1],
+    [0, 0],
+    [1, 0],
+  ], // corner, left and down
+  [
+    [0, -1],
+    [0, 0],
+    [1, -1],
+    [1, 0],
+  ], // square, lower left
+  [
+    [0, 0],
+    [0, 1],
+    [1, 0],
+  ], // corner, right and down
+];
+
+const headings: readonly (readonly [number, number])[] = [
+  [1, 0],
+  [0, 1],
+  [-1, 0],
+  [0, -1],
+];
+
+const clamp = (value: number, low: number, high: number): number => Math.max(low, Math.min(value, high));
+
+/** Floor of a walled board, stamped along a random walk of floor(1.7 (rows + cols)) steps. */
+const drawFloor = (rows: number, cols: number, random: Draws): Uint8Array => {
+  const floor = new Uint8Array(rows * cols);
+  let heading = random.pick(headings);
+  let row = 1 + random.int(rows - 1);
+  let col = 1 + random.int(cols - 1);
+  for (let steps = Math.floor(1.7 * (rows + cols)); steps > 0; steps--) {
+    if (random.uniform() < turning) heading = random.pick(headings);
+    row = clamp(row + heading[0], 1, rows - 2);
+    col = clamp(col + heading[1], 1, cols - 2);
+    for (const [down, right] of random.pick(stamps)) {
+      const r = row + down;
+      const c = col + right;
+      if (r > 0 && r < rows - 1 && c > 0 && c < cols - 1) floor[r * cols + c] = 1;
+    }
+  }
+  return floor;
+};
+
+/** Player and targets on distinct floor cells; null when fewer than two cells would stay free. */
+const place = (rows: number, cols: number, count: number, floor: Uint8Array, random: Draws): Board | null => {
+  const free: number[] = [];
+  for (let cell = 0; cell < floor.length; cell++) if (floor[cell] === 1) free.push(cell);
+  if (free.length <= count + 1) return null;
+  const take = (): number => free.splice(random.int(free.length), 1)[0]!;
+  const player = take();
+  const targets = Array.from({ length: count }, take).sort((a, b) => a - b);
+  return { rows, cols, floor, targets, player };
+};
+
+/** Up to three steps of the player to free cells it has not stood on. */
+const wander = (
+  { cols, floor }: Board,
+  boxes: readonly number[],
+  start: number,
+  displacement: number,
+  random: Draws,
+): number => {
+  if (random.uniform() > (displacement === 1 ? 0.8 : 0.5)) return start;
+  const stood = [start];
+  let player = start;
+  for (let steps = 1; ; steps++) {
+    const open = [player - cols, player + cols, player - 1, player + 1].filter(
+      (cell) => floor[cell] === 1 && !boxes.includes(cell) && !stood.includes(cell),
+    );
+    if (open.length === 0) return player;
+    player = random.pick(open);
+    stood.push(player);
+    if (steps === 3 || random.uniform() > 0.5) return player;
+  }
+};
+
+/** Where a room's draws come from; one stream may be both. */
+interface Sources {
+  /** The walk, the stamps and the wandering. */
+  readonly walk: Draws;
+  /** Where player and targets stand. */
+  readonly placement: Draws;
+}
+
+/** Why a draw gave no room: too little floor, or no box that could be moved off its target. */
+type Unfit = "cramped" | "undisplaced";
+
+const drawOnce = (config: SokobanConfig, { placement, walk }: Sources): Room | Unfit => {
+  const [rows, cols] = roomSize(config);
+  const board = place(rows, cols, config.num_boxes, drawFloor(rows, cols, walk), placement);
+  if (board === null) return "cramped";
+  const { boxes, displacement, moves, player } = reversePlay(board, config.search_depth);
+  if (displacement === 0) return "undisplaced";
+  let layout = "";
+  for (let cell = 0; cell < board.floor.length; cell++) {
+    layout += board.floor[cell] === 0 ? "0" : board.targets.includes(cell) ? "2" : "1";
+  }
+  return {
+    layout,
+    player: wander(board, boxes, player, displacement, walk),
+    boxes: boxes.slice().sort((a, b) => a - b),
+    displacement,
+    moves,
+  };
+};
+
+type Range = NonNullable<SokobanConfig["min_solution_steps"]>;
+
+const within = ([fewest, most]: Range, steps: number): boolean => steps >= fewest && steps <= most;
+
+/** Whether a room's shortest solution has as many moves as the configuration asks for. */
+const asLong = (config: SokobanConfig, room: Room): boolean => {
+  if (config.min_solution_steps === null) return true;
+  const solution = shortestSolution({ cols: roomSize(config)[1], ...room });
+  return solution !== null && within(config.min_solution_steps, solution.length);
+};
+
+/** A solvable room with at least one box off its target. Throws NoInstance when the configuration gives one too rarely. */
+export const drawRoom = (config: SokobanConfig, random: Draws): Room => {
+  const draws = config.min_solution_steps === null ? mostDraws : config.max_reset_tries;
+  for (let draw = 0; draw < draws; draw++) {
+    const drawn = drawOnce(config, { walk: random, placement: random });
+    if (typeof drawn !== "string" && asLong(config, drawn)) return drawn;
+  }
+  throw new NoInstance({ env_type: "sokoban", draws });
+};
+
+/** The room RAGEN draws under exactly this seed (its NumPy takes seeds below 2^32), and the draws it took; null where it finds none. */
+const roomOf = (config: SokobanConfig, seed: number): { readonly room: Room | null; readonly draws: number } => {
+  const sources = { walk: pythonRandom(seed), placement: numpyLegacy(seed) };
+  for (let draws = 1; ; draws++) {
+    const drawn = drawOnce(config, sources);
+    if (typeof drawn !== "string") return { room: drawn, draws };
+    if (drawn === "cramped" || draws === drawsOfSeed) return { room: null, draws };
+  }
+};
+
+/** The seed RAGEN goes on with: the hash of the seed's digits, which Python salts in every process; here it is unsalted (PYTHONHASHSEED=0). */
+const nextSeed = (seed: number): number => {
+  const hash = pythonHash(String(seed));
+  return Number((hash < 0n ? -hash : hash) % 4294967296n);
+};
+
+/**
+ * The room RAGEN makes under a seed, or under the next one that gives any; with `min_solution_steps` the first of `max_reset_tries` that is as
+ * long as asked, else the one after them. Throws NoInstance where no seed gives a room.
+ */
+export const ragenRoom = (config: SokobanConfig, firstSeed: number): Room => {
+  const { max_reset_tries, min_solution_steps: range } = config;
+  let seed = firstSeed;
+  if (range !== null) {
+    for (let tries = 0; tries < max_reset_tries; tries++, seed = nextSeed(seed)) {
+      const { room } = roomOf(config, seed);
+      if (room !== null && within(range, room.moves)) return room;
+    }
+  }
+  for (let drawn = 0; drawn < mostDraws; seed = nextSeed(seed)) {
+    const { draws, room } = roomOf(config, seed);
+    if (room !== null) return room;
+    drawn += draws;
+  }
+  throw new NoInstance({ env_type: "sokoban", draws: mostDraws });
+};

@@ -1,0 +1,91 @@
+/**
+ * A session over HTTP: an episode that the server keeps under an `episode_id` of our choosing, so that a repeated reset finds the same
+ * one. A server that answers a reset without the id keeps nothing between requests, so its reset is rejected.
+ */
+import { Schema } from "effect";
+import { asPromise } from "../../support/http/schedule.ts";
+import {
+  type Channel,
+  decoded,
+  decodePayload,
+  excerpt,
+  makeMeter,
+  parseJson,
+  type Request,
+  serverError,
+} from "./Channel.ts";
+import type { Connection } from "./Connection.ts";
+import { type Exchanged, exchange } from "./exchange.ts";
+import { addressOf, type Payload } from "./Protocol.ts";
+import { RemoteError } from "./RemoteError.ts";
+
+const ErrorBody = Schema.Struct({
+  detail: Schema.optionalKey(Schema.Unknown),
+  code: Schema.optionalKey(Schema.String),
+});
+const decodeError = Schema.decodeUnknownOption(ErrorBody);
+
+const sentence = (detail: unknown): string => (typeof detail === "string" ? detail : excerpt(JSON.stringify(detail)));
+
+/** The error that a status outside 200 to 299 stands for. */
+const failureOf = (status: number, text: string, from: string): RemoteError => {
+  let body: unknown = null;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // The page of a proxy, say; the status says enough.
+  }
+  const error = decodeError(body);
+  const { code = `status ${status}`, detail = excerpt(text) } = error._tag === "Some" ? error.value : {};
+  return serverError(from, status === 422 ? "VALIDATION_ERROR" : code, sentence(detail));
+};
+
+class HttpChannel implements Channel {
+  readonly #to: Connection;
+  readonly #episodeId: string;
+  readonly #receive: (bytes: number) => void;
+
+  constructor(to: Connection, episodeId: string) {
+    this.#to = to;
+    this.#episodeId = episodeId;
+    this.#receive = makeMeter(to, addressOf(to.url, "http", ""));
+  }
+
+  async #post(path: string, json: object, signal: AbortSignal): Promise<Exchanged> {
+    const question = { method: "POST", path, json, timeoutMs: this.#to.request_timeout_ms } as const;
+    const address = addressOf(this.#to.url, "http", path);
+    const exchanged = await asPromise(
+      exchange(this.#to, question),
+      signal,
+      () => new RemoteError({ reason: "aborted", message: `${address}: the request was given up` }),
+    );
+    const { from, status, text } = exchanged;
+    this.#receive(Buffer.byteLength(text));
+    if (status < 200 || status > 299) throw failureOf(status, text, from);
+    return exchanged;
+  }
+
+  async ask(request: Request, signal: AbortSignal): Promise<Payload> {
+    const reset = request._tag === "Reset";
+    const body = { ...(reset ? request.data : { action: request.action }), episode_id: this.#episodeId };
+    const { from, text } = await this.#post(reset ? "/reset" : "/step", body, signal);
+    const payload = decoded(decodePayload(parseJson(text, from)), text, from);
+    if (reset && payload.metadata?.episode_id !== this.#episodeId) {
+      throw new RemoteError({
+        reason: "refused",
+        message: `${from} keeps no episode between requests, so it cannot be played over HTTP: set transport to ws`,
+      });
+    }
+    return payload;
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.#post("/close", { episode_id: this.#episodeId }, AbortSignal.timeout(1_000));
+    } catch {
+      // The server forgets an idle episode by itself.
+    }
+  }
+}
+
+export const open = (to: Connection, episodeId: string): Channel => new HttpChannel(to, episodeId);

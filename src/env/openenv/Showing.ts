@@ -1,0 +1,85 @@
+/**
+ * How our server shows an environment: its description, and a state with the transition into it as the fields of an OpenEnv observation.
+ * What a client reads back equals what a local environment shows.
+ */
+import { Option, Schema } from "effect";
+import type { BoundEnvironment } from "../contract/BoundEnvironment.ts";
+import type { BaseInfo, Transition } from "../contract/Environment.ts";
+import type { JsonObject, Payload } from "./Protocol.ts";
+
+const Measure = Schema.Union([Schema.Finite, Schema.Boolean]);
+
+/** The observation. `info` is empty after a reset. */
+export const Showing = Schema.Struct({
+  text: Schema.String.annotate({ description: "The state as the model is shown it." }),
+  compact: Schema.String.annotate({ description: "A short text of the state." }),
+  legal_actions: Schema.NullOr(Schema.Array(Schema.String)).annotate({
+    description: "Names of the legal actions; null where actions are free text.",
+  }),
+  content_key: Schema.String.annotate({ description: "Identifies the instance by its content." }),
+  terminated: Schema.Boolean.annotate({ description: "The task ended." }),
+  truncated: Schema.Boolean.annotate({ description: "The environment's own time limit ended the episode." }),
+  success: Schema.Boolean,
+  info: Schema.Record(Schema.String, Measure).annotate({ description: "What the last step came to, in numbers." }),
+});
+export type Showing = typeof Showing.Type;
+
+/** The mark of a payload of ours. */
+export const source = "millrace";
+
+/** Properties of the environment that do not change with the state. */
+export const Described = Schema.Struct({
+  source: Schema.Literal(source),
+  env_type: Schema.String,
+  legend: Schema.String,
+  whole_answer: Schema.Boolean,
+  /** False where a server does not say, as the next. */
+  whole_rewards: Schema.optionalKey(Schema.Boolean),
+  actions_in_state: Schema.optionalKey(Schema.Boolean),
+});
+export type Described = typeof Described.Type;
+
+export const describedBy = ({
+  actionsInState,
+  legend,
+  type,
+  wholeAnswer,
+  wholeRewards,
+}: BoundEnvironment): Described => ({
+  source,
+  env_type: type,
+  legend,
+  whole_answer: wholeAnswer,
+  whole_rewards: wholeRewards,
+  actions_in_state: actionsInState,
+});
+
+export const payloadOf = (
+  environment: BoundEnvironment,
+  state: unknown,
+  transition: Transition<unknown, BaseInfo> | null,
+  metadata: JsonObject,
+): Payload => {
+  const { terminated = false, truncated = false } = transition ?? {};
+  const showing: Showing = {
+    text: environment.render(state),
+    compact: environment.compact(state),
+    legal_actions: environment.actions(state),
+    content_key: environment.contentKey(state),
+    terminated,
+    truncated,
+    success: transition?.info.success ?? false,
+    info: { ...transition?.info },
+  };
+  return {
+    observation: { ...showing },
+    reward: transition?.reward ?? null,
+    done: terminated || truncated,
+    metadata: { source, env_type: environment.type, ...metadata },
+  };
+};
+
+const ours = Schema.decodeUnknownOption(Schema.Struct({ source: Schema.Literal(source) }));
+
+/** Whether a payload comes from a Millrace server. */
+export const isOurs = ({ metadata }: Payload): boolean => Option.isSome(ours(metadata));

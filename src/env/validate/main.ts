@@ -1,0 +1,70 @@
+/**
+ * What an author of an environment imports in tests, as `millrace/env/contract`: the promises of an environment as tests that any framework
+ * can run. `millrace env validate` examines by the same checks.
+ */
+import { Schema } from "effect";
+import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
+import { type AnyEnvironment, bind, bindAsync } from "../contract/BoundEnvironment.ts";
+import type { BaseInfo, Environment } from "../contract/Environment.ts";
+import { type Check, examine, type Subject } from "./Check.ts";
+import { meaning } from "./meaning.ts";
+import type { Act } from "./players.ts";
+import { promises } from "./promises.ts";
+
+/** All checks, in the order in which they are shown. */
+export const checks: readonly Check[] = [...promises, ...meaning];
+
+export interface ContractTest {
+  readonly name: string;
+  /** Rejects with a sentence where the environment does not keep what `name` says. */
+  readonly run: () => Promise<void>;
+}
+
+export interface ContractOptions {
+  /** Most actions of one episode; 100 by default. */
+  readonly actions?: number;
+  /** Keys of `env_config` that take noise away, so that a plan must succeed as it stands. */
+  readonly certain?: Readonly<Record<string, unknown>>;
+  /** Samples actions where they are free text; by default words that are shown, numbers and nonsense. */
+  readonly act?: Act;
+}
+
+type Any<Config, State, Info extends BaseInfo> =
+  | Environment<Config, State, Info>
+  | AsyncEnvironment<Config, State, Info>;
+
+const bound = <Config, State, Info extends BaseInfo>(
+  environment: Any<Config, State, Info>,
+  keys: unknown,
+): AnyEnvironment => {
+  const config = Schema.decodeUnknownSync(environment.config, { onExcessProperty: "error" })(keys);
+  return "asynchronous" in environment ? bindAsync(environment, config) : bind(environment, config);
+};
+
+/** The tests of an environment under a configuration: `for (const { name, run } of contract(Mine, {})) test(name, run)`. */
+export const contract = <Config, State, Info extends BaseInfo>(
+  environment: Any<Config, State, Info>,
+  env_config: Readonly<Record<string, unknown>> = {},
+  { act, actions = 100, certain }: ContractOptions = {},
+): readonly ContractTest[] => {
+  const subject: Subject = {
+    environment: bound(environment, env_config),
+    certain: certain === undefined ? undefined : bound(environment, { ...env_config, ...certain }),
+    actions,
+    act,
+  };
+  const prepared = async () => {
+    await subject.environment.prepare?.();
+    await subject.certain?.prepare?.();
+  };
+  return checks.map((check) => ({
+    name: check.name,
+    run: async () => {
+      await prepared();
+      const finding = await examine(check, subject);
+      if (finding.status === "fail") throw new Error(`${check.name}: ${finding.reason}`);
+    },
+  }));
+};
+
+export type { Act } from "./players.ts";

@@ -1,0 +1,98 @@
+/** Players without a model, for either kind of environment. An episode is a pure function of (seed, member) where the environment is. */
+import { shown } from "../../config/shown.ts";
+import { type Random, stream } from "../../domain/Random.ts";
+import type { AnyEnvironment } from "../contract/BoundEnvironment.ts";
+import type { BaseInfo, Split, Transition } from "../contract/Environment.ts";
+import { sentenceOf } from "../contract/prepare.ts";
+
+export const instanceOf = (seed: number): Random => stream({ seed, purpose: "instance", counters: [] });
+export const noiseOf = (seed: number, member: number, at: number): Random =>
+  stream({ seed, purpose: "noise", counters: [member, at] });
+
+export interface Played {
+  /** The actions that were executed. */
+  readonly actions: readonly string[];
+  readonly transitions: readonly Transition<unknown, BaseInfo>[];
+  readonly reward: number;
+  readonly success: boolean;
+}
+
+/** A step that threw, or returned no transition. Its message names the action, which one it was and the seed of the episode. */
+export class StepFault extends Error {}
+
+/** Which action of an episode is meant, for people. */
+export const placeOf = (action: string, seed: number, at: number): string =>
+  `action ${at + 1} (${shown(action)}) of seed ${seed}`;
+
+/** Which step of which episode is taken. */
+export interface StepPlace {
+  readonly seed: number;
+  readonly member: number;
+  /** Actions before this one. */
+  readonly at: number;
+}
+
+/** One step of an episode under its own noise. Rejects with `StepFault`. */
+export const stepped = async (
+  environment: AnyEnvironment,
+  state: unknown,
+  action: string,
+  { at, member, seed }: StepPlace,
+  signal: AbortSignal,
+): Promise<Transition<unknown, BaseInfo>> => {
+  try {
+    return await environment.step(state, action, noiseOf(seed, member, at), signal);
+  } catch (cause) {
+    throw new StepFault(`${placeOf(action, seed, at)}: ${sentenceOf(cause)}`, { cause });
+  }
+};
+
+/** How a player chooses an action; null where it has none. */
+export type Act = (state: unknown, random: Random) => string | null;
+
+/** Texts that a player who knows nothing writes. */
+const guesses = ["", "yes", "no", "anything", "A", "B", "0", "1"];
+
+/** Uniformly among the legal actions; where actions are free text, a guess, a word of what is shown, or a small number. */
+export const anyAction =
+  (environment: AnyEnvironment): Act =>
+  (state, random) => {
+    const names = environment.actions(state);
+    if (names !== null) return names.length === 0 ? null : random.pick(names);
+    const words = environment.render(state).split(/\s+/).slice(0, 50);
+    return random.pick([random.pick(guesses), random.pick(words), `${random.int(100)}`]);
+  };
+
+export interface Player {
+  readonly seed: number;
+  readonly member: number;
+  /** Most actions. */
+  readonly count: number;
+  readonly act: Act;
+  readonly split?: Split;
+}
+
+/** One episode of member `member` in the group of `seed`; the last state is released. */
+export const playOut = async (
+  environment: AnyEnvironment,
+  { act, count, member, seed, split = "train" }: Player,
+  signal: AbortSignal,
+): Promise<Played> => {
+  const choices = stream({ seed, purpose: "play", counters: [member] });
+  let state = await environment.reset(instanceOf(seed), split, signal);
+  let reward = 0;
+  const actions: string[] = [];
+  const transitions: Transition<unknown, BaseInfo>[] = [];
+  while (actions.length < count) {
+    const action = act(state, choices);
+    if (action === null) break;
+    const transition = await stepped(environment, state, action, { seed, member, at: actions.length }, signal);
+    actions.push(action);
+    transitions.push(transition);
+    state = transition.state;
+    reward += transition.reward;
+    if (transition.terminated || transition.truncated) break;
+  }
+  if (environment.asynchronous) await environment.release?.(state);
+  return { actions, transitions, reward, success: transitions.at(-1)?.info.success ?? false };
+};

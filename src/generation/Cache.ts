@@ -1,0 +1,246 @@
+/**
+ * Keys and values of many sequences: per layer two arrays [rows, kvHeads, capacity, headDim], one row a sequence, so that any
+ * run of rows is a batch without a copy. New positions are appended to a row; rows are exchanged by `swap` to keep batches dense.
+ * Invariants: everything stored is finite (fresh memory is 0); the spans of a row cover exactly its length, each with the weights
+ * version that made it.
+ */
+import type { Version } from "../domain/Episode.ts";
+
+export interface CacheShape {
+  readonly layers: number;
+  readonly kvHeads: number;
+  readonly headDim: number;
+}
+
+/** Per layer, keys and values [rows, kvHeads, positions, headDim]. */
+export interface KeysAndValues {
+  readonly keys: readonly Float32Array[];
+  readonly values: readonly Float32Array[];
+}
+
+/** Rows of a cache as a model's input. */
+export interface CacheView extends KeysAndValues {
+  readonly rows: number;
+  readonly capacity: number;
+}
+
+/** Positions up to `end` (and from the previous span's end) were made by `version`. */
+export interface Span {
+  readonly end: number;
+  readonly version: Version;
+}
+
+/** Capacities are multiples of this: few distinct shapes, and sums over positions keep their order of additions. */
+export const POSITION_BUCKET = 64;
+export const bucket = (positions: number, multiple: number = POSITION_BUCKET): number =>
+  Math.max(1, Math.ceil(positions / multiple)) * multiple;
+
+export class KeyValueCache {
+  readonly shape: CacheShape;
+  #rows = 0;
+  #capacity = 0;
+  #keys: Float32Array[];
+  #values: Float32Array[];
+  #lengths = new Int32Array(0);
+  #spans: Span[][] = [];
+
+  constructor(shape: CacheShape) {
+    this.shape = shape;
+    this.#keys = Array.from({ length: shape.layers }, () => new Float32Array(0));
+    this.#values = Array.from({ length: shape.layers }, () => new Float32Array(0));
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** Positions a row has room for. */
+  get capacity(): number {
+    return this.#capacity;
+  }
+
+  length(row: number): number {
+    return this.#lengths[row] ?? 0;
+  }
+
+  spans(row: number): readonly Span[] {
+    return this.#spans[row] ?? [];
+  }
+
+  /** Bytes held. */
+  get bytes(): number {
+    return [...this.#keys, ...this.#values].reduce((sum, array) => sum + array.byteLength, 0);
+  }
+
+  /** Gives `rows` rows of at least `positions` (rounded up to a bucket), keeping what is stored. Never shrinks. */
+  reserve(rows: number, positions: number): void {
+    const newRows = Math.max(rows, this.#rows);
+    const newCapacity = Math.max(bucket(positions), this.#capacity);
+    if (newRows !== this.#rows || newCapacity !== this.#capacity) this.#stride(newRows, newCapacity);
+  }
+
+  /** Makes every row `positions` (a bucket) long; no length may exceed it. Shorter rows make cheaper steps. */
+  shrink(positions: number): void {
+    const longest = this.#lengths.reduce((most, length) => Math.max(most, length), 0);
+    const capacity = bucket(Math.max(positions, longest));
+    if (capacity < this.#capacity) this.#stride(this.#rows, capacity);
+  }
+
+  /** Gives exactly `rows` rows of bucket(positions) without keeping contents: scratch use. */
+  reset(rows: number, positions: number): void {
+    this.#lengths.fill(0);
+    this.#spans.forEach((spans) => {
+      spans.length = 0;
+    });
+    const capacity = bucket(positions);
+    if (rows === this.#rows && capacity === this.#capacity) return;
+    this.#rows = 0;
+    this.#stride(rows, capacity);
+  }
+
+  /** Rows [from, to) as model input; valid until the next change of shape. */
+  view(from: number, to: number): CacheView {
+    const stride = this.#rowStride;
+    const slice = (array: Float32Array): Float32Array => array.subarray(from * stride, to * stride);
+    return { rows: to - from, capacity: this.#capacity, keys: this.#keys.map(slice), values: this.#values.map(slice) };
+  }
+
+  /**
+   * Appends `count` positions to a row from row `sourceRow` of `source` [.., kvHeads, sourceTime, headDim] starting at its
+   * position 0. The row must have room.
+   */
+  append(
+    row: number,
+    source: KeysAndValues,
+    sourceRow: number,
+    sourceTime: number,
+    count: number,
+    version: Version,
+  ): void {
+    const at = this.#lengths[row]!;
+    if (at + count > this.#capacity) throw new RangeError(`row ${row} holds ${at} of ${this.#capacity} positions`);
+    for (let layer = 0; layer < this.shape.layers; layer++) {
+      this.#copyIn(this.#keys[layer]!, row, at, source.keys[layer]!, sourceRow, sourceTime, count);
+      this.#copyIn(this.#values[layer]!, row, at, source.values[layer]!, sourceRow, sourceTime, count);
+    }
+    this.#lengths[row] = at + count;
+    this.#mark(row, at + count, version);
+  }
+
+  /** Replaces a row by the first `count` positions of another cache's row (or of another row). */
+  copy(row: number, from: KeyValueCache, fromRow: number, count: number): void {
+    if (count > this.#capacity || count > from.length(fromRow)) throw new RangeError(`cannot copy ${count} positions`);
+    this.#lengths[row] = 0;
+    this.#spans[row]!.length = 0;
+    for (let layer = 0; layer < this.shape.layers; layer++) {
+      this.#copyIn(this.#keys[layer]!, row, 0, from.#keys[layer]!, fromRow, from.#capacity, count);
+      this.#copyIn(this.#values[layer]!, row, 0, from.#values[layer]!, fromRow, from.#capacity, count);
+    }
+    this.#lengths[row] = count;
+    for (const span of from.#spans[fromRow]!) {
+      this.#mark(row, Math.min(span.end, count), span.version);
+      if (span.end >= count) break;
+    }
+  }
+
+  /** Forgets a row's positions from `length` on. */
+  truncate(row: number, length: number): void {
+    if (length >= this.#lengths[row]!) return;
+    this.#lengths[row] = length;
+    const spans = this.#spans[row]!;
+    while (spans.length > 0 && (spans.at(-2)?.end ?? 0) >= length) spans.pop();
+    const last = spans.pop();
+    if (last !== undefined && length > 0) spans.push({ end: length, version: last.version });
+  }
+
+  /** Exchanges two rows; only what is stored is moved. */
+  swap(a: number, b: number): void {
+    if (a === b) return;
+    const { kvHeads, headDim, layers } = this.shape;
+    const lengthA = this.#lengths[a]!;
+    const lengthB = this.#lengths[b]!;
+    const held = new Float32Array(lengthA * headDim);
+    for (let layer = 0; layer < layers; layer++) {
+      for (const array of [this.#keys[layer]!, this.#values[layer]!]) {
+        for (let head = 0; head < kvHeads; head++) {
+          const startA = (a * kvHeads + head) * this.#capacity * headDim;
+          const startB = (b * kvHeads + head) * this.#capacity * headDim;
+          if (lengthA > 0) held.set(array.subarray(startA, startA + held.length));
+          if (lengthB > 0) array.copyWithin(startA, startB, startB + lengthB * headDim);
+          if (lengthA > 0) array.set(held, startB);
+        }
+      }
+    }
+    this.#lengths[a] = lengthB;
+    this.#lengths[b] = lengthA;
+    const spans = this.#spans[a]!;
+    this.#spans[a] = this.#spans[b]!;
+    this.#spans[b] = spans;
+  }
+
+  get #rowStride(): number {
+    return this.shape.kvHeads * this.#capacity * this.shape.headDim;
+  }
+
+  #mark(row: number, end: number, version: Version): void {
+    const spans = this.#spans[row]!;
+    if (spans.at(-1)?.version === version) spans.pop();
+    spans.push({ end, version });
+  }
+
+  #copyIn(
+    target: Float32Array,
+    row: number,
+    at: number,
+    source: Float32Array,
+    sourceRow: number,
+    sourceTime: number,
+    count: number,
+  ): void {
+    const { kvHeads, headDim } = this.shape;
+    const size = count * headDim;
+    for (let head = 0; head < kvHeads; head++) {
+      const to = ((row * kvHeads + head) * this.#capacity + at) * headDim;
+      const start = (sourceRow * kvHeads + head) * sourceTime * headDim;
+      // One position of a head is too short for a view to pay.
+      if (size <= 256) for (let i = 0; i < size; i++) target[to + i] = source[start + i]!;
+      else target.set(source.subarray(start, start + size), to);
+    }
+  }
+
+  #stride(rows: number, capacity: number): void {
+    const { kvHeads, headDim } = this.shape;
+    const size = rows * kvHeads * capacity * headDim;
+    const old = this.#capacity * headDim;
+    const blocks = Math.min(rows, this.#rows) * kvHeads;
+    const used = (block: number): number => this.#lengths[Math.floor(block / kvHeads)]! * headDim;
+    const restride = (array: Float32Array): Float32Array => {
+      const next = capacity * headDim;
+      if (size > array.length) {
+        // Ahead of need, so that growing by buckets is not a new allocation each time.
+        const larger = new Float32Array(Math.max(size, Math.ceil(array.length * 1.5)));
+        for (let block = 0; block < blocks; block++)
+          if (used(block) > 0) larger.set(array.subarray(block * old, block * old + used(block)), block * next);
+        return larger;
+      }
+      // In place: backwards when rows move up, forwards when they move down, so that no block is overwritten unread.
+      if (next > old)
+        for (let block = blocks - 1; block > 0; block--)
+          array.copyWithin(block * next, block * old, block * old + used(block));
+      else if (next < old)
+        for (let block = 1; block < blocks; block++)
+          array.copyWithin(block * next, block * old, block * old + used(block));
+      return array;
+    };
+    this.#keys = this.#keys.map(restride);
+    this.#values = this.#values.map(restride);
+    if (rows > this.#lengths.length) {
+      const lengths = new Int32Array(rows);
+      lengths.set(this.#lengths);
+      this.#lengths = lengths;
+    }
+    while (this.#spans.length < rows) this.#spans.push([]);
+    this.#rows = rows;
+    this.#capacity = capacity;
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * The policy over generator threads: starts them and returns the service that calls them. Weights reach them on ports that the caller
+ * gives to the learner. Invariant: when a thread dies every waiting and every later request fails at once.
+ */
+import { MessageChannel, type MessagePort } from "node:worker_threads";
+import { type Context, Effect, type Scope } from "effect";
+import type { GenerationSection, ModelSection } from "../config/RunConfig.ts";
+import { cpu, type Device } from "../domain/Device.ts";
+import type { Version } from "../domain/Episode.ts";
+import { PolicyError } from "../domain/Errors.ts";
+import type { DecoderConfig } from "../model/graphs/Architecture.ts";
+import type { NumberFormat } from "../model/graphs/NumberFormat.ts";
+import type { Base } from "../model/runtime/baseFeeds.ts";
+import type { Runtime } from "../model/runtime/Session.ts";
+import { make as makeThread, type ThreadFailure } from "../model/runtime/Thread.ts";
+import type { BytesOf } from "../model/tokenizer/ByteDecoder.ts";
+import { CommonVersion } from "./CommonVersion.ts";
+import { type GeneratorThread, GeneratorThreads } from "./GeneratorThreads.ts";
+import type { GeneratorProtocol, StartRequest } from "./Messages.ts";
+import type { Policy } from "./Policy.ts";
+import type { SchedulerOptions } from "./Scheduler.ts";
+import { type TokenBytes, tokenBytes } from "./TokenBytes.ts";
+
+export interface GeneratorOptions {
+  readonly config: DecoderConfig;
+  /** Where the threads compute. Default CPU. */
+  readonly device?: Device;
+  readonly version: Version;
+  /** Every parameter that is trained in specification order; copied. */
+  readonly parameters: Float32Array;
+  /** What they stand beside, where they are an adapter. */
+  readonly base?: Base | undefined;
+  /** What matrices are held in; a base that is given has to be in int8, too. Default float32. */
+  readonly format?: NumberFormat;
+  readonly threads: (typeof ModelSection.Type)["generator_threads"];
+  /** What runs the model. Default onnxruntime. */
+  readonly runtime?: Runtime;
+  readonly generation: Pick<typeof GenerationSection.Type, "slots" | "stop" | "kv_on_update" | "prefill_tokens">;
+  /** Ids that end a reply. */
+  readonly stopIds: readonly number[];
+  /** Bytes of an id, for stop sequences. */
+  readonly bytesOf: BytesOf;
+  /** How a sequence that lost its cache row is fed again (see `SchedulerOptions`). Default exact. */
+  readonly refills?: SchedulerOptions["refills"];
+  /** While others decode, a prefill waits for this many sequences, at most `prefillPatience` decode steps. */
+  readonly prefillRows?: number;
+  readonly prefillPatience?: number;
+}
+
+export interface Generator extends Context.Service.Shape<typeof Policy> {
+  /** One per thread, for the learner: WeightsMessage in, AdoptedMessage out. Each can be transferred once. */
+  readonly ports: readonly MessagePort[];
+  /** Keeps the newest version that every thread has, for the scope: requests pinned to it find it. */
+  readonly hold: Effect.Effect<Version, PolicyError, Scope.Scope>;
+  /** Suspends until a thread is gone and then fails. */
+  readonly died: Effect.Effect<never, PolicyError>;
+}
+
+export const DEFAULT_PREFILL_ROWS = 4;
+export const DEFAULT_PREFILL_PATIENCE = 4;
+
+const reasonOf = (failure: ThreadFailure): PolicyError["reason"] => {
+  if (failure.reason === "thread_died") return "thread_died";
+  const { code } = failure;
+  return code === "bad_request" || code === "not_finite" ? code : "session_failed";
+};
+
+const policyError = (failure: ThreadFailure): PolicyError =>
+  new PolicyError({ reason: reasonOf(failure), message: failure.message, cause: failure.cause });
+
+/** Starts thread `index`, has it open its model, and keeps `versions` informed. */
+const startThread = Effect.fnUntraced(function* (
+  index: number,
+  options: GeneratorOptions,
+  tokens: TokenBytes,
+  versions: CommonVersion,
+) {
+  const { generation } = options;
+  const channel = new MessageChannel();
+  yield* Effect.addFinalizer(() => Effect.sync(() => channel.port2.close()));
+  const thread = yield* makeThread<GeneratorProtocol, PolicyError>({
+    url: new URL("./worker.ts", import.meta.url),
+    name: `generator-${index}`,
+    fail: policyError,
+    onEvent: ({ version }) => versions.adopted(index, version),
+    onDeath: (error) => versions.fail(error),
+  });
+  const buffer = options.parameters.slice().buffer;
+  const { base } = options;
+  const request: StartRequest = {
+    config: options.config,
+    device: options.device ?? cpu,
+    version: options.version,
+    payload: { _tag: base === undefined ? "full" : "adapter", buffer },
+    base,
+    format: options.format ?? "float32",
+    weights: channel.port1,
+    runtime: options.runtime ?? "onnx",
+    slots: generation.slots,
+    prefillTokens: generation.prefill_tokens,
+    prefillRows: options.prefillRows ?? DEFAULT_PREFILL_ROWS,
+    prefillPatience: options.prefillPatience ?? DEFAULT_PREFILL_PATIENCE,
+    refills: options.refills ?? "exact",
+    kvOnUpdate: generation.kv_on_update,
+    keepsOlder: options.threads > 1,
+    stopIds: options.stopIds,
+    stops: generation.stop,
+    tokens,
+  };
+  yield* thread.call("start", request, [channel.port1, buffer]);
+  const started: GeneratorThread = { thread, port: channel.port2 };
+  return started;
+});
+
+/** Starts the threads and their models. Fails with PolicyError where a thread dies or a session refuses. */
+export const make = Effect.fnUntraced(function* (
+  options: GeneratorOptions,
+): Effect.fn.Return<Generator, PolicyError, Scope.Scope> {
+  const { config, generation } = options;
+  const tokens = tokenBytes(generation.stop.length === 0 ? 0 : config.vocabSize, options.bytesOf);
+  const versions = new CommonVersion(options.threads, options.version);
+  const indices = Array.from({ length: options.threads }, (_, index) => index);
+  const started = yield* Effect.forEach(indices, (index) => startThread(index, options, tokens, versions), {
+    concurrency: "unbounded",
+  });
+  const threads = new GeneratorThreads(started, versions, yield* Effect.scope);
+  return {
+    ports: started.map(({ port }) => port),
+    generate: (request) => threads.generate(request),
+    release: (sequence) => threads.release(sequence),
+    version: versions.checked,
+    awaitVersion: (version) => versions.reaches(version),
+    gauges: threads.gauges,
+    hold: Effect.acquireRelease(threads.hold, (version) => threads.unhold(version)),
+    died: Effect.raceAllFirst(started.map(({ thread }) => thread.died)),
+  };
+});

@@ -1,0 +1,53 @@
+/**
+ * The calls and events between the main thread and a generator thread. Weights arrive on a port of their own, which `start` hands over.
+ * Invariant: everything is structured-cloneable; tokens are ids, and the only text is the stop sequences.
+ */
+import type { MessagePort } from "node:worker_threads";
+import type { Device } from "../domain/Device.ts";
+import type { Sampled, Version } from "../domain/Episode.ts";
+import type { DecoderConfig } from "../model/graphs/Architecture.ts";
+import type { NumberFormat } from "../model/graphs/NumberFormat.ts";
+import type { Base } from "../model/runtime/baseFeeds.ts";
+import type { Runtime } from "../model/runtime/Session.ts";
+import type { Protocol } from "../model/runtime/ThreadProtocol.ts";
+import type { Payload } from "../model/weights/Weights.ts";
+import type { GenerateRequest, ThreadGauges } from "./Policy.ts";
+import type { SchedulerOptions } from "./Scheduler.ts";
+import type { TokenBytes } from "./TokenBytes.ts";
+
+export interface StartRequest {
+  readonly config: DecoderConfig;
+  readonly device: Device;
+  readonly version: Version;
+  readonly payload: Payload;
+  /** What an adapter stands beside, in memory that all threads share. */
+  readonly base: Base | undefined;
+  /** What matrices are held in. */
+  readonly format: NumberFormat;
+  /** Where WeightsMessage come in and AdoptedMessage go out. */
+  readonly weights: MessagePort;
+  readonly runtime: Runtime;
+  readonly slots: number;
+  readonly prefillTokens: number;
+  readonly prefillRows: number;
+  readonly prefillPatience: number;
+  readonly refills: SchedulerOptions["refills"];
+  readonly kvOnUpdate: "keep" | "recompute";
+  readonly keepsOlder: boolean;
+  readonly stopIds: readonly number[];
+  readonly stops: readonly string[];
+  readonly tokens: TokenBytes;
+}
+
+export interface GeneratorProtocol extends Protocol {
+  readonly calls: {
+    readonly start: { readonly request: StartRequest; readonly response: null };
+    readonly generate: { readonly request: GenerateRequest; readonly response: Sampled };
+    readonly release: { readonly request: number; readonly response: null };
+    /** Whether the version is held from now on. */
+    readonly hold: { readonly request: Version; readonly response: boolean };
+    readonly unhold: { readonly request: Version; readonly response: null };
+    readonly gauges: { readonly request: null; readonly response: ThreadGauges };
+  };
+  readonly events: { readonly _tag: "adopted"; readonly version: Version };
+}

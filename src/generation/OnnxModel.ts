@@ -1,0 +1,120 @@
+/**
+ * The language model as three onnxruntime sessions over one set of weights (Decode.ts): weights are inputs, so adopting a version
+ * is a change of views. Invariant: each session has one intra-op thread, without which a row's bits would depend on its batch.
+ */
+import { cpu, type Device } from "../domain/Device.ts";
+import type { Version } from "../domain/Episode.ts";
+import type { DecoderConfig } from "../model/graphs/Architecture.ts";
+import {
+  extendModel,
+  newKeys,
+  newValues,
+  pastKeys,
+  pastValues,
+  prefillModel,
+  stepModel,
+} from "../model/graphs/Decode.ts";
+import { type Coded, codedIn, encode, leftOf, type NumberFormat } from "../model/graphs/NumberFormat.ts";
+import type { Parameters } from "../model/graphs/Parameters.ts";
+import { type Base, baseFeeds, codedFeeds, readable, viewFeeds } from "../model/runtime/baseFeeds.ts";
+import { exactBytes, NOT_EXACT } from "../model/runtime/exactBytes.ts";
+import { type Feeds, float32, type HostTensor, int64, type Outputs, Session } from "../model/runtime/Session.ts";
+import { payloadReader, takenBy } from "../model/weights/payloads.ts";
+import type { CacheView } from "./Cache.ts";
+import type { Extended, LanguageModel, NewTokens } from "./LanguageModel.ts";
+
+/** One version's parameters as graph inputs, and those of the base beside an adapter. */
+export interface OnnxWeights {
+  readonly version: Version;
+  readonly feeds: Feeds;
+}
+
+/** Between a cache and the graphs' inputs and outputs, which have names per layer. */
+const cacheTensors = ({ headDim, kvHeads, layers }: DecoderConfig) => {
+  const names = Array.from({ length: layers }, (_, layer) => ({
+    pastKeys: pastKeys(layer),
+    pastValues: pastValues(layer),
+    newKeys: newKeys(layer),
+    newValues: newValues(layer),
+  }));
+  return {
+    inputs: (past: CacheView): Record<string, HostTensor> => {
+      const dims = [past.rows, kvHeads, past.capacity, headDim];
+      const feeds: Record<string, HostTensor> = {};
+      for (const [layer, name] of names.entries()) {
+        feeds[name.pastKeys] = float32(past.keys[layer]!, dims);
+        feeds[name.pastValues] = float32(past.values[layer]!, dims);
+      }
+      return feeds;
+    },
+    outputs: (outputs: Outputs): Extended => ({
+      logits: outputs.float32("logits"),
+      keys: names.map((name) => outputs.float32(name.newKeys)),
+      values: names.map((name) => outputs.float32(name.newValues)),
+    }),
+  };
+};
+
+/** Inputs of a version of all weights. Where matrices are held in codes, the version's buffer is let go. */
+const wholeFeeds = (coded: readonly Coded[], parameters: Parameters): Feeds => {
+  if (coded.length === 0) return viewFeeds(parameters);
+  const { specs, tensors } = leftOf(coded, parameters);
+  return {
+    ...viewFeeds({ specs, tensors: tensors.map((tensor) => tensor.slice()) }),
+    ...codedFeeds(encode(coded, parameters)),
+  };
+};
+
+/** Makes the inputs of a version of the payload that the model takes, beside the base that stays. */
+const weightsOver = (
+  config: DecoderConfig,
+  base: Base | undefined,
+  format: NumberFormat,
+): LanguageModel<OnnxWeights>["weights"] => {
+  const read = payloadReader(config);
+  const coded = base === undefined ? codedIn(format, config) : [];
+  const frozen = base === undefined ? {} : baseFeeds(base);
+  return (version, payload) => ({ version, feeds: { ...frozen, ...wholeFeeds(coded, read(version, payload)) } });
+};
+
+/**
+ * Opens the sessions on a device; `given` is what an adapter stands beside, in the same format (`baseIn`). Rejects where the runtime refuses a
+ * graph, or the CPU's products of 8-bit numbers are not exact.
+ */
+export const open = async (
+  config: DecoderConfig,
+  device: Device = cpu,
+  given?: Base,
+  format: NumberFormat = "float32",
+): Promise<LanguageModel<OnnxWeights>> => {
+  const { headDim, kvHeads, layers, maxPositions, vocabSize } = config;
+  if (format === "int8" && !(await exactBytes())) throw new Error(NOT_EXACT);
+  const base = given && (await readable(given));
+  const cache = cacheTensors(config);
+  const prefill = await Session.open(prefillModel(config, format), { device });
+  const extend = await Session.open(extendModel(config, format), { device });
+  const step = await Session.open(stepModel(config, format), { device });
+  const newTokens = ({ ids, lengths, time }: NewTokens): Feeds => ({
+    ids: int64(ids, [lengths.length, time]),
+    lengths: int64(lengths, [lengths.length]),
+  });
+  const pasts = (past: CacheView, pastLengths: BigInt64Array): Feeds => ({
+    ...cache.inputs(past),
+    pastLengths: int64(pastLengths, [pastLengths.length]),
+  });
+  return {
+    shape: { layers, kvHeads, headDim, vocabSize, maxPositions },
+    versions: { takes: [takenBy(config)], pins: true },
+    weights: weightsOver(config, base, format),
+    prefill: async ({ feeds }, tokens) => cache.outputs(await prefill.run({ ...feeds, ...newTokens(tokens) })),
+    extend: async ({ feeds }, tokens, past, pastLengths) =>
+      cache.outputs(await extend.run({ ...feeds, ...newTokens(tokens), ...pasts(past, pastLengths) })),
+    step: async ({ feeds }, ids, past, pastLengths) =>
+      cache.outputs(await step.run({ ...feeds, ids: int64(ids, [ids.length]), ...pasts(past, pastLengths) })),
+    close: async () => {
+      await prefill.close();
+      await extend.close();
+      await step.close();
+    },
+  };
+};

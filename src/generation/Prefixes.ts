@@ -1,0 +1,41 @@
+/**
+ * The prefixes that sequences of a generator thread share, by weights version and ids: the cache row of each and how much of it is fed. A
+ * new prefix takes a free row, or the row of the prefix that was needed longest ago.
+ * Invariant: a prefix that the current plan needs keeps its row.
+ */
+import type { Version } from "../domain/Episode.ts";
+import type { Prefix } from "./Plan.ts";
+
+export class Prefixes {
+  readonly #rows: number;
+  readonly #known = new Map<string, Prefix>();
+
+  constructor(rows: number) {
+    this.#rows = rows;
+  }
+
+  /** The prefix, marked as needed by plan `now`; undefined while every row is needed by others. */
+  find(version: Version, key: string, length: number, now: number): Prefix | undefined {
+    const name = `${version}/${key}`;
+    const known = this.#known.get(name);
+    if (known !== undefined) {
+      known.used = now;
+      return known;
+    }
+    const row = this.#row(now);
+    if (row === undefined) return undefined;
+    const prefix: Prefix = { version, length, row, cached: 0, used: now };
+    this.#known.set(name, prefix);
+    return prefix;
+  }
+
+  #row(now: number): number | undefined {
+    const taken = new Set([...this.#known.values()].map(({ row }) => row));
+    for (let row = 0; row < this.#rows; row++) if (!taken.has(row)) return row;
+    let oldest: { readonly name: string; readonly prefix: Prefix } | undefined;
+    for (const [name, prefix] of this.#known)
+      if (prefix.used < now && (oldest === undefined || prefix.used < oldest.prefix.used)) oldest = { name, prefix };
+    if (oldest !== undefined) this.#known.delete(oldest.name);
+    return oldest?.prefix.row;
+  }
+}

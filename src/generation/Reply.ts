@@ -1,0 +1,106 @@
+/**
+ * A sequence's history, and a reply while it is being sampled. Invariants: token t of a reply is drawn with draw t of its stream; `ids`,
+ * `mu` and `versions` have one entry a token.
+ */
+import type { Finish, Sampled, Version } from "../domain/Episode.ts";
+import { type Random, stream } from "../domain/Random.ts";
+import type { StopState } from "../model/tokenizer/StopMatcher.ts";
+import type { GenerateRequest } from "./Policy.ts";
+
+export interface EngineFailure {
+  readonly code: "session_failed" | "bad_request" | "not_finite";
+  readonly message: string;
+  /** What was thrown, where a step failed. */
+  readonly cause?: unknown;
+}
+
+export interface ReplyCallbacks {
+  readonly done: (sampled: Sampled) => void;
+  readonly fail: (failure: EngineFailure) => void;
+}
+
+/** Ids of a sequence from its opening on, with room to grow. */
+export class History {
+  #ids = new Int32Array(0);
+
+  /** The whole buffer; entries beyond the sequence's length are meaningless. */
+  get ids(): Int32Array {
+    return this.#ids;
+  }
+
+  /** Writes ids from position `length` on. */
+  write(ids: Int32Array, length: number): void {
+    this.#reserve(length + ids.length);
+    this.#ids.set(ids, length);
+  }
+
+  writeOne(id: number, length: number): void {
+    this.#reserve(length + 1);
+    this.#ids[length] = id;
+  }
+
+  #reserve(length: number): void {
+    if (length <= this.#ids.length) return;
+    const grown = new Int32Array(Math.max(64, 2 * length));
+    grown.set(this.#ids);
+    this.#ids = grown;
+  }
+}
+
+export class Reply {
+  readonly request: GenerateRequest;
+  readonly callbacks: ReplyCallbacks;
+  /** Tokens of the history before this request. */
+  readonly base: number;
+  /** The stop matcher's state after its bytes. */
+  stop: StopState;
+  readonly #random: Random;
+  readonly #ids: Int32Array;
+  readonly #mu: Float32Array;
+  readonly #versions: Int32Array;
+  readonly #entropies: Float32Array;
+  #count = 0;
+
+  constructor(request: GenerateRequest, callbacks: ReplyCallbacks, base: number, stop: StopState) {
+    this.request = request;
+    this.callbacks = callbacks;
+    this.base = base;
+    this.stop = stop;
+    this.#random = stream(request.key);
+    this.#ids = new Int32Array(request.maxTokens);
+    this.#mu = new Float32Array(request.maxTokens);
+    this.#versions = new Int32Array(request.maxTokens);
+    this.#entropies = new Float32Array(request.maxTokens);
+  }
+
+  get full(): boolean {
+    return this.#count >= this.request.maxTokens;
+  }
+
+  /** The next token's uniform number. */
+  uniform(): number {
+    return this.#random.uniform();
+  }
+
+  /** Adds a token that was drawn as (id, mu, entropy). */
+  push(
+    { id, mu, entropy }: { readonly id: number; readonly mu: number; readonly entropy: number },
+    version: Version,
+  ): void {
+    this.#ids[this.#count] = id;
+    this.#mu[this.#count] = mu;
+    this.#versions[this.#count] = version;
+    this.#entropies[this.#count] = entropy;
+    this.#count++;
+  }
+
+  sampled(finish: Finish): Sampled {
+    return {
+      ids: this.#ids.slice(0, this.#count),
+      mu: this.#mu.slice(0, this.#count),
+      versions: this.#versions.slice(0, this.#count),
+      entropies: this.#entropies.slice(0, this.#count),
+      finish,
+    };
+  }
+}

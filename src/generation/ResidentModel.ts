@@ -1,0 +1,375 @@
+/**
+ * The language model on a device that keeps its tensors: weights are uploaded once a version (of an adapter its own; what it stands beside goes up
+ * once), caches never leave, and of a step only what was drawn comes back. Rows of the live caches are sequences, rows of the prefixes' caches shared prefixes; both have one capacity.
+ * Invariants: a run gives whole new caches, and the old ones are let go once it has; a row's positions at and beyond its length are never
+ * read, so what a cancelled sequence wrote there stays without effect.
+ */
+import { cpu, type Device } from "../domain/Device.ts";
+import type { Version } from "../domain/Episode.ts";
+import type { DecoderConfig, ParameterSpec } from "../model/graphs/Architecture.ts";
+import {
+  arrangeModel,
+  cacheInputNames,
+  cacheOutputNames,
+  decodeModel,
+  feedModel,
+  inHalf,
+  isHalved,
+  otherName,
+} from "../model/graphs/DeviceDecode.ts";
+import { DRAWN } from "../model/graphs/Draw.ts";
+import { trainedParameters } from "../model/graphs/Trained.ts";
+import { type Base, viewFeeds } from "../model/runtime/baseFeeds.ts";
+import { HeldBase } from "../model/runtime/HeldBase.ts";
+import {
+  type DeviceTensor,
+  discard,
+  type Feeds,
+  float32,
+  int64,
+  type Outputs,
+  Session,
+} from "../model/runtime/Session.ts";
+import { release, type Tensors, Transfer } from "../model/runtime/Transfer.ts";
+import type { DeviceFloat } from "../model/runtime/Uploads.ts";
+import type { OnnxModel } from "../model/tensor/Onnx.ts";
+import { payloadReader, takenBy } from "../model/weights/payloads.ts";
+import { bucket } from "./Cache.ts";
+import type { ResidentModel } from "./LanguageModel.ts";
+import { TIME_BUCKET } from "./Packing.ts";
+import type { DecodeStep, Plan, PrefillStep, PrefixStep, Sequence } from "./Plan.ts";
+import { NotFiniteLogits, Sampler } from "./Sampler.ts";
+import type { Draw, HistoryOf, SequenceModel, Stepped, Token } from "./SequenceModel.ts";
+
+/** Positions that caches begin with. */
+const FIRST_CAPACITY = bucket(1);
+
+/** Rows are reserved in multiples of this, so that few shapes occur. */
+const ROW_BUCKET = 8;
+
+/** One version's parameters: in host memory until the first step that needs them, then on the device alone. */
+export interface ResidentWeights {
+  readonly version: Version;
+  /** What an adapter stands beside, on the device; nothing where there is none. */
+  readonly beside: Feeds;
+  host: Feeds | undefined;
+  device: Tensors | undefined;
+}
+
+interface Sessions {
+  readonly decode: Session;
+  readonly feed: Session;
+  readonly arrange: Session;
+  readonly weights: Transfer;
+  readonly logits: Transfer;
+  readonly caches: Transfer;
+}
+
+/** Caches of one set of rows, in the order of `cacheInputNames`. */
+interface Pool {
+  readonly rows: number;
+  readonly tensors: readonly DeviceTensor[];
+}
+
+/** New tokens for rows of a pool. */
+interface Fed {
+  readonly ids: Int32Array;
+  readonly row: number;
+  readonly past: number;
+}
+
+const wholes = (values: readonly number[]) => int64(BigInt64Array.from(values, BigInt), [values.length]);
+const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
+
+const truncates = (draw: Draw | undefined, vocabulary: number): boolean =>
+  draw !== undefined && ((draw.sampling.topK > 0 && draw.sampling.topK < vocabulary) || draw.sampling.topP < 1);
+
+/** What the graphs are told of each row's draw; a row without one is drawn too, and nobody reads it. */
+const drawFeeds = (draws: readonly (Draw | undefined)[]): Feeds => {
+  const vector = (of: (draw: Draw | undefined) => number) => float32(Float32Array.from(draws, of), [draws.length]);
+  const temperature = (draw: Draw | undefined): number => draw?.sampling.temperature ?? 1;
+  return {
+    scale: vector((draw) => (temperature(draw) === 0 ? 1 : 1 / temperature(draw))),
+    greedy: vector((draw) => (temperature(draw) === 0 ? 1 : 0)),
+    uniform: vector((draw) => draw?.uniform ?? 0),
+  };
+};
+
+/** What a parameter is on the device. */
+const typeOf = (config: DecoderConfig, type: DeviceFloat): ((spec: ParameterSpec) => DeviceFloat) => {
+  const halved = isHalved(config);
+  return (spec) => (type === "float16" && halved(spec) ? "float16" : "float32");
+};
+
+class ResidentSequences implements SequenceModel<ResidentWeights> {
+  readonly #config: DecoderConfig;
+  readonly #sessions: Sessions;
+  readonly #rowLimit: number;
+  readonly #sampler: Sampler;
+  #capacity: number;
+  #live: Pool;
+  #prefixes: Pool;
+
+  /** Takes ownership of the two pools, of one row and `FIRST_CAPACITY` positions. */
+  constructor(config: DecoderConfig, sessions: Sessions, [live, prefixes]: readonly [Pool, Pool], slots: number) {
+    this.#config = config;
+    this.#sessions = sessions;
+    this.#rowLimit = bucket(slots, ROW_BUCKET);
+    this.#sampler = new Sampler(config.vocabSize);
+    this.#capacity = FIRST_CAPACITY;
+    this.#live = live;
+    this.#prefixes = prefixes;
+  }
+
+  async arrange({ loads, moves, step }: Plan, occupied: readonly Sequence[]): Promise<void> {
+    let rows = this.#live.rows;
+    for (const { row } of occupied)
+      if (row >= rows) rows = Math.min(this.#rowLimit, bucket(Math.max(2 * rows, row + 1), ROW_BUCKET));
+    const prefixes = step.kind === "prefix" ? step.chunks.map(({ prefix }) => prefix.row + 1) : [];
+    const prefixRows = bucket(Math.max(this.#prefixes.rows, ...prefixes), ROW_BUCKET);
+    const capacity = this.#wanted(step, loads, occupied);
+    const grown = capacity !== this.#capacity;
+    const source = [...upTo(this.#live.rows), ...new Array<number>(rows - this.#live.rows).fill(0)];
+    for (const { a, b } of moves) [source[a], source[b]] = [source[b]!, source[a]!];
+    for (const { prefix, sequence } of loads) source[sequence.row] = this.#live.rows + prefix.row;
+    const moved = rows !== this.#live.rows || moves.length > 0 || loads.length > 0;
+    const [live, shared] = [this.#live, this.#prefixes];
+    const positions = upTo(capacity).map((position) => Math.min(position, this.#capacity - 1));
+    if (grown || moved) this.#live = await this.#arranged(live, shared, source, positions);
+    if (grown || prefixRows !== shared.rows) {
+      const own = upTo(prefixRows).map((row) => Math.min(row, shared.rows - 1));
+      this.#prefixes = await this.#arranged(shared, live, own, positions);
+      discard(shared.tensors);
+    }
+    if (grown || moved) discard(live.tensors);
+    this.#capacity = capacity;
+  }
+
+  async decode(
+    weights: ResidentWeights,
+    { chunks }: DecodeStep,
+    of: HistoryOf,
+    draws: readonly (Draw | undefined)[],
+  ): Promise<Stepped> {
+    const { rows } = this.#live;
+    const ids = new Array<number>(rows).fill(0);
+    // A row that takes no token writes beyond the cache: nowhere.
+    const pasts = new Array<number>(rows).fill(this.#capacity);
+    const byRow = new Array<Draw | undefined>(rows).fill(undefined);
+    for (const [index, { sequence, start }] of chunks.entries()) {
+      ids[sequence.row] = of(sequence)[start]!;
+      pasts[sequence.row] = start;
+      byRow[sequence.row] = draws[index];
+    }
+    using outputs = await this.#sessions.decode.run({
+      ...(await this.#weights(weights)),
+      ids: wholes(ids),
+      pastLengths: wholes(pasts),
+      ...drawFeeds(byRow),
+      ...this.#feeds(this.#live),
+    });
+    this.#live = this.#taken(outputs, this.#live);
+    const rowOf = (index: number): number => chunks[index]!.sequence.row;
+    return this.#stepped(outputs, byRow, rowOf);
+  }
+
+  async feed(
+    weights: ResidentWeights,
+    { chunks }: PrefillStep,
+    of: HistoryOf,
+    draws: readonly (Draw | undefined)[],
+  ): Promise<Stepped> {
+    const fed = chunks.map(({ count, sequence, start }) => ({
+      ids: of(sequence).subarray(start, start + count),
+      row: sequence.row,
+      past: start,
+    }));
+    using outputs = await this.#fed(weights, this.#live, fed, draws);
+    this.#live = this.#taken(outputs, this.#live);
+    return this.#stepped(outputs, draws, (index) => index);
+  }
+
+  async feedPrefixes(weights: ResidentWeights, { chunks }: PrefixStep, of: HistoryOf): Promise<void> {
+    const fed = chunks.map(({ count, prefix, sequence, start }) => ({
+      ids: of(sequence).subarray(start, start + count),
+      row: prefix.row,
+      past: start,
+    }));
+    using outputs = await this.#fed(weights, this.#prefixes, fed, []);
+    this.#prefixes = this.#taken(outputs, this.#prefixes);
+  }
+
+  close(): void {
+    discard([...this.#live.tensors, ...this.#prefixes.tensors]);
+  }
+
+  /** Positions that every row must have after the step. */
+  #wanted(step: Plan["step"], loads: Plan["loads"], occupied: readonly Sequence[]): number {
+    const loading = new Map(loads.map(({ count, sequence }) => [sequence, count]));
+    let longest = 0;
+    for (const sequence of occupied) longest = Math.max(longest, loading.get(sequence) ?? sequence.cached);
+    let needed = longest + 1;
+    if (step.kind === "prefill" || step.kind === "prefix")
+      for (const { count, start } of step.chunks) needed = Math.max(needed, start + count);
+    if (bucket(needed) > this.#capacity) return bucket(needed);
+    // Prefixes may be longer than any row: they keep their room.
+    return this.#capacity;
+  }
+
+  async #weights(weights: ResidentWeights): Promise<Feeds> {
+    if (weights.device === undefined) {
+      if (weights.host === undefined) throw new RangeError(`weights version ${weights.version} were let go`);
+      weights.device = await this.#sessions.weights.upload(weights.host);
+      weights.host = undefined;
+    }
+    return { ...weights.beside, ...weights.device };
+  }
+
+  async #fed(
+    weights: ResidentWeights,
+    pool: Pool,
+    fed: readonly Fed[],
+    draws: readonly (Draw | undefined)[],
+  ): Promise<Outputs> {
+    const time = bucket(Math.max(...fed.map(({ ids }) => ids.length)), TIME_BUCKET);
+    const ids = new BigInt64Array(fed.length * time);
+    const back = [...upTo(pool.rows)];
+    for (const [index, one] of fed.entries()) {
+      for (const [i, id] of one.ids.entries()) ids[index * time + i] = BigInt(id);
+      back[one.row] = pool.rows + index;
+    }
+    return this.#sessions.feed.run({
+      ...(await this.#weights(weights)),
+      ids: int64(ids, [fed.length, time]),
+      lengths: wholes(fed.map((one) => one.ids.length)),
+      pastLengths: wholes(fed.map(({ past }) => past)),
+      from: wholes(fed.map(({ row }) => row)),
+      back: wholes(back),
+      ...drawFeeds(fed.map((_, index) => draws[index])),
+      ...this.#feeds(pool),
+    });
+  }
+
+  /** Tokens of a step: those drawn on the device, or, where truncation is asked for, drawn here from the logits. */
+  async #stepped(
+    outputs: Outputs,
+    draws: readonly (Draw | undefined)[],
+    rowOf: (index: number) => number,
+  ): Promise<Stepped> {
+    const drawn = outputs.float32("drawn");
+    const kept = outputs.take("logits");
+    const { vocabSize } = this.#config;
+    const [logits] = draws.some((draw) => truncates(draw, vocabSize))
+      ? await this.#sessions.logits.download({ logits: kept })
+      : [];
+    discard([kept]);
+    const token = (index: number): Token => {
+      const row = rowOf(index);
+      const draw = draws[row];
+      if (logits !== undefined && draw !== undefined) {
+        this.#sampler.draw(logits, row * vocabSize, draw.sampling, draw.uniform);
+        return this.#sampler;
+      }
+      const [id = 0, mu = 0, entropy = 0, total = 0] = drawn.subarray(row * DRAWN, (row + 1) * DRAWN);
+      if (!(total > 0 && total < Number.POSITIVE_INFINITY)) throw new NotFiniteLogits();
+      return { id, mu, entropy };
+    };
+    return { keep: () => {}, token };
+  }
+
+  #feeds({ tensors }: Pool): Feeds {
+    return Object.fromEntries(cacheInputNames(this.#config).map((name, i) => [name, tensors[i]!]));
+  }
+
+  /** The new caches of a run; those it read are let go. */
+  #taken(outputs: Outputs, { rows, tensors }: Pool): Pool {
+    discard(tensors);
+    return { rows, tensors: cacheOutputNames(this.#config).map((name) => outputs.take(name)) };
+  }
+
+  async #arranged(one: Pool, other: Pool, rows: readonly number[], positions: readonly number[]): Promise<Pool> {
+    const others = cacheInputNames(this.#config).map((name, i) => [otherName(name), other.tensors[i]!] as const);
+    using outputs = await this.#sessions.arrange.run({
+      ...this.#feeds(one),
+      ...Object.fromEntries(others),
+      rows: wholes(rows),
+      positions: wholes(positions),
+    });
+    return { rows: rows.length, tensors: cacheOutputNames(this.#config).map((name) => outputs.take(name)) };
+  }
+}
+
+const openSessions = async (config: DecoderConfig, device: Device, type: DeviceFloat): Promise<Sessions> => {
+  const caches = cacheOutputNames(config);
+  const stepping = { device, kept: [...caches, "logits"] };
+  const formed = (model: OnnxModel): OnnxModel => (type === "float16" ? inHalf(config, model) : model);
+  const weights = trainedParameters(config).map((spec) => ({ ...spec, type: typeOf(config, type)(spec) }));
+  const shape = [1, config.kvHeads, FIRST_CAPACITY, config.headDim];
+  return {
+    decode: await Session.open(formed(decodeModel(config)), stepping),
+    feed: await Session.open(formed(feedModel(config)), stepping),
+    arrange: await Session.open(formed(arrangeModel(config)), { device, kept: caches }),
+    weights: await Transfer.open(weights, device),
+    logits: await Transfer.open([{ name: "logits", shape: ["rows", config.vocabSize] }], device),
+    caches: await Transfer.open(
+      cacheInputNames(config).map((name) => ({ name, shape, type })),
+      device,
+    ),
+  };
+};
+
+/** Caches of zeros. */
+const emptyPool = async (config: DecoderConfig, { caches }: Sessions): Promise<Pool> => {
+  const dims = [1, config.kvHeads, FIRST_CAPACITY, config.headDim];
+  const zeros = float32(new Float32Array(config.kvHeads * FIRST_CAPACITY * config.headDim), dims);
+  const names = cacheInputNames(config);
+  const tensors = await caches.upload(Object.fromEntries(names.map((name) => [name, zeros])));
+  return { rows: 1, tensors: names.map((name) => tensors[name]!) };
+};
+
+/**
+ * Opens the sessions; on the CPU, for tests, where "the device" is host memory. `base` is what an adapter stands beside, `type` what matrices and
+ * caches are held in. Rejects where the runtime refuses a graph.
+ */
+export const openResident = async (
+  config: DecoderConfig,
+  device: Device = cpu,
+  base?: Base,
+  type: DeviceFloat = "float32",
+): Promise<ResidentModel<ResidentWeights>> => {
+  const { headDim, kvHeads, layers, maxPositions, vocabSize } = config;
+  const read = payloadReader(config);
+  const held = base && (await HeldBase.open(base, device, typeOf(config, type)));
+  const sessions = await openSessions(config, device, type);
+  const pools = [await emptyPool(config, sessions), await emptyPool(config, sessions)] as const;
+  const uploaded = new Set<ResidentWeights>();
+  let opened: ResidentSequences | undefined;
+  const forget = (weights: ResidentWeights): void => {
+    uploaded.delete(weights);
+    weights.host = undefined;
+    if (weights.device !== undefined) release(weights.device);
+    weights.device = undefined;
+  };
+  return {
+    shape: { layers, kvHeads, headDim, vocabSize, maxPositions },
+    versions: { takes: [takenBy(config)], pins: true },
+    weights: (version, payload) => {
+      const host = viewFeeds(read(version, payload));
+      const weights: ResidentWeights = { version, beside: held?.feeds ?? {}, host, device: undefined };
+      uploaded.add(weights);
+      return weights;
+    },
+    forget,
+    sequences: (slots) => {
+      opened = new ResidentSequences(config, sessions, pools, slots);
+      return opened;
+    },
+    close: async () => {
+      for (const weights of [...uploaded]) forget(weights);
+      if (opened === undefined) discard(pools.flatMap(({ tensors }) => tensors));
+      opened?.close();
+      await held?.close();
+      for (const session of Object.values(sessions)) await session.close();
+    },
+  };
+};

@@ -1,0 +1,125 @@
+/**
+ * Whether this machine gives a row the same bits in every batch, which is what reproducible runs rest on: a few rows are fed by each of the
+ * generator's graphs among few and among many others, under other padding, over caches of other sizes, and compared to the bit.
+ */
+import { stream } from "../domain/Random.ts";
+import { type DecoderConfig, parameterCount } from "../model/graphs/Architecture.ts";
+import type { NumberFormat } from "../model/graphs/NumberFormat.ts";
+import { trainedParameters } from "../model/graphs/Trained.ts";
+import { fullPayload } from "../model/weights/Weights.ts";
+import { KeyValueCache } from "./Cache.ts";
+import type { Extended, LanguageModel } from "./LanguageModel.ts";
+import { open } from "./OnnxModel.ts";
+
+/** The ways in which tokens are fed: a prompt, several tokens behind others, one token. */
+const forms = ["prefill", "extend", "step"] as const;
+export type Form = (typeof forms)[number];
+
+/** Tokens of each row by form. The first rows, which are compared, are shorter than others. */
+const counts = {
+  prefill: [16, 5, 30, 9, 12, 21, 3],
+  extend: [3, 16, 7, 1, 20, 2, 11],
+  step: [1, 1, 1, 1, 1, 1, 1],
+} as const satisfies Record<Form, readonly number[]>;
+
+/** Rows that are compared; no batch of the generator has fewer. */
+const COMPARED = 2;
+
+interface Shape {
+  readonly rows: number;
+  /** Positions to which new tokens are padded. */
+  readonly time: number;
+  /** Positions of the cache. */
+  readonly capacity: number;
+}
+
+const small: Shape = { rows: COMPARED, time: 16, capacity: 64 };
+const large: Shape = { rows: counts.prefill.length, time: 32, capacity: 192 };
+
+/** Feeds rows by one form after the other, and reads the compared rows. */
+class Batch<W> {
+  readonly #model: LanguageModel<W>;
+  readonly #weights: W;
+  readonly #shape: Shape;
+  readonly #cache: KeyValueCache;
+
+  constructor(model: LanguageModel<W>, weights: W, shape: Shape) {
+    this.#model = model;
+    this.#weights = weights;
+    this.#shape = shape;
+    this.#cache = new KeyValueCache(model.shape);
+    this.#cache.reserve(shape.rows, shape.capacity);
+  }
+
+  /** Logits, keys and values of the compared rows after a form. */
+  async fed(form: Form): Promise<readonly Float32Array[]> {
+    const { rows } = this.#shape;
+    const time = form === "step" ? 1 : this.#shape.time;
+    const extended = await this.#run(form, time);
+    for (let row = 0; row < rows; row++) this.#cache.append(row, extended, row, time, counts[form][row]!, 0);
+    const { layers, vocabSize } = this.#model.shape;
+    const stored = Array.from({ length: layers }, (_, layer) => this.#storedOf(layer)).flat();
+    return [extended.logits.subarray(0, COMPARED * vocabSize), ...stored];
+  }
+
+  #run(form: Form, time: number): Promise<Extended> {
+    const { rows } = this.#shape;
+    const ids = new BigInt64Array(rows * time);
+    const pasts = BigInt64Array.from({ length: rows }, (_, row) => BigInt(this.#cache.length(row)));
+    for (let row = 0; row < rows; row++) {
+      const random = stream({ seed: 1, purpose: "play", counters: [forms.indexOf(form), row] });
+      for (let i = 0; i < counts[form][row]!; i++)
+        ids[row * time + i] = BigInt(random.int(this.#model.shape.vocabSize));
+    }
+    if (form === "step") return this.#model.step(this.#weights, ids, this.#cache.view(0, rows), pasts);
+    const tokens = { ids, time, lengths: BigInt64Array.from({ length: rows }, (_, row) => BigInt(counts[form][row]!)) };
+    return form === "prefill"
+      ? this.#model.prefill(this.#weights, tokens)
+      : this.#model.extend(this.#weights, tokens, this.#cache.view(0, rows), pasts);
+  }
+
+  /** Keys and values of a layer at the positions of the compared rows. */
+  #storedOf(layer: number): readonly Float32Array[] {
+    const { headDim, kvHeads } = this.#model.shape;
+    const { capacity, keys, values } = this.#cache.view(0, COMPARED);
+    return [keys[layer]!, values[layer]!].flatMap((array) =>
+      Array.from({ length: COMPARED * kvHeads }, (_, block) => {
+        const start = block * capacity * headDim;
+        return array.subarray(start, start + this.#cache.length(Math.floor(block / kvHeads)) * headDim);
+      }),
+    );
+  }
+}
+
+const equal = (a: readonly Float32Array[], b: readonly Float32Array[]): boolean =>
+  a.every((array, i) => array.length === b[i]?.length && array.every((value, at) => Object.is(value, b[i]?.[at])));
+
+/** The first form in which a row's bits depend on its batch; undefined where there is none. */
+export const formThatDiffers = async <W>(model: LanguageModel<W>, weights: W): Promise<Form | undefined> => {
+  const [few, many] = [new Batch(model, weights, small), new Batch(model, weights, large)];
+  for (const form of forms) if (!equal(await few.fed(form), await many.fed(form))) return form;
+  return undefined;
+};
+
+/** Small enough for tens of milliseconds: which kernels run depends on a layer's width, not on the number of layers or ids. */
+const shortened = ({ adapter: _, ...config }: DecoderConfig): DecoderConfig => ({
+  ...config,
+  layers: 1,
+  vocabSize: 64,
+  maxPositions: large.capacity,
+  tieEmbedding: true,
+});
+
+/** `formThatDiffers` of one layer of a model in its format, on the CPU. */
+export const probe = async (config: DecoderConfig, format: NumberFormat): Promise<Form | undefined> => {
+  const layer = shortened(config);
+  const model = await open(layer, undefined, undefined, format);
+  try {
+    const count = parameterCount(trainedParameters(layer));
+    // Far cheaper than normal numbers, and as good here: products of them round.
+    const weights = Float32Array.from({ length: count }, (_, i) => (Math.imul(i + 1, 0x9e3779b1) >> 8) / 2 ** 26);
+    return await formThatDiffers(model, model.weights(0, fullPayload(weights)));
+  } finally {
+    await model.close();
+  }
+};

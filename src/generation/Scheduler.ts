@@ -1,0 +1,275 @@
+/**
+ * Which sequences are fed to the model next: a state machine over sequences, cache rows and shared prefixes without models, threads
+ * or token values. Requests, finished steps and new versions change its state; `plan` says what to move and which step to run.
+ * Invariants: a row belongs to at most one sequence; a sequence with an open request never loses its row; rows are given to waiting
+ * sequences in the order of their requests; how a sequence is cut into chunks and steps depends on the sequence alone, and exact refills
+ * cut it as it was cut before.
+ */
+import type { Version } from "../domain/Episode.ts";
+import { emptyTrace, type FeedForm, type FeedSpan, spanAt, traced, tracedLength, truncatedTrace } from "./FeedTrace.ts";
+import { type Feedable, pack } from "./Packing.ts";
+import type { Chunk, Load, Plan, Prefix, PrefixChunk, Sequence } from "./Plan.ts";
+import { Prefixes } from "./Prefixes.ts";
+import { RowQueue } from "./RowQueue.ts";
+
+export interface SchedulerOptions {
+  /** Sequences with a cache row at once. */
+  readonly slots: number;
+  /** Most tokens of one prefill step, padding included; also the longest chunk of one sequence. */
+  readonly prefillTokens: number;
+  /** While others decode, a prefill waits until this many sequences need one … */
+  readonly prefillRows: number;
+  /** … or this many decode steps have passed. */
+  readonly prefillPatience: number;
+  /**
+   * How a sequence that lost its row is fed again: `exact` in the spans it was first fed in, which gives the same bits; `fast` in as few
+   * chunks as possible.
+   */
+  readonly refills: "exact" | "fast";
+}
+
+/** Shared prefixes kept: enough for small groups to have one each, and no more than sequences. */
+export const prefixRows = (slots: number): number => Math.min(slots, Math.max(8, slots >> 2));
+
+export interface OpenRequest {
+  readonly id: number;
+  readonly pin: Version | null;
+  readonly prefixKey: string;
+  readonly prefixLength: number;
+}
+
+/** A shared prefix that is not fully cached, and the oldest sequence that needs it. */
+interface IncompletePrefix extends Feedable {
+  readonly prefix: Prefix;
+  readonly sequence: Sequence;
+}
+
+const awaitsPrefix = ({ phase, cached, prefixLength }: Sequence): boolean =>
+  phase === "active" && cached === 0 && prefixLength > 0;
+
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #sequences = new Map<number, Sequence>();
+  readonly #rows: RowQueue;
+  readonly #prefixes: Prefixes;
+  #newest: Version;
+  #ticket = 0;
+  #clock = 0;
+  /** Decode steps since a prefill has been possible. */
+  #patience = 0;
+  /** The version decoded last, so that two versions take turns. */
+  #decoded: Version = -1;
+  #refilled = 0;
+
+  constructor(options: SchedulerOptions, newest: Version) {
+    this.#options = options;
+    this.#rows = new RowQueue(options.slots);
+    this.#prefixes = new Prefixes(prefixRows(options.slots));
+    this.#newest = newest;
+  }
+
+  /** Tokens fed again after an eviction or a recompute. */
+  get refilledTokens(): number {
+    return this.#refilled;
+  }
+
+  /** Requests whose sequence has no cache row yet. */
+  get waiting(): number {
+    return this.#rows.waiting;
+  }
+
+  get active(): number {
+    let count = 0;
+    for (const { phase } of this.#sequences.values()) if (phase === "active") count++;
+    return count;
+  }
+
+  /** Sequences between requests that still have a row. */
+  get idle(): number {
+    return [...this.#sequences.values()].filter(({ phase, row }) => phase === "idle" && row >= 0).length;
+  }
+
+  sequence(id: number): Sequence | undefined {
+    return this.#sequences.get(id);
+  }
+
+  /** The sequence in each row, free rows left out. */
+  get occupied(): readonly Sequence[] {
+    return this.#rows.occupied;
+  }
+
+  /** Adds a sequence without history. */
+  open({ id, pin, prefixKey, prefixLength }: OpenRequest): Sequence {
+    if (this.#sequences.has(id)) throw new RangeError(`sequence ${id} is already open`);
+    const sequence: Sequence = {
+      id,
+      pin,
+      prefixKey,
+      prefixLength,
+      phase: "idle",
+      row: -1,
+      length: 0,
+      cached: 0,
+      trace: emptyTrace,
+      ticket: 0,
+      used: 0,
+    };
+    this.#sequences.set(id, sequence);
+    return sequence;
+  }
+
+  /** Opens a request on an idle sequence whose history has grown by `appended` tokens. */
+  request(sequence: Sequence, appended: number): void {
+    if (sequence.phase !== "idle") throw new RangeError(`sequence ${sequence.id} has a request already`);
+    sequence.length += appended;
+    if (sequence.length <= sequence.cached) throw new RangeError(`sequence ${sequence.id} has nothing to feed`);
+    sequence.ticket = this.#ticket++;
+    this.#rows.join(sequence);
+  }
+
+  /** The chunk of a prefill is in the cache. */
+  fed(chunk: Chunk): void {
+    this.#cached(chunk, "chunk");
+  }
+
+  /** The chunk of a decode step is in the cache. */
+  decoded(chunk: Chunk): void {
+    this.#cached(chunk, "step");
+  }
+
+  prefixFed({ prefix, count }: PrefixChunk): void {
+    prefix.cached += count;
+  }
+
+  /** A token was sampled onto the sequence's history. */
+  grown(sequence: Sequence): void {
+    sequence.length++;
+  }
+
+  /** Ends the open request; history longer than `length` is forgotten (a cancelled request leaves no trace). */
+  finish(sequence: Sequence, length: number = sequence.length): void {
+    this.#rows.leave(sequence);
+    sequence.used = ++this.#clock;
+    sequence.length = length;
+    sequence.cached = Math.min(sequence.cached, length);
+    sequence.trace = truncatedTrace(sequence.trace, length);
+  }
+
+  /** Removes a sequence; its row is free at once. */
+  release(id: number): void {
+    const sequence = this.#sequences.get(id);
+    if (sequence === undefined) return;
+    this.finish(sequence);
+    this.#rows.vacate(sequence);
+    this.#sequences.delete(id);
+  }
+
+  /** From the next plan on, sequences that are not pinned use `version`. With `recompute` their caches start again. */
+  adopt(version: Version, recompute: boolean): void {
+    this.#newest = version;
+    if (recompute) for (const sequence of this.#sequences.values()) if (sequence.pin === null) sequence.cached = 0;
+  }
+
+  /** Hands out rows and chooses the next step: shared prefixes first, then prefills, then decoding. */
+  plan(): Plan {
+    this.#rows.admit();
+    const loads: Load[] = [];
+    const incomplete = this.#loadPrefixes(loads);
+    if (incomplete.length > 0) return this.#feedPrefixes(incomplete, loads);
+
+    const toPrefill: Sequence[] = [];
+    const toDecode: Sequence[] = [];
+    for (const sequence of this.#rows.occupied)
+      if (sequence.phase === "active" && !awaitsPrefix(sequence))
+        (this.#next(sequence).form === "step" ? toDecode : toPrefill).push(sequence);
+
+    if (toPrefill.length > 0 && this.#prefillsNow(toPrefill.length, toDecode.length))
+      return this.#prefill(toPrefill, loads);
+    if (toDecode.length === 0) return { moves: [], loads, step: { kind: "none" } };
+    return this.#decode(toDecode, loads);
+  }
+
+  /** Weights version of a sequence's next token. */
+  versionOf(sequence: Sequence): Version {
+    return sequence.pin ?? this.#newest;
+  }
+
+  /** What is fed next of a sequence: the rest of the span in which it first came, or of the tokens that never came. */
+  #next({ cached, length, trace }: Sequence): FeedSpan {
+    const span = this.#options.refills === "exact" ? spanAt(trace, cached) : undefined;
+    return span ?? { form: cached > 0 && length - cached === 1 ? "step" : "chunk", end: length };
+  }
+
+  #cached({ sequence, start, count }: Chunk, form: FeedForm): void {
+    const end = start + count;
+    this.#refilled += Math.max(0, Math.min(end, tracedLength(sequence.trace)) - start);
+    sequence.cached = end;
+    sequence.trace = traced(sequence.trace, form, end);
+  }
+
+  /** While others decode, a prefill waits for company, but not for long. */
+  #prefillsNow(toPrefill: number, toDecode: number): boolean {
+    const { prefillPatience, prefillRows } = this.#options;
+    const now = toDecode === 0 || toPrefill >= prefillRows || this.#patience >= prefillPatience;
+    this.#patience = now ? 0 : this.#patience + 1;
+    return now;
+  }
+
+  #feedPrefixes(incomplete: readonly IncompletePrefix[], loads: readonly Load[]): Plan {
+    const { version, chosen } = pack(incomplete, this.#options.prefillTokens);
+    const chunks = chosen.map(({ item, ...chunk }) => ({ ...chunk, sequence: item.sequence, prefix: item.prefix }));
+    return { moves: [], loads, step: { kind: "prefix", version, chunks } };
+  }
+
+  #prefill(sequences: readonly Sequence[], loads: readonly Load[]): Plan {
+    const feedable = sequences.map((sequence) => {
+      const { cached, length, ticket } = sequence;
+      return { sequence, version: this.versionOf(sequence), cached, end: this.#next(sequence).end, length, ticket };
+    });
+    const { version, chosen } = pack(feedable, this.#options.prefillTokens);
+    const chunks = chosen.map(({ item, ...chunk }) => ({ ...chunk, sequence: item.sequence }));
+    return { moves: [], loads, step: { kind: "prefill", version, chunks } };
+  }
+
+  /** Fills empty rows from complete prefixes; returns those that are needed and not complete. */
+  #loadPrefixes(loads: Load[]): readonly IncompletePrefix[] {
+    const incomplete = new Map<Prefix, IncompletePrefix>();
+    const now = ++this.#clock;
+    for (const sequence of this.#rows.occupied) {
+      if (!awaitsPrefix(sequence)) continue;
+      const version = this.versionOf(sequence);
+      const prefix = this.#prefixes.find(version, sequence.prefixKey, sequence.prefixLength, now);
+      if (prefix === undefined) continue;
+      const { cached, length } = prefix;
+      if (cached < length) {
+        const known = incomplete.get(prefix);
+        if (known === undefined || sequence.ticket < known.ticket)
+          incomplete.set(prefix, { prefix, sequence, version, cached, end: length, length, ticket: sequence.ticket });
+        continue;
+      }
+      loads.push({ sequence, prefix, count: length });
+      sequence.cached = length;
+      sequence.trace = traced(sequence.trace, "prefix", length);
+    }
+    return [...incomplete.values()];
+  }
+
+  /** One token for every sequence of one version, a new one or one that is fed again; two versions take turns. */
+  #decode(candidates: readonly Sequence[], loads: readonly Load[]): Plan {
+    const versions = [...new Set(candidates.map((sequence) => this.versionOf(sequence)))];
+    const next = versions.findLast((version) => version !== this.#decoded) ?? this.#decoded;
+    this.#decoded = next;
+    const sequences = candidates.filter((sequence) => this.versionOf(sequence) === next);
+    const decoding = new Set(candidates);
+    const moves = this.#rows.gather(sequences, (other) => decoding.has(other));
+    let from = Number.POSITIVE_INFINITY;
+    let to = 0;
+    const chunks = sequences.map((sequence): Chunk => {
+      const { cached, length, row } = sequence;
+      from = Math.min(from, row);
+      to = Math.max(to, row + 1);
+      return { sequence, start: cached, count: 1, last: cached + 1 === length };
+    });
+    return { moves, loads, step: { kind: "decode", version: next, chunks, from, to } };
+  }
+}

@@ -1,0 +1,28 @@
+/** The bytes of a vocabulary as one table, so that a thread can be sent what an id spells. */
+import type { BytesOf } from "../model/tokenizer/ByteDecoder.ts";
+
+/** Bytes of every id, end to end: id i stands for bytes[offsets[i] .. offsets[i + 1]). */
+export interface TokenBytes {
+  readonly bytes: Uint8Array;
+  readonly offsets: Int32Array;
+}
+
+export const tokenBytes = (vocabSize: number, bytesOf: BytesOf): TokenBytes => {
+  const spelled = Array.from({ length: vocabSize }, (_, id) => bytesOf(id));
+  const offsets = new Int32Array(vocabSize + 1);
+  let end = 0;
+  for (const [id, { length }] of spelled.entries()) {
+    end += length;
+    offsets[id + 1] = end;
+  }
+  const bytes = new Uint8Array(end);
+  for (const [id, word] of spelled.entries()) bytes.set(word, offsets[id]);
+  return { bytes, offsets };
+};
+
+/** The other way round; an id outside the table has no bytes. */
+export const bytesOf = ({ bytes, offsets }: TokenBytes): BytesOf => {
+  const none = new Uint8Array();
+  const views = Array.from({ length: offsets.length - 1 }, (_, id) => bytes.subarray(offsets[id], offsets[id + 1]));
+  return (id) => views[id] ?? none;
+};

@@ -1,0 +1,94 @@
+/**
+ * Entry of a generator thread: one engine over one model. Calls come from the owner's port, weights from a direct port to the
+ * learner; both are read between decode steps. Invariant: nothing is generated before `start`.
+ */
+import type { MessagePort } from "node:worker_threads";
+import { isResident } from "../domain/Device.ts";
+import type { Version } from "../domain/Episode.ts";
+import { useRuntime } from "../model/runtime/Session.ts";
+import { CallError, serve } from "../model/runtime/serve.ts";
+import * as StopMatcher from "../model/tokenizer/StopMatcher.ts";
+import type { AdoptedMessage, WeightsMessage } from "../model/weights/Weights.ts";
+import { Engine } from "./Engine.ts";
+import type { GeneratorModel } from "./LanguageModel.ts";
+import type { GeneratorProtocol, StartRequest } from "./Messages.ts";
+import { type OnnxWeights, open } from "./OnnxModel.ts";
+import { openResident, type ResidentWeights } from "./ResidentModel.ts";
+import { bytesOf } from "./TokenBytes.ts";
+
+type Running = Engine<OnnxWeights> | Engine<ResidentWeights>;
+
+let engine: Running | undefined;
+let port: MessagePort | undefined;
+let starting: Promise<unknown> = Promise.resolve();
+
+const started = (): Running => {
+  if (engine === undefined) throw new CallError("bad_request", "the generator has not started");
+  return engine;
+};
+
+const orRefused = <A>(opening: Promise<A>): Promise<A> =>
+  opening.catch((error: unknown) => {
+    throw new CallError("session_failed", error instanceof Error ? error.message : String(error), { cause: error });
+  });
+
+const engineOver = <W>(model: GeneratorModel<W>, request: StartRequest): Engine<W> => {
+  const { base, config, device, format, version, payload, weights, stops, tokens, runtime, ...options } = request;
+  const settings = {
+    ...options,
+    stops: stops.length === 0 ? null : StopMatcher.make(stops, bytesOf(tokens)),
+    onAdopted: (adopted: Version) => {
+      const message: AdoptedMessage = { _tag: "adopted", version: adopted };
+      weights.postMessage(message);
+      emit(message);
+    },
+  };
+  return new Engine(model, { version, payload }, settings);
+};
+
+const start = async (request: StartRequest): Promise<null> => {
+  const { base, config, device, format, runtime, weights } = request;
+  useRuntime(runtime);
+  if (isResident(device)) {
+    if (format === "int8") throw new CallError("bad_request", "a device has no products of 8-bit numbers");
+    engine = engineOver(await orRefused(openResident(config, device, base, format)), request);
+  } else engine = engineOver(await orRefused(open(config, device, base, format)), request);
+  port = weights;
+  weights.on("message", (message: WeightsMessage) => started().offer(message.version, message.payload));
+  return null;
+};
+
+const { emit } = serve<GeneratorProtocol>(
+  {
+    start: (request) => {
+      const opened = start(request);
+      starting = opened;
+      return opened;
+    },
+    generate: (request, { onCancel }) =>
+      new Promise((resolve, reject) => {
+        const running = started();
+        onCancel(() => running.cancel(request.sequence));
+        running.generate(request, {
+          done: resolve,
+          fail: ({ code, message, ...cause }) => reject(new CallError(code, message, cause)),
+        });
+      }),
+    release: (sequence) => {
+      started().release(sequence);
+      return null;
+    },
+    hold: (version) => started().hold(version),
+    unhold: (version) => {
+      started().unhold(version);
+      return null;
+    },
+    gauges: () => started().gauges(),
+  },
+  async () => {
+    // A start that is under way opens a session still: what it opens is closed.
+    await starting.catch(() => undefined);
+    port?.close();
+    await engine?.close();
+  },
+);

@@ -1,0 +1,47 @@
+/**
+ * The failure of reading or writing model files: which file, what kind of fault, and a sentence that names the tensor or the key
+ * and what is supported instead. Pipelines report it as bad input, since the files are the user's.
+ */
+import { Schema } from "effect";
+import { FileError } from "../../support/files/FileError.ts";
+
+export const reasons = [
+  "missing_file",
+  "not_readable", // the operating system refused: permissions, disk full, a folder in place of a file
+  "truncated",
+  "bad_header",
+  "bad_offsets",
+  "unknown_dtype",
+  "missing_tensor",
+  "unexpected_tensor",
+  "wrong_shape",
+  "not_finite", // a value is NaN or infinite, or negative where none can be
+  "overflow", // a finite value does not fit the number format asked for
+  "bad_config",
+  "unsupported", // well-formed, but another architecture or layout than this program trains
+] as const;
+
+export class CheckpointError extends Schema.TaggedError<CheckpointError>()("CheckpointError", {
+  path: Schema.String,
+  reason: Schema.Literals(reasons),
+  message: Schema.String,
+}) {}
+
+/** An error of `reason` about `path`; the message opens with the path, so that it reads alone. */
+export const checkpointError = (path: string, reason: (typeof reasons)[number], detail: string): CheckpointError =>
+  new CheckpointError({ path, reason, message: `${path}: ${detail}` });
+
+/** A failed write, as a `CheckpointError`. */
+export const ofFile = (error: FileError): CheckpointError => fromUnknown(error.path, error);
+
+/** What the operating system said, as a `CheckpointError`; one already made passes through. */
+export const fromUnknown = (path: string, cause: unknown): CheckpointError => {
+  if (cause instanceof CheckpointError) return cause;
+  if (cause instanceof FileError && cause.reason === "damaged") {
+    return new CheckpointError({ path: cause.path, reason: "not_readable", message: cause.message });
+  }
+  if (cause instanceof FileError) return fromUnknown(cause.path, cause.cause);
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+  if (code === "ENOENT") return checkpointError(path, "missing_file", "no such file or folder");
+  return checkpointError(path, "not_readable", cause instanceof Error ? cause.message : String(cause));
+};

@@ -1,0 +1,101 @@
+/**
+ * One safetensors file of exactly the parameters a list of specs names: a model's, or a critic's with its value head.
+ * Invariant: a file that reads has every named tensor in its shape and no other; the values land in one flat buffer.
+ */
+import { Effect } from "effect";
+import type { ParameterSpec } from "../graphs/Architecture.ts";
+import { named, type Parameters, parametersOf } from "../graphs/Parameters.ts";
+import { type CheckpointError, checkpointError } from "./CheckpointError.ts";
+import type { FloatFormat } from "./FloatFormat.ts";
+import { readInto, type WriteOptions, write } from "./Safetensors.ts";
+import { commonFormat, type Entry, type Header, type Tensor } from "./SafetensorsHeader.ts";
+
+export interface ReadOptions {
+  /** Tensors that may be in the file and are not read. */
+  readonly ignored?: readonly string[];
+}
+
+/** "a", "b" and 5 more */
+export const naming = (names: readonly string[]): string => {
+  const shown = names.slice(0, 3).map((name) => `"${name}"`);
+  return shown.join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
+};
+
+/** How the tensors of `path` differ from those of `specs`, or undefined. */
+export const mismatch = (
+  path: string,
+  entries: readonly Entry[],
+  specs: readonly ParameterSpec[],
+  ignored: readonly string[],
+): CheckpointError | undefined => {
+  const present = new Map(entries.map((entry) => [entry.name, entry]));
+  const wanted = new Set(specs.map((spec) => spec.name));
+  const missing = specs.filter((spec) => !present.has(spec.name)).map((spec) => spec.name);
+  if (missing.length > 0) return checkpointError(path, "missing_tensor", `it lacks ${naming(missing)}`);
+  const unexpected = [...present.keys()].filter((name) => !wanted.has(name) && !ignored.includes(name));
+  if (unexpected.length > 0) {
+    return checkpointError(path, "unexpected_tensor", `it holds ${naming(unexpected)}, which this model does not have`);
+  }
+  for (const { name, shape } of specs) {
+    const found = present.get(name)?.shape ?? [];
+    if (found.length !== shape.length || found.some((size, axis) => size !== shape[axis])) {
+      const detail = `tensor "${name}" has shape [${found.join(", ")}], the config asks for [${shape.join(", ")}]`;
+      return checkpointError(path, "wrong_shape", detail);
+    }
+  }
+  return undefined;
+};
+
+export interface ParameterFile<B extends ArrayBufferLike = ArrayBuffer> {
+  readonly parameters: Parameters<B>;
+  /** The number format on disk; in memory it is float32. */
+  readonly format: FloatFormat;
+}
+
+/** Makes room for parameters. */
+export type Room<B extends ArrayBufferLike> = (specs: readonly ParameterSpec[]) => Parameters<B>;
+
+/** Reads the parameters of `specs` into what `room` makes. Fails with `CheckpointError`, before any value is read where the header tells. */
+export const readParametersTo = <B extends ArrayBufferLike>(
+  path: string,
+  specs: readonly ParameterSpec[],
+  room: Room<B>,
+  { ignored = [] }: ReadOptions = {},
+): Effect.Effect<ParameterFile<B>, CheckpointError> =>
+  Effect.suspend(() => {
+    let parameters: Parameters<B> | undefined;
+    const place = (header: Header) => {
+      const found = mismatch(path, header.entries, specs, ignored);
+      if (found !== undefined) return found;
+      // Allocated only now: a wrong config cannot ask for memory the file does not justify.
+      const made = room(specs);
+      parameters = made;
+      const views = new Map(specs.map(({ name }, index) => [name, made.tensors[index]]));
+      return (entry: Entry) => views.get(entry.name);
+    };
+    return readInto(path, place).pipe(
+      Effect.map((header) => ({
+        parameters: parameters ?? room(specs),
+        format: commonFormat(header.entries),
+      })),
+    );
+  });
+
+/** The same into memory of their own. */
+export const readParameters = (
+  path: string,
+  specs: readonly ParameterSpec[],
+  options: ReadOptions = {},
+): Effect.Effect<ParameterFile, CheckpointError> => readParametersTo(path, specs, parametersOf, options);
+
+/** Writes the parameters under their names, under another name first and renamed. Fails with `CheckpointError`. */
+export const writeParameters = (
+  path: string,
+  parameters: Parameters<ArrayBufferLike>,
+  options: WriteOptions = {},
+): Effect.Effect<void, CheckpointError> => {
+  const tensors = new Map<string, Tensor>(
+    named(parameters).map(({ name, shape, values }) => [name, { shape, data: values }]),
+  );
+  return write(path, tensors, options);
+};

@@ -1,0 +1,115 @@
+/**
+ * The files of a tokenizer in a checkpoint folder: two of JSON, and its chat template where that is a file of its own. They are copied as
+ * they are from the checkpoint a run starts from into every checkpoint it writes, so that a trained model is loaded with the same tokenizer.
+ */
+
+import { join } from "node:path";
+import { Effect, Result } from "effect";
+import { replaceText } from "../../support/files/AtomicWrite.ts";
+import { readText } from "../../support/files/readText.ts";
+import { CheckpointError, checkpointError, fromUnknown, ofFile } from "./CheckpointError.ts";
+
+export type JsonObject = { readonly [key: string]: unknown };
+
+/** Files that a chat template may be in; the first one found counts, before tokenizer_config.json's key. */
+export const templateFiles = ["chat_template.jinja", "chat_template.json"] as const;
+
+export interface TemplateFile {
+  readonly name: (typeof templateFiles)[number];
+  readonly text: string;
+}
+
+export interface TokenizerFiles {
+  readonly tokenizerJson: JsonObject;
+  readonly tokenizerConfig: JsonObject;
+  readonly template?: TemplateFile;
+}
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Bytes; tokenizers of large vocabularies have a tenth. */
+const LONGEST_JSON = 2 ** 28;
+
+const parsed = (text: string, path: string): Effect.Effect<unknown, CheckpointError> =>
+  Effect.try({
+    try: (): unknown => JSON.parse(text),
+    catch: (cause) => checkpointError(path, "bad_config", cause instanceof Error ? cause.message : String(cause)),
+  });
+
+const textOf = (path: string): Effect.Effect<string, CheckpointError> =>
+  Effect.tryPromise({ try: () => readText(path, LONGEST_JSON), catch: (cause) => fromUnknown(path, cause) });
+
+/** The JSON object in the file at `path`. Fails with `CheckpointError` naming the file. */
+export const readJsonObject = (path: string): Effect.Effect<JsonObject, CheckpointError> =>
+  Effect.gen(function* () {
+    const json = yield* parsed(yield* textOf(path), path);
+    return isJsonObject(json) ? json : yield* checkpointError(path, "bad_config", "not a JSON object");
+  });
+
+const readTemplate = Effect.fnUntraced(function* (
+  folder: string,
+): Effect.fn.Return<Pick<TokenizerFiles, "template">, CheckpointError> {
+  for (const name of templateFiles) {
+    const found = yield* Effect.result(textOf(join(folder, name)));
+    if (Result.isSuccess(found)) return { template: { name, text: found.success } };
+    if (found.failure.reason !== "missing_file") return yield* found.failure;
+  }
+  return {};
+});
+
+/** Reads the files of `folder`. Fails with `CheckpointError`. */
+export const read = (folder: string): Effect.Effect<TokenizerFiles, CheckpointError> =>
+  Effect.all({
+    template: readTemplate(folder),
+    tokenizerJson: readJsonObject(join(folder, "tokenizer.json")).pipe(
+      Effect.mapError((error) =>
+        error.reason === "missing_file"
+          ? new CheckpointError({
+              ...error,
+              message: `${error.path}: missing; a checkpoint folder needs the fast tokenizer's tokenizer.json (AutoTokenizer(…).save_pretrained writes it)`,
+            })
+          : error,
+      ),
+    ),
+    tokenizerConfig: readJsonObject(join(folder, "tokenizer_config.json")),
+  }).pipe(Effect.map(({ template, ...files }) => ({ ...files, ...template })));
+
+const namedTemplate = (value: unknown): readonly (readonly [name: string, text: string])[] =>
+  isJsonObject(value) && typeof value.name === "string" && typeof value.template === "string"
+    ? [[value.name, value.template]]
+    : [];
+
+/** The template that a `chat_template` key holds: a text, or one of a list of named ones, of which `default` is the chat's. */
+const templateIn = (value: unknown): Result.Result<string | undefined, string> => {
+  if (typeof value === "string") return Result.succeed(value);
+  if (value === undefined || value === null) return Result.succeed(undefined);
+  const named = new Map((Array.isArray(value) ? value : []).flatMap(namedTemplate));
+  const chosen = named.get("default");
+  if (chosen !== undefined) return Result.succeed(chosen);
+  const found = named.size === 0 ? "neither a text nor named templates" : [...named.keys()].join(", ");
+  return Result.fail(`chat_template has no template named "default"; it has ${found}`);
+};
+
+/** The source of the folder's chat template; undefined where it has none. Fails with why it cannot be chosen. */
+export const templateOf = ({
+  template,
+  tokenizerConfig,
+}: TokenizerFiles): Result.Result<string | undefined, string> => {
+  if (template === undefined) return templateIn(tokenizerConfig.chat_template);
+  if (template.name === "chat_template.jinja") return Result.succeed(template.text);
+  const json = Result.try({
+    try: (): unknown => JSON.parse(template.text),
+    catch: () => `${template.name} is no JSON`,
+  });
+  return Result.flatMap(json, (value) => templateIn(isJsonObject(value) ? value.chat_template : undefined));
+};
+
+/** Writes the files into `folder`. Fails with `CheckpointError`. */
+export const write = (folder: string, files: TokenizerFiles): Effect.Effect<void, CheckpointError> =>
+  Effect.gen(function* () {
+    const { template, tokenizerConfig, tokenizerJson } = files;
+    yield* replaceText(join(folder, "tokenizer.json"), `${JSON.stringify(tokenizerJson, null, 2)}\n`);
+    yield* replaceText(join(folder, "tokenizer_config.json"), `${JSON.stringify(tokenizerConfig, null, 2)}\n`);
+    if (template !== undefined) yield* replaceText(join(folder, template.name), template.text);
+  }).pipe(Effect.mapError(ofFile));

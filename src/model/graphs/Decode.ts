@@ -1,0 +1,162 @@
+/**
+ * Generation as three models over one set of weights: `prefillModel` starts rows, `extendModel` appends several tokens to cached
+ * rows, `stepModel` appends one. Caches are inputs [batch, kvHeads, capacity, headDim] per layer that the runtime takes
+ * without a copy; outputs are the logits after the last new token of each row and the new keys and values alone, which the
+ * caller writes into its cache at the row's length.
+ * Invariants: what a cache holds at and beyond a row's length is never read into a result (it must be finite), and with one
+ * intra-op thread and two rows or more, a row's bits depend neither on the other rows nor on the capacity (multiples of 32).
+ */
+
+import { causalAttention } from "../tensor/Attention.ts";
+import { add, less, lessOrEqual, minimum, mul, sub, where } from "../tensor/Elementwise.ts";
+import { Graph, type Tensor } from "../tensor/Graph.ts";
+import { iota, takeAlong, writeAt } from "../tensor/Indexing.ts";
+import { expand, reduceSum, reshape } from "../tensor/Layout.ts";
+import { matmul } from "../tensor/Linear.ts";
+import type { OnnxModel } from "../tensor/Onnx.ts";
+import { softmax } from "../tensor/Reduction.ts";
+import { type Dim, product, sizeOf } from "../tensor/Shape.ts";
+import type { DecoderConfig } from "./Architecture.ts";
+import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries } from "./Decoder.ts";
+import { policyInputs } from "./Lora.ts";
+import type { NumberFormat } from "./NumberFormat.ts";
+
+/** Names of a layer's cache inputs and outputs. */
+export const pastKeys = (layer: number): string => `past.${layer}.keys`;
+export const pastValues = (layer: number): string => `past.${layer}.values`;
+export const newKeys = (layer: number): string => `new.${layer}.keys`;
+export const newValues = (layer: number): string => `new.${layer}.values`;
+
+const MASKED = -1e30;
+
+interface Cache {
+  readonly keys: Tensor;
+  readonly values: Tensor;
+}
+
+const cacheInputs = (graph: Graph, config: DecoderConfig): readonly Cache[] =>
+  Array.from({ length: config.layers }, (_, layer) => {
+    const shape = ["batch", config.kvHeads, "capacity", config.headDim];
+    return {
+      keys: graph.input(pastKeys(layer), "float32", shape),
+      values: graph.input(pastValues(layer), "float32", shape),
+    };
+  });
+
+/** Column `lengths - 1` of each batch row as an index into batch * time, int64 [batch]. */
+const lastTokens = (lengths: Tensor, time: Dim): Tensor => {
+  const { graph } = lengths;
+  const first = mul(iota(graph, sizeOf(lengths.shape, 0)), reshape(graph.size(time), []));
+  return sub(add(first, lengths), 1);
+};
+
+const cacheOf = (caches: readonly Cache[], layer: number): Cache => {
+  const cache = caches[layer];
+  if (cache === undefined) throw new RangeError(`there is no layer ${layer}`);
+  return cache;
+};
+
+const outputCache = (graph: Graph, layer: number, keys: Tensor, values: Tensor): void => {
+  graph.output(newKeys(layer), keys);
+  graph.output(newValues(layer), values);
+};
+
+/** Inputs: weights, ids int64 [batch, time] right padded, lengths int64 [batch]. Outputs: logits [batch, vocab], new caches. */
+export const prefillModel = (config: DecoderConfig, format: NumberFormat = "float32"): OnnxModel => {
+  const graph = new Graph("prefill");
+  const weights = policyInputs(graph, config, format);
+  const ids = graph.input("ids", "int64", ["batch", "time"]);
+  const lengths = graph.input("lengths", "int64", ["batch"]);
+  const attend: Attend = (projections) => {
+    const keys = splitHeads(config, projections.keys);
+    const values = splitHeads(config, projections.values);
+    outputCache(graph, projections.layer, keys, values);
+    return mergeQueries(config, causalAttention(splitQueries(config, projections.queries), keys, values));
+  };
+  const positions = graph.constant([0], "int64");
+  const hidden = decoder(config, weights, ids, positions, attend, lastTokens(lengths, "time"));
+  graph.output("logits", logits(weights, hidden));
+  return graph.toModel();
+};
+
+/**
+ * Inputs: weights, ids int64 [batch, time] right padded, lengths int64 [batch] (valid new tokens, 1 or more), pastLengths
+ * int64 [batch], caches with pastLengths + time <= capacity. Outputs: logits [batch, vocab], new caches [.., time, ..].
+ */
+export const extendModel = (config: DecoderConfig, format: NumberFormat = "float32"): OnnxModel => {
+  const graph = new Graph("extend");
+  const weights = policyInputs(graph, config, format);
+  const ids = graph.input("ids", "int64", ["batch", "time"]);
+  const lengths = graph.input("lengths", "int64", ["batch"]);
+  const pastLengths = graph.input("pastLengths", "int64", ["batch"]);
+  const caches = cacheInputs(graph, config);
+  const columns = add(reshape(pastLengths, ["batch", 1]), iota(graph, "time"));
+  // padding may run past the rotary tables
+  const positions = minimum(columns, config.maxPositions - 1);
+  const visible = lessOrEqual(iota(graph, "capacity"), reshape(columns, ["batch", 1, 1, "time", 1]));
+  const mask = where(visible, graph.constant(0), graph.constant(MASKED));
+  const groups = config.heads / config.kvHeads;
+  const { kvHeads, headDim } = config;
+  const attend: Attend = ({ layer, ...projections }) => {
+    const newK = splitHeads(config, projections.keys);
+    const newV = splitHeads(config, projections.values);
+    outputCache(graph, layer, newK, newV);
+    const cache = cacheOf(caches, layer);
+    const keys = writeAt(cache.keys, newK, pastLengths, 2);
+    const values = writeAt(cache.values, newV, pastLengths, 2);
+    const rows = product(groups, "time");
+    const queries = reshape(splitQueries(config, projections.queries), ["batch", kvHeads, rows, headDim]);
+    const scores = matmul(queries, keys, { transB: true, scale: headDim ** -0.5 });
+    const spread = ["batch", kvHeads, groups, "time", "capacity"];
+    const attention = softmax(add(reshape(scores, spread), mask));
+    const mixed = matmul(reshape(attention, ["batch", kvHeads, rows, "capacity"]), values);
+    return mergeQueries(config, reshape(mixed, ["batch", kvHeads, groups, "time", headDim]));
+  };
+  const hidden = decoder(config, weights, ids, positions, attend, lastTokens(lengths, "time"));
+  graph.output("logits", logits(weights, hidden));
+  return graph.toModel();
+};
+
+/**
+ * Inputs: weights, ids int64 [batch], pastLengths int64 [batch], caches with pastLengths < capacity.
+ * Outputs: logits [batch, vocab], new caches [batch, kvHeads, 1, headDim].
+ * The score of the new token takes its place among those of the cache, whose rows are therefore never copied.
+ */
+export const stepModel = (config: DecoderConfig, format: NumberFormat = "float32"): OnnxModel => {
+  const graph = new Graph("step");
+  const weights = policyInputs(graph, config, format);
+  const ids = graph.input("ids", "int64", ["batch"]);
+  const pastLengths = graph.input("pastLengths", "int64", ["batch"]);
+  const caches = cacheInputs(graph, config);
+  const { kvHeads, headDim } = config;
+  const groups = config.heads / kvHeads;
+  // A product of one row takes no factor in place; as a vector, the runtime does not turn it into one.
+  const scales = graph.constant(new Array<number>(headDim).fill(headDim ** -0.5));
+  const position = iota(graph, "capacity");
+  const length = reshape(pastLengths, ["batch", 1, 1, 1, 1]);
+  const past = less(position, length);
+  const beyond = where(lessOrEqual(position, length), graph.constant(0), graph.constant(MASKED));
+  const column = expand(reshape(pastLengths, ["batch", 1, 1, 1]), ["batch", kvHeads, groups, 1]);
+  // Heads as [kv head, group, one row]: a product of one row reads the cache in place, more rows would pack it first.
+  const queryRows = ["batch", kvHeads, groups, 1, headDim];
+  const shared = (x: Tensor, rows: Dim): Tensor => reshape(x, ["batch", kvHeads, 1, rows, headDim]);
+  const attend: Attend = ({ layer, ...projections }) => {
+    const queries = mul(reshape(projections.queries, queryRows), scales);
+    const keys = reshape(projections.keys, ["batch", kvHeads, 1, headDim]);
+    const values = reshape(projections.values, ["batch", kvHeads, 1, headDim]);
+    outputCache(graph, layer, keys, values);
+    const cache = cacheOf(caches, layer);
+    const old = matmul(queries, shared(cache.keys, "capacity"), { transB: true });
+    const own = reduceSum(mul(queries, shared(keys, 1)), [-1], true);
+    const attention = softmax(add(where(past, old, own), beyond));
+    const ownShare = reshape(takeAlong(attention, column), ["batch", kvHeads, groups, 1, 1]);
+    const mixed = add(
+      matmul(where(past, attention, 0), shared(cache.values, "capacity")),
+      mul(ownShare, shared(values, 1)),
+    );
+    return reshape(mixed, ["batch", config.heads * headDim]);
+  };
+  const hidden = decoder(config, weights, reshape(ids, ["batch", 1]), reshape(pastLengths, ["batch", 1]), attend);
+  graph.output("logits", logits(weights, hidden));
+  return graph.toModel();
+};

@@ -1,0 +1,53 @@
+/**
+ * An adapter in a graph: the inputs of a decoder with one, and what it adds to a linear layer. Its factor is an input, so that the same graph
+ * with the factor 0 is the decoder without it: the reference policy takes no weights of its own.
+ */
+import { mul } from "../tensor/Elementwise.ts";
+import type { Graph, Tensor } from "../tensor/Graph.ts";
+import { gemm } from "../tensor/Linear.ts";
+import type { DecoderConfig, ParameterSpec } from "./Architecture.ts";
+import { codedIn, codedInputs, leftBeside, type NumberFormat } from "./NumberFormat.ts";
+import {
+  frozenCriticParameters,
+  frozenParameters,
+  loraA,
+  loraB,
+  trainedCriticParameters,
+  trainedParameters,
+} from "./Trained.ts";
+
+/** Graph tensors of parameters by name, and of the adapter's factor. */
+export type Weights = ReadonlyMap<string, Tensor>;
+
+/** The input that holds the adapter's factor, float32 []. */
+export const ADAPTER_SCALE = "adapter.scale";
+
+const inputs = (graph: Graph, config: DecoderConfig, specs: readonly ParameterSpec[]): Weights => {
+  const weights = new Map(specs.map(({ name, shape }) => [name, graph.input(name, "float32", shape)]));
+  if (config.adapter !== undefined) weights.set(ADAPTER_SCALE, graph.input(ADAPTER_SCALE, "float32", []));
+  return weights;
+};
+
+/**
+ * One graph input per parameter of the policy, under its name, and one for the adapter's factor where it has one; two in place of a matrix
+ * that the format holds in codes.
+ */
+export const policyInputs = (graph: Graph, config: DecoderConfig, format: NumberFormat = "float32"): Weights => {
+  const coded = codedIn(format, config);
+  const specs = leftBeside(coded, [...frozenParameters(config), ...trainedParameters(config)]);
+  return new Map([...inputs(graph, config, specs), ...codedInputs(graph, coded)]);
+};
+
+/** The same of a critic. */
+export const criticInputs = (graph: Graph, config: DecoderConfig): Weights =>
+  inputs(graph, config, [...frozenCriticParameters(config), ...trainedCriticParameters(config)]);
+
+/**
+ * The output [rows, out] of the linear layer `module` over `input` [rows, in] with what the adapter adds to it (Hu et al. 2021, equation 3);
+ * the output itself where none stands beside it.
+ */
+export const adapted = (weights: Weights, module: string, input: Tensor, output: Tensor): Tensor => {
+  const [a, b, scale] = [weights.get(loraA(module)), weights.get(loraB(module)), weights.get(ADAPTER_SCALE)];
+  if (a === undefined || b === undefined || scale === undefined) return output;
+  return gemm(mul(gemm(input, a, { transB: true }), scale), b, { transB: true, bias: output });
+};

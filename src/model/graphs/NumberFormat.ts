@@ -1,0 +1,101 @@
+/**
+ * The number format that a generator holds a model in: float32 as it is trained, float16 for matrices and caches (tensor/HalfForm.ts, a rewriting of
+ * the finished graph), or 8-bit codes for linear layers (tensor/Quantized.ts). Of int8, norms, biases, the embedding's rows and an adapter
+ * stay float32, and a graph has two inputs in place of a layer's weight, and none where nothing else reads it.
+ */
+
+import { add } from "../tensor/Elementwise.ts";
+import type { Graph, Tensor } from "../tensor/Graph.ts";
+import { gemm } from "../tensor/Linear.ts";
+import { type QuantizedValues, quantize, quantizedProduct } from "../tensor/Quantized.ts";
+import { ShapeError } from "../tensor/Shape.ts";
+import { type DecoderConfig, EMBEDDING, elementCount, OUTPUT, type ParameterSpec, parameters } from "./Architecture.ts";
+import type { Frozen } from "./Parameters.ts";
+
+export const numberFormats = ["float32", "float16", "int8"] as const;
+export type NumberFormat = (typeof numberFormats)[number];
+
+export const codesOf = (name: string): string => `${name}.codes`;
+export const scalesOf = (name: string): string => `${name}.scales`;
+
+/** A matrix [out, in] that is held in codes under `name`, made of the parameter `of`. */
+export interface Coded {
+  readonly name: string;
+  readonly of: string;
+  readonly shape: readonly [out: number, width: number];
+}
+
+const isLayer = ({ name, shape }: ParameterSpec): boolean => name !== EMBEDDING && shape.length === 2;
+
+/** The matrices that a format holds in codes: all linear layers and the output matrix, also where that is the embedding. */
+export const codedIn = (format: NumberFormat, config: DecoderConfig): readonly Coded[] => {
+  if (format !== "int8") return [];
+  const specs = parameters(config);
+  const coded = (name: string, { name: of, shape }: ParameterSpec): readonly Coded[] => {
+    const [out, width] = shape;
+    return out === undefined || width === undefined ? [] : [{ name, of, shape: [out, width] }];
+  };
+  const tied = config.tieEmbedding ? specs.filter(({ name }) => name === EMBEDDING) : [];
+  return [
+    ...specs.filter(isLayer).flatMap((spec) => coded(spec.name, spec)),
+    ...tied.flatMap((spec) => coded(OUTPUT, spec)),
+  ];
+};
+
+/** Those of `specs` that are read in float32 beside what is held in codes. */
+export const leftBeside = (coded: readonly Coded[], specs: readonly ParameterSpec[]): readonly ParameterSpec[] => {
+  const replaced = new Set(coded.map(({ name }) => name));
+  return specs.filter(({ name }) => !replaced.has(name));
+};
+
+/** The same of parameters with their numbers. */
+export const leftOf = (coded: readonly Coded[], { specs, tensors }: Frozen): Frozen => {
+  const left = new Set(leftBeside(coded, specs));
+  return { specs: [...left], tensors: tensors.filter((_, i) => left.has(specs[i]!)) };
+};
+
+/** The graph inputs of the matrices in codes. */
+export const codedInputs = (graph: Graph, coded: readonly Coded[]): readonly (readonly [string, Tensor])[] =>
+  coded.flatMap(({ name, shape: [out, width] }) => [
+    [codesOf(name), graph.input(codesOf(name), "int8", [width, out])] as const,
+    [scalesOf(name), graph.input(scalesOf(name), "float32", [out])] as const,
+  ]);
+
+/** x [rows, in] times the matrix `name` [out, in], transposed, in whichever format the graph holds it, plus a bias: [rows, out]. */
+export const product = (
+  weights: ReadonlyMap<string, Tensor>,
+  name: string,
+  x: Tensor,
+  bias?: Tensor | undefined,
+): Tensor => {
+  const [codes, scales] = [weights.get(codesOf(name)), weights.get(scalesOf(name))];
+  if (codes !== undefined && scales !== undefined) {
+    const y = quantizedProduct(x, { codes, scales });
+    return bias === undefined ? y : add(y, bias);
+  }
+  const matrix = weights.get(name);
+  if (matrix === undefined) throw new ShapeError("product", [x.shape], `there is no parameter "${name}"`);
+  return gemm(x, matrix, { transB: true, bias });
+};
+
+/** Codes and scales of a matrix, with its shape. Structured-cloneable. */
+export interface CodedMatrix extends Coded, QuantizedValues {}
+
+/** The matrices of a version in codes; `memory` makes their buffers. Throws a RangeError where `values` lacks a parameter. */
+export const encode = (
+  coded: readonly Coded[],
+  { specs, tensors }: Frozen,
+  memory: (bytes: number) => ArrayBufferLike = (bytes) => new ArrayBuffer(bytes),
+): readonly CodedMatrix[] => {
+  const valuesOf = new Map(specs.map(({ name }, i) => [name, tensors[i]!]));
+  return coded.map((each) => {
+    const values = valuesOf.get(each.of);
+    if (values === undefined) throw new RangeError(`there is no parameter "${each.of}"`);
+    const made = {
+      codes: new Int8Array(memory(elementCount(each.shape))),
+      scales: new Float32Array(memory(each.shape[0] * Float32Array.BYTES_PER_ELEMENT)),
+    };
+    quantize(values, each.shape, made);
+    return { ...each, ...made };
+  });
+};

@@ -1,0 +1,46 @@
+/**
+ * What this machine does in a second through onnxruntime with one thread, measured in a fraction of one: operations of a large matrix product,
+ * and bytes of a matrix that a product of few rows reads through. It blocks the calling thread meanwhile.
+ */
+import { Graph } from "../tensor/Graph.ts";
+import { gemm } from "../tensor/Linear.ts";
+import { float32, Session } from "./Session.ts";
+
+export interface MachineUnit {
+  /** Floating-point operations a second. */
+  readonly flops: number;
+  /** Bytes a second. */
+  readonly bytes: number;
+}
+
+/** Seconds of the fastest of some products [rows, width] [width, width], the first being left out. */
+const fastest = async (rows: number, width: number, runs: number): Promise<number> => {
+  const graph = new Graph("unit");
+  const left = graph.input("left", "float32", [rows, width]);
+  const right = graph.input("right", "float32", [width, width]);
+  graph.output("product", gemm(left, right, { transB: true }));
+  await using session = await Session.open(graph.toModel());
+  const filled = (count: number) => new Float32Array(count).fill(0.5);
+  const feeds = {
+    left: float32(filled(rows * width), [rows, width]),
+    right: float32(filled(width * width), [width, width]),
+  };
+  const times: number[] = [];
+  for (let run = 0; run <= runs; run++) {
+    const start = performance.now();
+    using _ = await session.run(feeds);
+    times.push(performance.now() - start);
+  }
+  return Math.min(...times.slice(1)) / 1000;
+};
+
+/** Large enough to leave the processor's caches. */
+const WIDE = 4096;
+const SQUARE = 768;
+const FEW_ROWS = 8;
+
+export const measure = async (): Promise<MachineUnit> => {
+  const square = await fastest(SQUARE, SQUARE, 12);
+  const thin = await fastest(FEW_ROWS, WIDE, 6);
+  return { flops: (2 * SQUARE ** 3) / square, bytes: (WIDE * WIDE * Float32Array.BYTES_PER_ELEMENT) / thin };
+};

@@ -1,0 +1,295 @@
+/**
+ * One model, opened by a runtime: onnxruntime on a device, or tfjs where it is asked for. On the CPU tensors are typed views over memory that the
+ * caller owns: inputs are taken without a copy, outputs are fresh copies. On WebGPU the outputs that are `kept` stay on the device and are
+ * inputs of other sessions of the thread. `run` blocks its thread, so sessions live in workers.
+ * Invariants: `liveSessions` counts the sessions that were opened and not closed; what is on the device is touched in a turn (DeviceTurn.ts)
+ * alone, so a tensor that is let go is given back in the thread's next turn.
+ */
+import { InferenceSession, Tensor, type TypedTensor } from "onnxruntime-node";
+import { cpu, type Device, isResident } from "../../domain/Device.ts";
+import { deviceForm } from "../tensor/DeviceForm.ts";
+import { encode, type OnnxModel } from "../tensor/Onnx.ts";
+import { explained } from "./DeviceError.ts";
+import { turn } from "./DeviceTurn.ts";
+
+export type Float32Tensor = TypedTensor<"float32">;
+export type Int64Tensor = TypedTensor<"int64">;
+export type Int32Tensor = TypedTensor<"int32">;
+export type Int8Tensor = TypedTensor<"int8">;
+export type BoolTensor = TypedTensor<"bool">;
+/** In host memory, or, as an output that was kept, on the device. */
+export type HostTensor = Float32Tensor | Int64Tensor | Int32Tensor | Int8Tensor | BoolTensor;
+/** On the device; the runtime takes none from host memory. */
+export type HalfTensor = TypedTensor<"float16">;
+/** Floats on the device. Their owner gives them back by `discard`. */
+export type DeviceTensor = Float32Tensor | HalfTensor;
+
+/** Tensors by graph input name. A map object that is reused between runs saves rebuilding the constant part. */
+export type Feeds = Readonly<Record<string, HostTensor | HalfTensor>>;
+
+export const float32 = (data: Float32Array, dims: readonly number[]): Float32Tensor =>
+  new Tensor("float32", data, dims);
+export const int64 = (data: BigInt64Array, dims: readonly number[]): Int64Tensor => new Tensor("int64", data, dims);
+export const int32 = (data: Int32Array, dims: readonly number[]): Int32Tensor => new Tensor("int32", data, dims);
+export const int8 = (data: Int8Array, dims: readonly number[]): Int8Tensor => new Tensor("int8", data, dims);
+export const bool = (data: Uint8Array, dims: readonly number[]): BoolTensor => new Tensor("bool", data, dims);
+
+/** What runs the models of a session. */
+export type Runtime = "onnx" | "tfjs";
+
+let ofThread: Runtime = "onnx";
+/** Says what runs the models of the sessions that this thread opens from now on. */
+export const useRuntime = (runtime: Runtime): void => {
+  ofThread = runtime;
+};
+export const threadRuntime = (): Runtime => ofThread;
+
+export interface SessionOptions {
+  /** Default the thread's (`useRuntime`), which is onnxruntime unless said otherwise; the options after it are onnxruntime's alone. */
+  readonly runtime?: Runtime;
+  /** Intra-op threads; 1 keeps a row's bits independent of its batch. Default 1. */
+  readonly threads?: number;
+  /** Default CPU. */
+  readonly device?: Device;
+  /** Outputs that stay on the device, where it can keep them. Default none. */
+  readonly kept?: readonly string[];
+  /**
+   * Whether the runtime plans the memory of all of a run's results ahead, as one block for each set of input sizes. Such blocks hold what is
+   * never held at once, and stay. Default true.
+   */
+  readonly planned?: boolean;
+}
+
+let live = 0;
+/** Sessions open in this thread. */
+export const liveSessions = (): number => live;
+
+/** Bytes between host and device through the inputs and outputs of this thread's sessions. */
+export interface Transfers {
+  readonly uploaded: number;
+  readonly downloaded: number;
+}
+
+let uploaded = 0;
+let downloaded = 0;
+/** Bytes moved since the thread began; nothing is moved for sessions on the CPU. */
+export const transfers = (): Transfers => ({ uploaded, downloaded });
+
+const elementBytes: Readonly<Record<string, number>> = { float32: 4, float16: 2, int32: 4, int64: 8, int8: 1, bool: 1 };
+const bytesOf = ({ size, type }: Tensor): number => size * (elementBytes[type] ?? 0);
+const onHost = ({ location }: Tensor): boolean => location === "cpu";
+
+/** Tensors on the device that wait for the thread's next turn to be given back. */
+let waste: Tensor[] = [];
+const sweep = (): void => {
+  for (const tensor of waste) tensor.dispose();
+  waste = [];
+};
+
+/** A turn on the device, in which what is no longer wanted is given back first. */
+const onDevice = <A>(work: () => Promise<A>): Promise<A> =>
+  turn(() => {
+    sweep();
+    return work();
+  });
+
+/** Gives tensors on the device back; they must not be used again. Of tensors in host memory it does nothing. */
+export const discard = (tensors: Iterable<HostTensor | HalfTensor>): void => {
+  for (const tensor of tensors) if (tensor.location === "gpu-buffer") waste.push(tensor);
+};
+
+/** Results of a run by output name. */
+export class Outputs {
+  readonly #values: InferenceSession.ReturnType;
+  readonly #taken = new Set<string>();
+
+  constructor(values: InferenceSession.ReturnType) {
+    this.#values = values;
+  }
+
+  /** Data of a float32 output. Throws a TypeError when there is none of that name and type. */
+  float32(name: string): Float32Array {
+    const data = this.#tensor(name).data;
+    if (!(data instanceof Float32Array)) throw new TypeError(`output "${name}" is not float32`);
+    return data;
+  }
+
+  int64(name: string): BigInt64Array {
+    const data = this.#tensor(name).data;
+    if (!(data instanceof BigInt64Array)) throw new TypeError(`output "${name}" is not int64`);
+    return data;
+  }
+
+  bool(name: string): Uint8Array {
+    const tensor = this.#tensor(name);
+    if (tensor.type !== "bool" || !(tensor.data instanceof Uint8Array))
+      throw new TypeError(`output "${name}" is not bool`);
+    return tensor.data;
+  }
+
+  /** An output of floats that was kept on the device; the caller owns it. */
+  take(name: string): DeviceTensor {
+    const tensor = this.#tensor(name);
+    if (tensor.type !== "float32" && tensor.type !== "float16")
+      throw new TypeError(`output "${name}" is neither float32 nor float16`);
+    this.#taken.add(name);
+    return tensor as DeviceTensor;
+  }
+
+  dims(name: string): readonly number[] {
+    return this.#tensor(name).dims;
+  }
+
+  get names(): readonly string[] {
+    return Object.keys(this.#values);
+  }
+
+  /** Lets go of what is on the device and was not taken. */
+  [Symbol.dispose](): void {
+    for (const name of this.names) if (!this.#taken.has(name)) discard([this.#tensor(name) as HostTensor]);
+  }
+
+  #tensor(name: string): Tensor {
+    const value = this.#values[name];
+    if (!(value instanceof Tensor)) throw new TypeError(`there is no output "${name}"`);
+    return value;
+  }
+}
+
+/** A model as a runtime has loaded it. */
+interface Runner {
+  readonly inputNames: readonly string[];
+  readonly outputNames: readonly string[];
+  readonly run: (feeds: Feeds, fetches?: readonly string[]) => Promise<InferenceSession.ReturnType>;
+  readonly release: () => Promise<void>;
+}
+
+/** What the runtime is told of a device. */
+const providerOptions = ({ index, kind }: Device): InferenceSession.SessionOptions => {
+  switch (kind) {
+    case "cpu":
+      return { executionProviders: ["cpu"] };
+    case "cuda":
+      return { executionProviders: [{ name: "cuda", deviceId: index }] };
+    case "webgpu":
+      return { executionProviders: ["webgpu"] };
+  }
+};
+
+/** Idle pool threads would otherwise spin on cores that other threads of the run need. */
+const spinning = { intra_op: { allow_spinning: "0" }, inter_op: { allow_spinning: "0" } };
+
+/**
+ * Puts the transposition of a weight's gradient into its product, with the wide operand taken transposed, which the runtime copies in strips. The
+ * new node also runs last of all, so that what a layer has computed is kept until the end of a pass.
+ */
+const disabled = "GemmTransposeFusion";
+
+const extraOptions = ({ index, kind }: Device) => ({
+  session: spinning,
+  optimization: { disable_specified_optimizers: disabled },
+  // WebGPU gives no list of adapters; it chooses between two by what they are wanted for.
+  ...(kind === "webgpu" && {
+    ep: { webgpuexecutionprovider: { powerPreference: index === 0 ? "high-performance" : "low-power" } },
+  }),
+});
+
+const onOnnxruntime = async (model: OnnxModel, options: SessionOptions): Promise<Runner> => {
+  const { device = cpu, kept = [] } = options;
+  const bytes = encode(device.kind === "cpu" ? model : deviceForm(model));
+  const preferred = model.outputs.map(({ name }) => [name, kept.includes(name) ? "gpu-buffer" : "cpu"] as const);
+  const open = () =>
+    InferenceSession.create(bytes, {
+      ...providerOptions(device),
+      intraOpNumThreads: options.threads ?? 1,
+      interOpNumThreads: 1,
+      executionMode: "sequential",
+      graphOptimizationLevel: "all",
+      enableMemPattern: options.planned ?? true,
+      extra: extraOptions(device),
+      logSeverityLevel: device.kind === "cpu" ? 3 : 4,
+      ...(isResident(device) && kept.length > 0 && { preferredOutputLocation: Object.fromEntries(preferred) }),
+    });
+  const session = await (isResident(device) ? turn(open) : open());
+  const run: Runner["run"] = (feeds, fetches) =>
+    fetches === undefined ? session.run(feeds) : session.run(feeds, fetches);
+  const release = (): Promise<void> => session.release();
+  return {
+    inputNames: session.inputNames,
+    outputNames: session.outputNames,
+    run: isResident(device) ? (feeds, fetches) => onDevice(() => run(feeds, fetches)) : run,
+    release: isResident(device) ? () => onDevice(release) : release,
+  };
+};
+
+/** Counts what a run on a device was given and gave. */
+const count = (names: readonly string[], feeds: Feeds, values: InferenceSession.ReturnType): void => {
+  for (const name of names) {
+    const fed = feeds[name];
+    if (fed !== undefined && onHost(fed)) uploaded += bytesOf(fed);
+  }
+  for (const value of Object.values(values)) if (value instanceof Tensor && onHost(value)) downloaded += bytesOf(value);
+};
+
+const runners: Readonly<Record<Runtime, (model: OnnxModel, options: SessionOptions) => Promise<Runner>>> = {
+  onnx: onOnnxruntime,
+  // loaded where it is asked for only
+  tfjs: async (model) => (await import("./tfjs/TfjsRunner.ts")).TfjsRunner.open(model),
+};
+
+export class Session implements AsyncDisposable {
+  readonly #runner: Runner;
+  readonly #device: Device;
+  #closed = false;
+
+  private constructor(runner: Runner, device: Device) {
+    this.#runner = runner;
+    this.#device = device;
+    live++;
+  }
+
+  /** Loads and optimises a model. Rejects where the runtime refuses it, with a DeviceError where the device is why. */
+  static async open(model: OnnxModel, options: SessionOptions = {}): Promise<Session> {
+    const { device = cpu } = options;
+    try {
+      return new Session(await runners[options.runtime ?? ofThread](model, options), device);
+    } catch (error) {
+      throw explained(error, device);
+    }
+  }
+
+  get inputs(): readonly string[] {
+    return this.#runner.inputNames;
+  }
+
+  get outputs(): readonly string[] {
+    return this.#runner.outputNames;
+  }
+
+  /**
+   * Runs all outputs, or those named in `fetches` (all, where some are kept on a device). The event loop turns once before the (blocking)
+   * run. Rejects with a DeviceError where the device is why.
+   */
+  async run(feeds: Feeds, fetches?: readonly string[]): Promise<Outputs> {
+    if (this.#device.kind === "cpu") return new Outputs(await this.#runner.run(feeds, fetches));
+    try {
+      const values = await this.#runner.run(feeds, fetches);
+      count(this.#runner.inputNames, feeds, values);
+      return new Outputs(values);
+    } catch (error) {
+      throw explained(error, this.#device);
+    }
+  }
+
+  /** Safe to call twice. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    live--;
+    await this.#runner.release();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

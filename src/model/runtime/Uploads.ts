@@ -1,0 +1,50 @@
+/**
+ * Tensors of any sizes into a device that keeps them, one by one, each only when the one before is there: so what an upload takes beside its result is
+ * taken once. Host memory is float32 always; where float16 is wanted, the device rounds.
+ * Invariant: the sessions that made the tensors stay open as long as the tensors are used, because the memory is theirs.
+ */
+import type { Device } from "../../domain/Device.ts";
+import { Graph } from "../tensor/Graph.ts";
+import { halfForm } from "../tensor/HalfForm.ts";
+import { reshape, slice } from "../tensor/Layout.ts";
+import { type DeviceTensor, type Float32Tensor, Session } from "./Session.ts";
+
+const dims = ["a", "b", "c", "d"] as const;
+
+/** What a number is on the device. */
+export type DeviceFloat = "float32" | "float16";
+
+/** Inputs: a tensor. Outputs: the same, and a number of it, for which one has to wait. */
+const upload = (rank: number, type: DeviceFloat) => {
+  const graph = new Graph("upload");
+  const tensor = graph.input("tensor", "float32", dims.slice(0, rank));
+  graph.output("there", tensor);
+  graph.output("done", slice(reshape(tensor, [-1]), 0, 0, 1));
+  return halfForm(graph.toModel(), type === "float16" ? ["there"] : []);
+};
+
+export class Uploads {
+  readonly #device: Device;
+  /** One for each rank and type, opened when first needed. */
+  readonly #sessions = new Map<string, Promise<Session>>();
+
+  constructor(device: Device) {
+    this.#device = device;
+  }
+
+  /** The caller owns the result. */
+  async upload(tensor: Float32Tensor, type: DeviceFloat): Promise<DeviceTensor> {
+    const rank = tensor.dims.length;
+    const key = `${type} ${rank}`;
+    const session =
+      this.#sessions.get(key) ?? Session.open(upload(rank, type), { device: this.#device, kept: ["there"] });
+    this.#sessions.set(key, session);
+    using outputs = await (await session).run({ tensor });
+    return outputs.take("there");
+  }
+
+  /** Once the tensors are let go. */
+  async close(): Promise<void> {
+    for (const session of this.#sessions.values()) await (await session).close();
+  }
+}

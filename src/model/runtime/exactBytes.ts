@@ -1,0 +1,36 @@
+/**
+ * Whether this CPU's products of 8-bit numbers are exact. Without VNNI (x86 before 2019) the runtime adds pairs of products in 16 bits, where large ones
+ * saturate, and a quantised model would be wrong without a word.
+ */
+import { Graph } from "../tensor/Graph.ts";
+import { quantizedProduct } from "../tensor/Quantized.ts";
+import { float32, int8, Session } from "./Session.ts";
+
+const WIDTH = 64;
+
+/** Rows of ones times the largest codes: every pair of products is as large as it gets. */
+const probe = async (): Promise<boolean> => {
+  const graph = new Graph("probe");
+  const codes = graph.input("codes", "int8", [WIDTH, WIDTH]);
+  const scales = graph.input("scales", "float32", [WIDTH]);
+  graph.output("y", quantizedProduct(graph.input("x", "float32", ["rows", WIDTH]), { codes, scales }));
+  await using session = await Session.open(graph.toModel());
+  using outputs = await session.run({
+    x: float32(new Float32Array(8 * WIDTH).fill(1), [8, WIDTH]),
+    codes: int8(new Int8Array(WIDTH * WIDTH).fill(127), [WIDTH, WIDTH]),
+    scales: float32(new Float32Array(WIDTH).fill(1 / 127), [WIDTH]),
+  });
+  return outputs.float32("y").every((value) => Math.abs(value - WIDTH) < 1e-3 * WIDTH);
+};
+
+let known: Promise<boolean> | undefined;
+
+/** Found out once a thread. */
+export const exactBytes = (): Promise<boolean> => {
+  known ??= probe();
+  return known;
+};
+
+/** What is said where they are not. */
+export const NOT_EXACT =
+  "this CPU has no exact products of 8-bit numbers (AVX-512 VNNI, AVX-VNNI or ARM's dot products)";

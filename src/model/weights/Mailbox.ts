@@ -1,0 +1,90 @@
+/**
+ * Sender's side of the weights mailbox (`policy/Weights.ts`) of one generator port. At most one message is unacknowledged;
+ * on acknowledgement the newest version published meanwhile is sent.
+ * Invariant: versions arrive in increasing order, and the newest one always arrives.
+ */
+import type { MessagePort } from "node:worker_threads";
+import type { Version } from "../../domain/Episode.ts";
+import type { AdoptedMessage, Payload, WeightsMessage } from "./Weights.ts";
+
+/** Which version a snapshot is of, and what of it: all of the model's parameters or an adapter's. */
+export interface SnapshotOf {
+  readonly version: Version;
+  readonly kind: "full" | "adapter";
+}
+
+/** A version of the weights on its way to several readers, each of which takes or drops it once. */
+export interface Parcel {
+  readonly version: Version;
+  readonly take: () => Payload;
+  readonly drop: () => void;
+}
+
+/** A version that a server keeps: its readers are told the name. */
+export const named = (version: Version, id: string): Parcel => ({
+  version,
+  take: () => ({ _tag: "remote", id }),
+  drop: () => undefined,
+});
+
+/** A version's parameters for several readers. The last that takes them is given them without a copy. */
+export class Snapshot implements Parcel {
+  readonly of: SnapshotOf;
+  readonly #parameters: Float32Array<ArrayBuffer>;
+  #readers: number;
+
+  /** Takes ownership of the parameters. */
+  constructor(of: SnapshotOf, parameters: Float32Array<ArrayBuffer>, readers: number) {
+    this.of = of;
+    this.#parameters = parameters;
+    this.#readers = readers;
+  }
+
+  get version(): Version {
+    return this.of.version;
+  }
+
+  take(): Payload {
+    this.#readers--;
+    const buffer = this.#readers === 0 ? this.#parameters.buffer : this.#parameters.slice().buffer;
+    return { _tag: this.of.kind, buffer };
+  }
+
+  drop(): void {
+    this.#readers--;
+  }
+}
+
+export class Mailbox {
+  readonly #port: MessagePort;
+  #waiting: Parcel | undefined;
+  #inFlight = false;
+
+  constructor(port: MessagePort) {
+    this.#port = port;
+    port.on("message", (_: AdoptedMessage) => {
+      this.#inFlight = false;
+      this.#send();
+    });
+  }
+
+  publish(parcel: Parcel): void {
+    this.#waiting?.drop();
+    this.#waiting = parcel;
+    this.#send();
+  }
+
+  close(): void {
+    this.#port.close();
+  }
+
+  #send(): void {
+    if (this.#inFlight || this.#waiting === undefined) return;
+    const { version } = this.#waiting;
+    const payload = this.#waiting.take();
+    this.#waiting = undefined;
+    this.#inFlight = true;
+    const message: WeightsMessage = { _tag: "weights", version, payload };
+    this.#port.postMessage(message, payload._tag === "remote" ? [] : [payload.buffer]);
+  }
+}

@@ -1,0 +1,20 @@
+/** The numbers of a version as a model of generation takes them: of every parameter, or of the adapter where one stands beside a base. */
+import type { Version } from "../../domain/Episode.ts";
+import type { DecoderConfig } from "../graphs/Architecture.ts";
+import { type Parameters, parametersOf } from "../graphs/Parameters.ts";
+import { trainedParameters } from "../graphs/Trained.ts";
+import type { Payload, Versions } from "./Weights.ts";
+
+/** What a decoder's model takes. */
+export const takenBy = ({ adapter }: DecoderConfig): Exclude<Versions["takes"][number], "remote"> =>
+  adapter === undefined ? "full" : "adapter";
+
+/** Opens payloads for a decoder. Throws a RangeError where one is of another kind or size. */
+export const payloadReader = (config: DecoderConfig) => {
+  const specs = trainedParameters(config);
+  const takes = takenBy(config);
+  return (version: Version, payload: Payload): Parameters => {
+    if (payload._tag !== takes) throw new RangeError(`version ${version} is of the kind ${payload._tag}, not ${takes}`);
+    return parametersOf(specs, new Float32Array(payload.buffer));
+  };
+};

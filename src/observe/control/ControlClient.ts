@@ -1,0 +1,56 @@
+/** Asks a running run for a control, by the socket that its folder names. What the run refuses, and a run that is gone, are bad input. */
+import { createConnection } from "node:net";
+import { Effect, Result } from "effect";
+import type { Control, Controller } from "../../domain/Control.ts";
+import { BadInput } from "../../domain/Errors.ts";
+import { holderOf } from "../record/RunLock.ts";
+import * as ControlFile from "./ControlFile.ts";
+import { type Answer, decodeAnswer, LONGEST_LINE, line } from "./Protocol.ts";
+
+/** A run carries a control out at once, or refuses it. */
+const ANSWER_MS = 10_000;
+
+type Outcome = Answer | { readonly gone: true } | { readonly silent: true };
+
+const ask = (socketPath: string, text: string): Effect.Effect<Outcome> =>
+  Effect.callback<Outcome>((resume) => {
+    let answer = "";
+    // By name: a path that is a number would be taken for a port.
+    const socket = createConnection({ path: socketPath });
+    const end = (outcome: Outcome): void => {
+      socket.destroy();
+      resume(Effect.succeed(outcome));
+    };
+    socket.setEncoding("utf8");
+    socket.setTimeout(ANSWER_MS, () => end({ silent: true }));
+    socket.on("error", () => end({ gone: true }));
+    socket.on("connect", () => socket.write(text));
+    socket.on("data", (piece: string) => {
+      answer += piece;
+      if (answer.length > LONGEST_LINE) end({ silent: true });
+    });
+    socket.on("end", () => {
+      const decoded = decodeAnswer(answer.trim());
+      end(Result.isSuccess(decoded) ? decoded.success : { gone: true });
+    });
+    return Effect.sync(() => socket.destroy());
+  });
+
+/** Succeeds when the run has carried it out. */
+export const send = Effect.fnUntraced(function* (
+  folder: string,
+  control: Control,
+  by: Controller,
+): Effect.fn.Return<void, BadInput> {
+  const name = ControlFile.runNameOf(folder);
+  const address = yield* Effect.promise(() => ControlFile.read(folder));
+  const gone = new BadInput({ message: `the run ${name} does not run any more` });
+  if (address === null) {
+    const runs = (yield* Effect.promise(() => holderOf(folder))) === "running";
+    return yield* runs ? new BadInput({ message: `the run ${name} takes no controls` }) : gone;
+  }
+  const outcome = yield* ask(address.socket, line({ control, by }));
+  if ("gone" in outcome) return yield* gone;
+  if ("silent" in outcome) return yield* new BadInput({ message: `the run ${name} does not answer` });
+  if ("error" in outcome) return yield* new BadInput({ message: outcome.error });
+});

@@ -1,0 +1,105 @@
+/**
+ * Where a run takes controls while it lives: a unix socket in a folder of the user alone, named by the run folder's control.json. A connection
+ * asks once and is answered once. Invariant: a control is given to the run whole and checked, or not at all.
+ */
+import { chmod, rm } from "node:fs/promises";
+import { createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Effect, Exit, FiberSet, Result, type Scope } from "effect";
+import type { Control, Controller } from "../../domain/Control.ts";
+import type { BadInput } from "../../domain/Errors.ts";
+import { makeTemporaryFolder, temporaryPath } from "../../support/process/temporaryFolder.ts";
+import * as ControlFile from "./ControlFile.ts";
+import { type Answer, decodeRequest, LONGEST_LINE, line } from "./Protocol.ts";
+
+export type Handle<R> = (control: Control, by: Controller) => Effect.Effect<void, BadInput, R>;
+
+const MOST_CONNECTIONS = 16;
+/** A connection that says nothing for so long is closed. */
+const SILENT_MS = 10_000;
+/** A path of a unix socket may have so many bytes on every system. */
+const LONGEST_PATH = 100;
+
+const socketFolder = (): Promise<string> => {
+  const usual = Buffer.byteLength(join(temporaryPath("control"), "control"));
+  return makeTemporaryFolder("control", usual > LONGEST_PATH ? "/tmp" : tmpdir());
+};
+
+/** Gives the first line to `answer`, and its answer back. */
+const converse = (socket: Socket, answer: (text: string, reply: (answer: Answer) => void) => void): void => {
+  let text = "";
+  const end = (said: Answer): void => void socket.end(line(said));
+  socket.setEncoding("utf8");
+  socket.setTimeout(SILENT_MS, () => socket.destroy());
+  // One that hangs up must not end the run.
+  socket.on("error", () => socket.destroy());
+  socket.on("data", (piece: string) => {
+    text += piece;
+    const newline = text.indexOf("\n");
+    if (newline < 0) {
+      if (text.length > LONGEST_LINE) socket.destroy();
+      return;
+    }
+    socket.removeAllListeners("data").resume().setTimeout(0);
+    answer(text.slice(0, newline), end);
+  });
+};
+
+const listening = (server: Server, path: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(path, resolve);
+  });
+
+const opened = async (folder: string, server: Server): Promise<ControlFile.Address & { readonly place: string }> => {
+  const place = await socketFolder();
+  try {
+    const socket = join(place, "control");
+    await listening(server, socket);
+    await chmod(socket, 0o600);
+    const address = { socket, pid: process.pid };
+    await ControlFile.write(folder, address);
+    return { ...address, place };
+  } catch (cause) {
+    server.close();
+    await rm(place, { recursive: true, force: true });
+    throw cause;
+  }
+};
+
+/** Takes controls for the run of `folder` until the scope closes. Where no socket can be made, a warning says so and the run goes on. */
+export const serve = <R>(folder: string, handle: Handle<R>): Effect.Effect<void, never, R | Scope.Scope> =>
+  Effect.gen(function* () {
+    const context = yield* Effect.context<R>();
+    const run = yield* FiberSet.makeRuntime<never, void, never>();
+    const carryOut = ({ by, control }: { readonly control: Control; readonly by: Controller }) =>
+      Effect.exit(Effect.provideContext(handle(control, by), context));
+    const server = createServer((socket) =>
+      converse(socket, (text, reply) => {
+        const request = decodeRequest(text);
+        if (Result.isFailure(request)) return reply({ error: "this is no control" });
+        run(Effect.map(carryOut(request.success), (exit) => reply(answerOf(exit))));
+      }),
+    );
+    server.maxConnections = MOST_CONNECTIONS;
+    yield* Effect.acquireRelease(
+      Effect.tryPromise({ try: () => opened(folder, server), catch: (cause) => cause }),
+      ({ place, ...address }) =>
+        Effect.promise(async () => {
+          server.close();
+          await ControlFile.remove(folder, address).catch(() => undefined);
+          await rm(place, { recursive: true, force: true }).catch(() => undefined);
+        }),
+    );
+  }).pipe(
+    Effect.catch((cause) =>
+      Effect.logWarning(`the run takes no controls: ${cause instanceof Error ? cause.message : String(cause)}`),
+    ),
+  );
+
+const answerOf = (exit: Exit.Exit<void, BadInput>): Answer => {
+  if (Exit.isSuccess(exit)) return { ok: true };
+  const failure = Exit.findErrorOption(exit);
+  return { error: failure._tag === "Some" ? failure.value.message : "the run could not carry it out" };
+};

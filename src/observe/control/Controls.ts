@@ -1,0 +1,71 @@
+/**
+ * Changes how a run goes on, at someone's wish. Invariant: each control that is carried out is one `Controlled` event; one that makes no sense
+ * is refused with what would, and changes nothing.
+ */
+import { Context, Effect, Layer } from "effect";
+import { byNearest } from "../../config/nearest.ts";
+import type { Control, Controller } from "../../domain/Control.ts";
+import { BadInput } from "../../domain/Errors.ts";
+import { Bus } from "../../flow/Bus.ts";
+import { Dials } from "../../flow/Dials.ts";
+import { Stop } from "../../support/process/Stop.ts";
+
+export class Controls extends Context.Service<
+  Controls,
+  {
+    /** Fails with BadInput where the control makes no sense. */
+    readonly apply: (control: Control, by: Controller, reason?: string) => Effect.Effect<void, BadInput>;
+  }
+>()("millrace/control/Controls") {}
+
+const refused = (message: string) => Effect.fail(new BadInput({ message }));
+
+export const layer: Layer.Layer<Controls, never, Bus | Dials | Stop> = Layer.effect(
+  Controls,
+  Effect.gen(function* () {
+    const bus = yield* Bus;
+    const dials = yield* Dials;
+    const stop = yield* Stop;
+
+    const setConcurrency = (name: string, concurrency: number): Effect.Effect<void, BadInput> => {
+      const all = [...dials.all(), ...dials.settings()];
+      const dial = all.find((dial) => dial.name === name);
+      const settable = all.filter(({ most }) => most !== null).map(({ name }) => name);
+      if (dial === undefined) {
+        const [near] = byNearest(name, settable);
+        const meant = near === undefined ? "" : `; nearest: ${near}`;
+        return refused(`no stage ${name}; the concurrency of ${settable.join(", ")} can be set${meant}`);
+      }
+      if (dial.most === null) {
+        return refused(`the concurrency of ${name} cannot be set; that of ${settable.join(", ")} can`);
+      }
+      if (concurrency > dial.most) {
+        return refused(`${name}: ${concurrency} is more than it can use; nearest: ${dial.most}`);
+      }
+      return dial.setConcurrency(concurrency);
+    };
+
+    const carryOut = (control: Control): Effect.Effect<void, BadInput> => {
+      switch (control._tag) {
+        case "SetConcurrency":
+          return setConcurrency(control.stage, control.concurrency);
+        case "PauseAdmission":
+          return bus.state().paused ? refused("admission is paused already") : Effect.void;
+        case "ResumeAdmission":
+          return bus.state().paused ? Effect.void : refused("admission is not paused");
+        case "Validate":
+        case "Checkpoint":
+        case "Stop":
+          return bus.state().position.stopped ? refused("the run is stopping") : Effect.void;
+      }
+    };
+
+    return Controls.of({
+      apply: Effect.fnUntraced(function* (control, by, reason) {
+        yield* carryOut(control);
+        yield* bus.emit({ _tag: "Controlled", control, by, ...(reason === undefined ? {} : { reason }) });
+        if (control._tag === "Stop") yield* stop.request;
+      }),
+    });
+  }),
+);

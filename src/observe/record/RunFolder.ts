@@ -1,0 +1,204 @@
+/**
+ * A run's folder, `runs/<name>/<yyyymmdd-hhmmss>/`: made once at start, holds the resolved config, the metrics, sampled trajectories
+ * and checkpoints. A folder that cannot be written is bad input, reported before anything else starts.
+ */
+import { existsSync } from "node:fs";
+import { access, appendFile, constants, mkdir, readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { Context, DateTime, Effect, Schema } from "effect";
+import { BadInput } from "../../domain/Errors.ts";
+import { replaceText } from "../../support/files/AtomicWrite.ts";
+import * as JsonLines from "../../support/files/JsonLines.ts";
+
+export class RunFolder extends Context.Service<
+  RunFolder,
+  {
+    readonly path: string;
+    readonly checkpoints: string;
+    readonly metrics: string;
+    readonly trajectories: string;
+    readonly trajectoriesIndex: string;
+    readonly events: string;
+    readonly eventsIndex: string;
+    readonly validations: string;
+  }
+>()("millrace/engine/RunFolder") {}
+
+type Paths = typeof RunFolder.Service;
+
+/** Someone removed the folder of a run that goes on. */
+export class RunFolderGone extends Schema.TaggedError<RunFolderGone>()("RunFolderGone", { message: Schema.String }) {}
+
+/** The error, or `RunFolderGone` where the folder at `path` has lost its configuration, which no run removes. */
+export const orGone = <E>(path: string, error: E): E | RunFolderGone =>
+  existsSync(join(path, "config.yaml"))
+    ? error
+    : new RunFolderGone({
+        message: `${path}: the run's folder was removed while the run went on; nothing of it is kept`,
+      });
+
+/** Fails with `RunFolderGone` where the folder at `path` has lost its configuration. */
+export const checkStands = (path: string): Effect.Effect<void, RunFolderGone> =>
+  Effect.suspend(() => {
+    const gone = orGone(path, null);
+    return gone === null ? Effect.void : Effect.fail(gone);
+  });
+
+const attempt = <A>(what: string, path: string, run: () => Promise<A>): Effect.Effect<A, BadInput> =>
+  Effect.tryPromise({
+    try: run,
+    catch: (cause) =>
+      new BadInput({ message: `cannot ${what} ${path}: ${cause instanceof Error ? cause.message : String(cause)}` }),
+  });
+
+const layout = (path: string): Paths => ({
+  path,
+  checkpoints: join(path, "checkpoints"),
+  metrics: join(path, "metrics.jsonl"),
+  trajectories: join(path, "trajectories.jsonl"),
+  trajectoriesIndex: join(path, "trajectories.index.jsonl"),
+  events: join(path, "events.jsonl"),
+  eventsIndex: join(path, "events.index.jsonl"),
+  validations: join(path, "validations.jsonl"),
+});
+
+/** `20261121-143005` in UTC. */
+export const stamp = (millis: number): string => {
+  const iso = DateTime.formatIso(DateTime.makeUnsafe(millis));
+  return `${iso.slice(0, 4)}${iso.slice(5, 7)}${iso.slice(8, 10)}-${iso.slice(11, 13)}${iso.slice(14, 16)}${iso.slice(17, 19)}`;
+};
+
+/**
+ * Makes a folder and those above it, one by one: Node's own way of doing so does not end where a file system takes no folders (/proc). Returns
+ * those that were missing, the innermost first.
+ */
+const makeFolders = async (path: string): Promise<readonly string[]> => {
+  if (existsSync(path)) return [];
+  const above = await makeFolders(dirname(path));
+  await mkdir(path).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== "EEXIST") throw cause;
+  });
+  return [path, ...above];
+};
+
+/** A folder that was made for a new run, and the folders above it that were made with it, the innermost first. */
+export interface NewFolder extends Paths {
+  readonly above: readonly string[];
+}
+
+const stamped = /^(\d{8}-\d{6})(?:-(\d{1,9}))?$/;
+
+/**
+ * The `n`-th name of a new run beside those that are there: its time stamp, and `-2`, `-3`, … behind it for further runs of one second. A clock that
+ * was set back gives a stamp before theirs: then the newest of theirs goes on, so that the newest run is always the last by its name.
+ */
+const nameAt = (millis: number, names: readonly string[], n: number): string => {
+  const now = stamp(millis);
+  let [last, count] = [now, 0];
+  for (const name of names) {
+    const [, time = "", ordinal = "1"] = stamped.exec(name) ?? [];
+    if (time > last) [last, count] = [time, Number(ordinal)];
+    else if (time === last) count = Math.max(count, Number(ordinal));
+  }
+  const at = count + n;
+  return at === 1 ? last : `${last}-${at}`;
+};
+
+/** Makes a new folder, the last of its parent by name (`nameAt`). Fails with BadInput when it cannot be made. */
+export const create = Effect.fnUntraced(function* (dir: string, name: string, resolvedConfig: string) {
+  const parent = join(dir, name);
+  const above = yield* attempt("make the run folder", parent, () => makeFolders(resolve(parent)));
+  const { epochMilliseconds } = yield* DateTime.now;
+  const names = yield* attempt("read", parent, () => readdir(parent));
+  let path = "";
+  for (let n = 1; ; n++) {
+    const candidate = join(parent, nameAt(epochMilliseconds, names, n));
+    const made = yield* attempt("make the run folder", candidate, () =>
+      mkdir(candidate).then(
+        () => true,
+        (cause: NodeJS.ErrnoException) => {
+          if (cause.code === "EEXIST") return false;
+          throw cause;
+        },
+      ),
+    );
+    path = candidate;
+    if (made) break;
+  }
+  const folder: NewFolder = { ...layout(path), above };
+  yield* attempt("write", join(path, "config.yaml"), () => writeFile(join(path, "config.yaml"), resolvedConfig));
+  yield* attempt("make", folder.checkpoints, () => mkdir(folder.checkpoints));
+  return folder;
+});
+
+/** Rejects where there is something at `path` that is no file or cannot be written. */
+const checkLog = async (path: string): Promise<void> => {
+  if (!existsSync(path)) return;
+  if (!(await stat(path)).isFile()) throw new Error("it is no regular file");
+  await access(path, constants.R_OK | constants.W_OK);
+};
+
+/** An existing folder to go on in, as it is. Fails with BadInput when it is not a run's folder or cannot be written. */
+export const open = Effect.fnUntraced(function* (path: string) {
+  const folder = layout(path);
+  const written = join(path, "config.yaml");
+  yield* attempt("resume from", written, () => access(written, constants.R_OK));
+  yield* attempt("write to", path, () => access(path, constants.W_OK));
+  for (const log of [
+    folder.metrics,
+    folder.trajectories,
+    folder.trajectoriesIndex,
+    folder.validations,
+    folder.events,
+    folder.eventsIndex,
+  ]) {
+    yield* attempt("go on with", log, () => checkLog(log));
+  }
+  return folder;
+});
+
+/** Removes a folder that was made for a run which did not begin, and those that were made with it and are empty. */
+export const discard = ({ above, path }: NewFolder): Effect.Effect<void> =>
+  Effect.promise(async () => {
+    try {
+      await rm(path, { recursive: true, force: true });
+      for (const folder of above) await rmdir(folder);
+    } catch {
+      // A folder that cannot be removed, or that another run uses by now, stays.
+    }
+  });
+
+/** Replaces the folder's configuration by the one a resumed run goes on under. */
+export const reconfigure = ({ path }: Paths, resolvedConfig: string): Effect.Effect<void, BadInput> =>
+  replaceText(join(path, "config.yaml"), resolvedConfig).pipe(
+    Effect.mapError(
+      ({ message }) => new BadInput({ message: `cannot write ${join(path, "config.yaml")}: ${message}` }),
+    ),
+  );
+
+/** Makes the folder that is to hold `path`. Fails with BadInput when it cannot be made or written. */
+export const makeParent = Effect.fnUntraced(function* (path: string) {
+  const parent = dirname(path);
+  yield* attempt("make", parent, () => mkdir(parent, { recursive: true }));
+  yield* attempt("write to", parent, () => access(parent, constants.W_OK));
+});
+
+/** Cuts off what the steps after `step` wrote to these logs, which a resumed run makes again; the metrics' sink does so itself. */
+export const keepThrough = (logs: readonly string[], step: number): Effect.Effect<void, BadInput> =>
+  Effect.forEach(
+    logs,
+    (path) =>
+      Effect.flatMap(
+        attempt("trim", path, () => JsonLines.keepThrough(path, step)),
+        (lines) => (lines === 0 ? Effect.void : Effect.logWarning(JsonLines.setAsideMessage(path, lines))),
+      ),
+    { discard: true },
+  );
+
+/** Cuts off the episodes of the steps after `step`. */
+export const keepEpisodesThrough = ({ trajectories, trajectoriesIndex, validations }: Paths, step: number) =>
+  keepThrough([trajectories, trajectoriesIndex, validations], step);
+
+/** Appends one JSON object as a line. */
+export const appendLine = (path: string, value: unknown): Effect.Effect<void, BadInput> =>
+  attempt("write", path, () => appendFile(path, `${JSON.stringify(value)}\n`));

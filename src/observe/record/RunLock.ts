@@ -1,0 +1,141 @@
+/**
+ * One writer per run folder: `lock` in it names the process that writes there. Invariant: two processes never hold the lock of one folder.
+ * It is made whole under another name and linked to its own, which fails where there is one. One whose owner has ended is replaced by
+ * whoever holds the claim on that very text (a lock like this one, named after the text's hash) and finds the text there still:
+ * so of several that take over one wins, and a claim whose owner was killed is itself taken over.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { link, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { DateTime, Effect, type Scope } from "effect";
+import { BadInput } from "../../domain/Errors.ts";
+import { readRange, withFile } from "../../support/files/readable.ts";
+import { currentOwner, fateOf, type Owner, ownerIn } from "../../support/process/Owner.ts";
+
+export const LOCK = "lock";
+/** Bytes of a lock that are read: one that another wrote may be of any size. */
+const LONGEST_LOCK = 4_096;
+
+const errorCode = (cause: unknown): unknown => (cause instanceof Error && "code" in cause ? cause.code : undefined);
+
+const readIfThere = (path: string): Promise<string | null> =>
+  readFile(path, "utf8").catch((cause: unknown) => {
+    if (errorCode(cause) === "ENOENT") return null;
+    throw cause;
+  });
+
+/** What can be told from here of the process that writes to a run's folder; null where none does, or its lock cannot be read. */
+export const holderOf = async (folder: string): Promise<"running" | "ended" | "unseen" | null> => {
+  const text = await withFile(join(folder, LOCK), async (file) =>
+    (await readRange(file, 0, LONGEST_LOCK)).toString("utf8"),
+  );
+  const owner = ownerIn(text ?? "");
+  return owner === null ? null : fateOf(owner, await currentOwner(owner.since));
+};
+
+const partialOf = (path: string): string => `${path}.${randomUUID()}.partial`;
+
+/** Makes the file whole at once; false where there is one. */
+const madeAt = async (path: string, text: string): Promise<boolean> => {
+  const partial = partialOf(path);
+  await writeFile(partial, text);
+  try {
+    await link(partial, path);
+    return true;
+  } catch (cause) {
+    if (errorCode(cause) === "EEXIST") return false;
+    // The lock's new holder has cleared it away.
+    if (errorCode(cause) === "ENOENT") return madeAt(path, text);
+    // A file system without links.
+    if (!["EPERM", "ENOTSUP", "ENOSYS"].includes(String(errorCode(cause)))) throw cause;
+    return await writeFile(path, text, { flag: "wx" }).then(
+      () => true,
+      (refused: unknown) => {
+        if (errorCode(refused) === "EEXIST") return false;
+        throw refused;
+      },
+    );
+  } finally {
+    await rm(partial, { force: true });
+  }
+};
+
+type Taken =
+  | { readonly _tag: "Free" }
+  /** From an owner that has ended; null where the text was no lock's. */
+  | { readonly _tag: "TakenOver"; readonly from: Owner | null }
+  | { readonly _tag: "Held"; readonly by: Owner; readonly fate: "running" | "unseen" };
+
+const take = async (path: string, mine: Owner): Promise<Taken> => {
+  const text = `${JSON.stringify(mine)}\n`;
+  for (;;) {
+    if (await madeAt(path, text)) return { _tag: "Free" };
+    const found = await readIfThere(path);
+    if (found === null) continue;
+    const owner = ownerIn(found);
+    const fate = owner === null ? "ended" : await fateOf(owner, mine);
+    if (owner !== null && fate !== "ended") return { _tag: "Held", by: owner, fate };
+    const claim = `${path}.${createHash("sha256").update(found).digest("hex").slice(0, 16)}`;
+    const claimed = await take(claim, mine);
+    if (claimed._tag === "Held") return claimed;
+    try {
+      if ((await readIfThere(path)) !== found) continue;
+      const partial = partialOf(path);
+      await writeFile(partial, text);
+      await rename(partial, path);
+      return { _tag: "TakenOver", from: owner };
+    } finally {
+      await rm(claim, { force: true });
+    }
+  }
+};
+
+/** Removes what killed takers left; those that still run find the lock held. */
+const clear = async (path: string): Promise<void> => {
+  const left = (await readdir(dirname(path))).filter((name) => name.startsWith(`${basename(path)}.`));
+  for (const name of left) await rm(join(dirname(path), name), { force: true });
+};
+
+const release = async (path: string, mine: Owner): Promise<void> => {
+  const text = await readIfThere(path);
+  if (text !== null && ownerIn(text)?.id === mine.id) await rm(path, { force: true });
+};
+
+const refusal = (path: string, { host, pid, since }: Owner, fate: "running" | "unseen"): BadInput => {
+  const whose = pid === process.pid && fate === "running" ? "this process" : `process ${pid} on ${host}`;
+  const what = `${dirname(path)}: ${whose} writes this run since ${since}`;
+  const advice =
+    fate === "running"
+      ? "one run at a time: wait until it has ended, or stop it"
+      : `it cannot be seen from here: delete ${path} when it is sure to have ended`;
+  return new BadInput({ message: `${what}; ${advice}` });
+};
+
+const takenOver = (path: string, from: Owner | null): string =>
+  from === null
+    ? `${path} is no lock that can be read, and is replaced`
+    : `${path}: process ${from.pid} on ${from.host}, which wrote this run since ${from.since}, has ended; its lock is taken over`;
+
+/** Not interruptible, so that nothing of it is done any more once the lock is released. */
+const acquire = async (path: string, mine: Owner): Promise<Taken> => {
+  const taken = await take(path, mine);
+  if (taken._tag !== "Held") await clear(path).catch(() => undefined);
+  return taken;
+};
+
+/** Holds the lock of a run's folder while the scope lives. Fails with BadInput, naming the owner, where another run holds it. */
+export const hold = (folder: string): Effect.Effect<void, BadInput, Scope.Scope> =>
+  Effect.gen(function* () {
+    const path = join(folder, LOCK);
+    const mine = yield* Effect.promise(async () => currentOwner(DateTime.formatIso(DateTime.nowUnsafe())));
+    const taken = yield* Effect.acquireRelease(
+      Effect.tryPromise({
+        try: () => acquire(path, mine),
+        catch: (cause) =>
+          new BadInput({ message: `cannot lock ${path}: ${cause instanceof Error ? cause.message : String(cause)}` }),
+      }),
+      () => Effect.promise(() => release(path, mine).catch(() => undefined)),
+    );
+    if (taken._tag === "Held") return yield* refusal(path, taken.by, taken.fate);
+    if (taken._tag === "TakenOver") yield* Effect.logWarning(takenOver(path, taken.from));
+  });

@@ -1,0 +1,136 @@
+/** Episodes as records: what was shown and sampled, with what the filter and the credit made of it. Pure. */
+import { boundsOf, type CreditedBatch } from "../../domain/Batch.ts";
+import { type Episode, penaltyOf, rewardOf, type Sequence, succeeded, type Turn } from "../../domain/Episode.ts";
+import { type EpisodeRecord, SCHEMA, type TurnRecord } from "../../domain/EpisodeRecord.ts";
+import type { JudgedGroup } from "../../domain/Event.ts";
+import type { Group } from "../../domain/Group.ts";
+
+export interface Origin {
+  readonly step: number;
+  readonly split: "train" | "val";
+}
+
+/** What a window made of one of its groups. */
+export interface Judgement {
+  readonly judged: JudgedGroup;
+  /** The episodes' rewards as the update sees them, by member; a failed one has none. */
+  readonly scores: ReadonlyMap<number, number>;
+  /** The batch that the group was trained in; null where it was left out. */
+  readonly batch: CreditedBatch | null;
+  /** Whether the batch's values are a critic's. */
+  readonly valued: boolean;
+}
+
+/** The text of each id of a reply. */
+export type Pieces = (ids: Iterable<number>) => readonly string[];
+
+const rounded = (values: Float32Array): readonly number[] =>
+  Array.from(values, (value) => Math.round(value * 1e4) / 1e4);
+
+/** Where the sequence begins in the batch; undefined where it is not in it. */
+const startIn = (batch: CreditedBatch, { group, member }: Episode["id"], sequence: number): number | undefined => {
+  const index = batch.groups.findIndex(
+    (id, i) => id === group && batch.members[i] === member && batch.sequenceIndex[i] === sequence,
+  );
+  return index === -1 ? undefined : boundsOf(batch, index)[0];
+};
+
+/** What the update gave the tokens of one reply, which begins at `at` of the batch. */
+const creditAt = (
+  { batch, valued }: Judgement,
+  at: number | undefined,
+  tokens: number,
+): Pick<TurnRecord, "advantages" | "values"> =>
+  batch === null || at === undefined
+    ? {}
+    : {
+        advantages: rounded(batch.advantages.subarray(at, at + tokens)),
+        ...(valued ? { values: rounded(batch.values.subarray(at, at + tokens)) } : {}),
+      };
+
+const turnRecord = (
+  { actions, executed, info, parsed, penalties, penalty, prompt, reward, sampled, thought }: Turn,
+  credit: Pick<TurnRecord, "advantages" | "values">,
+  pieces: Pieces,
+): TurnRecord => ({
+  prompt_ids: Array.from(prompt),
+  ids: Array.from(sampled.ids),
+  pieces: pieces(sampled.ids),
+  mu: rounded(sampled.mu),
+  entropies: rounded(sampled.entropies),
+  versions: Array.from(sampled.versions),
+  ...credit,
+  finish: sampled.finish,
+  parsed,
+  ...(thought === undefined ? {} : { thought }),
+  actions,
+  executed,
+  reward,
+  penalty,
+  ...(penalties === undefined ? {} : { penalties }),
+  info,
+});
+
+const turnRecords = (
+  turns: readonly Turn[],
+  start: number | undefined,
+  judgement: Judgement | null,
+  pieces: Pieces,
+): readonly TurnRecord[] => {
+  let at = start;
+  return turns.map((turn) => {
+    const { prompt, sampled } = turn;
+    const reply = at === undefined ? undefined : at + prompt.length;
+    const credit = judgement === null ? {} : creditAt(judgement, reply, sampled.ids.length);
+    at = reply === undefined ? undefined : reply + sampled.ids.length;
+    return turnRecord(turn, credit, pieces);
+  });
+};
+
+const recordOf = (
+  origin: Origin,
+  episode: Episode,
+  [sequence, { summary, turns }]: readonly [number, Sequence],
+  judgement: Judgement | null,
+  pieces: Pieces,
+): EpisodeRecord => {
+  const { final, id, outcome, seed, sequences, tag } = episode;
+  const batch = judgement?.batch ?? null;
+  const start = batch === null ? undefined : startIn(batch, id, sequence);
+  const score = judgement?.scores.get(id.member);
+  const groupScore = judgement?.judged.score;
+  return {
+    schema: SCHEMA,
+    ...origin,
+    group: id.group,
+    member: id.member,
+    sequence,
+    ...(summary === undefined ? {} : { summary: true }),
+    tag,
+    seed,
+    success: succeeded(episode),
+    reward: rewardOf(episode),
+    penalty: penaltyOf(episode),
+    outcome,
+    ...(judgement === null ? {} : { verdict: judgement.judged.verdict }),
+    ...(groupScore === undefined ? {} : { groupScore }),
+    ...(score === undefined ? {} : { score }),
+    messages: turns.flatMap(({ reply, state }) => [
+      { role: "user" as const, content: state },
+      { role: "assistant" as const, content: reply },
+    ]),
+    turns: turnRecords(turns, start, judgement, pieces),
+    ...(final === undefined || sequence < sequences.length - 1 ? {} : { final }),
+  };
+};
+
+/** A record for each token sequence of each episode of the group. `judgement` is null for validation, which nothing judges. */
+export const recordsOf = (
+  origin: Origin,
+  group: Group,
+  judgement: Judgement | null,
+  pieces: Pieces,
+): readonly EpisodeRecord[] =>
+  group.episodes.flatMap((episode) =>
+    [...episode.sequences.entries()].map((entry) => recordOf(origin, episode, entry, judgement, pieces)),
+  );

@@ -1,0 +1,103 @@
+/**
+ * A line of events.jsonl: what happened, when, and in which step. The file begins with a `Run` line; then come the run's events as they were
+ * emitted, the gauges once a second, and now and then a `Keyframe`, from which a reader can go on without the lines before it.
+ */
+import type { Event, Finished } from "../../../domain/Event.ts";
+import type { Sample } from "../../../flow/Bus.ts";
+import {
+  type CompactEpisode,
+  type CompactSample,
+  compactEpisode,
+  compactSample,
+  episodeOf,
+  sampleOf,
+} from "./compact.ts";
+import type { Keyframe } from "./Keyframe.ts";
+import type { RunLine } from "./RunLine.ts";
+
+interface Stamp {
+  /** The step under way: one more than steps are closed, and of `StepClosed` its own. */
+  readonly step: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+}
+
+export interface GaugesLine {
+  readonly _tag: "Gauges";
+  readonly sample: Sample;
+}
+
+/** How the run ended; the last line of a run that was not killed. */
+export interface EndLine {
+  readonly _tag: "End";
+  readonly outcome: "completed" | "stopped" | "failed";
+  readonly message: string;
+}
+
+export type Happening = Event | RunLine | GaugesLine | EndLine;
+export type EventLine = Stamp & (Happening | { readonly _tag: "Keyframe"; readonly frame: Keyframe });
+
+/** As a line of text without its newline. */
+export const encode = (line: EventLine): string => {
+  switch (line._tag) {
+    case "Finished":
+      return JSON.stringify({ ...line, episodes: line.episodes.map(compactEpisode) });
+    case "Gauges":
+      return JSON.stringify({ ...line, sample: compactSample(line.sample) });
+    case "Keyframe": {
+      const { sample } = line.frame;
+      return JSON.stringify({
+        ...line,
+        frame: { ...line.frame, sample: sample === null ? null : compactSample(sample) },
+      });
+    }
+    default:
+      return JSON.stringify(line);
+  }
+};
+
+/** A line as `encode` writes it. */
+type Written = Stamp &
+  (
+    | Exclude<Happening, Finished | GaugesLine>
+    | (Omit<Finished, "episodes"> & { readonly episodes: readonly CompactEpisode[] })
+    | { readonly _tag: "Gauges"; readonly sample: CompactSample }
+    | {
+        readonly _tag: "Keyframe";
+        readonly frame: Omit<Keyframe, "sample"> & { readonly sample: CompactSample | null };
+      }
+  );
+
+/** The line that `encode` made; null of any other text. */
+export const decode = (text: string): EventLine | null => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isLine(value) ? expanded(value) : null;
+  } catch {
+    return null;
+  }
+};
+
+const expanded = (line: Written): EventLine => {
+  switch (line._tag) {
+    case "Finished":
+      return { ...line, episodes: line.episodes.map(episodeOf) };
+    case "Gauges":
+      return { ...line, sample: sampleOf(line.sample) };
+    case "Keyframe": {
+      const { sample } = line.frame;
+      return { ...line, frame: { ...line.frame, sample: sample === null ? null : sampleOf(sample) } };
+    }
+    default:
+      return line;
+  }
+};
+
+const isLine = (value: unknown): value is Written =>
+  typeof value === "object" &&
+  value !== null &&
+  "_tag" in value &&
+  "step" in value &&
+  typeof value.step === "number" &&
+  "at" in value &&
+  typeof value.at === "number";

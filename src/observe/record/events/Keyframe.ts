@@ -1,0 +1,46 @@
+/** The run at one moment, as plain data: what a `Keyframe` line holds. */
+import type { Alarm } from "../../../domain/alarms/Alarms.ts";
+import type { Version } from "../../../domain/Episode.ts";
+import type { JudgedGroup } from "../../../domain/Event.ts";
+import type { ServerChange } from "../../../domain/Server.ts";
+import type { Sample } from "../../../flow/Bus.ts";
+import type { RunLine } from "./RunLine.ts";
+
+/** Where a group is. */
+export type Place = "rollout" | "window" | "score" | "filter" | "learn" | "close";
+
+export interface GroupAt {
+  readonly group: number;
+  /** The window it was admitted for, then the one it is in. */
+  readonly window: number;
+  readonly place: Place;
+  /** Milliseconds since the Unix epoch. */
+  readonly since: number;
+  readonly admitted: number;
+  readonly verdict?: JudgedGroup["verdict"];
+}
+
+export interface Keyframe {
+  /** Steps closed. */
+  readonly step: number;
+  readonly at: number;
+  readonly version: Version;
+  /** Newest version that all generators sample with. */
+  readonly adopted: Version;
+  readonly paused: boolean;
+  /** Groups of a validation that are done; null while none is played. */
+  readonly validating: { readonly step: number; readonly done: number; readonly of: number } | null;
+  /** Those admitted whose window's step is not closed. */
+  readonly groups: readonly GroupAt[];
+  /** Parts of the run on other machines; absent where there are none. */
+  readonly servers?: readonly ServerChange[];
+  /** Alarms that stand, oldest first; absent where there never was one. */
+  readonly alarms?: readonly Alarm[];
+  /** Shares of the episodes that failed, of the last step and the last validation; absent where none did. */
+  readonly failed?: { readonly training?: number; readonly validation?: number };
+  /** The run as a whole; null before the first line. */
+  readonly run: RunLine | null;
+  /** The newest gauges. */
+  readonly sample: Sample | null;
+  readonly ended: { readonly outcome: "completed" | "stopped" | "failed"; readonly message: string } | null;
+}

@@ -1,0 +1,42 @@
+/** What events.jsonl says of the run as a whole. */
+
+import { cacheRows, mostSlots } from "../../../config/mostSlots.ts";
+import type { RunConfig } from "../../../config/RunConfig.ts";
+
+/** Version of the lines' shape. */
+export const SCHEMA = 1;
+
+/** First line, and again after each resume. */
+export interface RunLine {
+  readonly _tag: "Run";
+  readonly schema: typeof SCHEMA;
+  readonly name: string;
+  readonly mode: "lockstep" | "sync" | "async";
+  readonly maxStaleness: number;
+  readonly seed: number;
+  readonly steps: number;
+  /** Groups of a window, and episodes of a group. */
+  readonly groups: number;
+  readonly groupSize: number;
+  /** The most episodes in flight. */
+  readonly episodes: number;
+  /** The most slots of each stage whose concurrency can be set. */
+  readonly most: Readonly<Record<string, number>>;
+}
+
+export const runLine = (config: RunConfig): RunLine => {
+  const { es_manager, pipeline, run, trainer } = config;
+  return {
+    _tag: "Run",
+    schema: SCHEMA,
+    name: run.name,
+    mode: pipeline.mode,
+    maxStaleness: pipeline.max_staleness,
+    seed: run.seed,
+    steps: trainer.total_training_steps,
+    groups: es_manager.train.env_groups,
+    groupSize: es_manager.train.group_size,
+    episodes: cacheRows(config),
+    most: mostSlots(config),
+  };
+};

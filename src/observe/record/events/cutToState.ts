@@ -1,0 +1,146 @@
+/**
+ * Cuts events.jsonl back to the state that a run resumes from. Groups of later windows run ahead of the checkpoint, so the lines of one step
+ * are not all of its windows. Invariant: afterwards no line tells of a group or a window that the resumed run numbers again, and the file is
+ * replaced as a whole, so that a kill leaves the old one or the new one.
+ */
+import { type FileHandle, open } from "node:fs/promises";
+import { Effect } from "effect";
+import type { RunState } from "../../../domain/RunState.ts";
+import { replaceFile, replaceText } from "../../../support/files/AtomicWrite.ts";
+import { fileError } from "../../../support/files/FileError.ts";
+import { readLines } from "../../../support/files/lines.ts";
+import { readRange, withFile } from "../../../support/files/readable.ts";
+import { decode, type EventLine } from "./EventLine.ts";
+import { type IndexLine, keyframesIn } from "./EventLog.ts";
+
+const COPY_BYTES = 2 ** 20;
+
+/** The groups of closed steps: every number below `next` that is not to be issued again. */
+const closedGroups = ({ seeds }: RunState): ((group: number) => boolean) => {
+  const returned = new Set(seeds.returned);
+  return (group) => group < seeds.next && !returned.has(group);
+};
+
+/** Whether a line tells of what the resumed state holds, and not of what the run does again after it. */
+const isOfState = (state: RunState): ((line: EventLine) => boolean) => {
+  const isClosed = closedGroups(state);
+  const isPast = (line: EventLine): boolean => {
+    if (line.step > state.step) return false;
+    switch (line._tag) {
+      case "Admitted":
+      case "Finished":
+      case "ValidationRepeated":
+        return isClosed(line.group);
+      case "Dropped":
+        return line.groups.every(({ group }) => isClosed(group));
+      case "Keyframe":
+        return line.frame.groups.every(({ group }) => isClosed(group));
+      default:
+        return "window" in line ? line.window < state.step : true;
+    }
+  };
+  return (line) => {
+    try {
+      return isPast(line);
+    } catch {
+      // It only looks like an event, as a line that is none does.
+      return true;
+    }
+  };
+};
+
+/** Offsets of a file, `end` behind the last byte. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The line that begins at `offset`; null where it is none that can be read. */
+const lineAt = async (file: FileHandle, offset: number, size: number): Promise<EventLine | null> => {
+  let line: EventLine | null = null;
+  await readLines(file, offset, size, (bytes) => {
+    line = decode(bytes.toString("utf8"));
+    return false;
+  });
+  return line;
+};
+
+/** Offset of the newest keyframe without a group that is to go: the lines before it all stay. 0 where there is none. */
+const firstOffset = async (
+  file: FileHandle,
+  size: number,
+  keyframes: readonly IndexLine[],
+  stays: (line: EventLine) => boolean,
+): Promise<number> => {
+  for (const { offset } of keyframes.toReversed()) {
+    const line = await lineAt(file, offset, size);
+    if (line?._tag === "Keyframe" && stays(line)) return offset;
+  }
+  return 0;
+};
+
+/**
+ * The parts of the file that stay. Behind the first line that goes, keyframes go too: a reader goes on from an earlier one, and
+ * the resumed run begins with one of its own.
+ */
+const spansToKeep = async (
+  file: FileHandle,
+  size: number,
+  from: number,
+  stays: (line: EventLine) => boolean,
+): Promise<readonly Span[]> => {
+  const spans: Span[] = [];
+  let start = 0;
+  let isCut = false;
+  await readLines(file, from, size, (bytes, offset) => {
+    const line = decode(bytes.toString("utf8"));
+    if (line === null || (stays(line) && !(isCut && line._tag === "Keyframe"))) return true;
+    isCut = true;
+    if (offset > start) spans.push({ start, end: offset });
+    start = offset + bytes.length + 1;
+    return true;
+  });
+  return start < size ? [...spans, { start, end: size }] : spans;
+};
+
+const copySpans = async (from: FileHandle, to: FileHandle, spans: readonly Span[]): Promise<void> => {
+  for (const { end, start } of spans) {
+    for (let at = start; at < end; at += COPY_BYTES) {
+      await to.writeFile(await readRange(from, at, Math.min(COPY_BYTES, end - at)));
+    }
+  }
+};
+
+/** The keyframes of the index, oldest first. Without an index the whole file is looked through. */
+const keyframesOf = async (path: string): Promise<readonly IndexLine[]> =>
+  keyframesIn((await withFile(path, (file) => file.readFile("utf8"))) ?? "");
+
+/**
+ * Drops the lines of what the run does again after `state`. Where there are none, or no file, nothing changes. The index is shortened first:
+ * it may say less than the file holds, never more.
+ */
+export const cutToState = Effect.fnUntraced(function* (path: string, indexPath: string, state: RunState) {
+  const stays = isOfState(state);
+  const keyframes = yield* Effect.promise(() => keyframesOf(indexPath));
+  const findSpans = () =>
+    withFile(path, async (file) => {
+      const { size } = await file.stat();
+      const from = await firstOffset(file, size, keyframes, stays);
+      return { size, spans: await spansToKeep(file, size, from, stays) };
+    });
+  const found = yield* Effect.tryPromise({ try: findSpans, catch: (cause) => fileError(path, cause) });
+  if (found === null) return;
+  const { size, spans } = found;
+  const unchanged = spans[0]?.start === 0 ? spans[0].end : 0;
+  if (unchanged === size) return;
+  const kept = keyframes.filter(({ offset }) => offset < unchanged);
+  yield* replaceText(indexPath, kept.map((keyframe) => `${JSON.stringify(keyframe)}\n`).join(""));
+  yield* replaceFile(path, async (to) => {
+    const from = await open(path, "r");
+    try {
+      await copySpans(from, to, spans);
+    } finally {
+      await from.close();
+    }
+  });
+});

@@ -1,0 +1,227 @@
+/**
+ * Reads what came of a run from its folder, whatever state the folder is in: running, finished, killed, damaged, or of someone else's making.
+ * Invariant: it never rejects, reads only regular files of the folder itself, and holds a line of a file at a time.
+ */
+import { readlink } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { Effect, Result } from "effect";
+import { isTree, type Tree } from "../../config/Tree.ts";
+import { readYaml } from "../../config/yamlText.ts";
+import type { RunOutcome } from "../../domain/RunOutcome.ts";
+import { readLines } from "../../support/files/lines.ts";
+import { MANIFEST } from "../../support/files/Manifest.ts";
+import { readRange, withFile } from "../../support/files/readable.ts";
+import * as StepFolders from "../../support/files/StepFolders.ts";
+import { CLONING, type CloningRecord, cloningRecordOf } from "./CloningRecord.ts";
+import { decode } from "./events/EventLine.ts";
+import { holderOf } from "./RunLock.ts";
+import {
+  type CheckpointPlace,
+  type EvaluationResult,
+  evaluationOf,
+  planOf,
+  type RunEnd,
+  type RunPlan,
+  type RunResult,
+  StepRecords,
+  type ValidationResult,
+  validationOf,
+} from "./RunResult.ts";
+
+/** A resolved configuration, and an evaluation's summary, are shorter. */
+const LONGEST_TEXT = 2 ** 20;
+
+/** Uses a file while `use` runs; null where it is not there or cannot be read. */
+const readable: typeof withFile = (path, use) => withFile(path, use).catch(() => null);
+
+const textIn = (path: string): Promise<string | null> =>
+  readable(path, async (file) => ((await file.stat()).size > LONGEST_TEXT ? null : file.readFile("utf8")));
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Every line that is a JSON object. */
+const eachObject = (path: string, use: (object: Tree) => void): Promise<unknown> =>
+  readable(path, async (file) =>
+    readLines(file, 0, (await file.stat()).size, (line) => {
+      const value = parsed(line.toString("utf8"));
+      if (isTree(value)) use(value);
+      return true;
+    }),
+  );
+
+/** Bytes at the end of events.jsonl in which its last line is looked for; a keyframe may stand behind it. */
+const TAIL_BYTES = [2 ** 18, 2 ** 23] as const;
+
+/** How the last lines of events.jsonl say that the run ended; null where they do not. */
+const endIn = (lines: readonly string[]): RunOutcome | null => {
+  let ended: { readonly outcome: string; readonly message: string } | null = null;
+  for (const text of lines) {
+    const line = decode(text);
+    if (line?._tag === "Run" || line?._tag === "Resumed") ended = null;
+    else if (line?._tag === "End") ended = line;
+    else if (line?._tag === "Keyframe") ended = line.frame.ended;
+  }
+  if (typeof ended?.message !== "string") return null;
+  switch (ended.outcome) {
+    case "completed":
+      return { _tag: "Completed" };
+    case "stopped":
+      return { _tag: "Stopped", reason: ended.message };
+    case "failed":
+      return { _tag: "Failed", message: ended.message };
+    default:
+      return null;
+  }
+};
+
+const endOfEvents = (path: string): Promise<RunOutcome | null> =>
+  readable(path, async (file) => {
+    const { size } = await file.stat();
+    for (const bytes of TAIL_BYTES) {
+      const from = Math.max(0, size - bytes);
+      const text = (await readRange(file, from, size - from)).toString("utf8");
+      // What follows the last newline is torn, and so is what comes before the first one.
+      const lines = text.split("\n").slice(from === 0 ? 0 : 1, -1);
+      if (lines.length > 0 || from === 0) return endIn(lines);
+    }
+    return null;
+  });
+
+/** Whole checkpoints: their manifest is written last. */
+const checkpointsIn = async (folder: string): Promise<RunResult["checkpoint"]> => {
+  const steps = await Effect.runPromise(Effect.orElseSucceed(StepFolders.list(folder), () => []));
+  const placeOf = async (step: number | undefined): Promise<CheckpointPlace | null> => {
+    if (step === undefined) return null;
+    const path = StepFolders.path(folder, step);
+    return readable(join(path, MANIFEST), () => Promise.resolve({ step, path }));
+  };
+  const best = await readlink(join(folder, "best")).catch(() => null);
+  let newest: CheckpointPlace | null = null;
+  for (const step of steps.toReversed()) {
+    newest = await placeOf(step);
+    if (newest !== null) break;
+  }
+  return { newest, best: await placeOf(steps.find((step) => `step-${step}` === best)) };
+};
+
+const isOutcome = (value: unknown): value is 0 | 1 => value === 0 || value === 1;
+
+/** The outcomes of the validations after some steps. */
+const outcomesIn = async (
+  path: string,
+  steps: ReadonlySet<number>,
+): Promise<ReadonlyMap<number, readonly number[]>> => {
+  const outcomes = new Map<number, readonly number[]>();
+  if (steps.size === 0) return outcomes;
+  await eachObject(path, ({ step, success }) => {
+    if (typeof step !== "number" || !steps.has(step)) return;
+    if (Array.isArray(success) && success.every(isOutcome)) outcomes.set(step, success);
+  });
+  return outcomes;
+};
+
+const validationsIn = async (folder: string, records: StepRecords, plan: RunPlan): Promise<RunResult["validation"]> => {
+  const { before, best, last } = records.validationSteps();
+  const steps = new Set([before, best, last].filter((step) => step !== null));
+  const outcomes = await outcomesIn(join(folder, "validations.jsonl"), steps);
+  const results = new Map<number, ValidationResult>();
+  for (const step of steps) {
+    const record = records.validation(step);
+    if (record === undefined) continue;
+    results.set(step, validationOf(step, record, plan.validation, outcomes.get(step) ?? null));
+  }
+  const at = (step: number | null): ValidationResult | null => (step === null ? null : (results.get(step) ?? null));
+  return { before: at(before), best: at(best), last: at(last) };
+};
+
+const isHeld = async (folder: string): Promise<boolean> => {
+  const holder = await holderOf(folder).catch(() => null);
+  return holder === "running" || holder === "unseen";
+};
+
+const endOf = async (folder: string, isWhole: boolean): Promise<RunEnd> => {
+  if (await isHeld(folder)) return { _tag: "Running" };
+  const events = join(folder, "events.jsonl");
+  // Without a record of events, a run that made all its steps counts as complete.
+  const isTold = (await readable(events, () => Promise.resolve(true))) ?? false;
+  return (await endOfEvents(events)) ?? { _tag: isWhole && !isTold ? "Completed" : "Killed" };
+};
+
+/** An evaluation has no steps and writes no checkpoints. */
+const ofEvaluation = async (
+  about: Pick<RunResult, "name" | "folder">,
+  { isWhole, minutes, success }: EvaluationResult,
+): Promise<RunResult> => ({
+  ...about,
+  kind: "evaluation",
+  end: await endOf(about.folder, isWhole),
+  steps: { done: 0, planned: null },
+  minutes,
+  validation: { before: null, best: success, last: success },
+  checkpoint: { newest: null, best: null },
+  failedShare: null,
+  cloning: null,
+});
+
+const endOfCloning = ({ end, message }: CloningRecord): RunEnd => {
+  switch (end) {
+    case "completed":
+      return { _tag: "Completed" };
+    case "stopped":
+      return { _tag: "Stopped", reason: "stopped" };
+    case "failed":
+      return { _tag: "Failed", message };
+    case null:
+      return { _tag: "Killed" };
+  }
+};
+
+/** A cloning run plays no validation. */
+const ofCloning = async (about: Pick<RunResult, "name" | "folder">, record: CloningRecord): Promise<RunResult> => ({
+  ...about,
+  kind: "cloning",
+  end: (await isHeld(about.folder)) ? { _tag: "Running" } : endOfCloning(record),
+  steps: { done: record.step, planned: record.steps },
+  minutes: record.seconds / 60,
+  validation: { before: null, best: null, last: null },
+  checkpoint: await checkpointsIn(join(about.folder, "checkpoints")),
+  failedShare: null,
+  cloning: { loss: record.loss, heldOutLoss: record.heldOutLoss, output: record.output, base: record.base },
+});
+
+const ofTraining = async (about: Pick<RunResult, "name" | "folder">, plan: RunPlan): Promise<RunResult> => {
+  const { folder } = about;
+  const records = new StepRecords();
+  await eachObject(join(folder, "metrics.jsonl"), (record) => records.add(record));
+  const done = records.step;
+  return {
+    ...about,
+    kind: "training",
+    end: await endOf(folder, plan.steps !== null && done > 0 && done >= plan.steps),
+    steps: { done, planned: plan.steps },
+    minutes: records.minutes(),
+    validation: await validationsIn(folder, records, plan),
+    checkpoint: await checkpointsIn(join(folder, "checkpoints")),
+    failedShare: records.failedShare(plan.training),
+    cloning: null,
+  };
+};
+
+/** What came of the run in `folder`; of a folder that cannot be read it says no more than the name. */
+export const readRunResult = async (path: string): Promise<RunResult> => {
+  const folder = resolve(path);
+  const tree = Result.getOrElse(readYaml((await textIn(join(folder, "config.yaml"))) ?? ""), () => null);
+  const plan = planOf(isTree(tree) ? tree : null);
+  const about = { folder, name: plan.name ?? basename(dirname(folder)) };
+  const jsonIn = async (name: string): Promise<unknown> => parsed((await textIn(join(folder, name))) ?? "");
+  const evaluation = evaluationOf(await jsonIn("summary.json"));
+  if (evaluation !== null) return ofEvaluation(about, evaluation);
+  const cloning = cloningRecordOf(await jsonIn(CLONING));
+  return cloning === null ? ofTraining(about, plan) : ofCloning(about, cloning);
+};

@@ -1,0 +1,80 @@
+/** Which episodes of a step are recorded, and what a window made of them. Whole groups: the filter compares the members of one. */
+import type { RunConfig } from "../../config/RunConfig.ts";
+import type { CreditedBatch } from "../../domain/Batch.ts";
+import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
+import type { JudgedGroup } from "../../domain/Event.ts";
+import type { Group, ScoredWindow } from "../../domain/Group.ts";
+import { stream } from "../../domain/Random.ts";
+import type { Filtered } from "../../selection/filtering/filter.ts";
+import { type Judgeable, judgedGroups } from "../../selection/filtering/judged.ts";
+import { type Judgement, type Pieces, recordsOf } from "./episodeRecords.ts";
+
+/** `count` of the groups at random: kept ones and others by turns, from one step to the next, too. */
+const chosen = (groups: readonly JudgedGroup[], count: number, seed: number, turn: number): readonly number[] => {
+  const random = stream({ seed, purpose: "trajectories", counters: [turn] });
+  const shuffled = random.shuffle(groups);
+  const kept = shuffled.filter(({ verdict }) => verdict === "kept");
+  const others = shuffled.filter(({ verdict }) => verdict !== "kept");
+  const picked: number[] = [];
+  for (let i = turn; picked.length < Math.min(count, groups.length); i++) {
+    const next = (i % 2 === 0 ? kept : others).pop() ?? (i % 2 === 0 ? others : kept).pop();
+    if (next !== undefined) picked.push(next.group);
+  }
+  return picked;
+};
+
+/** A window at the end of its way. */
+export interface Consumed {
+  readonly window: Judgeable & { readonly index: number };
+  readonly scored: ScoredWindow;
+  readonly filtered: Filtered;
+  /** The kept groups as the update took them; null where there was none. */
+  readonly batch: CreditedBatch | null;
+}
+
+const judgementOf = (config: RunConfig, { batch, scored }: Consumed, judged: JudgedGroup): Judgement => {
+  const episodes = scored.groups.find(({ prompt }) => prompt.group === judged.group)?.episodes ?? [];
+  const scores = judged.verdict === "failed" ? [] : episodes;
+  return {
+    judged,
+    scores: new Map(scores.map(({ episode, score }) => [episode.id.member, score])),
+    batch: judged.verdict === "kept" ? batch : null,
+    valued: config.algorithm.adv_estimator === "gae",
+  };
+};
+
+/** The records of a trained window; none of a step that is not sampled. */
+export const ofWindow = (config: RunConfig, consumed: Consumed, pieces: Pieces): readonly EpisodeRecord[] => {
+  const { trajectory_freq: frequency, trajectory_groups: count } = config.trainer;
+  const { window } = consumed;
+  const step = window.index + 1;
+  if (frequency === 0 || window.index % frequency !== 0) return [];
+  const judged = judgedGroups(consumed.filtered, window);
+  const byGroup = new Map([...window.groups, ...window.failed].map((group) => [group.prompt.group, group]));
+  const picked = new Set(chosen(judged, count, config.run.seed, window.index / frequency));
+  return judged
+    .filter(({ group }) => picked.has(group))
+    .flatMap((of) => {
+      const group = byGroup.get(of.group);
+      return group === undefined
+        ? []
+        : recordsOf({ step, split: "train" }, group, judgementOf(config, consumed, of), pieces);
+    });
+};
+
+/** The records of the first `count` episodes of a validation, by whole groups. */
+export const ofValidation = (
+  groups: readonly Group[],
+  step: number,
+  count: number,
+  pieces: Pieces,
+): readonly EpisodeRecord[] => {
+  const taken: Group[] = [];
+  let episodes = 0;
+  for (const group of groups) {
+    if (episodes >= count) break;
+    taken.push(group);
+    episodes += group.episodes.length;
+  }
+  return taken.flatMap((group) => recordsOf({ step, split: "val" }, group, null, pieces));
+};

@@ -1,0 +1,95 @@
+/** The console sink for pipes and logs: one line per step, per notice and per half minute of a long window, without control characters. */
+import { Effect } from "effect";
+import { type Alarm, standingAfter } from "../../domain/alarms/Alarms.ts";
+import { textOf } from "../../domain/alarms/text.ts";
+import type { StepRecord } from "../../domain/Event.ts";
+import { episodes, type Split } from "../../domain/metrics/episodes.ts";
+import { filter } from "../../domain/metrics/filter.ts";
+import { learner } from "../../domain/metrics/learner.ts";
+import type { Metric } from "../../domain/metrics/Metric.ts";
+import { valueIn } from "../../domain/metrics/Metrics.ts";
+import { staleness, timing, tokens } from "../../domain/metrics/run.ts";
+import { count, decimal, duration, percent } from "./format.ts";
+import { once, type RunInfo, type Sink, type SinkError, type Update } from "./Sink.ts";
+import { type Terminal, usable } from "./Terminal.ts";
+import { failedShare, noticeOf, outcomeOf } from "./View.ts";
+import * as WindowProgress from "./WindowProgress.ts";
+
+/** Milliseconds that a window is silent before its progress is printed, and between two such lines. */
+const PROGRESS_MS = 30_000;
+
+/** `step  37/200  success 0.742  return 0.830  kept 63%  stale 1.2/3  14.2k tok/s  3.2s`; figures that a step lacks are left out. */
+export const stepLine = ({ steps }: RunInfo, { step, metrics }: StepRecord): string => {
+  const figure = (label: string, metric: Metric, show: (value: number) => string): string[] => {
+    const value = valueIn(metrics, metric);
+    return value === undefined ? [] : [`${label}${show(value)}`];
+  };
+  const failures = (label: string, split: Split): string[] => {
+    const share = failedShare(metrics, split);
+    return share === null ? [] : [`${label}${share}`];
+  };
+  const stale = valueIn(metrics, staleness.mean);
+  const generated = valueIn(metrics, tokens.generated) ?? 0;
+  // The last windows of a run were played during the steps before: nothing is generated while they are trained on.
+  const speed = generated > 0 ? [`${count(generated)} tok/s`] : [];
+  return [
+    `step ${String(step).padStart(String(steps).length)}/${steps}`,
+    ...figure("success ", episodes.success.of({ split: "train" }), decimal),
+    ...failures("failed ", "train"),
+    ...figure("return ", episodes.return.of({ split: "train" }), decimal),
+    ...figure("val ", episodes.success.of({ split: "val-env" }), decimal),
+    ...failures("val failed ", "val-env"),
+    ...figure("kept ", filter.keptRatio, percent),
+    ...(stale === undefined ? [] : [`stale ${stale.toFixed(1)}/${valueIn(metrics, staleness.max) ?? stale}`]),
+    ...speed,
+    ...figure("loss ", learner.pgLoss, decimal),
+    ...figure("grad ", learner.gradNorm, decimal),
+    ...figure("", timing.step, (value) => duration(value * 1000)),
+  ].join("  ");
+};
+
+export const make = (terminal: Pick<Terminal, "write" | "broken">): Sink => {
+  let run: RunInfo | null = null;
+  let alarms: readonly Alarm[] = [];
+  let window: WindowProgress.WindowProgress | null = null;
+  /** How long the window had lasted when its progress was printed last. */
+  let printedMs = 0;
+  const follow = (next: Update): void => {
+    if (window !== null) window = WindowProgress.update(window, next);
+  };
+  const print = (text: string): Effect.Effect<void, SinkError> =>
+    Effect.andThen(
+      usable(terminal),
+      Effect.sync(() => terminal.write(`${text}\n`)),
+    );
+  return {
+    name: "console",
+    essential: false,
+    feeding: { retry: once },
+    open: (info) => {
+      run = info;
+      alarms = info.alarms;
+      window = WindowProgress.start(info);
+      return print(`${info.name}: ${info.mode}, seed ${info.seed}, ${info.folder}`);
+    },
+    step: (record) => {
+      follow({ _tag: "Step", record });
+      printedMs = 0;
+      return run === null ? Effect.void : print(stepLine(run, record));
+    },
+    gauges: (sample) => {
+      follow({ _tag: "Sample", sample });
+      if (run === null || window === null || WindowProgress.windowMs(window) - printedMs <= PROGRESS_MS)
+        return Effect.void;
+      printedMs = WindowProgress.windowMs(window);
+      return print(`step ${WindowProgress.stepOf(window)}/${run.steps}: ${WindowProgress.progressText(window)}`);
+    },
+    event: (event) => {
+      follow({ _tag: "Event", event });
+      if (event._tag === "AlarmRaised" || event._tag === "AlarmEnded") alarms = standingAfter(alarms, event);
+      const notice = noticeOf(event);
+      return notice === null ? Effect.void : print(notice);
+    },
+    close: (outcome) => print([...alarms.map(textOf), outcomeOf(outcome)].join("\n")),
+  };
+};

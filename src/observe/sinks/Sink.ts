@@ -1,0 +1,84 @@
+/**
+ * Where a run's metrics go. A sink is told what run it is for, then step records, samples and events in the order they came (some may be
+ * missing where it is slower than the run), then the outcome. Invariant: `open` comes first and `close` last, once each.
+ */
+import { type Effect, Schedule, Schema } from "effect";
+import type { Alarm } from "../../domain/alarms/Alarms.ts";
+import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
+import type { Event, StepRecord } from "../../domain/Event.ts";
+import type { RunOutcome } from "../../domain/RunOutcome.ts";
+import type { Sample } from "../../flow/Bus.ts";
+
+/** What a sink may say of the run as a whole. */
+export interface RunInfo {
+  readonly name: string;
+  /** The run's folder. */
+  readonly folder: string;
+  /** Admission, in words: `async, max staleness 2`. */
+  readonly mode: string;
+  readonly seed: number;
+  /** Steps done before this start; above 0 after a resume. */
+  readonly from: number;
+  /** Steps of the whole run. */
+  readonly steps: number;
+  /** The groups of a window, the episodes of each, and whether the groups admitted or those ended first make it. */
+  readonly window: {
+    readonly groups: number;
+    readonly groupSize: number;
+    readonly order: "admission" | "completion";
+  };
+  /** Milliseconds since the Unix epoch at this start. */
+  readonly started: number;
+  /** Alarms that stand at this start; none but of a run that goes on. */
+  readonly alarms: readonly Alarm[];
+  /** The resolved run file, as plain data; it holds no secrets. */
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+export type Outcome = RunOutcome;
+
+/** One thing that a console is told of a run. */
+export type Update =
+  | { readonly _tag: "Step"; readonly record: StepRecord }
+  | { readonly _tag: "Sample"; readonly sample: Sample }
+  | { readonly _tag: "Event"; readonly event: Event }
+  | { readonly _tag: "Close"; readonly outcome: Outcome };
+
+/** A sink cannot write. */
+export class SinkError extends Schema.TaggedError<SinkError>()("SinkError", {
+  sink: Schema.String,
+  message: Schema.String,
+}) {}
+
+/** How a sink is fed. */
+export interface Feeding {
+  /** Messages that may wait for the sink. */
+  readonly capacity: number;
+  /** When a call that failed is made again. */
+  readonly retry: Schedule.Schedule<unknown, SinkError>;
+  /** Milliseconds that writing what waits, and closing, may take once the run has ended. */
+  readonly closeMs: number;
+}
+
+/** The retry of a sink whose calls are made once only. */
+export const once: Feeding["retry"] = Schedule.recurs(0);
+
+export interface Sink {
+  readonly name: string;
+  /**
+   * An essential sink is given every record: the run waits until it has written it, and fails with it. Any other one loses the oldest
+   * messages when it falls behind, and is switched off with one warning when it fails.
+   */
+  readonly essential: boolean;
+  /** Where it differs from the usual. */
+  readonly feeding?: Partial<Feeding>;
+  readonly open: (run: RunInfo) => Effect.Effect<void, SinkError>;
+  readonly step: (record: StepRecord) => Effect.Effect<void, SinkError>;
+  /** Left out by a sink that shows no gauges. */
+  readonly gauges?: (sample: Sample) => Effect.Effect<void, SinkError>;
+  /** Left out by a sink that shows no events. */
+  readonly event?: (event: Event) => Effect.Effect<void, SinkError>;
+  /** The sampled episodes of one step, whole groups. Left out by a sink that shows none. */
+  readonly episodes?: (records: readonly EpisodeRecord[]) => Effect.Effect<void, SinkError>;
+  readonly close: (outcome: Outcome) => Effect.Effect<void, SinkError>;
+}

@@ -1,0 +1,218 @@
+/**
+ * What a console shows of a run, as a value: the newest figures, short histories and notices, updated by one record, sample or event at a
+ * time. Pure: the same updates give the same view.
+ */
+import { type Alarm, standingAfter } from "../../domain/alarms/Alarms.ts";
+import { textOf } from "../../domain/alarms/text.ts";
+import { isEarly } from "../../domain/EarlyStops.ts";
+import type { Event, Stopped, Validated } from "../../domain/Event.ts";
+import { endings, episodes, type Split } from "../../domain/metrics/episodes.ts";
+import { type Metrics, together, valueIn } from "../../domain/metrics/Metrics.ts";
+import { tokens } from "../../domain/metrics/run.ts";
+import type { Drawing, Regime } from "../../domain/Regime.ts";
+import type { ServerChange } from "../../domain/Server.ts";
+import type { Sample } from "../../flow/Bus.ts";
+import { duration, percent } from "./format.ts";
+import type { Outcome, RunInfo, Update } from "./Sink.ts";
+import * as WindowProgress from "./WindowProgress.ts";
+
+export interface View {
+  readonly run: RunInfo;
+  readonly step: number;
+  readonly metrics: Metrics;
+  /** Of the last steps, oldest first. */
+  readonly history: { readonly times: readonly number[]; readonly success: readonly number[] };
+  /** Of the last seconds, oldest first. */
+  readonly samples: readonly Sample[];
+  readonly window: WindowProgress.WindowProgress;
+  /** Alarms that stand, oldest first. */
+  readonly alarms: readonly Alarm[];
+  /** Newest last. */
+  readonly notices: readonly string[];
+  readonly outcome: Outcome | null;
+}
+
+/** Samples that the gauges are averaged over, steps of the histories, notices shown. */
+const kept = { samples: 21, steps: 40, notices: 3 } as const;
+
+export const start = (run: RunInfo): View => ({
+  run,
+  step: run.from,
+  metrics: together(),
+  history: { times: [], success: [] },
+  samples: [],
+  window: WindowProgress.start(run),
+  alarms: run.alarms,
+  notices: [],
+  outcome: null,
+});
+
+const push = <A>(items: readonly A[], item: A, most: number): readonly A[] => [...items, item].slice(-most);
+
+const told = (view: View, event: Event): View => {
+  const isAlarm = event._tag === "AlarmRaised" || event._tag === "AlarmEnded";
+  const alarms = isAlarm ? standingAfter(view.alarms, event) : view.alarms;
+  // An alarm that stands has a place of its own: among the notices it would only push the others away.
+  const notice = event._tag === "AlarmRaised" ? null : noticeOf(event);
+  return { ...view, alarms, notices: notice === null ? view.notices : push(view.notices, notice, kept.notices) };
+};
+
+export const update = (before: View, next: Update): View => {
+  const view = { ...before, window: WindowProgress.update(before.window, next) };
+  switch (next._tag) {
+    case "Step": {
+      const { step, time, metrics } = next.record;
+      const success = valueIn(metrics, episodes.success.of({ split: "train" }));
+      return {
+        ...view,
+        step,
+        // A record without the episodes' figures (an empty window, a validation) leaves the last ones on show.
+        metrics: together(view.metrics, metrics),
+        history: {
+          times: step > view.step ? push(view.history.times, time, kept.steps) : view.history.times,
+          success: success === undefined ? view.history.success : push(view.history.success, success, kept.steps),
+        },
+      };
+    }
+    case "Sample":
+      return { ...view, samples: push(view.samples, next.sample, kept.samples) };
+    case "Event":
+      return told(view, next.event);
+    case "Close":
+      return { ...view, outcome: next.outcome };
+  }
+};
+
+const stopNotice = ({ reason, steps = 0 }: Stopped): string => {
+  if (reason === "stopped") {
+    const rest = steps === 1 ? "1 more step" : `${steps} more steps`;
+    return steps === 0
+      ? "stopping: the window in play is dropped, and a resumed run plays it again"
+      : `stopping: ${rest} first, as their groups are played or in play; then a checkpoint`;
+  }
+  if (reason === "deadline") return "the stop's deadline has passed: groups in flight are dropped";
+  const then = isEarly(reason) ? "the run ends with this step" : "groups in flight are finished first";
+  return `stopping (${reason.replaceAll("_", " ")}): ${then}`;
+};
+
+const regimeText: Readonly<Record<Regime, string>> = {
+  healthy: "the thoughts vary and tell of their prompts again",
+  template_collapse: "template collapse: the thoughts vary, but no longer tell of their prompts",
+  compressed: "the thoughts vary little, and tell of their prompts",
+  entropy_collapse: "entropy collapse: the thoughts hardly vary, and no longer tell of their prompts",
+};
+
+const drawingText: Readonly<Record<Drawing, string>> = { first_turn: "first turns", trajectory: "all turns" };
+
+/** The state of a server as one line for people. */
+export const serverText = ({ name, role, state }: ServerChange): string => {
+  switch (state._tag) {
+    case "Up":
+      return `${role} ${name}: it answers`;
+    case "Retrying": {
+      const { nextAt, since, why } = state;
+      return `${role} ${name}: no answer (${why}); asked again ${duration(Math.max(0, nextAt - since))} later`;
+    }
+    case "Lost":
+      return `${role} ${name}: lost (${state.why})`;
+    case "ShutOut":
+      return `${role} ${name}: shut out (${state.why})`;
+  }
+};
+
+const failedText = (share: number): string => (share < 0.01 ? "<1%" : percent(share));
+
+/** Share of the episodes that failed, which stands beside success because success leaves them out; null where none did. */
+export const failedShare = (metrics: Metrics, split: Split): string | null => {
+  const share = valueIn(metrics, endings.share.of({ split, how: "failed" })) ?? 0;
+  return share === 0 ? null : failedText(share);
+};
+
+/** Success of a validation, and the share of its episodes that failed, which success leaves out. */
+export const validationText = ({ failed, success }: Pick<Validated, "failed" | "success">): string => {
+  const of = success === undefined ? "success unknown, no episode could be used" : `success ${percent(success)}`;
+  return failed === undefined || success === undefined ? of : `${of}, ${failedText(failed)} of the episodes failed`;
+};
+
+/** An event as one line for people; null for those too frequent to tell. */
+export const noticeOf = (event: Event): string | null => {
+  switch (event._tag) {
+    case "Finished":
+      return event.failed ? `group ${event.group} failed: ${event.reason ?? "no episode could be used"}` : null;
+    case "ValidationRepeated":
+      return `group ${event.group}: ${event.tag} has hardly an instance that is not validation's; training plays those too`;
+    case "Validated":
+      return `step ${event.step}: validation ${validationText(event)}`;
+    case "CollapseMeasured":
+      return event.regime === (event.before ?? "healthy")
+        ? null
+        : `step ${event.step}, ${drawingText[event.drawing]}: ${regimeText[event.regime]}`;
+    case "ValidationPostponed":
+      return `step ${event.step}: nothing was trained; validation follows the next update`;
+    case "CheckpointWritten":
+      return `step ${event.step}: checkpoint ${event.folder}`;
+    case "EmptySelection":
+      return `window ${event.window}: the filter kept nothing (${event.consecutive} in a row)`;
+    case "Updated":
+      return event.notFinite === undefined
+        ? null
+        : `window ${event.window}: trained in part only, not finite: ${event.notFinite}`;
+    case "UpdateSkipped":
+      return `window ${event.window}: update skipped, ${event.reason}`;
+    case "ServerChanged":
+      // Of a series of attempts the first tells it; the page shows where they stand.
+      return event.state._tag === "Retrying" && event.state.attempt > 1 ? null : serverText(event);
+    case "AlarmRaised":
+      return textOf(event);
+    case "AlarmEnded":
+      return `step ${event.step}: no longer so: ${event.title}`;
+    case "Stopped":
+      return stopNotice(event);
+    case "Stalled":
+      return [`nothing happened for ${duration(event.silentMs)}:`, ...event.lines].join("\n  ");
+    default:
+      return null;
+  }
+};
+
+/** How the run ended, as one line. */
+export const outcomeOf = (outcome: Outcome): string => {
+  switch (outcome._tag) {
+    case "Completed":
+      return "completed";
+    case "Stopped":
+      return outcome.reason === "stopped" ? "stopped" : `stopped (${outcome.reason.replaceAll("_", " ")})`;
+    case "Failed":
+      return `failed: ${outcome.message}`;
+  }
+};
+
+/** Milliseconds since the run started; 0 before the first sample. */
+export const elapsedMs = ({ samples }: View): number => samples.at(-1)?.elapsedMs ?? 0;
+
+/** Milliseconds left at the pace of the last steps; NaN while there is none. */
+export const leftMs = ({ run, step, history: { times } }: View): number => {
+  const [first, last] = [times[0], times.at(-1)];
+  if (first === undefined || last === undefined || times.length < 2) return Number.NaN;
+  return ((last - first) / (times.length - 1)) * Math.max(0, run.steps - step);
+};
+
+/**
+ * Tokens per second: generated over the samples on show (from the last record before there are two), trained by the last record,
+ * for updates come in lumps.
+ */
+export const tokensPerSecond = ({
+  samples,
+  metrics,
+}: View): { readonly generated: number; readonly trained: number } => {
+  const first = samples[0];
+  const last = samples.at(-1);
+  const seconds = first === undefined || last === undefined ? 0 : (last.elapsedMs - first.elapsedMs) / 1000;
+  return {
+    generated:
+      first === undefined || last === undefined || seconds <= 0
+        ? (valueIn(metrics, tokens.generated) ?? 0)
+        : (last.tokens.generated - first.tokens.generated) / seconds,
+    trained: valueIn(metrics, tokens.trained) ?? 0,
+  };
+};

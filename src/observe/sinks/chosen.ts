@@ -1,0 +1,101 @@
+/**
+ * The sinks beside the console that a run file asks for, and the tracer to provide around the run where it asks for traces. Invariant: without
+ * one there is no tracer, so that a run which is not traced makes no spans.
+ */
+import { Effect, Redacted, type Scope, Tracer } from "effect";
+import type { RunConfig } from "../../config/RunConfig.ts";
+import { TracedGroups } from "../../flow/spanned.ts";
+import { version } from "../../support/files/packageRoot.ts";
+import type { RunInfo, Sink } from "./Sink.ts";
+
+export interface Chosen {
+  readonly sinks: readonly Sink[];
+  /** Null where nothing is traced. */
+  readonly tracer: Tracer.Tracer | null;
+  /** Share of the groups that it sees. */
+  readonly tracedGroups: number;
+}
+
+export interface ChosenOptions {
+  readonly metrics: Pick<RunConfig["metrics"], "sinks" | "wandb" | "otlp" | "prometheus" | "trace">;
+  readonly run: Pick<RunInfo, "name" | "folder">;
+  /** The process's variables; `WANDB_API_KEY` and `OTEL_EXPORTER_OTLP_HEADERS` are read, and shown nowhere. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  /** Told where Prometheus's sink listens. */
+  readonly onListening?: (url: string) => void;
+}
+
+type Loaded = Pick<Chosen, "sinks" | "tracer">;
+
+const nothing: Loaded = { sinks: [], tracer: null };
+
+/** What the run file asks for is loaded then: a run without these sinks starts sooner. */
+const loaded = <A>(load: () => Promise<A>): Effect.Effect<A> => Effect.promise(load);
+
+const wandb = Effect.fnUntraced(function* ({ metrics, variables }: ChosenOptions) {
+  const { make } = yield* loaded(() => import("./wandb/Wandb.ts"));
+  const key = variables.WANDB_API_KEY?.trim() ?? "";
+  return make({ config: metrics.wandb, apiKey: key === "" ? null : Redacted.make(key), version });
+});
+
+/** What the tracer still holds is sent when the scope closes. */
+const opentelemetry = Effect.fnUntraced(function* ({ metrics: { otlp }, run, variables }: ChosenOptions) {
+  const Otlp = yield* loaded(() => import("./otlp/Otlp.ts"));
+  const OtlpSink = yield* loaded(() => import("./otlp/OtlpSink.ts"));
+  const collector = {
+    endpoint: otlp.endpoint,
+    headers: Otlp.headersOf(variables.OTEL_EXPORTER_OTLP_HEADERS),
+    resource: {
+      serviceName: "millrace",
+      serviceVersion: version,
+      attributes: { "millrace.run.name": run.name, "millrace.run.folder": run.folder },
+    },
+  };
+  const both: Loaded = {
+    sinks: otlp.metrics ? [OtlpSink.make(collector)] : [],
+    tracer: otlp.traces ? yield* Otlp.tracer(collector) : null,
+  };
+  return both;
+});
+
+const prometheus = Effect.fnUntraced(function* ({ metrics, onListening }: ChosenOptions) {
+  const { make } = yield* loaded(() => import("./prometheus/Prometheus.ts"));
+  return make({ ...metrics.prometheus, ...(onListening === undefined ? {} : { onListening }) });
+});
+
+/** The trace as a file; its spans are those of `exported`, where there is one. */
+const traceFile = Effect.fnUntraced(function* (exported: Tracer.Tracer | null) {
+  const { make } = yield* loaded(() => import("./trace/Trace.ts"));
+  const trace = make();
+  const both: Loaded = { sinks: [trace.sink], tracer: trace.tracer(exported ?? Tracer.nativeTracer) };
+  return both;
+});
+
+/** The sinks live as long as the scope. */
+export const make = (options: ChosenOptions): Effect.Effect<Chosen, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { metrics } = options;
+    const asked = new Set<string>(metrics.sinks);
+    const exported = asked.has("otlp") ? yield* opentelemetry(options) : nothing;
+    const traced = metrics.trace ? yield* traceFile(exported.tracer) : { sinks: [], tracer: exported.tracer };
+    return {
+      sinks: [
+        ...(asked.has("wandb") ? [yield* wandb(options)] : []),
+        ...(asked.has("tensorboard") ? [(yield* loaded(() => import("./tensorboard/TensorBoard.ts"))).make()] : []),
+        ...exported.sinks,
+        ...(asked.has("prometheus") ? [yield* prometheus(options)] : []),
+        ...traced.sinks,
+      ],
+      tracer: traced.tracer,
+      tracedGroups: metrics.trace ? 1 : metrics.otlp.trace_groups,
+    };
+  });
+
+/** The effect under the tracer, if there is one. */
+export const traced = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  { tracedGroups, tracer }: Pick<Chosen, "tracer" | "tracedGroups">,
+): Effect.Effect<A, E, R> =>
+  tracer === null
+    ? effect
+    : effect.pipe(Effect.provideService(Tracer.Tracer, tracer), Effect.provideService(TracedGroups, tracedGroups));

@@ -1,0 +1,16 @@
+/**
+ * What a sink or a reader of metrics imports, as `millrace/metrics`: the sink's contract, what it is given, and the catalogue of metrics.
+ */
+export type { EpisodeRecord, Message, TurnRecord } from "../../domain/EpisodeRecord.ts";
+export type { Event, StepRecord } from "../../domain/Event.ts";
+export { catalogue, type Entry, entryOf, nameOf, type Section } from "../../domain/metrics/Catalogue.ts";
+export { endings, episodes, lengths, ofTag } from "../../domain/metrics/episodes.ts";
+export { filter } from "../../domain/metrics/filter.ts";
+export { learner } from "../../domain/metrics/learner.ts";
+export type { Family, Kind, Metric, MetricName, Unit } from "../../domain/metrics/Metric.ts";
+export { type Metrics, toRecord, valueIn } from "../../domain/metrics/Metrics.ts";
+export { generation, ledger, stage, staleness, timing, tokens, weights, windows } from "../../domain/metrics/run.ts";
+export type { Sample } from "../../flow/Bus.ts";
+export type { StageSample } from "../../flow/Gauge.ts";
+export { type Feeding, type Outcome, type RunInfo, type Sink, SinkError } from "./Sink.ts";
+export { type PlainSink, sinkOf } from "./sinkOf.ts";

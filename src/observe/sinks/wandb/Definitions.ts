@@ -1,0 +1,64 @@
+/**
+ * What W&B is told of the metrics: `step` is the x axis of each, and has no chart of its own. All entries of the catalogue are defined when a
+ * run starts, families by the part of their name before the first parameter; any other name when a step first has it.
+ */
+import { catalogue, nameOf } from "../../../domain/metrics/Catalogue.ts";
+import type { MetricEntry } from "./Entry.ts";
+
+/** The x axis, an item of each history line. */
+export const STEP = "step";
+
+const definition = (name: string): MetricEntry =>
+  name === STEP
+    ? { _tag: "Metric", name, stepMetric: "", hidden: true }
+    : { _tag: "Metric", name, stepMetric: STEP, hidden: false };
+
+/** The name, the glob of a family, or null where a glob would match every metric. */
+const globOf = (name: string): string | null => {
+  const at = name.indexOf("{");
+  return at < 0 ? name : at === 0 ? null : `${name.slice(0, at)}*`;
+};
+
+/** Names and globs of a run that starts. */
+export const initial = (): readonly string[] => [
+  STEP,
+  ...new Set(
+    catalogue.flatMap(({ entries }) => entries.map((entry) => globOf(nameOf(entry)))).filter((name) => name !== null),
+  ),
+];
+
+/** Which names are defined. W&B's server does not expand globs, so their members are defined one by one. */
+export class Definitions {
+  readonly #entries: Map<string, MetricEntry>;
+
+  /** Goes on with the names that are defined. */
+  constructor(names: Iterable<string> = []) {
+    this.#entries = new Map(Array.from(names, (name) => [name, definition(name)]));
+  }
+
+  get all(): readonly MetricEntry[] {
+    return [...this.#entries.values()];
+  }
+
+  /** Definitions of the names that have none; they have one from then on. */
+  missing(names: Iterable<string>): readonly MetricEntry[] {
+    const fresh = [...new Set(names)].filter((name) => !this.#entries.has(name)).map(definition);
+    for (const entry of fresh) this.#entries.set(entry.name, entry);
+    return fresh;
+  }
+}
+
+/** Field numbers of a metric's options. */
+const options = { synced: 1, hidden: 2, defined: 3 } as const;
+
+/** As the run's configuration has them for the server: fields by number, step metrics by their place in the list, counted from 1. */
+export const configured = (entries: readonly MetricEntry[]): readonly Readonly<Record<string, unknown>>[] => {
+  const exact = entries.filter(({ name }) => !name.endsWith("*"));
+  const place = new Map(exact.map(({ name }, index) => [name, index + 1]));
+  return exact.map(({ hidden, name, stepMetric }) => ({
+    1: name,
+    ...(stepMetric === "" ? {} : { 5: place.get(stepMetric) }),
+    6: [...(stepMetric === "" ? [] : [options.synced]), ...(hidden ? [options.hidden] : []), options.defined],
+    7: [],
+  }));
+};

@@ -1,0 +1,178 @@
+/**
+ * One run as a folder that W&B's own tools read: every call appends what it is told and has it on disk when it returns. Invariant: steps
+ * ascend and none comes twice, also where the run goes on after a stop or a kill.
+ */
+import type { EpisodeRecord } from "../../../domain/EpisodeRecord.ts";
+import type { Event, StepRecord } from "../../../domain/Event.ts";
+import type { Sample } from "../../../flow/Bus.ts";
+import { stepLine } from "../PlainConsole.ts";
+import type { RunInfo } from "../Sink.ts";
+import { Definitions, initial } from "./Definitions.ts";
+import type { Entry, OutputEntry, RunEntry } from "./Entry.ts";
+import {
+  configItems,
+  configYaml,
+  environmentEntry,
+  historyEntry,
+  type Labels,
+  metadata,
+  runEntry,
+  summaryEntry,
+} from "./entries.ts";
+import { Folder, placeOf } from "./Folder.ts";
+import { GroupTables } from "./GroupTables.ts";
+import type { Item } from "./Json.ts";
+import type { Kept } from "./Kept.ts";
+import { type Machine, System } from "./System.ts";
+import { rowsIn, type Written } from "./Table.ts";
+import { columnsIn, everyKey, Tables } from "./Tables.ts";
+
+export interface OfflineOptions {
+  readonly run: RunInfo;
+  readonly labels: Labels;
+  /** Rows of the table of training episodes. */
+  readonly trainEpisodes: number;
+  /** Whether the rewards of groups are tables too. */
+  readonly groupTables: boolean;
+  readonly machine: Machine;
+  /** Millrace's. */
+  readonly version: string;
+}
+
+const linesOf = (text: string, time: number): readonly OutputEntry[] =>
+  text.split("\n").map((line) => ({ _tag: "Output", time, line }));
+
+const fileEntries = (tables: readonly Written[]): readonly Entry[] =>
+  tables.length === 0 ? [] : [{ _tag: "Files", paths: tables.map(({ path }) => path) }];
+
+export class OfflineRun {
+  readonly folder: Folder;
+  readonly kept: Kept;
+  readonly entry: RunEntry;
+  readonly definitions: Definitions;
+  readonly #options: OfflineOptions;
+  readonly #tables: Tables;
+  readonly #groups = new GroupTables();
+  readonly #system: System;
+  /** The last that was written. */
+  #step: number;
+
+  private constructor(options: OfflineOptions, folder: Folder, kept: Kept) {
+    const { labels, machine, run, trainEpisodes, version } = options;
+    this.#options = options;
+    this.folder = folder;
+    this.kept = kept;
+    this.entry = runEntry(run, folder.place.id, labels, version, machine);
+    this.definitions = new Definitions(kept.metrics);
+    this.#tables = new Tables({ most: trainEpisodes, steps: run.steps });
+    this.#system = new System(machine);
+    this.#step = kept.step ?? -1;
+  }
+
+  /** Begins the run's folder, or goes on with the one of an earlier start. */
+  static async open(options: OfflineOptions): Promise<OfflineRun> {
+    const { machine, run, version } = options;
+    const { folder, kept } = await Folder.open(await placeOf(run.folder, run.started), run.from);
+    const offline = new OfflineRun(options, folder, kept);
+    const environment = environmentEntry(run, machine);
+    const items = configItems(run, version);
+    const first: readonly Entry[] =
+      kept.number === 0
+        ? [{ _tag: "Header", producer: `millrace ${version}` }, offline.entry, environment]
+        : [{ _tag: "Config", items }];
+    await folder.append([...first, ...offline.definitions.missing(initial())]);
+    await folder.writeFile("config.yaml", configYaml(items));
+    await folder.writeFile("wandb-metadata.json", metadata(environment));
+    await offline.#restoreTables();
+    await offline.print(`${run.name}: ${run.mode}, seed ${run.seed}, ${run.folder}`, run.started);
+    return offline;
+  }
+
+  async #restoreTables(): Promise<void> {
+    for (const key of everyKey) {
+      const path = this.kept.tables[key];
+      const text = path === undefined ? null : await this.folder.readFile(path).catch(() => null);
+      if (text !== null) this.#tables.restore(key, rowsIn(text.toString("utf8"), columnsIn(key)));
+    }
+  }
+
+  #runtime(time: number): number {
+    return this.kept.runtime + Math.max(0, time - this.#options.run.started) / 1000;
+  }
+
+  /** Console lines. */
+  async print(text: string, time: number): Promise<void> {
+    await this.folder.append(linesOf(text, time));
+    await this.folder.writeFile("output.log", `${text}\n`, "a");
+  }
+
+  /** The run's owner is alerted. */
+  async alert(title: string, text: string): Promise<void> {
+    await this.folder.append([{ _tag: "Alert", title, text }]);
+  }
+
+  /** A step that is written already is left out. */
+  async step(record: StepRecord): Promise<void> {
+    if (record.step <= this.#step) return;
+    const tables = await this.#write(this.#tables.due(record.step, false));
+    const history = historyEntry(
+      record,
+      this.#runtime(record.time),
+      tables.flatMap(({ items }) => items),
+    );
+    const line = stepLine(this.#options.run, record);
+    await this.folder.append([
+      ...this.definitions.missing(record.metrics.keys()),
+      ...fileEntries(tables),
+      history,
+      this.#summary(history.items, record.time),
+      ...linesOf(line, record.time),
+    ]);
+    this.#step = record.step;
+    await this.folder.writeFile("output.log", `${line}\n`, "a");
+  }
+
+  #summary(items: readonly Item[], time: number): Entry {
+    const entry = summaryEntry(items, this.#runtime(time));
+    this.kept.summary.add(entry.items);
+    return entry;
+  }
+
+  async #write(tables: readonly Written[]): Promise<readonly Written[]> {
+    for (const { path, text } of tables) await this.folder.writeFile(path, text);
+    return tables;
+  }
+
+  episodes(records: readonly EpisodeRecord[]): void {
+    this.#tables.add(records);
+  }
+
+  /** For the tables of groups, where they are asked for. */
+  event(event: Event): void {
+    if (!this.#options.groupTables) return;
+    const rows = this.#groups.observe(event);
+    if (rows !== null) this.#tables.addGroups(rows);
+  }
+
+  async gauges(sample: Sample): Promise<void> {
+    const items = this.#system.observe(sample);
+    if (items !== null)
+      await this.folder.append([{ _tag: "Stats", time: this.#options.run.started + sample.elapsedMs, items }]);
+  }
+
+  /** The end of the run; a run without it has crashed. */
+  async end(outcome: string, code: number, time: number): Promise<void> {
+    const tables = await this.#write(this.#tables.due(Math.max(0, this.#step), true));
+    if (tables.length > 0) {
+      const items = tables.flatMap((table) => table.items);
+      await this.folder.append([...fileEntries(tables), this.#summary(items, time)]);
+    }
+    await this.print(outcome, time);
+    await this.folder.writeFile("wandb-summary.json", this.kept.summary.text);
+    await this.folder.append([
+      { _tag: "Exit", code, seconds: Math.floor(this.#runtime(time)) },
+      { _tag: "Final" },
+      { _tag: "Footer" },
+    ]);
+  }
+}

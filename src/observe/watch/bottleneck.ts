@@ -1,0 +1,37 @@
+/** Which stage bounds a run, for the page: the attribution of the newest seconds, and since when the same stage does. */
+
+import { attribute, type Setting } from "../../flow/attribution/Attribution.ts";
+import type { RunLine } from "../record/events/RunLine.ts";
+import type { BottleneckView } from "./Api.ts";
+import type { Attribute, TimedSample } from "./store/Moment.ts";
+
+/** Updates come in lumps: over less, the learner's share is not told from its neighbours'. */
+const INTERVAL_MS = 15_000;
+
+const settingOf = ({ episodes, groupSize, mode, most }: RunLine): Setting => ({
+  mode,
+  groupSize,
+  episodes,
+  most: new Map(Object.entries(most)),
+});
+
+/** The reading that the interval up to `end` begins with; null where the samples do not reach back so far. */
+const beforeOf = (samples: readonly TimedSample[], end: TimedSample): TimedSample | null =>
+  samples.findLast(({ at }) => at <= end.at - INTERVAL_MS) ?? null;
+
+export const bottleneckOf: Attribute = (samples, run): BottleneckView | null => {
+  if (run === null) return null;
+  const setting = settingOf(run);
+  const at = (end: TimedSample) => {
+    const before = beforeOf(samples, end);
+    return before === null ? null : attribute(before.sample.stages, end.sample.stages, setting).bottleneck;
+  };
+  const [newest] = samples.slice(-1);
+  const bottleneck = newest === undefined ? null : at(newest);
+  if (newest === undefined || bottleneck === null) return null;
+  const { because, gain, limit, stage } = bottleneck;
+  const other = samples.findLast((sample) => at(sample)?.stage !== stage);
+  const since = samples.find((sample) => other === undefined || sample.at > other.at)?.at ?? newest.at;
+  const atLeast = other === undefined || at(other) === null;
+  return { stage, since, limit, gain, because, ...(atLeast ? { atLeast } : {}) };
+};

@@ -1,0 +1,73 @@
+/**
+ * Controls of a run: asks it, tells what it answered, and asks for the token where there is none or the server refuses it. A control that
+ * waits for the token is sent as soon as one is given.
+ */
+import { useRef, useState } from "preact/hooks";
+import type { Control } from "../../../../domain/Control.ts";
+import { type Client, Refused } from "../Client.ts";
+import type { Tell } from "../Toasts.ts";
+import * as token from "../token.ts";
+import { doneOf } from "./wording.ts";
+
+export interface Controls {
+  /** Why nothing can be asked at this moment; null where it can. */
+  readonly reason: string | null;
+  /** Whether an answer is waited for. */
+  readonly pending: boolean;
+  readonly ask: (control: Control) => Promise<void>;
+}
+
+export interface TokenQuestion {
+  readonly open: boolean;
+  /** Why it is asked for again. */
+  readonly wrong: boolean;
+  readonly give: (token: string) => void;
+  readonly cancel: () => void;
+}
+
+export const useControls = (
+  api: Client,
+  run: string | null,
+  reason: string | null,
+  tell: Tell,
+): readonly [Controls, TokenQuestion] => {
+  const [pending, setPending] = useState(false);
+  const [question, setQuestion] = useState<"closed" | "open" | "wrong">("closed");
+  const waiting = useRef<Control | null>(null);
+  const askFor = (control: Control, why: "open" | "wrong"): void => {
+    waiting.current = control;
+    setQuestion(why);
+  };
+  const ask = async (control: Control): Promise<void> => {
+    if (run === null) return;
+    const known = token.read();
+    if (known === null) return askFor(control, "open");
+    setPending(true);
+    try {
+      await api.control(run, known, control);
+      tell("good", doneOf(control));
+    } catch (cause) {
+      if (cause instanceof Refused && (cause.status === 401 || cause.status === 403)) {
+        token.forget();
+        askFor(control, "wrong");
+      } else tell("bad", cause instanceof Error ? cause.message : String(cause));
+    } finally {
+      setPending(false);
+    }
+  };
+  const give = (given: string): void => {
+    const control = waiting.current;
+    waiting.current = null;
+    setQuestion("closed");
+    token.keep(given);
+    if (control !== null) void ask(control);
+  };
+  const cancel = (): void => {
+    waiting.current = null;
+    setQuestion("closed");
+  };
+  return [
+    { reason, pending, ask },
+    { open: question !== "closed", wrong: question === "wrong", give, cancel },
+  ];
+};

@@ -1,0 +1,58 @@
+/** One episode of a group, turn by turn. */
+import { html } from "htm/preact";
+import type { VNode } from "preact";
+import type { EpisodeRecord } from "../../../../domain/EpisodeRecord.ts";
+import type { Scene } from "../../Api.ts";
+import { count, number } from "../format.ts";
+import { type Member, outcomeText, tokensOf, turnsIn, turnsOf } from "./members.ts";
+import { Raw } from "./Raw.ts";
+import type { Scale } from "./shade.ts";
+import { statesOf, type TurnStates } from "./states.ts";
+import { Turn } from "./Turn.ts";
+
+interface EpisodeProps {
+  readonly member: Member;
+  readonly scene: Scene | null;
+  readonly scale: Scale | null;
+}
+
+interface TurnsProps {
+  /** Turns of the episode before these. */
+  readonly from: number;
+  readonly record: EpisodeRecord;
+  readonly states: readonly TurnStates[];
+  readonly scale: Scale | null;
+}
+
+const Turns = ({ from, record, scale, states }: TurnsProps) => {
+  const replies = record.messages.filter(({ role }) => role === "assistant");
+  return html`${record.turns.map((turn, at) => {
+    const { after, before } = states[at]!;
+    const reply = replies[at]?.content ?? "";
+    const title = record.summary ? "Summary of the turns so far" : `Turn ${from + at + 1}`;
+    return html`<${Turn} key=${at} title=${title} turn=${turn} before=${before} after=${after} reply=${reply} scale=${scale} />`;
+  })}`;
+};
+
+export const Episode = ({ member, scale, scene }: EpisodeProps): VNode => {
+  const { record, sequences } = member;
+  const states = statesOf(scene, sequences);
+  const starts = sequences.map((_, at) => sequences.slice(0, at).reduce((sum, sequence) => sum + turnsIn(sequence), 0));
+  return html`<article class="episode" aria-label=${`Episode ${member.member}`}>
+    <header class="facts">
+      <span class=${`fact ${record.success ? "good" : "bad"}`}>${record.success ? "success" : "no success"}</span>
+      <span class="fact">reward ${number(record.reward)}</span>
+      ${record.penalty === 0 ? null : html`<span class="fact bad">penalty ${number(record.penalty)}</span>`}
+      ${record.score === undefined ? null : html`<span class="fact" title="with the penalty, normalised: what the update sees">score ${number(record.score)}</span>`}
+      <span class="fact quiet">${count(turnsOf(member), "turn")}, ${count(tokensOf(member), "token")}</span>
+      <span class=${`fact ${record.outcome._tag === "Done" ? "quiet" : "warn"}`}>${outcomeText(record.outcome)}</span>
+    </header>
+    ${sequences.map(
+      (sequence, at) => html`
+      ${sequences.length > 1 ? html`<h4 class="sequence">Token sequence ${at + 1}</h4>` : null}
+      <${Turns} key=${at} from=${starts[at] ?? 0} record=${sequence} states=${states[at]} scale=${scale} />
+    `,
+    )}
+    <${Raw} records=${sequences} />
+  </article>` as VNode;
+};

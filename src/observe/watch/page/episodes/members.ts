@@ -1,0 +1,68 @@
+/** A group's records by member: a member has a record for each of its token sequences, in order. */
+
+import type { Outcome } from "../../../../domain/Episode.ts";
+import type { EpisodeRecord, TurnRecord, VerdictName } from "../../../../domain/EpisodeRecord.ts";
+
+export interface Member {
+  readonly member: number;
+  /** The first sequence's record, which tells of the whole episode. */
+  readonly record: EpisodeRecord;
+  readonly sequences: readonly EpisodeRecord[];
+}
+
+export const membersOf = (records: readonly EpisodeRecord[]): readonly Member[] =>
+  [...Map.groupBy(records, ({ member }) => member)]
+    .map(([member, group]) => {
+      const sequences = group.toSorted((a, b) => a.sequence - b.sequence);
+      return { member, record: sequences[0]!, sequences };
+    })
+    .toSorted((a, b) => a.member - b.member);
+
+/** Tokens of a reply; 0 where an endpoint did not count them. */
+export const replyTokens = ({ counted, ids }: TurnRecord): number =>
+  counted === undefined ? ids.length : (counted.reply ?? 0);
+
+export const tokensOf = ({ sequences }: Member): number =>
+  sequences.reduce((sum, { turns }) => sum + turns.reduce((all, turn) => all + replyTokens(turn), 0), 0);
+
+/** Turns of a token sequence; a summary of earlier turns has none. */
+export const turnsIn = ({ summary, turns }: EpisodeRecord): number => (summary === undefined ? turns.length : 0);
+
+export const turnsOf = ({ sequences }: Member): number =>
+  sequences.reduce((sum, sequence) => sum + turnsIn(sequence), 0);
+
+const cuts: Readonly<Record<string, string>> = {
+  environment: "cut by the environment's own limit of steps",
+  max_actions: "cut after the most actions of an episode",
+  max_turn: "cut after the most turns of an episode",
+  context: "cut because the history no longer fits the context",
+};
+
+const failures: Readonly<Record<string, string>> = {
+  step_timeout: "a step took too long",
+  step_crashed: "a step ended its thread",
+  step_quarantined: "its instance is set aside after crashes",
+  step_error: "a step failed",
+  stopped: "the run was stopped",
+};
+
+/** How an episode ended, in words. */
+export const outcomeText = (outcome: Outcome): string => {
+  switch (outcome._tag) {
+    case "Done":
+      return "ended by the environment";
+    case "Truncated":
+      return cuts[outcome.reason] ?? `cut (${outcome.reason})`;
+    case "Failed":
+      return `failed: ${failures[outcome.reason] ?? outcome.reason}: ${outcome.message}`;
+  }
+};
+
+/** The filter's verdict on a group, in words. */
+export const verdictText: Readonly<Record<VerdictName, string>> = {
+  kept: "trained on",
+  zero: "left out: its score is zero, so it tells the update nothing",
+  rule: "left out: the rule chose other groups",
+  surplus: "left out: the window had enough groups before it",
+  failed: "left out: fewer than two of its episodes can be used",
+};

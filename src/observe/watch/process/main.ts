@@ -1,0 +1,88 @@
+/**
+ * The process of a run's page, forked by Page.ts. It serves until every browser has the end of a run that ended, or while somebody looks at one
+ * that was killed. TERM ends it at once. The run goes first: the process has a lower priority.
+ */
+import { constants, setPriority } from "node:os";
+import { Deferred, Effect, Option, SubscriptionRef } from "effect";
+import { freePortAbove } from "../../../support/http/freePort.ts";
+import { loopback, tokenFrom } from "../../../support/http/serverFlags.ts";
+import { keptToken, makeToken } from "../server/token.ts";
+import { serve, type Watching } from "../server/WatchServer.ts";
+import { whileLookedAt } from "./lookedAt.ts";
+import { decodeOrder, type Said, type Start, usualPort } from "./orders.ts";
+
+/** How long it stays at most after its run was killed, and after its run ended. */
+const KILLED_MS = 3_600_000;
+const ENDED_MS = 30_000;
+/** A browser that was told of the end asks for the last step and the summary. */
+const LAST_QUESTIONS_MS = 2_000;
+
+/** What the parent says first, how it ended, and whether this process is to end at once. */
+const parent = Effect.sync(() => {
+  const start = Deferred.makeUnsafe<Start>();
+  const end = Deferred.makeUnsafe<"ended" | "killed">();
+  const terminated = Deferred.makeUnsafe<void>();
+  process.on("message", (message) => {
+    const order = Option.getOrNull(decodeOrder(message));
+    if (order === null) return;
+    if ("ended" in order) Deferred.doneUnsafe(end, Effect.succeed("ended" as const));
+    else Deferred.doneUnsafe(start, Effect.succeed(order));
+  });
+  process.on("disconnect", () => Deferred.doneUnsafe(end, Effect.succeed("killed" as const)));
+  process.on("SIGTERM", () => Deferred.doneUnsafe(terminated, Effect.void));
+  return { start: Deferred.await(start), end: Deferred.await(end), terminated: Deferred.await(terminated) };
+});
+
+/** Suspends until nobody needs the page of a run that has ended in that way. */
+const outlive = ({ browsers, endRead }: Watching, how: "ended" | "killed"): Effect.Effect<unknown> => {
+  if (how === "killed") return Effect.timeoutOption(whileLookedAt(browsers), KILLED_MS);
+  const toldAndAnswered = Effect.gen(function* () {
+    if (SubscriptionRef.getUnsafe(browsers) === 0) return;
+    yield* endRead;
+    yield* Effect.sleep(LAST_QUESTIONS_MS);
+  });
+  return Effect.timeoutOption(toldAndAnswered, ENDED_MS);
+};
+
+const open = Effect.fnUntraced(function* ({ folder, port }: Start, token: string) {
+  const options = { runs: [folder], host: loopback, token, wide: false };
+  const wanted = port === "near" ? usualPort : port;
+  return yield* Effect.catchTag(serve({ ...options, port: wanted }), "ListenFailed", (failed) =>
+    port !== "near"
+      ? Effect.fail(failed)
+      : Effect.flatMap(
+          Effect.promise(() => freePortAbove(loopback, wanted)),
+          (free) => serve({ ...options, port: free ?? 0 }),
+        ),
+  );
+});
+
+const say = (message: Said): Effect.Effect<void> =>
+  Effect.sync(() => void (process.connected && process.send?.(message)));
+
+/** Serves as the parent says, until nobody needs it. */
+const served = Effect.fnUntraced(function* (order: Start, end: Effect.Effect<"ended" | "killed">) {
+  const known = yield* tokenFrom(null);
+  const token = known ?? makeToken();
+  const watching = yield* open(order, token);
+  const made = known === null;
+  const tokenFile = made && !order.terminal ? yield* keptToken(token) : null;
+  yield* say({ url: watching.url, token: made && order.terminal ? token : null, tokenFile });
+  yield* outlive(watching, yield* end);
+}, Effect.scoped);
+
+const program = Effect.gen(function* () {
+  const { end, start, terminated } = yield* parent;
+  // A parent that ends before it says what to show wants nothing.
+  const order = yield* Effect.raceFirst(start, Effect.as(Effect.raceFirst(end, terminated), null));
+  if (order !== null) yield* Effect.raceFirst(served(order, end), terminated);
+}).pipe(
+  Effect.catchTags({
+    ListenFailed: ({ code, host, port }) => say({ listenFailed: { host, port, code } }),
+    BadInput: ({ message }) => say({ refused: message }),
+  }),
+);
+
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+await Effect.runPromise(program);
+process.exit(0);

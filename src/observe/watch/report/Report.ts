@@ -1,0 +1,70 @@
+/** Writes a report of runs: reads their folders, makes one HTML file. The runs may still be going on; the report is of what is there. */
+import { homedir } from "node:os";
+import { basename, dirname, resolve } from "node:path";
+import { DateTime, Effect } from "effect";
+import { BadInput } from "../../../domain/Errors.ts";
+import { entryOf } from "../../../domain/metrics/Catalogue.ts";
+import { replaceText } from "../../../support/files/AtomicWrite.ts";
+import { packageRoot, version } from "../../../support/files/packageRoot.ts";
+import type { MetricCard } from "../Api.ts";
+import type { ReportData, ReportRun } from "../page/report/ReportData.ts";
+import { type Attribute, nothingAttributed } from "../store/Moment.ts";
+import { RunStore } from "../store/RunStore.ts";
+import { type Discretion, discretion } from "./Discretion.ts";
+import { documentOf } from "./document.ts";
+import { gather } from "./gather.ts";
+
+export interface ReportOptions {
+  /** Absolute paths of runs' folders. */
+  readonly folders: readonly string[];
+  /** Null: `report-NAME-TIME.html` after the first run, in the working folder. */
+  readonly output: string | null;
+  readonly attribute?: Attribute;
+}
+
+export interface Written {
+  readonly path: string;
+  readonly bytes: number;
+  readonly runs: readonly ReportRun[];
+}
+
+const idOf = (folder: string): string => `${basename(dirname(folder))}/${basename(folder)}`;
+
+const metricsOf = (runs: readonly ReportRun[]): readonly MetricCard[] =>
+  [...new Set(runs.flatMap(({ curves }) => curves.series.map(({ name }) => name)))].flatMap((name) => {
+    const entry = entryOf(name);
+    if (entry === undefined) return [];
+    const { kind, meaning, unit } = entry;
+    return [{ name, section: "", unit, kind, meaning }];
+  });
+
+const discretionOf = (folders: readonly string[]): Discretion =>
+  discretion({
+    env: process.env,
+    folders: [homedir(), process.cwd(), packageRoot, ...folders, ...folders.map((folder) => dirname(dirname(folder)))],
+  });
+
+const read = (folder: string, discreet: Discretion, attribute: Attribute) =>
+  Effect.tryPromise({
+    try: () => gather(new RunStore({ id: idOf(folder), folder, attribute }), discreet),
+    catch: (cause) =>
+      new BadInput({
+        message: `report: cannot read ${folder}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      }),
+  });
+
+export const report = Effect.fnUntraced(function* ({ attribute = nothingAttributed, folders, output }: ReportOptions) {
+  const distinct = [...new Set(folders)];
+  const discreet = discretionOf(distinct);
+  // One after the other: a run's episodes may take much memory.
+  const runs = yield* Effect.forEach(distinct, (folder) => read(folder, discreet, attribute));
+  const written = (yield* DateTime.now).epochMilliseconds;
+  const data: ReportData = { written, version, metrics: metricsOf(runs), runs };
+  const path = resolve(output ?? `report-${idOf(distinct[0] ?? "run").replaceAll("/", "-")}.html`);
+  const text = documentOf(data);
+  yield* replaceText(path, text).pipe(
+    Effect.mapError(({ message }) => new BadInput({ message: `report: cannot write ${path}: ${message}` })),
+  );
+  const result: Written = { path, bytes: Buffer.byteLength(text), runs };
+  return result;
+});

@@ -1,0 +1,153 @@
+/**
+ * What a report tells of a run, read from its folder through the page's store. Invariant: every part has a bound, whatever the run's size, and
+ * nothing indiscreet is in it.
+ */
+import type { EpisodeRecord } from "../../../domain/EpisodeRecord.ts";
+import { readRecord } from "../../record/readRecord.ts";
+import type { AlarmView, Curves, EpisodeCard } from "../Api.ts";
+import type { ChosenGroup, ReportRun } from "../page/report/ReportData.ts";
+import { scenesOf } from "../scenes.ts";
+import type { RunStore } from "../store/RunStore.ts";
+import { type Choice, choose, sameGroup } from "./choose.ts";
+import type { Discretion } from "./Discretion.ts";
+import { decompositionsOf, normNames } from "./decompositions.ts";
+import { mainMetrics, whereAny } from "./mainMetrics.ts";
+
+/** Most of each part of a run. */
+export const limits = {
+  /** Buckets of a curve. */
+  points: 300,
+  windows: 200,
+  /** Steps of which gradient norms are drawn. */
+  analysed: 6,
+  marks: 300,
+  configCharacters: 256 * 1024,
+  /** Characters of the records of one group, and of all groups of a run. */
+  groupCharacters: 1_500_000,
+  episodeCharacters: 6_000_000,
+  /** Groups that are looked at for a reply that could not be read. */
+  searchedGroups: 60,
+} as const;
+
+const everything = {
+  from: 0,
+  to: Number.POSITIVE_INFINITY,
+  split: null,
+  tag: null,
+  success: null,
+  verdict: null,
+} as const;
+
+const recordsOf = async (store: RunStore, { group, split, step }: EpisodeCard): Promise<readonly EpisodeRecord[]> =>
+  (await store.group(split, step, group)).flatMap((text) => readRecord(text) ?? []);
+
+/** The newest training episode with a reply that could not be read. */
+const unread = async (store: RunStore, cards: readonly EpisodeCard[]): Promise<Choice | null> => {
+  const groups = cards.filter(
+    (card, at) => card.split === "train" && !sameGroup(card, cards[at - 1] ?? { ...card, group: -1 }),
+  );
+  for (const card of groups.slice(0, limits.searchedGroups)) {
+    const records = await recordsOf(store, card);
+    const found = records.find(({ turns }) => turns.some(({ parsed }) => !parsed));
+    const its = cards.find((one) => sameGroup(one, card) && one.member === found?.member);
+    if (found !== undefined && its !== undefined) return { card: its, why: ["last reply that could not be read"] };
+  }
+  return null;
+};
+
+const withChoice = (choices: readonly Choice[], more: Choice | null): readonly Choice[] => {
+  if (more === null) return choices;
+  const known = choices.find(({ card }) => sameGroup(card, more.card));
+  if (known === undefined) return [...choices, more];
+  return choices.map((choice) => (choice === known ? { ...choice, why: [...choice.why, ...more.why] } : choice));
+};
+
+/** As many episodes as fit, the chosen one first; all token sequences of an episode, or none. */
+const fitting = (records: readonly EpisodeRecord[], chosen: number, room: number) => {
+  const members = [...new Set(records.map(({ member }) => member))].toSorted(
+    (a, b) => Number(b === chosen) - Number(a === chosen) || a - b,
+  );
+  const shown: EpisodeRecord[] = [];
+  let size = 0;
+  let count = 0;
+  for (const member of members) {
+    const its = records.filter((record) => record.member === member);
+    const more = JSON.stringify(its).length;
+    if (size + more > room) break;
+    shown.push(...its);
+    size += more;
+    count++;
+  }
+  return { shown, size, leftOut: members.length - count };
+};
+
+const indiscreet = ({ indiscreet }: Discretion, { final, messages, outcome, turns }: EpisodeRecord): boolean =>
+  messages.some(({ content }) => indiscreet(content)) ||
+  turns.some(({ actions, pieces }) => indiscreet((pieces ?? []).join("")) || actions.some(indiscreet)) ||
+  (final !== undefined && indiscreet(final)) ||
+  (outcome._tag === "Failed" && indiscreet(outcome.message));
+
+const groupsOf = async (store: RunStore, discretion: Discretion, choices: readonly Choice[]) => {
+  const groups: ChosenGroup[] = [];
+  let room: number = limits.episodeCharacters;
+  for (const { card, why } of choices) {
+    const records = await recordsOf(store, card);
+    if (records.some((record) => indiscreet(discretion, record))) continue;
+    const { leftOut, shown, size } = fitting(records, card.member, Math.min(room, limits.groupCharacters));
+    if (shown.length === 0) continue;
+    groups.push({ card, why, records: shown, leftOut });
+    room -= size;
+  }
+  return groups;
+};
+
+const withoutZeros = (curves: Curves): Curves => ({
+  ...curves,
+  series: curves.series.filter(({ max, name }) => !whereAny.includes(name) || max.some((value) => (value ?? 0) > 0)),
+});
+
+const discreet = (alarm: AlarmView, told: (text: string) => string): AlarmView => ({
+  ...alarm,
+  sentences: alarm.sentences.map(told),
+});
+
+/** The report of one run. */
+export const gather = async (store: RunStore, discretion: Discretion): Promise<ReportRun> => {
+  await store.ready;
+  const card = await store.card();
+  const all = await store.names();
+  const names = mainMetrics(all);
+  const config = await store.config();
+  const { episodes, total } = await store.episodes({ ...everything, offset: 0, limit: Number.POSITIVE_INFINITY });
+  const choices = withChoice(choose(episodes), await unread(store, episodes));
+  const groups = await groupsOf(store, discretion, choices);
+  const { marks } = await store.timeline(2);
+  const line = await store.line(null);
+  const { folder: _, ...summary } = await store.summary();
+  const told = (text: string): string => discretion.told(text);
+  return {
+    card: {
+      ...card,
+      id: told(card.id),
+      message: card.message === null ? null : told(card.message),
+      controllable: false,
+    },
+    summary,
+    config: config === null ? null : discretion.config(config.slice(0, limits.configCharacters)),
+    curves: withoutZeros(await store.curves(names, 0, Number.POSITIVE_INFINITY, limits.points)),
+    gradients: decompositionsOf(
+      await store.curves(normNames(all), 0, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
+      limits.analysed,
+    ),
+    windows: await store.windows(0, Number.POSITIVE_INFINITY, limits.windows),
+    marks: marks.slice(-limits.marks).map((mark) => ({ ...mark, text: told(mark.text) })),
+    line: line?.alarms === undefined ? line : { ...line, alarms: line.alarms.map((alarm) => discreet(alarm, told)) },
+    scenes: scenesOf(config ?? ""),
+    groups,
+    counts: {
+      episodes: total,
+      marksLeftOut: Math.max(0, marks.length - limits.marks),
+      groupsLeftOut: choices.length - groups.length,
+    },
+  };
+};

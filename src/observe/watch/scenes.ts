@@ -1,0 +1,31 @@
+/** How the states of a run's presets are written, from its config.yaml. Only presets that the run plays are told. */
+import { Result } from "effect";
+import { get, isTree } from "../../config/Tree.ts";
+import { readYaml } from "../../config/yamlText.ts";
+import type { Scene, Scenes } from "./Api.ts";
+
+/** Wrappers that change what a state reads like: its symbols may then mean something else. */
+const rewriting: ReadonlySet<unknown> = new Set(["observation_rewrite"]);
+
+const sceneOf = (preset: unknown): Scene | null => {
+  const env_type = get(preset, ["env_type"]);
+  const env_config = get(preset, ["env_config"]);
+  const wrappers = get(preset, ["wrappers"]);
+  if (typeof env_type !== "string") return null;
+  if (Array.isArray(wrappers) && wrappers.some((wrapper) => rewriting.has(get(wrapper, ["type"])))) return null;
+  return { env_type, env_config: isTree(env_config) ? env_config : {} };
+};
+
+const textsOf = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
+
+/** None of a text that is no configuration. */
+export const scenesOf = (config: string): Scenes => {
+  const tree = Result.getOrElse(readYaml(config), () => null);
+  const tags = ["train", "val"].flatMap((split) => textsOf(get(tree, ["es_manager", split, "tags"])));
+  const entries = [...new Set(tags)].flatMap((tag): readonly (readonly [string, Scene])[] => {
+    const scene = sceneOf(get(tree, ["custom_envs", tag]));
+    return scene === null ? [] : [[tag, scene]];
+  });
+  return Object.fromEntries(entries);
+};

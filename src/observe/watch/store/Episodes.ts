@@ -1,0 +1,99 @@
+/**
+ * The recorded episodes of a run's folder, as its files grow: which there are, and the records of a group, read when they are asked for. Where
+ * a resumed run has cut trajectories.jsonl back, the index is read again.
+ */
+import { join } from "node:path";
+import { readRange, withFile } from "../../../support/files/readable.ts";
+import type { EpisodePage } from "../Api.ts";
+import { type EpisodeQuery, EpisodesIndex } from "./EpisodesIndex.ts";
+import { Tail } from "./Tail.ts";
+
+/** Bytes of one group's records; a larger one is answered in part. */
+const LARGEST_GROUP = 64 * 2 ** 20;
+
+const isJson = (text: string): boolean => {
+  try {
+    return typeof JSON.parse(text) === "object";
+  } catch {
+    return false;
+  }
+};
+
+interface Reading {
+  readonly index: EpisodesIndex;
+  readonly places: Tail;
+  readonly records: Tail;
+  cut: boolean;
+}
+
+export class Episodes {
+  readonly #folder: string;
+  #reading: Reading;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#reading = this.#fresh();
+  }
+
+  /** Reads what has come since; true where something has. */
+  async advance(): Promise<boolean> {
+    const changed = await this.#read();
+    if (!this.#reading.cut) return changed;
+    this.#reading = this.#fresh();
+    await this.#read();
+    return true;
+  }
+
+  lastStep(): number | null {
+    return this.#reading.index.lastStep();
+  }
+
+  page(query: EpisodeQuery): EpisodePage {
+    return this.#reading.index.page(query);
+  }
+
+  /** The records as JSON texts, by member and sequence; none where the group was not recorded. */
+  async group(split: string, step: number, group: number): Promise<readonly string[]> {
+    const places = this.#reading.index.group(split, step, group);
+    if (places.length === 0) return [];
+    const read = await withFile(join(this.#folder, "trajectories.jsonl"), async (file) => {
+      const texts: string[] = [];
+      let left = LARGEST_GROUP;
+      for (const { length, offset } of places) {
+        left -= length;
+        if (left < 0) break;
+        const text = (await readRange(file, offset, length)).toString("utf8").trimEnd();
+        if (isJson(text)) texts.push(text);
+      }
+      return texts;
+    });
+    return read ?? [];
+  }
+
+  async #read(): Promise<boolean> {
+    const { index, places, records } = this.#reading;
+    const named = await places.advance();
+    records.skipTo(index.end);
+    const recorded = await records.advance();
+    return named || recorded;
+  }
+
+  #fresh(): Reading {
+    const index = new EpisodesIndex();
+    const reading: Reading = {
+      index,
+      places: new Tail(join(this.#folder, "trajectories.index.jsonl"), {
+        line: (line) => index.indexed(line),
+        cut: () => undefined,
+      }),
+      records: new Tail(join(this.#folder, "trajectories.jsonl"), {
+        line: (line, offset) => index.recorded(line, offset),
+        cut: () => {
+          reading.cut = true;
+        },
+      }),
+      cut: false,
+    };
+    return reading;
+  }
+}

@@ -1,0 +1,241 @@
+/**
+ * A run at one moment, told line by line: where its groups are, what the gauges said of late, and how stale the tokens were that the last
+ * windows consumed. Invariant: it holds the last `SAMPLES_MS` of gauges and `WINDOWS` windows, however long it is told.
+ */
+import type { Alarm } from "../../../domain/alarms/Alarms.ts";
+import { headOf, sentencesOf } from "../../../domain/alarms/text.ts";
+import type { VersionRun } from "../../../domain/EpisodeSummary.ts";
+import type { Sample } from "../../../flow/Bus.ts";
+import { type StageSample, shares, times } from "../../../flow/Gauge.ts";
+import type { EventLine } from "../../record/events/EventLine.ts";
+import * as Replay from "../../record/events/Replay.ts";
+import type { RunLine } from "../../record/events/RunLine.ts";
+import type { AlarmView, BottleneckView, LineView, StageView } from "../Api.ts";
+
+/** Gauges with the time they were read at. */
+export interface TimedSample {
+  readonly at: number;
+  readonly sample: Sample;
+}
+
+/** Names the stage that bounds throughput, by the gauges of the last minute, oldest first; null where they do not tell. */
+export type Attribute = (samples: readonly TimedSample[], run: RunLine | null) => BottleneckView | null;
+
+export const nothingAttributed: Attribute = () => null;
+
+/** Shares, waits and rates are over so long; updates come in lumps, so that rates of training take longer. */
+const SHARES_MS = 5_000;
+const TRAINED_MS = 20_000;
+const SAMPLES_MS = 60_000;
+const WINDOWS = 20;
+/** Tokens older than that count with the last entry. */
+const MOST_STALE = 64;
+interface Played {
+  readonly versions: readonly VersionRun[];
+  readonly failed: boolean;
+}
+
+export class Moment {
+  #replay: Replay.Replay = Replay.initial;
+  #samples: TimedSample[] = [];
+  readonly #played = new Map<number, Played>();
+  readonly #windows = new Map<number, readonly number[]>();
+  #staleness: (readonly number[])[] = [];
+
+  /** One more line of the run. */
+  observe(line: EventLine): void {
+    this.#replay = Replay.observe(this.#replay, line);
+    this.remember(line);
+  }
+
+  /** A line from before the keyframe that `observe` begins with: it counts only for what lies back. */
+  remember(line: EventLine): void {
+    switch (line._tag) {
+      case "Gauges":
+        if (isSample(line.sample)) this.#sampled({ at: line.at, sample: line.sample });
+        break;
+      case "Run":
+      case "Resumed":
+        this.#samples = [];
+        this.#played.clear();
+        this.#windows.clear();
+        break;
+      case "Finished": {
+        const versions = line.episodes.flatMap((episode) => episode.versions);
+        this.#played.set(line.group, { versions, failed: line.failed });
+        break;
+      }
+      case "Windowed":
+        this.#windows.set(line.window, line.groups);
+        break;
+      case "Verdict":
+        this.#windows.set(line.window, line.kept);
+        break;
+      case "Learning":
+        this.#consumed(line.window, line.from);
+        break;
+      case "Dropped":
+        for (const { group } of line.groups) this.#played.delete(group);
+        break;
+      case "StepClosed":
+        for (const group of line.groups) this.#played.delete(group);
+        break;
+    }
+  }
+
+  get at(): number {
+    return this.#replay.at;
+  }
+
+  get replay(): Replay.Replay {
+    return this.#replay;
+  }
+
+  view(adoptions: LineView["adoptions"], attribute: Attribute): LineView {
+    const {
+      adopted,
+      alarms = [],
+      at,
+      ended,
+      failed,
+      groups,
+      paused,
+      run,
+      servers,
+      step,
+      validating,
+      version,
+    } = Replay.keyframeOf(this.#replay);
+    const latest = this.#samples.at(-1) ?? null;
+    const before = this.#before(SHARES_MS);
+    const oldest = this.#samples.length < 2 ? null : (this.#samples[0]?.sample ?? null);
+    return {
+      at,
+      step,
+      version,
+      adopted,
+      paused,
+      validating,
+      stages: (latest?.sample.stages ?? []).map((stage) => stageView(before?.sample ?? null, oldest, stage, run)),
+      ...(latest?.sample.settings === undefined ? {} : { settings: latest.sample.settings }),
+      ...(servers === undefined || servers.length === 0 ? {} : { servers }),
+      ...(alarms.length === 0 ? {} : { alarms: alarms.map(alarmView) }),
+      ...(failed === undefined || Object.keys(failed).length === 0 ? {} : { failed }),
+      groups,
+      tokensPerSecond: {
+        generated: this.#rate("generated", SHARES_MS),
+        trained: this.#rate("trained", TRAINED_MS),
+      },
+      // Of a run that is over, the last gauges tell how it emptied.
+      bottleneck: ended === null ? attribute(this.#samples, run) : null,
+      staleness: sumOf(this.#staleness),
+      adoptions,
+      process: latest === null ? null : processView(before, latest),
+    };
+  }
+
+  #sampled(next: TimedSample): void {
+    const last = this.#samples.at(-1);
+    // The gauges of a run that goes on begin again.
+    if (last !== undefined && next.sample.elapsedMs < last.sample.elapsedMs) this.#samples = [];
+    this.#samples.push(next);
+    const first = this.#samples.findIndex(({ at }) => at >= next.at - SAMPLES_MS);
+    if (first > 0) this.#samples.splice(0, first);
+  }
+
+  #consumed(window: number, from: number): void {
+    const counts: number[] = [];
+    for (const group of this.#windows.get(window) ?? []) {
+      const played = this.#played.get(group);
+      if (played === undefined || played.failed) continue;
+      for (const [version, tokens] of played.versions) {
+        const age = Math.max(0, Math.min(MOST_STALE, from - version));
+        while (counts.length <= age) counts.push(0);
+        counts[age] = (counts[age] ?? 0) + tokens;
+      }
+    }
+    this.#windows.delete(window);
+    if (counts.length > 0) this.#staleness = [...this.#staleness, counts].slice(-WINDOWS);
+  }
+
+  /** The newest sample at least `ms` before the last, else the oldest; null where there is but one. */
+  #before(ms: number): TimedSample | null {
+    const last = this.#samples.at(-1);
+    if (last === undefined || this.#samples.length < 2) return null;
+    return this.#samples.findLast(({ at }) => at <= last.at - ms) ?? this.#samples[0] ?? null;
+  }
+
+  #rate(kind: "generated" | "trained", ms: number): number {
+    const [before, last] = [this.#before(ms), this.#samples.at(-1)];
+    if (before === null || last === undefined) return 0;
+    const seconds = (last.sample.elapsedMs - before.sample.elapsedMs) / 1_000;
+    return seconds > 0 ? (last.sample.tokens[kind] - before.sample.tokens[kind]) / seconds : 0;
+  }
+}
+
+const alarmView = (alarm: Alarm): AlarmView => ({
+  alarm: alarm.alarm,
+  head: headOf(alarm),
+  sentences: sentencesOf(alarm),
+});
+
+/** Whether what a file holds as gauges is gauges. */
+const isSample = (value: unknown): value is Sample =>
+  typeof value === "object" &&
+  value !== null &&
+  "elapsedMs" in value &&
+  "tokens" in value &&
+  typeof value.tokens === "object" &&
+  value.tokens !== null &&
+  "process" in value &&
+  typeof value.process === "object" &&
+  value.process !== null &&
+  "loopLagMs" in value.process &&
+  typeof value.process.loopLagMs === "object" &&
+  value.process.loopLagMs !== null &&
+  "stages" in value &&
+  Array.isArray(value.stages) &&
+  value.stages.every((stage) => typeof stage === "object" && stage !== null) &&
+  (!("settings" in value) ||
+    (Array.isArray(value.settings) &&
+      value.settings.every((setting) => typeof setting === "object" && setting !== null)));
+
+/** Means over the time between two samples; null where nothing passed. */
+const timesOf = (then: StageSample | null, stage: StageSample): Pick<StageView, "serviceMs" | "waitMs"> =>
+  stage.items > (then?.items ?? 0) ? times(then, stage) : { waitMs: null, serviceMs: null };
+
+/** Shares are counted from `recent` on; means from `oldest` on, since few items pass in seconds. */
+const stageView = (
+  recent: Sample | null,
+  oldest: Sample | null,
+  stage: StageSample,
+  run: RunLine | null,
+): StageView => {
+  const before = (sample: Sample | null) => sample?.stages.find(({ name }) => name === stage.name) ?? null;
+  const { blocked, capacity, concurrency, items, kind, name, queue, running } = stage;
+  return {
+    name,
+    kind,
+    concurrency,
+    adjustable: run !== null && Object.hasOwn(run.most, name),
+    capacity,
+    running,
+    blocked,
+    queue,
+    items,
+    shares: shares(before(recent), stage),
+    ...timesOf(before(oldest), stage),
+  };
+};
+
+const processView = (before: TimedSample | null, { sample }: TimedSample): LineView["process"] => {
+  const { cpuMs, loopLagMs, rssBytes } = sample.process;
+  const elapsed = sample.elapsedMs - (before?.sample.elapsedMs ?? 0);
+  const spent = cpuMs - (before?.sample.process.cpuMs ?? 0);
+  return { cpu: elapsed > 0 ? spent / elapsed : 0, rssBytes, loopLagMs: loopLagMs.p99 };
+};
+
+const sumOf = (windows: readonly (readonly number[])[]): readonly number[] =>
+  Array.from({ length: Math.max(0, ...windows.map(({ length }) => length)) }, (_, age) =>
+    windows.reduce((sum, counts) => sum + (counts[age] ?? 0), 0),
+  );

@@ -1,0 +1,79 @@
+/** What a run's folder says of the run as a whole: its first line of events.jsonl, or else its config.yaml; and whether it still runs. */
+import { constants } from "node:fs";
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { Result } from "effect";
+import { readYaml } from "../../../config/yamlText.ts";
+import { withFile } from "../../../support/files/readable.ts";
+import { CONTROL } from "../../control/ControlFile.ts";
+import type { RunLine } from "../../record/events/RunLine.ts";
+import { holderOf } from "../../record/RunLock.ts";
+import type { RunCard, RunStatus } from "../Api.ts";
+
+export type Facts = Pick<RunCard, "mode" | "maxStaleness" | "seed" | "steps">;
+
+/** A resolved configuration is shorter. */
+const LONGEST_CONFIG = 2 ** 20;
+
+export const configText = (folder: string): Promise<string | null> =>
+  withFile(join(folder, "config.yaml"), async (file) =>
+    (await file.stat()).size > LONGEST_CONFIG ? null : file.readFile("utf8"),
+  );
+
+const at = (tree: unknown, ...path: readonly string[]): unknown =>
+  path.reduce<unknown>(
+    (value, key) =>
+      typeof value === "object" && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined,
+    tree,
+  );
+
+const number = (value: unknown): number => (typeof value === "number" ? value : 0);
+
+const modes = ["lockstep", "sync", "async"] as const;
+
+/** Of a run without events. */
+export const factsOfConfig = (text: string): Facts => {
+  const tree = Result.getOrElse(readYaml(text), () => null);
+  const mode = at(tree, "pipeline", "mode");
+  return {
+    mode: modes.find((each) => each === mode) ?? "sync",
+    maxStaleness: number(at(tree, "pipeline", "max_staleness")),
+    seed: number(at(tree, "run", "seed")),
+    steps: number(at(tree, "trainer", "total_training_steps")),
+  };
+};
+
+export const factsOfLine = ({ maxStaleness, mode, seed, steps }: RunLine): Facts => ({
+  mode,
+  maxStaleness,
+  seed,
+  steps,
+});
+
+export interface Life {
+  /** Another machine's process counts as running: it cannot be seen from here. */
+  readonly runs: boolean;
+  readonly controllable: boolean;
+}
+
+export const lifeOf = async (folder: string): Promise<Life> => {
+  const holder = await holderOf(folder);
+  const listens = await access(join(folder, CONTROL), constants.R_OK).then(
+    () => true,
+    () => false,
+  );
+  return { runs: holder === "running" || holder === "unseen", controllable: holder === "running" && listens };
+};
+
+/** Whether the folder is an evaluation's that has ended: its summary is written last. */
+export const isEvaluated = (folder: string): Promise<boolean> =>
+  access(join(folder, "summary.json"), constants.R_OK).then(
+    () => true,
+    () => false,
+  );
+
+export const statusOf = (runs: boolean, ended: { readonly outcome: RunStatus } | null, whole: boolean): RunStatus => {
+  if (runs) return "running";
+  if (ended !== null) return ended.outcome;
+  return whole ? "completed" : "dead";
+};

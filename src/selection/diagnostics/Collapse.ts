@@ -1,0 +1,236 @@
+/**
+ * The collapse measurement: whether the thoughts of a window still tell of their prompts, by the learner's own log-probabilities. It takes all
+ * groups of the window, before the filter, and asks for no more work than a share of what the updates cost. In the learner's idle time it is
+ * never waited for: it ends when an update needs the learner, and what is known by then is reported with the next step. An update waits for
+ * it only where the run file says so, or where the learner was found to have no idle time.
+ */
+import { Effect, type Scope } from "effect";
+import type { RunConfig } from "../../config/RunConfig.ts";
+import * as CollapseMeans from "../../domain/CollapseMeans.ts";
+import { type CrossRequest, type CrossScores, crossTokens } from "../../domain/CrossScores.ts";
+import { totalTokens } from "../../domain/Episode.ts";
+import type { CollapseMeasured, Event } from "../../domain/Event.ts";
+import type { Group, Window } from "../../domain/Group.ts";
+import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
+import { stream } from "../../domain/Random.ts";
+import { type Drawing, drawings } from "../../domain/Regime.ts";
+import type { RunState } from "../../domain/RunState.ts";
+import { type CollapseStatistics, statisticsOf } from "./CollapseStatistics.ts";
+import { collapseMetrics } from "./collapseMetrics.ts";
+import { cutTo, type Draw, draw } from "./pairs.ts";
+import { regimeOf } from "./regimeOf.ts";
+import { thinkingMetrics } from "./thinking.ts";
+
+export interface Needs<E> {
+  /** The learner's. */
+  readonly score: (request: CrossRequest) => Effect.Effect<CrossScores, E>;
+  readonly emit: (event: Event) => Effect.Effect<void>;
+  readonly state: () => Pick<RunState, "collapse">;
+}
+
+export interface Collapse<E> {
+  /**
+   * The update of a window, with the window's measurement before it or begun in `scope` after it, as the run file asks; alone where none is
+   * due. Beside its result: what is known of thoughts by its end and was not told before.
+   */
+  readonly around: <A, E2, R>(
+    window: Window,
+    update: Effect.Effect<A, E2, R>,
+    scope: Scope.Scope,
+  ) => Effect.Effect<readonly [A, Metrics], E | E2, R>;
+}
+
+/** A token costs an update a pass forwards and a pass backwards, which is twice as long. */
+const PASSES = 3;
+
+/** Tokens that one measurement may take through the model: `max_share` of what the updates since the last one take of whole windows. */
+export const budgetOf = ({ actor, diagnostics }: RunConfig, groups: readonly Group[]): number => {
+  const tokens = groups.flatMap(({ episodes }) => episodes).reduce((sum, episode) => sum + totalTokens(episode), 0);
+  return diagnostics.max_share * diagnostics.collapse.compute_freq * PASSES * actor.ppo_epochs * tokens;
+};
+
+const lengthsOf = (items: readonly Int32Array[]): readonly number[] => items.map(({ length }) => length);
+
+/** Prompts, each once, and which of them each column is. */
+const distinct = (columns: readonly Int32Array[]) => {
+  const index = new Map<string, number>();
+  const prompts: Int32Array[] = [];
+  const which = columns.map((column) => {
+    const key = column.join();
+    const known = index.get(key);
+    if (known !== undefined) return known;
+    index.set(key, prompts.length);
+    return prompts.push(column) - 1;
+  });
+  return { prompts, which };
+};
+
+const costOf = ({ columns, pairs }: Draw, passTokens: number): number =>
+  crossTokens(lengthsOf(distinct(columns).prompts), lengthsOf(pairs.map(({ thought }) => thought)), passTokens);
+
+/** The largest beginning of the draw that costs at most `budget` tokens. */
+export const affordable = (drawing: Drawing, drawn: Draw, budget: number, passTokens: number): Draw => {
+  let [least, most] = [0, drawn.pairs.length];
+  while (least < most) {
+    const count = Math.ceil((least + most) / 2);
+    if (costOf(cutTo(drawing, drawn, count), passTokens) <= budget) least = count;
+    else most = count - 1;
+  }
+  return cutTo(drawing, drawn, least);
+};
+
+const statistics = (drawn: Draw, which: readonly number[], { rows, sums }: CrossScores, eps: number) => {
+  const width = rows === 0 ? 0 : sums.length / rows;
+  const pairs = drawn.pairs.slice(0, rows);
+  const row = (i: number) => Float64Array.from(which, (prompt) => sums[i * width + prompt]!);
+  return statisticsOf(
+    {
+      sums: pairs.map((_, i) => row(i)),
+      lengths: pairs.map(({ thought }) => thought.length),
+      own: drawn.own,
+      prompts: which,
+    },
+    eps,
+  );
+};
+
+const eventOf = (
+  step: number,
+  drawing: Drawing,
+  { bound, sequence, token }: CollapseStatistics,
+  { seconds, version }: CrossScores,
+  means: CollapseMeans.CollapseMeans | null,
+  decay: number,
+): CollapseMeasured => {
+  const of = { entropy: -token.matched, information: token.information };
+  const baseline = CollapseMeans.withMeasured(means?.baseline ?? null, of);
+  return {
+    _tag: "CollapseMeasured",
+    step,
+    drawing,
+    version,
+    measured: {
+      marginalStd: token.marginalStd,
+      marginalStdSeq: sequence.marginalStd,
+      zscore: token.zscore,
+      zscoreSeq: sequence.zscore,
+      ...of,
+    },
+    decay,
+    regime: regimeOf({ ...of, informationSeq: sequence.information, bound }, baseline),
+    before: means?.regime ?? null,
+    seconds,
+  };
+};
+
+/** Fewest thoughts and prompts that say anything. */
+const FEWEST = 2;
+
+const enabledIn = ({ diagnostics: { collapse } }: RunConfig): readonly Drawing[] =>
+  drawings.filter((drawing) => (drawing === "first_turn" ? collapse.first_turn_enabled : collapse.multi_turn_enabled));
+
+/** Scores a draw and tells what it came to; gives how many of its thoughts were scored. */
+const measure = Effect.fnUntraced(function* <E>(
+  config: RunConfig,
+  { emit, score, state }: Needs<E>,
+  {
+    drawing,
+    drawn,
+    givesWay,
+    step,
+  }: { readonly step: number; readonly drawing: Drawing; readonly drawn: Draw; readonly givesWay: boolean },
+  tell: (metrics: Metrics) => void,
+) {
+  const { collapse } = config.diagnostics;
+  const { prompts, which } = distinct(drawn.columns);
+  const scores = yield* score({
+    prompts,
+    continuations: drawn.pairs.map(({ thought }) => thought),
+    temperature: config.generation.temperature,
+    passTokens: config.actor.micro_batch_tokens,
+    givesWay,
+  });
+  const cut = drawn.pairs.length - scores.rows;
+  if (scores.rows < FEWEST) {
+    tell(collapseMetrics.cut(drawing, cut));
+    return scores.rows;
+  }
+  const came = statistics(drawn, which, scores, collapse.std_eps);
+  const event = eventOf(step, drawing, came, scores, state().collapse[drawing], collapse.ema_decay);
+  yield* emit(event);
+  tell(collapseMetrics.of(event, came, state().collapse, { samples: scores.rows, columns: which.length, cut }));
+  return scores.rows;
+});
+
+/** Measures a window within its budget; gives whether there was no time for it at all. */
+const measureAll = Effect.fnUntraced(function* <E>(
+  config: RunConfig,
+  needs: Needs<E>,
+  { groups, index }: Window,
+  givesWay: boolean,
+  tell: (metrics: Metrics) => void,
+) {
+  const { num_samples } = config.diagnostics.collapse;
+  const { micro_batch_tokens } = config.actor;
+  const enabled = enabledIn(config);
+  const step = index + 1;
+  let left = budgetOf(config, groups);
+  for (const [i, drawing] of enabled.entries()) {
+    const counters = [step, drawings.indexOf(drawing)];
+    const random = stream({ seed: config.run.seed, purpose: "diagnostics", counters });
+    const all = draw(drawing, groups, num_samples === 0 ? Number.POSITIVE_INFINITY : num_samples, random);
+    const drawn = affordable(drawing, all, left / (enabled.length - i), micro_batch_tokens);
+    if (drawn.pairs.length < FEWEST || drawn.columns.length < FEWEST) continue;
+    left -= costOf(drawn, micro_batch_tokens);
+    const rows = yield* measure(config, needs, { step, drawing, drawn, givesWay }, tell);
+    // The weights have moved on, and with them what the rest of the window says.
+    if (rows < drawn.pairs.length) return i === 0 && rows < FEWEST;
+  }
+  return false;
+});
+
+export const make = <E>(config: RunConfig, needs: Needs<E>): Collapse<E> => {
+  const { compute_freq, placement } = config.diagnostics.collapse;
+  const wanted = enabledIn(config).length > 0;
+  /** What was measured and is in no record yet. */
+  let known: Metrics = measured();
+  /** The last measurement found no idle time. */
+  let missed = false;
+  /** One is waiting for idle time, or has it. */
+  let underWay = false;
+  const tell = (metrics: Metrics): void => {
+    known = together(known, metrics);
+  };
+  const told = ({ groups }: Window): Metrics => {
+    const metrics = config.rollout.enable_think ? together(thinkingMetrics(groups), known) : known;
+    known = measured();
+    return metrics;
+  };
+  const measuring = (window: Window, givesWay: boolean) =>
+    Effect.map(measureAll(config, needs, window, givesWay, tell), (none) => {
+      missed = none;
+    });
+  /** Begins one in idle time. Nobody waits for it, and a learner that is gone is told of elsewhere. */
+  const begin = (window: Window, scope: Scope.Scope) =>
+    Effect.suspend(() => {
+      underWay = true;
+      const ended = Effect.sync(() => {
+        underWay = false;
+      });
+      return Effect.forkIn(Effect.ensuring(Effect.ignore(measuring(window, true)), ended), scope);
+    });
+  return {
+    around: (window, update, scope) => {
+      const updated = Effect.map(update, (result) => [result, told(window)] as const);
+      if (!wanted) return updated;
+      const step = window.index + 1;
+      const due = step === 1 || step % compute_freq === 0;
+      const busy = () => placement === "auto" && missed;
+      const waits = placement === "before_update" ? due : busy() && !underWay;
+      if (waits) return Effect.andThen(measuring(window, false), updated);
+      return Effect.tap(updated, () =>
+        placement !== "before_update" && (due || missed) && !underWay && !busy() ? begin(window, scope) : Effect.void,
+      );
+    },
+  };
+};

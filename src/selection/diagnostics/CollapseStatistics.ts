@@ -1,0 +1,105 @@
+/**
+ * Statistics of a matrix of log-probabilities: thoughts (rows) behind prompts (columns), of which one is each thought's own. Pure.
+ * Formulas: RAGEN-2 (Wang et al., arXiv 2604.06268). The marginal of a row is its mean probability over the columns; matched minus marginal
+ * estimates I(X;Z), and is at most ln of the number of columns for whole sequences (as InfoNCE, van den Oord et al. 2018).
+ */
+import { mean } from "../../domain/Statistics.ts";
+
+export interface Scored {
+  /** Log-probability of thought i behind prompt j, nats, summed over its ids. One row for each thought, at least one. */
+  readonly sums: readonly Float64Array[];
+  /** Ids of each thought, at least 1. */
+  readonly lengths: readonly number[];
+  /** The column of each thought's own prompt. */
+  readonly own: readonly number[];
+  /** Which prompt each column is: columns with equal numbers are identical. At least one column. */
+  readonly prompts: readonly number[];
+}
+
+/** Of whole thoughts, or per token of them; nats. */
+export interface Information {
+  /** Mean of matched - marginal: the estimate of I(X;Z). */
+  readonly information: number;
+  readonly matched: number;
+  readonly marginal: number;
+  /** Population deviation of the marginal over the thoughts. */
+  readonly marginalStd: number;
+  /** Mean of (matched - marginal) / (marginalStd + eps). */
+  readonly zscore: number;
+}
+
+export interface Retrieval {
+  readonly k: number;
+  /** Share of the thoughts for which one of the k likeliest columns is identical to their own. */
+  readonly accuracy: number;
+  /** Of thoughts whose columns are in random order: k times the share of identical columns, 1 at most. */
+  readonly chance: number;
+}
+
+export interface CollapseStatistics {
+  readonly token: Information;
+  readonly sequence: Information;
+  /** ln of the number of columns. */
+  readonly bound: number;
+  /** For k = 1, 2, 4 and 8, by the log-probabilities per token. */
+  readonly retrieval: readonly Retrieval[];
+}
+
+const ks = [1, 2, 4, 8] as const;
+
+/** log(sum(exp(values))). */
+const logSumExp = (values: Float64Array): number => {
+  const most = values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+  return most + Math.log(values.reduce((sum, value) => sum + Math.exp(value - most), 0));
+};
+
+const populationStd = (values: readonly number[]): number => {
+  const centre = mean(values);
+  return Math.sqrt(mean(values.map((value) => (value - centre) ** 2)));
+};
+
+const informationOf = (rows: readonly Float64Array[], own: readonly number[], eps: number): Information => {
+  const matched = rows.map((row, i) => row[own[i]!]!);
+  const marginal = rows.map((row) => logSumExp(row) - Math.log(row.length));
+  const marginalStd = populationStd(marginal);
+  const gains = matched.map((value, i) => value - marginal[i]!);
+  return {
+    information: mean(gains),
+    matched: mean(matched),
+    marginal: mean(marginal),
+    marginalStd,
+    zscore: mean(gains.map((gain) => gain / (marginalStd + eps))),
+  };
+};
+
+/** Probability that `k` of `all` equal items, drawn at random, hold one of the `wanted`. */
+const drawn = (k: number, wanted: number, all: number): number => {
+  let missed = 1;
+  for (let i = 0; i < Math.min(k, all); i++) missed *= (all - wanted - i) / (all - i);
+  return 1 - Math.max(0, missed);
+};
+
+/** Whether one of the k likeliest columns is identical to the row's own; equal columns are taken at random, as the probability of it. */
+const hit = (row: Float64Array, own: number, prompts: readonly number[], k: number): number => {
+  const value = row[own]!;
+  const likelier = row.reduce((count, other) => count + (other > value ? 1 : 0), 0);
+  const equal = row.reduce((count, other) => count + (other === value ? 1 : 0), 0);
+  const wanted = prompts.filter((prompt, column) => prompt === prompts[own] && row[column] === value).length;
+  return likelier >= k ? 0 : drawn(k - likelier, wanted, equal);
+};
+
+/** `eps` is added to the deviation that z-scores divide by. */
+export const statisticsOf = ({ lengths, own, prompts, sums }: Scored, eps: number): CollapseStatistics => {
+  const perToken = sums.map((row, i) => row.map((sum) => sum / lengths[i]!));
+  const identical = own.map((column) => prompts.filter((prompt) => prompt === prompts[column]).length);
+  return {
+    token: informationOf(perToken, own, eps),
+    sequence: informationOf(sums, own, eps),
+    bound: Math.log(prompts.length),
+    retrieval: ks.map((k) => ({
+      k,
+      accuracy: mean(perToken.map((row, i) => hit(row, own[i]!, prompts, k))),
+      chance: mean(identical.map((count) => Math.min(1, (k * count) / prompts.length))),
+    })),
+  };
+};

@@ -1,0 +1,176 @@
+/**
+ * The HTTP client of everything that asks an external server, environments and chat endpoints, and the one place that decides how a failed
+ * attempt is repeated. A request has a limit on the body it takes and may have one on its time; interruption aborts it at once. The transport is Node's `fetch`, which gives up on a server that is silent for 300 s.
+ */
+import { Cause, Duration, Effect, Exit, Option, Schedule, Schema, Stream } from "effect";
+import * as HttpClientRequest from "effect/http/HttpClientRequest";
+import { type Failure, type Response, scopedClient, unredirected, untraced } from "./fetchClient.ts";
+
+export interface HttpRequest {
+  readonly method: "GET" | "POST";
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as they are, in place of JSON. */
+  readonly bytes?: { readonly type: string; readonly data: Uint8Array };
+  /** Longest body taken, bytes. */
+  readonly mostBytes: number;
+  /** Longest time until the whole body is there, milliseconds; without it there is no limit here. */
+  readonly timeoutMs?: number;
+  /** A redirection is the reply and is not followed: the headers may hold a secret. */
+  readonly stays?: true;
+}
+
+export interface HttpReply {
+  readonly status: number;
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Null where it is longer than `mostBytes`; the rest is not read. */
+  readonly body: string | null;
+}
+
+/** A reply as it came. */
+export interface HttpBytes extends Omit<HttpReply, "body"> {
+  /** Null where it is longer than `mostBytes`; the rest is not read. */
+  readonly body: Uint8Array | null;
+}
+
+/** A request without a reply. `message` says why in words, without a full stop. */
+export class HttpFailure extends Schema.TaggedError<HttpFailure>()("HttpFailure", {
+  reason: Schema.Literals([
+    "unreachable", // no status came
+    "disconnected", // the connection broke within the body
+    "timeout",
+  ]),
+  message: Schema.String,
+  /** No connection came about: the server has not seen the request. */
+  unsent: Schema.optionalKey(Schema.Literal(true)),
+}) {}
+
+const sentences: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "the connection is refused",
+  ENOTFOUND: "there is no such host",
+};
+
+/** The innermost cause of a failed transport, which says what happened; the outer ones only say that it did. */
+const innermost = (cause: unknown): unknown => {
+  let error = cause;
+  while (error instanceof Error && error.cause instanceof Error) error = error.cause;
+  return error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error;
+};
+
+const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "");
+
+const networkReason = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  const code = codeOf(error);
+  return sentences[code] ?? (error.message || code || error.name);
+};
+
+/** Codes of attempts that never reached a server. */
+const neverConnected: readonly string[] = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"];
+
+const failure = (reason: HttpFailure["reason"], { reason: { cause, message } }: Failure): HttpFailure => {
+  if (cause === undefined) return new HttpFailure({ reason, message });
+  const error = innermost(cause);
+  const unsent = neverConnected.includes(codeOf(error)) ? { unsent: true as const } : {};
+  return new HttpFailure({ reason, message: networkReason(error), ...unsent });
+};
+
+const joined = (chunks: readonly Uint8Array[], length: number): Uint8Array => {
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return bytes;
+};
+
+/** The body; null where it is longer than `mostBytes`. */
+const bytesWithin = (response: Response, mostBytes: number): Effect.Effect<Uint8Array | null, Failure> =>
+  Effect.suspend(() => {
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    return response.stream.pipe(
+      Stream.takeWhile((chunk) => {
+        length += chunk.byteLength;
+        return length <= mostBytes;
+      }),
+      Stream.runForEach((chunk) => Effect.sync(() => chunks.push(chunk))),
+      Effect.catchIf(
+        ({ reason }) => reason._tag === "EmptyBodyError",
+        () => Effect.void,
+      ),
+      Effect.map(() => (length > mostBytes ? null : joined(chunks, length))),
+    );
+  });
+
+const requestOf = ({ bytes, headers = {}, json, method, url }: HttpRequest): HttpClientRequest.HttpClientRequest => {
+  const bare = HttpClientRequest.make(method)(url, { headers });
+  if (bytes !== undefined) return HttpClientRequest.bodyUint8Array(bare, bytes.data, bytes.type);
+  return json === undefined ? bare : HttpClientRequest.bodyText(bare, JSON.stringify(json), "application/json");
+};
+
+/** Sends a request and reads its reply, whatever the status. */
+export const send = (request: HttpRequest): Effect.Effect<HttpReply, HttpFailure> =>
+  Effect.map(sendForBytes(request), ({ body, ...reply }) => ({
+    ...reply,
+    body: body === null ? null : new TextDecoder().decode(body),
+  }));
+
+/** The same with the body as it came. */
+export const sendForBytes = (request: HttpRequest): Effect.Effect<HttpBytes, HttpFailure> => {
+  const sent = scopedClient.execute(requestOf(request)).pipe(
+    Effect.mapError((error) => failure("unreachable", error)),
+    Effect.flatMap((response) =>
+      bytesWithin(response, request.mostBytes).pipe(
+        Effect.mapError((error) => failure("disconnected", error)),
+        Effect.map((body): HttpBytes => ({ status: response.status, headers: response.headers, body })),
+      ),
+    ),
+    // Closing the scope aborts what is left of the request: a body that is too long, or one nobody waits for.
+    Effect.scoped,
+    // A server of another project has no use for our trace.
+    untraced,
+  );
+  const { stays, timeoutMs } = request;
+  const asked = stays === true ? unredirected(sent) : sent;
+  if (timeoutMs === undefined) return asked;
+  return Effect.timeoutOrElse(asked, {
+    duration: Duration.millis(timeoutMs),
+    orElse: () => Effect.fail(new HttpFailure({ reason: "timeout", message: `no answer after ${timeoutMs} ms` })),
+  });
+};
+
+/** How long to wait before the next attempt, milliseconds: `firstMs`, doubled each time, at most `longestMs`. */
+export interface Backoff {
+  readonly firstMs: number;
+  readonly longestMs: number;
+}
+
+/** The wait before repetition `nth`, counted from 0. */
+export const waitMs = ({ firstMs, longestMs }: Backoff, nth: number): number => Math.min(longestMs, firstMs * 2 ** nth);
+
+/** `waitMs` as a schedule. `vary` turns each wait into the one that is taken; without it the schedule has no jitter. */
+export const schedule = (backoff: Backoff, vary: (ms: number) => number = (ms) => ms) =>
+  Schedule.forever.pipe(
+    Schedule.modifyDelay(({ attempt }) => Effect.sync(() => Duration.millis(vary(waitMs(backoff, attempt - 1))))),
+  );
+
+/**
+ * Runs `effect` for a caller that has promises. Aborting `signal` interrupts it; the promise then rejects with `aborted()`. A failure
+ * rejects with the failure itself.
+ */
+export const asPromise = async <A, E>(
+  effect: Effect.Effect<A, E>,
+  signal: AbortSignal,
+  aborted: () => unknown,
+): Promise<A> => {
+  const exit = await Effect.runPromiseExit(effect, { signal });
+  if (Exit.isSuccess(exit)) return exit.value;
+  const failed = Cause.findErrorOption(exit.cause);
+  if (Option.isSome(failed)) throw failed.value;
+  throw Cause.hasInterruptsOnly(exit.cause) ? aborted() : Cause.squash(exit.cause);
+};

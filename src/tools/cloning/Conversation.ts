@@ -1,0 +1,116 @@
+/**
+ * Conversations of one's own as episodes to clone: messages in OpenAI's form, written with the model's chat template. Only the assistant's
+ * replies are targets, each with the token that ends it. What cannot be cloned is a sentence that says why.
+ * Invariant: the ids of an episode spell the chat that the template spells for the same messages.
+ */
+import { Result } from "effect";
+import type { Episode, Turn } from "../../domain/Episode.ts";
+import type { ChatTemplate } from "../../model/tokenizer/ChatTemplate.ts";
+import { joined } from "../../rollout/context.ts";
+import { silent } from "./Demonstration.ts";
+
+/** A user's words and the reply to them. */
+export interface Exchange {
+  readonly user: string;
+  readonly reply: string;
+  /** Whether the reply is a target; OpenAI's `weight: 0` says that it is not. */
+  readonly target: boolean;
+}
+
+export interface Conversation {
+  /** Empty for none. */
+  readonly system: string;
+  readonly exchanges: readonly Exchange[];
+}
+
+/** Tag of these episodes. */
+export const tag = "conversations";
+
+type Message = { readonly role: unknown; readonly content: string; readonly weight: unknown };
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The text of a content: a text, or a list of parts that are texts. */
+const textOf = (content: unknown): string | null => {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return null;
+  const parts = content.map((part) => (isRecord(part) && part.type === "text" ? part.text : null));
+  return parts.every((part) => typeof part === "string") ? parts.join("") : null;
+};
+
+const messagesOf = (value: unknown): Result.Result<readonly Message[], string> => {
+  if (!Array.isArray(value) || value.length === 0) return Result.fail("expected a list of messages");
+  const messages: Message[] = [];
+  for (const [index, given] of value.entries()) {
+    const message: Readonly<Record<string, unknown>> = isRecord(given) ? given : {};
+    const content = textOf(message.content);
+    if (content === null) return Result.fail(`message ${index + 1} has no text`);
+    messages.push({ role: message.role, content, weight: message.weight ?? 1 });
+  }
+  return Result.succeed(messages);
+};
+
+/** A first message of the system, then user and assistant in turn; what follows the last reply is left out. */
+export const conversationOf = (value: unknown): Result.Result<Conversation, string> => {
+  const messages = messagesOf(value);
+  if (Result.isFailure(messages)) return Result.fail(messages.failure);
+  const [first] = messages.success;
+  const system = first?.role === "system" || first?.role === "developer" ? first.content : "";
+  const from = first?.role === "system" || first?.role === "developer" ? 1 : 0;
+  const exchanges: Exchange[] = [];
+  let user: string | null = null;
+  for (const [offset, { content, role, weight }] of messages.success.slice(from).entries()) {
+    const expected = user === null ? "user" : "assistant";
+    if (role !== expected) {
+      return Result.fail(`message ${from + offset + 1} is of ${JSON.stringify(role ?? null)}, expected ${expected}`);
+    }
+    if (user === null) user = content;
+    else {
+      exchanges.push({ user, reply: content, target: weight !== 0 });
+      user = null;
+    }
+  }
+  if (exchanges.some(({ target }) => target)) return Result.succeed({ system, exchanges });
+  return Result.fail("no reply of the assistant to clone");
+};
+
+export interface Encoder {
+  readonly chat: ChatTemplate;
+  /** Most ids of an episode. */
+  readonly limit: number;
+}
+
+export interface Encoded {
+  /** Null where not even the first reply fits. */
+  readonly episode: Episode | null;
+  /** Exchanges that do not fit. */
+  readonly cut: number;
+}
+
+/** The episode of a conversation, number `seed` of its file, cut after the last exchange that fits whole. */
+export const encode = ({ chat, limit }: Encoder, conversation: Conversation, seed: number): Encoded => {
+  const { exchanges, system } = conversation;
+  const turns: Turn[] = [];
+  let before: Int32Array = new Int32Array(0);
+  let length = 0;
+  let taken = 0;
+  for (const { reply, target, user } of exchanges) {
+    const written = chat.written(reply);
+    const prompt =
+      taken === 0 ? chat.opening(system, user, written.replyPrefix) : chat.bridge(user, written.replyPrefix);
+    const ids = joined([written.ids, Int32Array.of(chat.endId)]);
+    length += prompt.length + ids.length;
+    if (length > limit) break;
+    taken++;
+    const shown = joined([before, prompt]);
+    before = target ? new Int32Array(0) : joined([shown, ids]);
+    if (!target) continue;
+    const nothing = { actions: [], executed: 0, reward: 0, penalty: 0, info: {} };
+    turns.push({ prompt: shown, sampled: silent(ids), state: user, reply, parsed: true, ...nothing });
+  }
+  const id = { group: seed, member: 0 };
+  const outcome = { _tag: "Done", success: true } as const;
+  const episode = turns.length === 0 ? null : { id, tag, seed, sequences: [{ turns }], outcome };
+  return { episode, cut: exchanges.length - taken };
+};

@@ -1,0 +1,281 @@
+/**
+ * Demonstrations: episodes played by a solver (or at random) in the policy's own prompt template, recorded as a rollout records them, so
+ * that cloning trains on exactly the ids the policy will be shown. A demonstration is a pure function of (run seed, source, number): an
+ * episode, null where the source cannot play that instance, the failure of its environment, or a refusal.
+ * Invariant: what is played is what the reply reads as; a reply that does not read as the plan is refused.
+ */
+import type { Episode, Outcome, Turn } from "../../domain/Episode.ts";
+import { type Random, type StreamKey, stream } from "../../domain/Random.ts";
+import type { BoundEnvironment } from "../../env/contract/BoundEnvironment.ts";
+import type { StepFailure, StepResult, View } from "../../env/contract/Environments.ts";
+import { answer } from "../../env/pool/answer.ts";
+import type { Tokenizer } from "../../model/tokenizer/Tokenizer.ts";
+import { outcomeOf, readReply, truncated } from "../../rollout/answer.ts";
+import type { Head } from "../../rollout/Chats.ts";
+import { bridge, byTurn, firstShown, fits, joined, opened, type Played as Past } from "../../rollout/context.ts";
+import { start } from "../../rollout/episode.ts";
+import type { Reading } from "../../rollout/parse.ts";
+import type { Rollout } from "../../rollout/Rollout.ts";
+import type { Task } from "../../rollout/Task.ts";
+import type { PastTurn } from "../../rollout/Template.ts";
+
+export interface Source {
+  readonly task: Task;
+  readonly environment: BoundEnvironment;
+  readonly player: "solver" | "random";
+  /**
+   * Share of the solver's turns that are played at random and are targets all the same: a demonstrator that errs. It cannot err in free
+   * text, where there is nothing to draw from.
+   */
+  readonly mistakes: number;
+}
+
+export interface Demonstrator {
+  readonly rollout: Rollout;
+  readonly tokenizer: Pick<Tokenizer, "encode">;
+  /** Share of turns played at random and left out of the targets. */
+  readonly noise: number;
+  readonly seed: number;
+  /** Whether an instance must not be shown (validation). */
+  readonly excluded: (contentKey: string) => boolean;
+}
+
+/** A demonstration that a policy could not play: its reply does not read as what the source meant. */
+export interface Refusal {
+  readonly _tag: "Refusal";
+  readonly message: string;
+}
+
+const randomPlan = (legal: readonly string[], length: number, random: Random): readonly string[] =>
+  legal.length === 0 ? [] : Array.from({ length }, () => random.pick(legal));
+
+/** What the solver plays, or one action of the adviser's where there is no solver; null where neither knows. */
+export const planOf = (
+  { advise, solve }: Pick<BoundEnvironment, "advise" | "solve">,
+  state: unknown,
+): readonly string[] | null => {
+  if (solve !== null) return solve(state);
+  const action = advise?.(state) ?? null;
+  return action === null ? null : [action];
+};
+
+/** The whole reply a plan becomes: thought and answer. */
+export const replyText = (rollout: Rollout, thought: string, actions: readonly string[]): string => {
+  const answer = `<answer>${actions.join(` ${rollout.limits.action_sep} `)}</answer>`;
+  return rollout.limits.enable_think ? `<think>${thought}</think>${answer}` : answer;
+};
+
+/** A reply that nobody sampled. */
+export const silent = (ids: Int32Array): Turn["sampled"] => ({
+  ids,
+  mu: new Float32Array(ids.length),
+  versions: new Int32Array(ids.length),
+  entropies: new Float32Array(ids.length),
+  finish: "stop",
+});
+
+/** An episode of a source as it is being played. */
+interface Game {
+  readonly demonstrator: Demonstrator;
+  readonly source: Source;
+  readonly environments: ReadonlyMap<string, BoundEnvironment>;
+  /** Key of a stream of this episode. */
+  readonly key: (purpose: StreamKey["purpose"], ...counters: number[]) => StreamKey;
+  /** Draws which turns are played at random, and their actions. */
+  readonly choices: Random;
+  readonly head: Head;
+}
+
+/** Where an episode stands before a turn. */
+interface Position {
+  /** 1-based. */
+  readonly turn: number;
+  readonly view: View;
+  /** Ids to append to the history before the reply. */
+  readonly append: Int32Array;
+  /** Ids of the history before `append`. */
+  readonly length: number;
+  readonly actionsLeft: number;
+  /** Of the episode so far. */
+  readonly success: boolean;
+  /** Where each turn is a token sequence of its own: the turns before, and the first one that the turn before was shown. */
+  readonly history: readonly Past[];
+  readonly from: number;
+}
+
+interface Played {
+  readonly record: Turn;
+  readonly reading: Reading;
+  /** Played at random and no target. */
+  readonly noisy: boolean;
+  readonly result: StepResult;
+  /** How the turn ended the episode; null where it did not. */
+  readonly outcome: Outcome | null;
+  /** The first turn that it was shown. */
+  readonly from: number;
+}
+
+/** The plan of a turn, and whether it is noise; null where there is nothing to play. */
+const choose = ({ choices, demonstrator, source }: Game, { turn, view }: Position, room: number) => {
+  const listed = view.actions !== null;
+  const { limits } = demonstrator.rollout;
+  const noisy = listed && turn < limits.max_turn && choices.uniform() < demonstrator.noise;
+  const random = noisy || source.player === "random" || (listed && choices.uniform() < source.mistakes);
+  const plan = random ? randomPlan(view.actions ?? [], room, choices) : planOf(source.environment, view.state);
+  return plan === null || plan.length === 0 ? null : { plan, noisy };
+};
+
+/**
+ * Ids before the reply, and the first turn that they show; null where there is no room for the reply. Of summaries, only those of facts can
+ * be shown: the policy's are its own.
+ */
+const shownIn = ({ demonstrator: { rollout }, head, source: { task } }: Game, position: Position) => {
+  const { limits, template } = rollout;
+  const { append, from: before, history, length, turn } = position;
+  if (!byTurn(limits)) return fits(limits, length + append.length) ? { prompt: append, from: 1 } : null;
+  const scene = { rollout, task, system: head.system, opening: head.opening, history, now: position };
+  const last = limits.overflow === "end" ? firstShown(limits, turn, before) : turn;
+  for (let from = firstShown(limits, turn, before); from <= last; from++) {
+    const outOfSight = limits.summary === "facts" ? history.slice(0, from - 1) : [];
+    const summary = outOfSight.length === 0 ? "" : template.facts(outOfSight.map(({ told }) => told));
+    const prompt = opened(scene, from, summary);
+    if (fits(limits, prompt.length)) return { prompt, from };
+  }
+  return null;
+};
+
+const quoted = (texts: readonly string[]): string => texts.map((text) => JSON.stringify(text.slice(0, 80))).join(", ");
+
+/** What a reply reads as; a refusal where that is not the plan's `actions`. */
+const readBack = (
+  { demonstrator, source: { task } }: Game,
+  position: Position,
+  reply: string,
+  actions: readonly string[],
+) => {
+  const read = readReply({ limits: demonstrator.rollout.limits, task, ...position }, reply);
+  const meant = actions.map((action) => action.trim());
+  if (read.reading.parsed && read.run.length === meant.length && meant.every((action, at) => action === read.run[at])) {
+    return read;
+  }
+  const found = read.run.length === 0 ? "no action" : quoted(read.run);
+  const message = `a reply with the actions ${quoted(actions)} reads as ${found}`;
+  const refusal: Refusal = { _tag: "Refusal", message };
+  return refusal;
+};
+
+/** How many actions a reply of the next turn may name. */
+const mostActions = ({ demonstrator: { rollout }, source: { task } }: Game, { actionsLeft }: Position): number =>
+  Math.min(task.wholeAnswer ? 1 : rollout.limits.max_actions_per_turn, actionsLeft);
+
+/** Plays one turn; the outcome of an episode that ends before it: no room for a reply, or nothing to play. */
+const takeTurn = (game: Game, position: Position): Played | StepFailure | Refusal | Outcome => {
+  const { demonstrator, environments, key, source } = game;
+  const { rollout, tokenizer } = demonstrator;
+  const { limits, template } = rollout;
+  const { actionsLeft, success, turn, view } = position;
+  const seen = shownIn(game, position);
+  if (seen === null) return truncated("context", success);
+  const room = mostActions(game, position);
+  const chosen = choose(game, position, room);
+  if (chosen === null) return truncated("max_turn", success);
+  const { noisy, plan } = chosen;
+  const planned = plan.slice(0, room);
+  const reply = replyText(rollout, source.environment.thought(view.state, plan), planned);
+  const ids = tokenizer.encode(reply.slice(template.prefix.length));
+  if (ids.length > limits.response_length) return truncated("context", success);
+  const read = readBack(game, position, reply, planned);
+  if ("_tag" in read) return read;
+  const { actions, reading, run } = read;
+  const step = { tag: source.task.tag, state: view.state, actions: run, noise: key("noise", turn) };
+  const answered = answer(environments, { _tag: "Step", step });
+  if (answered._tag !== "Stepped") return answered._tag === "StepFailure" ? answered : truncated("max_turn", success);
+  const { result } = answered;
+  const { executed, reward } = result;
+  const shown = {
+    prompt: seen.prompt,
+    sampled: silent(ids),
+    state: template.state(view),
+    reply,
+    parsed: reading.parsed,
+  };
+  const record = { ...shown, actions, executed, reward, penalty: 0, info: {} };
+  const ended = outcomeOf(result, actionsLeft - executed);
+  const outcome = ended ?? (turn === limits.max_turn ? truncated("max_turn", result.success) : null);
+  return { noisy, reading, result, record, outcome, from: seen.from };
+};
+
+/** A turn as later prompts tell of it. */
+const told = (position: Position, { reading, record, result }: Played): PastTurn => {
+  const { actions, executed, reward } = record;
+  return {
+    moment: position,
+    reply: reading.canonical,
+    actions: actions.slice(0, executed),
+    effective: result.info.action_is_effective ?? 0,
+    reward,
+    executed,
+    invalid: false,
+  };
+};
+
+/** Where the episode stands after a turn; in a chat, the ids of noise become part of the next turn's prompt. */
+const following = (game: Game, position: Position, played: Played): Position => {
+  const { demonstrator, source } = game;
+  const { from, noisy, record, result } = played;
+  const { rollout } = demonstrator;
+  const { view, executed, reward, success } = result;
+  const { sampled } = record;
+  const turn = position.turn + 1;
+  const actionsLeft = position.actionsLeft - executed;
+  const user = rollout.template.next(source.task, { view, turn, actionsLeft }, { reward, executed, invalid: false });
+  const between = bridge(rollout, sampled, user);
+  const append = noisy ? joined([position.append, sampled.ids, between]) : between;
+  const length = noisy ? position.length : position.length + position.append.length + sampled.ids.length;
+  const past = byTurn(rollout.limits) ? [{ told: told(position, played), sampled, bridge: between }] : [];
+  return { turn, view, append, length, actionsLeft, success, from, history: [...position.history, ...past] };
+};
+
+/** An episode of a source before its first turn; null where its instance is excluded. */
+const begin = (demonstrator: Demonstrator, source: Source, number: number): [Game, Position] | StepFailure | null => {
+  const { rollout, seed } = demonstrator;
+  const { environment, task } = source;
+  const environments = new Map([[task.tag, environment]]);
+  const key: Game["key"] = (purpose, ...counters) => ({ seed, purpose, counters: [number, ...counters] });
+  const instance = key("cloning", 0);
+  const reset = answer(environments, { _tag: "Reset", reset: { tag: task.tag, instance, split: "train" } });
+  if (reset._tag === "StepFailure") return reset;
+  if (reset._tag !== "View" || demonstrator.excluded(reset.view.contentKey)) return null;
+  const { view } = reset;
+  const head = start(rollout, task, number, view);
+  const begun = { turn: 1, view, append: head.opening, length: 0, actionsLeft: task.maxActions, success: false };
+  const game: Game = { demonstrator, source, environments, key, choices: stream(key("cloning", 1)), head };
+  return [game, { ...begun, from: 1, history: [] }];
+};
+
+/** Episode `number` of a source; its turns are the ones to clone, turns of noise lie inside the next turn's prompt. */
+export const demonstrate = (
+  demonstrator: Demonstrator,
+  source: Source,
+  number: number,
+): Episode | StepFailure | Refusal | null => {
+  const begun = begin(demonstrator, source, number);
+  if (begun === null || "_tag" in begun) return begun;
+  const [game] = begun;
+  let [, position] = begun;
+  const turns: Turn[] = [];
+  let outcome: Outcome | null = null;
+  while (outcome === null) {
+    const played = takeTurn(game, position);
+    if (!("_tag" in played)) {
+      if (!played.noisy) turns.push(played.record);
+      ({ outcome } = played);
+      if (outcome === null) position = following(game, position, played);
+    } else if (played._tag === "StepFailure" || played._tag === "Refusal") return played;
+    else outcome = played;
+  }
+  if (turns.length === 0) return null;
+  const { tag } = source.task;
+  const sequences = byTurn(demonstrator.rollout.limits) ? turns.map((turn) => ({ turns: [turn] })) : [{ turns }];
+  return { id: { group: number, member: 0 }, tag, seed: number, sequences, outcome };
+};

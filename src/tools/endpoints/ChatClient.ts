@@ -1,0 +1,291 @@
+/**
+ * Asks a chat endpoint: at its rates, within the budget, again where an attempt failed, and no more once too many requests in a row came to
+ * nothing. Invariants: what a request may cost is reserved before it is sent; a wait that the endpoint asks for holds for all requests, and no step
+ * of the wall clock changes it; the key is in no message.
+ */
+import { Clock, Duration, Effect, Redacted, Result } from "effect";
+import type { Endpoint } from "../../config/players.ts";
+import { monotonicMillis } from "../../domain/Instant.ts";
+import { stream } from "../../domain/Random.ts";
+import { send, waitMs } from "../../support/http/schedule.ts";
+import type { Message } from "../evaluation/EvaluatedEpisode.ts";
+import { anthropic } from "./anthropic.ts";
+import * as Budget from "./Budget.ts";
+import { type ChatReply, EndpointStopped, type Protocol, Unanswered, type Usage } from "./Chat.ts";
+import { type Failure, ofReply, ofTransport } from "./Failure.ts";
+import { openai } from "./openai.ts";
+import * as TokenBucket from "./TokenBucket.ts";
+
+const protocols: Readonly<Record<Endpoint["protocol"], Protocol>> = { openai, anthropic };
+
+/** Longest answer that is taken. */
+const mostBytes = 16 * 2 ** 20;
+/** Longest wait between two attempts that is our own idea, and longest that is done at the endpoint's request; milliseconds. */
+const longestBackoffMs = 60_000;
+const longestAskedMs = 600_000;
+
+export interface Tally {
+  readonly requests: number;
+  readonly retries: number;
+  readonly spent: Usage;
+}
+
+export interface ChatClient {
+  /** `maxTokens` of the reply, in place of the endpoint's own limit. */
+  readonly complete: (
+    messages: readonly Message[],
+    maxTokens?: number,
+  ) => Effect.Effect<ChatReply, Unanswered | EndpointStopped>;
+  readonly tally: () => Tally;
+  /** Whether one more episode can be expected to fit into the budget. */
+  readonly admits: (progress: Budget.Progress) => boolean;
+}
+
+export interface ClientOptions {
+  /** Null sends none. */
+  readonly key: Redacted.Redacted | null;
+  /** What earlier sessions of the evaluation have spent. */
+  readonly before: Usage;
+  /** Of the waits between attempts. */
+  readonly seed: number;
+  /** Told why attempts fail, now and then. */
+  readonly warn?: (message: string) => Effect.Effect<void>;
+}
+
+/** A request, before it is one of a protocol. */
+interface Question {
+  readonly messages: readonly Message[];
+  /** Of the reply at most. */
+  readonly maxTokens: number;
+}
+
+/** Further fields, with the limit of the reply where it goes by its newer name. */
+const limited = (extra: Endpoint["extra"], maxTokens: number): Endpoint["extra"] =>
+  "max_completion_tokens" in extra ? { ...extra, max_completion_tokens: maxTokens } : extra;
+
+/** Least time between two warnings. */
+const warningMs = 10_000;
+
+/** The reply to a chat that a filter has kept back. */
+const withheld: ChatReply = { text: "", finish: "filtered", usage: null };
+
+const charactersOf = (messages: readonly Message[]): number =>
+  messages.reduce((sum, { content }) => sum + content.length, 0);
+
+/** What is the same for all requests, and what they change together. */
+class Line {
+  readonly #endpoint: Endpoint;
+  readonly #options: ClientOptions;
+  readonly #protocol: Protocol;
+  #account: Budget.Account;
+  #requests: TokenBucket.TokenBucket;
+  #tokens: TokenBucket.TokenBucket;
+  /** No request is sent before this time of the monotonic clock, milliseconds. */
+  #notBefore = Number.NEGATIVE_INFINITY;
+  /** Prompts whose tokens were counted. */
+  #seen = { characters: 0, tokens: 0 };
+  #sent = 0;
+  #retries = 0;
+  #calls = 0;
+  #failed = 0;
+  #warnedAt = Number.NEGATIVE_INFINITY;
+  #stopped: EndpointStopped | null = null;
+  /** A request was refused for its cost. Smaller ones may still be asked. */
+  #spent = false;
+
+  constructor(endpoint: Endpoint, options: ClientOptions, now: number) {
+    this.#endpoint = endpoint;
+    this.#options = options;
+    this.#protocol = protocols[endpoint.protocol];
+    this.#account = { ...Budget.opened, spent: options.before };
+    this.#requests = TokenBucket.make(endpoint.requests, now);
+    this.#tokens = TokenBucket.make(endpoint.tokens, now);
+  }
+
+  tally(): Tally {
+    return {
+      requests: this.#sent,
+      retries: this.#retries,
+      spent: Budget.minus(this.#account.spent, this.#options.before),
+    };
+  }
+
+  admits(progress: Budget.Progress): boolean {
+    if (this.#stopped !== null || this.#spent) return false;
+    // The last request of an episode reserves a whole reply.
+    const { most } = progress;
+    const reserved = { ...most, reply: most.reply + this.#endpoint.maxTokens };
+    return Budget.admits(this.#endpoint.budget, this.#account, { ...progress, most: reserved });
+  }
+
+  #stop(reason: EndpointStopped["reason"], message: string): EndpointStopped {
+    this.#stopped ??= new EndpointStopped({ reason, message: `${this.#endpoint.baseUrl}: ${message}` });
+    return this.#stopped;
+  }
+
+  #key(): string | null {
+    return this.#options.key === null ? null : Redacted.value(this.#options.key);
+  }
+
+  /** The most that a request with these messages can cost, as far as prompts can be estimated. */
+  #most({ maxTokens, messages }: Question): Usage {
+    return { prompt: Budget.estimated(charactersOf(messages), this.#seen), reply: maxTokens };
+  }
+
+  /** Waits for the rates, and for what the endpoint asked for meanwhile. */
+  readonly #turn = Effect.fnUntraced({ self: this }, function* (this: Line, most: Usage) {
+    const now = yield* monotonicMillis;
+    const one = TokenBucket.take(this.#requests, 1, now);
+    const many = TokenBucket.take(this.#tokens, Budget.total(most), now);
+    this.#requests = one.bucket;
+    this.#tokens = many.bucket;
+    const paced = Math.max(one.waitMs, many.waitMs);
+    if (paced > 0) yield* Effect.sleep(Duration.millis(paced));
+    for (;;) {
+      const pause = this.#notBefore - (yield* monotonicMillis);
+      if (pause <= 0) return;
+      yield* Effect.sleep(Duration.millis(pause));
+    }
+  });
+
+  readonly #exchange = Effect.fnUntraced({ self: this }, function* (this: Line, question: Question) {
+    const { baseUrl, extra, model, sends, temperature, timeoutMs } = this.#endpoint;
+    const { maxTokens, messages } = question;
+    const { body, headers, path, read } = this.#protocol;
+    const key = this.#key();
+    this.#sent++;
+    const answered = yield* Effect.result(
+      send({
+        method: "POST",
+        url: `${baseUrl}${path}`,
+        headers: headers(key),
+        json: body({
+          model,
+          messages,
+          temperature: sends.temperature ? temperature : null,
+          maxTokens: sends.maxTokens ? maxTokens : null,
+          extra: limited(extra, maxTokens),
+        }),
+        mostBytes,
+        timeoutMs,
+        stays: true,
+      }),
+    );
+    if (Result.isFailure(answered)) return ofTransport(answered.failure);
+    const reply = answered.success.status === 200 ? read(parsed(answered.success.body)) : null;
+    if (reply !== null) return reply;
+    const failure: Failure = ofReply(answered.success, key, yield* Clock.currentTimeMillis);
+    return failure._tag === "filtered" ? withheld : failure;
+  });
+
+  /** One attempt, paid for. */
+  readonly #attempt = Effect.fnUntraced({ self: this }, function* (this: Line, question: Question) {
+    const most = this.#most(question);
+    const reserved = Budget.reserve(this.#endpoint.budget, this.#account, most);
+    if (reserved === null) {
+      this.#spent = true;
+      const spent = Budget.left(this.#endpoint.budget, this.#account);
+      const message = `${this.#endpoint.baseUrl}: the budget would be exceeded; spent: ${spent}`;
+      return yield* new EndpointStopped({ reason: "budget", message });
+    }
+    this.#account = reserved;
+    let used = Budget.nothing;
+    const settle = Effect.sync(() => {
+      this.#account = Budget.settle(this.#account, most, used);
+      this.#tokens = TokenBucket.giveBack(this.#tokens, Budget.total(most) - Budget.total(used));
+    });
+    return yield* Effect.ensuring(
+      Effect.gen({ self: this }, function* () {
+        yield* this.#turn(most);
+        const result = yield* this.#exchange(question);
+        if ("_tag" in result) return result;
+        const { text, usage } = result;
+        // Of a reply that was not counted, an estimate is spent.
+        used = usage ?? { prompt: most.prompt, reply: Budget.estimated(text.length, this.#seen) };
+        if (usage !== null) {
+          const { characters, tokens } = this.#seen;
+          this.#seen = { characters: characters + charactersOf(question.messages), tokens: tokens + usage.prompt };
+        }
+        return result;
+      }),
+      settle,
+    );
+  });
+
+  /** How long to wait before attempt `nth` + 1; null where the endpoint asks for longer than anyone would wait. */
+  #waitOf({ busy, waitMs: asked }: Extract<Failure, { _tag: "again" }>, call: number, nth: number, now: number) {
+    if (asked !== null && asked > longestAskedMs) return null;
+    const backoff = waitMs({ firstMs: this.#endpoint.retryWaitMs, longestMs: longestBackoffMs }, nth);
+    const key = { seed: this.#options.seed, purpose: "jitter", counters: [call, nth] } as const;
+    const varied = backoff / 2 + (backoff / 2) * stream(key).uniform();
+    if (asked !== null && busy) this.#notBefore = Math.max(this.#notBefore, now + asked);
+    // A little later than asked, so that those who wait do not all come back at once.
+    return asked === null ? varied : asked + Math.min(varied, this.#endpoint.retryWaitMs);
+  }
+
+  #warn(message: string, now: number): Effect.Effect<void> {
+    const { warn } = this.#options;
+    if (warn === undefined || now - this.#warnedAt < warningMs) return Effect.void;
+    this.#warnedAt = now;
+    return warn(`${this.#endpoint.baseUrl}: ${message}; trying again`);
+  }
+
+  /** A request that comes to nothing; too many of them in a row end the evaluation. */
+  #unanswered(reason: Unanswered["reason"], message: string): Unanswered | EndpointStopped {
+    this.#failed++;
+    const { failuresInARow } = this.#endpoint;
+    if (this.#failed < failuresInARow) return new Unanswered({ reason, message });
+    const requests = failuresInARow === 1 ? "a request" : `${failuresInARow} requests in a row`;
+    return this.#stop("circuit", `${requests} came to nothing; the last: ${message}`);
+  }
+
+  /** What is not tried again. */
+  #refused(tag: Exclude<Failure["_tag"], "again" | "filtered">, message: string): Unanswered | EndpointStopped {
+    if (tag === "context") return new Unanswered({ reason: "context", message });
+    return tag === "rejected" ? this.#unanswered("rejected", message) : this.#stop(tag, message);
+  }
+
+  readonly complete = Effect.fn("ChatClient.complete")(
+    { self: this },
+    function* (this: Line, messages: readonly Message[], maxTokens?: number) {
+      const question: Question = { messages, maxTokens: maxTokens ?? this.#endpoint.maxTokens };
+      const call = this.#calls++;
+      for (let nth = 0; ; nth++) {
+        if (this.#stopped !== null) return yield* this.#stopped;
+        const result = yield* this.#attempt(question);
+        if (!("_tag" in result)) {
+          this.#failed = 0;
+          return result;
+        }
+        const { message } = result;
+        if (result._tag !== "again") return yield* this.#refused(result._tag, message);
+        const wait = this.#waitOf(result, call, nth, yield* monotonicMillis);
+        if (wait === null) return yield* this.#stop("quota", `it asks to wait ${waitWords(result.waitMs)}; ${message}`);
+        if (nth >= this.#endpoint.retries) return yield* this.#unanswered("exhausted", message);
+        this.#retries++;
+        yield* this.#warn(message, yield* monotonicMillis);
+        yield* Effect.sleep(Duration.millis(wait));
+      }
+    },
+  );
+}
+
+const waitWords = (ms: number | null): string => `${Math.ceil((ms ?? 0) / 1_000)} s`;
+
+const parsed = (body: string | null): unknown => {
+  try {
+    return JSON.parse(body ?? "");
+  } catch {
+    return null;
+  }
+};
+
+export const make = (endpoint: Endpoint, options: ClientOptions): Effect.Effect<ChatClient> =>
+  Effect.map(monotonicMillis, (now) => {
+    const line = new Line(endpoint, options, now);
+    return {
+      complete: (messages, maxTokens) => line.complete(messages, maxTokens),
+      tally: () => line.tally(),
+      admits: (progress) => line.admits(progress),
+    };
+  });

@@ -1,0 +1,154 @@
+/**
+ * The chats of one episode with an endpoint: which messages it is shown before each turn. They are those of a local policy in every context mode
+ * (`rollout/Chats.ts`), apart from the replies, which it is shown as it wrote them. How long a chat may be only the endpoint knows: one that it
+ * refuses is opened again without its oldest turns, where `rollout.overflow` says so.
+ */
+import { Effect } from "effect";
+import { byTurn, firstShown, firstUser, openingOf, opensAsFirst, type TextScene } from "../../rollout/context.ts";
+import { Summaries, type Written } from "../../rollout/Summaries.ts";
+import type { Task } from "../../rollout/Task.ts";
+import type { Moment, Opening, PastTurn } from "../../rollout/Template.ts";
+import type { EvaluatedSummary, EvaluatedTurn, Message } from "../evaluation/EvaluatedEpisode.ts";
+import type { ChatReply, EndpointStopped, Unanswered } from "./Chat.ts";
+import type { ChatClient } from "./ChatClient.ts";
+
+type Refused = Unanswered | EndpointStopped;
+
+/** A turn that was played, and the user message after it. */
+interface Past {
+  readonly told: PastTurn;
+  /** As the endpoint wrote it. */
+  readonly text: string;
+  readonly next: string;
+}
+
+/** A reply, and where in the episode it stands. */
+export interface Asked extends Pick<EvaluatedTurn, "sequence" | "shown"> {
+  readonly reply: ChatReply;
+}
+
+export const userMessage = (content: string): Message => ({ role: "user", content });
+export const assistantMessage = (content: string): Message => ({ role: "assistant", content });
+
+/** The messages of an opening; an empty system message is left out. */
+export const messagesOf = ({ system, user }: Opening): readonly Message[] => [
+  ...(system === "" ? [] : [{ role: "system", content: system } as const]),
+  userMessage(user),
+];
+
+/** What an endpoint says of the tokens of a reply. */
+export const countedOf = ({ finish, usage }: ChatReply) => ({
+  finish,
+  promptTokens: usage?.prompt ?? null,
+  tokens: usage?.reply ?? null,
+  entropy: null,
+});
+
+export class TextChats {
+  readonly #rollout: TextScene["rollout"];
+  readonly #task: Task;
+  readonly #client: ChatClient;
+  readonly #opening: Opening;
+  readonly #notes: Summaries<Omit<EvaluatedSummary, "sequence">, Refused>;
+  readonly #summaries: EvaluatedSummary[] = [];
+  readonly #history: Past[] = [];
+  /** The first turn that the chat shows, and the user message it shows it by; null before the first chat. */
+  #from = 1;
+  #head: string | null = null;
+  /** Token sequences so far. */
+  #sequences = 0;
+
+  constructor(rollout: TextScene["rollout"], task: Task, client: ChatClient, first: Moment) {
+    this.#rollout = rollout;
+    this.#task = task;
+    this.#client = client;
+    this.#opening = openingOf(rollout, task, first);
+    this.#notes = new Summaries(rollout, task, (asked) => this.#summed(asked));
+  }
+
+  /** Those that the endpoint has written, in order. */
+  get summaries(): readonly EvaluatedSummary[] {
+    return this.#summaries;
+  }
+
+  /** The reply to a turn; null where what it has to show is longer than the model takes. */
+  ask(now: Moment): Effect.Effect<Asked | null, Refused> {
+    return Effect.gen({ self: this }, function* () {
+      const { limits } = this.#rollout;
+      let first = firstShown(limits, now.turn, this.#from);
+      if (this.#head !== null && limits.context !== "single_turn" && first === this.#from) {
+        const reply = yield* this.#tried(this.#shown(first, this.#head));
+        if (reply !== null) return this.#asked(reply, first, this.#head);
+        if (limits.overflow === "end") return null;
+        first++;
+      }
+      for (let from = first; from <= now.turn; from++) {
+        const head = yield* this.#opened(from, now);
+        const reply = yield* this.#tried(this.#shown(from, head));
+        if (reply !== null) return this.#begun(reply, from, head);
+        if (limits.overflow === "end") return null;
+      }
+      return null;
+    });
+  }
+
+  /** Notes a turn and the user message that follows it. */
+  add(told: PastTurn, text: string, next: string): void {
+    this.#history.push({ told, text, next });
+  }
+
+  /** The messages of a chat that shows the turns from `from` on, the first of them by `head`. */
+  #shown(from: number, head: string): readonly Message[] {
+    const turns = this.#rollout.limits.context === "single_turn" ? [] : this.#history.slice(from - 1);
+    const after = turns.flatMap(({ next, text }) => [assistantMessage(text), userMessage(next)]);
+    return [...messagesOf({ ...this.#opening, user: head }), ...after];
+  }
+
+  /** The first user message of a new chat; summaries that it needs are written. */
+  #opened(from: number, now: Moment): Effect.Effect<string, Refused> {
+    const scene = { rollout: this.#rollout, task: this.#task, history: this.#history, now };
+    const before = this.#history.slice(0, from - 1).map(({ told }) => told);
+    return Effect.map(this.#notes.of(before), ({ records, text }) => {
+      this.#summaries.push(...records.map((record) => ({ ...record, sequence: this.#sequences++ })));
+      return opensAsFirst(scene, from) ? this.#opening.user : firstUser(scene, from, text);
+    });
+  }
+
+  /** The reply to the chat that goes on. */
+  #asked(reply: ChatReply, from: number, head: string): Asked {
+    if (byTurn(this.#rollout.limits)) this.#sequences++;
+    return this.#placed(reply, from, head);
+  }
+
+  #begun(reply: ChatReply, from: number, head: string): Asked {
+    this.#from = from;
+    this.#head = head;
+    this.#sequences++;
+    return this.#placed(reply, from, head);
+  }
+
+  #placed(reply: ChatReply, from: number, head: string): Asked {
+    const whole = from === 1 && this.#rollout.limits.context !== "single_turn";
+    const sequence = this.#sequences - 1;
+    return whole ? { reply, sequence } : { reply, sequence, shown: this.#shown(from, head) };
+  }
+
+  #tried(messages: readonly Message[], maxTokens?: number): Effect.Effect<ChatReply | null, Refused> {
+    return this.#client
+      .complete(messages, maxTokens)
+      .pipe(
+        Effect.catchTag("Unanswered", (error: Unanswered) =>
+          error.reason === "context" ? Effect.succeed(null) : Effect.fail(error),
+        ),
+      );
+  }
+
+  #summed(asked: string): Effect.Effect<Written<Omit<EvaluatedSummary, "sequence">> | null, Refused> {
+    const messages = messagesOf({ ...this.#opening, user: asked });
+    return Effect.map(this.#tried(messages, this.#rollout.limits.summary_length), (reply) => {
+      if (reply === null) return null;
+      const text = reply.text.trim();
+      return { text, record: { asked, text, ...countedOf(reply) } };
+    });
+  }
+}

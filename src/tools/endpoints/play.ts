@@ -1,0 +1,154 @@
+/**
+ * One episode played by a chat endpoint: the texts, the parser and the environments of training, without token ids. Invariants: the endpoint is
+ * shown its own replies as it wrote them; the last state is released however the episode ends.
+ */
+import { Effect } from "effect";
+import type { Outcome } from "../../domain/Episode.ts";
+import type { EnvironmentError } from "../../domain/Errors.ts";
+import type { Prompt } from "../../domain/Group.ts";
+import { Environments, type StepFailure, type View } from "../../env/contract/Environments.ts";
+import { type Answered, answer, truncated } from "../../rollout/answer.ts";
+import { instanceKey } from "../../rollout/keys.ts";
+import type { Rollout } from "../../rollout/Rollout.ts";
+import type { Task } from "../../rollout/Task.ts";
+import type { PastTurn } from "../../rollout/Template.ts";
+import type { EvaluatedEpisode, EvaluatedTurn, Message } from "../evaluation/EvaluatedEpisode.ts";
+import { type NotPlayed, notPlayed } from "../evaluation/NotPlayed.ts";
+import type { EndpointStopped } from "./Chat.ts";
+import type { ChatClient } from "./ChatClient.ts";
+import { type Asked, assistantMessage, countedOf, messagesOf, TextChats, userMessage } from "./TextChats.ts";
+
+/** What an episode depends on besides the environments and the endpoint. */
+export type TextRollout = Pick<Rollout, "tasks" | "template" | "limits" | "penalties" | "seed">;
+
+/**
+ * The reply as the parser reads it. A chat endpoint does not write behind our prefix, so its reply is read as it is; only where it does not open
+ * the first tag itself is the prefix put back.
+ */
+export const replyOf = (prefix: string, text: string): string => (text.includes(prefix) ? text : prefix + text);
+
+const turnOf = (answered: Answered, { reply, ...where }: Asked, state: string): EvaluatedTurn => {
+  const { actions, executed, info, parsed, penalties, penalty, reward } = answered;
+  const charged = penalties === undefined ? { penalty } : { penalty, penalties };
+  return { actions, executed, reward, ...charged, parsed, info, state, ...where, ...countedOf(reply) };
+};
+
+/** Where an episode stands before a turn. */
+interface Position {
+  /** 1-based. */
+  readonly turn: number;
+  readonly view: View;
+  readonly actionsLeft: number;
+  readonly success: boolean;
+  /** The user message since the reply before; null in the first turn. */
+  readonly told: string | null;
+}
+
+interface Game {
+  readonly rollout: TextRollout;
+  readonly chats: TextChats;
+  readonly environments: typeof Environments.Service;
+  readonly task: Task;
+  readonly prompt: Prompt;
+  readonly member: number;
+  readonly instance: string;
+}
+
+/** The episode as one chat up to its last reply, and what its turns came to. Filled as the episode goes on. */
+interface Course {
+  readonly messages: Message[];
+  readonly turns: EvaluatedTurn[];
+}
+
+interface Ended {
+  readonly outcome: Outcome;
+  readonly view: View;
+}
+
+/** A turn as later prompts may tell of it. */
+const pastTurn = (position: Position, { actions, executed, info, invalid, reading, reward }: Answered): PastTurn => ({
+  moment: position,
+  reply: reading.canonical,
+  actions: actions.slice(0, executed),
+  effective: info.action_is_effective ?? 0,
+  reward,
+  executed,
+  invalid,
+});
+
+/** How the episode ends at `position`, or where it goes on. */
+const takeTurn = Effect.fnUntraced(function* (game: Game, position: Position, { messages, turns }: Course) {
+  const { chats, environments, instance, member, prompt, rollout, task } = game;
+  const { limits, penalties, seed, template } = rollout;
+  const { success, turn, view } = position;
+  const asked = yield* chats.ask(position);
+  if (asked === null) return { outcome: truncated("context", success), view } satisfies Ended;
+  const { text } = asked.reply;
+  const question = { environments, task, limits, penalties, seed, split: "val", prompt, member, instance } as const;
+  const answered = yield* answer({ ...question, ...position }, replyOf(template.prefix, text));
+  messages.push(...(position.told === null ? [] : [userMessage(position.told)]), assistantMessage(text));
+  turns.push(turnOf(answered, asked, template.state(view)));
+  if (answered.outcome !== null) return { outcome: answered.outcome, view: answered.view } satisfies Ended;
+  if (turn === limits.max_turn) {
+    return { outcome: truncated("max_turn", answered.success), view: answered.view } satisfies Ended;
+  }
+  const next = { turn: turn + 1, view: answered.view, actionsLeft: position.actionsLeft - answered.executed };
+  const { executed, invalid, reward } = answered;
+  const told = template.next(task, next, { reward, executed, invalid });
+  chats.add(pastTurn(position, answered), text, told);
+  const following: Position = { ...next, success: answered.success, told };
+  return following;
+});
+
+/**
+ * Plays member `member` of the prompt's group. An episode that cannot be played to an end is a `NotPlayed`; fails where nothing more can be played.
+ */
+export const play: (
+  rollout: TextRollout,
+  client: ChatClient,
+  prompt: Prompt,
+  member: number,
+) => Effect.Effect<EvaluatedEpisode | NotPlayed, EndpointStopped | EnvironmentError, Environments> = Effect.fnUntraced(
+  function* (rollout, client, prompt, member) {
+    const environments = yield* Environments;
+    const { group, seed, tag } = prompt;
+    const key = { group, tag, seed, member };
+    const task = rollout.tasks.get(tag);
+    if (task === undefined) return notPlayed(key, "no_preset", `no preset ${tag}`);
+    const request = { tag, instance: instanceKey(seed), split: "val" } as const;
+    const start = yield* environments
+      .reset(request)
+      .pipe(Effect.catchTag("StepFailure", (failure: StepFailure) => Effect.succeed(failure)));
+    if ("_tag" in start) return notPlayed(key, start.reason, start.message);
+    const first = { turn: 1, view: start, actionsLeft: task.maxActions };
+    const chats = new TextChats(rollout, task, client, first);
+    const game: Game = { rollout, chats, environments, task, prompt, member, instance: start.contentKey };
+    const course: Course = { messages: [...messagesOf(rollout.template.opening(task, first))], turns: [] };
+    let { state } = start;
+    const loop = Effect.gen(function* () {
+      let position: Position = { ...first, success: false, told: null };
+      for (;;) {
+        const taken: Position | Ended = yield* takeTurn(game, position, course);
+        state = taken.view.state;
+        if ("outcome" in taken) return taken;
+        position = taken;
+      }
+    });
+    const played = Effect.map(loop, ({ outcome, view }): EvaluatedEpisode | NotPlayed => {
+      if (outcome._tag === "Failed") return notPlayed(key, outcome.reason, outcome.message);
+      const { summaries } = chats;
+      return {
+        ...key,
+        ...course,
+        summaries,
+        contentKey: start.contentKey,
+        outcome,
+        final: rollout.template.state(view),
+      };
+    });
+    return yield* played.pipe(
+      Effect.catchTag("Unanswered", ({ message, reason }) => Effect.succeed(notPlayed(key, reason, message))),
+      Effect.ensuring(Effect.suspend(() => environments.release(tag, state))),
+    );
+  },
+);

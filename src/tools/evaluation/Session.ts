@@ -1,0 +1,100 @@
+/**
+ * One sitting of an evaluation: plays what is not finished, keeps what finishes at once, and stops admitting where it is told to. Invariants:
+ * a finished episode is on the disk before another begins in its place; what is finished is never played again.
+ */
+import { Deferred, Effect } from "effect";
+import type { BadInput } from "../../domain/Errors.ts";
+import type { EpisodeLog } from "./EpisodeLog.ts";
+import { type EpisodeKey, type EvaluatedEpisode, keyOf } from "./EvaluatedEpisode.ts";
+import { isNotPlayed, type NotPlayed } from "./NotPlayed.ts";
+
+/** Where a session stands. */
+export interface Standing {
+  readonly planned: number;
+  /** In all sessions; it grows at its end. */
+  readonly finished: readonly EvaluatedEpisode[];
+  /** In this one. */
+  readonly fresh: readonly EvaluatedEpisode[];
+  readonly failed: readonly NotPlayed[];
+  readonly underway: number;
+}
+
+/** Episodes that are played as one: of a group for a checkpoint, one alone for an endpoint. */
+export interface Work<E, R> {
+  readonly keys: readonly EpisodeKey[];
+  readonly play: Effect.Effect<readonly (EvaluatedEpisode | NotPlayed)[], E, R>;
+}
+
+export interface Session<E, R> {
+  readonly log: EpisodeLog;
+  readonly works: readonly Work<E, R>[];
+  readonly concurrency: number;
+  /** Whether another work may begin. */
+  readonly admits: (standing: Standing) => boolean;
+  readonly progress: (standing: Standing) => Effect.Effect<void>;
+}
+
+export interface Played<E> {
+  readonly standing: Standing;
+  /** Why it ended early; null where everything was tried. Works that were refused by `admits` are no reason. */
+  readonly failure: E | null;
+}
+
+/** A failure of a work, apart from those of the log. */
+class Broken<E> {
+  readonly _tag = "Broken";
+  readonly error: E;
+  constructor(error: E) {
+    this.error = error;
+  }
+}
+
+/** Plays the works that hold an episode which is not finished. A failure ends the session, and is part of its result: what finished stays. */
+export const run = <E, R>(session: Session<E, R>): Effect.Effect<Played<E>, BadInput, R> =>
+  Effect.gen(function* () {
+    const { admits, concurrency, log, progress, works } = session;
+    const planned = new Set(works.flatMap(({ keys }) => keys.map(keyOf)));
+    const finished = log.finished.filter((episode) => planned.has(keyOf(episode)));
+    const done = new Set(finished.map(keyOf));
+    const fresh: EvaluatedEpisode[] = [];
+    const failed: NotPlayed[] = [];
+    let underway = 0;
+    const standing = (): Standing => ({ planned: planned.size, finished, fresh, failed, underway });
+    let ended = Deferred.makeUnsafe<void>();
+    /** Whether a work may begin; where it may not yet, the next end of another decides. */
+    const admitted = Effect.gen(function* () {
+      while (!admits(standing())) {
+        if (underway === 0) return false;
+        yield* Deferred.await(ended);
+      }
+      underway++;
+      return true;
+    });
+    const end = Effect.sync(() => {
+      underway--;
+      Deferred.doneUnsafe(ended, Effect.void);
+      ended = Deferred.makeUnsafe<void>();
+    });
+    const one = Effect.fnUntraced(function* ({ keys, play }: Work<E, R>) {
+      if (keys.every((key) => done.has(keyOf(key))) || !(yield* admitted)) return;
+      const played = yield* Effect.mapError(play, (error) => new Broken(error));
+      const episodes = played.filter((each): each is EvaluatedEpisode => !isNotPlayed(each) && !done.has(keyOf(each)));
+      const kept = Effect.tap(log.append(episodes), () =>
+        Effect.sync(() => {
+          finished.push(...episodes);
+          fresh.push(...episodes);
+          for (const episode of episodes) done.add(keyOf(episode));
+        }),
+      );
+      // What is written is counted, also where another work ends the session meanwhile.
+      yield* Effect.uninterruptible(kept);
+      failed.push(...played.filter(isNotPlayed));
+      yield* end;
+      yield* progress(standing());
+    });
+    const failure = yield* Effect.forEach(works, one, { concurrency, discard: true }).pipe(
+      Effect.as(null),
+      Effect.catchTag("Broken", ({ error }) => Effect.succeed(error)),
+    );
+    return { standing: standing(), failure };
+  });

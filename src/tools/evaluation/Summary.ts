@@ -1,0 +1,132 @@
+/**
+ * What an evaluation came to: counts, success and return with their intervals, what it cost. A pure function of the finished episodes and of what
+ * was counted beside them. It is written to summary.json, the metrics under their own names next to it.
+ */
+import { Schema } from "effect";
+import { bootstrap, type Interval, successInterval } from "../../domain/intervals.ts";
+import { mean } from "../../domain/Statistics.ts";
+import { type EvaluatedEpisode, promptTokensOf, repliesOf, returnOf, tokensOf } from "./EvaluatedEpisode.ts";
+
+const IntervalOf = Schema.Struct({ mean: Schema.Finite, low: Schema.Finite, high: Schema.Finite });
+
+const Score = Schema.Struct({
+  episodes: Schema.Int,
+  /** Of the share of episodes that succeeded. */
+  success: Schema.NullOr(IntervalOf),
+  /** Of rewards and format penalties. */
+  return: Schema.NullOr(IntervalOf),
+});
+export type Score = typeof Score.Type;
+
+/** Unix milliseconds that a date can be of. */
+const Moment = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 8.64e15 }));
+
+/** Why an evaluation ended before its last episode. */
+export const Stopped = Schema.Struct({
+  reason: Schema.Literals(["budget", "circuit", "quota", "refused"]),
+  message: Schema.String,
+});
+export type Stopped = typeof Stopped.Type;
+
+export const Summary = Schema.Struct({
+  schema: Schema.Literal(1),
+  /** Who played. */
+  name: Schema.String,
+  model: Schema.String,
+  /** `checkpoint`, or the protocol of the endpoint. */
+  kind: Schema.String,
+  temperature: Schema.Finite,
+  /** Names of the environments and of the texts that were played. */
+  versions: Schema.Struct({ environment: Schema.String, template: Schema.String }),
+  /** Presets of the validation. */
+  tags: Schema.Array(Schema.String),
+  /** The template's name. */
+  template: Schema.String,
+  /** Unix milliseconds of the end. */
+  written: Moment,
+  planned: Schema.Int,
+  finished: Schema.Int,
+  succeeded: Schema.Int,
+  /** Could not be played to an end, and are played again by a resume. */
+  failed: Schema.Int,
+  stopped: Schema.NullOr(Stopped),
+  /** How the interval of success was made. */
+  interval: Schema.Literals(["wilson", "bootstrap over instances"]),
+  ...Score.fields,
+  by_tag: Schema.Record(Schema.String, Score),
+  tokens: Schema.Struct({
+    prompt: Schema.Int,
+    reply: Schema.Int,
+    /** Of episodes that were not finished, and tokens that no finished episode has, both together. */
+    lost: Schema.Int,
+    /** Replies whose tokens the endpoint did not count; they are missing above. */
+    uncounted: Schema.Int,
+  }),
+  requests: Schema.Int,
+  retries: Schema.Int,
+  /** Absent where no price is set. */
+  cost_usd: Schema.optionalKey(Schema.Finite),
+  /** Of all sessions. */
+  seconds: Schema.Finite,
+});
+export type Summary = typeof Summary.Type;
+
+/** The episodes of each instance. */
+const byInstance = (episodes: readonly EvaluatedEpisode[]): readonly (readonly EvaluatedEpisode[])[] => [
+  ...Map.groupBy(episodes, ({ seed, tag }) => JSON.stringify([tag, seed])).values(),
+];
+
+const successOf = (episodes: readonly EvaluatedEpisode[]): Interval =>
+  successInterval(byInstance(episodes).map((of) => of.map(({ outcome }) => (outcome.success ? 1 : 0))));
+
+export const scoreOf = (episodes: readonly EvaluatedEpisode[]): Score => {
+  if (episodes.length === 0) return { episodes: 0, success: null, return: null };
+  const returns = byInstance(episodes).map((of) => mean(of.map(returnOf)));
+  return { episodes: episodes.length, success: successOf(episodes), return: bootstrap(returns) };
+};
+
+/** What is known besides the episodes. */
+export type Known = Pick<
+  Summary,
+  | "name"
+  | "model"
+  | "kind"
+  | "temperature"
+  | "versions"
+  | "tags"
+  | "template"
+  | "written"
+  | "planned"
+  | "failed"
+  | "stopped"
+  | "requests"
+  | "retries"
+  | "seconds"
+> & {
+  /** Tokens of episodes that were not finished. */
+  readonly lost: number;
+  /** In USD; null where no price is set. */
+  readonly cost: number | null;
+};
+
+export const summaryOf = (episodes: readonly EvaluatedEpisode[], { cost, lost, ...known }: Known): Summary => {
+  const byTag = Map.groupBy(episodes, ({ tag }) => tag);
+  const sum = (of: (episode: EvaluatedEpisode) => number): number =>
+    episodes.reduce((total, episode) => total + of(episode), 0);
+  return {
+    schema: 1,
+    ...known,
+    finished: episodes.length,
+    succeeded: sum(({ outcome }) => (outcome.success ? 1 : 0)),
+    interval: byInstance(episodes).length === episodes.length ? "wilson" : "bootstrap over instances",
+    ...scoreOf(episodes),
+    by_tag: Object.fromEntries([...byTag].map(([tag, of]) => [tag, scoreOf(of)])),
+    tokens: {
+      prompt: sum(promptTokensOf),
+      reply: sum(tokensOf),
+      lost,
+      uncounted: sum((episode) => repliesOf(episode).filter(({ tokens }) => tokens === null).length),
+    },
+    ...(cost === null ? {} : { cost_usd: cost }),
+  };
+};

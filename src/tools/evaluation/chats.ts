@@ -1,0 +1,94 @@
+/**
+ * Episodes of a checkpoint as episodes of an evaluation: the chat is written out again as texts, which the template is a pure function of. The ids
+ * remain the record of what the model saw; the texts are for people and for other tools.
+ */
+import { type Episode, entropyOf, type Turn, turnsOf } from "../../domain/Episode.ts";
+import type { Group } from "../../domain/Group.ts";
+import type { View } from "../../env/contract/Environments.ts";
+import type { Task } from "../../rollout/Task.ts";
+import type { Template } from "../../rollout/Template.ts";
+import type { EvaluatedEpisode, EvaluatedTurn, Message, Replied } from "./EvaluatedEpisode.ts";
+import { type NotPlayed, notPlayed } from "./NotPlayed.ts";
+
+/** What the members of a group were shown first. */
+export interface Opening {
+  readonly template: Template;
+  readonly task: Task;
+  readonly view: View;
+}
+
+/** The view that a turn showed: templates read its texts and its actions. */
+const shownView = ({ view }: Opening, turn: Turn): View => ({ ...view, observation: turn.state, compact: turn.state });
+
+const chatOf = (opening: Opening, turns: readonly Turn[]): readonly Message[] => {
+  const { task, template, view } = opening;
+  const { system, user } = template.opening(task, { view, turn: 1, actionsLeft: task.maxActions });
+  const messages: Message[] = [
+    ...(system === "" ? [] : [{ role: "system", content: system } as const]),
+    { role: "user", content: user },
+  ];
+  let actionsLeft = task.maxActions;
+  for (const [index, turn] of turns.entries()) {
+    const before = turns[index - 1];
+    if (before !== undefined) {
+      const { actions, executed, reward } = before;
+      actionsLeft -= executed;
+      const moment = { view: shownView(opening, turn), turn: index + 1, actionsLeft };
+      const content = template.next(task, moment, { reward, executed, invalid: actions.length === 0 });
+      messages.push({ role: "user", content });
+    }
+    messages.push({ role: "assistant", content: turn.reply });
+  }
+  return messages;
+};
+
+/** `before`: tokens of the chat before the turn's own prompt. */
+const repliedOf = ({ prompt, sampled }: Turn, before: number, sequence: number): Replied => {
+  const entropy = sampled.ids.length === 0 ? null : entropyOf(sampled);
+  return {
+    finish: sampled.finish,
+    promptTokens: before + prompt.length,
+    tokens: sampled.ids.length,
+    entropy: Number.isFinite(entropy) ? entropy : null,
+    sequence,
+  };
+};
+
+const turnOf = (turn: Turn, replied: Replied): EvaluatedTurn => {
+  const { actions, executed, info, parsed, penalties, penalty, reward, state } = turn;
+  const charged = penalties === undefined ? { penalty } : { penalty, penalties };
+  return { actions, executed, reward, ...charged, parsed, info, state, ...replied };
+};
+
+/** Each reply of an episode with its turn: of the sequences that play, or of the summaries. */
+const repliesIn = (episode: Episode, summaries: boolean): readonly (readonly [Turn, Replied])[] =>
+  episode.sequences.flatMap(({ summary, turns }, sequence) => {
+    if ((summary !== undefined) !== summaries) return [];
+    let length = 0;
+    return turns.map((turn) => {
+      const replied = repliedOf(turn, length, sequence);
+      length += turn.prompt.length + turn.sampled.ids.length;
+      return [turn, replied] as const;
+    });
+  });
+
+const evaluated = (opening: Opening, episode: Episode): EvaluatedEpisode | NotPlayed => {
+  const { id, outcome, seed, tag } = episode;
+  const key = { group: id.group, tag, seed, member: id.member };
+  if (outcome._tag === "Failed") return notPlayed(key, outcome.reason, outcome.message);
+  const messages = chatOf(opening, turnsOf(episode));
+  const turns = repliesIn(episode, false).map(([turn, replied]) => turnOf(turn, replied));
+  const written = repliesIn(episode, true);
+  const summaries = written.map(([{ reply, state }, replied]) => ({ asked: state, text: reply, ...replied }));
+  const final = episode.final ?? opening.template.state(opening.view);
+  return { ...key, contentKey: opening.view.contentKey, outcome, messages, turns, summaries, final };
+};
+
+/** The episodes of a group; `opening` is null where its instance could not be reset. */
+export const episodesOf = (group: Group, opening: Opening | null): readonly (EvaluatedEpisode | NotPlayed)[] =>
+  group.episodes.map((episode) => {
+    if (opening !== null) return evaluated(opening, episode);
+    const { id, outcome, seed, tag } = episode;
+    const message = outcome._tag === "Failed" ? outcome.message : "its instance was not reset";
+    return notPlayed({ group: id.group, tag, seed, member: id.member }, "reset", message);
+  });

@@ -1,0 +1,33 @@
+/** What there is to compare: the episodes of an evaluation, or the outcomes of a run's validation, by instance. Pure. */
+import type { RunConfig } from "../../config/RunConfig.ts";
+import * as Seeds from "../../rollout/seeds.ts";
+import type { Result } from "./Comparison.ts";
+import { type EvaluatedEpisode, returnOf } from "./EvaluatedEpisode.ts";
+
+const inOrder = (a: EvaluatedEpisode, b: EvaluatedEpisode): number => a.group - b.group || a.member - b.member;
+
+/** Episodes as the plan has them. */
+export const sorted = (episodes: readonly EvaluatedEpisode[]): readonly EvaluatedEpisode[] =>
+  [...episodes].sort(inOrder);
+
+export const ofEpisodes = (episodes: readonly EvaluatedEpisode[]): readonly Result[] =>
+  [...Map.groupBy(sorted(episodes), ({ seed, tag }) => JSON.stringify([tag, seed])).values()].flatMap((of) => {
+    const [first] = of;
+    if (first === undefined) return [];
+    const { contentKey, seed, tag } = first;
+    const successes = of.map(({ outcome }) => (outcome.success ? 1 : 0));
+    return [{ tag, seed, contentKey, successes, returns: of.map(returnOf) }];
+  });
+
+/** A line of validations.jsonl: the outcome of every episode, in instance order. Null where it is not of this configuration. */
+export const ofValidation = ({ es_manager }: RunConfig, success: readonly number[]): readonly Result[] | null => {
+  const { env_groups, group_size } = es_manager.val;
+  if (success.length !== env_groups * group_size) return null;
+  return Seeds.validation(es_manager.val, 0, 0).map(({ seed, tag }, place) => ({
+    tag,
+    seed,
+    contentKey: null,
+    successes: success.slice(place * group_size, (place + 1) * group_size),
+    returns: null,
+  }));
+};

@@ -1,0 +1,59 @@
+/**
+ * What the roles of a training run keep on a device that keeps tensors. What their passes make there beside it is not predicted; `Owners.ts` counts
+ * it, and everything else of a run, as if all were in host memory.
+ * Invariant: empty for a run whose roles compute on a device that keeps nothing.
+ */
+import { isRemote } from "../../config/checks/generator.ts";
+import { isTrainedElsewhere } from "../../config/checks/learner.ts";
+import { generatorDevice, learnerDevice } from "../../config/devices.ts";
+import { isResident } from "../../domain/Device.ts";
+import { elementCount, type ParameterSpec } from "../../model/graphs/Architecture.ts";
+import { isHalved } from "../../model/graphs/DeviceDecode.ts";
+import { frozenParameters, trainedParameters } from "../../model/graphs/Trained.ts";
+import { type Asked, cacheBytes, hasOwnReference, type Item, weightBytes } from "./Owners.ts";
+import { generatorShape, passShape } from "./Shapes.ts";
+
+/** Gradients that are held at once where several passes are summed: the sum, another, and the new sum. */
+const SUMMED = 3;
+
+const learnerItems = (asked: Asked): readonly Item[] => {
+  const { config } = asked;
+  if (isTrainedElsewhere(config.model) || !isResident(learnerDevice(config.model))) return [];
+  const { critic, frozen, policy } = weightBytes(asked);
+  const largest = Math.max(policy, critic);
+  const owner = "learner";
+  return [
+    { owner, what: "weights beside the adapter", bytes: frozen, during: "always" },
+    { owner, what: "policy: weights", bytes: policy, during: "always" },
+    { owner, what: "policy: moments", bytes: 2 * policy, during: "always" },
+    { owner, what: "reference: weights", bytes: hasOwnReference(asked) ? policy : 0, during: "always" },
+    { owner, what: "critic: weights", bytes: critic, during: "always" },
+    { owner, what: "critic: moments", bytes: 2 * critic, during: "always" },
+    { owner, what: "gradients", bytes: (passShape(config).passes > 1 ? SUMMED : 1) * largest, during: "update" },
+    { owner, what: "next weights and moments", bytes: 3 * largest, during: "update" },
+  ];
+};
+
+const generatorItems = (asked: Asked): readonly Item[] => {
+  const { config, decoder } = asked;
+  if (isRemote(config.model) || !isResident(generatorDevice(config.model))) return [];
+  const isHalf = config.model.generator_dtype === "float16";
+  const halved = isHalved(decoder);
+  const bytesOf = (specs: readonly ParameterSpec[]): number =>
+    specs.reduce((sum, spec) => sum + elementCount(spec.shape) * (isHalf && halved(spec) ? 2 : 4), 0);
+  const { capacity, prefixes, rows } = generatorShape(config);
+  const caches = (count: number): number => cacheBytes(decoder, count, capacity) / (isHalf ? 2 : 1);
+  const live = caches(rows);
+  const owner = "generator";
+  return [
+    { owner, what: "weights beside the adapter", bytes: bytesOf(frozenParameters(decoder)), during: "always" },
+    { owner, what: "weights", bytes: bytesOf(trainedParameters(decoder)), during: "always" },
+    { owner, what: "keys and values", bytes: live, during: "always" },
+    { owner, what: "keys and values of the next step", bytes: live, during: "rollout" },
+    // both sets of rows have one capacity
+    { owner, what: "shared prefixes", bytes: caches(prefixes.rows), during: "always" },
+  ];
+};
+
+export const deviceItems = (asked: Asked): readonly Item[] =>
+  [...learnerItems(asked), ...generatorItems(asked)].filter(({ bytes }) => bytes > 0);

@@ -1,0 +1,51 @@
+/** The models that a run opens, each built once for a decoder's sizes: plans of the same models under other batch sizes share them. */
+import type { RunConfig } from "../../config/RunConfig.ts";
+import { criticConfig } from "../../learner/Critic.ts";
+import { actorModel, criticModel, passOptions, policyLossOptions, valuesModel } from "../../learner/models.ts";
+import type { DecoderConfig } from "../../model/graphs/Architecture.ts";
+import { extendModel, prefillModel, stepModel } from "../../model/graphs/Decode.ts";
+import { scoreModel } from "../../model/graphs/Score.ts";
+import { trainedCriticParameters, trainedParameters } from "../../model/graphs/Trained.ts";
+import type { OnnxModel } from "../../model/tensor/Onnx.ts";
+
+export type ModelName = "actor" | "critic" | "values" | "score" | "prefill" | "extend" | "step";
+
+const build = (name: ModelName, decoder: DecoderConfig, { actor, algorithm, critic, model }: RunConfig): OnnxModel => {
+  switch (name) {
+    case "actor":
+      return actorModel(decoder, policyLossOptions(actor, algorithm), trainedParameters(decoder), passOptions(actor));
+    case "critic":
+      return criticModel(
+        criticConfig(decoder, critic),
+        critic.cliprange_value,
+        trainedCriticParameters(criticConfig(decoder, critic)),
+        passOptions(actor),
+      );
+    case "values":
+      return valuesModel(criticConfig(decoder, critic), passOptions(actor));
+    case "score":
+      return scoreModel(decoder, passOptions(actor));
+    case "prefill":
+      return prefillModel(decoder, model.generator_dtype);
+    case "extend":
+      return extendModel(decoder, model.generator_dtype);
+    case "step":
+      return stepModel(decoder, model.generator_dtype);
+  }
+};
+
+export class Models {
+  readonly #built = new Map<string, OnnxModel>();
+
+  /** The model `name` of a run with these keys over a decoder of these sizes. */
+  get(name: ModelName, decoder: DecoderConfig, config: RunConfig): OnnxModel {
+    const { actor, algorithm, critic, model } = config;
+    const options = [policyLossOptions(actor, algorithm), passOptions(actor), critic.layers, model.generator_dtype];
+    const key = JSON.stringify([name, decoder, options]);
+    const known = this.#built.get(key);
+    if (known !== undefined) return known;
+    const built = build(name, decoder, config);
+    this.#built.set(key, built);
+    return built;
+  }
+}

@@ -1,0 +1,119 @@
+/** The keys that take less memory where they are turned down, each with the next lower value; a key that is as low as it can be is left out. */
+import type { RunConfig } from "../../config/RunConfig.ts";
+import { bucket } from "../../domain/Passes.ts";
+
+export interface Remedy {
+  readonly key: string;
+  readonly from: string;
+  readonly to: string;
+  readonly config: RunConfig;
+}
+
+type Change = readonly [key: string, from: string | number | boolean, to: string | number | boolean, config: RunConfig];
+
+/** Of the adapter that might be trained in place of the weights. */
+const ADAPTER_RANK = 16;
+
+const half = (value: number, least = 1): number => Math.max(least, Math.floor(value / 2));
+
+const ofModel = (config: RunConfig): readonly Change[] => {
+  const { model } = config;
+  const { generator_threads: generators, learner_lanes: lanes } = model;
+  return [
+    ["model.learner_lanes", lanes, half(lanes), { ...config, model: { ...model, learner_lanes: half(lanes) } }],
+    [
+      "model.generator_threads",
+      generators,
+      half(generators),
+      { ...config, model: { ...model, generator_threads: half(generators) } },
+    ],
+    [
+      "model.lora.rank",
+      model.lora.rank,
+      model.lora.rank === 0 ? ADAPTER_RANK : model.lora.rank,
+      { ...config, model: { ...model, lora: { ...model.lora, rank: ADAPTER_RANK } } },
+    ],
+  ];
+};
+
+const ofGeneration = (config: RunConfig): readonly Change[] => {
+  const { generation, rollout } = config;
+  const { prefill_tokens, slots } = generation;
+  const least = Math.max(bucket(rollout.max_model_len), 256);
+  const fewer = half(prefill_tokens, Math.min(256, prefill_tokens));
+  const shorter = half(rollout.max_model_len, Math.min(rollout.max_model_len, rollout.response_length + 64));
+  return [
+    ["generation.slots", slots, half(slots), { ...config, generation: { ...generation, slots: half(slots) } }],
+    [
+      "generation.prefill_tokens",
+      prefill_tokens,
+      fewer,
+      { ...config, generation: { ...generation, prefill_tokens: fewer } },
+    ],
+    ...(shorter < rollout.max_model_len && least > 256
+      ? ([
+          [
+            "rollout.max_model_len",
+            rollout.max_model_len,
+            shorter,
+            { ...config, rollout: { ...rollout, max_model_len: shorter } },
+          ],
+        ] as const)
+      : []),
+  ];
+};
+
+/** What computes more again than is done now. */
+const stronger = (now: RunConfig["actor"]["gradient_checkpointing"]): readonly ("attention" | true)[] =>
+  now === true ? [] : now === "attention" ? [true] : ["attention", true];
+
+const ofLearning = (config: RunConfig): readonly Change[] => {
+  const { actor, algorithm, critic, rollout } = config;
+  const least = bucket(rollout.max_model_len);
+  const fewer = half(actor.micro_batch_tokens, Math.min(least, actor.micro_batch_tokens));
+  const learned = algorithm.adv_estimator === "gae";
+  const layers = critic.layers === 0 ? 2 : half(critic.layers);
+  return [
+    [
+      "actor.micro_batch_tokens",
+      actor.micro_batch_tokens,
+      fewer,
+      { ...config, actor: { ...actor, micro_batch_tokens: fewer } },
+    ],
+    ...stronger(actor.gradient_checkpointing).map(
+      (more): Change => [
+        "actor.gradient_checkpointing",
+        actor.gradient_checkpointing,
+        more,
+        { ...config, actor: { ...actor, gradient_checkpointing: more } },
+      ],
+    ),
+    ...(learned
+      ? ([
+          ["critic.layers", critic.layers, layers, { ...config, critic: { ...critic, layers } }],
+          ["algorithm.adv_estimator", "gae", "grpo", { ...config, algorithm: { ...algorithm, adv_estimator: "grpo" } }],
+        ] as const)
+      : []),
+    ["actor.use_kl_loss", actor.use_kl_loss, false, { ...config, actor: { ...actor, use_kl_loss: false } }],
+  ];
+};
+
+const ofStages = (config: RunConfig): readonly Change[] => {
+  const { pipeline } = config;
+  const fewer = half(pipeline.step_threads);
+  return [
+    [
+      "pipeline.step_threads",
+      pipeline.step_threads,
+      fewer,
+      { ...config, pipeline: { ...pipeline, step_threads: fewer } },
+    ],
+    ["pipeline.mode", pipeline.mode, "sync", { ...config, pipeline: { ...pipeline, mode: "sync" } }],
+  ];
+};
+
+export const remedies = (config: RunConfig): readonly Remedy[] =>
+  [ofModel, ofGeneration, ofLearning, ofStages]
+    .flatMap((of) => of(config))
+    .filter(([, from, to]) => from !== to)
+    .map(([key, from, to, changed]) => ({ key, from: String(from), to: String(to), config: changed }));

@@ -1,0 +1,135 @@
+/**
+ * The table of a sweep: for each point and column the mean over its finished runs with its interval. Pure. What was not measured is absent; a
+ * point without finished runs has an empty row.
+ */
+import { entryOf } from "../../domain/metrics/Catalogue.ts";
+import { type Interval, type IntervalKind, intervalOf, ofShares } from "./Interval.ts";
+import type { Point } from "./Point.ts";
+import type { Column, SweepFile } from "./SweepFile.ts";
+import { type SummaryName, summaryOf, type Value } from "./summary.ts";
+
+/** What a finished run measured, by metric. */
+export type Curves = ReadonlyMap<string, readonly Value[]>;
+
+export interface Finished {
+  readonly seed: number;
+  readonly curves: Curves;
+}
+
+export interface Head {
+  readonly metric: string;
+  /** Null: the one value of an evaluation. */
+  readonly of: SummaryName | null;
+}
+
+export interface Row {
+  readonly point: Point;
+  /** Seeds of the finished runs. */
+  readonly seeds: readonly number[];
+  /** One for each head; null where no finished run measured it. */
+  readonly cells: readonly (Interval | null)[];
+}
+
+export interface Results {
+  readonly heads: readonly Head[];
+  readonly rows: readonly Row[];
+  /** Runs of each point. */
+  readonly runs: number;
+}
+
+const headsOf = (columns: readonly Column[]): readonly Head[] =>
+  columns.flatMap(({ metric, of }) => of.map((name) => ({ metric, of: name })));
+
+const cellOf = (kind: IntervalKind, { metric, of }: Head, finished: readonly Finished[]): Interval | null => {
+  const values = finished.flatMap(({ curves }) => summaryOf(of ?? "last", curves.get(metric) ?? []) ?? []);
+  const bounds = entryOf(metric)?.kind === "share" ? ofShares : undefined;
+  return values.length === 0 ? null : intervalOf(kind, values, bounds);
+};
+
+/** An interval that is not one over seeds; undefined leaves it to the seeds. */
+export type Known = (point: Point, head: Head) => Interval | null | undefined;
+
+export const resultsOf = (
+  file: SweepFile,
+  points: readonly (readonly [Point, readonly Finished[]])[],
+  known: Known = () => undefined,
+): Results => {
+  const heads = headsOf(file.metrics);
+  return {
+    heads,
+    runs: file.seeds.length,
+    rows: points.map(([point, finished]) => ({
+      point,
+      seeds: finished.map(({ seed }) => seed),
+      cells: heads.map((head) => {
+        const own = known(point, head);
+        return own === undefined ? cellOf(file.interval, head, finished) : own;
+      }),
+    })),
+  };
+};
+
+/** Four significant digits, as a table shows a number. */
+export const digits = (value: number): string => String(Number(value.toPrecision(4)));
+
+const cellText = (cell: Interval | null): string => {
+  if (cell === null) return "-";
+  if (cell.low === null || cell.high === null) return digits(cell.mean);
+  return `${digits(cell.mean)} [${digits(cell.low)}, ${digits(cell.high)}]`;
+};
+
+const headText = ({ metric, of }: Head): string => (of === null ? metric : `${metric} ${of}`);
+
+/** Rows of text, the head first. */
+export const textRows = ({ heads, rows, runs }: Results): readonly (readonly string[])[] => [
+  ["point", "runs", ...heads.map(headText)],
+  ...rows.map(({ cells, point, seeds }) => [point.name, `${seeds.length}/${runs}`, ...cells.map(cellText)]),
+];
+
+const quoted = (value: unknown): string => {
+  const text = typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value);
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+
+/** Every key that some point sets has a column; of each head its mean, both ends and the number of runs. */
+export const csvOf = ({ heads, rows }: Results): string => {
+  const keys = [...new Set(rows.flatMap(({ point }) => Object.keys(point.settings)))];
+  const head = [
+    "point",
+    ...keys,
+    ...heads.flatMap((each) => [
+      headText(each),
+      `${headText(each)} low`,
+      `${headText(each)} high`,
+      `${headText(each)} runs`,
+    ]),
+  ];
+  const lines = rows.map(({ cells, point }) => [
+    point.name,
+    ...keys.map((key) => point.settings[key]),
+    ...cells.flatMap((cell) => (cell === null ? ["", "", "", 0] : [cell.mean, cell.low, cell.high, cell.values])),
+  ]);
+  return [head, ...lines].map((line) => `${line.map(quoted).join(",")}\n`).join("");
+};
+
+/** The same as data, with what `more` is known of the points. */
+export const jsonOf = (
+  name: string,
+  { heads, rows, runs }: Results,
+  more: Readonly<Record<string, unknown>> = {},
+): string =>
+  `${JSON.stringify(
+    {
+      sweep: name,
+      runs_per_point: runs,
+      points: rows.map(({ cells, point, seeds }) => ({
+        name: point.name,
+        settings: point.settings,
+        seeds,
+        results: heads.flatMap((head, at) => (cells[at] == null ? [] : [{ ...head, ...cells[at] }])),
+      })),
+      ...more,
+    },
+    null,
+    2,
+  )}\n`;

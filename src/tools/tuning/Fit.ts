@@ -1,0 +1,287 @@
+/**
+ * The service times of a machine, fitted to short real runs: some in which generation and updates take turns, so that each is seen alone, and
+ * some in which they go on together. What else runs on a machine makes things slower and never faster: on a disturbed machine, the quicker
+ * windows count.
+ */
+import { mean } from "../../domain/Statistics.ts";
+import type { Slowdown } from "../simulation/Cores.ts";
+import type { Consumed } from "../simulation/replay/Consumed.ts";
+import type { Machine } from "../simulation/replay/Machine.ts";
+import type { PlayedGroup } from "../simulation/replay/Played.ts";
+import { run, type Settings } from "../simulation/replay/Training.ts";
+import { lanesUsed, longest, stepsOf } from "../simulation/replay/Update.ts";
+import { type Equation, leastSquares } from "./leastSquares.ts";
+import { disturbance, type Observed, type ObservedWindow } from "./Observed.ts";
+import { settled, type Workload, workOf } from "./Predict.ts";
+
+export interface Probes {
+  readonly cores: number;
+  /** Runs in which generation and updates take turns, at least one with one generator thread. */
+  readonly alone: readonly Observed[];
+  /** Runs in which they go on together, under the settings of the run file. */
+  readonly together: readonly Observed[];
+}
+
+/** A prompt token takes this much of the time of a sampled one: prompts are computed many tokens at once. */
+const promptShare = 0.5;
+
+/** The value that stands for several; undefined without any. */
+type Typical = (values: readonly number[]) => number | undefined;
+
+/** Cores that other processes may take on a quiet machine. */
+const quiet = 0.1;
+
+/** The middle value on a quiet machine; on another one, the value that a quarter of them lie below. */
+const typicalOf = ({ alone, together }: Probes): Typical => {
+  const share = disturbance([...alone, ...together]) <= quiet ? 1 / 2 : 1 / 4;
+  return (values) => values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)];
+};
+
+const windowsOf = (runs: readonly Observed[]): readonly ObservedWindow[] => runs.flatMap(({ windows }) => windows);
+
+const typicalIn = (
+  typical: Typical,
+  runs: readonly Observed[],
+  part: (window: ObservedWindow) => number,
+): number | undefined => typical(windowsOf(runs).map(part).filter(Number.isFinite));
+
+const ofParts = (parts: readonly number[], factors: readonly number[]): number =>
+  parts.reduce((sum, part, i) => sum + part * factors[i]!, 0);
+
+/** Fitted again without what took much longer than the others say: something else ran then. */
+const withoutDisturbed = (equations: readonly Equation[], count: number): readonly number[] => {
+  let used = equations;
+  for (let round = 0; ; round++) {
+    const factors = leastSquares(used, count);
+    const left = used.filter(({ parts, value }) => value < 1.15 * ofParts(parts, factors));
+    if (round === 3 || left.length === used.length || left.length <= count) return factors;
+    used = left;
+  }
+};
+
+const computed = ({ meanwhile: { prefilled, sampled } }: ObservedWindow): number => sampled + promptShare * prefilled;
+
+const perToken = ({ learning, tokens }: { readonly learning: number; readonly tokens: number }): number =>
+  learning / tokens;
+
+/** What the most runs have in common of a setting. */
+const usual = (runs: readonly Observed[], of: (run: Observed) => number): number => {
+  const values = runs.map(of);
+  const count = (value: number) => values.filter((other) => other === value).length;
+  return values.reduce((best, value) => (count(value) > count(best) ? value : best), values[0] ?? 0);
+};
+
+/** One window of a run, with its own groups. */
+interface Seen {
+  readonly window: ObservedWindow;
+  readonly groups: readonly PlayedGroup[];
+  readonly settings: Settings;
+}
+
+const eachOf = ({ groups, settings, windows }: Observed): readonly Seen[] => {
+  const size = groups.length / windows.length;
+  return windows.map((window, i) => ({
+    window,
+    settings,
+    groups: groups.slice(Math.floor(i * size), Math.ceil((i + 1) * size)),
+  }));
+};
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+/** What the update of a window was cut into: lanes that had something to do, and padded tokens of the one that was done last and of all. */
+const cutOf = ({ groups, settings: { lanes, microBatchTokens } }: Seen, miniBatch: number) => {
+  const steps = stepsOf(
+    groups.filter(({ kept }) => kept),
+    { miniBatch, microBatchTokens },
+  );
+  return {
+    lanes: Math.max(1, ...steps.map((step) => lanesUsed(lanes, step))),
+    longest: sum(steps.map((step) => longest(step, lanes))),
+    all: sum(steps.map(sum)),
+  };
+};
+
+const updateTimes = (typical: Typical, runs: readonly Observed[], miniBatch: number): Machine["update"] => {
+  const micro = usual(runs, ({ settings }) => settings.microBatchTokens);
+  const seen = runs.flatMap(eachOf).flatMap((one) => {
+    const { lanes, longest } = cutOf(one, miniBatch);
+    return longest === 0 ? [] : [{ lanes, size: one.settings.microBatchTokens, time: one.window.learning / longest }];
+  });
+  const of = (lanes: number, size: number) =>
+    typical(seen.filter((one) => one.lanes === lanes && one.size === size).map(({ time }) => time));
+  const counts = [...new Set(seen.map(({ lanes }) => lanes))].sort((a, b) => a - b);
+  const measured = counts.flatMap((count) => {
+    const time = of(count, micro);
+    return time === undefined ? [] : [[count, time] as const];
+  });
+  const [, single = 1] = measured[0] ?? [];
+  const lanes = new Map(measured.map(([count, time]) => [count, time / single]));
+  const token = new Map(
+    [...new Set(seen.map(({ size }) => size))].flatMap((size) => {
+      const times = counts.flatMap((count) => {
+        const [time, factor] = [of(count, size), lanes.get(count)];
+        return time === undefined || factor === undefined ? [] : [time / factor];
+      });
+      const time = typical(times);
+      return time === undefined ? [] : [[size, time] as const];
+    }),
+  );
+  return { token, lanes };
+};
+
+/** Share of a step's time in which it computes, by what the process computed beside its other threads. */
+const stepComputes = (runs: readonly Observed[], miniBatch: number): number => {
+  const each = runs.flatMap(eachOf).map((one) => {
+    const { all, longest } = cutOf(one, miniBatch);
+    const { learning, meanwhile } = one.window;
+    const lanes = longest === 0 ? 0 : (learning * all) / longest;
+    return { left: meanwhile.computing - meanwhile.main - meanwhile.generating - lanes, stepping: meanwhile.stepping };
+  });
+  const stepping = sum(each.map((window) => window.stepping));
+  return stepping === 0 ? 1 : Math.min(1, Math.max(0, sum(each.map(({ left }) => left))) / stepping);
+};
+
+const promptTokens = (groups: readonly PlayedGroup[]): number =>
+  groups.flatMap(({ episodes }) => episodes.flat()).reduce((sum, { prompt }) => sum + prompt, 0);
+
+/** Prompt tokens that were computed, over all that were shown. */
+const fedShare = (runs: readonly Observed[]): number => {
+  const shown = runs.reduce((sum, { groups }) => sum + promptTokens(groups), 0);
+  const fed = windowsOf(runs).reduce((sum, { meanwhile }) => sum + meanwhile.prefilled, 0);
+  return shown === 0 ? 1 : Math.min(1, fed / shown);
+};
+
+const none: Slowdown = { generatorByGenerator: 0, generatorByLane: 0, laneByGenerator: 0 };
+
+/** The groups of a run, played again by the machine in the same windows. */
+const playedAgain = (machine: Machine, { groups, settings, windows }: Observed, workload: Workload) =>
+  run(machine, settings, workOf({ ...workload, played: groups }, machine), windows.length);
+
+/** The windows of runs in which generation and updates took turns, each played again by itself. */
+const eachAgain = (machine: Machine, runs: readonly Observed[], workload: Workload) =>
+  runs.flatMap(eachOf).flatMap(({ groups, settings, window }) => {
+    const limited = { ...settings, slots: Math.max(1, Math.round(window.replies / settings.generatorThreads)) };
+    const again = run(machine, limited, workOf({ ...workload, played: groups }, machine), 1);
+    return again.map((played) => ({ seen: window, played }));
+  });
+
+const partsOf = (decodeSteps: number, sampled: number, window: ObservedWindow): readonly number[] => [
+  decodeSteps,
+  computed(window),
+  sampled ** 2 / decodeSteps,
+];
+
+const refinements = 4;
+
+/**
+ * The machine with the decode steps of one generator thread alone. An equation takes the steps of a window as all of the same rows and without
+ * what goes on beside them. By how much that is wrong is seen where the window is played again, and taken off what was measured.
+ */
+const withGeneration = (machine: Machine, runs: readonly Observed[], workload: Workload): Machine => {
+  const windows = windowsOf(runs).filter(({ meanwhile }) => meanwhile.decodeSteps > 0);
+  const factorsOf = (beyond: ReadonlyMap<ObservedWindow, number>) => {
+    const equations = windows.map((window) => {
+      const { decodeSteps, generating, sampled } = window.meanwhile;
+      return { parts: partsOf(decodeSteps, sampled, window), value: generating / (beyond.get(window) ?? 1) };
+    });
+    return withoutDisturbed(equations, 3);
+  };
+  const withFactors = ([step = 0, row = 0, crowding = 0]: readonly number[]): Machine => ({
+    ...machine,
+    decode: { step, row, crowding },
+    prefill: { step: 0, token: promptShare * row },
+  });
+  let factors = factorsOf(new Map());
+  for (let round = 0; round < refinements; round++) {
+    const again = eachAgain(withFactors(factors), runs, workload);
+    const beyond = again.map(({ played: { decodeSteps, generated, generating }, seen }) => {
+      const said = ofParts(partsOf(decodeSteps, generated, seen), factors);
+      return [seen, said > 0 ? generating / said : 1] as const;
+    });
+    factors = factorsOf(new Map(beyond));
+  }
+  return withFactors(factors);
+};
+
+/** What is left of a window when all that is known is taken off. Where fewer replies were let in, more than the limit of slots differs. */
+const windowTime = (typical: Typical, machine: Machine, runs: readonly Observed[], workload: Workload): number => {
+  const left = runs.flatMap((one) => {
+    const most = Math.max(...one.windows.map(({ replies }) => replies));
+    const whole = eachAgain(machine, [one], workload).filter(({ seen }) => seen.replies === most);
+    return whole.map(({ played, seen }) => seen.time - played.at);
+  });
+  return Math.max(0, typical(left) ?? 0);
+};
+
+/** What keeps the learner from its next window: no more than windows in which generation goes on have left beside their update. */
+const handoverOf = (typical: Typical, window: number, together: readonly Observed[]): number =>
+  together.reduce((least, { windows }) => {
+    const left = typical(windows.map(({ learning, time }) => time - learning).filter(Number.isFinite));
+    return left === undefined ? least : Math.min(least, Math.max(0, left));
+  }, window);
+
+/** How far the windows of one run lie above those of another, as a share; 0 where one has none. */
+const over = (typical: Typical, seen: readonly number[], played: readonly number[]): number => {
+  const [a, b] = [typical(seen.filter(Number.isFinite)), typical(played.filter(Number.isFinite))];
+  return a === undefined || b === undefined || b === 0 ? 0 : a / b - 1;
+};
+
+const rounds = 10;
+const windows = 12;
+
+const perSampled = ({ meanwhile: { generating, sampled } }: ObservedWindow): number => generating / sampled;
+
+const perGenerated = ({ generated, generating }: Consumed): number => generating / generated;
+
+/** How much longer generator threads took than the machine says, as a share. */
+const generatorsOver = (typical: Typical, seen: Observed, played: readonly Consumed[]): number =>
+  over(typical, seen.windows.map(perSampled), played.map(perGenerated));
+
+/** How much threads slow each other down: changed until virtual time gives what was seen of them together. */
+const slowdownOf = (typical: Typical, machine: Machine, { alone, together }: Probes, workload: Workload): Slowdown => {
+  const threads = alone.filter(({ settings }) => settings.generatorThreads > 1);
+  const within = (value: number) => Math.min(2, Math.max(-0.3, value));
+  let slowdown = machine.slowdown;
+  for (let round = 0; round < rounds; round++) {
+    const now: Machine = { ...machine, slowdown };
+    const several = threads.map((seen) => generatorsOver(typical, seen, playedAgain(now, seen, workload)));
+    const pairs = together.map((seen) => {
+      const played = settled(now, seen.settings, workload, windows).windows;
+      return {
+        lanes: over(typical, seen.windows.map(perToken), played.map(perToken)),
+        generators: generatorsOver(typical, seen, played),
+      };
+    });
+    slowdown = {
+      generatorByGenerator: within(slowdown.generatorByGenerator + 0.8 * mean(several)),
+      generatorByLane: within(slowdown.generatorByLane + 0.6 * mean(pairs.map(({ generators }) => generators))),
+      laneByGenerator: within(slowdown.laneByGenerator + 0.8 * mean(pairs.map(({ lanes }) => lanes))),
+    };
+  }
+  return slowdown;
+};
+
+/** The machine that the probes saw. */
+export const machineOf = (probes: Probes, workload: Workload): Machine => {
+  const { alone, cores } = probes;
+  const typical = typicalOf(probes);
+  const single = alone.filter(({ settings }) => settings.generatorThreads === 1);
+  const idle: Machine = {
+    cores,
+    decode: { step: 0, row: 0, crowding: 0 },
+    prefill: { step: 0, token: 0 },
+    fedShare: fedShare(alone),
+    turn: typicalIn(typical, alone, ({ meanwhile }) => meanwhile.main / meanwhile.turns) ?? 0,
+    steps: alone.some(({ steps }) => steps.length > 0) ? alone.flatMap(({ steps }) => steps) : [0],
+    stepComputes: stepComputes(alone, workload.miniBatch),
+    update: updateTimes(typical, alone, workload.miniBatch),
+    window: 0,
+    handover: 0,
+    slowdown: none,
+  };
+  const known = withGeneration(idle, single.length > 0 ? single : alone, workload);
+  const window = windowTime(typical, known, single, workload);
+  const whole = { ...known, window, handover: handoverOf(typical, window, probes.together) };
+  return { ...whole, slowdown: slowdownOf(typical, whole, probes, workload) };
+};

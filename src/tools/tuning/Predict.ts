@@ -1,0 +1,73 @@
+/** What a run comes to under settings, in virtual time. */
+
+import { mean } from "../../domain/Statistics.ts";
+import { between, type Machine } from "../simulation/replay/Machine.ts";
+import type { PlayedGroup } from "../simulation/replay/Played.ts";
+import { run, type Settings, type Work } from "../simulation/replay/Training.ts";
+import { type Observed, type Pace, paceOf } from "./Observed.ts";
+
+/**
+ * Time that passes over time in virtual time, by slots of a thread: what the machine's description leaves out, as real runs say. With few slots it
+ * is more, for a reply's slot is empty until its turn has gone through all threads and back.
+ */
+export type Correction = ReadonlyMap<number, number>;
+
+/** What is the same for all settings of a run file. */
+export interface Workload {
+  readonly groups: number;
+  readonly miniBatch: number;
+  readonly prefillTokens: number;
+  /** Groups that were played, at least one; they are played again in turn. */
+  readonly played: readonly PlayedGroup[];
+  readonly correction: Correction;
+}
+
+const cycle = <A>(items: readonly A[], at: number): A => {
+  const item = items[at % items.length];
+  if (item === undefined) throw new RangeError("there is nothing to play again");
+  return item;
+};
+
+export const workOf = ({ groups, miniBatch, played, prefillTokens }: Workload, { steps }: Machine): Work => ({
+  groups,
+  miniBatch,
+  prefillTokens,
+  play: (group) => cycle(played, group),
+  step: (count) => cycle(steps, count),
+});
+
+/** Windows until a run is as it stays; and those at its end, when nothing is admitted any more. */
+export const settling = ({ maxStaleness, mode }: Settings): number => (mode === "async" ? maxStaleness : 0) + 1;
+
+/** The windows of a run that has settled, and what they took together. */
+export const settled = (machine: Machine, settings: Settings, workload: Workload, windows: number) => {
+  const edge = settling(settings);
+  const all = run(machine, settings, workOf(workload, machine), windows + 2 * edge);
+  const middle = all.slice(edge, edge + windows);
+  return { windows: middle, time: (middle.at(-1)?.at ?? 0) - (all[edge - 1]?.at ?? 0) };
+};
+
+const anchorWindows = 24;
+
+/** The correction that makes virtual time agree with real runs, which differ in their slots at most; empty without any. */
+export const correctionOf = (machine: Machine, workload: Workload, runs: readonly Observed[]): Correction => {
+  const slots = [...new Set(runs.map(({ settings }) => settings.slots))];
+  const ratios = slots.flatMap((slots): readonly (readonly [number, number])[] => {
+    const [first, ...others] = runs.filter(({ settings }) => settings.slots === slots);
+    if (first === undefined) return [];
+    const seen = mean([first, ...others].flatMap(({ windows }) => windows.map(({ time }) => time)));
+    const played = settled(machine, first.settings, workload, anchorWindows).time / anchorWindows;
+    return Number.isFinite(seen) && played > 0 ? [[slots, seen / played]] : [];
+  });
+  return new Map(ratios);
+};
+
+/** The correction at so many slots: between those that were looked at, and the nearest one's beyond them. */
+const correctionAt = (correction: Correction, slots: number): number =>
+  correction.size === 0 ? 1 : between(correction, slots, Math.log);
+
+/** The pace of a run that has settled, over `windows` windows. */
+export const predict = (machine: Machine, settings: Settings, workload: Workload, windows: number): Pace => {
+  const played = settled(machine, settings, workload, windows);
+  return paceOf(played.windows, played.time * correctionAt(workload.correction, settings.slots));
+};

@@ -1,0 +1,24 @@
+/** What the autotuner may change in a run, and how far: what admission, caches and threads allow. */
+import { cacheRows, mostSlots } from "../../config/mostSlots.ts";
+import type { RunConfig } from "../../config/RunConfig.ts";
+import type { Knob, Options } from "./Autotune.ts";
+import type { Lanes } from "./LanesTuner.ts";
+
+/** Windows scored at once that the line has room for. */
+const SCORES = 4;
+
+export const optionsOf = (config: RunConfig): Options & { readonly lanes: Lanes } => {
+  const { model, pipeline } = config;
+  const most = { ...mostSlots(config), score: SCORES };
+  const knobs = Object.entries(most).map(([stage, most]): Knob => ({ stage, least: 1, most }));
+  return {
+    knobs,
+    lanes: { most: model.learner_lanes, lead: pipeline.mode === "async" ? pipeline.max_staleness : 0 },
+    setting: {
+      mode: pipeline.mode,
+      groupSize: config.es_manager.train.group_size,
+      episodes: cacheRows(config),
+      most: new Map(knobs.map(({ most, stage }) => [stage, most])),
+    },
+  };
+};

@@ -1,0 +1,10 @@
+/** Whether a puzzle has no other solution, checked independently of its generator: for each cell, is there a completion that differs there? */
+import { empty, type Size } from "../../../../src/env/games/sudoku/Board.ts";
+import { complete } from "../../../../src/env/games/sudoku/Completion.ts";
+import type { Puzzle } from "../../../../src/env/games/sudoku/Puzzle.ts";
+
+export const isUnique = (size: Size, { puzzle, solution }: Puzzle): boolean =>
+  Array.from(puzzle, (symbol, cell) => ({ cell, symbol })).every(
+    ({ cell, symbol }) =>
+      symbol !== empty || complete(size, puzzle, { except: { cell, symbol: solution[cell]! } })._tag === "None",
+  );

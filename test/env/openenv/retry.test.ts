@@ -1,0 +1,61 @@
+/** What is tried again, how often, and how long between two tries. */
+import { describe, expect, it } from "vitest";
+import { backoffOf } from "../../../src/env/openenv/Connection.ts";
+import { RemoteError } from "../../../src/env/openenv/RemoteError.ts";
+import { jittered, retrying } from "../../../src/env/openenv/retry.ts";
+import { waitMs } from "../../../src/support/http/schedule.ts";
+import { noiseOf } from "../contract/players.ts";
+import { patient, rejection } from "./serving.ts";
+
+const failing = (reason: RemoteError["reason"], times: number) => {
+  let attempts = 0;
+  const attempt = async (): Promise<number> => {
+    if (attempts++ < times) throw new RemoteError({ reason, message: reason });
+    return attempts;
+  };
+  return { attempt, attempts: () => attempts };
+};
+const soon = { retries: 3, retry_wait_ms: 1 };
+
+describe("the wait before a retry", () => {
+  it("doubles, and is never longer than half a minute", () => {
+    const backoff = backoffOf({ retry_wait_ms: 200 });
+    expect([0, 1, 2, 3, 20].map((attempt) => waitMs(backoff, attempt))).toEqual([200, 400, 800, 1_600, 30_000]);
+  });
+
+  it("is half certain and half drawn", () => {
+    const drawn = (uniform: number) => jittered(200, { ...noiseOf(1, 0, 0), uniform: () => uniform });
+    expect([0, 0.5].map(drawn)).toEqual([100, 150]);
+  });
+});
+
+describe("retrying", () => {
+  it("gives the first success", async () => {
+    const { attempt } = failing("unreachable", 2);
+    expect(await retrying(soon, noiseOf(1, 0, 0), patient(), attempt)).toBe(3);
+  });
+
+  it("gives up after its retries, with the last failure", async () => {
+    const { attempt, attempts } = failing("capacity", 9);
+    expect(await rejection(retrying(soon, null, patient(), attempt))).toMatchObject({ reason: "capacity" });
+    expect(attempts()).toBe(4);
+  });
+
+  it.for(["nonsense", "refused", "limit", "nondeterministic", "aborted", "invalid"] as const)(
+    "does not repeat what is %s",
+    async (reason) => {
+      const { attempt, attempts } = failing(reason, 9);
+      await rejection(retrying(soon, null, patient(), attempt));
+      expect(attempts()).toBe(1);
+    },
+  );
+
+  it("stops waiting when nobody waits for it", async () => {
+    const controller = new AbortController();
+    const { attempt, attempts } = failing("unreachable", 9);
+    const asked = retrying({ retries: 3, retry_wait_ms: 3_600_000 }, null, controller.signal, attempt);
+    setTimeout(() => controller.abort(), 10);
+    await rejection(asked);
+    expect(attempts()).toBe(1);
+  });
+});

@@ -1,0 +1,75 @@
+/**
+ * What an attack on a sandbox is, and how it is judged. A submission attacks in its first test, whose expected output is a secret that no
+ * sandbox is told, and answers honestly in its second: the first fails in a named way, the second passes, and an honest submission after
+ * it passes as well.
+ */
+import { expect } from "vitest";
+import type { Job, Limits, Report } from "../../../src/env/sandbox/Job.ts";
+import { type Exam, jobOf, verdictOf } from "../../../src/env/sandbox/Verdict.ts";
+
+export interface Attack {
+  readonly name: string;
+  /** What the first test does: the body of a function. Its result is `"refused"` where nothing it tries comes about. */
+  readonly body: string;
+  /** The ends that its first test may have: a reason, or the text of an answer. */
+  readonly ends: readonly string[];
+  /** The code is a program: `body` stands at its top level. */
+  readonly program?: true;
+  readonly limits?: Partial<Limits>;
+}
+
+export const refused: readonly string[] = ['"refused"'];
+
+const secret = "secret-5f0c1e";
+const honest = "honest";
+
+/** The exam whose first test nothing can pass that does not know the secret. */
+const examOf = ({ ends, limits = {}, program }: Attack, most: Limits): Exam => ({
+  entry: program ? null : "f",
+  preamble: false,
+  tests: program
+    ? [
+        { input: "1\n", outputs: [secret] },
+        { input: "2\n", outputs: [honest] },
+      ]
+    : [
+        { input: "[1]", outputs: [JSON.stringify(secret)] },
+        { input: "[2]", outputs: [JSON.stringify(honest)] },
+      ],
+  limits: { ...most, testMs: ends.includes("timeout") ? most.testMs : roomyMs, ...limits },
+  timeoutFailsAll: false,
+});
+
+const endOf = (report: Report): string => {
+  if (report._tag === "Uncompilable") return "uncompilable";
+  const [outcome] = report.outcomes;
+  return outcome?._tag === "Answered" ? outcome.text : (outcome?.reason ?? "no outcome");
+};
+
+/** No machine is too slow for what is not to run out of time. */
+const roomyMs = 20_000;
+
+/** Runs an attack and then `peaceful`, an honest submission. An attack that may run out of time has `most.testMs`. */
+export const judge = async (
+  attack: Attack,
+  code: string,
+  peaceful: string,
+  most: Limits,
+  run: (job: Job) => Promise<Report>,
+): Promise<void> => {
+  const exam = examOf(attack, most);
+  const report = await run(jobOf(exam, code));
+  const verdict = verdictOf(exam, report);
+  expect({ end: endOf(report), passed: verdict.passed, note: verdict.note }).toMatchObject({
+    end: expect.toBeOneOf([...attack.ends]),
+    passed: 1,
+    note: expect.stringContaining("test 1 "),
+  });
+  const next: Exam = {
+    ...exam,
+    entry: "f",
+    tests: [{ input: "[]", outputs: ['"peaceful"'] }],
+    limits: { ...most, testMs: roomyMs },
+  };
+  expect(verdictOf(next, await run(jobOf(next, peaceful)))).toMatchObject({ passed: 1, total: 1 });
+};

@@ -1,8 +1,0 @@
-/** Answers of a player without a model: the right one, a near miss, words, or nothing. */
-import type { QuizState } from "../../../src/environments/static_qa/Quiz.ts";
-import type { Act } from "../../env/players.ts";
-
-export const attempt: Act = (state, random) => {
-  const { gold } = (state as QuizState).question;
-  return random.pick([gold, ` ${gold} `, `${gold}1`, "I do not know, 17 || 18", ""]);
-};

@@ -1,0 +1,113 @@
+import { describe, it } from "@effect/vitest";
+import { Effect, Layer } from "effect";
+import { TestClock } from "effect/testing";
+import { expect } from "vitest";
+import type { Event } from "../../src/domain/Event.ts";
+import * as Gate from "../../src/flow/admission/Gate.ts";
+import * as Bus from "../../src/flow/Bus.ts";
+import * as Dials from "../../src/flow/Dials.ts";
+import * as Stall from "../../src/flow/Stall.ts";
+import { stage } from "../observe/sinks/fixtures.ts";
+
+const services = Layer.mergeAll(Gate.layer({ mode: "sync", groups: 1, maxStaleness: 0, windows: 1 }), Dials.layer).pipe(
+  Layer.provideMerge(Bus.layer()),
+);
+
+describe("the stall report", () => {
+  it("says what each stage waits for", () => {
+    const stages = [
+      stage("rollout", { concurrency: 8, blocked: 3 }),
+      stage("window", { queue: 8 }),
+      stage("update", { running: 1, queue: 2 }),
+      stage("tail"),
+      stage("generate", { kind: "service", concurrency: 128, running: 128, queue: 40 }),
+    ];
+    const decision = { _tag: "Wait", window: 5, consumed: 3, version: 0 } as const;
+    expect(Stall.report(stages, decision).map(({ stage, waitsFor }) => `${stage}: ${waitsFor}`)).toEqual([
+      "admission: 3 consumed windows and weights version 0, to open window 5",
+      "rollout: room in window's inbox (8 of 8), with 3 of 8 slots blocked",
+      "window: a free slot, with 8 in its inbox",
+      "update: its own work on 1 of 1 slot (2 in its inbox)",
+      "tail: items from update",
+      "generate: answers to 128 of 128 slots (40 callers wait)",
+    ]);
+  });
+
+  it("says that admission is to expect a refill", () => {
+    const [admission] = Stall.report([], { _tag: "Verdict", window: 4 });
+    expect(admission?.waitsFor).toBe("the filter's verdict on window 4, which may ask for more groups");
+  });
+
+  it.effect("comes once per silence, and every event resets its timer", () =>
+    Effect.gen(function* () {
+      const bus = yield* Bus.Bus;
+      const stalls: Event[] = [];
+      bus.onEvent((event) => {
+        if (event._tag === "Stalled") stalls.push(event);
+      });
+      yield* Effect.forkChild(Stall.watch(1000));
+      yield* TestClock.adjust(900);
+      yield* bus.emit({ _tag: "WeightsAdopted", version: 1 });
+      yield* TestClock.adjust(999);
+      expect(stalls).toEqual([]);
+      yield* TestClock.adjust(1);
+      const lines = ["admission waits for room in the first inbox (window 0 is open)"];
+      expect(stalls).toEqual([{ _tag: "Stalled", silentMs: 1000, lines }]);
+      yield* TestClock.adjust(10_000);
+      expect(stalls).toHaveLength(1);
+      yield* bus.emit({ _tag: "WeightsAdopted", version: 2 });
+      yield* TestClock.adjust(1000);
+      expect(stalls).toHaveLength(2);
+    }).pipe(Effect.provide(services)),
+  );
+
+  it.effect("waits while replies come, though there is no event", () =>
+    Effect.gen(function* () {
+      const bus = yield* Bus.Bus;
+      const dials = yield* Dials.Dials;
+      let items = 0;
+      dials.add({
+        name: "generate",
+        concurrency: () => 1,
+        most: null,
+        setConcurrency: () => Effect.void,
+        sample: () => stage("generate", { kind: "service", items }),
+        onOut: () => () => undefined,
+      });
+      let stalls = 0;
+      bus.onEvent((event) => {
+        if (event._tag === "Stalled") stalls++;
+      });
+      yield* Effect.forkChild(Stall.watch(1000));
+      for (let reply = 0; reply < 5; reply++) {
+        items++;
+        yield* TestClock.adjust(1000);
+      }
+      expect(stalls).toBe(0);
+      yield* TestClock.adjust(1000);
+      expect(stalls).toBe(1);
+    }).pipe(Effect.provide(services)),
+  );
+
+  it.effect("waits while tokens of one long reply are sampled, and not for generators that do not answer", () =>
+    Effect.gen(function* () {
+      const bus = yield* Bus.Bus;
+      let sampledTokens = 0;
+      let answers = true;
+      const generated = Effect.suspend(() => (answers ? Effect.succeed({ sampledTokens }) : Effect.never));
+      let stalls = 0;
+      bus.onEvent((event) => {
+        if (event._tag === "Stalled") stalls++;
+      });
+      yield* Effect.forkChild(Stall.watch(1000, generated));
+      for (let token = 0; token < 5; token++) {
+        sampledTokens++;
+        yield* TestClock.adjust(1000);
+      }
+      expect(stalls).toBe(0);
+      answers = false;
+      yield* TestClock.adjust(2000);
+      expect(stalls).toBe(1);
+    }).pipe(Effect.provide(services)),
+  );
+});

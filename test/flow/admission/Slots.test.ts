@@ -1,0 +1,40 @@
+import { describe, it } from "@effect/vitest";
+import { Deferred, Effect, Fiber } from "effect";
+import { expect } from "vitest";
+import * as Slots from "../../../src/flow/admission/Slots.ts";
+
+describe("slots around effects", () => {
+  it.effect("go to those who wait in their order, urgent ones first, and never to more than there are", () =>
+    Effect.gen(function* () {
+      const around = Slots.around(1);
+      const order: string[] = [];
+      const first = yield* Deferred.make<void>();
+      const note = (name: string) => Effect.sync(() => void order.push(name));
+      const hold = around(Effect.andThen(note("holder"), Deferred.await(first)), false);
+      const fibers = [yield* Effect.forkChild(hold, { startImmediately: true })];
+      for (const [name, urgent] of [
+        ["a", false],
+        ["b", true],
+        ["c", false],
+        ["d", true],
+      ] as const) {
+        fibers.push(yield* Effect.forkChild(around(note(name), urgent), { startImmediately: true }));
+      }
+      expect(order).toEqual(["holder"]);
+      yield* Deferred.succeed(first, undefined);
+      yield* Effect.forEach(fibers, Fiber.join);
+      expect(order).toEqual(["holder", "b", "d", "a", "c"]);
+    }),
+  );
+
+  it.effect("are given up by an urgent one that is interrupted while it waits", () =>
+    Effect.gen(function* () {
+      const slots = Slots.makeUnsafe(1);
+      yield* slots.acquire;
+      const waiting = yield* Effect.forkChild(slots.acquireUrgently, { startImmediately: true });
+      yield* Fiber.interrupt(waiting);
+      slots.release();
+      expect(slots.tryAcquire()).toBe(true);
+    }),
+  );
+});

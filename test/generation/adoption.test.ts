@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import type { Engine } from "../../src/generation/Engine.ts";
+import type { LanguageModel } from "../../src/generation/LanguageModel.ts";
+import type { OnnxWeights } from "../../src/generation/OnnxModel.ts";
+import { WeightSets } from "../../src/generation/WeightSets.ts";
+import { fullPayload } from "../../src/model/weights/Weights.ts";
+import { concat, engineOn, idsOf, reply, requestOf, score, weightsOf, withModel } from "./support.ts";
+
+type OnnxEngine = Engine<OnnxWeights>;
+
+/** The model, calling `during` while decode step `at` (from 1) runs. */
+const interrupted = (
+  model: LanguageModel<OnnxWeights>,
+  during: Readonly<Record<number, () => void>>,
+): LanguageModel<OnnxWeights> => {
+  let steps = 0;
+  return {
+    ...model,
+    step: (...given) => {
+      during[++steps]?.();
+      return model.step(...given);
+    },
+  };
+};
+
+const offer = (engine: OnnxEngine, version: number): void =>
+  engine.offer(version, fullPayload(weightsOf(version).flat));
+
+const worst = (mu: Float32Array, logp: Float32Array, from: number): number =>
+  mu.reduce((most, value, t) => Math.max(most, Math.abs(value - logp[from + t]!)), 0);
+
+describe("adoption", () => {
+  it("tags every token with the version that sampled it, within one reply", () =>
+    withModel(async (model) => {
+      const adopted: number[] = [];
+      const engine: OnnxEngine = engineOn(
+        interrupted(model, { 3: () => offer(engine, 1), 7: () => offer(engine, 2) }),
+        { onAdopted: (version) => adopted.push(version) },
+      );
+      const sampled = await reply(engine, requestOf(0, idsOf(10)));
+      // The prefill gives token 0 and decode step s token s; a version that comes during step s samples token s + 1.
+      expect([...sampled.versions]).toEqual([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
+      expect(adopted).toEqual([1, 2]);
+      expect(engine.gauges()).toMatchObject({ version: 2, adoptions: 2, refilledTokens: 0 });
+    }));
+
+  it("with recompute gives the full scoring of each version before and after, and counts what is fed again", () =>
+    withModel(async (model) => {
+      const engine: OnnxEngine = engineOn(interrupted(model, { 3: () => offer(engine, 1) }), {
+        kvOnUpdate: "recompute",
+      });
+      const prompt = idsOf(30);
+      const { ids, mu, versions } = await reply(engine, requestOf(0, prompt, { sharedPrefix: 12 }));
+      expect([...versions]).toEqual([0, 0, 0, 0, ...new Array<number>(8).fill(1)]);
+      const history = concat(prompt, ids);
+      expect(worst(mu.subarray(0, 4), await score(history, 0), 29)).toBeLessThan(1e-4);
+      expect(worst(mu.subarray(4), await score(history, 1), 33)).toBeLessThan(1e-4);
+      // All but the prefix, which is the new version's own.
+      expect(engine.gauges().refilledTokens).toBe(30 + 3 - 12);
+    }));
+
+  it("with keep gives sequences opened later the full scoring of the new version, shared prefix included", () =>
+    withModel(async (model) => {
+      const engine: OnnxEngine = engineOn(model);
+      const prompt = idsOf(30);
+      await reply(engine, requestOf(0, prompt, { sharedPrefix: 12 }));
+      offer(engine, 1);
+      const { ids, mu } = await reply(engine, requestOf(1, prompt, { sharedPrefix: 12 }));
+      expect(worst(mu, await score(concat(prompt, ids), 1), 29)).toBeLessThan(1e-4);
+    }));
+
+  it("keeps pinned sequences on their version while others go on to the new one", () =>
+    withModel(async (model) => {
+      const engine: OnnxEngine = engineOn(interrupted(model, { 2: () => offer(engine, 1) }));
+      const prompt = idsOf(20);
+      const pinned = reply(engine, requestOf(0, prompt, { pin: 0 }));
+      const free = reply(engine, requestOf(1, prompt));
+      expect((await pinned).versions.every((version) => version === 0)).toBe(true);
+      expect([...(await free).versions]).toContain(1);
+      const second = await reply(engine, requestOf(0, idsOf(5, 1), { pin: 0 }));
+      expect(second.versions.every((version) => version === 0)).toBe(true);
+      const history = concat(prompt, (await pinned).ids, idsOf(5, 1), second.ids);
+      expect(worst(second.mu, await score(history, 0), history.length - second.ids.length - 1)).toBeLessThan(1e-4);
+    }));
+
+  it("with recompute leaves the caches of pinned sequences alone", () =>
+    withModel(async (model) => {
+      const engine: OnnxEngine = engineOn(interrupted(model, { 2: () => offer(engine, 1) }), {
+        kvOnUpdate: "recompute",
+      });
+      await reply(engine, requestOf(0, idsOf(20), { pin: 0 }));
+      expect(engine.gauges()).toMatchObject({ adoptions: 1, refilledTokens: 0, prefilledTokens: 20 });
+    }));
+
+  it("refuses a pin to a version that is gone", () =>
+    withModel(async (model) => {
+      const engine: OnnxEngine = engineOn(model);
+      offer(engine, 1);
+      offer(engine, 2);
+      await expect(reply(engine, requestOf(0, idsOf(4), { pin: 0 }))).rejects.toMatchObject({
+        failure: { code: "bad_request" },
+      });
+    }));
+});
+
+describe("WeightSets", () => {
+  it("keeps the version before the newest for a pin that is under way", () => {
+    const sets = new WeightSets(0, "zero");
+    sets.offer(1, "one");
+    expect(sets.adopt()).toBe(1);
+    expect(sets.get(0)).toBe("zero");
+    sets.offer(2, "two");
+    expect(sets.adopt()).toBe(2);
+    expect(sets.has(0)).toBe(false);
+  });
+
+  it("of a single thread keeps the older version only while somebody holds it", () => {
+    const gone: string[] = [];
+    const sets = new WeightSets(0, "zero", (weights) => gone.push(weights), false);
+    sets.offer(1, "one");
+    sets.adopt();
+    expect([gone, sets.has(0)]).toEqual([["zero"], false]);
+    sets.hold(1);
+    sets.offer(2, "two");
+    sets.adopt();
+    expect([gone, sets.get(1)]).toEqual([["zero"], "one"]);
+    sets.unhold(1);
+    expect([gone, sets.has(1), sets.get(2)]).toEqual([["zero", "one"], false, "two"]);
+  });
+
+  it("waits with a third version while two are pinned, and then takes the latest", () => {
+    const sets = new WeightSets(0, "zero");
+    sets.hold(0);
+    sets.offer(1, "one");
+    sets.adopt();
+    sets.hold(1);
+    sets.offer(2, "two");
+    expect(sets.adopt()).toBeUndefined();
+    sets.offer(3, "three");
+    expect(sets.adopt()).toBeUndefined();
+    sets.unhold(0);
+    expect(sets.adopt()).toBe(3);
+    expect(sets.get(1)).toBe("one");
+  });
+
+  it("never goes back to an older version", () => {
+    const sets = new WeightSets(5, "five");
+    sets.offer(4, "four");
+    expect(sets.adopt()).toBeUndefined();
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, it } from "@effect/vitest";
+import { Effect } from "effect";
+import type { Sampled } from "../../src/domain/Episode.ts";
+import { type GeneratorOptions, make } from "../../src/generation/Generator.ts";
+import { type DecoderConfig, parameters } from "../../src/model/graphs/Architecture.ts";
+import { ADAPTER_SCALE } from "../../src/model/graphs/Lora.ts";
+import { codedIn, encode } from "../../src/model/graphs/NumberFormat.ts";
+import { named, type Parameters, parametersOver, sharedParameters } from "../../src/model/graphs/Parameters.ts";
+import { scoreModel } from "../../src/model/graphs/Score.ts";
+import { trainedParameters } from "../../src/model/graphs/Trained.ts";
+import { baseIn, baseOf } from "../../src/model/runtime/baseFeeds.ts";
+import { exactBytes, NOT_EXACT } from "../../src/model/runtime/exactBytes.ts";
+import type { WeightsMessage } from "../../src/model/weights/Weights.ts";
+import { type Feeds, int64, runOnce, scalar } from "../model/tensor/session.ts";
+import { everyTarget, randomWeights, weightFeeds } from "../model/tiny.ts";
+import { idsOf, requestOf, tiny } from "./support.ts";
+
+/** With an output matrix of its own: rounding that does not touch the embedding. */
+const untied: DecoderConfig = { ...tiny, tieEmbedding: false };
+const adapted: DecoderConfig = { ...untied, adapter: { rank: 3, alpha: 3, targets: ["q_proj", "down_proj"] } };
+const weightsOf = (version: number): Parameters => randomWeights(parameters(untied), 40 + version);
+
+/** The numbers that the codes stand for, as a model in float32. */
+const rounded = (given: Parameters): Parameters => {
+  const copy = parametersOver(given.specs, given.flat.slice());
+  const matrices = new Map(encode(codedIn("int8", untied), given).map((each) => [each.name, each]));
+  for (const { name, values } of named(copy)) {
+    const matrix = matrices.get(name);
+    if (matrix === undefined) continue;
+    const [out, width] = matrix.shape;
+    for (let o = 0; o < out; o += 1)
+      for (let i = 0; i < width; i += 1) values[o * width + i] = matrix.codes[i * out + o]! * matrix.scales[o]!;
+  }
+  return copy;
+};
+
+/** Log-probabilities of a reply behind its prompt by one float32 pass. */
+const scored = async (config: DecoderConfig, feeds: Feeds, prompt: Int32Array, { ids }: Sampled) => {
+  const all = [...prompt, ...ids];
+  const { logp } = await runOnce(scoreModel(config), {
+    ...feeds,
+    ids: int64([1, all.length], all),
+    before: everyTarget(1, all.length),
+    temperature: scalar(1),
+  });
+  return Array.from(logp!.subarray(prompt.length - 1));
+};
+
+const options = (config: DecoderConfig, more: Partial<GeneratorOptions> = {}): GeneratorOptions => ({
+  config,
+  format: "int8",
+  version: 0,
+  parameters: weightsOf(0).flat,
+  threads: 1,
+  generation: { slots: 4, stop: [], kv_on_update: "keep", prefill_tokens: 256 },
+  stopIds: [],
+  bytesOf: () => new Uint8Array(),
+  ...more,
+});
+
+const worst = (mu: Float32Array, logp: readonly number[]): number =>
+  Math.max(...Array.from(mu, (value, i) => Math.abs(value - logp[i]!)));
+
+const exact = await exactBytes();
+
+describe.runIf(exact)("a generator in int8", () => {
+  it.effect("samples from the rounded weights of each version and says so in mu", () =>
+    Effect.gen(function* () {
+      const generator = yield* make(options(untied));
+      for (const version of [0, 1]) {
+        if (version === 1) {
+          const payload = { _tag: "full", buffer: weightsOf(1).flat.slice().buffer } as const;
+          const message: WeightsMessage = { _tag: "weights", version, payload };
+          generator.ports[0]!.postMessage(message, [payload.buffer]);
+          yield* generator.awaitVersion(1);
+        }
+        const prompt = idsOf(9, version);
+        const reply = yield* generator.generate(requestOf(version, prompt));
+        const logp = yield* Effect.promise(() =>
+          scored(untied, weightFeeds(rounded(weightsOf(version))), prompt, reply),
+        );
+        expect(worst(reply.mu, logp)).toBeLessThan(2e-3);
+        const unrounded = yield* Effect.promise(() => scored(untied, weightFeeds(weightsOf(version)), prompt, reply));
+        expect(worst(reply.mu, unrounded)).toBeGreaterThan(2e-3);
+      }
+    }).pipe(Effect.scoped),
+  );
+
+  it.effect("rounds the weights beside an adapter and not the adapter", () =>
+    Effect.gen(function* () {
+      const frozen = sharedParameters(parameters(untied));
+      frozen.flat.set(weightsOf(0).flat);
+      const adapter = randomWeights(trainedParameters(adapted), 50);
+      const base = baseIn("int8", adapted, baseOf(adapted, frozen)!);
+      const generator = yield* make(options(adapted, { parameters: adapter.flat, base, threads: 2 }));
+      for (const id of [0, 1]) {
+        const prompt = idsOf(9, id);
+        const reply = yield* generator.generate(requestOf(id, prompt));
+        const feeds = { ...weightFeeds(rounded(weightsOf(0))), ...weightFeeds(adapter), [ADAPTER_SCALE]: scalar(1) };
+        const logp = yield* Effect.promise(() => scored(adapted, feeds, prompt, reply));
+        expect(worst(reply.mu, logp)).toBeLessThan(2e-3);
+      }
+    }).pipe(Effect.scoped),
+  );
+
+  it.effect("gives a reply the same bits whoever shares its batch", () =>
+    Effect.gen(function* () {
+      const generator = yield* make(options(untied));
+      const alone = yield* generator.generate(requestOf(0, idsOf(7, 0)));
+      const together = yield* Effect.forEach(
+        [10, 11, 12, 13],
+        (id) =>
+          generator.generate({
+            ...requestOf(id, idsOf(id === 10 ? 7 : 5, id === 10 ? 0 : id)),
+            key: requestOf(id === 10 ? 0 : id, idsOf(1)).key,
+          }),
+        { concurrency: "unbounded" },
+      );
+      expect(together[0]!.ids).toEqual(alone.ids);
+      expect(together[0]!.mu).toEqual(alone.mu);
+    }).pipe(Effect.scoped),
+  );
+});
+
+describe.runIf(!exact)("a generator in int8, on a CPU whose products of 8-bit numbers are not exact,", () => {
+  it.effect("is refused with the reason", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(make(options(untied)));
+      expect(error.message).toContain(NOT_EXACT);
+    }).pipe(Effect.scoped),
+  );
+});

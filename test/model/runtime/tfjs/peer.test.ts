@@ -1,0 +1,39 @@
+import { Effect, Exit, Schema } from "effect";
+import { describe, expect, it } from "vitest";
+import { checkRuntime } from "../../../../pipelines/runtime.ts";
+import { ModelSection } from "../../../../src/config/RunConfig.ts";
+import { installedPeer, MISSING, peers, shim } from "../../../../src/model/runtime/tfjs/peer.ts";
+
+const model = Schema.decodeUnknownSync(ModelSection)({});
+
+const finds =
+  (...installed: readonly string[]) =>
+  (name: string): string => {
+    if (!installed.includes(name)) throw new Error(`Cannot find module '${name}'`);
+    return `/node_modules/${name}/index.js`;
+  };
+
+describe("the tfjs package", () => {
+  it("is the fastest of those installed", () => {
+    expect(installedPeer(finds("@tensorflow/tfjs", "@tensorflow/tfjs-node-gpu"))).toBe("@tensorflow/tfjs-node-gpu");
+    expect(installedPeer(finds("@tensorflow/tfjs", "@tensorflow/tfjs-node"))).toBe("@tensorflow/tfjs-node");
+    expect(installedPeer(finds())).toBeUndefined();
+  });
+
+  it("is asked for in one message where none is installed, and not at all on onnxruntime", () => {
+    const check = (runtime: "onnx" | "tfjs") =>
+      Effect.runSyncExit(checkRuntime({ model: { ...model, runtime } }, finds()));
+    expect(Exit.isSuccess(check("onnx"))).toBe(true);
+    const refused = check("tfjs");
+    expect(Exit.isFailure(refused) && String(refused.cause)).toContain(MISSING);
+    for (const name of peers) expect(MISSING).toContain(name);
+  });
+
+  it("finds the functions that Node has removed", () => {
+    const util = { isArray: Array.isArray };
+    shim(util);
+    expect(util).toMatchObject({ isArray: Array.isArray, isNullOrUndefined: expect.any(Function) });
+    const { isNullOrUndefined } = util as { readonly isNullOrUndefined?: (value: unknown) => boolean };
+    expect([null, undefined, 0, ""].map((value) => isNullOrUndefined?.(value))).toEqual([true, true, false, false]);
+  });
+});

@@ -1,0 +1,120 @@
+import { describe, expect, it } from "vitest";
+import type { CreditedBatch } from "../../../src/domain/Batch.ts";
+import type { Group } from "../../../src/domain/Group.ts";
+import { type Judgement, recordsOf } from "../../../src/observe/record/episodeRecords.ts";
+import { episodeOf, failed, promptOf, sampledOf, turnOf } from "../../domain/episodes.ts";
+
+const pieces = (ids: Iterable<number>): readonly string[] => Array.from(ids, (id) => `<${id}>`);
+
+/** A reply of the ids, each of the version given. */
+const replyOf = (ids: readonly number[], version: number) =>
+  sampledOf(ids.length, {
+    ids: Int32Array.from(ids),
+    versions: new Int32Array(ids.length).fill(version),
+    mu: new Float32Array(ids.length).fill(-0.123456),
+    entropies: new Float32Array(ids.length).fill(0.5),
+  });
+
+const turns = [
+  turnOf({ prompt: Int32Array.of(1, 2), sampled: replyOf([10, 11], 3), state: "s1", reply: "r1", reward: 1 }),
+  turnOf({ prompt: Int32Array.of(4), sampled: replyOf([12], 4), state: "s2", reply: "r2", penalty: -0.1 }),
+];
+const group: Group = {
+  prompt: promptOf(7, 2),
+  episodes: [
+    episodeOf(7, 0, { sequences: [{ turns }] }),
+    episodeOf(7, 1, { sequences: [{ turns: [turnOf()] }], outcome: failed }),
+  ],
+};
+
+/** Member 0 of group 7 behind a sequence of another group. */
+const batch: CreditedBatch = {
+  window: 2,
+  ids: Int32Array.of(0, 0, 1, 2, 10, 11, 4, 12),
+  offsets: Int32Array.of(0, 2, 8),
+  mask: Uint8Array.of(0, 1, 0, 0, 1, 1, 0, 1),
+  mu: new Float32Array(8),
+  versions: new Int32Array(8),
+  rewards: new Float32Array(8),
+  placement: "sequence",
+  groups: Int32Array.of(6, 7),
+  members: Int32Array.of(0, 0),
+  sequenceIndex: Int32Array.of(0, 0),
+  temperature: 1,
+  keptRatio: 1,
+  advantages: Float32Array.of(9, 9, 0, 0, 0.25, -0.5, 0, 0.75),
+  values: Float32Array.of(9, 9, 9, 9, 1, 2, 9, 3),
+  returns: new Float32Array(8),
+};
+
+const judgement: Judgement = {
+  judged: { group: 7, verdict: "kept", score: 0.5, reward: 0.45 },
+  scores: new Map([[0, 0.9]]),
+  batch,
+  valued: true,
+};
+const origin = { step: 3, split: "train" } as const;
+
+describe("the records of a group", () => {
+  it("have the credit of each sampled token, found in the batch", () => {
+    const [first] = recordsOf(origin, group, judgement, pieces);
+    expect(first?.turns.map(({ advantages, values }) => [advantages, values])).toEqual([
+      [
+        [0.25, -0.5],
+        [1, 2],
+      ],
+      [[0.75], [3]],
+    ]);
+  });
+
+  it("have what was sampled: ids with their texts, log-probabilities, entropies and versions", () => {
+    const [first] = recordsOf(origin, group, judgement, pieces);
+    expect(first?.turns[0]).toMatchObject({
+      prompt_ids: [1, 2],
+      ids: [10, 11],
+      pieces: ["<10>", "<11>"],
+      mu: [-0.1235, -0.1235],
+      entropies: [0.5, 0.5],
+      versions: [3, 3],
+    });
+    expect(first?.messages).toEqual([
+      { role: "user", content: "s1" },
+      { role: "assistant", content: "r1" },
+      { role: "user", content: "s2" },
+      { role: "assistant", content: "r2" },
+    ]);
+  });
+
+  it("have the state after the last turn, in the record of the last token sequence", () => {
+    const sequences = [{ turns }, { turns: [turnOf()] }];
+    const records = recordsOf(
+      origin,
+      { ...group, episodes: [episodeOf(7, 0, { sequences, final: "s3" }), episodeOf(7, 1, { sequences })] },
+      null,
+      pieces,
+    );
+    expect(records.map((record) => ("final" in record ? record.final : "absent"))).toEqual([
+      "absent",
+      "s3",
+      "absent",
+      "absent",
+    ]);
+  });
+
+  it("have the verdict, the group's score, and the episode's where it has one", () => {
+    const records = recordsOf(origin, group, judgement, pieces);
+    expect(records.map(({ groupScore, member, score, verdict }) => ({ groupScore, member, score, verdict }))).toEqual([
+      { member: 0, verdict: "kept", groupScore: 0.5, score: 0.9 },
+      { member: 1, verdict: "kept", groupScore: 0.5, score: undefined },
+    ]);
+  });
+
+  it("have no credit where the group was left out, no values without a critic, and no verdict in validation", () => {
+    const [left] = recordsOf(origin, group, { ...judgement, batch: null }, pieces);
+    expect([left?.turns[0]?.advantages, left?.turns[0]?.values]).toEqual([undefined, undefined]);
+    const [blind] = recordsOf(origin, group, { ...judgement, valued: false }, pieces);
+    expect([blind?.turns[0]?.advantages, blind?.turns[0]?.values]).toEqual([[0.25, -0.5], undefined]);
+    const [played] = recordsOf({ step: 3, split: "val" }, group, null, pieces);
+    expect([played?.verdict, played?.groupScore, played?.split]).toEqual([undefined, undefined, "val"]);
+  });
+});

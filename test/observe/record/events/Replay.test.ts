@@ -1,0 +1,135 @@
+import { HashMap, Option } from "effect";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { EventLine, Happening } from "../../../../src/observe/record/events/EventLine.ts";
+import * as Replay from "../../../../src/observe/record/events/Replay.ts";
+import { assertProperty } from "../../../property.ts";
+
+const lines = (...happenings: readonly Happening[]): readonly EventLine[] =>
+  happenings.map((happening, i) => ({ step: 1, at: 10 * (i + 1), ...happening }));
+
+const told = (...happenings: readonly Happening[]): Replay.Replay =>
+  lines(...happenings).reduce(Replay.observe, Replay.initial);
+
+const at = (replay: Replay.Replay, group: number) => Option.getOrUndefined(HashMap.get(replay.groups, group));
+
+const admitted = (group: number): Happening => ({ _tag: "Admitted", group, window: 0 });
+const finished = (group: number, failed = false): Happening => ({
+  _tag: "Finished",
+  group,
+  tokens: 1,
+  failed,
+  tag: "A",
+  episodes: [],
+});
+const verdict: Happening = {
+  _tag: "Verdict",
+  window: 0,
+  kept: [1],
+  filtered: [2],
+  judged: [
+    { group: 1, verdict: "kept", score: 1, reward: 1 },
+    { group: 2, verdict: "rule", score: 0, reward: 0 },
+  ],
+};
+const updated: Happening = { _tag: "Updated", window: 0, groups: [1], version: 1, tokens: 1 };
+const closed: Happening = { _tag: "StepClosed", step: 1, groups: [1, 2], seconds: 1 };
+const way: readonly Happening[] = [
+  admitted(1),
+  admitted(2),
+  finished(1),
+  finished(2),
+  { _tag: "Windowed", window: 0, groups: [1, 2] },
+  { _tag: "Scored", window: 0 },
+  verdict,
+  { _tag: "Learning", window: 0, from: 0 },
+  updated,
+  closed,
+];
+
+describe("the replay of a run", () => {
+  it("follows a group from stage to stage, and since when it is there", () => {
+    const places = way.map((_, i) => at(told(...way.slice(0, i + 1)), 1));
+    expect(places.map((group) => group?.place)).toEqual([
+      "rollout",
+      "rollout",
+      "window",
+      "window",
+      "score",
+      "filter",
+      "learn",
+      "learn",
+      "close",
+      undefined,
+    ]);
+    expect(places[6]).toMatchObject({ since: 70, admitted: 10, verdict: "kept" });
+  });
+
+  it("takes a window that asks for more through score and filter again, with what it asked for", () => {
+    const refilled = told(
+      ...way.slice(0, 6),
+      { _tag: "Refill", window: 0, round: 1, groups: 1, reason: "" },
+      { _tag: "Admitted", group: 5, window: 0, refill: 1 },
+      finished(5),
+    );
+    expect([at(refilled, 1)?.place, at(refilled, 5)?.place]).toEqual(["filter", "window"]);
+    const windowed: EventLine = { step: 1, at: 99, _tag: "Windowed", window: 0, groups: [1, 2, 5] };
+    const again = Replay.observe(refilled, windowed);
+    expect([1, 2, 5].map((group) => at(again, group)?.place)).toEqual(["score", "score", "score"]);
+    const over: EventLine = { at: 100, _tag: "StepClosed", step: 1, groups: [1, 2, 5], refilled: 1, seconds: 1 };
+    expect(HashMap.size(Replay.observe(again, over).groups)).toBe(0);
+  });
+
+  it("keeps a group of another window where it is", () => {
+    const replay = told(...way.slice(0, 4), admitted(3), finished(3), ...way.slice(4, 9));
+    expect([at(replay, 1)?.place, at(replay, 3)?.place]).toEqual(["close", "window"]);
+  });
+
+  it("counts steps, versions and adoptions, and says how the run ended", () => {
+    const replay = told(
+      ...way,
+      { _tag: "WeightsAdopted", version: 1 },
+      { _tag: "End", outcome: "failed", message: "no disk" },
+    );
+    expect(replay).toMatchObject({ step: 1, version: 1, adopted: 1, ended: { outcome: "failed", message: "no disk" } });
+  });
+
+  it("holds the newest state of each server; a run that goes on begins without any", () => {
+    const up: Happening = { _tag: "ServerChanged", role: "generator", name: "a", state: { _tag: "Up" } };
+    const gone: Happening = { ...up, state: { _tag: "Lost", since: 5, why: "it ended" } };
+    const replay = told(up, { ...up, name: "b" }, gone);
+    expect(replay.servers).toEqual([
+      { role: "generator", name: "a", state: { _tag: "Lost", since: 5, why: "it ended" } },
+      { role: "generator", name: "b", state: { _tag: "Up" } },
+    ]);
+    expect(Replay.observe(replay, { at: 99, _tag: "Resumed", step: 0 }).servers).toEqual([]);
+  });
+
+  it("is paused between the two controls", () => {
+    const pause: Happening = { _tag: "Controlled", control: { _tag: "PauseAdmission" }, by: "page" };
+    expect(told(pause).paused).toBe(true);
+    expect(told(pause, { ...pause, control: { _tag: "ResumeAdmission" } }).paused).toBe(false);
+  });
+
+  it("goes on from a checkpoint without the groups that were in flight", () => {
+    const replay = told(...way.slice(0, 6), { _tag: "Resumed", step: 0 });
+    expect([HashMap.size(replay.groups), replay.step, replay.ended]).toEqual([0, 0, null]);
+  });
+
+  it("is the same from a keyframe as from the beginning, wherever the keyframe stands", () => {
+    assertProperty(
+      fc.property(fc.nat(way.length), (cut) => {
+        const all = lines(...way);
+        const whole = all.reduce(Replay.observe, Replay.initial);
+        const frame = Replay.keyframeOf(all.slice(0, cut).reduce(Replay.observe, Replay.initial));
+        const plain: typeof frame = JSON.parse(JSON.stringify(frame));
+        const resumed = all.slice(cut).reduce(Replay.observe, Replay.ofKeyframe(plain));
+        const sorted = (replay: Replay.Replay) => {
+          const { groups, ...rest } = Replay.keyframeOf(replay);
+          return { ...rest, groups: groups.toSorted((a, b) => a.group - b.group) };
+        };
+        expect(sorted(resumed)).toEqual(sorted(whole));
+      }),
+    );
+  });
+});

@@ -1,0 +1,29 @@
+/** Records of a group by member. */
+import { describe, expect, it } from "vitest";
+import { membersOf, outcomeText, tokensOf, turnsOf } from "../../../../../src/observe/watch/page/episodes/members.ts";
+import { recordOf, turnOf } from "./records.ts";
+
+describe("the members of a group", () => {
+  it("stand in order, each with its token sequences in order", () => {
+    const records = [
+      recordOf({ member: 2 }),
+      recordOf({ member: 0, sequence: 1, turns: [turnOf(["a"]), turnOf(["b", "c"])] }),
+      recordOf({ member: 0, sequence: 0, turns: [turnOf(["d"])] }),
+    ];
+    const members = membersOf(records);
+    expect(members.map(({ member, sequences }) => [member, sequences.map(({ sequence }) => sequence)])).toEqual([
+      [0, [0, 1]],
+      [2, [0]],
+    ]);
+    expect([turnsOf(members[0]!), tokensOf(members[0]!)]).toEqual([3, 4]);
+  });
+
+  it("end in words", () => {
+    expect(outcomeText({ _tag: "Truncated", reason: "max_turn", success: false })).toBe(
+      "cut after the most turns of an episode",
+    );
+    expect(outcomeText({ _tag: "Failed", reason: "step_error", message: "no such move" })).toBe(
+      "failed: a step failed: no such move",
+    );
+  });
+});

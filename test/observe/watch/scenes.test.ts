@@ -1,0 +1,23 @@
+/** The scenes of a run, from its run file. */
+import { expect, it } from "vitest";
+import { scenesOf } from "../../../src/observe/watch/scenes.ts";
+
+const config = `
+es_manager: { train: { tags: [Plain, Rewritten] }, val: { tags: [Plain, Limited, Missing] } }
+custom_envs:
+  Plain: { env_type: sokoban, env_config: { grid_lookup: { 0: W } } }
+  Rewritten: { env_type: sokoban, wrappers: [{ type: observation_rewrite, replacements: [] }] }
+  Limited: { env_type: frozen_lake, wrappers: [{ type: time_limit, max_steps: 5 }] }
+  Idle: { env_type: sudoku }
+`;
+
+it("are of the presets that the run plays and whose texts no wrapper rewrites", () => {
+  expect(scenesOf(config)).toEqual({
+    Plain: { env_type: "sokoban", env_config: { grid_lookup: { 0: "W" } } },
+    Limited: { env_type: "frozen_lake", env_config: {} },
+  });
+});
+
+it.each(["", "[1, 2]", "a: [", "es_manager: 3", "custom_envs: { A: 1 }"])("are none of %j", (text) => {
+  expect(scenesOf(text)).toEqual({});
+});

@@ -1,0 +1,170 @@
+/** Who may ask a server, by the headers of a request alone. */
+import { describe, expect, it } from "vitest";
+import { crossOrigin, type Guard, isLoopback, nameOf, refusalOf } from "../../../src/support/http/Guard.ts";
+
+const local: Guard = { wide: false, hosts: [], origins: [], token: null };
+const json = { "content-type": "application/json" };
+
+const asking = (headers: Readonly<Record<string, string>>, method = "GET") => ({
+  method,
+  headers: { host: "localhost:8000", ...headers },
+  distinct: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+});
+
+const statusOf = (guard: Guard, headers: Readonly<Record<string, string>>, method?: string): number | null =>
+  refusalOf(guard, asking(headers, method))?.status ?? null;
+
+describe("the name in a Host header", () => {
+  it.for([
+    ["localhost", "localhost"],
+    ["LOCALHOST.:80", "localhost"],
+    ["127.0.0.1:8000", "127.0.0.1"],
+    ["[::1]:8000", "::1"],
+    ["[::1]", "::1"],
+    ["::1", null],
+    ["", null],
+    ["a b", null],
+    ["user@localhost", null],
+    ["localhost:80:80", null],
+    ["localhost/path", null],
+    ["localhost,evil", null],
+    ["localhost:port", null],
+  ] as const)("in %j is %j", ([host, name]) => {
+    expect(nameOf(host)).toBe(name);
+  });
+
+  it.for([
+    ["localhost", true],
+    ["127.0.0.1", true],
+    ["127.9.8.7", true],
+    ["::1", true],
+    ["127.evil.example", false],
+    ["127.0.0.1.evil.example", false],
+    ["localhost.evil.example", false],
+    ["0.0.0.0", false],
+    ["128.0.0.1", false],
+  ] as const)("%j is loopback: %j", ([host, expected]) => {
+    expect(isLoopback(host)).toBe(expected);
+  });
+});
+
+describe("a server on loopback", () => {
+  it.for(["localhost", "localhost:1", "127.0.0.1:8000", "[::1]:8000", "127.1.2.3"])("is asked as %s", (host) => {
+    expect(statusOf(local, { host })).toBeNull();
+  });
+
+  it.for([
+    "evil.example",
+    "evil.example:8000",
+    "127.0.0.1.nip.io",
+    "10.0.0.1",
+    "0.0.0.0:8000",
+    "[fe80::1]",
+    "x@localhost",
+  ])("is not asked as %s", (host) => {
+    expect(statusOf(local, { host })).toBe(403);
+  });
+
+  it("is asked by a name that was allowed, whatever its case", () => {
+    expect(statusOf({ ...local, hosts: ["Box.lan"] }, { host: "box.lan:8000" })).toBeNull();
+    expect(statusOf({ ...local, hosts: ["Box.lan"] }, { host: "evil.box.lan" })).toBe(403);
+  });
+});
+
+describe("a server beyond loopback", () => {
+  const wide: Guard = { ...local, wide: true, token: "0123456789abcdef" };
+  const authorization = "Bearer 0123456789abcdef";
+
+  it("is asked by its addresses, and by no name but its own", () => {
+    for (const host of ["10.0.0.7:8000", "[fe80::1]:8000", "localhost"]) {
+      expect(statusOf(wide, { host, authorization })).toBeNull();
+    }
+    expect(statusOf(wide, { host: "evil.example", authorization })).toBe(403);
+  });
+
+  it.for([
+    "",
+    "Bearer",
+    "Bearer 0123456789abcde",
+    "Bearer 0123456789abcdef0",
+    "Basic 0123456789abcdef",
+    "0123456789abcdef",
+    "Bearer 0123456789ABCDEF",
+    "Bearer 0123456789abcdef other",
+  ])("refuses the token in %j", (given) => {
+    expect(statusOf(wide, given === "" ? {} : { authorization: given })).toBe(401);
+  });
+
+  it("asks for the token with every method", () => {
+    for (const method of ["GET", "POST", "HEAD", "OPTIONS", "DELETE"]) expect(statusOf(wide, json, method)).toBe(401);
+  });
+});
+
+describe("a web page", () => {
+  it.for([
+    "http://evil.example",
+    "null",
+    "http://localhost:3000",
+    "http://127.0.0.1:8000",
+    "https://localhost:8000",
+    "http://localhost:8000.evil.example",
+    "file://",
+    "",
+  ])("of %j does not ask", (origin) => {
+    for (const method of ["GET", "POST", "OPTIONS"]) expect(statusOf(local, { ...json, origin }, method)).toBe(403);
+  });
+
+  it("of the server's own origin, or of an origin that was allowed, asks", () => {
+    expect(statusOf(local, { origin: "http://localhost:8000" })).toBeNull();
+    const origins = ["http://localhost:3000"];
+    expect(statusOf({ ...local, origins }, { ...json, origin: "http://LOCALHOST:3000" }, "POST")).toBeNull();
+    expect(statusOf({ ...local, origins }, { origin: "http://localhost:3001" })).toBe(403);
+  });
+
+  it("that shows an answer as a picture, or links to it from elsewhere, does not", () => {
+    for (const site of ["cross-site", "same-site", "odd"])
+      expect(statusOf(local, { "sec-fetch-site": site })).toBe(403);
+    for (const site of ["none", "same-origin"]) expect(statusOf(local, { "sec-fetch-site": site })).toBeNull();
+  });
+
+  it("is told that it may ask where it may, before it sends a token, and nothing otherwise", () => {
+    const guard: Guard = { ...local, origins: ["http://page.example"], token: "0123456789abcdef" };
+    const question = { origin: "http://page.example", "access-control-request-method": "POST" };
+    expect(statusOf(guard, question, "OPTIONS")).toBeNull();
+    expect(crossOrigin(guard, asking(question, "OPTIONS"))).toMatchObject({
+      "access-control-allow-origin": "http://page.example",
+      "access-control-allow-methods": "GET, POST",
+      "access-control-allow-headers": "authorization, content-type",
+    });
+    expect(crossOrigin(guard, asking({ origin: "http://localhost:8000" }))).toEqual({});
+    expect(crossOrigin(guard, asking({}))).toEqual({});
+  });
+});
+
+describe("a body", () => {
+  it.for(["application/json", "application/json; charset=utf-8", "Application/JSON"])("may be %s", (type) => {
+    expect(statusOf(local, { "content-type": type }, "POST")).toBeNull();
+  });
+
+  it.for([
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/jsonp",
+    "text/json",
+    "",
+  ])("may not be %j", (type) => {
+    expect(statusOf(local, { "content-type": type }, "POST")).toBe(415);
+  });
+
+  it("has a type", () => {
+    expect(statusOf(local, {}, "POST")).toBe(415);
+  });
+});
+
+describe("a header that decides", () => {
+  it.for(["host", "origin", "authorization", "content-type"])("comes once: %s", (name) => {
+    const twice = { ...asking({ ...json, [name]: "localhost" }, "POST"), distinct: { [name]: ["localhost", "evil"] } };
+    expect(refusalOf(local, twice)).toMatchObject({ status: 400 });
+  });
+});

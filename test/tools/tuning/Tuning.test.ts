@@ -1,0 +1,113 @@
+/** Tuning whole, of a machine in virtual time: its real runs are played by the synthetic one, and the clock goes on by what they took. */
+import { describe, it } from "@effect/vitest";
+import { Effect } from "effect";
+import { TestClock } from "effect/testing";
+import { expect } from "vitest";
+import { isEnough, isWarm } from "../../../src/tools/tuning/Effort.ts";
+import type { Observed } from "../../../src/tools/tuning/Observed.ts";
+import { settling } from "../../../src/tools/tuning/Predict.ts";
+import { sameSettings, settingsOf, withSettings } from "../../../src/tools/tuning/Space.ts";
+import { type Probe, Tuning } from "../../../src/tools/tuning/Tuning.ts";
+import { configOf } from "../../pipelines/tiny.ts";
+import { machine, observe, settings, workload } from "./synthetic.ts";
+
+const base = configOf("/nowhere");
+const config = withSettings(
+  {
+    ...base,
+    es_manager: {
+      ...base.es_manager,
+      train: { ...base.es_manager.train, env_groups: workload.groups, group_size: 8 },
+    },
+    actor: { ...base.actor, ppo_mini_batch_size: workload.miniBatch },
+  },
+  { ...settings, slots: 8, lanes: 1, microBatchTokens: 512 },
+);
+
+/** What is measured of a run, once it is long enough. */
+const measured = ({ config, length, rows }: Probe, seen: Observed) => {
+  let [warmUp, elapsed, windows] = [undefined as number | undefined, 3_000, 0];
+  const mean = seen.windows.reduce((sum, { time }) => sum + time, 0) / seen.windows.length;
+  do {
+    windows++;
+    elapsed += mean;
+    if (warmUp === undefined && isWarm(length, { windows, elapsed })) warmUp = windows;
+  } while (!isEnough(length, { windows, elapsed }, warmUp));
+  return { elapsed, observed: observe(machine, settingsOf(config), windows - (warmUp ?? 0) || 1, rows) };
+};
+
+const tuned = Effect.fnUntraced(function* (minutes: number) {
+  const asked: Probe[] = [];
+  const shown: string[] = [];
+  const tuning = new Tuning({
+    config,
+    budget: minutes * 60_000,
+    began: 0,
+    cores: 2,
+    maxStaleness: null,
+    fits: ({ generatorThreads, microBatchTokens, slots }) =>
+      generatorThreads === 1 && slots <= 16 && microBatchTokens <= 1024,
+    probe: (probe) =>
+      Effect.gen(function* () {
+        asked.push(probe);
+        const { elapsed, observed } = measured(probe, observe(machine, settingsOf(probe.config), 2));
+        yield* TestClock.adjust(elapsed);
+        return observed;
+      }),
+    show: (_, text) => void shown.push(text),
+  });
+  yield* TestClock.setTime(0);
+  yield* tuning.run;
+  return { asked, known: tuning.known, shown };
+});
+
+describe("tuning", () => {
+  it.effect("confirms no settings under two names, and counts no probe as a measurement", () =>
+    Effect.gen(function* () {
+      const { known, shown } = yield* tuned(2);
+      const { results } = known;
+      expect(results.length).toBeGreaterThan(1);
+      for (const [i, { settings }] of results.entries()) {
+        expect(results.findIndex((other) => sameSettings(other.settings, settings))).toBe(i);
+      }
+      const runs = results.reduce((sum, { measured }) => sum + measured.length, 0);
+      expect(runs).toBe(shown.filter((text) => /^confirming, run \d+ of \d+$/.test(text)).length);
+      expect(
+        known.others.filter(({ settings }) => results.some((one) => sameSettings(one.settings, settings))),
+      ).toEqual([]);
+    }),
+  );
+
+  it.effect("predicts what it measures within 3 %, and finds a gain", () =>
+    Effect.gen(function* () {
+      const { known } = yield* tuned(2);
+      const [own, best] = known.results;
+      for (const { measured, predicted } of [own!, best!]) {
+        const seen = measured[0]!.windowsPerHour;
+        expect(Math.abs(predicted.windowsPerHour / seen - 1)).toBeLessThan(0.03);
+      }
+      expect(best!.measured[0]!.windowsPerHour).toBeGreaterThan(1.1 * own!.measured[0]!.windowsPerHour);
+    }),
+  );
+
+  it.effect("leaves out variations that would be cut, and probes the run file once more at the end", () =>
+    Effect.gen(function* () {
+      const purposes = ({ shown }: { readonly shown: readonly string[] }) =>
+        shown.filter((text) => text.includes("windows an hour")).map((text) => text.split(":")[0]);
+      const probes = (all: readonly (string | undefined)[]) =>
+        all.slice(0, all.indexOf("the run file as it is, once more") + 1);
+      const [little, enough] = [probes(purposes(yield* tuned(1))), probes(purposes(yield* tuned(10)))];
+      expect(enough).toContain("passes of 2048 tokens");
+      expect(little.length).toBeGreaterThan(2);
+      expect(little.length).toBeLessThan(enough.length);
+      expect(little.slice(0, 2)).toEqual(enough.slice(0, 2));
+    }),
+  );
+
+  it.effect("asks for runs in which the settings settle at least", () =>
+    Effect.gen(function* () {
+      const { asked } = yield* tuned(0.1);
+      for (const { config, length } of asked) expect(length.settling).toBe(settling(settingsOf(config)));
+    }),
+  );
+});

@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import type { Pace } from "../../../src/tools/tuning/Observed.ts";
+import {
+  bestOf,
+  errorOf,
+  gainOf,
+  medianOf,
+  type Result,
+  spreadOf,
+  withRun,
+} from "../../../src/tools/tuning/Results.ts";
+import { biasOf, whatIf } from "../../../src/tools/tuning/WhatIf.ts";
+import { configOf } from "../../pipelines/tiny.ts";
+import { machine, observe, settings } from "./synthetic.ts";
+
+const pace = (windowsPerHour: number): Pace => ({
+  windowsPerHour,
+  trainedPerSecond: windowsPerHour / 2,
+  staleShare: 0.5,
+  meanBehind: 0.75,
+  mostBehind: 2,
+});
+
+const own: Result = { settings, predicted: pace(100), measured: [pace(90), pace(110), pace(95)] };
+const other: Result = { settings: { ...settings, slots: 32 }, predicted: pace(126), measured: [pace(120)] };
+const unmeasured: Result = { settings: { ...settings, slots: 8 }, predicted: pace(300), measured: [] };
+
+describe("results of real runs", () => {
+  it("are medians, with the largest distance from them", () => {
+    expect(medianOf(own)?.windowsPerHour).toBe(95);
+    expect(spreadOf(own)).toBeCloseTo(15 / 95);
+    expect(errorOf(own)).toBeCloseTo(5 / 95);
+  });
+
+  it("have a best one only among those that were measured", () => {
+    expect(bestOf([own, unmeasured, other])).toBe(other);
+    expect(bestOf([unmeasured])).toBeUndefined();
+    expect(gainOf(other, own)).toBeCloseTo(25 / 95);
+    expect(gainOf(unmeasured, own)).toBeUndefined();
+  });
+
+  it("take in a run of their own settings alone", () => {
+    const results = withRun([own, other], observe(machine, other.settings, 4));
+    expect(results.map(({ measured }) => measured.length)).toEqual([3, 2]);
+  });
+});
+
+describe("the what-if table", () => {
+  it("shows what was predicted beside what was measured, the best first, and leaves empty what was not", () => {
+    const [, first, second, third, fourth] = whatIf(settings, [own, other, unmeasured], [unmeasured]);
+    expect(first).toEqual(["126", "120", "+5.0 %", "60.0", "0.75 / 2", "50 %", "slots=32"]);
+    expect(second).toEqual(["100", "95.0 ±16 %", "+5.3 %", "47.5", "0.75 / 2", "50 %", "as in the run file"]);
+    expect(third?.slice(1, 3)).toEqual(["", ""]);
+    expect(fourth).toEqual(third);
+  });
+
+  it("says in words what is biased", () => {
+    const config = configOf("/nowhere", { generation: { top_k: 40, allow_truncated_sampling: true } });
+    const [stale, order, caches, cut] = biasOf(config, { ...settings, order: "completion" }, pace(1));
+    expect(stale).toContain(
+      "50 % of the trained tokens are from older weights, 0.75 versions on average and 2 at most",
+    );
+    expect(order).toContain("completion");
+    expect(caches).toContain("caches");
+    expect(cut).toContain("top_k");
+    const onPolicy = { ...pace(1), staleShare: 0 };
+    expect(biasOf(configOf("/nowhere"), { ...settings, mode: "sync" }, onPolicy)).toEqual([
+      "No trained token is from older weights.",
+    ]);
+  });
+});
