@@ -4,7 +4,7 @@ import { Context, Effect, Layer, Result } from "effect";
 import { resolve } from "../src/config/resolve.ts";
 import type { EnvironmentError } from "../src/domain/Errors.ts";
 import { Environments, type StepFailure } from "../src/env/contract/Environments.ts";
-import { decodePreset, loadRegistry } from "../src/env/games/registry.ts";
+import { decodePreset, gamesUrl, loadRegistry } from "../src/env/games/registry.ts";
 import { layerInline, layerThreads, type StepPool } from "../src/env/pool/StepPool.ts";
 import { type Bench, type Figure, figureOf, type Measured } from "./Bench.ts";
 import { type Episodes, record } from "./recorded.ts";
@@ -79,6 +79,7 @@ export const measure = async (tag: string, effort: Effort): Promise<readonly Fig
   const inline = layerInline(new Map([[tag, environment]]));
   if (environment.asynchronous) return figures("waiting", inline);
   const threads = layerThreads({
+    registry: gamesUrl,
     presets: { [tag]: preset },
     threads: THREADS,
     concurrency: THREADS,

@@ -7,6 +7,7 @@ import { Context, Effect, Layer, Schema } from "effect";
 import { PipelineSection } from "../src/config/RunConfig.ts";
 import type { StreamKey } from "../src/domain/Random.ts";
 import { Environments, type View } from "../src/env/contract/Environments.ts";
+import { gamesUrl } from "../src/env/games/registry.ts";
 import { layerThreads, StepPool } from "../src/env/pool/StepPool.ts";
 import * as Slots from "../src/flow/admission/Slots.ts";
 import type { Bench, Figure, Measured } from "./Bench.ts";
@@ -80,6 +81,7 @@ const play = Effect.fnUntraced(function* (count: (ok: boolean) => void) {
 const measure = (workMs: number, fault: Fault, seconds: number): Promise<Tally> => {
   const pipeline = Schema.decodeUnknownSync(PipelineSection)({});
   const layer = layerThreads({
+    registry: gamesUrl,
     presets: {
       [TAG]: {
         env_type: new URL("./fixtures/misbehaving.ts", import.meta.url).pathname,

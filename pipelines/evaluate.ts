@@ -10,6 +10,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
 import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain/Errors.ts";
 import type * as Backend from "../src/engine/Backend.ts";
+import { gamesUrl } from "../src/env/games/registry.ts";
 import * as Pool from "../src/env/pool/layer.ts";
 import * as RunFolder from "../src/observe/record/RunFolder.ts";
 import * as RunLock from "../src/observe/record/RunLock.ts";
@@ -77,7 +78,7 @@ const playIn = Effect.fnUntraced(function* (
   environments: Backend.Environments,
 ) {
   yield* RunLock.hold(folder.path);
-  const pool = yield* Layer.build(Pool.layer(config, environments));
+  const pool = yield* Layer.build(Pool.layer(config, environments, gamesUrl));
   const [player] = playersOf(config);
   const play =
     config.evaluation.models.length > 0 || player === undefined

@@ -12,14 +12,9 @@ import { listed, shown, shownKey, shownText } from "../src/config/shown.ts";
 import { BadInput, type EnvironmentError } from "../src/domain/Errors.ts";
 import type { AnyEnvironment } from "../src/env/contract/BoundEnvironment.ts";
 import { NoInstance } from "../src/env/contract/NoInstance.ts";
+import type { PresetError, Registry } from "../src/env/contract/Preset.ts";
 import { introduceAll, missing, reports } from "../src/env/contract/prepare.ts";
-import {
-  decodePreset,
-  environmentTypes,
-  loadRegistry,
-  type PresetError,
-  type Registry,
-} from "../src/env/games/registry.ts";
+import { decodePreset, environmentTypes, loadRegistry } from "../src/env/games/registry.ts";
 import { configDir } from "./paths.ts";
 
 /** How a user reads why a preset cannot be used. */

@@ -17,6 +17,7 @@ import { Selection } from "../src/engine/stages/filter.ts";
 import * as RemoteModel from "../src/engine/startingModel.ts";
 import * as Telemetry from "../src/engine/Telemetry.ts";
 import * as Training from "../src/engine/Training.ts";
+import { gamesUrl } from "../src/env/games/registry.ts";
 import * as Pool from "../src/env/pool/layer.ts";
 import * as Servers from "../src/flow/Servers.ts";
 import type { Policy } from "../src/generation/Policy.ts";
@@ -150,7 +151,7 @@ const partsOf = Effect.fnUntraced(function* (
   beginning: Effect.Effect<Beginning, BadInput | PolicyError | LearnerError, Scope.Scope>,
 ) {
   const [{ current, models, settle, state }, stepping] = yield* Effect.all(
-    [beginning, Layer.build(Pool.layer(config, environments))],
+    [beginning, Layer.build(Pool.layer(config, environments, gamesUrl))],
     { concurrency: "unbounded" },
   );
   const rollout = Backend.rollout(config, current, environments);

@@ -14,6 +14,7 @@ import { isTree } from "../src/config/Tree.ts";
 import type { Version } from "../src/domain/Episode.ts";
 import { BadInput, PolicyError } from "../src/domain/Errors.ts";
 import * as Backend from "../src/engine/Backend.ts";
+import { gamesUrl } from "../src/env/games/registry.ts";
 import * as Pool from "../src/env/pool/layer.ts";
 import * as Slots from "../src/flow/admission/Slots.ts";
 import { generator } from "../src/generation/ofModel.ts";
@@ -123,7 +124,7 @@ const seatOf = Effect.fnUntraced(function* (
   const policy = yield* generator(config, model, version);
   const { config: decoder, tokens } = model.checkpoint;
   yield* fetcher.start(policy.ports, { config: decoder, tokens });
-  const stepping = yield* Layer.build(Pool.layer(config, environments));
+  const stepping = yield* Layer.build(Pool.layer(config, environments, gamesUrl));
   const heldOut = yield* Effect.provideContext(ContentKeys.ofValidation(config), stepping);
   const services = Context.add(stepping, Policy, policy);
   const rollout = Backend.rollout(config, model, environments);

@@ -3,79 +3,89 @@ import { describe, expect, it } from "vitest";
 import { functionsOf } from "./functions.ts";
 import { betweenFolders, cycles, type Imports, importsOf, readSources, specifiers } from "./imports.ts";
 
-/** What each folder of src may import from src beside itself: folders, or single files and folders inside them. */
+/** What each room of src may import from src beside itself: rooms, or single folders inside them. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  domain: [],
-  files: [],
-  // What we know of our own process: signals, how it ends, its memory limits.
-  process: [],
-  config: ["domain"],
-  tensor: [],
-  stage: ["domain"],
-  env: ["config", "domain", "files", "http", "stage"],
-  environments: ["config", "domain", "env", "files", "openenv", "sandbox"],
-  // What servers of ours share: where they listen, who may ask, and how much.
-  http: ["domain"],
-  openenv: ["config", "domain", "env", "http"],
-  sandbox: [],
-  policy: ["config", "domain", "files", "stage", "tensor"],
-  rollout: ["config", "domain", "stage", "env", "policy"],
-  scoring: ["config", "domain"],
-  filtering: ["config", "domain"],
-  learner: [
-    "config",
-    "domain",
-    "files",
-    "stage",
-    "tensor",
-    "policy/checkpoint",
-    "policy/model",
-    "policy/runtime",
-    "policy/Weights.ts",
-  ],
-  diagnostics: ["config", "domain", "policy"],
-  // What a run will take of memory and time, out of the sizes of its models.
-  planning: ["config", "domain", "learner", "policy", "tensor"],
-  // What an evaluation leaves, whoever played it: episodes as texts, summaries, comparisons.
-  evaluation: ["config", "domain", "env", "files", "rollout"],
-  // Chat endpoints as players of an evaluation.
-  endpoints: ["config", "domain", "env", "evaluation", "rollout"],
-  metrics: ["config", "domain", "files", "http", "stage"],
-  // What a run leaves on disk; read by whoever looks at runs, too.
-  record: ["config", "domain", "files", "filtering", "process", "stage"],
-  // Changing how a run goes on, from outside of it: by a socket that its folder names.
-  control: ["config", "domain", "process", "record", "stage"],
-  // The line in virtual time, measured by the same gauge.
-  simulation: ["domain", "stage/Gauge.ts"],
-  // What bounds a run's throughput, and what to set so that it is higher.
-  tuning: ["config", "control", "domain", "stage", "simulation", "metrics"],
-  // Grids over a run file's keys, and their tables.
-  sweep: ["config", "domain"],
-  // The page of a run, from its folder; it steers the run as any other process does.
-  watch: ["config", "control", "domain", "files", "http", "metrics", "process", "record", "stage", "tuning"],
-  cloning: ["config", "domain", "files", "stage", "env", "policy", "rollout", "learner"],
-  // Generation and training servers, and rollout workers, in place of threads of our own.
-  remote: ["config", "domain", "env", "files", "http", "learner", "policy", "process", "rollout", "stage", "tensor"],
-  // Where the parts meet: everything but the pipelines.
+  // The line. Where all parts meet, so it may import everything.
   engine: [
-    "config",
+    "flow",
     "domain",
-    "files",
-    "stage",
-    "env",
-    "policy",
+    "config",
     "rollout",
-    "scoring",
-    "filtering",
+    "generation",
+    "selection",
     "learner",
-    "diagnostics",
-    "metrics",
-    "process",
-    "record",
-    "control",
-    "tuning",
+    "model",
+    "env",
+    "support",
+    "observe",
+    "tools",
     "remote",
   ],
+  flow: ["domain"],
+  domain: [],
+  config: ["domain"],
+  rollout: ["config", "domain", "flow", "env/contract", "generation", "model"],
+  generation: ["config", "domain", "flow", "model"],
+  selection: ["config", "domain"],
+  learner: ["config", "domain", "flow", "model", "support"],
+  // What serves the line.
+  model: ["config", "domain", "support"],
+  env: ["config", "domain", "flow", "support"],
+  support: ["domain"],
+  // What surrounds it.
+  observe: ["config", "domain", "flow", "selection/filtering", "support"],
+  tools: [
+    "config",
+    "domain",
+    "env/contract",
+    "env/pool",
+    "flow",
+    "generation",
+    "learner",
+    "model",
+    "observe/sinks",
+    "observe/control",
+    "rollout",
+    "support",
+  ],
+  remote: ["config", "domain", "flow", "generation", "learner", "model", "rollout", "support"],
+};
+
+/** What the folders of a room that holds several parts may import of each other. */
+const inside: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  selection: { diagnostics: [], filtering: [], scoring: [] },
+  model: {
+    tensor: [],
+    graphs: ["tensor"],
+    checkpoint: ["graphs"],
+    runtime: ["graphs", "tensor"],
+    tokenizer: ["checkpoint"],
+    weights: ["graphs"],
+  },
+  env: {
+    contract: [],
+    custom: ["contract"],
+    waiting: ["contract"],
+    wrappers: ["contract"],
+    // Threads load the registry of games by its URL, so that the pool names none.
+    pool: ["contract", "custom", "waiting"],
+    sandbox: [],
+    openenv: ["contract"],
+    games: ["contract", "custom", "openenv", "sandbox", "wrappers"],
+    validate: ["contract", "waiting"],
+  },
+  support: { files: [], http: [], process: [] },
+  observe: { record: [], control: ["record"], sinks: [], watch: ["control", "record", "sinks"] },
+  tools: {
+    cloning: [],
+    evaluation: [],
+    endpoints: ["evaluation"],
+    planning: [],
+    simulation: [],
+    sweep: [],
+    tuning: ["simulation"],
+  },
+  remote: { weights: [], generation: ["weights"], tinker: ["generation", "weights"], workers: ["weights"] },
 };
 
 /** Where each third-party library, and each builtin that starts threads or processes, may be imported. */
@@ -103,6 +113,8 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "quickjs-emscripten": ["src/env/sandbox"],
   "node:worker_threads": [
     "src/model/runtime",
+    "src/model/weights",
+    "src/engine",
     "src/generation",
     "src/learner",
     "src/env/pool",
@@ -121,23 +133,32 @@ const owners: Readonly<Record<string, readonly string[]>> = {
 const within = (path: string, places: readonly string[]): boolean =>
   places.some((place) => path === place || path.startsWith(`${place}/`));
 
-const registry = "src/env/games/registry.ts";
+/** The room of a path in src, and the part of it where the room has parts. */
+const placeOf = (path: string): { readonly room: string; readonly part: string | undefined } => {
+  const [, room = "", ...rest] = path.split("/");
+  return { room, part: rest.length > 1 ? rest[0] : undefined };
+};
 
-const folderOf = (path: string): string => path.split("/")[1] ?? "";
+const isAllowed = (path: string, file: string): boolean => {
+  if (path.startsWith("pipelines/")) return file !== "pipelines/cli.ts" && within(file, ["src", "pipelines"]);
+  const [here, there] = [placeOf(path), placeOf(file)];
+  if (here.room !== there.room) {
+    return within(
+      file,
+      (allowed[here.room] ?? []).map((place) => `src/${place}`),
+    );
+  }
+  const parts = inside[here.room];
+  if (parts === undefined || here.part === there.part) return file.startsWith("src/");
+  // Files beside the parts stand on them.
+  if (here.part === undefined) return true;
+  return there.part !== undefined && (parts[here.part] ?? []).includes(there.part);
+};
 
-/** Imports of src files and pipelines that the table does not allow. */
+/** Imports of src files and pipelines that the tables do not allow. */
 const wrongDirections = (graph: readonly Imports[]): readonly string[] =>
   graph.flatMap(({ files, path }) =>
-    files
-      .filter((file) => {
-        if (path.startsWith("pipelines/")) return file === "pipelines/cli.ts" || !within(file, ["src", "pipelines"]);
-        if (!file.startsWith("src/")) return true;
-        // The table of loaders is the one place that names environments.
-        if (path === registry && within(file, ["src/env/games", "src/env/openenv"])) return false;
-        const places = [folderOf(path), ...(allowed[folderOf(path)] ?? [])].map((place) => `src/${place}`);
-        return !within(file, places);
-      })
-      .map((file) => `${path} imports ${file}`),
+    files.filter((file) => !isAllowed(path, file)).map((file) => `${path} imports ${file}`),
   );
 
 const wrongOwners = (graph: readonly Imports[]): readonly string[] =>
@@ -159,9 +180,24 @@ describe("the import graph of src/ and pipelines/", () => {
     expect(wrongDirections(graph)).toEqual([]);
   });
 
-  it("knows every folder of src", () => {
-    const folders = new Set(sources.filter(({ path }) => path.startsWith("src/")).map(({ path }) => folderOf(path)));
-    expect([...folders].filter((folder) => !Object.hasOwn(allowed, folder))).toEqual([]);
+  it("knows every room of src, fourteen at most, and every part of those that have parts", () => {
+    const places = sources.filter(({ path }) => path.startsWith("src/")).map(({ path }) => placeOf(path));
+    expect([...new Set(places.map(({ room }) => room))].sort()).toEqual(Object.keys(allowed).sort());
+    expect(Object.keys(allowed).length).toBeLessThanOrEqual(14);
+    const unknown = places.flatMap(({ part, room }) => {
+      const parts = inside[room];
+      return part === undefined || parts === undefined || Object.hasOwn(parts, part) ? [] : [`${room}/${part}`];
+    });
+    expect(unknown).toEqual([]);
+  });
+
+  it("leads from no room of the line, or of what serves it, to what surrounds it", () => {
+    const line = Object.keys(allowed).filter((room) => !["engine", "observe", "tools", "remote"].includes(room));
+    const outward = line.flatMap((room) =>
+      (allowed[room] ?? []).filter((place) => /^(engine|observe|tools|remote)\b/.test(place)),
+    );
+    expect(line).toHaveLength(10);
+    expect(outward).toEqual([]);
   });
 
   it("imports each library only in its owner's folder", () => {
@@ -173,10 +209,7 @@ describe("the import graph of src/ and pipelines/", () => {
   });
 
   it("has no cycle between folders, at any depth", () => {
-    const folders = betweenFolders(
-      graph.filter(({ path }) => path !== registry),
-      "src",
-    );
+    const folders = betweenFolders(graph, "src");
     expect(folders.length).toBeGreaterThan(10);
     expect(cycles(folders).map((cycle) => cycle.join(" -> "))).toEqual([]);
   });
@@ -202,20 +235,10 @@ describe("every file of src/ and pipelines/", () => {
   });
 });
 
-/** Lines of src/engine in all: where the parts of a run meet, and nothing else. */
-const ENGINE_LINES = 1200;
 /** Lines of a function in src. */
 const FUNCTION_LINES = 60;
 
 describe("the size of src/", () => {
-  it("leaves the engine fewer than 1 200 lines", () => {
-    const lines = sources
-      .filter(({ path }) => path.startsWith("src/engine/"))
-      .map(({ text }) => text.split("\n").length - 1);
-    expect(lines.length).toBeGreaterThan(10);
-    expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThan(ENGINE_LINES);
-  });
-
   it("has no function longer than 60 lines", () => {
     const functions = sources
       .filter(({ path }) => path.startsWith("src/"))
@@ -246,16 +269,18 @@ describe("the reading of imports", () => {
   });
 
   it("refuses an edge that is not in the table", () => {
-    const file = { path: "src/env/a.ts", text: 'import { b } from "../policy/b.ts";\nimport { c } from "rxjs";' };
+    const file = { path: "src/env/a.ts", text: 'import { b } from "../model/b.ts";\nimport { c } from "rxjs";' };
     const imports = [importsOf(file)];
     expect(wrongDirections(imports)).toEqual(["src/env/a.ts imports src/model/b.ts"]);
     expect(wrongOwners(imports)).toEqual(["src/env/a.ts imports rxjs"]);
   });
 
-  it("lets the learner import only the model, the runtime and the weights of the policy", () => {
-    const from = (to: string) => [{ path: "src/learner/a.ts", files: [`src/model/${to}`], packages: [] }];
-    expect(["model/a.ts", "runtime/a.ts", "Weights.ts"].flatMap((to) => wrongDirections(from(to)))).toEqual([]);
-    expect(wrongDirections(from("generation/a.ts"))).toHaveLength(1);
+  it("refuses an edge between parts of a room that is not in their table", () => {
+    const from = (path: string, to: string) => wrongDirections([{ path, files: [to], packages: [] }]);
+    expect(from("src/env/pool/a.ts", "src/env/games/registry.ts")).toHaveLength(1);
+    expect(from("src/model/tensor/a.ts", "src/model/Model.ts")).toHaveLength(1);
+    expect(from("src/model/graphs/a.ts", "src/model/tensor/a.ts")).toEqual([]);
+    expect(from("src/model/Model.ts", "src/model/graphs/a.ts")).toEqual([]);
   });
 
   it("finds a cycle", () => {

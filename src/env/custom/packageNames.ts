@@ -12,9 +12,9 @@ const extension = extname(import.meta.url);
 const entries: ReadonlyMap<string, string> = new Map(
   Object.entries({
     millrace: "../../../pipelines/main",
-    "millrace/env": "../author",
-    "millrace/env/contract": "../contract/main",
-    "millrace/metrics": "../../metrics/main",
+    "millrace/env": "../contract/author",
+    "millrace/env/contract": "../validate/main",
+    "millrace/metrics": "../../observe/sinks/main",
   }).map(([name, path]) => [name, new URL(`${path}${extension}`, import.meta.url).href]),
 );
 

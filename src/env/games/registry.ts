@@ -6,18 +6,12 @@
  */
 import { Result, Schema } from "effect";
 import { isModulePath } from "../../config/modulePath.ts";
-import type { Preset } from "../../config/RunConfig.ts";
 import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
-import {
-  type AnyEnvironment,
-  bind,
-  bindAsync,
-  type InvalidConfig,
-  type Registered,
-} from "../contract/BoundEnvironment.ts";
+import { type AnyEnvironment, bind, bindAsync, type Registered } from "../contract/BoundEnvironment.ts";
 import type { BaseInfo, Environment } from "../contract/Environment.ts";
+import type { DecodePreset, LoadRegistry, PresetError } from "../contract/Preset.ts";
 import { isAsync, load } from "../custom/EnvironmentModule.ts";
-import { type UnknownWrapper, wrapAll } from "../wrappers/registry.ts";
+import { wrapAll } from "../wrappers/registry.ts";
 
 const registered = <Config>(
   { type, config }: { readonly type: string; readonly config: Schema.Codec<Config, unknown> },
@@ -59,16 +53,10 @@ const loaders: ReadonlyMap<string, Loader> = new Map<string, Loader>([
 /** The types of this package's environments. */
 export const environmentTypes: readonly string[] = [...loaders.keys()];
 
-/** The environments that some presets name, loaded in this thread. */
-export interface Registry {
-  /** By type, or by the path of the module. */
-  readonly environments: ReadonlyMap<string, Registered>;
-  /** Paths of modules that cannot be used, and why. */
-  readonly unusable: ReadonlyMap<string, string>;
-}
+/** This module, for the threads that load it themselves. */
+export const gamesUrl = new URL(import.meta.url);
 
-/** Loads the environments that `envTypes` name, and no others; types that do not exist are left out. */
-export const loadRegistry = async (envTypes: Iterable<string>): Promise<Registry> => {
+export const loadRegistry: LoadRegistry = async (envTypes) => {
   const environments = new Map<string, Registered>();
   const unusable = new Map<string, string>();
   for (const envType of new Set(envTypes)) {
@@ -85,32 +73,7 @@ export const loadRegistry = async (envTypes: Iterable<string>): Promise<Registry
   return { environments, unusable };
 };
 
-/** The keys of a preset that make its environment. */
-export type PresetFrame = Pick<Preset, "env_type" | "env_config"> & Partial<Pick<Preset, "wrappers">>;
-
-/** Why a preset cannot be used; `path` leads to the offending part of the run file. */
-export type PresetError =
-  | {
-      readonly _tag: "UnknownEnvironment";
-      readonly path: readonly string[];
-      readonly value: string;
-      readonly choices: readonly string[];
-    }
-  | {
-      readonly _tag: "UnusableModule";
-      readonly path: readonly string[];
-      readonly value: string;
-      readonly reason: string;
-    }
-  | InvalidConfig
-  | UnknownWrapper;
-
-/** `registry` has been loaded for the `env_type` of the preset. */
-export const decodePreset = (
-  tag: string,
-  preset: PresetFrame,
-  registry: Registry,
-): Result.Result<AnyEnvironment, PresetError> => {
+export const decodePreset: DecodePreset = (tag, preset, registry) => {
   const entry = registry.environments.get(preset.env_type);
   if (entry === undefined) {
     const where = { path: ["custom_envs", tag, "env_type"], value: preset.env_type };

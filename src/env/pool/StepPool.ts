@@ -42,12 +42,9 @@ export class StepPool extends Context.Service<
   }
 >()("millrace/env/StepPool") {}
 
-export interface StepPoolOptions
-  extends Omit<Threads.ThreadsOptions, "registry" | keyof typeof defaults>,
-    Partial<typeof defaults> {
+export interface StepPoolOptions extends Omit<Threads.ThreadsOptions, keyof typeof defaults>, Partial<typeof defaults> {
   /** Batches in flight at first. */
   readonly concurrency: number;
-  readonly registry?: URL;
   /** Asynchronous environments, by tags that are not among the presets. */
   readonly waiting?: ReadonlyMap<string, BoundAsyncEnvironment>;
 }
@@ -65,8 +62,7 @@ interface Players {
 }
 
 const inThreads = Effect.fnUntraced(function* (options: StepPoolOptions) {
-  const registry = options.registry ?? new URL("../games/registry.ts", import.meta.url);
-  const threads = yield* Threads.make({ ...defaults, ...options, registry });
+  const threads = yield* Threads.make({ ...defaults, ...options });
   const within = (concurrency: number): number => Math.min(options.threads, Math.max(1, Math.floor(concurrency)));
   const batcher = yield* Batcher.make({
     name: "step",

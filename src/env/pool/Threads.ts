@@ -10,8 +10,8 @@
  */
 import { Effect, FiberSet, type Scope } from "effect";
 import { EnvironmentError } from "../../domain/Errors.ts";
+import type { PresetFrame } from "../contract/Preset.ts";
 import type { Answer, Request } from "../contract/Request.ts";
-import type { PresetFrame } from "../games/registry.ts";
 import * as Batcher from "./Batcher.ts";
 import * as Crew from "./Crew.ts";
 import { Docket } from "./Docket.ts";
@@ -33,7 +33,7 @@ export interface ThreadsOptions {
   readonly quarantine: number;
   /** Threads of suspects let all others go first. */
   readonly giveWay: boolean;
-  /** Module that exports `loadRegistry` and `decodePreset`. */
+  /** Of a `RegistryModule`. */
   readonly registry: URL;
 }
 

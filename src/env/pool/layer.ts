@@ -3,8 +3,8 @@ import type { RunConfig } from "../../config/RunConfig.ts";
 import { type AnyEnvironment, pure, waiting } from "../contract/BoundEnvironment.ts";
 import * as StepPool from "./StepPool.ts";
 
-/** Step threads, or inline steps, over the environments by their tags. */
-export const layer = (config: RunConfig, environments: ReadonlyMap<string, AnyEnvironment>) => {
+/** Step threads, or inline steps, over the environments by their tags. Threads make theirs of the module `registry`, a `RegistryModule`. */
+export const layer = (config: RunConfig, environments: ReadonlyMap<string, AnyEnvironment>, registry: URL) => {
   const { pipeline } = config;
   if (pipeline.step_inline) return StepPool.layerInline(environments);
   const presets = [...pure(environments).keys()].flatMap((tag) => {
@@ -12,6 +12,7 @@ export const layer = (config: RunConfig, environments: ReadonlyMap<string, AnyEn
     return preset === undefined ? [] : [[tag, preset] as const];
   });
   return StepPool.layerThreads({
+    registry,
     presets: Object.fromEntries(presets),
     threads: pipeline.step_threads,
     concurrency: pipeline.step_concurrency,

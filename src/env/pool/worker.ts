@@ -6,17 +6,17 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { workerData } from "node:worker_threads";
 import type { BoundEnvironment } from "../contract/BoundEnvironment.ts";
+import type { PresetFrame, RegistryModule } from "../contract/Preset.ts";
 import { prepare } from "../contract/prepare.ts";
 import { type Answer, type Request, stepFailure } from "../contract/Request.ts";
 import { intrinsics } from "../custom/intrinsics.ts";
 import { guardProcess, unguardProcess } from "../custom/processGuard.ts";
-import type { decodePreset, loadRegistry, PresetFrame } from "../games/registry.ts";
 import { answer } from "./answer.ts";
 import { Cells } from "./cells.ts";
 import { finishes } from "./interruptible.ts";
 
 export interface Setup {
-  /** URL of a module that exports `loadRegistry` and `decodePreset`. */
+  /** URL of a `RegistryModule`. */
   readonly registry: string;
   readonly presets: Readonly<Record<string, PresetFrame>>;
   /** Memory of the thread's cells. */
@@ -88,8 +88,7 @@ const nameThread = (): void => {
 };
 
 const bindAll = async (): Promise<ReadonlyMap<string, BoundEnvironment>> => {
-  const module: { readonly loadRegistry: typeof loadRegistry; readonly decodePreset: typeof decodePreset } =
-    await import(registry);
+  const module: RegistryModule = await import(registry);
   const loaded = await module.loadRegistry(Object.values(presets).map(({ env_type }) => env_type));
   const bound = new Map<string, BoundEnvironment>();
   for (const [tag, preset] of Object.entries(presets)) {

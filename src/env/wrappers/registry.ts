@@ -4,6 +4,7 @@
  */
 import { Result, Schema } from "effect";
 import type { AnyEnvironment, InvalidConfig } from "../contract/BoundEnvironment.ts";
+import type { UnknownType } from "../contract/Preset.ts";
 import { ActionFilterConfig, actionFilter } from "./actionFilter.ts";
 import { ObservationRewriteConfig, observationRewrite } from "./observationRewrite.ts";
 import { RewardShapingConfig, rewardShaping } from "./rewardShaping.ts";
@@ -46,19 +47,11 @@ const all = [
 
 export const wrappers: ReadonlyMap<string, RegisteredWrapper> = new Map(all.map((entry) => [entry.type, entry]));
 
-/** A wrapper of no known type; undefined where none is given. `path` is relative to the list. */
-export interface UnknownWrapper {
-  readonly _tag: "UnknownWrapper";
-  readonly path: readonly string[];
-  readonly value: unknown;
-  readonly choices: readonly string[];
-}
-
 /** The environment in its wrappers, or the first that cannot be used; paths are relative to the list. */
 export const wrapAll = (
   environment: AnyEnvironment,
   list: readonly Readonly<Record<string, unknown>>[],
-): Result.Result<AnyEnvironment, InvalidConfig | UnknownWrapper> => {
+): Result.Result<AnyEnvironment, InvalidConfig | UnknownType> => {
   let wrapped = environment;
   for (const [at, { type, ...keys }] of list.entries()) {
     const entry = typeof type === "string" ? wrappers.get(type) : undefined;

@@ -19,9 +19,9 @@ const loadedBy = async (entry: string, setup: Partial<Setup> = {}): Promise<read
 const stepThread = (presets: Setup["presets"]): Promise<readonly string[]> =>
   loadedBy("src/env/pool/worker.ts", { registry: new URL("src/env/games/registry.ts", root).href, presets });
 
-const folders = /^src\/(?:environments|openenv|sandbox)\//;
+const folders = /^src\/env\/(?:(?:games\/\w+|openenv|sandbox)\/|games\/(?!registry))/;
 const environmentsIn = (paths: readonly string[]): readonly string[] => [
-  ...new Set(paths.flatMap((path) => (folders.test(path) ? [path.split("/").slice(1, -1).join("/")] : []))),
+  ...new Set(paths.flatMap((path) => (folders.test(path) ? [path.split("/").slice(2, -1).join("/")] : []))),
 ];
 
 /** Libraries that only some environments need. */
@@ -33,10 +33,7 @@ describe("a step thread", () => {
   it("loads the code of the environments it plays, and nothing of the others", async () => {
     const loaded = await stepThread({ Arms: { env_type: "bandit", env_config: {} } });
     expect(loaded).toContain("src/env/games/bandit/Bandit.ts");
-    expect(environmentsIn(loaded).filter((folder) => folder !== "environments")).toEqual([
-      "environments/bandit",
-      "environments/random",
-    ]);
+    expect(environmentsIn(loaded).filter((folder) => folder !== "games")).toEqual(["games/bandit", "games/random"]);
     expect(librariesIn(loaded)).toEqual([]);
   });
 
@@ -57,8 +54,8 @@ describe("the main thread", () => {
 
   it("loads the environments of the presets that a run plays, and none of those it only lists", async () => {
     const loaded = await loadedBy("test/env/contract/fixtures/checkQuickstart.ts");
-    expect(environmentsIn(loaded)).toContain("environments/frozen_lake");
-    expect(environmentsIn(loaded)).not.toContain("environments/sudoku");
+    expect(environmentsIn(loaded)).toContain("games/frozen_lake");
+    expect(environmentsIn(loaded)).not.toContain("games/sudoku");
     expect(librariesIn(loaded)).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest";
 import { Effect, Layer, Result, Schema } from "effect";
 import { PresetSection } from "../../../src/config/RunConfig.ts";
 import { Environments } from "../../../src/env/contract/Environments.ts";
-import { decodePreset, loadRegistry } from "../../../src/env/games/registry.ts";
+import { decodePreset, gamesUrl, loadRegistry } from "../../../src/env/games/registry.ts";
 import { layerInline, layerThreads } from "../../../src/env/pool/StepPool.ts";
 import { fromPreset } from "../../../src/rollout/Task.ts";
 import { instanceOf, play } from "../contract/players.ts";
@@ -95,7 +95,7 @@ describe("threads", () => {
       const here = yield* Effect.provide(played, layerInline(new Map([["Mine", bound]])));
       const there = yield* Effect.provide(
         played,
-        layerThreads({ presets, threads: 1, concurrency: 1, timeoutMs: 5_000 }),
+        layerThreads({ registry: gamesUrl, presets, threads: 1, concurrency: 1, timeoutMs: 5_000 }),
       );
       expect(there).toEqual(here);
       expect(here.executed).toBe(3);
@@ -106,7 +106,9 @@ describe("threads", () => {
     Effect.gen(function* () {
       const presets = { Mine: { env_type: unknownEntry, env_config: {} } };
       const error = yield* Effect.flip(
-        Effect.scoped(Layer.build(layerThreads({ presets, threads: 1, concurrency: 1, timeoutMs: 5000 }))),
+        Effect.scoped(
+          Layer.build(layerThreads({ registry: gamesUrl, presets, threads: 1, concurrency: 1, timeoutMs: 5000 })),
+        ),
       );
       expect(error.message).toContain(
         "no entry of this package; there are millrace, millrace/env, millrace/env/contract, millrace/metrics",

@@ -307,9 +307,8 @@ describe("an environment that loads", () => {
 });
 
 describe("the real registry", () => {
-  it.live("is what threads load by default, wrappers too, and answers as inline does", () =>
+  it.live("is loaded by threads, wrappers too, and answers as inline does", () =>
     Effect.gen(function* () {
-      const { registry: _, ...rest } = options;
       const wrappers = [{ type: "time_limit", max_steps: 1 }];
       const presets = { Frozen: { env_type: "frozen_lake", env_config: {}, wrappers } };
       const play = Effect.gen(function* () {
@@ -326,12 +325,17 @@ describe("the real registry", () => {
           noise: { seed: 0, purpose: "noise", counters: [0, 0, 1] },
         });
       });
-      const { decodePreset, loadRegistry } = yield* Effect.promise(() => import("../../../src/env/games/registry.ts"));
+      const { decodePreset, gamesUrl, loadRegistry } = yield* Effect.promise(
+        () => import("../../../src/env/games/registry.ts"),
+      );
       const registry = yield* Effect.promise(() => loadRegistry(["frozen_lake"]));
       const bound = decodePreset("Frozen", presets.Frozen, registry);
       if (bound._tag === "Failure" || bound.success.asynchronous) return expect.unreachable();
       const here = yield* Effect.provide(play, layerInline(new Map([["Frozen", bound.success]])));
-      const there = yield* Effect.provide(play, layerThreads({ ...rest, timeoutMs: 5000, presets }));
+      const there = yield* Effect.provide(
+        play,
+        layerThreads({ ...options, registry: gamesUrl, timeoutMs: 5000, presets }),
+      );
       expect(there).toEqual(here);
       expect(there).toMatchObject({ executed: 1, terminated: false, truncated: true });
     }),
