@@ -1,4 +1,5 @@
 /** The most slots that each stage of a run can use: what admission, cache rows and threads allow. Stages that it leaves out have one slot. */
+import { lead } from "../domain/Mode.ts";
 import type { RunConfig } from "./RunConfig.ts";
 
 /** Sequences that may hold a cache at once, over all generator threads: the most episodes in flight. */
@@ -6,7 +7,7 @@ export const cacheRows = ({ generation, model }: RunConfig): number => generatio
 
 /** Groups that may be admitted ahead of the window that is consumed, that window's own, and what a window may ask for at once. */
 const admissible = ({ es_manager, filter: { refill }, pipeline }: RunConfig): number =>
-  ((pipeline.mode === "async" ? pipeline.max_staleness : 0) + 1) * es_manager.train.env_groups +
+  (lead({ mode: pipeline.mode, maxStaleness: pipeline.max_staleness }) + 1) * es_manager.train.env_groups +
   (refill.target > 0 ? Math.max(refill.batch, refill.target) : 0);
 
 /**

@@ -1,6 +1,7 @@
 import { Effect } from "effect";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { lead } from "../../src/domain/Mode.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
 import { assertProperty } from "../property.ts";
 import {
@@ -93,12 +94,12 @@ describe("a run over random outcomes, latencies and shapes", () => {
         for (const { round } of eventsOf(run.events, "Refill")) expect(round).toBeLessThanOrEqual(rounds);
         expect(run.released.length).toBe(new Set(run.replies.map(({ group, member }) => `${group} ${member}`)).size);
 
-        const lead = shape.mode === "async" ? shape.max_staleness : 0;
+        const ahead = lead({ mode: shape.mode, maxStaleness: shape.max_staleness });
         const consumed = consumedAt(run.events);
         run.events.forEach((event, i) => {
-          if (event._tag === "Admitted") expect(event.window - consumed[i]!).toBeLessThanOrEqual(lead);
+          if (event._tag === "Admitted") expect(event.window - consumed[i]!).toBeLessThanOrEqual(ahead);
         });
-        if (lead === 0) {
+        if (ahead === 0) {
           for (const { metrics } of run.records) expect(toRecord(metrics)["staleness/max"] ?? 0).toBe(0);
         }
       }),

@@ -7,9 +7,9 @@ import { Effect, type Scope } from "effect";
 import type { CreditedBatch } from "../../domain/Batch.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { idsOf } from "../../domain/Group.ts";
+import { lead } from "../../domain/Mode.ts";
 import { type Metrics, together } from "../../domain/metrics/Metrics.ts";
 import * as RunState from "../../domain/RunState.ts";
-import * as Admission from "../../flow/admission/Admission.ts";
 import { Gate } from "../../flow/admission/Gate.ts";
 import { Bus } from "../../flow/Bus.ts";
 import { Dials } from "../../flow/Dials.ts";
@@ -88,10 +88,10 @@ const update = Effect.fnUntraced(function* (
   const { version } = report;
   // First, because the end of a window opens admission at once.
   if (endsRun(config.trainer, batch.window)) yield* bus.emit({ _tag: "Stopped", reason: "gradient_analysis" });
-  if (Admission.lead(rules) === 0) yield* adopted(version);
+  if (lead(rules) === 0) yield* adopted(version);
   yield* bus.emit(windowEnd(report, window.index, idsOf(filtered.kept), batch));
   // The line goes on meanwhile: admission alone waits for it, and a thread that is gone is told of elsewhere.
-  if (report.applied && Admission.lead(rules) > 0) {
+  if (report.applied && lead(rules) > 0) {
     yield* Effect.forkIn(Effect.ignore(adopted(version)), scope, { startImmediately: true });
   }
   return report;

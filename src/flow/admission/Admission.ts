@@ -18,10 +18,11 @@
  * is the only bound: a straggler may be overtaken, and its own staleness is then not bounded.
  */
 import type { Version } from "../../domain/Episode.ts";
+import { lead, type Mode } from "../../domain/Mode.ts";
 import type { Asked, Position } from "../../domain/Position.ts";
 
 export interface Rules {
-  readonly mode: "lockstep" | "sync" | "async";
+  readonly mode: Mode;
   /** Groups per window. */
   readonly groups: number;
   /** async: windows a group may be admitted ahead of consumption. */
@@ -42,9 +43,6 @@ export type Decision =
   /** Not before someone lets admission go on. */
   | { readonly _tag: "Paused" }
   | { readonly _tag: "Closed"; readonly reason: "complete" | "stopped" };
-
-/** Windows a group may be admitted ahead of consumption. */
-export const lead = ({ mode, maxStaleness }: Rules): number => (mode === "async" ? maxStaleness : 0);
 
 /** The oldest version that may sample for a window; while windows before it hold it up, of the versions that there are. */
 const oldest = (rules: Rules, { consumed, version }: Pick<Position, "consumed" | "version">, window: number): Version =>

@@ -3,6 +3,7 @@
  * share by which throughput grows per share of capacity that the stage gains: near 1 where items always wait for it, near 0 where none does.
  * Invariant: every number is measured over the interval; what the interval does not show is null or no verdict.
  */
+import type { Mode } from "../../domain/Mode.ts";
 import type { StageSample } from "../Gauge.ts";
 import type { Limit, Pull } from "./Pull.ts";
 import * as StageLoad from "./StageLoad.ts";
@@ -10,7 +11,7 @@ import { sentence } from "./sentence.ts";
 
 /** What the gauges do not know of the run. */
 export interface Setting {
-  readonly mode: "lockstep" | "sync" | "async";
+  readonly mode: Mode;
   /** Episodes of a group, and the most in flight (slots over all generator threads). */
   readonly groupSize?: number;
   readonly episodes?: number;

@@ -21,9 +21,11 @@
  *                                                                     `ended` RunCard["state"]; a browser that does not read is cut off
  *   POST /api/runs/:run/control    Authorization: Bearer TOKEN        a Control; 204, or 400 with the run's reason
  */
+
 import type { Control, Controller } from "../../domain/Control.ts";
 import type { EpisodeRecord, VerdictName } from "../../domain/EpisodeRecord.ts";
 import type { JudgedGroup } from "../../domain/Event.ts";
+import type { Mode } from "../../domain/Mode.ts";
 import type { Kind, Unit } from "../../domain/metrics/Metric.ts";
 import type { ServerChange } from "../../domain/Server.ts";
 import type { GroupAt } from "../record/events/Keyframe.ts";
@@ -39,7 +41,7 @@ export interface RunCard {
   /** `dead`: it was killed, its last line is no end. */
   readonly state: RunStatus;
   readonly message: string | null;
-  readonly mode: "lockstep" | "sync" | "async";
+  readonly mode: Mode;
   readonly maxStaleness: number;
   readonly seed: number;
   readonly step: number;

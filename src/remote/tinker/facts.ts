@@ -4,6 +4,7 @@
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { when } from "../../config/relation.ts";
+import { lead } from "../../domain/Mode.ts";
 import { type Reduction, type Sessions, type TinkerServerName, tinkerServer } from "../../domain/TinkerServer.ts";
 
 /** The server's ways, those that the run file sets in place of what is known. */
@@ -12,9 +13,6 @@ export interface Ways {
   readonly reduction: Reduction;
   readonly sessions: Sessions;
 }
-
-/** The windows that a group may be admitted ahead of the one that is consumed. */
-const lead = ({ pipeline: { max_staleness, mode } }: RunConfig): number => (mode === "async" ? max_staleness : 0);
 
 const unknown = (config: RunConfig, name: TinkerServerName): readonly string[] => {
   const { reduction, sessions } = config.model.learner;
@@ -110,6 +108,7 @@ const critic = (config: RunConfig, name: TinkerServerName): readonly string[] =>
 /** What of the run file the server `name` cannot do. */
 export const unsupported = (config: RunConfig, name: TinkerServerName): readonly string[] => {
   const { sessions: asked } = config.model.learner;
+  const { max_staleness: maxStaleness, mode } = config.pipeline;
   const { sessions, title } = tinkerServer[name];
   const ways = asked === "auto" ? sessions : asked;
   return [
@@ -118,7 +117,7 @@ export const unsupported = (config: RunConfig, name: TinkerServerName): readonly
     ...adam(config, name, "actor"),
     ...critic(config, name),
     ...when(
-      ways === "newest" && lead(config) > 0 && config.model.generator.engine === "tinker",
+      ways === "newest" && lead({ mode, maxStaleness }) > 0 && config.model.generator.engine === "tinker",
       () =>
         `pipeline.mode: async: ${title} samples rightly from its newest weights alone, and groups of this run would begin with older ones; nearest: sync, or model.learner.sessions=snapshots where another engine samples for it`,
     ),

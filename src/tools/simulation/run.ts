@@ -2,6 +2,7 @@
  * A run in virtual time: admission, episodes that call two services, windows, score, filter, update and close, by the engine's rules. An event
  * heap, and nothing of the engine; its results are what an engine without any overhead would reach.
  */
+import { lead } from "../../domain/Mode.ts";
 import { Episodes } from "./Episodes.ts";
 import { FlowStage, type Sink } from "./FlowStage.ts";
 import { Lanes } from "./Lanes.ts";
@@ -32,7 +33,7 @@ class Simulation {
 
   constructor(shape: RunShape) {
     this.#shape = shape;
-    this.#lead = shape.mode === "async" ? shape.maxStaleness : 0;
+    this.#lead = lead(shape);
     this.#world = new World({ cores: shape.cores, measured: shape.observer !== undefined });
     this.#lanes = shape.learner === undefined ? null : new Lanes(this.#world, shape.learner);
     const inFlight = (this.#lead + 1) * shape.groups;

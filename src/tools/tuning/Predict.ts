@@ -1,5 +1,6 @@
 /** What a run comes to under settings, in virtual time. */
 
+import { lead } from "../../domain/Mode.ts";
 import { mean } from "../../domain/Statistics.ts";
 import { between, type Machine } from "../simulation/replay/Machine.ts";
 import type { PlayedGroup } from "../simulation/replay/Played.ts";
@@ -37,7 +38,7 @@ export const workOf = ({ groups, miniBatch, played, prefillTokens }: Workload, {
 });
 
 /** Windows until a run is as it stays; and those at its end, when nothing is admitted any more. */
-export const settling = ({ maxStaleness, mode }: Settings): number => (mode === "async" ? maxStaleness : 0) + 1;
+export const settling = (settings: Settings): number => lead(settings) + 1;
 
 /** The windows of a run that has settled, and what they took together. */
 export const settled = (machine: Machine, settings: Settings, workload: Workload, windows: number) => {

@@ -1,5 +1,6 @@
 /** The settings that can be tuned: where they stand in the run file, and the choices of a machine. */
 import type { RunConfig } from "../../config/RunConfig.ts";
+import { lead } from "../../domain/Mode.ts";
 import type { Settings } from "../simulation/replay/Training.ts";
 
 export const settingsOf = ({ actor, generation, model, pipeline }: RunConfig): Settings => ({
@@ -93,8 +94,7 @@ export interface Bounds {
 /** Settings of the threads, all combinations that fit. */
 export const threadsSpace = (shipped: Settings, bounds: Bounds): readonly Settings[] => {
   const { cores, fits, groupSize, groups } = bounds;
-  const lead = shipped.mode === "async" ? shipped.maxStaleness : 0;
-  const episodes = (lead + 1) * groups * groupSize;
+  const episodes = (lead(shipped) + 1) * groups * groupSize;
   const window = groups * groupSize;
   const fewest = shipped.mode === "async" ? fewSlots(shipped, window) : Math.min(...probedRows(shipped, window));
   const threads = threadChoices(cores);
@@ -110,8 +110,7 @@ export const threadsSpace = (shipped: Settings, bounds: Bounds): readonly Settin
 /** Settings that differ from `from` in one of the others. */
 export const variations = (from: Settings, bounds: Bounds): readonly Settings[] => {
   const { cores, fits, groups } = bounds;
-  const lead = from.mode === "async" ? from.maxStaleness : 0;
-  const inFlight = [0, groups, Math.ceil(groups / 2)].filter((count) => count < (lead + 1) * groups);
+  const inFlight = [0, groups, Math.ceil(groups / 2)].filter((count) => count < (lead(from) + 1) * groups);
   const bound = from.mode === "async" ? [1, 2, 3, 4, 6, 8].filter((most) => most <= bounds.maxStaleness) : [];
   return [
     ...inFlight.map((rolloutConcurrency) => ({ ...from, rolloutConcurrency })),

@@ -1,6 +1,7 @@
 /** What the autotuner may change in a run, and how far: what admission, caches and threads allow. */
 import { cacheRows, mostSlots } from "../../config/mostSlots.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
+import { lead } from "../../domain/Mode.ts";
 import type { Knob, Options } from "./Autotune.ts";
 import type { Lanes } from "./LanesTuner.ts";
 
@@ -13,7 +14,7 @@ export const optionsOf = (config: RunConfig): Options & { readonly lanes: Lanes 
   const knobs = Object.entries(most).map(([stage, most]): Knob => ({ stage, least: 1, most }));
   return {
     knobs,
-    lanes: { most: model.learner_lanes, lead: pipeline.mode === "async" ? pipeline.max_staleness : 0 },
+    lanes: { most: model.learner_lanes, lead: lead({ mode: pipeline.mode, maxStaleness: pipeline.max_staleness }) },
     setting: {
       mode: pipeline.mode,
       groupSize: config.es_manager.train.group_size,

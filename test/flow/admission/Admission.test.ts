@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Event } from "../../../src/domain/Event.ts";
 import type { Group } from "../../../src/domain/Group.ts";
+import { lead as leadOf } from "../../../src/domain/Mode.ts";
 import * as Position from "../../../src/domain/Position.ts";
 import * as Admission from "../../../src/flow/admission/Admission.ts";
 import * as WindowAssembler from "../../../src/flow/WindowAssembler.ts";
@@ -246,7 +247,7 @@ describe("admission with windows in any order of completion", () => {
   it("bounds staleness in consumed windows, and in versions however late generators take them, under admission order", () => {
     assertProperty(
       fc.property(runs, ({ choices, ...spec }) => {
-        const bound = Admission.lead(spec);
+        const bound = leadOf(spec);
         const { lags, stale } = play(spec, "admission", choices);
         for (const staleness of [...stale, ...lags]) {
           expect(staleness).toBeGreaterThanOrEqual(0);
@@ -259,7 +260,7 @@ describe("admission with windows in any order of completion", () => {
   it("bounds the backlog, and by it the mean staleness, under completion order", () => {
     assertProperty(
       fc.property(runs, ({ choices, ...spec }) => {
-        const lead = Admission.lead(spec);
+        const lead = leadOf(spec);
         const { stale, worstBacklog } = play(spec, "completion", choices);
         expect(worstBacklog).toBeLessThanOrEqual((lead + 1) * spec.groups);
         const total = stale.reduce((sum, s) => sum + s, 0);

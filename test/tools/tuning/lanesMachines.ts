@@ -1,4 +1,5 @@
 /** Runs in virtual time whose learner has lanes, and the lanes tuner at work on them. */
+import { lead as leadOf } from "../../../src/domain/Mode.ts";
 import { stream } from "../../../src/domain/Random.ts";
 import type { RunSample, RunShape } from "../../../src/tools/simulation/RunShape.ts";
 import { run } from "../../../src/tools/simulation/run.ts";
@@ -64,10 +65,10 @@ interface Tuned {
 }
 
 /** The tuner's options for a run. */
-export const optionsOf = ({ learner, maxStaleness, mode }: RunShape): LanesTuner.Options => ({
-  most: learner?.lanes ?? 1,
-  lead: mode === "async" ? maxStaleness : 0,
-  setting: { mode },
+export const optionsOf = (shape: RunShape): LanesTuner.Options => ({
+  most: shape.learner?.lanes ?? 1,
+  lead: leadOf(shape),
+  setting: { mode: shape.mode },
 });
 
 /** A run under the tuner, from so many lanes. `freeOf` tells when nothing else changes settings. */

@@ -2,6 +2,7 @@
 
 import { cacheRows, mostSlots } from "../../../config/mostSlots.ts";
 import type { RunConfig } from "../../../config/RunConfig.ts";
+import type { Mode } from "../../../domain/Mode.ts";
 
 /** Version of the lines' shape. */
 export const SCHEMA = 1;
@@ -11,7 +12,7 @@ export interface RunLine {
   readonly _tag: "Run";
   readonly schema: typeof SCHEMA;
   readonly name: string;
-  readonly mode: "lockstep" | "sync" | "async";
+  readonly mode: Mode;
   readonly maxStaleness: number;
   readonly seed: number;
   readonly steps: number;
