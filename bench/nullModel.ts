@@ -156,14 +156,18 @@ export const environments = (wait: Wait): Environments["Service"] =>
 export const learner = (wait: Effect.Effect<void>): Learner["Service"] => {
   let version = 0;
   return Learner.of({
-    prepare: ({ ids, rewards }) => Effect.succeed({ values: new Float32Array(ids.length), rewards }),
-    update: () =>
+    update: ({ kept: { ids } }) =>
       Effect.map(wait, () => ({
         version: ++version,
         applied: true,
         untrained: null,
         metrics: new Map(),
         seconds: new Map(),
+        credit: {
+          advantages: new Float32Array(ids.length),
+          returns: new Float32Array(ids.length),
+          values: new Float32Array(ids.length),
+        },
       })),
     analyse: () => Effect.sync(() => new Map()),
     score: () => Effect.sync(() => ({ rows: 0, sums: new Float64Array(0), version, seconds: 0 })),

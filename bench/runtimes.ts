@@ -63,6 +63,7 @@ const measureUpdate = async (place: Place): Promise<Measured> => {
     lanes: 1,
     threads: 1,
     device,
+    lossScaling: "none",
     totalUpdates: 100,
     algorithm: Schema.decodeUnknownSync(AlgorithmSection)({ adv_estimator: "grpo" }),
     actor: Schema.decodeUnknownSync(ActorSection)({}),

@@ -33,6 +33,7 @@ const openSide = ({ config, microBatchTokens, threads }: Case, { estimator, shar
     seed: 1,
     lanes: 1,
     threads,
+    lossScaling: "none",
     totalUpdates: 1000,
     algorithm: Schema.decodeUnknownSync(AlgorithmSection)({ adv_estimator: estimator }),
     actor: Schema.decodeUnknownSync(ActorSection)({
@@ -51,7 +52,7 @@ const measure = (given: Case) => async (): Promise<Measured> => {
   const timed = async (trainer: Trainer, window: number): Promise<number> => {
     const made = batchOf(shape, window);
     const begun = performance.now();
-    const { values } = await trainer.prepare(made);
+    const { values } = (await trainer.credit(made)).batch;
     await trainer.update({ ...made, values });
     return performance.now() - begun;
   };

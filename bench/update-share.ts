@@ -51,6 +51,7 @@ const measureCase = async (given: Case): Promise<Measured> => {
     seed: 1,
     lanes,
     threads: 1,
+    lossScaling: "none",
     totalUpdates: 100,
     algorithm: Schema.decodeUnknownSync(AlgorithmSection)({}),
     actor: Schema.decodeUnknownSync(ActorSection)({}),

@@ -13,7 +13,7 @@ import { spanned } from "../flow/spanned.ts";
 import { timed } from "../flow/timed.ts";
 import * as GradientAnalysis from "../learner/analysis/GradientAnalysis.ts";
 import { sourceMetrics } from "../learner/analysis/source.ts";
-import { assign } from "../learner/assign.ts";
+import { collateTrained } from "../learner/collate.ts";
 import { Learner } from "../learner/Learner.ts";
 import * as Pinned from "../rollout/pinned.ts";
 import * as Rollout from "../rollout/Rollout.ts";
@@ -45,12 +45,14 @@ const analyse = Effect.fnUntraced(function* (window: number, own: AnalysisGroups
   // A refill's target is a window's.
   const rule = { ...config.filter, refill: { ...config.filter.refill, target: 0 } };
   const { kept, keptRatio, metrics } = filter(scored, rule, selection);
-  const of = { window, unseen: rollout.unseen };
-  const all = config.trainer.gradient_analysis_log_prefilter
-    ? yield* assign(config, { ...of, ...unfiltered(scored) })
-    : null;
-  const batch = (yield* assign(config, { ...of, kept, keptRatio }))?.batch;
-  const decomposed = yield* (yield* Learner).analyse({ kept: batch, unfiltered: all?.batch });
+  const options = { window, unseen: rollout.unseen, temperature: config.generation.temperature };
+  const all = unfiltered(scored);
+  const decomposed = yield* (yield* Learner).analyse({
+    kept: collateTrained(kept, { ...options, keptRatio }) ?? undefined,
+    unfiltered: config.trainer.gradient_analysis_log_prefilter
+      ? (collateTrained(all.kept, { ...options, keptRatio: all.keptRatio }) ?? undefined)
+      : undefined,
+  });
   const exited = GradientAnalysis.endsRun(config.trainer, window) ? 1 : undefined;
   const more = measured([learner.timing.of({ phase: "gradient_analysis_gen" }), seconds], [analysis.exited, exited]);
   return together(decomposed, sourceMetrics(own, groups, metrics), more);

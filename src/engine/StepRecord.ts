@@ -33,8 +33,6 @@ const windowMetrics = ({ diagnostics, filtered, from, report, seconds, window }:
       [windows.refilled, window.refilled],
       [windows.batchSize, trained.flatMap(members).length],
       [timing.filter, seconds.filter],
-      [timing.values, seconds.values],
-      [timing.advantages, seconds.advantages],
       [timing.update, seconds.update],
     ),
   );

@@ -9,7 +9,23 @@ import type { Version } from "../domain/Episode.ts";
 import type { LearnerError } from "../domain/Errors.ts";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
 import type { Untrained } from "./NotFinite.ts";
-import type { Prepared } from "./Prepared.ts";
+
+/** A window on its one trip to the learner. */
+export interface WindowTokens {
+  /** The groups that are trained on. */
+  readonly kept: TokenBatch;
+  /** All usable groups, where their gradient is analysed too. */
+  readonly unfiltered: TokenBatch | undefined;
+}
+
+/** What gradients are analysed of in place of a window: groups that were played for it. Undefined where there are none. */
+export interface AnalysedTokens {
+  readonly kept: TokenBatch | undefined;
+  readonly unfiltered: TokenBatch | undefined;
+}
+
+/** The credit of the tokens that were trained on, [tokens] each, for the record and the page. */
+export type Credit = Pick<CreditedBatch, "advantages" | "returns" | "values">;
 
 export interface UpdateReport {
   /** Version of the weights after the update; unchanged when the update was skipped. */
@@ -20,16 +36,9 @@ export interface UpdateReport {
   readonly untrained: Untrained | null;
   /** Of the catalogue's `learner`, without its seconds. */
   readonly metrics: Metrics;
-  /** Seconds by phase: `timing` of the catalogue's `learner`. */
+  /** Seconds by phase: `timing` of the catalogue's `learner`, and those of credit. */
   readonly seconds: Metrics;
-}
-
-/** What gradients are analysed of in place of the window: groups that were played for it. */
-export interface Analysed {
-  /** Those that the filter keeps; undefined where there are none. */
-  readonly kept: CreditedBatch | undefined;
-  /** All usable ones, where they are analysed too. */
-  readonly unfiltered: CreditedBatch | undefined;
+  readonly credit: Credit;
 }
 
 /** Threads that share the passes of an update, where their number can change. No bit depends on it. */
@@ -43,14 +52,10 @@ export interface LearnerLanes {
 export class Learner extends Context.Service<
   Learner,
   {
-    /** What credit of a window is assigned from. The update of the same window follows it, or another preparation. */
-    readonly prepare: (batch: TokenBatch) => Effect.Effect<Prepared, LearnerError>;
-    /** `unfiltered`: all usable groups of the window, where their gradient is analysed too. */
-    readonly update: (batch: CreditedBatch, unfiltered?: CreditedBatch) => Effect.Effect<UpdateReport, LearnerError>;
-    /**
-     * The decomposition of the policy's gradient under the current weights. Changes nothing; the update follows another preparation.
-     */
-    readonly analyse: (batches: Analysed) => Effect.Effect<Metrics, LearnerError>;
+    /** Assigns credit to a window and trains on it. */
+    readonly update: (window: WindowTokens) => Effect.Effect<UpdateReport, LearnerError>;
+    /** The decomposition of the policy's gradient under the current weights. Changes nothing. */
+    readonly analyse: (tokens: AnalysedTokens) => Effect.Effect<Metrics, LearnerError>;
     /** Scores continuations behind prompts between the commands; a command waits for one pass at most. */
     readonly score: (request: CrossRequest) => Effect.Effect<CrossScores, LearnerError>;
     /** Writes actor, critic, optimiser moments and counters into an existing folder (a temporary one; the caller renames it). */

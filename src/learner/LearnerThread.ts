@@ -11,7 +11,7 @@ import { make as makeThread, type Thread, type ThreadFailure } from "../model/ru
 import type { CloningReport } from "./Cloner.ts";
 import type { Learner } from "./Learner.ts";
 import type { LearnerProtocol } from "./protocol.ts";
-import type { TrainerOptions } from "./Trainer.ts";
+import type { TrainerOptions } from "./TrainerState.ts";
 
 export interface LearnerThreadOptions {
   /** The run's starting weights (also the reference policy of a KL loss), with the files of its folder. */
@@ -48,9 +48,8 @@ export const over = <Start, Event>(
   thread: Thread<LearnerProtocol<Start, Event>, LearnerError>,
   lanes: number,
 ): LearnerThread => ({
-  prepare: (batch) => thread.call("prepare", batch),
-  update: (batch, unfiltered) => thread.call("update", { batch, unfiltered }),
-  analyse: (batches) => thread.call("analyse", batches),
+  update: (window) => thread.call("update", window),
+  analyse: (tokens) => thread.call("analyse", tokens),
   clone: (batch, lr) => thread.call("clone", { batch, lr }),
   cloningLoss: (batch) => thread.call("cloningLoss", batch),
   score: (request) => thread.call("score", request),

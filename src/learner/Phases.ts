@@ -1,18 +1,26 @@
-/** A stopwatch over the phases of one update. */
+/** A stopwatch over the phases of a window's trip to the learner. */
 import { learner } from "../domain/metrics/learner.ts";
 import type { Metric } from "../domain/metrics/Metric.ts";
 import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
+import { timing } from "../domain/metrics/run.ts";
 
-export type Phase = "update_critic" | "ref" | "old_log_prob" | "gradient_analysis" | "update_actor";
+/** Phases of credit. */
+const ofCredit = { values: timing.values, advantages: timing.advantages } as const;
+type CreditPhase = keyof typeof ofCredit;
+export type Phase = CreditPhase | "update_critic" | "ref" | "old_log_prob" | "gradient_analysis" | "update_actor";
+
+const isOfCredit = (phase: Phase): phase is CreditPhase => Object.hasOwn(ofCredit, phase);
+
+const metricOf = (phase: Phase): Metric => (isOfCredit(phase) ? ofCredit[phase] : learner.timing.of({ phase }));
 
 export class Phases {
   readonly #seconds: (readonly [Metric, number])[] = [];
 
-  /** What `work` comes to; its time is noted once it is done. */
+  /** Returns what `work` comes to and notes its time once it is done. */
   async time<A>(phase: Phase, work: () => Promise<A>): Promise<A> {
     const start = performance.now();
     const result = await work();
-    this.#seconds.push([learner.timing.of({ phase }), (performance.now() - start) / 1000]);
+    this.#seconds.push([metricOf(phase), (performance.now() - start) / 1000]);
     return result;
   }
 

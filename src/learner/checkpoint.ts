@@ -20,7 +20,7 @@ import { trainedCriticParameters, trainedParameters } from "../model/graphs/Trai
 import { replaceText } from "../support/files/AtomicWrite.ts";
 import * as Manifest from "../support/files/Manifest.ts";
 import type { Moments } from "./optimiser/AdamW.ts";
-import type { Restored, TrainedNetwork, TrainerState } from "./Trainer.ts";
+import type { Restored, TrainedNetwork, TrainerState } from "./TrainerState.ts";
 
 const MODEL = "model.safetensors";
 const CRITIC = "critic.safetensors";

@@ -4,7 +4,7 @@
  * exactly as they were shown and sampled, with rewards where `domain/Placement` has them. What was shown is trained on too where `unseen`
  * says from where. Invariant: the result depends on the set of groups, not on the order they arrive in.
  */
-import type { TokenBatch } from "../domain/Batch.ts";
+import { type TokenBatch, trainedTokens } from "../domain/Batch.ts";
 import { type EpisodeId, isTrained, type Turn, turnsOf } from "../domain/Episode.ts";
 import type { ScoredEpisode, ScoredGroup } from "../domain/Group.ts";
 
@@ -124,4 +124,10 @@ export const collate = (groups: readonly ScoredGroup[], { unseen, ...options }: 
     members: Int32Array.from(sequences, ({ id }) => id.member),
     sequenceIndex: Int32Array.from(sequences, ({ index }) => index),
   };
+};
+
+/** The same; null where nothing of the groups is trained on. */
+export const collateTrained = (groups: readonly ScoredGroup[], options: CollateOptions): TokenBatch | null => {
+  const batch = collate(groups, options);
+  return trainedTokens(batch) === 0 ? null : batch;
 };

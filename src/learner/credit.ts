@@ -16,7 +16,16 @@ import { vtrace } from "./advantages/vtrace.ts";
 import { filterLossScale, relativeLengths } from "./advantages/weighting.ts";
 import { whiten } from "./advantages/whiten.ts";
 import { logRatios } from "./corrections/ratios.ts";
-import type { Prepared } from "./Prepared.ts";
+
+/** What the networks say of a window before credit is assigned. */
+export interface NetworkScores {
+  /** Critic values at every position, [tokens]; zeros without a critic. */
+  readonly values: Float32Array;
+  /** Rewards that credit is assigned from, [tokens]: less the divergence from the reference policy where that is a part of them. */
+  readonly rewards: Float32Array;
+  /** Log-probability of each trained id under the weights that the window is trained from, where credit corrects by it, [tokens]. */
+  readonly proximal?: Float32Array | undefined;
+}
 
 export interface CreditOptions {
   readonly algorithm: RunConfig["algorithm"];
@@ -210,7 +219,7 @@ const weighted = (
  */
 export const credit = (
   tokens: TokenBatch,
-  { proximal, rewards, values }: Prepared,
+  { proximal, rewards, values }: NetworkScores,
   options: CreditOptions,
 ): CreditedBatch => {
   const { algorithm } = options;

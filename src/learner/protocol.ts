@@ -3,15 +3,14 @@
  * on where the networks compute.
  */
 import type { MessagePort } from "node:worker_threads";
-import type { CreditedBatch, TokenBatch } from "../domain/Batch.ts";
+import type { TokenBatch } from "../domain/Batch.ts";
 import type { CrossRequest, CrossScores } from "../domain/CrossScores.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
 import type { Checkpoint } from "../model/checkpoint/HuggingFaceFolder.ts";
 import type { CloningReport } from "./Cloner.ts";
-import type { Analysed, UpdateReport } from "./Learner.ts";
-import type { Prepared } from "./Prepared.ts";
-import type { TrainerOptions } from "./Trainer.ts";
+import type { AnalysedTokens, UpdateReport, WindowTokens } from "./Learner.ts";
+import type { TrainerOptions } from "./TrainerState.ts";
 
 /** Of a learner that computes in its thread. */
 export interface StartRequest {
@@ -27,12 +26,8 @@ export interface StartRequest {
 export interface LearnerProtocol<Start = StartRequest, Event = never> {
   readonly calls: {
     readonly start: { readonly request: Start; readonly response: Version };
-    readonly prepare: { readonly request: TokenBatch; readonly response: Prepared };
-    readonly update: {
-      readonly request: { readonly batch: CreditedBatch; readonly unfiltered: CreditedBatch | undefined };
-      readonly response: UpdateReport;
-    };
-    readonly analyse: { readonly request: Analysed; readonly response: Metrics };
+    readonly update: { readonly request: WindowTokens; readonly response: UpdateReport };
+    readonly analyse: { readonly request: AnalysedTokens; readonly response: Metrics };
     readonly clone: {
       readonly request: { readonly batch: TokenBatch; readonly lr: number };
       readonly response: CloningReport;

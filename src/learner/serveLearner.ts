@@ -5,6 +5,7 @@
  */
 import type { Version } from "../domain/Episode.ts";
 import { CallError, type Handlers, type Served, serve } from "../model/runtime/serve.ts";
+import { Cloning } from "./Cloning.ts";
 import type { LearnerProtocol } from "./protocol.ts";
 import { crossScores } from "./Scoring.ts";
 import type { Trainer } from "./Trainer.ts";
@@ -20,12 +21,13 @@ export interface Opened {
   readonly close: () => Promise<void>;
 }
 
-const refusal = (unfit: string): string =>
-  `the weights are not saved, because ${unfit} are not finite under them; lower the learning rate`;
+const refusal = (output: string): string =>
+  `the weights are not saved, because ${output} are not finite under them; lower the learning rate`;
 
 class LearnerCalls<Start, Event> {
   readonly #open: (request: Start) => Promise<Opened>;
   #opened: Opened | undefined;
+  #cloning: Cloning | undefined;
   #last: Promise<unknown> = Promise.resolve();
   /** Commands of updates so far: what gives way to them looks here. */
   #demands = 0;
@@ -63,6 +65,11 @@ class LearnerCalls<Start, Event> {
     });
   }
 
+  #cloningOf(trainer: Trainer): Cloning {
+    this.#cloning ??= new Cloning(trainer);
+    return this.#cloning;
+  }
+
   async #start(request: Start): Promise<Version> {
     this.#opened = await this.#open(request);
     return this.#opened.trainer.state.version;
@@ -70,8 +77,8 @@ class LearnerCalls<Start, Event> {
 
   async #save(folder: string): Promise<null> {
     const { save, trainer } = this.#running;
-    const unfit = await trainer.unfit();
-    if (unfit !== null) throw new CallError("not_finite", refusal(unfit));
+    const output = await trainer.nonFiniteOutput();
+    if (output !== null) throw new CallError("not_finite", refusal(output));
     await save(folder);
     return null;
   }
@@ -87,7 +94,8 @@ class LearnerCalls<Start, Event> {
       demands: () => this.#demands,
       unwanted: () => cancelled || this.#closing,
       version: () => trainer.state.version,
-      behind: (prompt, continuations, temperature) => trainer.behind(prompt, continuations, temperature),
+      behind: (prompt, continuations, temperature) =>
+        trainer.networks.continuationLogProbs(prompt, continuations, temperature),
     });
     this.#scoring = scores;
     return scores;
@@ -96,15 +104,14 @@ class LearnerCalls<Start, Event> {
   get handlers(): Handlers<LearnerProtocol<Start, Event>> {
     return {
       start: (request) => this.#inOrder(() => this.#start(request)),
-      prepare: (batch) => this.#ofUpdate((trainer) => trainer.prepare(batch)),
-      update: ({ batch, unfiltered }) => this.#publishing((trainer) => trainer.update(batch, unfiltered)),
-      analyse: (batches) => this.#ofUpdate((trainer) => trainer.analyse(batches)),
-      clone: ({ batch, lr }) => this.#publishing((trainer) => trainer.clone(batch, lr)),
-      cloningLoss: (batch) => this.#ofUpdate((trainer) => trainer.cloningLoss(batch)),
+      update: (window) => this.#publishing((trainer) => trainer.train(window)),
+      analyse: (tokens) => this.#ofUpdate((trainer) => trainer.analyse(tokens)),
+      clone: ({ batch, lr }) => this.#publishing((trainer) => this.#cloningOf(trainer).step(batch, lr)),
+      cloningLoss: (batch) => this.#ofUpdate((trainer) => this.#cloningOf(trainer).loss(batch)),
       score: this.#score,
       lanes: (count) =>
         this.#inOrder(async () => {
-          this.#running.trainer.useLanes(count);
+          this.#running.trainer.networks.lanes.use(count);
           return null;
         }),
       save: (folder) => this.#inOrder(() => this.#save(folder)),

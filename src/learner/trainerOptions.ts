@@ -2,7 +2,7 @@
 import { learnerDevice } from "../config/devices.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { optionsOf as analysisOptions } from "./analysis/GradientAnalysis.ts";
-import type { TrainerOptions } from "./Trainer.ts";
+import type { TrainerOptions } from "./TrainerState.ts";
 
 /** The trainer's options out of a run's file. */
 export const trainerOptions = (config: RunConfig): TrainerOptions => ({
@@ -14,6 +14,7 @@ export const trainerOptions = (config: RunConfig): TrainerOptions => ({
   device: learnerDevice(config.model),
   totalUpdates: config.trainer.total_training_steps,
   algorithm: config.algorithm,
+  lossScaling: config.filter.loss_scaling,
   actor: config.actor,
   critic: config.critic,
   analysis: analysisOptions(config),

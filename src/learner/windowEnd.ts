@@ -1,5 +1,5 @@
 /** What became of a window that was given to the learner. */
-import { type CreditedBatch, sampledTokens } from "../domain/Batch.ts";
+import { sampledTokens, type TokenBatch } from "../domain/Batch.ts";
 import type { Event } from "../domain/Event.ts";
 import type { UpdateReport } from "./Learner.ts";
 import { describe } from "./NotFinite.ts";
@@ -9,7 +9,7 @@ export const windowEnd = (
   { applied, untrained, version }: UpdateReport,
   window: number,
   groups: readonly number[],
-  batch: CreditedBatch,
+  batch: TokenBatch,
 ): Event => {
   const notFinite = untrained === null ? undefined : describe(untrained);
   const of = { window, groups, ...(notFinite === undefined ? {} : { notFinite }) };

@@ -13,7 +13,8 @@ import { criticConfig } from "./Critic.ts";
 import { type ModelFiles, restoreTrainer, saveTrainer } from "./checkpoint.ts";
 import type { StartRequest } from "./protocol.ts";
 import { type Opened, serveLearner } from "./serveLearner.ts";
-import { type Restored, Trainer } from "./Trainer.ts";
+import { Trainer } from "./Trainer.ts";
+import type { Restored } from "./TrainerState.ts";
 
 const restore = (folder: string, config: DecoderConfig, valued: DecoderConfig): Promise<Restored> =>
   Effect.runPromise(restoreTrainer(folder, config, valued)).catch((error) => {
@@ -22,8 +23,9 @@ const restore = (folder: string, config: DecoderConfig, valued: DecoderConfig): 
 
 /** Refuses to write a number that is not finite. */
 const save = async (folder: string, model: ModelFiles, trainer: Trainer): Promise<void> => {
-  await trainer.synchronise();
-  const { actor, critic, reference, state } = trainer;
+  const { networks, state } = trainer;
+  await networks.synchronise();
+  const { actor, critic, reference } = networks;
   await Effect.runPromise(saveTrainer(folder, model, state, actor, critic, reference)).catch((error) => {
     const refused = error instanceof CheckpointError && error.reason === "not_finite";
     throw refused ? new CallError("not_finite", error.message) : error;
@@ -34,7 +36,7 @@ const save = async (folder: string, model: ModelFiles, trainer: Trainer): Promis
 const publish = (trainer: Trainer, kind: "full" | "adapter", mailboxes: readonly Mailbox[]): void => {
   if (mailboxes.length === 0) return;
   const { version } = trainer.state;
-  const snapshot = new Snapshot({ version, kind }, trainer.actor.parameters.flat.slice(), mailboxes.length);
+  const snapshot = new Snapshot({ version, kind }, trainer.networks.actor.parameters.flat.slice(), mailboxes.length);
   for (const mailbox of mailboxes) mailbox.publish(snapshot);
 };
 

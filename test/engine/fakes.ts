@@ -10,7 +10,7 @@ import { idleGenerator } from "../../bench/nullModel.ts";
 import { decode } from "../../src/config/decode.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
 import { merge, type Tree } from "../../src/config/Tree.ts";
-import type { CreditedBatch } from "../../src/domain/Batch.ts";
+import type { TokenBatch } from "../../src/domain/Batch.ts";
 import type { Control } from "../../src/domain/Control.ts";
 import type { CrossRequest, CrossScores } from "../../src/domain/CrossScores.ts";
 import type { Version } from "../../src/domain/Episode.ts";
@@ -26,7 +26,7 @@ import { StepPool } from "../../src/env/pool/StepPool.ts";
 import * as Bus from "../../src/flow/Bus.ts";
 import * as Stage from "../../src/flow/Stage.ts";
 import { type GenerateRequest, Policy } from "../../src/generation/Policy.ts";
-import { type Analysed, Learner, type LearnerLanes } from "../../src/learner/Learner.ts";
+import { type AnalysedTokens, type Credit, Learner, type LearnerLanes } from "../../src/learner/Learner.ts";
 import * as Controls from "../../src/observe/control/Controls.ts";
 import * as Checkpoints from "../../src/observe/record/Checkpoints.ts";
 import * as RunFolder from "../../src/observe/record/RunFolder.ts";
@@ -56,6 +56,11 @@ const base: Tree = {
 };
 
 /** A run file of a small run, `changes` laid over it. */
+const noCredit = ({ ids }: TokenBatch): Credit => {
+  const zeros = new Float32Array(ids.length);
+  return { advantages: zeros, returns: zeros, values: zeros };
+};
+
 export const configOf = (changes: Tree = {}): RunConfig => Result.getOrThrow(decode(RunConfig, merge(base, changes)));
 
 /** What becomes of an episode: after how many turns it ends, and how; a crash is the environment's. */
@@ -124,9 +129,9 @@ export interface Observed {
   readonly events: readonly Event[];
   readonly records: readonly StepRecord[];
   readonly replies: readonly Reply[];
-  readonly batches: readonly CreditedBatch[];
+  readonly batches: readonly TokenBatch[];
   /** What was analysed beside them. */
-  readonly analysed: readonly Analysed[];
+  readonly analysed: readonly AnalysedTokens[];
   readonly released: readonly number[];
   /** The books of this start of the run. */
   readonly ledger: Ledger.Ledger;
@@ -205,23 +210,23 @@ export const train = (options: Options) =>
     const step = yield* Stage.service({ name: "step", concurrency: 8, run: () => Effect.void });
 
     let saves = 0;
-    const batches: CreditedBatch[] = [];
-    const analysed: Analysed[] = [];
+    const batches: TokenBatch[] = [];
+    const analysed: AnalysedTokens[] = [];
     // Commands run to their end one after the other, also when nobody waits for them any more.
     const commands = yield* Semaphore.make(1);
     const command = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E> =>
       Effect.flatMap(Effect.forkIn(commands.withPermit(work), scope), Fiber.join);
     const learner = Learner.of({
-      prepare: ({ ids, rewards }) => Effect.succeed({ values: new Float32Array(ids.length), rewards }),
-      update: (batch) =>
+      update: ({ kept }) =>
         command(
           Effect.gen(function* () {
-            batches.push(batch);
+            batches.push(kept);
+            const rest = { metrics: new Map(), seconds: new Map(), credit: noCredit(kept) };
             yield* Effect.sleep(updateMs);
             if (options.failUpdate?.at === batches.length) return yield* options.failUpdate.error;
             if (options.notFinite?.(batches.length) === true) {
               const untrained = { network: "policy", notFinite: "gradient" } as const;
-              return { version: made, applied: false, untrained, metrics: new Map(), seconds: new Map() };
+              return { version: made, applied: false, untrained, ...rest };
             }
             const version = ++made;
             options.generator?.publish(version);
@@ -231,7 +236,7 @@ export const train = (options: Options) =>
             });
             if (adoptMs === 0) yield* adopt;
             else yield* Effect.forkIn(Effect.delay(adopt, adoptMs), scope);
-            return { version, applied: true, untrained: null, metrics: new Map(), seconds: new Map() };
+            return { version, applied: true, untrained: null, ...rest };
           }),
         ),
       analyse: (batches) =>

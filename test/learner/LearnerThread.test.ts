@@ -1,11 +1,13 @@
 import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { MessageChannel, type MessagePort } from "node:worker_threads";
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { expect, layer } from "@effect/vitest";
 import { Context, Effect, Exit, Fiber, Layer } from "effect";
+import { vi } from "vitest";
 import type { CrossRequest } from "../../src/domain/CrossScores.ts";
 import { learner as catalogue } from "../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
+import { timing } from "../../src/domain/metrics/run.ts";
 import { type LearnerThreadOptions, make } from "../../src/learner/LearnerThread.ts";
 import type { Checkpoint } from "../../src/model/checkpoint/HuggingFaceFolder.ts";
 import { readParameters } from "../../src/model/checkpoint/ParameterFile.ts";
@@ -27,6 +29,7 @@ const start = (options: Partial<LearnerThreadOptions> = {}) =>
   make({ checkpoint, trainer: trainerOptions, ...options });
 const batch = (window: number) =>
   creditedBatch({ seed: window, window, lengths: [14, 9, 11, 8, 13], vocabulary: tiny.vocabSize });
+const tokens = (window: number) => ({ kept: batch(window), unfiltered: undefined });
 
 const channel = Effect.acquireRelease(
   Effect.sync(() => new MessageChannel()),
@@ -71,7 +74,7 @@ layer(Saved.layer)("the learner's thread", (it) => {
       const whole = yield* learner.score(crossRequest(false));
       expect(whole).toMatchObject({ rows: 40, version: 0 });
       const giving = yield* Effect.forkChild(learner.score(crossRequest(true)), { startImmediately: true });
-      const { version } = yield* learner.update(batch(0));
+      const { version } = yield* learner.update(tokens(0));
       const given = yield* Fiber.join(giving);
       expect([version, given.version]).toEqual([1, 0]);
       expect(given.rows).toBeLessThan(40);
@@ -100,13 +103,13 @@ layer(Saved.layer)("the learner's thread", (it) => {
       const { port1, port2 } = yield* channel;
       const learner = yield* start({ ports: [port2] });
       const first = yield* Effect.forkChild(nextWeights(port1), { startImmediately: true });
-      yield* learner.update(batch(0));
+      yield* learner.update(tokens(0));
       const { version, payload } = yield* Fiber.join(first);
       const buffer = payload._tag === "full" ? payload.buffer : new ArrayBuffer();
       expect([version, buffer.byteLength]).toEqual([1, checkpoint.parameters.flat.byteLength]);
       expect(new Float32Array(buffer)).not.toEqual(checkpoint.parameters.flat);
-      yield* learner.update(batch(1));
-      yield* learner.update(batch(2));
+      yield* learner.update(tokens(1));
+      yield* learner.update(tokens(2));
       const newest = yield* Effect.forkChild(nextWeights(port1), { startImmediately: true });
       yield* acknowledge(port1, 1);
       expect((yield* Fiber.join(newest)).version).toBe(3);
@@ -122,30 +125,44 @@ layer(Saved.layer)("the learner's thread", (it) => {
       yield* Effect.scoped(
         Effect.gen(function* () {
           const learner = yield* start();
-          yield* learner.update(batch(0));
+          yield* learner.update(tokens(0));
           yield* learner.save(half);
-          yield* learner.update(batch(1));
+          yield* learner.update(tokens(1));
           yield* learner.save(whole);
         }),
       );
-      const values = yield* Effect.scoped(
+      const credit = yield* Effect.scoped(
         Effect.gen(function* () {
           const learner = yield* start({ restore: half });
           expect(yield* learner.version).toBe(1);
-          yield* learner.update(batch(1));
+          yield* learner.update(tokens(1));
           yield* learner.save(resumed);
-          return yield* learner.prepare(batch(2));
+          return (yield* learner.update(tokens(2))).credit;
         }),
       );
       expect(yield* actor(resumed)).toEqual(yield* actor(whole));
       const again = yield* start({ restore: whole });
-      expect(yield* again.prepare(batch(2))).toEqual(values);
+      expect((yield* again.update(tokens(2))).credit).toEqual(credit);
+    }),
+  );
+
+  it.effect("is sent the tokens of a window in one message, whatever its credit is made of", () =>
+    Effect.gen(function* () {
+      const algorithm = { ...trainerOptions.algorithm, use_kl_in_reward: true, correction: "vtrace" } as const;
+      const learner = yield* start({ trainer: { ...trainerOptions, algorithm } });
+      const sent = vi.spyOn(Worker.prototype, "postMessage");
+      const { credit, seconds } = yield* learner.update(tokens(0));
+      const messages = sent.mock.calls.map(([message]) => message as { readonly request?: object });
+      sent.mockRestore();
+      expect(messages).toMatchObject([{ request: { kept: { window: 0 } } }]);
+      expect([credit.advantages.length, credit.returns.length, credit.values.length]).toEqual([55, 55, 55]);
+      expect(valueIn(seconds, timing.values)).toBeGreaterThan(0);
     }),
   );
 
   it.effect("reports metrics and seconds of an update", () =>
     Effect.gen(function* () {
-      const { metrics, seconds } = yield* Effect.flatMap(start(), (learner) => learner.update(batch(0)));
+      const { metrics, seconds } = yield* Effect.flatMap(start(), (learner) => learner.update(tokens(0)));
       expect(valueIn(metrics, catalogue.lr)).toBe(trainerOptions.actor.lr);
       expect(valueIn(seconds, catalogue.timing.of({ phase: "update_actor" }))).toBeGreaterThan(0);
     }),
@@ -158,7 +175,7 @@ layer(Saved.layer)("the learner's thread", (it) => {
       if (lanes === null) throw new Error("there are no lanes");
       expect(lanes.most).toBe(2);
       yield* lanes.use(1);
-      expect((yield* update(batch(0))).applied).toBe(true);
+      expect((yield* update(tokens(0))).applied).toBe(true);
       expect((yield* Effect.flip(lanes.use(3))).message).toContain("3 lanes cannot be used; nearest: 2");
     }),
   );
@@ -227,7 +244,7 @@ layer(Saved.layer)("the learner's thread", (it) => {
     Effect.gen(function* () {
       const folder = yield* temporaryFolder;
       const learner = yield* start({ trainer: { ...trainerOptions, actor: { ...trainerOptions.actor, lr: 1e12 } } });
-      yield* learner.update(batch(0));
+      yield* learner.update(tokens(0));
       const error = yield* Effect.flip(learner.save(folder));
       expect([error._tag, error.reason]).toEqual(["LearnerError", "not_finite"]);
       expect(error.message).toBe(
@@ -240,17 +257,17 @@ layer(Saved.layer)("the learner's thread", (it) => {
   it.effect("fails one call that the session refuses and serves the next", () =>
     Effect.gen(function* () {
       const learner = yield* start();
-      const bad = { ...batch(0), ids: batch(0).ids.map(() => tiny.vocabSize + 1) };
+      const bad = { kept: { ...batch(0), ids: batch(0).ids.map(() => tiny.vocabSize + 1) }, unfiltered: undefined };
       const error = yield* Effect.flip(learner.update(bad));
       expect([error._tag, error.reason]).toEqual(["LearnerError", "session_failed"]);
-      expect((yield* learner.update(batch(0))).version).toBe(1);
+      expect((yield* learner.update(tokens(0))).version).toBe(1);
     }),
   );
 
   it.effect("fails every call once its thread is gone", () =>
     Effect.gen(function* () {
       const learner = yield* Effect.scoped(start());
-      const exit = yield* Effect.exit(learner.update(batch(0)));
+      const exit = yield* Effect.exit(learner.update(tokens(0)));
       expect(Exit.isFailure(exit)).toBe(true);
       const error = yield* Effect.flip(learner.died);
       expect(error.reason).toBe("thread_died");

@@ -49,7 +49,7 @@ describe("continuations behind prompts that they share", () => {
       demands: () => 0,
       unwanted: () => false,
       version: () => trainer.state.version,
-      behind: (...args) => trainer.behind(...args),
+      behind: (...args) => trainer.networks.continuationLogProbs(...args),
     };
     const { rows, sums, version } = await crossScores(request, host);
     expect([rows, version, sums.length]).toEqual([4, 0, 12]);

@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { learner } from "../../src/domain/metrics/learner.ts";
 import { toRecord, valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { stream } from "../../src/domain/Random.ts";
-import { credit } from "../../src/learner/credit.ts";
-import { Trainer, type TrainerOptions } from "../../src/learner/Trainer.ts";
+import { Cloning } from "../../src/learner/Cloning.ts";
+import { Trainer } from "../../src/learner/Trainer.ts";
+import type { TrainerOptions } from "../../src/learner/TrainerState.ts";
 import { parameters } from "../../src/model/graphs/Architecture.ts";
 import { initialise, named, parametersOf } from "../../src/model/graphs/Parameters.ts";
 import { decoders } from "../model/tiny.ts";
@@ -16,10 +17,10 @@ const open = (options: Partial<TrainerOptions> = {}) =>
 const withActor = (actor: Partial<TrainerOptions["actor"]>): Partial<TrainerOptions> => ({
   actor: { ...trainerOptions.actor, ...actor },
 });
-const bits = (trainer: Trainer) => Buffer.from(trainer.actor.parameters.flat.buffer).toString("base64");
+const bits = (trainer: Trainer) => Buffer.from(trainer.networks.actor.parameters.flat.buffer).toString("base64");
 
 const criticBits = (trainer: Trainer) => {
-  const { moments, parameters } = trainer.critic ?? trainer.actor;
+  const { moments, parameters } = trainer.networks.critic ?? trainer.networks.actor;
   const arrays = [parameters.flat, moments.first, moments.second];
   return arrays
     .map((array) => Buffer.from(array.buffer).toString("base64"))
@@ -56,7 +57,7 @@ describe("an update", () => {
     await using trainer = await Trainer.open(config, start, trainerOptions);
     const batch = creditedBatch(shape);
     await trainer.update({ ...batch, mu: await trainer.logp(batch) });
-    for (const { moments, parameters: trained } of [trainer.actor, trainer.critic!])
+    for (const { moments, parameters: trained } of [trainer.networks.actor, trainer.networks.critic!])
       for (const { name, values } of named(parametersOf(trained.specs, moments.second)))
         expect(
           values.some((value) => value > 0),
@@ -158,15 +159,15 @@ describe("an update", () => {
       section === "critic",
     ]);
     expect([...report.metrics.values()].every(Number.isFinite)).toBe(true);
-    expect(await trainer.unfit()).toBeNull();
+    expect(await trainer.nonFiniteOutput()).toBeNull();
   });
 
   it("applies no step of finite weights that nothing can be computed with, and does not call them fit", async () => {
     // Parameters whose squares are finite, and whose products are not.
     await using trainer = await open(withActor({ lr: 1e12, ppo_mini_batch_size: 64 }));
-    expect(await trainer.unfit()).toBeNull();
+    expect(await trainer.nonFiniteOutput()).toBeNull();
     expect((await trainer.update(creditedBatch(shape))).untrained).toBeNull();
-    expect(await trainer.unfit()).toBe("the policy's log-probabilities");
+    expect(await trainer.nonFiniteOutput()).toBe("the policy's log-probabilities");
     const before = bits(trainer);
     const report = await trainer.update(creditedBatch({ ...shape, window: 1 }));
     expect(report.untrained).toEqual({ network: "policy", notFinite: "loss" });
@@ -198,7 +199,7 @@ describe("an update", () => {
 
   it("has no critic with group-relative advantages", async () => {
     await using trainer = await open({ algorithm: { ...trainerOptions.algorithm, adv_estimator: "grpo" } });
-    expect(trainer.critic).toBeUndefined();
+    expect(trainer.networks.critic).toBeUndefined();
     expect((await trainer.values(creditedBatch(shape))).every((value) => value === 0)).toBe(true);
     const { metrics } = await trainer.update(creditedBatch(shape));
     expect(valueIn(metrics, learner.vfLoss)).toBeUndefined();
@@ -244,9 +245,9 @@ describe("corrections and the reference", () => {
     const algorithm = { ...trainerOptions.algorithm, correction: "vtrace" as const };
     await using trainer = await open({ algorithm, ...withActor({ ppo_mini_batch_size: 64 }) });
     const batch = creditedBatch(shape);
-    const prepared = await trainer.prepare(batch);
-    expect(prepared.proximal).toEqual(await trainer.logp(batch));
-    const { metrics, seconds } = await trainer.update(credit(batch, prepared, { algorithm, lossScaling: "none" }));
+    const credited = await trainer.credit(batch);
+    expect(credited.batch.proximal).toEqual(await trainer.logp(batch));
+    const { metrics, seconds } = await trainer.update(credited.batch);
     expect(valueIn(metrics, learner.ratioMax)).toBeCloseTo(1, 4);
     expect(valueIn(metrics, learner.weightMean)).toBeLessThan(1);
     expect(valueIn(seconds, learner.timing.of({ phase: "old_log_prob" }))).toBeUndefined();
@@ -284,26 +285,28 @@ describe("corrections and the reference", () => {
 it.each([1e308, Number.NaN])("applies no step of cloning at the rate %d", async (lr) => {
   await using trainer = await open();
   const before = bits(trainer);
-  const report = await trainer.clone(creditedBatch(shape), lr);
+  const report = await new Cloning(trainer).step(creditedBatch(shape), lr);
   expect(report).toMatchObject({ applied: false, notFinite: "new parameters" });
   expect([bits(trainer), trainer.state.version]).toEqual([before, 0]);
 });
 
 it("measures the cloning loss that a step reports, and changes nothing by it", async () => {
   await using trainer = await open();
+  const cloning = new Cloning(trainer);
   const batch = creditedBatch(shape);
   const before = bits(trainer);
-  const loss = await trainer.cloningLoss(batch);
+  const loss = await cloning.loss(batch);
   expect([bits(trainer), trainer.state.version]).toEqual([before, 0]);
-  expect((await trainer.clone(batch, 1e-2)).loss).toBe(loss);
-  expect(await trainer.cloningLoss(batch)).toBeLessThan(loss ?? 0);
+  expect((await cloning.step(batch, 1e-2)).loss).toBe(loss);
+  expect(await cloning.loss(batch)).toBeLessThan(loss ?? 0);
 });
 
 it("overfits a small batch by cloning it", async () => {
   await using trainer = await open();
   const batch = creditedBatch({ ...shape, lengths: [12, 9] });
+  const cloning = new Cloning(trainer);
   const losses = [];
-  for (let step = 0; step < 60; step++) losses.push((await trainer.clone(batch, 1e-2)).loss);
+  for (let step = 0; step < 60; step++) losses.push((await cloning.step(batch, 1e-2)).loss);
   expect(losses[0]).toBeGreaterThan(2);
   expect(losses.at(-1)).toBeLessThan(0.05);
 });

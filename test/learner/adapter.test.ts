@@ -6,7 +6,8 @@ import { expect } from "vitest";
 import { learner } from "../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { restoreTrainer, saveTrainer } from "../../src/learner/checkpoint.ts";
-import { type Restored, Trainer, type TrainerOptions } from "../../src/learner/Trainer.ts";
+import { Trainer } from "../../src/learner/Trainer.ts";
+import type { Restored, TrainerOptions } from "../../src/learner/TrainerState.ts";
 import type { DecoderConfig } from "../../src/model/graphs/Architecture.ts";
 import { freshAdapter, trainedCriticParameters, trainedParameters } from "../../src/model/graphs/Trained.ts";
 import { baseOf } from "../../src/model/runtime/baseFeeds.ts";
@@ -23,7 +24,7 @@ const batchOf = (window: number) =>
   creditedBatch({ seed: window, window, lengths: [20, 31, 9, 17, 24, 12], vocabulary: tiny.vocabSize });
 const open = (options: Partial<TrainerOptions> = {}, restored?: Restored, base = frozen()) =>
   Trainer.open(adapted, adapter(), { ...trainerOptions, ...options }, restored, baseOf(adapted, base));
-const bits = ({ actor, critic }: Trainer): readonly string[] =>
+const bits = ({ networks: { actor, critic } }: Trainer): readonly string[] =>
   [actor, critic].flatMap((network) =>
     network === undefined
       ? []
@@ -41,10 +42,10 @@ describe("training an adapter", () => {
     const base = frozen();
     const before = base.flat.slice();
     await using trainer = await open({}, undefined, base);
-    expect(trainer.actor.parameters.specs).toEqual(trainedParameters(adapted));
+    expect(trainer.networks.actor.parameters.specs).toEqual(trainedParameters(adapted));
     const report = await trainer.update(batchOf(0));
     expect(report).toMatchObject({ applied: true, version: 1 });
-    expect(trainer.actor.parameters.flat).not.toEqual(adapter().flat);
+    expect(trainer.networks.actor.parameters.flat).not.toEqual(adapter().flat);
     expect(base.flat).toEqual(new Float32Array(before));
   });
 
@@ -52,7 +53,7 @@ describe("training an adapter", () => {
     for (const layers of [0, 1]) {
       await using trainer = await open({ ...withCritic, critic: { ...trainerOptions.critic, layers } });
       const valued = { ...adapted, layers: layers === 0 ? adapted.layers : layers };
-      expect(trainer.critic?.parameters.specs).toEqual(trainedCriticParameters(valued));
+      expect(trainer.networks.critic?.parameters.specs).toEqual(trainedCriticParameters(valued));
       expect(await trainer.values(batchOf(0))).toEqual(new Float32Array(113));
       await trainer.update(batchOf(0));
       expect((await trainer.values(batchOf(0))).some((value) => value !== 0)).toBe(true);
@@ -69,14 +70,14 @@ describe("training an adapter", () => {
     await trainer.update(batchOf(1));
     const { metrics } = await trainer.update(batchOf(2));
     expect(valueIn(metrics, learner.klLoss)).toBeGreaterThan(0);
-    expect(trainer.reference).toBeUndefined();
+    expect(trainer.networks.reference).toBeUndefined();
   });
 
   it("renews the reference by a copy of the adapter", async () => {
     await using trainer = await open(withKl(1));
-    expect(trainer.reference?.flat.every((value) => value === 0)).toBe(true);
+    expect(trainer.networks.reference?.flat.every((value) => value === 0)).toBe(true);
     await trainer.update(batchOf(0));
-    expect(trainer.reference?.flat).toEqual(trainer.actor.parameters.flat);
+    expect(trainer.networks.reference?.flat).toEqual(trainer.networks.actor.parameters.flat);
   });
 
   it("gives the same bits whatever the number of lanes", async () => {
@@ -102,7 +103,14 @@ describe("training an adapter", () => {
           await using trainer = await open(options);
           await trainer.update(batchOf(0));
           await Effect.runPromise(
-            saveTrainer(folder, model, trainer.state, trainer.actor, trainer.critic, trainer.reference),
+            saveTrainer(
+              folder,
+              model,
+              trainer.state,
+              trainer.networks.actor,
+              trainer.networks.critic,
+              trainer.networks.reference,
+            ),
           );
           await trainer.update(batchOf(1));
           return bits(trainer);

@@ -6,7 +6,7 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import { stream } from "../../src/domain/Random.ts";
 import { restoreTrainer, saveTrainer } from "../../src/learner/checkpoint.ts";
-import type { TrainedNetwork } from "../../src/learner/Trainer.ts";
+import type { TrainedNetwork } from "../../src/learner/TrainerState.ts";
 import * as Safetensors from "../../src/model/checkpoint/Safetensors.ts";
 import {
   criticParameters,

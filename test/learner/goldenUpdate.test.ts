@@ -3,7 +3,8 @@
  * the numbers, because their last bits depend on the processor.
  */
 import { describe, expect, it } from "vitest";
-import { Trainer, type TrainerOptions } from "../../src/learner/Trainer.ts";
+import { Trainer } from "../../src/learner/Trainer.ts";
+import type { TrainerOptions } from "../../src/learner/TrainerState.ts";
 import { creditedBatch } from "./batch.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
 
@@ -46,7 +47,7 @@ describe("two updates end where they did", () => {
       });
       await trainer.update({ ...batch, values: await trainer.values(batch) });
     }
-    const arrays = [trainer.actor, trainer.critic!].flatMap(({ moments, parameters }) => [
+    const arrays = [trainer.networks.actor, trainer.networks.critic!].flatMap(({ moments, parameters }) => [
       parameters.flat,
       moments.first,
     ]);

@@ -2,7 +2,7 @@
 import { Schema } from "effect";
 import { ActorSection, AlgorithmSection, CriticSection } from "../../src/config/RunConfig.ts";
 import { stream } from "../../src/domain/Random.ts";
-import type { TrainerOptions } from "../../src/learner/Trainer.ts";
+import type { TrainerOptions } from "../../src/learner/TrainerState.ts";
 import { type DecoderConfig, familyDefaults, parameters } from "../../src/model/graphs/Architecture.ts";
 import { initialise, type Parameters } from "../../src/model/graphs/Parameters.ts";
 
@@ -35,6 +35,7 @@ export const trainerOptions: TrainerOptions = {
   threads: 1,
   totalUpdates: 100,
   algorithm: algorithmDefaults,
+  lossScaling: "none",
   actor: { ...actorDefaults, lr: 1e-3, ppo_mini_batch_size: 4, micro_batch_tokens: 64 },
   critic: { ...criticDefaults, lr: 1e-3 },
 };

@@ -4,7 +4,8 @@ import { type CreditedBatch, isSampled, sampledTokens, trainedTokens } from "../
 import { learner } from "../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { muOr, sampledOnly } from "../../src/learner/observed.ts";
-import { Trainer, type TrainerOptions } from "../../src/learner/Trainer.ts";
+import { Trainer } from "../../src/learner/Trainer.ts";
+import type { TrainerOptions } from "../../src/learner/TrainerState.ts";
 import { creditedBatch } from "./batch.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
 

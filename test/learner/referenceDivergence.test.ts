@@ -6,7 +6,8 @@ import { learner } from "../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { restoreTrainer, saveTrainer } from "../../src/learner/checkpoint.ts";
 import { klOf } from "../../src/learner/losses/klEstimate.ts";
-import { type Restored, Trainer, type TrainerOptions } from "../../src/learner/Trainer.ts";
+import { Trainer } from "../../src/learner/Trainer.ts";
+import type { Restored, TrainerOptions } from "../../src/learner/TrainerState.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { creditedBatch } from "./batch.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
@@ -26,7 +27,11 @@ const withActor = (actor: Partial<TrainerOptions["actor"]>): Partial<TrainerOpti
 });
 const open = (options: Partial<TrainerOptions>, restored?: Restored) =>
   Trainer.open(tiny, tinyParameters(), { ...trainerOptions, ...options }, restored);
-const bits = ({ actor: { moments, parameters } }: Trainer) =>
+const bits = ({
+  networks: {
+    actor: { moments, parameters },
+  },
+}: Trainer) =>
   [parameters.flat, moments.first, moments.second].map((array) => Buffer.from(array.buffer).toString("base64")).join();
 
 describe("the divergence in the reward", () => {
@@ -34,7 +39,7 @@ describe("the divergence in the reward", () => {
     await using trainer = await open(inReward);
     const batch = batchOf(0);
     const reference = await trainer.logp(batch);
-    const { rewards } = await trainer.prepare(batch);
+    const { rewards } = (await trainer.credit(batch)).batch;
     batch.mask.forEach((trained, t) => {
       const off = trained === 0 ? 0 : 0.2 * klOf(batch.mu[t]!, reference[t]!, "k3");
       expect(rewards[t]).toBeCloseTo(batch.rewards[t]! - off, 5);
@@ -44,9 +49,7 @@ describe("the divergence in the reward", () => {
   it("is told by the update, and moves the coefficient for the next window", async () => {
     await using trainer = await open(inReward);
     const batch = batchOf(0);
-    const { rewards } = await trainer.prepare(batch);
-    expect(trainer.state.klCoefficient).toBeUndefined();
-    const { metrics } = await trainer.update({ ...batch, rewards });
+    const { metrics } = await trainer.train({ kept: batch, unfiltered: undefined });
     expect(valueIn(metrics, learner.rewardKlCoefficient)).toBe(0.2);
     expect(valueIn(metrics, learner.rewardKlPenalty)).toBeGreaterThan(0.1);
     // Six sequences of a horizon of 60, an error beyond the bound of a fifth.
@@ -57,9 +60,9 @@ describe("the divergence in the reward", () => {
     expect(score).toBeCloseTo(sums / 6, 5);
   });
 
-  it("counts when the window is updated, however often it is prepared", async () => {
+  it("counts when the window is trained on, however often credit is assigned", async () => {
     await using trainer = await open(inReward);
-    for (let i = 0; i < 3; i++) await trainer.prepare(batchOf(0));
+    for (let i = 0; i < 3; i++) await trainer.credit(batchOf(0));
     expect(trainer.state.klCoefficient).toBeUndefined();
     const { metrics } = await trainer.update(batchOf(1));
     expect(valueIn(metrics, learner.rewardKlPenalty)).toBeUndefined();
@@ -68,20 +71,19 @@ describe("the divergence in the reward", () => {
 
   it("is scored once where the loss has one too, with the same numbers", async () => {
     const both = { ...inReward, ...withActor({ use_kl_loss: true, kl_loss_coef: 0.1 }) };
-    await using prepared = await open(both);
-    await using unprepared = await open(both);
-    const batch = batchOf(0);
-    const { rewards } = await prepared.prepare(batch);
-    const { seconds } = await prepared.update({ ...batch, rewards });
-    await unprepared.update({ ...batch, rewards });
-    expect(bits(prepared)).toBe(bits(unprepared));
+    await using scored = await open(both);
+    await using scoring = await open(both);
+    const { batch } = await scoring.credit(batchOf(0));
+    const { seconds } = await scored.train({ kept: batchOf(0), unfiltered: undefined });
+    await scoring.update(batch);
+    expect(bits(scored)).toBe(bits(scoring));
     expect([...seconds.keys()].filter((name) => name === "timing_s/ref")).toHaveLength(1);
   });
 
   it("leaves the rewards as they are where it is off", async () => {
     await using trainer = await open({});
     const batch = batchOf(0);
-    expect((await trainer.prepare(batch)).rewards).toBe(batch.rewards);
+    expect((await trainer.credit(batch)).batch.rewards).toBe(batch.rewards);
   });
 });
 
@@ -99,13 +101,13 @@ describe("a renewed reference", () => {
     // One mini-batch a window: the divergence is that from before its step.
     expect([first, third].map((value) => Math.abs(value!) < 1e-6)).toEqual([true, true]);
     expect([second, fourth].map((value) => value! > 1e-6)).toEqual([true, true]);
-    expect(trainer.reference?.flat).toEqual(trainer.actor.parameters.flat);
+    expect(trainer.networks.reference?.flat).toEqual(trainer.networks.actor.parameters.flat);
   });
 
   it("stays the starting weights where it is never renewed, and is no part of a checkpoint then", async () => {
     await using trainer = await open(withActor({ use_kl_loss: true, kl_loss_coef: 0.1 }));
     await trainer.update(batchOf(0));
-    expect(trainer.reference).toBeUndefined();
+    expect(trainer.networks.reference).toBeUndefined();
   });
 });
 
@@ -117,13 +119,7 @@ describe("a checkpoint", () => {
   };
   const options = { ...inReward, ...withActor({ use_kl_loss: true, kl_loss_coef: 0.5, ref_update_freq: 2 }) };
   const train = async (trainer: Trainer, windows: readonly number[]) => {
-    for (const window of windows) {
-      const { rewards, values } = await trainer.prepare(batchOf(window));
-      const batch = batchOf(window);
-      // Credit as plain as can be, so that the divergence reaches both losses.
-      const returns = rewards.map((reward, t) => batch.mask[t]! * (reward + batch.returns[t]!));
-      await trainer.update({ ...batch, rewards, values, returns, advantages: returns });
-    }
+    for (const window of windows) await trainer.train({ kept: batchOf(window), unfiltered: undefined });
   };
 
   it.effect("goes on bit for bit with the coefficient and the reference of its moment", () =>
@@ -132,10 +128,11 @@ describe("a checkpoint", () => {
       const ended = yield* Effect.promise(async () => {
         await using whole = await open(options);
         await train(whole, [0, 1, 2]);
-        const { actor, critic, reference, state } = whole;
+        const { networks, state } = whole;
+        const { actor, critic, reference } = networks;
         await Effect.runPromise(saveTrainer(folder, files, state, actor, critic, reference));
         await train(whole, [3, 4]);
-        return { bits: bits(whole), state: whole.state, reference: whole.reference?.flat };
+        return { bits: bits(whole), state: whole.state, reference: whole.networks.reference?.flat };
       });
       const restored = yield* restoreTrainer(folder, tiny);
       expect(restored.state.klCoefficient).toBeGreaterThan(0.2);
@@ -146,7 +143,7 @@ describe("a checkpoint", () => {
         await train(resumed, [3, 4]);
         expect(bits(resumed)).toBe(ended.bits);
         expect(resumed.state).toEqual(ended.state);
-        expect(resumed.reference?.flat).toEqual(ended.reference);
+        expect(resumed.networks.reference?.flat).toEqual(ended.reference);
       });
     }),
   );

@@ -51,8 +51,8 @@ const updated = async (device: Device, config: DecoderConfig = adapted, ref_upda
   const before = transfers();
   const { applied, metrics } = await trainer.update(batchOf(1));
   const after = transfers();
-  await trainer.synchronise();
-  const { actor, critic } = trainer;
+  await trainer.networks.synchronise();
+  const { actor, critic } = trainer.networks;
   return {
     applied,
     kl: valueIn(metrics, learner.klLoss) ?? Number.NaN,

@@ -31,8 +31,8 @@ const updated = async (device: Device, config: DecoderConfig = tiny, use_kl_loss
   const before = transfers();
   const { applied } = await trainer.update(batch);
   const after = transfers();
-  await trainer.synchronise();
-  const { actor, critic } = trainer;
+  await trainer.networks.synchronise();
+  const { actor, critic } = trainer.networks;
   return {
     applied,
     moved: { up: after.uploaded - before.uploaded, down: after.downloaded - before.downloaded },

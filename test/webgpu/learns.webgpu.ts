@@ -84,7 +84,7 @@ it("learns which arms pay", async () => {
       means.push(mean);
       const { applied, version } = await trainer.update(batch);
       expect(applied).toBe(true);
-      engine.offer(version, fullPayload(trainer.actor.parameters.flat));
+      engine.offer(version, fullPayload(trainer.networks.actor.parameters.flat));
     }
   } finally {
     await engine.close();

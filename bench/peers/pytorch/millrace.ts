@@ -93,6 +93,7 @@ const openTrainer = async (microTokens: number): Promise<Trainer> => {
     seed: 1,
     lanes,
     threads: THREADS / lanes,
+    lossScaling: "none",
     totalUpdates: 1000,
     algorithm: Schema.decodeUnknownSync(AlgorithmSection)({ adv_estimator: "grpo" }),
     actor: Schema.decodeUnknownSync(ActorSection)({
@@ -233,7 +234,7 @@ const chat = async ({ turns, tokens, temperature, ends }: ChatRequest) => {
 /** Writes the gradient that the one update so far took, as AdamW's first moment has it: float32, tensor after tensor. */
 const gradients = async (file: string) => {
   if (trainer === undefined) throw new Error("there was no update");
-  const { moments, parameters } = trainer.actor;
+  const { moments, parameters } = trainer.networks.actor;
   const [kept] = Schema.decodeUnknownSync(ActorSection)({}).betas;
   writeFileSync(file, new Uint8Array(moments.first.map((value) => value / (1 - kept)).buffer));
   return { specs: parameters.specs };
@@ -277,7 +278,11 @@ const step = async ({ ids, tokens, group, microRows }: StepRequest) => {
     }),
   );
   const { version } = opened.state;
-  const snapshot = new Snapshot({ version, kind: "full" }, opened.actor.parameters.flat.slice(), mailboxes.length);
+  const snapshot = new Snapshot(
+    { version, kind: "full" },
+    opened.networks.actor.parameters.flat.slice(),
+    mailboxes.length,
+  );
   for (const mailbox of mailboxes) mailbox.publish(snapshot);
   await each(ids.length, (row) => from.release(first + row));
   await Effect.runPromise(from.awaitVersion(version));

@@ -4,11 +4,12 @@
  * a window's passes all use the same number of the learner's lanes.
  */
 import { Effect, type Scope } from "effect";
-import type { CreditedBatch } from "../../domain/Batch.ts";
+import type { TokenBatch } from "../../domain/Batch.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { idsOf } from "../../domain/Group.ts";
 import { lead } from "../../domain/Mode.ts";
-import { type Metrics, together } from "../../domain/metrics/Metrics.ts";
+import { type Metrics, together, valueIn } from "../../domain/metrics/Metrics.ts";
+import { timing } from "../../domain/metrics/run.ts";
 import * as RunState from "../../domain/RunState.ts";
 import { Gate } from "../../flow/admission/Gate.ts";
 import { Bus } from "../../flow/Bus.ts";
@@ -18,9 +19,9 @@ import { spanned } from "../../flow/spanned.ts";
 import { timed } from "../../flow/timed.ts";
 import { Policy } from "../../generation/Policy.ts";
 import { endsRun, optionsOf, takesAll } from "../../learner/analysis/GradientAnalysis.ts";
-import { assign } from "../../learner/assign.ts";
+import { collateTrained } from "../../learner/collate.ts";
 import * as LanesSetting from "../../learner/LanesSetting.ts";
-import { Learner, type UpdateReport } from "../../learner/Learner.ts";
+import { type Credit, Learner, type UpdateReport, type WindowTokens } from "../../learner/Learner.ts";
 import { madeVersion, windowEnd } from "../../learner/windowEnd.ts";
 import * as Collapse from "../../selection/diagnostics/Collapse.ts";
 import { unfiltered } from "../../selection/filtering/filter.ts";
@@ -29,18 +30,16 @@ import { Config } from "../Config.ts";
 import { Episodes } from "../Episodes.ts";
 import type { Judged } from "./filter.ts";
 
-/** What became of a window. */
+/** The result of training on one window. */
 export interface Learned extends Pick<Judged, "window" | "scored" | "filtered"> {
   /** Version the window was trained from. */
   readonly from: Version;
-  /** The kept groups as the update took them; null when there was nothing to train on. */
-  readonly batch: CreditedBatch | null;
+  /** The kept groups as the update took them, with their credit; null when there was nothing to train on. */
+  readonly batch: (TokenBatch & Credit) | null;
   /** Null when there was nothing to train on. */
   readonly report: UpdateReport | null;
   /** Of its phases; those that did not take place are absent. */
-  readonly seconds: { readonly filter: number } & Partial<
-    Record<"values" | "advantages" | "update", number | undefined>
-  >;
+  readonly seconds: { readonly filter: number; readonly update?: number };
 }
 
 /** With what the diagnostics know by its end. */
@@ -73,29 +72,28 @@ const pass = Effect.fnUntraced(function* ({ filtered, window }: Judged) {
   yield* bus.emit({ _tag: "EmptySelection", window: window.index, consecutive });
 });
 
-/** Trains on the batch of a window, analyses `all` of it, and consumes it. `scope`: of what goes on without being waited for. */
-const update = Effect.fnUntraced(function* (
-  { filtered, window }: Judged,
-  batch: CreditedBatch,
-  all: CreditedBatch | undefined,
-  scope: Scope.Scope,
-) {
+/** Trains on the tokens of a window and consumes it. The adoption of its version goes on in `scope` where the line does not wait for it. */
+const update = Effect.fnUntraced(function* ({ filtered, window }: Judged, tokens: WindowTokens, scope: Scope.Scope) {
   const config = yield* Config;
   const bus = yield* Bus;
   const { rules } = yield* Gate;
   const learner = yield* Learner;
-  const report = yield* learner.update(batch, all);
+  const report = yield* learner.update(tokens);
   const { version } = report;
   // First, because the end of a window opens admission at once.
-  if (endsRun(config.trainer, batch.window)) yield* bus.emit({ _tag: "Stopped", reason: "gradient_analysis" });
+  if (endsRun(config.trainer, window.index)) yield* bus.emit({ _tag: "Stopped", reason: "gradient_analysis" });
   if (lead(rules) === 0) yield* adopted(version);
-  yield* bus.emit(windowEnd(report, window.index, idsOf(filtered.kept), batch));
+  yield* bus.emit(windowEnd(report, window.index, idsOf(filtered.kept), tokens.kept));
   // The line goes on meanwhile: admission alone waits for it, and a thread that is gone is told of elsewhere.
   if (report.applied && lead(rules) > 0) {
     yield* Effect.forkIn(Effect.ignore(adopted(version)), scope, { startImmediately: true });
   }
   return report;
 });
+
+/** Of the time that the pipeline waits for an update, the part in which credit was assigned. */
+const creditSeconds = ({ seconds }: UpdateReport): number =>
+  (valueIn(seconds, timing.values) ?? 0) + (valueIn(seconds, timing.advantages) ?? 0);
 
 export const make = Effect.gen(function* () {
   const config = yield* Config;
@@ -110,9 +108,11 @@ export const make = Effect.gen(function* () {
   const collapse = Collapse.make(config, { score, emit: bus.emit, state: bus.state });
   const diagnosed = Effect.fnUntraced(function* (judged: Judged) {
     const analysed = yield* Analysis.ofWindow(judged.window.index);
-    const [learned, diagnostics] = yield* collapse.around(judged.window, learn(judged), scope);
-    const made: Diagnosed = { ...learned, diagnostics: together(diagnostics, analysed) };
-    return made;
+    yield* collapse.beforeUpdate(judged.window);
+    const learned = yield* learn(judged);
+    const collapsed = yield* collapse.afterUpdate(judged.window, scope);
+    const diagnosed: Diagnosed = { ...learned, diagnostics: together(collapsed, analysed) };
+    return diagnosed;
   });
 
   const learn = Effect.fnUntraced(function* (judged: Judged) {
@@ -120,11 +120,9 @@ export const make = Effect.gen(function* () {
     const from = bus.state().position.version;
     yield* bus.emit({ _tag: "Learning", window: window.index, from });
     if (shared !== null) yield* shared.apply;
-    const analysed = takesAll(optionsOf(config), window.index);
-    // First, because the learner keeps what it prepared last for the update.
-    const of = { window: window.index, unseen };
-    const all = analysed ? yield* assign(config, { ...of, ...unfiltered(scored) }) : null;
-    const credited = yield* assign(config, { ...of, kept: filtered.kept, keptRatio: filtered.keptRatio });
+    const options = { window: window.index, unseen, temperature: config.generation.temperature };
+    const { kept, keptRatio } = filtered;
+    const trained = collateTrained(kept, { ...options, keptRatio });
     const passed: Learned = {
       window,
       scored,
@@ -134,22 +132,22 @@ export const make = Effect.gen(function* () {
       report: null,
       seconds: { filter: filterSeconds },
     };
-    if (credited === null) {
+    if (trained === null) {
       yield* pass(judged);
       return passed;
     }
-    const updating = spanned(
-      update(judged, credited.batch, all?.batch, scope),
-      "update",
-      { window: window.index, from },
-      madeVersion,
-    );
-    const [report, seconds] = yield* timed(updating);
+    const all = unfiltered(scored);
+    const analysed = takesAll(optionsOf(config), window.index)
+      ? collateTrained(all.kept, { ...options, keptRatio: all.keptRatio })
+      : null;
+    const tokens = { kept: trained, unfiltered: analysed ?? undefined };
+    const updating = spanned(update(judged, tokens, scope), "update", { window: window.index, from }, madeVersion);
+    const [report, elapsed] = yield* timed(updating);
     const learned: Learned = {
       ...passed,
-      batch: credited.batch,
+      batch: { ...trained, ...report.credit },
       report,
-      seconds: { ...passed.seconds, ...credited.seconds, update: seconds },
+      seconds: { ...passed.seconds, update: elapsed - creditSeconds(report) },
     };
     return learned;
   });

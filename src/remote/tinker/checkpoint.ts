@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Effect, Schema } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { Count } from "../../domain/Count.ts";
-import type { TrainerState } from "../../learner/Trainer.ts";
+import type { TrainerState } from "../../learner/TrainerState.ts";
 import { type CheckpointError, checkpointError, ofFile } from "../../model/checkpoint/CheckpointError.ts";
 import { SERVED } from "../../model/checkpoint/HuggingFaceFolder.ts";
 import { readJsonObject } from "../../model/checkpoint/TokenizerFiles.ts";

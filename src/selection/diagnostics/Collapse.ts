@@ -29,15 +29,13 @@ export interface Needs<E> {
 }
 
 export interface Collapse<E> {
+  /** Measures the window that is about to be trained on, where the run file asks for that or the learner has no idle time. */
+  readonly beforeUpdate: (window: Window) => Effect.Effect<void, E>;
   /**
-   * The update of a window, with the window's measurement before it or begun in `scope` after it, as the run file asks; alone where none is
-   * due. Beside its result: what is known of thoughts by its end and was not told before.
+   * Begins in `scope` the measurement of a window that was trained on, where one is due. Returns what is known of thoughts and was not
+   * returned before.
    */
-  readonly around: <A, E2, R>(
-    window: Window,
-    update: Effect.Effect<A, E2, R>,
-    scope: Scope.Scope,
-  ) => Effect.Effect<readonly [A, Metrics], E | E2, R>;
+  readonly afterUpdate: (window: Window, scope: Scope.Scope) => Effect.Effect<Metrics>;
 }
 
 /** A token costs an update a pass forwards and a pass backwards, which is twice as long. */
@@ -191,17 +189,19 @@ const measureAll = Effect.fnUntraced(function* <E>(
 
 export const make = <E>(config: RunConfig, needs: Needs<E>): Collapse<E> => {
   const { compute_freq, placement } = config.diagnostics.collapse;
-  const wanted = enabledIn(config).length > 0;
+  const isEnabled = enabledIn(config).length > 0;
   /** What was measured and is in no record yet. */
   let known: Metrics = measured();
   /** The last measurement found no idle time. */
   let missed = false;
+  /** The window whose measurement its update waited for. */
+  let measuredBefore: number | null = null;
   /** One is waiting for idle time, or has it. */
   let underWay = false;
   const tell = (metrics: Metrics): void => {
     known = together(known, metrics);
   };
-  const told = ({ groups }: Window): Metrics => {
+  const takeKnown = ({ groups }: Window): Metrics => {
     const metrics = config.rollout.enable_think ? together(thinkingMetrics(groups), known) : known;
     known = measured();
     return metrics;
@@ -219,18 +219,24 @@ export const make = <E>(config: RunConfig, needs: Needs<E>): Collapse<E> => {
       });
       return Effect.forkIn(Effect.ensuring(Effect.ignore(measuring(window, true)), ended), scope);
     });
+  const isDue = ({ index }: Window): boolean => index === 0 || (index + 1) % compute_freq === 0;
+  const isBusy = (): boolean => placement === "auto" && missed;
   return {
-    around: (window, update, scope) => {
-      const updated = Effect.map(update, (result) => [result, told(window)] as const);
-      if (!wanted) return updated;
-      const step = window.index + 1;
-      const due = step === 1 || step % compute_freq === 0;
-      const busy = () => placement === "auto" && missed;
-      const waits = placement === "before_update" ? due : busy() && !underWay;
-      if (waits) return Effect.andThen(measuring(window, false), updated);
-      return Effect.tap(updated, () =>
-        placement !== "before_update" && (due || missed) && !underWay && !busy() ? begin(window, scope) : Effect.void,
-      );
-    },
+    beforeUpdate: (window) =>
+      Effect.suspend(() => {
+        const waits = isEnabled && (placement === "before_update" ? isDue(window) : isBusy() && !underWay);
+        if (!waits) return Effect.void;
+        measuredBefore = window.index;
+        return measuring(window, false);
+      }),
+    afterUpdate: (window, scope) =>
+      Effect.suspend(() => {
+        const metrics = takeKnown(window);
+        const begins = isEnabled && placement !== "before_update" && measuredBefore !== window.index;
+        const hasTime = !underWay && !isBusy();
+        return begins && hasTime && (isDue(window) || missed)
+          ? Effect.as(begin(window, scope), metrics)
+          : Effect.succeed(metrics);
+      }),
   };
 };

@@ -6,7 +6,8 @@ import { type Metrics, toRecord, valueIn } from "../../../src/domain/metrics/Met
 import { Actor } from "../../../src/learner/Actor.ts";
 import { type AnalysisOptions, GradientAnalysis } from "../../../src/learner/analysis/GradientAnalysis.ts";
 import { Lanes } from "../../../src/learner/lanes/Lanes.ts";
-import { Trainer, type TrainerOptions } from "../../../src/learner/Trainer.ts";
+import { Trainer } from "../../../src/learner/Trainer.ts";
+import type { TrainerOptions } from "../../../src/learner/TrainerState.ts";
 import { creditedBatch } from "../batch.ts";
 import { actorDefaults, tiny, tinyParameters, trainerOptions } from "../model.ts";
 
@@ -130,7 +131,7 @@ describe("an update with analysis", () => {
       ...over,
       ...(analysis === undefined ? {} : { analysis }),
     });
-  const bits = (trainer: Trainer) => Buffer.from(trainer.actor.parameters.flat.buffer).toString("base64");
+  const bits = (trainer: Trainer) => Buffer.from(trainer.networks.actor.parameters.flat.buffer).toString("base64");
 
   it("changes the same bits as one without, and analyses every so many windows", async () => {
     await using plain = await open();
@@ -155,13 +156,12 @@ describe("an update with analysis", () => {
     await using analysed = await open({ ...options, own }, { algorithm });
     const other = creditedBatch({ seed: 9, lengths: [12, 18, 9, 14], vocabulary: tiny.vocabSize, groupSize: 2 });
     for (let window = 0; window < 2; window++) {
-      await analysed.prepare({ ...other, window });
       const made = await analysed.analyse({ kept: { ...other, window }, unfiltered: { ...batch, window } });
       expect(valueIn(made, of("all", "task"))).toBeGreaterThan(0);
       expect(valueIn(made, gradientsPrefilter.samples.of({ bucket: "all" }))).toBe(8);
-      await Promise.all([plain, analysed].map((trainer) => trainer.prepare({ ...batch, window })));
-      const { metrics: without } = await plain.update({ ...batch, window });
-      const { metrics } = await analysed.update({ ...batch, window });
+      const tokens = { kept: { ...batch, window }, unfiltered: undefined };
+      const { metrics: without } = await plain.train(tokens);
+      const { metrics } = await analysed.train(tokens);
       expect(toRecord(metrics)).toEqual(toRecord(without));
     }
     expect(bits(analysed)).toBe(bits(plain));

@@ -5,7 +5,7 @@ import { ActorSection, AlgorithmSection } from "../../../src/config/RunConfig.ts
 import type { CreditedBatch } from "../../../src/domain/Batch.ts";
 import type { ServerChange } from "../../../src/domain/Server.ts";
 import { LossGradient } from "../../../src/learner/losses/LossGradient.ts";
-import type { TrainerOptions } from "../../../src/learner/Trainer.ts";
+import type { TrainerOptions } from "../../../src/learner/TrainerState.ts";
 import * as Connection from "../../../src/remote/tinker/Connection.ts";
 import { Model } from "../../../src/remote/tinker/Model.ts";
 import { inItsFormat, referenceIsHarmless, strangeTo, whichSkyRL } from "../../../src/remote/tinker/probes.ts";

@@ -12,7 +12,7 @@ import { Actor } from "../../../src/learner/Actor.ts";
 import { Critic, criticFrom } from "../../../src/learner/Critic.ts";
 import { Lanes } from "../../../src/learner/lanes/Lanes.ts";
 import type { Network } from "../../../src/learner/Network.ts";
-import type { TrainerOptions } from "../../../src/learner/Trainer.ts";
+import type { TrainerOptions } from "../../../src/learner/TrainerState.ts";
 import { criticDefaults, tiny, tinyParameters } from "../../learner/model.ts";
 
 export interface Asked {

@@ -5,7 +5,8 @@ import { expect } from "vitest";
 import type { CreditedBatch } from "../../../src/domain/Batch.ts";
 import { learner } from "../../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../../src/domain/metrics/Metrics.ts";
-import { Trainer, type TrainerOptions } from "../../../src/learner/Trainer.ts";
+import { Trainer } from "../../../src/learner/Trainer.ts";
+import type { TrainerOptions } from "../../../src/learner/TrainerState.ts";
 import { returnsFor } from "../../../src/remote/tinker/TinkerCritic.ts";
 import { creditedBatch } from "../../learner/batch.ts";
 import { tiny, tinyParameters, trainerOptions } from "../../learner/model.ts";
@@ -45,8 +46,8 @@ const both = Effect.fnUntraced(function* (
       const there = await made.trainer.update(batchOf(window));
       seen.push([here, there] as const);
     }
-    const flat = local.actor.parameters.flat;
-    const criticFlat = local.critic?.parameters.flat;
+    const flat = local.networks.actor.parameters.flat;
+    const criticFlat = local.networks.critic?.parameters.flat;
     return {
       criticApart: criticFlat && farthest(criticFlat, server.critic.network.parameters.flat),
       apart: farthest(flat, server.actor.network.parameters.flat),

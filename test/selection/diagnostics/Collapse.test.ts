@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest";
-import { Effect, Fiber, Latch, Result } from "effect";
+import { Effect, Fiber, Latch, Result, type Scope } from "effect";
 import { decode } from "../../../src/config/decode.ts";
 import { RunConfig } from "../../../src/config/RunConfig.ts";
 import type { Tree } from "../../../src/config/Tree.ts";
@@ -75,6 +75,18 @@ const harness = (config: RunConfig, score: (request: CrossRequest) => Effect.Eff
   return { made, events, requests, state: () => state };
 };
 
+/** The update of a window between the two halves of its measurement, as the learning stage has them. */
+const around = Effect.fnUntraced(function* <A>(
+  collapse: Collapse.Collapse<string>,
+  window: Window,
+  update: Effect.Effect<A>,
+  scope: Scope.Scope,
+) {
+  yield* collapse.beforeUpdate(window);
+  const result = yield* update;
+  return [result, yield* collapse.afterUpdate(window, scope)] as const;
+});
+
 const regime = (metrics: Metrics) => valueIn(metrics, collapse.regime.of({ drawing: "first_turn" }));
 
 describe("a measurement before the update", () => {
@@ -86,7 +98,7 @@ describe("a measurement before the update", () => {
       const scope = yield* Effect.scope;
       const order: string[] = [];
       const update = Effect.sync(() => order.push(`update after ${events.length}`));
-      const [, metrics] = yield* made.around(windowOf(0), update, scope);
+      const [, metrics] = yield* around(made, windowOf(0), update, scope);
       expect(order).toEqual(["update after 2"]);
       const of = { drawing: "first_turn" };
       expect(valueIn(metrics, collapse.samples.of(of))).toBe(12);
@@ -117,7 +129,7 @@ describe("a measurement before the update", () => {
       const seen: number[] = [];
       for (let index = 0; index < 11; index++) {
         const before = requests.length;
-        const [, metrics] = yield* made.around(windowOf(index), Effect.void, scope);
+        const [, metrics] = yield* around(made, windowOf(index), Effect.void, scope);
         if (requests.length > before) seen.push(index + 1);
         expect(valueIn(metrics, collapse.firstValid)).toBe(12);
       }
@@ -130,9 +142,9 @@ describe("a measurement before the update", () => {
       let other = -9;
       const { events, made } = harness(config, (request) => Effect.succeed(scoresOf(request, other)));
       const scope = yield* Effect.scope;
-      yield* made.around(windowOf(0), Effect.void, scope);
+      yield* around(made, windowOf(0), Effect.void, scope);
       other = -1.05;
-      const [, metrics] = yield* made.around(windowOf(4), Effect.void, scope);
+      const [, metrics] = yield* around(made, windowOf(4), Effect.void, scope);
       expect(regime(metrics)).toBe(1);
       const measured = events.filter((event) => event._tag === "CollapseMeasured");
       expect(measured.map(({ before, drawing, regime }) => [drawing, before, regime])).toEqual([
@@ -146,7 +158,7 @@ describe("a measurement before the update", () => {
         `step 5, first turns: ${notice}`,
         `step 5, all turns: ${notice}`,
       ]);
-      yield* made.around(windowOf(9), Effect.void, scope);
+      yield* around(made, windowOf(9), Effect.void, scope);
       expect(events.flatMap((event) => noticeOf(event) ?? [])).toHaveLength(2);
     }).pipe(Effect.scoped),
   );
@@ -156,9 +168,9 @@ describe("a measurement before the update", () => {
       let other = -9;
       const { made, state } = harness(config, (request) => Effect.succeed(scoresOf(request, other)));
       const scope = yield* Effect.scope;
-      const [, first] = yield* made.around(windowOf(0), Effect.void, scope);
+      const [, first] = yield* around(made, windowOf(0), Effect.void, scope);
       other = -2;
-      const [, second] = yield* made.around(windowOf(4), Effect.void, scope);
+      const [, second] = yield* around(made, windowOf(4), Effect.void, scope);
       const of = { drawing: "first_turn" };
       const [a, b] = [first, second].map((metrics) => valueIn(metrics, collapse.zscore.of(of)) ?? Number.NaN);
       expect(valueIn(first, collapse.zscoreEma.of(of))).toBe(a);
@@ -179,11 +191,11 @@ describe("a measurement in idle time", () => {
       const { events, made, requests } = harness(config, (request) => Effect.as(free.await, scoresOf(request, -9)));
       const scope = yield* Effect.scope;
       const update = Effect.sync(() => requests.length);
-      const [before, first] = yield* made.around(windowOf(0), update, scope);
+      const [before, first] = yield* around(made, windowOf(0), update, scope);
       expect([before, regime(first)]).toEqual([0, undefined]);
       yield* free.open;
       while (events.length < 2) yield* Effect.yieldNow;
-      const [, second] = yield* made.around(windowOf(1), Effect.void, scope);
+      const [, second] = yield* around(made, windowOf(1), Effect.void, scope);
       expect(regime(second)).toBe(0);
       expect(valueIn(second, collapse.step.of({ drawing: "first_turn" }))).toBe(1);
       expect(requests.every(({ givesWay }) => givesWay)).toBe(true);
@@ -194,10 +206,10 @@ describe("a measurement in idle time", () => {
     Effect.gen(function* () {
       const { made, requests } = harness(config, (request) => Effect.succeed(scoresOf(request, -9, 1)));
       const scope = yield* Effect.scope;
-      yield* made.around(windowOf(0), Effect.void, scope);
+      yield* around(made, windowOf(0), Effect.void, scope);
       while (requests.length < 1) yield* Effect.yieldNow;
       yield* Effect.yieldNow;
-      const [, metrics] = yield* made.around(windowOf(1), Effect.void, scope);
+      const [, metrics] = yield* around(made, windowOf(1), Effect.void, scope);
       expect(regime(metrics)).toBeUndefined();
       expect(valueIn(metrics, collapse.cut.of({ drawing: "first_turn" }))).toBe(11);
       while (requests.length < 2) yield* Effect.yieldNow;
@@ -211,13 +223,13 @@ describe("a measurement in idle time", () => {
       const free = Latch.makeUnsafe(false);
       const { made, requests } = harness(config, (request) => Effect.as(free.await, scoresOf(request, -9)));
       const scope = yield* Effect.scope;
-      for (let index = 0; index < 5; index++) yield* made.around(windowOf(index), Effect.void, scope);
+      for (let index = 0; index < 5; index++) yield* around(made, windowOf(index), Effect.void, scope);
       while (requests.length < 1) yield* Effect.yieldNow;
       yield* free.open;
       while (requests.length < 2) yield* Effect.yieldNow;
       for (let turn = 0; turn < 5; turn++) yield* Effect.yieldNow;
       expect(requests).toHaveLength(2);
-      yield* made.around(windowOf(9), Effect.void, scope);
+      yield* around(made, windowOf(9), Effect.void, scope);
       while (requests.length < 4) yield* Effect.yieldNow;
     }).pipe(Effect.scoped),
   );
@@ -226,7 +238,7 @@ describe("a measurement in idle time", () => {
     Effect.gen(function* () {
       const { made } = harness(config, () => Effect.fail("gone"));
       const scope = yield* Effect.scope;
-      const [result] = yield* made.around(windowOf(0), Effect.succeed("updated"), scope);
+      const [result] = yield* around(made, windowOf(0), Effect.succeed("updated"), scope);
       expect(result).toBe("updated");
     }).pipe(Effect.scoped),
   );
@@ -240,18 +252,18 @@ describe("a measurement without a placement", () => {
         Effect.succeed(scoresOf(request, -9, request.givesWay && !idle ? 0 : undefined)),
       );
       const scope = yield* Effect.scope;
-      yield* made.around(windowOf(0), Effect.void, scope);
+      yield* around(made, windowOf(0), Effect.void, scope);
       while (requests.length < 1) yield* Effect.yieldNow;
       yield* Effect.yieldNow;
-      const [, busy] = yield* made.around(windowOf(1), Effect.void, scope);
+      const [, busy] = yield* around(made, windowOf(1), Effect.void, scope);
       expect(requests.map(({ givesWay }) => givesWay)).toEqual([true, false]);
       expect(valueIn(busy, collapse.step.of({ drawing: "first_turn" }))).toBe(2);
-      yield* made.around(windowOf(2), Effect.void, scope);
+      yield* around(made, windowOf(2), Effect.void, scope);
       idle = true;
-      yield* made.around(windowOf(4), Effect.void, scope);
+      yield* around(made, windowOf(4), Effect.void, scope);
       while (requests.length < 3) yield* Effect.yieldNow;
       yield* Effect.yieldNow;
-      yield* made.around(windowOf(5), Effect.void, scope);
+      yield* around(made, windowOf(5), Effect.void, scope);
       expect(requests.map(({ givesWay }) => givesWay)).toEqual([true, false, true]);
     }).pipe(Effect.scoped),
   );
@@ -269,7 +281,7 @@ describe("what a measurement may cost", () => {
       const config = configOf({ ...both, placement: "before_update" }, { max_share: 0.2 });
       const { made, requests } = harness(config, (request) => Effect.succeed(scoresOf(request, -9)));
       const scope = yield* Effect.scope;
-      yield* made.around(windowOf(0), Effect.void, scope);
+      yield* around(made, windowOf(0), Effect.void, scope);
       const budget = Collapse.budgetOf(config, windowOf(0).groups);
       const cost = requests.map(({ continuations, passTokens, prompts }) => {
         const lengths = (items: readonly Int32Array[]) => items.map(({ length }) => length);
@@ -285,7 +297,7 @@ describe("what a measurement may cost", () => {
     Effect.gen(function* () {
       const { made, requests } = harness(configOf({}), (request) => Effect.succeed(scoresOf(request, -9)));
       const scope = yield* Effect.scope;
-      const fiber = yield* Effect.forkChild(made.around(windowOf(0), Effect.void, scope));
+      const fiber = yield* Effect.forkChild(around(made, windowOf(0), Effect.void, scope));
       const [, metrics] = yield* Fiber.join(fiber);
       expect(requests).toEqual([]);
       expect(valueIn(metrics, collapse.firstTotal)).toBe(12);

@@ -68,7 +68,7 @@ it("a policy that generates and learns on tfjs learns which arm pays", async () 
   });
   const paid: number[] = [];
   for (let window = 0; window < 12; window += 1) {
-    const weights = model.weights(window, fullPayload(trainer.actor.parameters.flat));
+    const weights = model.weights(window, fullPayload(trainer.networks.actor.parameters.flat));
     const ids = BigInt64Array.from([...PROMPT, ...PROMPT], BigInt);
     const { logits } = await model.prefill(weights, { ids, time: 4, lengths: BigInt64Array.of(4n, 4n) });
     const { batch, paid: share } = windowOf(window, logits);

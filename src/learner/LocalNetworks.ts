@@ -1,0 +1,148 @@
+/**
+ * The networks of a learner that computes in its own thread, and what computes them: policy, critic, reference policy and the lanes. Invariant: they
+ * are changed by a `Trainer` or a `Cloning` alone.
+ */
+import type { DecoderConfig } from "../model/graphs/Architecture.ts";
+import { changeable, copyOf, type Parameters, parametersOf } from "../model/graphs/Parameters.ts";
+import type { Base } from "../model/runtime/baseFeeds.ts";
+import { type HeldBase, heldOn } from "../model/runtime/HeldBase.ts";
+import { Actor } from "./Actor.ts";
+import { Critic, criticConfig, criticFrom } from "./Critic.ts";
+import { Lanes } from "./lanes/Lanes.ts";
+import type { Network, NetworkPlace } from "./Network.ts";
+import { Reference } from "./Reference.ts";
+import { Scoring } from "./Scoring.ts";
+import type { TrainedReference } from "./TrainedPolicy.ts";
+import type { Restored, TrainedNetwork, TrainerOptions } from "./TrainerState.ts";
+
+/**
+ * The reference policy of a network that started from `start`: a copy of that, or the network without its adapter. One that is renewed begins
+ * with an adapter of zeros, which adds nothing.
+ */
+const referenceOf = async (
+  network: Network,
+  start: Parameters<ArrayBufferLike>,
+  place: NetworkPlace,
+  restored: Parameters | undefined,
+  isRenewed: boolean,
+): Promise<Reference> => {
+  const { base, specs } = network;
+  if (base === undefined) return Reference.open(restored ?? copyOf(start), place);
+  return isRenewed ? Reference.open(restored ?? parametersOf(specs), place) : Reference.without(network, base);
+};
+
+interface Opened {
+  readonly config: DecoderConfig;
+  readonly lanes: Lanes;
+  readonly policy: Actor;
+  readonly valuing: Critic | undefined;
+  readonly held: HeldBase | undefined;
+  readonly diverging: Reference | undefined;
+  readonly isRenewed: boolean;
+}
+
+export class LocalNetworks {
+  readonly config: DecoderConfig;
+  readonly lanes: Lanes;
+  /** The policy, as a trainer takes it. */
+  readonly policy: Actor;
+  /** The critic, as a trainer takes it; undefined with estimators that need none. */
+  readonly valuing: Critic | undefined;
+  readonly #scoring: Scoring;
+  /** The base of an adapter, on a device that keeps tensors. */
+  readonly #held: HeldBase | undefined;
+  readonly #diverging: Reference | undefined;
+  readonly #isRenewed: boolean;
+
+  private constructor({ config, diverging, held, isRenewed, lanes, policy, valuing }: Opened) {
+    this.config = config;
+    this.lanes = lanes;
+    this.policy = policy;
+    this.valuing = valuing;
+    this.#scoring = new Scoring(config, lanes);
+    this.#held = held;
+    this.#diverging = diverging;
+    this.#isRenewed = isRenewed;
+  }
+
+  /**
+   * `start` are the run's starting weights (and the reference policy), or its starting adapter to `base`; it takes ownership of them: they
+   * are what is trained. `restored` goes on from a saved state instead.
+   */
+  static async open(
+    config: DecoderConfig,
+    start: Parameters<ArrayBufferLike>,
+    options: TrainerOptions,
+    restored?: Restored,
+    base?: Base,
+  ): Promise<LocalNetworks> {
+    const { actor, critic, device, threads, algorithm } = options;
+    const lanes = await Lanes.open(options.lanes, threads, device);
+    const parameters = restored?.actor.parameters ?? changeable(start);
+    const held = await heldOn(device, base);
+    const place: NetworkPlace = { base, device, held };
+    const policy = await Actor.open(config, parameters, { actor, algorithm, lanes, ...place }, restored?.actor.moments);
+    const valued = criticConfig(config, critic);
+    const valuing =
+      algorithm.adv_estimator === "gae"
+        ? await Critic.open(
+            valued,
+            restored?.critic?.parameters ?? criticFrom(valued, start),
+            { actor, critic, lanes, ...place },
+            restored?.critic?.moments,
+          )
+        : undefined;
+    const isRenewed = actor.ref_update_freq > 0;
+    const diverging =
+      actor.use_kl_loss || algorithm.use_kl_in_reward
+        ? await referenceOf(policy.network, start, place, restored?.reference, isRenewed)
+        : undefined;
+    return new LocalNetworks({ config, lanes, policy, valuing, held, diverging, isRenewed });
+  }
+
+  get actor(): TrainedNetwork {
+    return this.policy.network;
+  }
+
+  get critic(): TrainedNetwork | undefined {
+    return this.valuing?.network;
+  }
+
+  /** The reference policy, where it is renewed as the run goes on. */
+  get reference(): Parameters | undefined {
+    return this.#isRenewed ? this.#diverging?.parameters : undefined;
+  }
+
+  /** The reference policy, as a trainer takes it. */
+  get trainedReference(): TrainedReference | undefined {
+    const [policy, reference] = [this.policy, this.#diverging];
+    return (
+      reference && {
+        score: (batch) => policy.score(batch, reference),
+        renew: () => reference.renew(policy.network.parameters),
+      }
+    );
+  }
+
+  /** Log-probability of each continuation after the prompt under the current weights, nats, summed over its ids. */
+  continuationLogProbs(
+    prompt: Int32Array,
+    continuations: readonly Int32Array[],
+    temperature: number,
+  ): Promise<readonly number[]> {
+    return this.#scoring.behind(this.policy.network, prompt, continuations, temperature);
+  }
+
+  /** Brings everything that a checkpoint has into host memory; on the CPU it is there. */
+  async synchronise(): Promise<void> {
+    await this.policy.network.synchronise(true);
+    await this.valuing?.network.synchronise(true);
+  }
+
+  /** Closes what a trainer does not: its policy and critic are closed by it. */
+  async close(): Promise<void> {
+    await this.#diverging?.close();
+    await this.#held?.close();
+    await this.lanes[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,33 @@
+/** What training one network on a window came to, from its optimiser steps. */
+import type { Metrics } from "../domain/metrics/Metrics.ts";
+import { mean } from "../domain/Statistics.ts";
+import type { Untrained } from "./NotFinite.ts";
+import type { TakenStep } from "./TrainedPolicy.ts";
+
+export interface NetworkUpdate {
+  /** Whether any optimiser step changed the network. */
+  readonly applied: boolean;
+  /** Why no step did; null where one did or there was nothing to do. */
+  readonly untrained: Untrained | null;
+  readonly metrics: Metrics;
+}
+
+/** Mean of `part` over the steps that were applied; undefined where none was, or where they have no such part. */
+export const meanOfApplied = <Step extends TakenStep>(
+  steps: readonly Step[],
+  part: (step: Step) => number | undefined,
+): number | undefined => {
+  const parts = steps.filter(({ applied }) => applied).flatMap((step) => part(step) ?? []);
+  return parts.length === 0 ? undefined : mean(parts);
+};
+
+export const countSkipped = (steps: readonly TakenStep[]): number => steps.filter(({ applied }) => !applied).length;
+
+export const outcomeOf = (
+  network: Untrained["network"],
+  steps: readonly TakenStep[],
+): Omit<NetworkUpdate, "metrics"> => {
+  const applied = steps.some((step) => step.applied);
+  const notFinite = steps.find((step) => step.notFinite !== null)?.notFinite ?? null;
+  return { applied, untrained: applied || notFinite === null ? null : { network, notFinite } };
+};

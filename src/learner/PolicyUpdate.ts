@@ -1,0 +1,138 @@
+/**
+ * The policy's part of an update: what its loss is taken against, then one optimiser step for each mini-batch. Invariant: no step is taken where
+ * what the loss reads is not finite.
+ */
+import type { RunConfig } from "../config/RunConfig.ts";
+import { allSequences, type CreditedBatch } from "../domain/Batch.ts";
+import type { Version } from "../domain/Episode.ts";
+import { learner } from "../domain/metrics/learner.ts";
+import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
+import { correct, needsProximal } from "./corrections/correct.ts";
+import { interpolated, logLinearPlaces } from "./corrections/logLinear.ts";
+import { LossMetrics } from "./LossMetrics.ts";
+import { mismatchMetrics, WeightMetrics } from "./metrics.ts";
+import { policyLossOptions } from "./models.ts";
+import { countSkipped, meanOfApplied, type NetworkUpdate, outcomeOf } from "./NetworkUpdate.ts";
+import { among, type NotFinite } from "./NotFinite.ts";
+import { muOr, sampledOnly } from "./observed.ts";
+import { untaken } from "./optimiser/AdamW.ts";
+import type { Phases } from "./Phases.ts";
+import type { PolicyStep, PolicyTargets, TrainedPolicy, TrainedReference } from "./TrainedPolicy.ts";
+
+/** A batch as the policy's loss reads it. */
+export interface PolicyBatch {
+  readonly batch: CreditedBatch;
+  readonly targets: PolicyTargets;
+  /** Log-probability of each trained id under the weights that the window is trained from, [tokens]; undefined where nothing needs it. */
+  readonly proximal: Float32Array | undefined;
+  /** The batch whose mask has the sampled ids alone. */
+  readonly sampled: CreditedBatch;
+  /** Statistics of the importance weights. Those that depend on a step are added as it is taken. */
+  readonly weights: WeightMetrics;
+}
+
+export interface PolicyUpdateOptions {
+  /** Sequences of each mini-batch, in the order of the steps. */
+  readonly minis: readonly (readonly number[])[];
+  readonly lr: number;
+  /** Version of the weights that the window is trained from. */
+  readonly version: Version;
+}
+
+/** The first input of the policy's loss that is not finite, in the order in which one comes of the other. */
+const inputFault = (batch: CreditedBatch, { old, importance, reference }: PolicyTargets): NotFinite | null =>
+  among(
+    ["rewards", batch.rewards],
+    ["sampled log-probabilities", batch.mu],
+    ["values", batch.values],
+    ["advantages", batch.advantages],
+    ["log-probabilities", old],
+    ["importance weights", importance],
+    ...(reference === undefined ? [] : ([["reference log-probabilities", reference]] as const)),
+  );
+
+export class PolicyUpdate {
+  readonly #policy: TrainedPolicy;
+  readonly #reference: TrainedReference | undefined;
+  readonly #actor: RunConfig["actor"];
+  readonly #algorithm: RunConfig["algorithm"];
+
+  /** `reference` is the policy that a KL loss is taken to. */
+  constructor(
+    policy: TrainedPolicy,
+    reference: TrainedReference | undefined,
+    { actor, algorithm }: Pick<RunConfig, "actor" | "algorithm">,
+  ) {
+    this.#policy = policy;
+    this.#reference = actor.use_kl_loss ? reference : undefined;
+    this.#actor = actor;
+    this.#algorithm = algorithm;
+  }
+
+  /** Scores a batch where its loss needs it. `reference` are the reference's log-probabilities where they are known already, [tokens]. */
+  async prepare(batch: CreditedBatch, phases: Phases, reference?: Float32Array): Promise<PolicyBatch> {
+    const held = this.#reference;
+    const referenceScores =
+      held === undefined ? undefined : (reference ?? (await phases.time("ref", () => held.score(batch))));
+    const sampled = sampledOnly(batch);
+    const weighs = needsProximal(this.#algorithm.correction);
+    const isNeeded = weighs || sampled !== batch;
+    const proximal =
+      batch.proximal ?? (isNeeded ? await phases.time("old_log_prob", () => this.#policy.score(batch)) : undefined);
+    const mu = proximal === undefined || sampled === batch ? batch.mu : muOr(batch, proximal);
+    const { old, importance, capped } = correct({ ...sampled, mu }, proximal, this.#algorithm);
+    const weights = new WeightMetrics();
+    if (weighs) weights.add(sampled, allSequences(batch), { importance, capped });
+    const targets: PolicyTargets = { old, importance, advantages: batch.advantages, reference: referenceScores };
+    return { batch, targets, proximal, sampled, weights };
+  }
+
+  /** Takes the optimiser steps. */
+  async train(prepared: PolicyBatch, options: PolicyUpdateOptions): Promise<NetworkUpdate> {
+    const { steps, surrogate, mismatch } = await this.#steps(prepared, options);
+    const { targets, weights } = prepared;
+    const entropy = meanOfApplied(steps, (step) => step.entropy);
+    const metrics = together(
+      surrogate,
+      mismatch,
+      weights.result(),
+      measured(
+        [learner.pgLoss, meanOfApplied(steps, (step) => step.surrogate)],
+        [learner.entropy, entropy],
+        [learner.entropyLoss, entropy],
+        [learner.klLoss, meanOfApplied(steps, ({ kl }) => kl)],
+        [learner.klCoefficient, targets.reference === undefined ? undefined : this.#actor.kl_loss_coef],
+        [learner.gradNorm, meanOfApplied(steps, ({ norm }) => norm)],
+        [learner.lr, options.lr],
+        [learner.skipped, countSkipped(steps)],
+        [learner.miniBatches, steps.length],
+      ),
+    );
+    return { ...outcomeOf("policy", steps), metrics };
+  }
+
+  async #steps({ batch, proximal, sampled: ofPolicy, targets, weights }: PolicyBatch, options: PolicyUpdateOptions) {
+    const { lr, minis, version } = options;
+    const lossOptions = policyLossOptions(this.#actor, this.#algorithm);
+    const surrogate = new LossMetrics(lossOptions, version);
+    const sampled = { ...ofPolicy, mu: targets.old };
+    const logp = new Float32Array(batch.ids.length);
+    const steps: PolicyStep[] = [];
+    let mismatch: Metrics | undefined = proximal && mismatchMetrics(ofPolicy, allSequences(batch), proximal, version);
+    const notFinite = inputFault(batch, targets);
+    for (const [taken, mini] of minis.entries()) {
+      if (notFinite !== null) {
+        steps.push({ surrogate: Number.NaN, entropy: Number.NaN, kl: undefined, ...untaken(notFinite) });
+        continue;
+      }
+      const places = lossOptions.logLinear && logLinearPlaces(sampled, version, taken / minis.length);
+      steps.push(await this.#policy.step(batch, mini, { ...targets, places }, lr, logp));
+      const seen = places && interpolated(sampled, mini, { cap: this.#algorithm.correction_cap, logp, places });
+      if (seen !== undefined) weights.add(sampled, mini, seen);
+      surrogate.add(batch, mini, logp, seen?.old ?? targets.old);
+      // Before the first step the weights are those at consumption.
+      mismatch ??= mismatchMetrics(batch, mini, logp, version);
+    }
+    return { steps, surrogate: surrogate.result(), mismatch: mismatch ?? measured() };
+  }
+}

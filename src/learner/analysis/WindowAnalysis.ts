@@ -1,0 +1,55 @@
+/** The decomposition of the gradient of the windows that are due for it. Invariant: nothing that an update depends on changes. */
+import type { RunConfig } from "../../config/RunConfig.ts";
+import type { CreditedBatch } from "../../domain/Batch.ts";
+import { analysis, gradients, gradientsPrefilter } from "../../domain/metrics/diagnostics.ts";
+import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
+import type { LocalNetworks } from "../LocalNetworks.ts";
+import { Phases } from "../Phases.ts";
+import type { PolicyBatch, PolicyUpdate } from "../PolicyUpdate.ts";
+import { type AnalysisOptions, endsRun, GradientAnalysis, takesWindow } from "./GradientAnalysis.ts";
+
+export interface WindowAnalysisOptions extends Pick<RunConfig, "actor" | "algorithm"> {
+  readonly seed: number;
+  readonly analysis: AnalysisOptions;
+}
+
+export class WindowAnalysis {
+  readonly #networks: LocalNetworks;
+  readonly #policy: PolicyUpdate;
+  readonly #options: AnalysisOptions;
+  readonly #gradients: GradientAnalysis;
+
+  constructor(networks: LocalNetworks, policy: PolicyUpdate, options: WindowAnalysisOptions) {
+    this.#networks = networks;
+    this.#policy = policy;
+    this.#options = options.analysis;
+    this.#gradients = new GradientAnalysis(networks.config, options, networks.lanes);
+  }
+
+  /** Of the batch that is trained on, and of all usable groups of its window, where the window is due. */
+  async ofTrained(prepared: PolicyBatch, unfiltered: CreditedBatch | undefined, phases: Phases): Promise<Metrics> {
+    const { window } = prepared.batch;
+    if (!takesWindow(this.#options, window)) return measured();
+    const metrics = await phases.time("gradient_analysis", async () =>
+      together(await this.#decompose(prepared, gradients), await this.#prepared(unfiltered, gradientsPrefilter)),
+    );
+    const exited = endsRun(this.#options, window) ? 1 : undefined;
+    return together(metrics, measured([analysis.usesWindow, 1], [analysis.exited, exited]));
+  }
+
+  /** Of batches that nothing is trained on. */
+  async of(kept: CreditedBatch | undefined, unfiltered: CreditedBatch | undefined): Promise<Metrics> {
+    return together(await this.#prepared(kept, gradients), await this.#prepared(unfiltered, gradientsPrefilter));
+  }
+
+  async #prepared(batch: CreditedBatch | undefined, families: Families): Promise<Metrics> {
+    if (batch === undefined) return measured();
+    return this.#decompose(await this.#policy.prepare(batch, new Phases()), families);
+  }
+
+  #decompose({ batch, targets }: PolicyBatch, families: Families): Promise<Metrics> {
+    return this.#gradients.of(this.#networks.policy.network, batch, targets, families);
+  }
+}
+
+type Families = typeof gradients | typeof gradientsPrefilter;
