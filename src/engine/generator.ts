@@ -4,7 +4,6 @@ import { Effect, Redacted, type Scope } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { BadInput, PolicyError } from "../domain/Errors.ts";
-import { tinkerServer } from "../domain/TinkerServer.ts";
 import { Servers } from "../flow/Servers.ts";
 import type { Generator } from "../generation/Generator.ts";
 import { generator as threads } from "../generation/ofModel.ts";
@@ -14,6 +13,7 @@ import { servers } from "../remote/generation/ofConfig.ts";
 import * as Client from "../remote/tinker/Client.ts";
 import { identify } from "../remote/tinker/Connection.ts";
 import { sampling } from "../remote/tinker/metrics.ts";
+import { tinkerServer } from "../remote/tinker/servers.ts";
 import * as TinkerGenerator from "../remote/tinker/TinkerGenerator.ts";
 
 /** Sampling on the server that trains. */

@@ -5,7 +5,7 @@
 import { Effect, Latch } from "effect";
 import type { Version } from "../../domain/Episode.ts";
 import { PolicyError } from "../../domain/Errors.ts";
-import type { Sessions as Kind } from "../../domain/TinkerServer.ts";
+import type { Sessions as Kind } from "./servers.ts";
 
 /** Older versions whose names are kept where they stay valid. */
 const KEPT = 64;

@@ -5,7 +5,6 @@
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { TokenBatch } from "../../domain/Batch.ts";
-import type { Reduction } from "../../domain/TinkerServer.ts";
 import type { LossGradient } from "../../learner/losses/LossGradient.ts";
 import { among, type NotFinite } from "../../learner/NotFinite.ts";
 import { untaken } from "../../learner/optimiser/AdamW.ts";
@@ -13,6 +12,7 @@ import type { PolicyStep, PolicyTargets, TrainedPolicy } from "../../learner/Tra
 import type { Adam, Model } from "./Model.ts";
 import { PerToken, type Placed, placed } from "./PerToken.ts";
 import type { Run } from "./run.ts";
+import type { Reduction } from "./servers.ts";
 import { datumOf } from "./wire/Data.ts";
 
 export interface ActorOptions {

@@ -5,7 +5,8 @@
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { when } from "../../config/relation.ts";
 import { lead } from "../../domain/Mode.ts";
-import { type Reduction, type Sessions, type TinkerServerName, tinkerServer } from "../../domain/TinkerServer.ts";
+import type { TinkerServerName } from "../../domain/TinkerServer.ts";
+import { type Reduction, type Sessions, tinkerServer } from "./servers.ts";
 
 /** The server's ways, those that the run file sets in place of what is known. */
 export interface Ways {

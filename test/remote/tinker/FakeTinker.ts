@@ -7,12 +7,12 @@ import type { AddressInfo } from "node:net";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Effect } from "effect";
 import type { CreditedBatch, TokenBatch } from "../../../src/domain/Batch.ts";
-import type { Reduction } from "../../../src/domain/TinkerServer.ts";
 import { Actor } from "../../../src/learner/Actor.ts";
 import { Critic, criticFrom } from "../../../src/learner/Critic.ts";
 import { Lanes } from "../../../src/learner/lanes/Lanes.ts";
 import type { Network } from "../../../src/learner/Network.ts";
 import type { TrainerOptions } from "../../../src/learner/TrainerState.ts";
+import type { Reduction } from "../../../src/remote/tinker/servers.ts";
 import { criticDefaults, tiny, tinyParameters } from "../../learner/model.ts";
 
 export interface Asked {

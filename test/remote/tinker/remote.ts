@@ -1,7 +1,6 @@
 /** A trainer over a fake Tinker server, as the learner's thread makes it, and the parts it is made of. */
 import { Effect, type Scope } from "effect";
 import type { ServerChange } from "../../../src/domain/Server.ts";
-import type { Reduction } from "../../../src/domain/TinkerServer.ts";
 import { LossGradient } from "../../../src/learner/losses/LossGradient.ts";
 import { ValueGradient } from "../../../src/learner/losses/ValueGradient.ts";
 import { Trainer } from "../../../src/learner/Trainer.ts";
@@ -10,6 +9,7 @@ import * as Client from "../../../src/remote/tinker/Client.ts";
 import * as Connection from "../../../src/remote/tinker/Connection.ts";
 import { type BodyFormat, Model } from "../../../src/remote/tinker/Model.ts";
 import { type Run, runWith } from "../../../src/remote/tinker/run.ts";
+import type { Reduction } from "../../../src/remote/tinker/servers.ts";
 import { TinkerActor } from "../../../src/remote/tinker/TinkerActor.ts";
 import { TinkerCritic } from "../../../src/remote/tinker/TinkerCritic.ts";
 
