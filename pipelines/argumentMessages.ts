@@ -3,13 +3,8 @@ import type * as CliError from "effect/cli/CliError";
 import type { FlagDoc, HelpDoc } from "effect/cli/HelpDoc";
 import { byNearest, choices } from "../src/config/nearest.ts";
 import { shown } from "../src/config/shown.ts";
-import { BadInput } from "../src/domain/Errors.ts";
-import { type CommandName, commands, isCommandName } from "./commands.ts";
-
-export const bad = (message: string) => new BadInput({ message });
-
-export const missing = (name: CommandName, what: string) =>
-  `${name}: ${what} is missing: millrace ${commands[name].usage}`;
+import { infos } from "./commands/all.ts";
+import { missing } from "./commands/words.ts";
 
 const unknown = (what: string, word: string, valid: readonly string[]) =>
   `${what} ${shown(word)}; nearest: ${byNearest(word, valid)[0]}; all: ${choices(word, valid, 20)}`;
@@ -23,8 +18,9 @@ export const flagsOf = ({ flags, globalFlags = [], inheritedFlags = [] }: HelpDo
 
 /** Our message of what the module found wrong. `name` is the command, `doc` its help. */
 export const messageOf = (error: CliError.NonShowHelpErrors | undefined, name: string, doc: HelpDoc): string => {
-  const names = Object.keys(commands);
-  const said = (what: string) => (isCommandName(name) ? missing(name, what) : `${what} is missing`);
+  const names = [...infos.keys()];
+  const info = infos.get(name);
+  const said = (what: string) => (info === undefined ? `${what} is missing` : missing(info, what));
   switch (error?._tag) {
     case undefined:
       return `a command is missing; one of ${names.join(", ")}; \`millrace help\` explains them`;

@@ -1,10 +1,11 @@
 /**
- * The command line. Words go in; one `Command` comes out, or bad input that names the word and the nearest valid one. This file, flags.ts,
- * commandTree.ts and argumentMessages.ts are the only ones that know `effect/cli`.
+ * The command line. Words go in; one request comes out, or bad input that names the word and the nearest valid one. This file, flags.ts,
+ * argumentMessages.ts and commands/ are the only ones that know `effect/cli`.
  * Invariant: nothing is read, loaded or started here.
  */
 import * as NodeServices from "@effect/platform-node/NodeServices";
-import { Effect, Option } from "effect";
+import { Context, Effect, Option } from "effect";
+import * as Argument from "effect/cli/Argument";
 import * as CliConfig from "effect/cli/CliConfig";
 import * as CliError from "effect/cli/CliError";
 import * as CliOutput from "effect/cli/CliOutput";
@@ -14,11 +15,39 @@ import * as GlobalFlag from "effect/cli/GlobalFlag";
 import type { HelpDoc } from "effect/cli/HelpDoc";
 import { byNearest } from "../src/config/nearest.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { bad, flagsOf, messageOf } from "./argumentMessages.ts";
-import type { Command, CommandName, Invocation, Switches } from "./commands.ts";
-import { Accept, tree } from "./commandTree.ts";
+import { flagsOf, messageOf } from "./argumentMessages.ts";
+import { commands } from "./commands/all.ts";
+import { Accept, root, type Switches, type Task } from "./commands/Command.ts";
+import { bad } from "./commands/words.ts";
 import { completionScripts } from "./completionScripts.ts";
 import { text } from "./flags.ts";
+
+/** What a command line asks for. */
+export type Request =
+  | ({ readonly _tag: "Task" } & Task)
+  | { readonly _tag: "Help"; readonly topic: readonly string[] }
+  | { readonly _tag: "Version" }
+  | { readonly _tag: "Completions"; readonly script: string }
+  /** Asked by a shell: the words behind `millrace` so far, the last of them unfinished. */
+  | { readonly _tag: "Complete"; readonly words: readonly string[] };
+
+export interface Invocation {
+  readonly request: Request;
+  readonly switches: Switches;
+}
+
+/** Takes the topic of `millrace help`. */
+class Explain extends Context.Service<Explain, (topic: readonly string[]) => void>()("millrace/cli/Explain") {}
+
+const help = Cli.make(
+  "help",
+  { topic: Argument.variadic(Argument.String("topic")) },
+  Effect.fnUntraced(function* ({ topic }) {
+    (yield* Explain)(topic);
+  }),
+);
+
+const tree = root.pipe(Cli.withSubcommands([...commands.map(({ cli }) => cli), help]));
 
 const shells = ["bash", "zsh", "fish"] as const;
 
@@ -33,7 +62,7 @@ const shellFlag = text("completions", "SHELL", `Print a completion script for ${
   }),
 );
 
-const completions = (take: (command: Command) => void) =>
+const completions = (take: (request: Request) => void) =>
   GlobalFlag.Action({
     flag: shellFlag,
     run: (shell) =>
@@ -83,8 +112,8 @@ const none: Switches = { debug: false, trust: false };
 const read = (words: readonly string[]) => {
   let invocation: Invocation | null = null;
   let doc: HelpDoc | null = null;
-  const take = (command: Command, switches: Switches = none) => {
-    invocation ??= { command, switches };
+  const take = (request: Request, switches: Switches = none) => {
+    invocation ??= { request, switches };
   };
   const presenter: CliOutput.Presenter = {
     present: (event) =>
@@ -98,7 +127,8 @@ const read = (words: readonly string[]) => {
   };
   const command = tree.pipe(Cli.withGlobalFlags([completions(take)]));
   return Cli.runWith(command, { version: "", renderErrors: false })(withDashedValues(withUsualPort(words))).pipe(
-    Effect.provideService(Accept, take),
+    Effect.provideService(Accept, (task, switches) => take({ _tag: "Task", ...task }, switches)),
+    Effect.provideService(Explain, (topic) => take({ _tag: "Help", topic })),
     Effect.provideService(CliOutput.Presenter, presenter),
     Effect.provideService(CliConfig.CliConfig, { builtIns: [GlobalFlag.Help, GlobalFlag.Version] }),
     Effect.provide(NodeServices.layer),
@@ -118,7 +148,7 @@ const mostWords = 10_000;
 export const parse = (words: readonly string[]): Effect.Effect<Invocation, BadInput> =>
   // What the scripts of `--completions` ask; it takes words that are no command line yet.
   words[0] === "complete"
-    ? Effect.succeed({ command: { _tag: "Complete", words: words.slice(1) }, switches: none })
+    ? Effect.succeed({ request: { _tag: "Complete", words: words.slice(1) }, switches: none })
     : parseWhole(words.length === 0 ? ["help"] : words);
 
 const parseWhole = (words: readonly string[]): Effect.Effect<Invocation, BadInput> =>
@@ -136,7 +166,7 @@ export interface FlagHelp {
 }
 
 /** The flags of a command, its own first. */
-export const flagsHelp = (name: CommandName): Effect.Effect<readonly FlagHelp[], BadInput> =>
+export const flagsHelp = (name: string): Effect.Effect<readonly FlagHelp[], BadInput> =>
   Effect.map(read([name, "--help"]), ({ doc }) =>
     (doc === null ? [] : flagsOf(doc)).map(({ description, name, type }) => ({
       name,

@@ -3,259 +3,64 @@
  * The entry point: parses the command line, resolves the run file and runs one pipeline. Exit code 0 when done, 2 for bad input with one
  * readable message on standard error, 1 for a failed engine, 130 when interrupted; stack traces only with `--debug`.
  */
-import { isAbsolute, join } from "node:path";
+import { join } from "node:path";
 import { Cause, Console, Effect, Exit, Logger } from "effect";
-import { runs } from "../src/config/compose.ts";
-import type { RunConfig } from "../src/config/RunConfig.ts";
-import { load, type Resolved, resolve, warn } from "../src/config/resolve.ts";
+import { resolve } from "../src/config/resolve.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { abandonedThreads } from "../src/model/runtime/Thread.ts";
 import { version } from "../src/support/files/packageRoot.ts";
 import { leave } from "../src/support/process/leave.ts";
 import * as Stop from "../src/support/process/Stop.ts";
-import { parse } from "./arguments.ts";
-import type { Command, Invocation, PipelineName } from "./commands.ts";
-import { playedFolders, withAdapterFolder } from "./configFolders.ts";
+import { type Invocation, parse } from "./arguments.ts";
+import type { Task } from "./commands/Command.ts";
 import { checkTrusted, runOf } from "./foreignCode.ts";
-import { namedModel, namedRun } from "./namedRun.ts";
+import { namedRun } from "./namedRun.ts";
 import { configDir } from "./paths.ts";
-
-type Run = Extract<Command, { readonly _tag: "Run" }>;
 
 const print = (lines: readonly string[]) => Effect.forEach(lines, (line) => Console.log(line), { discard: true });
 
-/** The run file: the named one, or that of the run to resume. */
-const resolvedFile = Effect.fnUntraced(function* ({ configName, envs, overrides, pipeline, resume }: Run) {
-  if (resume !== null) {
-    const folder = yield* namedRun("--resume", resume);
-    return { ...(yield* resolve(join(folder, "config.yaml"), overrides, configDir)), resume: folder };
-  }
-  if (configName === null) {
-    const names = runs(configDir).join(", ");
-    return yield* new BadInput({ message: `${pipeline}: --config-name is missing; run files: ${names}` });
-  }
-  return { ...(yield* resolve(configName, overrides, configDir, envs)), resume };
-});
+const wordOf = (words: unknown, key: string): unknown =>
+  typeof words === "object" && words !== null ? Reflect.get(words, key) : undefined;
 
-/** The run file of a pipeline that may run it. */
-const configOf = Effect.fnUntraced(function* (command: Run) {
-  const file = yield* resolvedFile(command);
-  if (file.validationOnly && command.pipeline !== "evaluate") {
-    const name = command.configName ?? "NAME";
-    const message = `${command.pipeline}: trainer.val_only: this run file only validates; nearest: millrace evaluate --config-name ${name}`;
-    return yield* new BadInput({ message });
-  }
-  yield* warn(file);
-  return file;
-});
-
-/** With absolute paths of the folders that the run reads, so that its config.yaml means the same from any working directory. */
-const withFolders = Effect.fnUntraced(function* (
-  pipeline: PipelineName,
-  config: RunConfig,
-  inherited: Resolved["inherited"],
-) {
-  const { checkInherited } = yield* Effect.promise(() => import("./smallModel.ts"));
-  if (pipeline === "evaluate") {
-    const played = yield* playedFolders(config);
-    // An evaluation of endpoints alone leaves it as it is written.
-    if (isAbsolute(played.model.path)) {
-      yield* checkInherited("model.path", played.model.path, config.model.path, inherited);
-    }
-    return played;
-  }
-  if (pipeline !== "sft") {
-    const path = yield* namedModel("model.path", config.model.path);
-    yield* checkInherited("model.path", path, config.model.path, inherited);
-    return { ...config, model: { ...config.model, path } };
-  }
-  if (config.sft.init === "random") return config;
-  const init = yield* namedModel("sft.init", config.sft.init);
-  yield* checkInherited("sft.init", init, config.sft.init, inherited);
-  return { ...config, sft: { ...config.sft, init } };
-});
-
-/** The configuration of a pipeline with its presets checked and its folders found, and the folder of the run to resume or null. */
-const checked = Effect.fnUntraced(function* (command: Run) {
-  const { config: written, inherited, resume } = yield* configOf(command);
-  const { pipeline } = command;
-  const { checkPresets } = yield* Effect.promise(() => import("./presets.ts"));
-  const { train, val } = written.es_manager;
-  yield* checkPresets(
-    written,
-    pipeline === "sft" ? written.sft.sources.map(({ tag }) => tag) : [...train.tags, ...val.tags],
-  );
-  return { config: yield* withFolders(pipeline, yield* withAdapterFolder(written), inherited), resume };
-});
-
-/** The same where this machine has the memory for it. */
-const resolved = Effect.fnUntraced(function* (command: Run) {
-  const { config, resume } = yield* checked(command);
-  const { checkMemory } = yield* Effect.promise(() => import("./memory.ts"));
-  const { checkRuntime } = yield* Effect.promise(() => import("./runtime.ts"));
-  yield* checkRuntime(config);
-  yield* checkMemory(command.pipeline, config);
-  if (command.pipeline === "train") {
-    const { checkPlan } = yield* Effect.promise(() => import("./plan.ts"));
-    yield* checkPlan(config);
-  }
-  return { config, resume };
-});
-
-const runPipeline = Effect.fnUntraced(function* (command: Run) {
-  const { config, resume } = yield* Stop.unlessStopped(resolved(command), "anything was started");
-  switch (command.pipeline) {
-    case "train": {
-      const { checkGoesOn, told } = yield* Effect.promise(() => import("./trainingEnd.ts"));
-      if (resume !== null) yield* checkGoesOn(config, resume);
-      const { train } = yield* Effect.promise(() => import("./train.ts"));
-      let folder = resume;
-      const onStart = (run: { readonly folder: string }): void => {
-        folder = run.folder;
-      };
-      const ended = yield* train({ config, resume, watch: command.watch, parts: { onStart } });
-      if (folder !== null && config.metrics.console !== "off") yield* told(folder);
-      return ended;
-    }
-    case "evaluate": {
-      const { evaluate } = yield* Effect.promise(() => import("./evaluate.ts"));
-      return yield* evaluate({ config, resume });
-    }
-    case "sft": {
-      const { sft } = yield* Effect.promise(() => import("./sft.ts"));
-      return yield* sft({ config, resume });
-    }
-  }
-});
-
-/** The folder of the run whose config.yaml a command would run under; null where it runs under another run file, or none. */
-const runBehind = (command: Command): Effect.Effect<string | null, BadInput> => {
-  if (command._tag === "Run" && command.resume !== null) return namedRun("--resume", command.resume);
-  if (!("configName" in command) || command.configName === null) return Effect.succeed(null);
-  return runOf(command.configName);
+const textOf = (words: unknown, key: string): string | null => {
+  const value = wordOf(words, key);
+  return typeof value === "string" ? value : null;
 };
 
-/** Fails with BadInput where a command would run code that came with a run's folder, and the user does not let it. */
-const checkCode = Effect.fnUntraced(function* (command: Command, trust: boolean) {
-  const run = yield* runBehind(command);
+/** The folder of the run whose config.yaml a task would run under; null where it runs under another run file, or none. */
+const runBehind = ({ words }: Task): Effect.Effect<string | null, BadInput> => {
+  const [resume, configName] = [textOf(words, "resume"), textOf(words, "configName")];
+  if (resume !== null) return namedRun("--resume", resume);
+  return configName === null ? Effect.succeed(null) : runOf(configName);
+};
+
+/** Fails with BadInput where a task would run code that came with a run's folder, and the user does not let it. */
+const checkCode = Effect.fnUntraced(function* (task: Task, trust: boolean) {
+  const run = yield* runBehind(task);
   if (run === null || trust) return;
-  const overrides = "overrides" in command ? command.overrides : [];
+  const given = wordOf(task.words, "overrides");
+  const overrides = Array.isArray(given) ? given.map(String) : [];
   const { config } = yield* resolve(join(run, "config.yaml"), overrides, configDir);
   yield* checkTrusted(config, { run, overrides });
 });
 
-const runCommand = Effect.fnUntraced(function* ({ command, switches }: Invocation) {
-  yield* checkCode(command, switches.trust);
-  switch (command._tag) {
-    case "Run":
-      return yield* runPipeline(command);
-    case "Tune": {
-      const { configName: name, overrides, ...options } = command;
-      const where = { configName: name, envs: null, overrides, resume: null, watch: null };
-      const run = { _tag: "Run", pipeline: "train", ...where } as const;
-      const { config } = yield* Stop.unlessStopped(resolved(run), "anything was started");
-      const { tune } = yield* Effect.promise(() => import("./tune.ts"));
-      return yield* tune({ ...options, config, name, overrides });
-    }
-    case "Config": {
-      const { config } = yield* Effect.promise(() => import("./config.ts"));
-      return yield* config(command);
-    }
-    case "Plan": {
-      const { configName, envs, json, overrides, probe } = command;
-      const run = { _tag: "Run", pipeline: "train", configName, envs, overrides, resume: null, watch: null } as const;
-      const { config } = yield* checked(run);
-      const { planned } = yield* Effect.promise(() => import("./plan.ts"));
-      return yield* planned({ config, json, probe });
-    }
-    case "Envs": {
-      const { envs } = yield* Effect.promise(() => import("./envs.ts"));
-      const config = yield* load(command.configName, command.overrides, configDir, command.envs);
-      return yield* print(yield* envs(config, process.stdout.columns ?? 120));
-    }
-    case "Trace": {
-      const { trace } = yield* Effect.promise(() => import("./trace.ts"));
-      const config = yield* load(command.configName, command.overrides, configDir, command.envs);
-      return yield* print(yield* trace({ ...command, config }));
-    }
-    case "Prompt": {
-      const { configName, envs, overrides, ...options } = command;
-      const run = { _tag: "Run", pipeline: "train", configName, envs, overrides, resume: null, watch: null } as const;
-      const { config } = yield* checked(run);
-      const { prompt } = yield* Effect.promise(() => import("./prompt.ts"));
-      return yield* print(yield* prompt({ ...options, config }));
-    }
-    case "ValidateEnv": {
-      const { validateEnv } = yield* Effect.promise(() => import("./validateEnv.ts"));
-      const config = yield* load(command.configName, command.overrides, configDir, command.envs);
-      const { isKept, lines } = yield* validateEnv({ ...command, config, width: process.stdout.columns ?? 120 });
-      if (!isKept) process.exitCode = 1;
-      return yield* print(lines);
-    }
-    case "ServeEnv": {
-      const { serveEnv } = yield* Effect.promise(() => import("./serveEnv.ts"));
-      return yield* serveEnv({ ...command, config: yield* load(command.configName, command.overrides, configDir) });
-    }
-    case "Watch": {
-      const { watch } = yield* Effect.promise(() => import("./watch.ts"));
-      return yield* watch(command);
-    }
-    case "Control": {
-      const { control } = yield* Effect.promise(() => import("./control.ts"));
-      return yield* print(yield* control(command));
-    }
-    case "Report": {
-      const { report } = yield* Effect.promise(() => import("./report.ts"));
-      return yield* print(yield* report(command));
-    }
-    case "Sweep": {
-      const { sweep } = yield* Effect.promise(() => import("./sweep.ts"));
-      return yield* sweep(command);
-    }
-    case "Runs": {
-      const { runs: list } = yield* Effect.promise(() => import("./runs.ts"));
-      return yield* print(yield* list(command));
-    }
-    case "Compare": {
-      const { compare } = yield* Effect.promise(() => import("./compare.ts"));
-      return yield* print(yield* compare(command));
-    }
-    case "Leaderboard": {
-      const { leaderboard } = yield* Effect.promise(() => import("./leaderboard.ts"));
-      return yield* print(yield* leaderboard(command));
-    }
-    case "Merge": {
-      const { merge } = yield* Effect.promise(() => import("./merge.ts"));
-      return yield* print(yield* merge(command));
-    }
-    case "Import": {
-      const { importModel } = yield* Effect.promise(() => import("./importModel.ts"));
-      return yield* print(yield* importModel(command));
-    }
-    case "Untie": {
-      const { untie } = yield* Effect.promise(() => import("./untie.ts"));
-      return yield* print(yield* untie(command));
-    }
-    case "Worker": {
-      const { worker } = yield* Effect.promise(() => import("./worker.ts"));
-      return yield* worker(command);
-    }
-    case "Broker": {
-      const { render } = yield* Effect.promise(() => import("../src/remote/workers/permissions.ts"));
-      return yield* Console.log(render(command).trimEnd());
-    }
+const answer = Effect.fnUntraced(function* ({ request, switches }: Invocation) {
+  switch (request._tag) {
+    case "Task":
+      yield* checkCode(request, switches.trust);
+      return yield* request.work;
     case "Help": {
       const { help } = yield* Effect.promise(() => import("./help.ts"));
-      return yield* print(yield* help(command.topic));
+      return yield* print(yield* help(request.topic));
+    }
+    case "Complete": {
+      const { complete } = yield* Effect.promise(() => import("./complete.ts"));
+      return yield* print(yield* complete(request.words));
     }
     case "Version":
       return yield* Console.log(`millrace ${version}`);
-    case "Complete": {
-      const { complete } = yield* Effect.promise(() => import("./complete.ts"));
-      return yield* print(yield* complete(command.words));
-    }
     case "Completions":
-      return yield* Console.log(command.script);
+      return yield* Console.log(request.script);
   }
 });
 
@@ -281,13 +86,7 @@ const end = (code: number) =>
   );
 
 /** Training and cloning save when a stop is asked for, tuning says what it knows, a sweep stops its runs, a server closes its sessions; the others have nothing to lose. */
-const stopsInOrder = ({ command }: Invocation): boolean =>
-  command._tag === "ServeEnv" ||
-  command._tag === "Watch" ||
-  command._tag === "Worker" ||
-  command._tag === "Tune" ||
-  command._tag === "Sweep" ||
-  (command._tag === "Run" && command.pipeline !== "evaluate");
+const stopsInOrder = ({ request }: Invocation): boolean => request._tag === "Task" && request.stopsInOrder;
 
 /**
  * Where standard output or error can no longer be written (its reader has gone, the terminal is closed), a command that stops in order goes
@@ -305,7 +104,7 @@ const outliveOutput = (goesOn: boolean): void => {
 /** The command under the signals: the first one ends it in order, or interrupts it where it has no order of its own. */
 const underSignals = Effect.fnUntraced(function* (invocation: Invocation) {
   const stop = yield* Stop.signals;
-  const running = Effect.provideService(runCommand(invocation), Stop.Stop, stop);
+  const running = Effect.provideService(answer(invocation), Stop.Stop, stop);
   return yield* stopsInOrder(invocation)
     ? running
     : Effect.raceFirst(running, Effect.andThen(stop.requested, Effect.interrupt));

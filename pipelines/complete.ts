@@ -11,7 +11,8 @@ import { RunConfig } from "../src/config/RunConfig.ts";
 import { get } from "../src/config/Tree.ts";
 import { runsBelow } from "../src/observe/record/RunFolders.ts";
 import { type FlagHelp, flagsHelp } from "./arguments.ts";
-import { type CommandName, commands, isCommandName } from "./commands.ts";
+import { infos } from "./commands/all.ts";
+import type { CommandInfo } from "./commands/Command.ts";
 import type { StageName } from "./main.ts";
 import { configDir } from "./paths.ts";
 
@@ -91,7 +92,7 @@ const flagValues = (flag: string, word: string): readonly string[] | null => {
 
 /** What stands at a place of a command, beside its flags. */
 const argumentsOf = Effect.fnUntraced(function* (
-  name: CommandName,
+  { name, usage }: CommandInfo,
   before: readonly string[],
   word: string,
   flags: readonly FlagHelp[],
@@ -100,12 +101,11 @@ const argumentsOf = Effect.fnUntraced(function* (
   // What a flag takes is the shell's to offer: most of them name files.
   if (takesValue.has(before.at(-1) ?? "")) return [];
   const given = before.filter((each, i) => !each.startsWith("-") && !takesValue.has(before[i - 1] ?? ""));
-  const { usage } = commands[name];
   if (name === "control") {
     if (given.length === 0) return runCandidates(word);
     return given.length === 1 ? controls : given.at(-1) === "concurrency" ? stages : [];
   }
-  if (name === "help") return given[0] === "config" ? keyCandidates("") : [...Object.keys(commands), "config"];
+  if (name === "help") return given[0] === "config" ? keyCandidates("") : [...infos.keys(), "config"];
   if (name === "sweep" && given.length === 0) return runFiles(join(configDir, "sweeps"));
   if (/^[\w-]+ (RUN|DIR|ADAPTER|MODEL)\b|\[DIR/.test(usage)) return [...runCandidates(word), "runs"];
   if (/ TAG /.test(usage) && given.length === 0) return yield* presetsOf(before);
@@ -118,14 +118,15 @@ export const complete = Effect.fnUntraced(function* (words: readonly string[]) {
   const before = words.slice(0, -1);
   const beginning = (candidates: readonly string[]) => [...new Set(candidates)].filter((each) => each.startsWith(word));
   const [name, ...rest] = before;
-  if (name === undefined) return beginning([...Object.keys(commands), "--completions", "--version", "--help"]);
+  if (name === undefined) return beginning([...infos.keys(), "--completions", "--version", "--help"]);
   if (name === "--completions") return beginning(["bash", "zsh", "fish"]);
-  if (!isCommandName(name)) return [];
+  const info = infos.get(name);
+  if (info === undefined) return [];
   const [, flag, value] = /^(--[\w-]+)=(.*)$/.exec(word) ?? [];
   const behind = flag === undefined ? flagValues(rest.at(-1) ?? "", word) : null;
   if (behind !== null) return beginning(behind);
   if (flag !== undefined) return beginning((flagValues(flag, value ?? "") ?? []).map((each) => `${flag}=${each}`));
   const flags = yield* Effect.orElseSucceed(flagsHelp(name), () => []);
   if (word.startsWith("-")) return beginning(flags.map((each) => `--${each.name}`));
-  return beginning(yield* argumentsOf(name, rest, word, flags));
+  return beginning(yield* argumentsOf(info, rest, word, flags));
 });

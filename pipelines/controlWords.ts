@@ -4,7 +4,8 @@ import { byNearest } from "../src/config/nearest.ts";
 import { shown } from "../src/config/shown.ts";
 import { Control } from "../src/domain/Control.ts";
 import type { BadInput } from "../src/domain/Errors.ts";
-import { bad, missing } from "./argumentMessages.ts";
+import type { CommandInfo } from "./commands/Command.ts";
+import { bad, missing } from "./commands/words.ts";
 
 const plain = {
   pause: { _tag: "PauseAdmission" },
@@ -20,9 +21,13 @@ const names = ["concurrency", ...Object.keys(plain)];
 
 const decode = Schema.decodeUnknownResult(Control);
 
-const concurrency = (stage: string | undefined, slots: string | undefined): Effect.Effect<Control, BadInput> => {
-  if (stage === undefined) return bad(missing("control", "STAGE"));
-  if (slots === undefined) return bad(missing("control", "N"));
+const concurrency = (
+  info: CommandInfo,
+  stage: string | undefined,
+  slots: string | undefined,
+): Effect.Effect<Control, BadInput> => {
+  if (stage === undefined) return bad(missing(info, "STAGE"));
+  if (slots === undefined) return bad(missing(info, "N"));
   const value = /^\d{1,9}$/.test(slots) ? Number(slots) : Number.NaN;
   const control = decode({ _tag: "SetConcurrency", stage, concurrency: value });
   if (Result.isSuccess(control)) return Effect.succeed(control.success);
@@ -30,8 +35,9 @@ const concurrency = (stage: string | undefined, slots: string | undefined): Effe
   return bad(`control: concurrency: ${shown(slots)}: expected an integer from 1 to 65536; nearest: ${nearest}`);
 };
 
-export const controlIn = ([name, ...rest]: readonly string[]): Effect.Effect<Control, BadInput> => {
-  if (name === undefined) return bad(missing("control", "what to do"));
+/** `info` is the command's, for messages. */
+export const controlIn = (info: CommandInfo, [name, ...rest]: readonly string[]): Effect.Effect<Control, BadInput> => {
+  if (name === undefined) return bad(missing(info, "what to do"));
   const [first, second, ...more] = rest;
   const unused = name === "concurrency" ? more : rest;
   if (name !== "concurrency" && !isPlain(name)) {
@@ -40,5 +46,5 @@ export const controlIn = ([name, ...rest]: readonly string[]): Effect.Effect<Con
     );
   }
   if (unused[0] !== undefined) return bad(`control: ${name} takes no ${shown(unused[0])}`);
-  return isPlain(name) ? Effect.succeed(plain[name]) : concurrency(first, second);
+  return isPlain(name) ? Effect.succeed(plain[name]) : concurrency(info, first, second);
 };

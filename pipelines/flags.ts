@@ -35,7 +35,7 @@ export const optional = (name: string, range: Range, description: string) =>
   orNull(whole(text(name, "N", description), name, range));
 
 /** A flag that may be given more than once. */
-export const several = (name: string, placeholder: string, description: string) =>
+export const severalTexts = (name: string, placeholder: string, description: string) =>
   Flag.atLeast(text(name, placeholder, description), 0);
 
 /** Every value of a flag that `form` matches. */

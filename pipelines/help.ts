@@ -9,7 +9,8 @@ import { RunConfig } from "../src/config/RunConfig.ts";
 import { shown } from "../src/config/shown.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { flagsHelp } from "./arguments.ts";
-import { type CommandName, commands, isCommandName } from "./commands.ts";
+import { infos } from "./commands/all.ts";
+import type { CommandInfo } from "./commands/Command.ts";
 import { indented, table, wrapped } from "./table.ts";
 
 /** Least columns for the explanations of a table; where they have fewer, each is written below what it explains. */
@@ -29,7 +30,7 @@ const overview = (width: number): readonly string[] => [
   "Usage: millrace COMMAND ...",
   "",
   ...explained(
-    Object.values(commands).map(({ meaning, usage }) => [`  ${usage}`, meaning]),
+    [...infos.values()].map(({ meaning, usage }) => [`  ${usage}`, meaning]),
     width,
   ),
   "",
@@ -38,8 +39,7 @@ const overview = (width: number): readonly string[] => [
   ...wrapped("`millrace --completions bash` prints a completion script; zsh and fish have theirs.", width),
 ];
 
-const ofCommand = Effect.fnUntraced(function* (name: CommandName, width: number) {
-  const { meaning, usage } = commands[name];
+const ofCommand = Effect.fnUntraced(function* ({ meaning, name, usage }: CommandInfo, width: number) {
   const rows = (yield* flagsHelp(name)).map(
     ({ meaning, name, placeholder }) =>
       [`  --${name}${placeholder === null ? "" : ` ${placeholder}`}`, meaning] as const,
@@ -89,15 +89,16 @@ export const help = (
 ): Effect.Effect<readonly string[], BadInput> => {
   const [name, section] = topic;
   if (name === undefined) return Effect.succeed(overview(width));
-  if (name === "config" && section === undefined) {
-    return Effect.map(Effect.all([ofCommand("config", width), ofConfig(undefined, width)]), ([command, keys]) => [
+  const info = infos.get(name);
+  if (name === "config" && info !== undefined && section === undefined) {
+    return Effect.map(Effect.all([ofCommand(info, width), ofConfig(undefined, width)]), ([command, keys]) => [
       ...command,
       "",
       ...keys,
     ]);
   }
   if (name === "config") return ofConfig(section, width);
-  if (isCommandName(name)) return ofCommand(name, width);
+  if (info !== undefined) return ofCommand(info, width);
   if (sections().includes(name)) return ofConfig(name, width);
-  return Effect.fail(unknown(name, [...Object.keys(commands), "config"]));
+  return Effect.fail(unknown(name, [...infos.keys(), "config"]));
 };

@@ -14,13 +14,9 @@ import type { Scored } from "../src/engine/stages/score.ts";
 import type * as Training from "../src/engine/Training.ts";
 import type { Assembled } from "../src/flow/WindowAssembler.ts";
 import * as Stop from "../src/support/process/Stop.ts";
-import { withAdapterFolder } from "./configFolders.ts";
-import { checkMemory } from "./memory.ts";
-import { namedModel, namedRun } from "./namedRun.ts";
+import { namedRun } from "./namedRun.ts";
 import { configDir } from "./paths.ts";
-import { checkPlan } from "./plan.ts";
-import { checkPresets } from "./presets.ts";
-import { checkRuntime } from "./runtime.ts";
+import { prepareConfig } from "./prepareRun.ts";
 import { checkFile } from "./smallModel.ts";
 import { type Parts, train } from "./train.ts";
 
@@ -109,15 +105,9 @@ export const compose = (name: string, overrides: readonly string[] = []): Promis
     ),
   );
 
-/** Trains after the checks that the command line makes, too: presets, and a model that is looked up in the package. */
+/** Trains after the checks that the command line makes, too. */
 const checkedTrain = Effect.fnUntraced(function* (config: RunConfig, resume: string | null, parts: Parts) {
-  const { train: training, val } = config.es_manager;
-  yield* checkPresets(config, [...training.tags, ...val.tags]);
-  const path = yield* namedModel("model.path", config.model.path);
-  const found = yield* withAdapterFolder({ ...config, model: { ...config.model, path } });
-  yield* checkRuntime(found);
-  yield* checkMemory("train", found);
-  yield* checkPlan(found);
+  const found = yield* prepareConfig("train", config);
   const folder = resume === null ? null : yield* namedRun("resume", resume);
   return yield* train({ config: found, resume: folder, parts });
 });

@@ -12,7 +12,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import type { DecoderConfig } from "../src/model/graphs/Architecture.ts";
 import { type Limit, limitsHere, mappedHere } from "../src/support/process/memoryLimits.ts";
-import type { PipelineName } from "./commands.ts";
+import type { PipelineName } from "./pipelineName.ts";
 
 const MiB = 2 ** 20;
 const GiB = 2 ** 30;

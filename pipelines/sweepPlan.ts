@@ -17,11 +17,9 @@ import { BadInput } from "../src/domain/Errors.ts";
 import { overridesOf, type Point, pointsOf, runsOf, type SweepRun, settingsOf } from "../src/tools/sweep/Point.ts";
 import { read, type SweepFile } from "../src/tools/sweep/SweepFile.ts";
 import { playedFolders } from "./configFolders.ts";
-import { checkMemory } from "./memory.ts";
 import { namedModel } from "./namedRun.ts";
 import { configDir } from "./paths.ts";
-import { checkPresets } from "./presets.ts";
-import { checkRuntime } from "./runtime.ts";
+import { prepareConfig } from "./prepareRun.ts";
 
 export interface PlannedRun {
   readonly run: SweepRun;
@@ -113,9 +111,7 @@ const checkModels = ({ evaluation }: RunConfig): Effect.Effect<void, BadInput> =
 const checkRun = Effect.fnUntraced(function* (command: Command, configName: string, overrides: readonly string[]) {
   const { config, remarks: said } = yield* configOf(command, configName, overrides);
   if (command === "evaluate") yield* checkModels(config);
-  yield* checkPresets(config, [...config.es_manager.train.tags, ...config.es_manager.val.tags]);
-  yield* checkRuntime(config);
-  yield* checkMemory(command, config);
+  yield* prepareConfig(command, config);
   return said;
 });
 

@@ -1,11 +1,16 @@
 import { Effect, Result } from "effect";
 import { describe, expect, it } from "vitest";
 import { parse } from "../../pipelines/arguments.ts";
-import { commands } from "../../pipelines/commands.ts";
+import { infos } from "../../pipelines/commands/all.ts";
 
 const outcome = (...words: readonly string[]) => Effect.runPromise(Effect.result(parse(words)));
 
-const parsed = async (...words: readonly string[]) => Result.getOrThrow(await outcome(...words));
+/** What a command takes beside its name, or what is asked of the command line itself. */
+const parsed = async (...words: readonly string[]) => {
+  const { request, switches } = Result.getOrThrow(await outcome(...words));
+  const command = request._tag === "Task" ? { name: request.name, ...Object(request.words) } : request;
+  return { command, switches };
+};
 
 const refused = async (...words: readonly string[]): Promise<string> => {
   const result = await outcome(...words);
@@ -16,8 +21,7 @@ describe("the command line", () => {
   it("takes flags and overrides in any order", async () => {
     const run = {
       command: {
-        _tag: "Run",
-        pipeline: "train",
+        name: "train",
         configName: "q",
         envs: null,
         overrides: ["+a.b=1", "~c"],
@@ -33,20 +37,19 @@ describe("the command line", () => {
   it("goes on with a run of train or sft, or an evaluation", async () => {
     for (const pipeline of ["train", "sft", "evaluate"]) {
       const command = {
-        _tag: "Run",
-        pipeline,
+        name: pipeline,
         configName: null,
         envs: null,
         overrides: ["a=1"],
         resume: "runs/x",
-        watch: null,
+        ...(pipeline === "train" ? { watch: null } : {}),
       };
       expect((await parsed(pipeline, "--resume", "runs/x", "a=1")).command).toEqual(command);
     }
   });
 
   it("takes a file of presets, but for a run that goes on", async () => {
-    const command = { _tag: "Config", configName: "q", envs: "envs.yaml", overrides: ["a=1"] };
+    const command = { name: "config", configName: "q", envs: "envs.yaml", overrides: ["a=1"] };
     expect((await parsed("config", "--config-name", "q", "--envs", "envs.yaml", "a=1")).command).toEqual(command);
     expect(await refused("train", "--resume", "runs/x", "--envs", "envs.yaml")).toContain(
       "--envs and --resume exclude",
@@ -66,12 +69,12 @@ describe("the command line", () => {
 
   it("takes what to compare, and folders for a leaderboard", async () => {
     expect((await parsed("compare", "runs/a", "--json", "runs/b@400")).command).toEqual({
-      _tag: "Compare",
+      name: "compare",
       runs: ["runs/a", "runs/b@400"],
       json: true,
     });
     expect((await parsed("leaderboard", "runs", "--output", "x.html")).command).toEqual({
-      _tag: "Leaderboard",
+      name: "leaderboard",
       folders: ["runs"],
       output: "x.html",
       title: "Leaderboard",
@@ -81,7 +84,7 @@ describe("the command line", () => {
   });
 
   it("takes runs to watch, on loopback unless told otherwise", async () => {
-    const command = { _tag: "Watch", runs: ["runs/a", "runs/b"], host: "127.0.0.1", port: 7_788, tokenFile: null };
+    const command = { name: "watch", runs: ["runs/a", "runs/b"], host: "127.0.0.1", port: 7_788, tokenFile: null };
     expect((await parsed("watch", "runs/a", "runs/b")).command).toEqual(command);
     const words = ["watch", "runs/a", "--port", "0", "--host", "0.0.0.0", "--token-file", "secret"];
     const wide = { runs: ["runs/a"], host: "0.0.0.0", port: 0, tokenFile: "secret" };
@@ -97,11 +100,11 @@ describe("the command line", () => {
     [["stop"], { _tag: "Stop" }],
   ] as const)("takes the control %j", async (words, control) => {
     const { command } = await parsed("control", "runs/a", ...words);
-    expect(command).toEqual({ _tag: "Control", run: "runs/a", control });
+    expect(command).toEqual({ name: "control", run: "runs/a", control });
   });
 
   it("takes a sweep's file, one run at once unless told otherwise", async () => {
-    const command = { _tag: "Sweep", file: "top_p", overrides: ["a=1"], jobs: 1, list: false };
+    const command = { name: "sweep", file: "top_p", overrides: ["a=1"], jobs: 1, list: false };
     expect((await parsed("sweep", "top_p", "a=1")).command).toEqual(command);
     const words = ["sweep", "./mine.yaml", "--jobs", "3", "--list"];
     expect((await parsed(...words)).command).toMatchObject({ file: "./mine.yaml", jobs: 3, list: true });
@@ -121,14 +124,14 @@ describe("the command line", () => {
     const words = { configName: "quickstart", envs: null, overrides: [] };
     const none = { tag: null, seed: null, actions: [], json: false };
     expect((await parsed("prompt", "--config-name", "quickstart")).command).toEqual({
-      _tag: "Prompt",
+      name: "prompt",
       ...words,
       ...none,
     });
     const given = ["--tag", "Lake", "--seed", "3", "--actions", "Up || Left", "--actions", "Down", "--json"];
     const read = { tag: "Lake", seed: 3, actions: ["Up || Left", "Down"], json: true };
     expect((await parsed("prompt", "--config-name", "quickstart", ...given)).command).toEqual({
-      _tag: "Prompt",
+      name: "prompt",
       ...words,
       ...read,
     });
@@ -136,7 +139,7 @@ describe("the command line", () => {
 
   it("takes a trace's tag, seed and actions", async () => {
     expect((await parsed("trace", "FrozenLake", "--seed", "3", "--actions", "Up || Left", "a=1")).command).toEqual({
-      _tag: "Trace",
+      name: "trace",
       configName: "base",
       envs: null,
       tag: "FrozenLake",
@@ -148,7 +151,7 @@ describe("the command line", () => {
 
   it("takes what a server needs, on loopback and with limits unless told otherwise", async () => {
     const command = {
-      _tag: "ServeEnv",
+      name: "serve-env",
       configName: "base",
       overrides: ["a=1"],
       tag: "FrozenLake",
@@ -213,7 +216,7 @@ describe("the command line", () => {
   });
 
   it("takes tune's budget in minutes, and leaves the bound on staleness alone unless it is named", async () => {
-    const command = { _tag: "Tune", configName: "quickstart", overrides: ["a=1"], output: null } as const;
+    const command = { name: "tune", configName: "quickstart", overrides: ["a=1"], output: null } as const;
     expect((await parsed("tune", "--config-name", "quickstart", "a=1")).command).toEqual({
       ...command,
       budgetMinutes: 10,
@@ -229,7 +232,7 @@ describe("the command line", () => {
   });
 
   it("has no command that is not there yet", async () => {
-    expect(Object.keys(commands)).toEqual([
+    expect([...infos.keys()]).toEqual([
       "train",
       "evaluate",
       "sft",

@@ -1,6 +1,6 @@
 import { Effect } from "effect";
 import { describe, expect, it } from "vitest";
-import { commands } from "../../pipelines/commands.ts";
+import { infos } from "../../pipelines/commands/all.ts";
 import { help } from "../../pipelines/help.ts";
 
 const lines = (...topic: readonly string[]) => Effect.runSync(help(topic));
@@ -9,7 +9,7 @@ const refused = (...topic: readonly string[]) => Effect.runSync(Effect.flip(help
 describe("millrace help", () => {
   it("lists every command", () => {
     const text = lines().join("\n");
-    expect(Object.values(commands).filter(({ usage }) => !text.includes(usage))).toEqual([]);
+    expect([...infos.values()].filter(({ usage }) => !text.includes(usage))).toEqual([]);
   });
 
   it("lists a command's flags", () => {
@@ -27,7 +27,7 @@ describe("millrace help", () => {
   });
 
   it.each([60, 80, 140])("has no line wider than a terminal of %j columns, but for words that are longer", (width) => {
-    const topics = [[], ["config"], ...Object.keys(commands).map((name) => [name])];
+    const topics = [[], ["config"], ...[...infos.keys()].map((name) => [name])];
     const wide = topics.flatMap((topic) => Effect.runSync(help(topic, width))).filter((line) => line.length > width);
     expect(wide).toEqual([]);
   });

@@ -1,0 +1,99 @@
+/**
+ * What a file of this folder makes: one command of `millrace` with its help, its flags and its work. Invariant: reading the words of a command line
+ * loads nothing; the work imports what it needs when it begins.
+ */
+import { Console, Context, Effect } from "effect";
+import type * as CliError from "effect/cli/CliError";
+import * as Cli from "effect/cli/Command";
+import * as Flag from "effect/cli/Flag";
+import type { BadInput } from "../../src/domain/Errors.ts";
+import type { Stop } from "../../src/support/process/Stop.ts";
+
+export interface CommandInfo {
+  readonly name: string;
+  readonly usage: string;
+  readonly meaning: string;
+}
+
+/** A command with the words of one invocation. */
+export interface Task {
+  readonly name: string;
+  /** What the words say, by the names that the command gives them. */
+  readonly words: unknown;
+  /** Whether the first signal ends it in order; else it is interrupted, because it has nothing to lose. */
+  readonly stopsInOrder: boolean;
+  readonly work: Effect.Effect<unknown, unknown, Stop>;
+}
+
+/** Switches of every command. */
+export interface Switches {
+  /** Print stack traces of failures. */
+  readonly debug: boolean;
+  /** Code that a run's folder names may run, wherever it lies. */
+  readonly trust: boolean;
+}
+
+/** Takes the task that a command line stands for; `parse` provides it. */
+export class Accept extends Context.Service<Accept, (task: Task, switches: Switches) => void>()(
+  "millrace/cli/Accept",
+) {}
+
+export const root = Cli.make("millrace").pipe(
+  Cli.withSharedFlags({
+    debug: Flag.Boolean("debug").pipe(
+      Flag.withoutNegation,
+      Flag.withDefault(false),
+      Flag.withDescription("Print stack traces."),
+    ),
+    trust: Flag.Boolean("trust").pipe(
+      Flag.withoutNegation,
+      Flag.withDefault(false),
+      Flag.withDescription("Run code outside your project that a run's folder names, without a question."),
+    ),
+  }),
+  Cli.withDescription("Multi-turn agent reinforcement learning as an asynchronous pipeline."),
+);
+
+interface Common extends CommandInfo {
+  readonly stopsInOrder?: boolean;
+}
+
+interface WithFlags<Config extends Cli.Command.Config, Words> extends Common {
+  readonly flags: Config;
+  /** What the flags say together; fails where they exclude each other or something is missing. */
+  readonly read: (flags: Cli.Command.Config.Infer<Config>) => Effect.Effect<Words, BadInput | CliError.CliError>;
+  readonly work: (words: Words) => Effect.Effect<unknown, unknown, Stop>;
+}
+
+/** A command whose flags are read together. */
+export const commandOf = <const Config extends Cli.Command.Config, Words>({
+  flags,
+  name,
+  meaning,
+  read,
+  stopsInOrder = false,
+  usage,
+  work,
+}: WithFlags<Config, Words>) => {
+  const cli = Cli.make(
+    name,
+    flags,
+    Effect.fnUntraced(function* (given: Cli.Command.Config.Infer<Config>) {
+      const words = yield* read(given);
+      const { debug, trust } = yield* root;
+      (yield* Accept)({ name, words, stopsInOrder, work: Effect.suspend(() => work(words)) }, { debug, trust });
+    }),
+  );
+  return { info: { name, usage, meaning } satisfies CommandInfo, cli };
+};
+
+/** A command that takes what each flag says. */
+export const command = <const Config extends Cli.Command.Config>(
+  definition: Omit<WithFlags<Config, Cli.Command.Config.Infer<Config>>, "read">,
+) => commandOf({ ...definition, read: (given) => Effect.succeed(given) });
+
+/** Loads a module when a command needs it. */
+export const load = <Module>(module: () => Promise<Module>): Effect.Effect<Module> => Effect.promise(module);
+
+export const print = (lines: readonly string[]): Effect.Effect<void> =>
+  Effect.forEach(lines, (line) => Console.log(line), { discard: true });

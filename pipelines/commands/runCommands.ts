@@ -1,0 +1,34 @@
+/** What train, evaluate and sft have in common: a run file, or a run to go on with. */
+import { Effect } from "effect";
+import * as Stop from "../../src/support/process/Stop.ts";
+import { orNull, text } from "../flags.ts";
+import type { PipelineName } from "../pipelineName.ts";
+import type { RunWords } from "../prepareRun.ts";
+import { load } from "./Command.ts";
+import { bad, configName, envs, overrides } from "./words.ts";
+
+/** The flags of a run; `description` is of `--resume`. */
+export const runFlags = (description: string) => ({
+  configName: orNull(configName),
+  envs,
+  resume: orNull(text("resume", "RUN", description)),
+  overrides,
+});
+
+/** Fails where a run to go on with is given a run file too. */
+export const readRun = <Words extends RunWords>(pipeline: PipelineName, words: Words) => {
+  const other = words.configName !== null ? "--config-name" : words.envs !== null ? "--envs" : null;
+  return other !== null && words.resume !== null
+    ? bad(`${pipeline}: ${other} and --resume exclude each other: a resumed run has its own config.yaml`)
+    : Effect.succeed(words);
+};
+
+/** The configuration to run; a signal meanwhile ends the command before anything is started. */
+export const prepared = (pipeline: PipelineName, words: RunWords) =>
+  Stop.unlessStopped(
+    Effect.flatMap(
+      load(() => import("../prepareRun.ts")),
+      ({ prepareRun }) => prepareRun(pipeline, words),
+    ),
+    "anything was started",
+  );

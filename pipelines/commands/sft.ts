@@ -1,0 +1,18 @@
+/** `millrace sft`. */
+import { Effect } from "effect";
+import { commandOf, load } from "./Command.ts";
+import { prepared, readRun, runFlags } from "./runCommands.ts";
+
+export const sft = commandOf({
+  name: "sft",
+  usage: "sft --config-name NAME [key.sub=value ...]",
+  meaning: "Clones the behaviour of the environments' solvers, or conversations of yours.",
+  stopsInOrder: true,
+  flags: runFlags("Go on from the newest checkpoint of a cloning run, under its configuration and the overrides."),
+  read: (flags) => readRun("sft", flags),
+  work: Effect.fnUntraced(function* (words) {
+    const run = yield* prepared("sft", words);
+    const { sft } = yield* load(() => import("../sft.ts"));
+    yield* sft(run);
+  }),
+});

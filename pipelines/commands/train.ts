@@ -1,0 +1,47 @@
+/** `millrace train`. */
+import { Effect } from "effect";
+import * as CliError from "effect/cli/CliError";
+import * as Flag from "effect/cli/Flag";
+import { usualPort } from "../../src/observe/watch/process/orders.ts";
+import { orNull, text } from "../flags.ts";
+import { commandOf, load } from "./Command.ts";
+import { prepared, readRun, runFlags } from "./runCommands.ts";
+
+/** Port of the run's page: `near` is the usual one or the next that is free; null serves none. */
+type PagePort = number | "near" | null;
+
+const portOf = (written: string | null): Effect.Effect<PagePort, CliError.CliError> => {
+  if (written === null || written === "near") return Effect.succeed(written);
+  const port = /^\d{1,9}$/.test(written) ? Number(written) : Number.NaN;
+  if (port <= 65_535) return Effect.succeed(port);
+  const expected = `a port from 0 to 65535; nearest: ${port > 65_535 ? 65_535 : usualPort}`;
+  return Effect.fail(new CliError.InvalidValue({ option: "watch", value: written, expected, kind: "flag" }));
+};
+
+export const train = commandOf({
+  name: "train",
+  usage: "train --config-name NAME [--watch [PORT]] [key.sub=value ...]",
+  meaning: "Trains a policy.",
+  stopsInOrder: true,
+  flags: {
+    ...runFlags(
+      "Go on from the newest checkpoint of a run, under its configuration and the overrides, which become part of it.",
+    ),
+    watch: orNull(
+      text("watch", "PORT", `Serve the run's page while it lives, on ${usualPort} or the next free port unless given.`),
+    ).pipe(Flag.mapEffect(portOf)),
+  },
+  read: (flags) => readRun("train", flags),
+  work: Effect.fnUntraced(function* ({ watch, ...words }) {
+    const { config, resume } = yield* prepared("train", words);
+    const { checkGoesOn, told } = yield* load(() => import("../trainingEnd.ts"));
+    if (resume !== null) yield* checkGoesOn(config, resume);
+    const { train } = yield* load(() => import("../train.ts"));
+    let folder = resume;
+    const onStart = (run: { readonly folder: string }): void => {
+      folder = run.folder;
+    };
+    yield* train({ config, resume, watch, parts: { onStart } });
+    if (folder !== null && config.metrics.console !== "off") yield* told(folder);
+  }),
+});

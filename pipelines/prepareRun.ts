@@ -1,0 +1,122 @@
+/**
+ * From a run file to a configuration that may run: one set of checks in one order, for the command line, the package and sweeps. Invariant: nothing is
+ * started here, and no weights are read.
+ */
+import { isAbsolute, join } from "node:path";
+import { Effect } from "effect";
+import { runs } from "../src/config/compose.ts";
+import type { Inherited } from "../src/config/inherited.ts";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import { resolve, warn } from "../src/config/resolve.ts";
+import { BadInput } from "../src/domain/Errors.ts";
+import { playedFolders, withAdapterFolder } from "./configFolders.ts";
+import { checkMemory } from "./memory.ts";
+import { namedModel, namedRun } from "./namedRun.ts";
+import { configDir } from "./paths.ts";
+import type { PipelineName } from "./pipelineName.ts";
+import { checkPlan } from "./plan.ts";
+import { checkPresets } from "./presets.ts";
+import { checkRuntime } from "./runtime.ts";
+import { checkInherited } from "./smallModel.ts";
+
+/** Which run file a command names. */
+export interface RunWords {
+  readonly configName: string | null;
+  /** A file whose presets replace those of the run file's `envs`. */
+  readonly envs: string | null;
+  readonly overrides: readonly string[];
+  /** A run to go on with, whose own config.yaml counts. */
+  readonly resume: string | null;
+}
+
+/** The run file: the named one, or that of the run to resume. */
+const resolvedFile = Effect.fnUntraced(function* (
+  pipeline: PipelineName,
+  { configName, envs, overrides, resume }: RunWords,
+) {
+  if (resume !== null) {
+    const folder = yield* namedRun("--resume", resume);
+    return { ...(yield* resolve(join(folder, "config.yaml"), overrides, configDir)), resume: folder };
+  }
+  if (configName === null) {
+    const names = runs(configDir).join(", ");
+    return yield* new BadInput({ message: `${pipeline}: --config-name is missing; run files: ${names}` });
+  }
+  return { ...(yield* resolve(configName, overrides, configDir, envs)), resume };
+});
+
+/** The run file of a pipeline that may run it. */
+const fileOf = Effect.fnUntraced(function* (pipeline: PipelineName, words: RunWords) {
+  const file = yield* resolvedFile(pipeline, words);
+  if (file.validationOnly && pipeline !== "evaluate") {
+    const name = words.configName ?? "NAME";
+    const message = `${pipeline}: trainer.val_only: this run file only validates; nearest: millrace evaluate --config-name ${name}`;
+    return yield* new BadInput({ message });
+  }
+  yield* warn(file);
+  return file;
+});
+
+/** With absolute paths of the folders that the run reads, so that its config.yaml means the same from any working directory. */
+const withFolders = Effect.fnUntraced(function* (
+  pipeline: PipelineName,
+  config: RunConfig,
+  inherited: readonly Inherited[],
+) {
+  if (pipeline === "evaluate") {
+    const played = yield* playedFolders(config);
+    // An evaluation of endpoints alone leaves it as it is written.
+    if (isAbsolute(played.model.path)) {
+      yield* checkInherited("model.path", played.model.path, config.model.path, inherited);
+    }
+    return played;
+  }
+  if (pipeline !== "sft") {
+    const path = yield* namedModel("model.path", config.model.path);
+    yield* checkInherited("model.path", path, config.model.path, inherited);
+    return { ...config, model: { ...config.model, path } };
+  }
+  if (config.sft.init === "random") return config;
+  const init = yield* namedModel("sft.init", config.sft.init);
+  yield* checkInherited("sft.init", init, config.sft.init, inherited);
+  return { ...config, sft: { ...config.sft, init } };
+});
+
+/** A configuration with its presets checked and its folders found. `inherited` are values that its run file has for a small model. */
+export const checkConfig = Effect.fnUntraced(function* (
+  pipeline: PipelineName,
+  config: RunConfig,
+  inherited: readonly Inherited[] = [],
+) {
+  const { train, val } = config.es_manager;
+  const tags = pipeline === "sft" ? config.sft.sources.map(({ tag }) => tag) : [...train.tags, ...val.tags];
+  yield* checkPresets(config, tags);
+  return yield* withFolders(pipeline, yield* withAdapterFolder(config), inherited);
+});
+
+/** Whether this machine has the packages and the memory for a configuration. */
+export const checkMachine = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig) {
+  yield* checkRuntime(config);
+  yield* checkMemory(pipeline, config);
+  if (pipeline === "train") yield* checkPlan(config);
+});
+
+/** `checkConfig` and `checkMachine` of a configuration from code. */
+export const prepareConfig = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig) {
+  const found = yield* checkConfig(pipeline, config);
+  yield* checkMachine(pipeline, found);
+  return found;
+});
+
+/** The configuration that a command's words name, checked, and the folder of the run to resume or null. */
+export const checkedRun = Effect.fnUntraced(function* (pipeline: PipelineName, words: RunWords) {
+  const { config, inherited, resume } = yield* fileOf(pipeline, words);
+  return { config: yield* checkConfig(pipeline, config, inherited), resume };
+});
+
+/** The same where this machine can run it. */
+export const prepareRun = Effect.fnUntraced(function* (pipeline: PipelineName, words: RunWords) {
+  const { config, resume } = yield* checkedRun(pipeline, words);
+  yield* checkMachine(pipeline, config);
+  return { config, resume };
+});
