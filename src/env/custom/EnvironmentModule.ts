@@ -12,7 +12,6 @@ import { byNearest } from "../../config/nearest.ts";
 import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
 import type { Environment } from "../contract/Environment.ts";
 import { checked, checkedAsync } from "./checked.ts";
-import { type Intrinsics, intrinsics } from "./intrinsics.ts";
 import { type Members, memberErrors } from "./members.ts";
 import { describeError } from "./moduleError.ts";
 import { registerPackageNames } from "./packageNames.ts";
@@ -54,22 +53,9 @@ const noSuchFile = (path: string): string => {
 /** How long a module may take to load. */
 const loadMs = 30_000;
 
-/** Rejects where the module changed what all code of the process uses, after it was put back. */
-const leavesGlobals = (globals: Intrinsics): void => {
-  const changed = globals.changed();
-  if (!globals.restore()) return;
-  const names =
-    changed.length > 3 ? `${changed.slice(0, 3).join(", ")} and ${changed.length - 3} more` : changed.join(", ");
-  throw new Error(`it changes ${names}, on which all code of the run relies; a module may only add to globals`);
-};
-
-/**
- * The exports of a module; rejects where its top level does not finish in time, changes what other code relies on, or would end the
- * process.
- */
+/** The exports of a module. Rejects where its top level does not finish in time, or would end the process. */
 const exportsOf = async (path: string, timeoutMs: number): Promise<Readonly<Record<string, unknown>>> => {
   let timer: NodeJS.Timeout | undefined;
-  const globals = intrinsics();
   const release = guardProcess();
   const late = new Promise<never>((_, reject) => {
     const message = `its top level has not finished after ${timeoutMs / 1000} s; slow work belongs in prepare`;
@@ -80,7 +66,6 @@ const exportsOf = async (path: string, timeoutMs: number): Promise<Readonly<Reco
   } finally {
     clearTimeout(timer);
     release();
-    leavesGlobals(globals);
   }
 };
 

@@ -9,7 +9,6 @@ import type { BoundEnvironment } from "../contract/BoundEnvironment.ts";
 import type { PresetFrame, RegistryModule } from "../contract/Preset.ts";
 import { prepare } from "../contract/prepare.ts";
 import { type Answer, type Request, stepFailure } from "../contract/Request.ts";
-import { intrinsics } from "../custom/intrinsics.ts";
 import { guardProcess, unguardProcess } from "../custom/processGuard.ts";
 import { answer } from "./answer.ts";
 import { Cells } from "./cells.ts";
@@ -120,14 +119,9 @@ process.on("uncaughtExceptionMonitor", unguardProcess);
 const environments = await bindAll();
 process.on("uncaughtException", outlive);
 process.on("unhandledRejection", outlive);
-const globals = intrinsics();
 
 /** What a request has when it begins again, in limits. */
 const patience = 4;
-
-/** Batches between two looks at the globals. */
-const lookEvery = 256;
-let batches = 0;
 
 const sendable = (answered: Answer): Answer => {
   try {
@@ -138,10 +132,8 @@ const sendable = (answered: Answer): Answer => {
   }
 };
 
-/** A step that fails may do so because one before it changed what all code uses: it is then repeated over restored globals. */
 const answered = (request: Request, careful: boolean): Answer => {
-  let given = answer(environments, request);
-  if (given._tag === "StepFailure" && globals.restore()) given = answer(environments, request);
+  const given = answer(environments, request);
   return careful ? sendable(given) : given;
 };
 
@@ -174,7 +166,6 @@ class Progress implements Reply {
     this.#at++;
   }
 
-  /** No method of a global's prototype is called in the loop: an environment may have changed it. */
   readonly play = (): void => {
     const { careful, limitMs, requests } = this.#batch;
     while (this.#at < requests.length && !cells.isCut()) {
@@ -208,7 +199,6 @@ class Progress implements Reply {
 
 export default (batch: Batch): Reply => {
   cells.received(batch.epoch);
-  if (++batches % lookEvery === 0) globals.restore();
   const progress = new Progress(batch);
   if (batch.limitMs === null) progress.play();
   else progress.playWithin(batch.limitMs);

@@ -241,17 +241,6 @@ describe("a step that turns on its thread", () => {
     ),
   );
 
-  it.live("harms no other where it changes globals", () =>
-    own(
-      {},
-      Effect.gen(function* () {
-        yield* together(request(1, "poison"));
-        expect(yield* together(request(1, "1"), request(2, "1"))).toEqual(["n=2", "n=3"]);
-        expect((yield* losses).threads).toBe(0);
-      }),
-    ),
-  );
-
   it.live("harms no other where it leaves errors behind, which are counted", () =>
     own(
       {},
