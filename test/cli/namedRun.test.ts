@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { Effect, Result } from "effect";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { namedModel, namedRun } from "../../pipelines/namedRun.ts";
 import { currentOwner } from "../../src/support/process/Owner.ts";
 
@@ -112,13 +112,14 @@ describe("where a model is named, a run stands for", () => {
       `model.path: ${shown("clonde/checkpoints")}: no such folder; nearest: ${nearest}`,
     );
     expect(await modelOf("other/checkpoints")).toBe(`model.path: ${shown("other/checkpoints")}: no such folder`);
-    const here = vi.spyOn(process, "cwd").mockReturnValue(dir);
+    const before = process.cwd();
+    process.chdir(dir);
+    onTestFinished(() => process.chdir(before));
     run("runs/lake/20260101-000000");
     const said = async (word: string) => (await Effect.runPromise(Effect.flip(namedModel("model.path", word)))).message;
     expect(await said("clonde/checkpoints")).toMatch(/; nearest: cloned\/checkpoints$/);
     expect(await said("runs/lakw")).toMatch(/; nearest: runs\/lake$/);
     expect(await said("lake")).toMatch(/; nearest: runs\/lake$/);
-    here.mockRestore();
   });
 
   it("nothing where the folder is a model's itself", async () => {

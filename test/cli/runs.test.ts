@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Effect, Result } from "effect";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { runs } from "../../pipelines/runs.ts";
 import { writeRun } from "../observe/watch/syntheticRun.ts";
 
@@ -61,13 +61,15 @@ describe("millrace runs", () => {
 
   it("says where runs are made in a folder without any, and suggests nothing of packages or hidden folders", async () => {
     const empty = mkdtempSync(join(dir, "empty-"));
-    for (const name of ["node_modules/rune", ".runs", "docs"]) mkdirSync(join(empty, name), { recursive: true });
-    writeRun(join(empty, "node_modules/rune/20260101-000000"), { steps: 1 });
-    const here = vi.spyOn(process, "cwd").mockReturnValue(empty);
-    expect(await listed("runs")).toEqual([`DIR: "runs": no such folder; ${whereMade}`]);
+    for (const name of ["node_modules/zzrune", ".zzruns", "docs"]) mkdirSync(join(empty, name), { recursive: true });
+    writeRun(join(empty, "node_modules/zzrune/20260101-000000"), { steps: 1 });
+    const before = process.cwd();
+    process.chdir(empty);
+    onTestFinished(() => process.chdir(before));
+    // A name that no folder of the package has, where a checkout keeps runs of its own.
+    expect(await listed("zzruns")).toEqual([`DIR: "zzruns": no such folder; ${whereMade}`]);
     expect(await listed(".")).toEqual([`runs: ".": no run lies there; ${whereMade}`]);
-    mkdirSync(join(empty, "run"));
-    expect(await listed("runs")).toEqual(['DIR: "runs": no such folder; nearest: run']);
-    here.mockRestore();
+    mkdirSync(join(empty, "zzrun"));
+    expect(await listed("zzruns")).toEqual(['DIR: "zzruns": no such folder; nearest: zzrun']);
   });
 });

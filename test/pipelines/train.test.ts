@@ -52,11 +52,11 @@ describe("a sync run with real threads", () => {
           const end = yield* parameterHash(checkpoint(whole, 3));
 
           const before = process.listeners("SIGINT");
-          // The learner answers its start, then values and update of each window.
+          // The learner answers its start, then the update of each window.
           yield* Effect.scoped(
             Effect.gen(function* () {
               yield* onThread("learner", (_, message) => {
-                if (message === 3) interrupt(before);
+                if (message === 2) interrupt(before);
               });
               yield* trained(second);
             }),
@@ -227,10 +227,10 @@ describe("a thread that dies", () => {
           const dir = yield* place;
           const workers = new Map<string, Worker>();
           yield* onThread("", (worker) => workers.set(worker.threadName ?? "", worker));
-          // Answers of the learner: start, version, values, update and save of the first window (the second's values may come before the
-          // save), then the second's update: the first checkpoint is whole by then, the second may be.
+          // Answers of the learner: start, version, update and save of the first window, then the second's update: the first checkpoint
+          // is whole by then, the second may be.
           yield* onThread("learner", (_, message) => {
-            if (message === 6) void workers.get(name)?.terminate();
+            if (message === 5) void workers.get(name)?.terminate();
           });
           const config = { trainer: { save_freq: 1, total_training_steps: 1000 } };
           const failure = yield* Effect.flip(trained(dir, config));

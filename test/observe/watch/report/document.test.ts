@@ -90,7 +90,7 @@ describe("the modules", () => {
         "htm",
         "htm/preact",
         "uplot",
-        "millrace/watch/page/drawing/read.ts",
+        "millrace/observe/watch/page/drawing/read.ts",
       ]),
     );
     expect(sources.filter((source) => /\binterface \w+ \{|\bimport type\b/.test(source))).toEqual([]);

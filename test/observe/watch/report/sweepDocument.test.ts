@@ -30,7 +30,7 @@ describe("the page of a sweep", () => {
 
   it("starts with the sweep's own module and refers to nothing outside itself", () => {
     const html = sweepDocumentOf(data("plain"));
-    expect(html).toContain('import "millrace/watch/page/sweep/main.ts";');
+    expect(html).toContain('import "millrace/observe/watch/page/sweep/main.ts";');
     expect(html.match(/(?:src|href)="(?!data:)[^"]*"/g)).toBeNull();
   });
 });
