@@ -61,15 +61,16 @@ describe("millrace runs", () => {
 
   it("says where runs are made in a folder without any, and suggests nothing of packages or hidden folders", async () => {
     const empty = mkdtempSync(join(dir, "empty-"));
-    for (const name of ["node_modules/zzrune", ".zzruns", "docs"]) mkdirSync(join(empty, name), { recursive: true });
-    writeRun(join(empty, "node_modules/zzrune/20260101-000000"), { steps: 1 });
+    for (const name of ["node_modules/experimente", ".experiments", "docs"])
+      mkdirSync(join(empty, name), { recursive: true });
+    writeRun(join(empty, "node_modules/experimente/20260101-000000"), { steps: 1 });
     const before = process.cwd();
     process.chdir(empty);
     onTestFinished(() => process.chdir(before));
     // A name that no folder of the package has, where a checkout keeps runs of its own.
-    expect(await listed("zzruns")).toEqual([`DIR: "zzruns": no such folder; ${whereMade}`]);
+    expect(await listed("experiments")).toEqual([`DIR: "experiments": no such folder; ${whereMade}`]);
     expect(await listed(".")).toEqual([`runs: ".": no run lies there; ${whereMade}`]);
-    mkdirSync(join(empty, "zzrun"));
-    expect(await listed("zzruns")).toEqual(['DIR: "zzruns": no such folder; nearest: zzrun']);
+    mkdirSync(join(empty, "experiment"));
+    expect(await listed("experiments")).toEqual(['DIR: "experiments": no such folder; nearest: experiment']);
   });
 });
