@@ -22,7 +22,6 @@ import { bad } from "./commands/words.ts";
 import { completionScripts } from "./completionScripts.ts";
 import { text } from "./flags.ts";
 
-/** What a command line asks for. */
 export type Request =
   | ({ readonly _tag: "Task" } & Task)
   | { readonly _tag: "Help"; readonly topic: readonly string[] }

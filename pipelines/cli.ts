@@ -12,12 +12,10 @@ import { version } from "../src/support/files/packageRoot.ts";
 import { leave } from "../src/support/process/leave.ts";
 import * as Stop from "../src/support/process/Stop.ts";
 import { type Invocation, parse } from "./arguments.ts";
-import type { Task } from "./commands/Command.ts";
+import { print, type Task } from "./commands/Command.ts";
 import { checkTrusted, runOf } from "./foreignCode.ts";
 import { namedRun } from "./namedRun.ts";
 import { configDir } from "./paths.ts";
-
-const print = (lines: readonly string[]) => Effect.forEach(lines, (line) => Console.log(line), { discard: true });
 
 const wordOf = (words: unknown, key: string): unknown =>
   typeof words === "object" && words !== null ? Reflect.get(words, key) : undefined;

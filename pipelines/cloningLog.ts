@@ -14,7 +14,7 @@ import {
 import type { CloningStep } from "../src/tools/cloning/Cloning.ts";
 
 /** The record that an earlier part of the run left; null where there is none that can be read. */
-const earlier = (folder: string): Effect.Effect<CloningRecord | null> =>
+const earlierRecord = (folder: string): Effect.Effect<CloningRecord | null> =>
   Effect.promise(() =>
     readFile(join(folder, CLONING), "utf8")
       .then((text) => cloningRecordOf(JSON.parse(text)))
@@ -28,21 +28,21 @@ const finite = (loss: number): number | null => (Number.isFinite(loss) ? loss : 
 
 export class CloningLog {
   readonly #folder: string;
-  readonly #begun: number;
+  readonly #beganAt: number;
   /** Seconds of the parts of the run before this one. */
-  readonly #before: number;
+  readonly #earlierSeconds: number;
   #record: CloningRecord;
 
   private constructor(folder: string, begun: number, record: CloningRecord) {
     this.#folder = folder;
-    this.#begun = begun;
-    this.#before = record.seconds;
+    this.#beganAt = begun;
+    this.#earlierSeconds = record.seconds;
     this.#record = record;
   }
 
   /** The log of a run that has taken `step` steps. */
   static readonly open = Effect.fnUntraced(function* (folder: string, { model, sft }: RunConfig, step: number) {
-    const past = step === 0 ? null : yield* earlier(folder);
+    const past = step === 0 ? null : yield* earlierRecord(folder);
     return new CloningLog(folder, yield* monotonicMillis, {
       step,
       steps: sft.steps,
@@ -57,14 +57,14 @@ export class CloningLog {
   });
 
   /** Notes a step, and the loss of the conversations held out where it was measured behind it. */
-  took({ loss, step }: CloningStep, heldOutLoss: number | null): void {
+  addStep({ loss, step }: CloningStep, heldOutLoss: number | null): void {
     this.#record = { ...this.#record, step, loss: finite(loss) };
     if (heldOutLoss !== null) this.#record = { ...this.#record, heldOutLoss: finite(heldOutLoss) };
   }
 
   /** Writes what was noted; `end` is null while the run goes on. */
   readonly write = Effect.fnUntraced(function* (this: CloningLog, end: CloningRecord["end"], message = "") {
-    const seconds = this.#before + ((yield* monotonicMillis) - this.#begun) / 1000;
+    const seconds = this.#earlierSeconds + ((yield* monotonicMillis) - this.#beganAt) / 1000;
     yield* writeCloningRecord(this.#folder, { ...this.#record, seconds, end, message }).pipe(
       Effect.mapError((error) => new BadInput({ message: error.message })),
     );

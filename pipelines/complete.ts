@@ -98,7 +98,7 @@ const argumentsOf = Effect.fnUntraced(function* (
   flags: readonly FlagHelp[],
 ) {
   const takesValue = new Set(flags.flatMap(({ name, placeholder }) => (placeholder === null ? [] : [`--${name}`])));
-  // What a flag takes is the shell's to offer: most of them name files.
+  // The shell offers values of flags, because most of them name files.
   if (takesValue.has(before.at(-1) ?? "")) return [];
   const given = before.filter((each, i) => !each.startsWith("-") && !takesValue.has(before[i - 1] ?? ""));
   if (name === "control") {

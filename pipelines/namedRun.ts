@@ -33,7 +33,7 @@ const noneNamed = (folder: string): string => {
 const insideUsual = (word: string): string | null =>
   /[/\\]/.test(word) || !existsSync(resolve(usual, word)) ? null : join(usual, word);
 
-/** What to say where such a name was written; null where it was none. */
+/** Returns the error for a name that was written without its folder; null where the word is no such name. */
 const insideInstead = (key: string, word: string): BadInput | null => {
   const inside = insideUsual(word);
   return inside === null

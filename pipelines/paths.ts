@@ -33,7 +33,7 @@ const entries = (folder: string): readonly string[] => {
 /** Folders of packages and hidden ones are never meant. */
 const mayBeMeant = (name: string): boolean => name !== "node_modules" && !name.startsWith(".");
 
-/** Whether a word may be a misspelling of a name. */
+/** Tells whether a word may be a misspelling of a name: at most half of its letters differ. */
 const isNear = (word: string, name: string): boolean =>
   distance(word, name) <= Math.max(1, Math.floor(word.length / 2));
 

@@ -39,7 +39,7 @@ import { conversations } from "./conversations.ts";
 import { checkDevices, tellDevices } from "./devices.ts";
 import { tellLoading } from "./loading.ts";
 import { boundEnvironments, withInstances } from "./presets.ts";
-import { told } from "./trainingEnd.ts";
+import { printResult } from "./trainingEnd.ts";
 
 export interface SftOptions {
   readonly config: RunConfig;
@@ -193,7 +193,7 @@ const locked = <E>(folder: Effect.Effect<typeof RunFolder.RunFolder.Service, E>)
   Effect.tap(folder, ({ path }) => RunLock.hold(path));
 
 /** Clones; the folder of the run where it has made all its steps, or null where it was stopped. */
-const cloned = ({ config, resume = null }: SftOptions) =>
+const runCloning = ({ config, resume = null }: SftOptions) =>
   Effect.scoped(
     Effect.gen(function* () {
       const { steps } = config.sft;
@@ -237,7 +237,7 @@ const cloned = ({ config, resume = null }: SftOptions) =>
         stopped: Effect.sync(() => asked.pollUnsafe() !== undefined),
         report: Effect.fnUntraced(function* (step) {
           yield* said(step);
-          record.took(step, yield* measured(learner, config.sft, own.heldOut, step.step));
+          record.addStep(step, yield* measured(learner, config.sft, own.heldOut, step.step));
         }),
         save: Effect.fnUntraced(function* (progress) {
           const written = Checkpoints.save(folder.checkpoints, progress, learner.save);
@@ -263,4 +263,4 @@ const cloned = ({ config, resume = null }: SftOptions) =>
 export const sft = (
   options: SftOptions,
 ): Effect.Effect<void, BadInput | LearnerError | EnvironmentError | Stop.StoppedEarly, Stop.Stop> =>
-  Effect.flatMap(cloned(options), (folder) => (folder === null ? Effect.void : told(folder)));
+  Effect.flatMap(runCloning(options), (folder) => (folder === null ? Effect.void : printResult(folder)));

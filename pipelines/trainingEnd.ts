@@ -23,7 +23,7 @@ export const checkGoesOn = Effect.fnUntraced(function* (config: RunConfig, folde
 const program = (): string => (process.env.npm_config_user_agent === undefined ? "millrace" : "npx millrace");
 
 /** Prints what came of the run in `folder`. */
-export const told = Effect.fnUntraced(function* (folder: string) {
+export const printResult = Effect.fnUntraced(function* (folder: string) {
   const result = yield* Effect.promise(() => readRunResult(folder));
   // npm starts a script in its project's folder; INIT_CWD is where its user is.
   const place = { directory: process.env.INIT_CWD ?? process.cwd(), program: program() };

@@ -1,5 +1,5 @@
 /**
- * What a file of this folder makes: one command of `millrace` with its help, its flags and its work. Invariant: reading the words of a command line
+ * Each file of this folder declares one command of `millrace`: its help, its flags and its work. Invariant: reading the words of a command line
  * loads nothing; the work imports what it needs when it begins.
  */
 import { Console, Context, Effect } from "effect";
@@ -18,9 +18,9 @@ export interface CommandInfo {
 /** A command with the words of one invocation. */
 export interface Task {
   readonly name: string;
-  /** What the words say, by the names that the command gives them. */
+  /** Holds the parsed words under the names of the command's flags. */
   readonly words: unknown;
-  /** Whether the first signal ends it in order; else it is interrupted, because it has nothing to lose. */
+  /** The first signal lets such a task end in order, and interrupts any other, which has nothing to lose. */
   readonly stopsInOrder: boolean;
   readonly work: Effect.Effect<unknown, unknown, Stop>;
 }
@@ -60,7 +60,7 @@ interface Common extends CommandInfo {
 
 interface WithFlags<Config extends Cli.Command.Config, Words> extends Common {
   readonly flags: Config;
-  /** What the flags say together; fails where they exclude each other or something is missing. */
+  /** Turns flags into the command's words. Fails where they exclude each other or one is missing. */
   readonly read: (flags: Cli.Command.Config.Infer<Config>) => Effect.Effect<Words, BadInput | CliError.CliError>;
   readonly work: (words: Words) => Effect.Effect<unknown, unknown, Stop>;
 }

@@ -57,7 +57,7 @@ export const helpInfo: CommandInfo = {
   meaning: "Explains a command, or lists every key of a run file.",
 };
 
-/** What help says of each command, by its name. */
+/** Maps the name of a command to what help says of it. */
 export const infos: ReadonlyMap<string, CommandInfo> = new Map(
   [...commands.map(({ info }) => info), helpInfo].map((info) => [info.name, info]),
 );

@@ -1,4 +1,4 @@
-/** What train, evaluate and sft have in common: a run file, or a run to go on with. */
+/** train, evaluate and sft share these parts: each takes a run file, or a run to go on with. */
 import { Effect } from "effect";
 import * as Stop from "../../src/support/process/Stop.ts";
 import { orNull, text } from "../flags.ts";

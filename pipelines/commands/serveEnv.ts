@@ -13,7 +13,7 @@ const info = {
   meaning: "Serves an environment to others by the OpenEnv protocol.",
 };
 
-/** What a server has, unless it is told of more sessions or longer messages. */
+/** A server has these limits unless its sessions or messages need more. */
 const leastConnections = 1_024;
 const leastBufferedBytes = 2 ** 26;
 

@@ -34,7 +34,7 @@ export const train = commandOf({
   read: (flags) => readRun("train", flags),
   work: Effect.fnUntraced(function* ({ watch, ...words }) {
     const { config, resume } = yield* prepared("train", words);
-    const { checkGoesOn, told } = yield* load(() => import("../trainingEnd.ts"));
+    const { checkGoesOn, printResult } = yield* load(() => import("../trainingEnd.ts"));
     if (resume !== null) yield* checkGoesOn(config, resume);
     const { train } = yield* load(() => import("../train.ts"));
     let folder = resume;
@@ -42,6 +42,6 @@ export const train = commandOf({
       folder = run.folder;
     };
     yield* train({ config, resume, watch, parts: { onStart } });
-    if (folder !== null && config.metrics.console !== "off") yield* told(folder);
+    if (folder !== null && config.metrics.console !== "off") yield* printResult(folder);
   }),
 });

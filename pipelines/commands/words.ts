@@ -13,7 +13,7 @@ export const missing = ({ name, usage }: Pick<CommandInfo, "name" | "usage">, wh
 
 export const configName = text("config-name", "NAME", "Run file in config/, or a path to a YAML file.");
 
-/** Of commands that need a run file only for its presets. */
+/** Commands that read only the presets of a run file take this one. */
 export const presetsFile = configName.pipe(Flag.withDefault("base"));
 
 export const envs = orNull(

@@ -44,18 +44,16 @@ const analyse = Effect.fnUntraced(function* (window: number, own: AnalysisGroups
   const scored = score({ index: window, groups: groups.filter((group) => !isFailed(group)) }, config.reward);
   // A refill's target is a window's.
   const rule = { ...config.filter, refill: { ...config.filter.refill, target: 0 } };
-  const { kept, keptRatio, metrics } = filter(scored, rule, selection);
+  const filtered = filter(scored, rule, selection);
   const options = { window, unseen: rollout.unseen, temperature: config.generation.temperature };
-  const all = unfiltered(scored);
+  const isAnalysedWhole = config.trainer.gradient_analysis_log_prefilter;
   const decomposed = yield* (yield* Learner).analyse({
-    kept: collateTrained(kept, { ...options, keptRatio }) ?? undefined,
-    unfiltered: config.trainer.gradient_analysis_log_prefilter
-      ? (collateTrained(all.kept, { ...options, keptRatio: all.keptRatio }) ?? undefined)
-      : undefined,
+    kept: collateTrained(filtered, options),
+    unfiltered: isAnalysedWhole ? collateTrained(unfiltered(scored), options) : undefined,
   });
   const exited = GradientAnalysis.endsRun(config.trainer, window) ? 1 : undefined;
   const more = measured([learner.timing.of({ phase: "gradient_analysis_gen" }), seconds], [analysis.exited, exited]);
-  return together(decomposed, sourceMetrics(own, groups, metrics), more);
+  return together(decomposed, sourceMetrics(own, groups, filtered.metrics), more);
 });
 
 /** With its seconds: of the whole, and of the playing of its groups. Nothing where the window is not due, or has to do for it. */

@@ -29,7 +29,7 @@ export class Cloning {
   /** One optimiser step at the rate `lr`. */
   async step(batch: TokenBatch, lr: number): Promise<CloningReport> {
     const report = await (await this.#open()).step(batch, lr);
-    await this.#trainer.cloned(batch, report.applied);
+    await this.#trainer.countCloningStep(batch, report.applied);
     return report;
   }
 }

@@ -10,7 +10,7 @@ import type { LearnerError } from "../domain/Errors.ts";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
 import type { Untrained } from "./NotFinite.ts";
 
-/** A window on its one trip to the learner. */
+/** The tokens of a window, which the learner is sent once. */
 export interface WindowTokens {
   /** The groups that are trained on. */
   readonly kept: TokenBatch;

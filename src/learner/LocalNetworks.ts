@@ -35,33 +35,33 @@ interface Opened {
   readonly config: DecoderConfig;
   readonly lanes: Lanes;
   readonly policy: Actor;
-  readonly valuing: Critic | undefined;
+  readonly trainedCritic: Critic | undefined;
   readonly held: HeldBase | undefined;
-  readonly diverging: Reference | undefined;
+  readonly referencePolicy: Reference | undefined;
   readonly isRenewed: boolean;
 }
 
 export class LocalNetworks {
   readonly config: DecoderConfig;
   readonly lanes: Lanes;
-  /** The policy, as a trainer takes it. */
+  /** A trainer takes the policy by this. */
   readonly policy: Actor;
-  /** The critic, as a trainer takes it; undefined with estimators that need none. */
-  readonly valuing: Critic | undefined;
+  /** A trainer takes the critic by this; undefined with estimators that need none. */
+  readonly trainedCritic: Critic | undefined;
   readonly #scoring: Scoring;
   /** The base of an adapter, on a device that keeps tensors. */
   readonly #held: HeldBase | undefined;
-  readonly #diverging: Reference | undefined;
+  readonly #referencePolicy: Reference | undefined;
   readonly #isRenewed: boolean;
 
-  private constructor({ config, diverging, held, isRenewed, lanes, policy, valuing }: Opened) {
+  private constructor({ config, referencePolicy, held, isRenewed, lanes, policy, trainedCritic }: Opened) {
     this.config = config;
     this.lanes = lanes;
     this.policy = policy;
-    this.valuing = valuing;
+    this.trainedCritic = trainedCritic;
     this.#scoring = new Scoring(config, lanes);
     this.#held = held;
-    this.#diverging = diverging;
+    this.#referencePolicy = referencePolicy;
     this.#isRenewed = isRenewed;
   }
 
@@ -83,7 +83,7 @@ export class LocalNetworks {
     const place: NetworkPlace = { base, device, held };
     const policy = await Actor.open(config, parameters, { actor, algorithm, lanes, ...place }, restored?.actor.moments);
     const valued = criticConfig(config, critic);
-    const valuing =
+    const trainedCritic =
       algorithm.adv_estimator === "gae"
         ? await Critic.open(
             valued,
@@ -93,11 +93,11 @@ export class LocalNetworks {
           )
         : undefined;
     const isRenewed = actor.ref_update_freq > 0;
-    const diverging =
+    const referencePolicy =
       actor.use_kl_loss || algorithm.use_kl_in_reward
         ? await referenceOf(policy.network, start, place, restored?.reference, isRenewed)
         : undefined;
-    return new LocalNetworks({ config, lanes, policy, valuing, held, diverging, isRenewed });
+    return new LocalNetworks({ config, lanes, policy, trainedCritic, held, referencePolicy, isRenewed });
   }
 
   get actor(): TrainedNetwork {
@@ -105,17 +105,17 @@ export class LocalNetworks {
   }
 
   get critic(): TrainedNetwork | undefined {
-    return this.valuing?.network;
+    return this.trainedCritic?.network;
   }
 
   /** The reference policy, where it is renewed as the run goes on. */
   get reference(): Parameters | undefined {
-    return this.#isRenewed ? this.#diverging?.parameters : undefined;
+    return this.#isRenewed ? this.#referencePolicy?.parameters : undefined;
   }
 
-  /** The reference policy, as a trainer takes it. */
+  /** A trainer takes the reference policy by this. */
   get trainedReference(): TrainedReference | undefined {
-    const [policy, reference] = [this.policy, this.#diverging];
+    const [policy, reference] = [this.policy, this.#referencePolicy];
     return (
       reference && {
         score: (batch) => policy.score(batch, reference),
@@ -136,12 +136,12 @@ export class LocalNetworks {
   /** Brings everything that a checkpoint has into host memory; on the CPU it is there. */
   async synchronise(): Promise<void> {
     await this.policy.network.synchronise(true);
-    await this.valuing?.network.synchronise(true);
+    await this.trainedCritic?.network.synchronise(true);
   }
 
-  /** Closes what a trainer does not: its policy and critic are closed by it. */
+  /** Closes the rest: a trainer closes policy and critic itself. */
   async close(): Promise<void> {
-    await this.#diverging?.close();
+    await this.#referencePolicy?.close();
     await this.#held?.close();
     await this.lanes[Symbol.asyncDispose]();
   }

@@ -1,4 +1,4 @@
-/** A stopwatch over the phases of a window's trip to the learner. */
+/** A stopwatch over the phases of credit and update. */
 import { learner } from "../domain/metrics/learner.ts";
 import type { Metric } from "../domain/metrics/Metric.ts";
 import { type Metrics, measured } from "../domain/metrics/Metrics.ts";

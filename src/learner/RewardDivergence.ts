@@ -1,6 +1,6 @@
 /**
- * The divergence from the reference policy in the reward, and its coefficient from window to window. Invariant: taking it off changes nothing;
- * the coefficient moves when the window is trained on.
+ * The divergence from the reference policy in the reward, and its coefficient from window to window. Invariant: the coefficient moves when a
+ * window is trained on, not when its rewards are penalised.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { type CreditedBatch, sequences, type TokenBatch } from "../domain/Batch.ts";
@@ -12,13 +12,13 @@ import type { Phases } from "./Phases.ts";
 import { penalised } from "./rewardPenalty.ts";
 import type { TrainedReference } from "./TrainedPolicy.ts";
 
-/** What the divergence took off a window's rewards. */
-export interface TakenOff {
-  /** Rewards without it, [tokens]. */
+/** A penalty that was subtracted from a window's rewards. */
+export interface RewardPenalty {
+  /** Rewards before the penalty, [tokens]. */
   readonly scores: Float32Array;
   /** Log-probabilities under the reference policy, [tokens]. */
   readonly reference: Float32Array;
-  /** Mean estimate, nats per token. */
+  /** Mean estimate of the divergence, nats per token. */
   readonly kl: number;
   readonly coefficient: number;
 }
@@ -39,28 +39,28 @@ export class RewardDivergence {
     this.#algorithm = algorithm;
   }
 
-  /** The coefficient of a run whose state has `saved`; undefined is that of the run file. */
+  /** Returns the coefficient of the trainer's state, or that of the run file where the state has none. */
   #coefficient(saved: number | undefined): number {
     const { kl_coef, type } = this.#algorithm.kl_ctrl;
     return type === "fixed" ? kl_coef : (saved ?? kl_coef);
   }
 
-  /** Rewards less the divergence, and what it took off. `saved` is the coefficient of the trainer's state. */
-  async takeOff(
+  /** Subtracts the penalty from the rewards of a batch. `saved` is the coefficient of the trainer's state. */
+  async penalise(
     batch: TokenBatch,
     saved: number | undefined,
     phases: Phases,
-  ): Promise<{ readonly rewards: Float32Array; readonly taken: TakenOff }> {
+  ): Promise<{ readonly rewards: Float32Array; readonly penalty: RewardPenalty }> {
     const reference = await phases.time("ref", () => this.#reference.score(batch));
     const coefficient = this.#coefficient(saved);
     const { kl, rewards } = penalised(batch, reference, { coefficient, type: this.#algorithm.kl_penalty });
-    return { rewards, taken: { scores: batch.rewards, reference, kl, coefficient } };
+    return { rewards, penalty: { scores: batch.rewards, reference, kl, coefficient } };
   }
 
-  /** The coefficient for the next window, undefined where it is fixed, and what the divergence was in this one. */
+  /** Returns the coefficient for the next window, undefined where it is fixed, and the metrics of this one. */
   control(
     batch: CreditedBatch,
-    { coefficient, kl, scores }: TakenOff,
+    { coefficient, kl, scores }: RewardPenalty,
   ): { readonly next: number | undefined; readonly metrics: Metrics } {
     const { kl_ctrl } = this.#algorithm;
     const next = KlController.next(kl_ctrl, coefficient, { kl, sequences: sequences(batch) });

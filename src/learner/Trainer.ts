@@ -1,5 +1,5 @@
 /**
- * The learner without its thread: one trip of a window assigns its credit and trains critic and policy on it, here or on a server. Invariant: the
+ * The learner without its thread: it assigns the credit of a window and trains critic and policy on it, here or on a server. Invariant: the
  * version grows by one exactly when the policy's weights changed.
  */
 import { type CreditedBatch, sequences, shortest, type TokenBatch } from "../domain/Batch.ts";
@@ -19,12 +19,12 @@ import { batchMetrics } from "./metrics.ts";
 import type { NetworkUpdate } from "./NetworkUpdate.ts";
 import { Phases } from "./Phases.ts";
 import { PolicyUpdate } from "./PolicyUpdate.ts";
-import { RewardDivergence, type TakenOff } from "./RewardDivergence.ts";
+import { RewardDivergence, type RewardPenalty } from "./RewardDivergence.ts";
 import { learningRate } from "./schedule.ts";
 import type { TrainedCritic, TrainedPolicy, TrainedReference } from "./TrainedPolicy.ts";
 import { initialState, type Restored, type TrainerOptions, type TrainerState } from "./TrainerState.ts";
 
-/** What a trainer trains. */
+/** The networks of a trainer. */
 export interface TrainerParts {
   readonly policy: TrainedPolicy;
   readonly critic: TrainedCritic | undefined;
@@ -32,16 +32,16 @@ export interface TrainerParts {
   readonly reference: TrainedReference | undefined;
 }
 
-/** A window's tokens with credit, and what a divergence took off its rewards before. */
+/** A window's tokens with credit, and the penalty that was subtracted from their rewards first. */
 export interface CreditedWindow {
   readonly batch: CreditedBatch;
-  readonly divergence: TakenOff | undefined;
+  readonly penalty: RewardPenalty | undefined;
 }
 
 interface UpdateOptions {
   /** All usable groups of the window, where their gradient is analysed too. */
   readonly unfiltered?: CreditedBatch | undefined;
-  readonly divergence?: TakenOff | undefined;
+  readonly penalty?: RewardPenalty | undefined;
   readonly phases?: Phases;
 }
 
@@ -86,7 +86,7 @@ export class Trainer implements AsyncDisposable {
     base?: Base,
   ): Promise<Trainer> {
     const networks = await LocalNetworks.open(config, start, options, restored, base);
-    const parts = { policy: networks.policy, critic: networks.valuing, reference: networks.trainedReference };
+    const parts = { policy: networks.policy, critic: networks.trainedCritic, reference: networks.trainedReference };
     return new Trainer(options, parts, restored?.state ?? initialState, networks);
   }
 
@@ -117,20 +117,20 @@ export class Trainer implements AsyncDisposable {
     const score = async () => {
       const values = await this.values(tokens);
       const proximal = algorithm.correction === "vtrace" ? await this.#policy.score(tokens) : undefined;
-      const reduced = await divergence?.takeOff(tokens, this.#state.klCoefficient, phases);
-      return { values, proximal, rewards: reduced?.rewards ?? tokens.rewards, taken: reduced?.taken };
+      const penalised = await divergence?.penalise(tokens, this.#state.klCoefficient, phases);
+      return { values, proximal, rewards: penalised?.rewards ?? tokens.rewards, penalty: penalised?.penalty };
     };
-    const { taken, ...scores } = isValued ? await phases.time("values", score) : await score();
+    const { penalty, ...scores } = isValued ? await phases.time("values", score) : await score();
     const batch = await phases.time("advantages", async () => credit(tokens, scores, { algorithm, lossScaling }));
-    return { batch, divergence: taken };
+    return { batch, penalty };
   }
 
   /** Assigns credit to a window and trains on it. */
   async train({ kept, unfiltered }: WindowTokens): Promise<UpdateReport> {
     const all = unfiltered && (await this.credit(unfiltered)).batch;
     const phases = new Phases();
-    const { batch, divergence } = await this.credit(kept, phases);
-    const report = await this.update(batch, { unfiltered: all, divergence, phases });
+    const { batch, penalty } = await this.credit(kept, phases);
+    const report = await this.update(batch, { unfiltered: all, penalty, phases });
     const { advantages, returns, values } = batch;
     return { ...report, credit: { advantages, returns, values } };
   }
@@ -141,7 +141,7 @@ export class Trainer implements AsyncDisposable {
    */
   async update(
     batch: CreditedBatch,
-    { divergence, phases = new Phases(), unfiltered }: UpdateOptions = {},
+    { penalty, phases = new Phases(), unfiltered }: UpdateOptions = {},
   ): Promise<Omit<UpdateReport, "credit">> {
     const critic = this.#isAnalysisOnly ? undefined : this.#critic;
     const isWarmingUp = critic !== undefined && this.#state.windows < this.options.critic.warmup_windows;
@@ -152,8 +152,8 @@ export class Trainer implements AsyncDisposable {
     if (critic !== undefined) {
       updates.push(await phases.time("update_critic", () => this.#updateCritic(critic, batch)));
     }
-    if (!isWarmingUp) updates.push(await this.#updatePolicy(batch, unfiltered, divergence, phases));
-    const penalty = divergence === undefined ? measured() : this.#control(batch, divergence);
+    if (!isWarmingUp) updates.push(await this.#updatePolicy(batch, unfiltered, penalty, phases));
+    const penaltyMetrics = penalty === undefined ? measured() : this.#control(batch, penalty);
     const { ref_update_freq } = this.options.actor;
     if (ref_update_freq > 0 && this.#state.windows % ref_update_freq === 0) await this.#reference?.renew();
     return {
@@ -163,7 +163,7 @@ export class Trainer implements AsyncDisposable {
       metrics: together(
         batchMetrics(batch, this.#critic !== undefined),
         creditMetrics(batch, this.options.algorithm),
-        penalty,
+        penaltyMetrics,
         ...updates.map(({ metrics }) => metrics),
       ),
       seconds: phases.seconds,
@@ -172,12 +172,14 @@ export class Trainer implements AsyncDisposable {
 
   /** The decomposition of the gradient of tokens that nothing is trained on. Changes nothing that an update depends on. */
   async analyse({ kept, unfiltered }: AnalysedTokens): Promise<Metrics> {
-    const [own, all] = [kept && (await this.credit(kept)).batch, unfiltered && (await this.credit(unfiltered)).batch];
-    return this.#analysis === undefined ? measured() : this.#analysis.of(own, all);
+    if (this.#analysis === undefined) return measured();
+    const trained = kept && (await this.credit(kept)).batch;
+    const all = unfiltered && (await this.credit(unfiltered)).batch;
+    return this.#analysis.of(trained, all);
   }
 
-  /** Counts a step of behaviour cloning on `batch`. */
-  async cloned(batch: TokenBatch, applied: boolean): Promise<void> {
+  /** Counts a step of behaviour cloning on `batch`, which made a version if it was applied. */
+  async countCloningStep(batch: TokenBatch, applied: boolean): Promise<void> {
     this.#probe = shortest(batch);
     if (applied) await this.#advance();
   }
@@ -237,12 +239,12 @@ export class Trainer implements AsyncDisposable {
   async #updatePolicy(
     batch: CreditedBatch,
     unfiltered: CreditedBatch | undefined,
-    divergence: TakenOff | undefined,
+    penalty: RewardPenalty | undefined,
     phases: Phases,
   ): Promise<NetworkUpdate> {
     const { actor: options, totalUpdates: total } = this.options;
     const { actorUpdates, version } = this.#state;
-    const prepared = await this.#policyUpdate.prepare(batch, phases, divergence?.reference);
+    const prepared = await this.#policyUpdate.prepare(batch, phases, penalty?.reference);
     const analysed = (await this.#analysis?.ofTrained(prepared, unfiltered, phases)) ?? measured();
     if (this.#isAnalysisOnly) return { applied: false, untrained: null, metrics: analysed };
     const rate = { peak: options.lr, warmup: options.lr_warmup_steps, decay: options.lr_decay, total };
@@ -255,8 +257,8 @@ export class Trainer implements AsyncDisposable {
   }
 
   /** Moves the coefficient of the divergence in the reward for the next window. */
-  #control(batch: CreditedBatch, taken: TakenOff): Metrics {
-    const controlled = this.#divergence?.control(batch, taken);
+  #control(batch: CreditedBatch, penalty: RewardPenalty): Metrics {
+    const controlled = this.#divergence?.control(batch, penalty);
     if (controlled?.next !== undefined) this.#state = { ...this.#state, klCoefficient: controlled.next };
     return controlled?.metrics ?? measured();
   }

@@ -126,8 +126,11 @@ export const collate = (groups: readonly ScoredGroup[], { unseen, ...options }: 
   };
 };
 
-/** The same; null where nothing of the groups is trained on. */
-export const collateTrained = (groups: readonly ScoredGroup[], options: CollateOptions): TokenBatch | null => {
-  const batch = collate(groups, options);
-  return trainedTokens(batch) === 0 ? null : batch;
+/** Collates the groups that were selected of a window. Returns undefined where none of their tokens is trained on. */
+export const collateTrained = (
+  { kept, keptRatio }: { readonly kept: readonly ScoredGroup[]; readonly keptRatio: number },
+  options: Omit<CollateOptions, "keptRatio">,
+): TokenBatch | undefined => {
+  const batch = collate(kept, { ...options, keptRatio });
+  return trainedTokens(batch) === 0 ? undefined : batch;
 };

@@ -121,8 +121,7 @@ export const make = Effect.gen(function* () {
     yield* bus.emit({ _tag: "Learning", window: window.index, from });
     if (shared !== null) yield* shared.apply;
     const options = { window: window.index, unseen, temperature: config.generation.temperature };
-    const { kept, keptRatio } = filtered;
-    const trained = collateTrained(kept, { ...options, keptRatio });
+    const kept = collateTrained(filtered, options);
     const passed: Learned = {
       window,
       scored,
@@ -132,20 +131,17 @@ export const make = Effect.gen(function* () {
       report: null,
       seconds: { filter: filterSeconds },
     };
-    if (trained === null) {
+    if (kept === undefined) {
       yield* pass(judged);
       return passed;
     }
-    const all = unfiltered(scored);
-    const analysed = takesAll(optionsOf(config), window.index)
-      ? collateTrained(all.kept, { ...options, keptRatio: all.keptRatio })
-      : null;
-    const tokens = { kept: trained, unfiltered: analysed ?? undefined };
+    const isAnalysedWhole = takesAll(optionsOf(config), window.index);
+    const tokens = { kept, unfiltered: isAnalysedWhole ? collateTrained(unfiltered(scored), options) : undefined };
     const updating = spanned(update(judged, tokens, scope), "update", { window: window.index, from }, madeVersion);
     const [report, elapsed] = yield* timed(updating);
     const learned: Learned = {
       ...passed,
-      batch: { ...trained, ...report.credit },
+      batch: { ...kept, ...report.credit },
       report,
       seconds: { ...passed.seconds, update: elapsed - creditSeconds(report) },
     };

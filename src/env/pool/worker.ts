@@ -56,7 +56,6 @@ export interface Reply {
 
 const { cells: memory, presets, registry } = workerData as Setup;
 const cells = new Cells(memory);
-const { now } = performance;
 
 /** Milliseconds of a processor that this thread had; null where Node does not say (before 23.9). */
 const cpuMs = (): number | null => {
@@ -146,7 +145,7 @@ class Progress implements Reply {
   readonly times: number[] = [];
   readonly #batch: Batch;
   #at = 0;
-  #began = now.call(performance);
+  #began = performance.now();
   #beganCpu: number | null = null;
   /** Since the batch, or the last interruption: a system call for each request would cost more than most of them. */
   #beganDeprived: number | null = null;
@@ -158,7 +157,7 @@ class Progress implements Reply {
   }
 
   #next(answer: Answer | Interrupted): void {
-    const time = now.call(performance);
+    const time = performance.now();
     this.answers[this.#at] = answer;
     this.times[this.#at] = time - this.#began;
     this.#began = time;
@@ -183,7 +182,7 @@ class Progress implements Reply {
 
   /** The request at hand begins again where those before it had most of its time, or others most of the machine's. */
   #interrupted(limitMs: number): void {
-    const time = now.call(performance);
+    const time = performance.now();
     const cpu = difference(cpuMs(), this.#beganCpu);
     const waitedMs = deprivedMs();
     const waited = difference(waitedMs, this.#beganDeprived);

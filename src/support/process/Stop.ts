@@ -3,6 +3,7 @@
  * second ends the process at once with exit code 130.
  */
 import { Clock, Context, Deferred, Effect, Layer, Schema, type Scope } from "effect";
+import { monotonicMillisOf } from "../../domain/Instant.ts";
 import { leave } from "./leave.ts";
 
 export class Stop extends Context.Service<
@@ -37,9 +38,8 @@ export const signals: Effect.Effect<typeof Stop.Service, never, Scope.Scope> = E
   const asked = Deferred.makeUnsafe<void>();
   const request = Effect.asVoid(Deferred.succeed(asked, undefined));
   let first: number | null = null;
-  const nowMs = (): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6;
   const listener = (): void => {
-    const now = nowMs();
+    const now = monotonicMillisOf(clock);
     const meaning = meaningOf(first, now);
     if (meaning === "abort") leave(130);
     first ??= now;
@@ -54,7 +54,7 @@ export const signals: Effect.Effect<typeof Stop.Service, never, Scope.Scope> = E
         const end = (): void => {
           for (const name of names) process.off(name, listener);
         };
-        const left = first === null ? 0 : first + echoMs - nowMs();
+        const left = first === null ? 0 : first + echoMs - monotonicMillisOf(clock);
         if (left <= 0) end();
         else setTimeout(end, left).unref();
       }),
