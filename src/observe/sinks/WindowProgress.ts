@@ -4,16 +4,10 @@
  */
 import { HashMap } from "effect";
 import type { Event, Validating } from "../../domain/Event.ts";
+import * as GroupPlaces from "../../domain/GroupPlaces.ts";
 import type { Sample } from "../../flow/Bus.ts";
 import { count, duration } from "./format.ts";
 import type { RunInfo, Update } from "./Sink.ts";
-
-interface GroupInFlight {
-  /** The window that it was admitted for. */
-  readonly window: number;
-  readonly refill: boolean;
-  readonly ended: boolean;
-}
 
 /** Totals since the run started, at one sample. */
 interface Totals {
@@ -31,7 +25,7 @@ export interface WindowProgress {
   /** Steps done; also the index of the window that is played. */
   readonly step: number;
   /** Groups admitted whose step is not closed, by id. */
-  readonly groups: HashMap.HashMap<number, GroupInFlight>;
+  readonly groups: GroupPlaces.GroupPlaces;
   /** The first sample after the last step; null until there is one. */
   readonly first: Totals | null;
   readonly latest: Totals | null;
@@ -44,7 +38,7 @@ export interface WindowProgress {
 export const start = ({ from, window }: Pick<RunInfo, "from" | "window">): WindowProgress => ({
   window,
   step: from,
-  groups: HashMap.empty(),
+  groups: GroupPlaces.empty,
   first: null,
   latest: null,
   learning: null,
@@ -67,27 +61,16 @@ export const update = (progress: WindowProgress, next: Update): WindowProgress =
 };
 
 const afterEvent = (progress: WindowProgress, event: Event): WindowProgress => {
-  const { groups } = progress;
-  const without = (ids: readonly number[]) => ({ ...progress, groups: HashMap.removeMany(groups, ids) });
+  const groups = GroupPlaces.observe(progress.groups, event, progress.latest?.elapsedMs ?? 0);
   switch (event._tag) {
-    case "Admitted": {
-      const group = { window: event.window, refill: event.refill !== undefined, ended: false };
-      return { ...progress, groups: HashMap.set(groups, event.group, group) };
-    }
-    case "Finished":
-      return { ...progress, groups: HashMap.modify(groups, event.group, (group) => ({ ...group, ended: true })) };
-    case "StepClosed":
-      return without(event.groups);
-    case "Dropped":
-      return without(event.groups.map(({ group }) => group));
     case "Learning":
-      return { ...progress, learning: event.window };
+      return { ...progress, groups, learning: event.window };
     case "Validating":
-      return { ...progress, validating: event };
+      return { ...progress, groups, validating: event };
     case "Validated":
-      return { ...progress, validating: null };
+      return { ...progress, groups, validating: null };
     default:
-      return progress;
+      return { ...progress, groups };
   }
 };
 
@@ -101,10 +84,9 @@ const totalsOf = (progress: WindowProgress, { elapsedMs, stages, tokens }: Sampl
 /** Episodes of the window, those of its refills too. Under completion order it takes the groups that end first, whichever they are. */
 const episodesOf = ({ groups, step, window }: WindowProgress): { readonly ended: number; readonly all: number } => {
   const inFlight = [...HashMap.values(groups)];
-  const admittedForIt = inFlight.filter((group) => group.window === step);
-  const candidates = window.order === "admission" ? admittedForIt : inFlight;
-  const all = window.groups + admittedForIt.filter(({ refill }) => refill).length;
-  const ended = candidates.filter((group) => group.ended).length;
+  const candidates = window.order === "admission" ? inFlight.filter((group) => group.window === step) : inFlight;
+  const all = window.groups + inFlight.filter(({ refillOf }) => refillOf === step).length;
+  const ended = candidates.filter(({ place }) => place !== "rollout").length;
   return { ended: Math.min(ended, all) * window.groupSize, all: all * window.groupSize };
 };
 

@@ -25,10 +25,10 @@
 import type { Control, Controller } from "../../domain/Control.ts";
 import type { EpisodeRecord, VerdictName } from "../../domain/EpisodeRecord.ts";
 import type { JudgedGroup } from "../../domain/Event.ts";
+import type { GroupAt } from "../../domain/GroupPlaces.ts";
 import type { Mode } from "../../domain/Mode.ts";
 import type { Kind, Unit } from "../../domain/metrics/Metric.ts";
 import type { ServerChange } from "../../domain/Server.ts";
-import type { GroupAt } from "../record/events/Keyframe.ts";
 import type { RunResult } from "../record/RunResult.ts";
 
 export type RunStatus = "running" | "completed" | "stopped" | "failed" | "dead";

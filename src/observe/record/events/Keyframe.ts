@@ -1,24 +1,10 @@
 /** The run at one moment, as plain data: what a `Keyframe` line holds. */
 import type { Alarm } from "../../../domain/alarms/Alarms.ts";
 import type { Version } from "../../../domain/Episode.ts";
-import type { JudgedGroup } from "../../../domain/Event.ts";
+import type { GroupAt } from "../../../domain/GroupPlaces.ts";
 import type { ServerChange } from "../../../domain/Server.ts";
 import type { Sample } from "../../../flow/Bus.ts";
 import type { RunLine } from "./RunLine.ts";
-
-/** Where a group is. */
-export type Place = "rollout" | "window" | "score" | "filter" | "learn" | "close";
-
-export interface GroupAt {
-  readonly group: number;
-  /** The window it was admitted for, then the one it is in. */
-  readonly window: number;
-  readonly place: Place;
-  /** Milliseconds since the Unix epoch. */
-  readonly since: number;
-  readonly admitted: number;
-  readonly verdict?: JudgedGroup["verdict"];
-}
 
 export interface Keyframe {
   /** Steps closed. */

@@ -4,13 +4,13 @@ import { cacheRows, mostSlots } from "../../../config/mostSlots.ts";
 import type { RunConfig } from "../../../config/RunConfig.ts";
 import type { Mode } from "../../../domain/Mode.ts";
 
-/** Version of the lines' shape. */
-export const SCHEMA = 1;
+/** Version of the lines' shape. Readers take all of them: 2 adds to a keyframe's groups which window's refill asked for them. */
+export const SCHEMA = 2;
 
 /** First line, and again after each resume. */
 export interface RunLine {
   readonly _tag: "Run";
-  readonly schema: typeof SCHEMA;
+  readonly schema: number;
   readonly name: string;
   readonly mode: Mode;
   readonly maxStaleness: number;

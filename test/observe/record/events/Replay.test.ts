@@ -1,4 +1,4 @@
-import { HashMap, Option } from "effect";
+import { HashMap } from "effect";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EventLine, Happening } from "../../../../src/observe/record/events/EventLine.ts";
@@ -10,8 +10,6 @@ const lines = (...happenings: readonly Happening[]): readonly EventLine[] =>
 
 const told = (...happenings: readonly Happening[]): Replay.Replay =>
   lines(...happenings).reduce(Replay.observe, Replay.initial);
-
-const at = (replay: Replay.Replay, group: number) => Option.getOrUndefined(HashMap.get(replay.groups, group));
 
 const admitted = (group: number): Happening => ({ _tag: "Admitted", group, window: 0 });
 const finished = (group: number, failed = false): Happening => ({
@@ -48,43 +46,6 @@ const way: readonly Happening[] = [
 ];
 
 describe("the replay of a run", () => {
-  it("follows a group from stage to stage, and since when it is there", () => {
-    const places = way.map((_, i) => at(told(...way.slice(0, i + 1)), 1));
-    expect(places.map((group) => group?.place)).toEqual([
-      "rollout",
-      "rollout",
-      "window",
-      "window",
-      "score",
-      "filter",
-      "learn",
-      "learn",
-      "close",
-      undefined,
-    ]);
-    expect(places[6]).toMatchObject({ since: 70, admitted: 10, verdict: "kept" });
-  });
-
-  it("takes a window that asks for more through score and filter again, with what it asked for", () => {
-    const refilled = told(
-      ...way.slice(0, 6),
-      { _tag: "Refill", window: 0, round: 1, groups: 1, reason: "" },
-      { _tag: "Admitted", group: 5, window: 0, refill: 1 },
-      finished(5),
-    );
-    expect([at(refilled, 1)?.place, at(refilled, 5)?.place]).toEqual(["filter", "window"]);
-    const windowed: EventLine = { step: 1, at: 99, _tag: "Windowed", window: 0, groups: [1, 2, 5] };
-    const again = Replay.observe(refilled, windowed);
-    expect([1, 2, 5].map((group) => at(again, group)?.place)).toEqual(["score", "score", "score"]);
-    const over: EventLine = { at: 100, _tag: "StepClosed", step: 1, groups: [1, 2, 5], refilled: 1, seconds: 1 };
-    expect(HashMap.size(Replay.observe(again, over).groups)).toBe(0);
-  });
-
-  it("keeps a group of another window where it is", () => {
-    const replay = told(...way.slice(0, 4), admitted(3), finished(3), ...way.slice(4, 9));
-    expect([at(replay, 1)?.place, at(replay, 3)?.place]).toEqual(["close", "window"]);
-  });
-
   it("counts steps, versions and adoptions, and says how the run ended", () => {
     const replay = told(
       ...way,

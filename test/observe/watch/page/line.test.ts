@@ -1,7 +1,7 @@
 /** The drawing of the line: marks in their trays, slots and queues as shapes, and the histogram of staleness. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { GroupAt } from "../../../../src/observe/record/events/Keyframe.ts";
+import type { GroupAt } from "../../../../src/domain/GroupPlaces.ts";
 import { queueOf, slotsOf } from "../../../../src/observe/watch/page/line/cells.ts";
 import { barsOf, meanOf } from "../../../../src/observe/watch/page/line/histogram.ts";
 import { byPlace, fill, lookOf, tally } from "../../../../src/observe/watch/page/line/trays.ts";

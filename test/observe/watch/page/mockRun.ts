@@ -3,7 +3,7 @@
  * at every call; what depends on the moment depends on the time asked for alone.
  */
 import type { JudgedGroup } from "../../../../src/domain/Event.ts";
-import type { GroupAt, Place } from "../../../../src/observe/record/events/Keyframe.ts";
+import type { GroupAt, Place } from "../../../../src/domain/GroupPlaces.ts";
 import type {
   Comparison,
   Curves,

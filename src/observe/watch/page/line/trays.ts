@@ -2,7 +2,7 @@
  * Where the marks of groups lie: each stage has a tray, and its groups fill it row by row in the order of their numbers. Marks shrink as a
  * tray fills; what does not fit is counted. Invariant: every mark lies inside its tray, and marks and hidden ones add up to the groups.
  */
-import type { GroupAt, Place } from "../../../record/events/Keyframe.ts";
+import type { GroupAt, Place } from "../../../../domain/GroupPlaces.ts";
 
 export interface Tray {
   readonly x: number;
