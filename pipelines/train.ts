@@ -130,7 +130,7 @@ const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts, 
   const run = yield* Run.make;
   yield* shown(run, watch);
   yield* Servers.attach;
-  const { broken, traced } = yield* Telemetry.attach(run).pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
+  const { broken, traced } = yield* Telemetry.attach.pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
   const died = yield* Backend.Died;
   onStart?.(run);
   const selected = filter === undefined ? Training.run : Effect.provideService(Training.run, Selection, filter);

@@ -104,7 +104,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   fflate: ["pipelines/importModel.ts"],
   "@huggingface/jinja": ["src/model/tokenizer"],
   "@huggingface/tokenizers": ["src/model/tokenizer"],
-  rxjs: ["src/observe/sinks", "src/engine"],
+  rxjs: ["src/engine"],
   "@effect/platform-node": ["pipelines", "src/env/openenv"],
   ws: ["src/env/openenv"],
   preact: ["src/observe/watch/page"],

@@ -12,8 +12,8 @@ import { Dials } from "../flow/Dials.ts";
 import type { Dial } from "../flow/Stage.ts";
 import { Controls } from "../observe/control/Controls.ts";
 import { RunFolder } from "../observe/record/RunFolder.ts";
-import { fromListeners, type Streams, streamsOf } from "../observe/sinks/observable.ts";
 import { Stop } from "../support/process/Stop.ts";
+import { fromListeners, type Streams, streamsOf } from "./streams.ts";
 
 /** One stage: its gauge and concurrency, and what leaves it. */
 export interface StageView<out Out = unknown> extends Omit<Dial, "onOut"> {

@@ -10,7 +10,6 @@ import { RunFolder } from "../observe/record/RunFolder.ts";
 import * as Chosen from "../observe/sinks/chosen.ts";
 import { consoleSink } from "../observe/sinks/console.ts";
 import * as JsonLines from "../observe/sinks/JsonLines.ts";
-import type { Streams } from "../observe/sinks/observable.ts";
 import { runInfo } from "../observe/sinks/runInfo.ts";
 import type { Sink, SinkError } from "../observe/sinks/Sink.ts";
 import { attach as attachSinks } from "../observe/sinks/Telemetry.ts";
@@ -32,17 +31,16 @@ export interface Attached {
 }
 
 /** Attaches the sinks for the life of the scope. */
-export const attach = (streams: Streams) =>
-  Effect.gen(function* () {
-    const config = yield* Config;
-    const bus = yield* Bus;
-    const folder = yield* RunFolder;
-    const started = yield* Clock.currentTimeMillis;
-    const { alarms, step: from } = bus.state();
-    const run = runInfo(config, { folder: folder.path, from, started, alarms: alarms.standing });
-    const chosen = yield* Chosen.make({ metrics: config.metrics, run, variables: process.env, onListening: sayWhere });
-    const sinks = [JsonLines.make(folder.metrics), ...consoleSink(config.metrics), ...chosen.sinks, ...(yield* Sinks)];
-    const failed = yield* attachSinks({ bus, streams, sinks, run });
-    const attached: Attached = { broken: Effect.mapError(failed, badInput), traced: chosen };
-    return attached;
-  }).pipe(Effect.mapError(badInput));
+export const attach = Effect.gen(function* () {
+  const config = yield* Config;
+  const bus = yield* Bus;
+  const folder = yield* RunFolder;
+  const started = yield* Clock.currentTimeMillis;
+  const { alarms, step: from } = bus.state();
+  const run = runInfo(config, { folder: folder.path, from, started, alarms: alarms.standing });
+  const chosen = yield* Chosen.make({ metrics: config.metrics, run, variables: process.env, onListening: sayWhere });
+  const sinks = [JsonLines.make(folder.metrics), ...consoleSink(config.metrics), ...chosen.sinks, ...(yield* Sinks)];
+  const failed = yield* attachSinks({ bus, sinks, run });
+  const attached: Attached = { broken: Effect.mapError(failed, badInput), traced: chosen };
+  return attached;
+}).pipe(Effect.mapError(badInput));

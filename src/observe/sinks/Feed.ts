@@ -4,11 +4,10 @@
  * far as its deadline allows.
  */
 import { Cause, Deferred, Effect, Fiber, Queue, Schedule, type Scope } from "effect";
-import { map, merge, type Observable, type Subscription } from "rxjs";
 import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
 import type { Event, StepRecord } from "../../domain/Event.ts";
 import type { Bus, Sample } from "../../flow/Bus.ts";
-import type { Streams } from "./observable.ts";
+import type { Unsubscribe } from "../../flow/Listeners.ts";
 import { type Feeding, type Outcome, once, type RunInfo, type Sink, SinkError } from "./Sink.ts";
 
 type Message =
@@ -34,7 +33,6 @@ export interface FeedOptions {
   readonly sink: Sink;
   readonly run: RunInfo;
   readonly bus: typeof Bus.Service;
-  readonly streams: Streams;
   /** Fails when an essential sink does. */
   readonly broken: Deferred.Deferred<never, SinkError>;
 }
@@ -57,7 +55,7 @@ export class Feed {
   readonly #options: FeedOptions;
   readonly #feeding: Feeding;
   readonly #queue: Queue.Queue<Message, Cause.Done>;
-  #view: Subscription | undefined;
+  #listening: readonly Unsubscribe[] = [];
   #fiber: Fiber.Fiber<boolean> | undefined;
   #lost = 0;
 
@@ -69,7 +67,7 @@ export class Feed {
 
   readonly start: Effect.Effect<void, never, Scope.Scope> = Effect.gen({ self: this }, function* () {
     const { bus, sink } = this.#options;
-    this.#view = this.#messages().subscribe((message) => this.#offer(message));
+    this.#listening = this.#listen();
     if (sink.essential) bus.keep((record) => this.#keep(record));
     const opened = Deferred.makeUnsafe<void>();
     this.#fiber = yield* Effect.forkScoped(this.#feed(opened), { startImmediately: true });
@@ -83,7 +81,7 @@ export class Feed {
     const fiber = this.#fiber;
     if (fiber === undefined) return Effect.void;
     return Effect.gen({ self: this }, function* () {
-      this.#view?.unsubscribe();
+      this.#stopListening();
       yield* Queue.end(this.#queue);
       if (yield* Fiber.join(fiber)) yield* this.#called(() => sink.close(outcome));
       if (this.#lost > 0)
@@ -132,22 +130,26 @@ export class Feed {
 
   #failed(error: SinkError): Effect.Effect<void> {
     const { broken, sink } = this.#options;
-    this.#view?.unsubscribe();
+    this.#stopListening();
     return sink.essential
       ? Effect.asVoid(Deferred.fail(broken, error))
       : Effect.logWarning(`${sink.name} is switched off: ${error.message}`);
   }
 
-  /** What the sink has functions for. Records of an essential one go by `#keep`. */
-  #messages(): Observable<Message> {
-    const { sink, streams } = this.#options;
-    const views: Observable<Message>[] = [];
-    if (!sink.essential) views.push(streams.steps$.pipe(map((record) => ({ _tag: "Step", record }))));
-    if (sink.event !== undefined) views.push(streams.events$.pipe(map((event) => ({ _tag: "Event", event }))));
+  /** Listens to what the sink has functions for. Records of an essential one go by `#keep`. */
+  #listen(): readonly Unsubscribe[] {
+    const { bus, sink } = this.#options;
+    const listening: Unsubscribe[] = [];
+    if (!sink.essential) listening.push(bus.onStep((record) => this.#offer({ _tag: "Step", record })));
+    if (sink.event !== undefined) listening.push(bus.onEvent((event) => this.#offer({ _tag: "Event", event })));
     if (sink.episodes !== undefined)
-      views.push(streams.episodes$.pipe(map((records) => ({ _tag: "Episodes", records }))));
-    if (sink.gauges !== undefined) views.push(streams.samples$.pipe(map((sample) => ({ _tag: "Sample", sample }))));
-    return merge(...views);
+      listening.push(bus.onEpisodes((records) => this.#offer({ _tag: "Episodes", records })));
+    if (sink.gauges !== undefined) listening.push(bus.onSample((sample) => this.#offer({ _tag: "Sample", sample })));
+    return listening;
+  }
+
+  #stopListening(): void {
+    for (const unsubscribe of this.#listening) unsubscribe();
   }
 
   /** Suspends until the sink has written the record. */

@@ -3,8 +3,7 @@
  * write so that nothing flickers. Invariants: lines never wrap, the last state stays
  * on the screen, the cursor is restored.
  */
-import { Effect } from "effect";
-import { asyncScheduler, type SchedulerLike, Subject, type Subscription, scan, tap, throttleTime } from "rxjs";
+import { Effect, Fiber, Latch } from "effect";
 import { type Line, lines, type Style, widthOf } from "./Block.ts";
 import { once, type Sink, type SinkError, type Update } from "./Sink.ts";
 import { type Terminal, usable } from "./Terminal.ts";
@@ -44,48 +43,51 @@ export interface LiveOptions {
   readonly terminal: Terminal;
   /** Shortest time between two frames, milliseconds. */
   readonly refreshMs: number;
-  readonly scheduler?: SchedulerLike;
 }
 
-export const make = ({ terminal, refreshMs, scheduler = asyncScheduler }: LiveOptions): Sink => {
-  const updates = new Subject<Update>();
+export const make = ({ terminal, refreshMs }: LiveOptions): Sink => {
   const draw = painter(terminal);
-  let subscription: Subscription | null = null;
-  let latest: View | null = null;
+  /** Open while the newest view is not drawn. */
+  const news = Latch.makeUnsafe(false);
+  let view: View | null = null;
+  let drawing: Fiber.Fiber<never> | null = null;
+  const drawNewest = Effect.sync(() => {
+    news.closeUnsafe();
+    if (view !== null) draw(view);
+  });
+  const keepDrawn = Effect.forever(
+    news.await.pipe(Effect.andThen(drawNewest), Effect.andThen(Effect.sleep(refreshMs))),
+  );
   const tell = (next: Update): Effect.Effect<void, SinkError> =>
     Effect.andThen(
       usable(terminal),
-      Effect.sync(() => updates.next(next)),
+      Effect.sync(() => {
+        if (view === null) return;
+        view = update(view, next);
+        news.openUnsafe();
+      }),
     );
   return {
     name: "console",
     essential: false,
     feeding: { retry: once },
     open: (run) =>
-      Effect.sync(() => {
+      Effect.gen(function* () {
         terminal.hideCursor();
-        latest = start(run);
-        draw(latest);
-        subscription = updates
-          .pipe(
-            scan(update, latest),
-            tap((view) => {
-              latest = view;
-            }),
-            throttleTime(refreshMs, scheduler, { leading: true, trailing: true }),
-          )
-          .subscribe(draw);
+        view = start(run);
+        draw(view);
+        drawing = yield* Effect.forkDetach(keepDrawn);
       }),
     step: (record) => tell({ _tag: "Step", record }),
     gauges: (sample) => tell({ _tag: "Sample", sample }),
     event: (event) => tell({ _tag: "Event", event }),
     close: (outcome) =>
-      Effect.sync(() => {
-        subscription?.unsubscribe();
-        if (latest === null) return;
-        draw(update(latest, { _tag: "Close", outcome }));
+      Effect.gen(function* () {
+        if (drawing !== null) yield* Fiber.interrupt(drawing);
+        if (view === null) return;
+        draw(update(view, { _tag: "Close", outcome }));
         terminal.showCursor();
-        latest = null;
+        view = null;
       }),
   };
 };

@@ -6,12 +6,10 @@ import { Deferred, Effect, type Scope } from "effect";
 import { runOutcome } from "../../domain/RunOutcome.ts";
 import type { Bus } from "../../flow/Bus.ts";
 import * as Feed from "./Feed.ts";
-import type { Streams } from "./observable.ts";
 import type { RunInfo, Sink, SinkError } from "./Sink.ts";
 
 export interface TelemetryOptions {
   readonly bus: typeof Bus.Service;
-  readonly streams: Streams;
   readonly sinks: readonly Sink[];
   readonly run: RunInfo;
 }
@@ -24,12 +22,11 @@ export const attach = ({
   bus,
   run,
   sinks,
-  streams,
 }: TelemetryOptions): Effect.Effect<Effect.Effect<never, SinkError>, SinkError, Scope.Scope> =>
   Effect.gen(function* () {
     const broken = Deferred.makeUnsafe<never, SinkError>();
     const feeds: Feed.Feed[] = [];
-    for (const sink of sinks) feeds.push(yield* Feed.start({ sink, run, bus, streams, broken }));
+    for (const sink of sinks) feeds.push(yield* Feed.start({ sink, run, bus, broken }));
     // Finalizers run last in, first out: the feeds' fibers are still there.
     yield* Effect.addFinalizer((exit) => {
       const outcome = runOutcome(exit, bus.state().reason);

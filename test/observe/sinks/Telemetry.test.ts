@@ -1,18 +1,15 @@
 import { describe, it } from "@effect/vitest";
 import { Effect, Exit, Fiber, Logger } from "effect";
 import { TestClock } from "effect/testing";
-import { Subject } from "rxjs";
 import { expect } from "vitest";
 import * as Bus from "../../../src/flow/Bus.ts";
-import { streamsOf } from "../../../src/observe/sinks/observable.ts";
 import { type Sink, SinkError } from "../../../src/observe/sinks/Sink.ts";
 import { sinkOf } from "../../../src/observe/sinks/sinkOf.ts";
 import * as Telemetry from "../../../src/observe/sinks/Telemetry.ts";
 import { notebook, record, run, sample } from "./fixtures.ts";
 
 const broken = new SinkError({ sink: "disk", message: "no space left" });
-const attach = (bus: typeof Bus.Bus.Service, sinks: readonly Sink[]) =>
-  Telemetry.attach({ bus, streams: streamsOf(bus, new Subject()), sinks, run });
+const attach = (bus: typeof Bus.Bus.Service, sinks: readonly Sink[]) => Telemetry.attach({ bus, sinks, run });
 const quietly = Effect.provide(Logger.layer([]));
 
 /** Lets virtual time pass until the fiber ends. */

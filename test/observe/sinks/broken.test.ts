@@ -5,12 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "@effect/vitest";
 import { Effect, Logger } from "effect";
-import { Subject } from "rxjs";
 import { describe, expect } from "vitest";
 import * as Bus from "../../../src/flow/Bus.ts";
 import { spanned } from "../../../src/flow/spanned.ts";
 import * as Chosen from "../../../src/observe/sinks/chosen.ts";
-import { streamsOf } from "../../../src/observe/sinks/observable.ts";
 import * as Telemetry from "../../../src/observe/sinks/Telemetry.ts";
 import { notebook, record, run, someSinks } from "./fixtures.ts";
 
@@ -53,7 +51,7 @@ describe("a sink that cannot write", () => {
       const good = notebook();
       yield* Effect.gen(function* () {
         const sinks = [...chosen.sinks, good.sink];
-        yield* Telemetry.attach({ bus, streams: streamsOf(bus, new Subject()), sinks, run: { ...run, folder } });
+        yield* Telemetry.attach({ bus, sinks, run: { ...run, folder } });
         for (let step = 1; step <= 3; step++) yield* spanned(bus.record(record(step)), "step");
       }).pipe(Effect.scoped, (running) => Chosen.traced(running, chosen), Effect.provide(Logger.layer([logger])));
       expect(good.told).toEqual(["open quickstart", "step 1", "step 2", "step 3", "close Completed"]);

@@ -3,10 +3,10 @@
  * Invariant: a subscriber that throws is reported by a warning, and neither the run nor another subscriber notices.
  */
 import { config, Observable, type Subject, takeUntil } from "rxjs";
-import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
-import type { Event, StepRecord } from "../../domain/Event.ts";
-import type { Bus, Sample } from "../../flow/Bus.ts";
-import type { Subscribe } from "../../flow/Listeners.ts";
+import type { EpisodeRecord } from "../domain/EpisodeRecord.ts";
+import type { Event, StepRecord } from "../domain/Event.ts";
+import type { Bus, Sample } from "../flow/Bus.ts";
+import type { Subscribe } from "../flow/Listeners.ts";
 
 // rxjs would throw such an error from a timer, which ends the process.
 config.onUnhandledError = (error: unknown) =>
