@@ -1,6 +1,5 @@
 /** The console sink for pipes and logs: one line per step, per notice and per half minute of a long window, without control characters. */
 import { Effect } from "effect";
-import { type Alarm, standingAfter } from "../../domain/alarms/Alarms.ts";
 import { textOf } from "../../domain/alarms/text.ts";
 import type { StepRecord } from "../../domain/Event.ts";
 import { episodes, type Split } from "../../domain/metrics/episodes.ts";
@@ -12,8 +11,8 @@ import { staleness, timing, tokens } from "../../domain/metrics/run.ts";
 import { count, decimal, duration, percent } from "./format.ts";
 import { once, type RunInfo, type Sink, type SinkError, type Update } from "./Sink.ts";
 import { type Terminal, usable } from "./Terminal.ts";
-import { failedShare, noticeOf, outcomeOf } from "./View.ts";
-import * as WindowProgress from "./WindowProgress.ts";
+import { failedShare, noticeOf, outcomeOf, start, update, type View } from "./View.ts";
+import { progressText, stepOf, windowMs } from "./WindowProgress.ts";
 
 /** Milliseconds that a window is silent before its progress is printed, and between two such lines. */
 const PROGRESS_MS = 30_000;
@@ -49,13 +48,11 @@ export const stepLine = ({ steps }: RunInfo, { step, metrics }: StepRecord): str
 };
 
 export const make = (terminal: Pick<Terminal, "write" | "broken">): Sink => {
-  let run: RunInfo | null = null;
-  let alarms: readonly Alarm[] = [];
-  let window: WindowProgress.WindowProgress | null = null;
+  let view: View | null = null;
   /** How long the window had lasted when its progress was printed last. */
   let printedMs = 0;
   const follow = (next: Update): void => {
-    if (window !== null) window = WindowProgress.update(window, next);
+    if (view !== null) view = update(view, next);
   };
   const print = (text: string): Effect.Effect<void, SinkError> =>
     Effect.andThen(
@@ -66,30 +63,26 @@ export const make = (terminal: Pick<Terminal, "write" | "broken">): Sink => {
     name: "console",
     essential: false,
     feeding: { retry: once },
-    open: (info) => {
-      run = info;
-      alarms = info.alarms;
-      window = WindowProgress.start(info);
-      return print(`${info.name}: ${info.mode}, seed ${info.seed}, ${info.folder}`);
+    open: (run) => {
+      view = start(run);
+      return print(`${run.name}: ${run.mode}, seed ${run.seed}, ${run.folder}`);
     },
     step: (record) => {
       follow({ _tag: "Step", record });
       printedMs = 0;
-      return run === null ? Effect.void : print(stepLine(run, record));
+      return view === null ? Effect.void : print(stepLine(view.run, record));
     },
     gauges: (sample) => {
       follow({ _tag: "Sample", sample });
-      if (run === null || window === null || WindowProgress.windowMs(window) - printedMs <= PROGRESS_MS)
-        return Effect.void;
-      printedMs = WindowProgress.windowMs(window);
-      return print(`step ${WindowProgress.stepOf(window)}/${run.steps}: ${WindowProgress.progressText(window)}`);
+      if (view === null || windowMs(view.window) - printedMs <= PROGRESS_MS) return Effect.void;
+      printedMs = windowMs(view.window);
+      return print(`step ${stepOf(view.window)}/${view.run.steps}: ${progressText(view.window)}`);
     },
     event: (event) => {
       follow({ _tag: "Event", event });
-      if (event._tag === "AlarmRaised" || event._tag === "AlarmEnded") alarms = standingAfter(alarms, event);
       const notice = noticeOf(event);
       return notice === null ? Effect.void : print(notice);
     },
-    close: (outcome) => print([...alarms.map(textOf), outcomeOf(outcome)].join("\n")),
+    close: (outcome) => print([...(view?.alarms ?? []).map(textOf), outcomeOf(outcome)].join("\n")),
   };
 };
