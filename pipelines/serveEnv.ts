@@ -7,7 +7,7 @@ import { Console, Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { prepareAll } from "../src/env/contract/prepare.ts";
-import { type ServerOptions, serve } from "../src/env/openenv/Server.ts";
+import { type ServerOptions, serveEnvironment } from "../src/env/openenv/Server.ts";
 import { tokenOf, unusable } from "../src/support/http/serverFlags.ts";
 import { Stop } from "../src/support/process/Stop.ts";
 import { boundEnvironments } from "./presets.ts";
@@ -51,7 +51,7 @@ export const serveEnv = Effect.fn("pipelines.serveEnv")(function* (options: Serv
     description: `Millrace's ${environment.type}, ${actions} actions an episode`,
     version: "1",
   };
-  const serving = serve({ ...options, environment, about, guard });
+  const serving = serveEnvironment({ ...options, environment, about, guard });
   const { sessions, url } = yield* Effect.catchTag(serving, "ListenFailed", unusable);
   const socket = `${url.replace(/^http/, "ws")}/ws`;
   const asks = guard.token === null ? "" : ", for clients with the token";

@@ -7,7 +7,7 @@ import { resolve } from "node:path";
 import { Console, Effect } from "effect";
 import { isRun, runsBelow, runsIn } from "../src/observe/record/RunFolders.ts";
 import { keptToken, makeToken } from "../src/observe/watch/server/token.ts";
-import { serve } from "../src/observe/watch/server/WatchServer.ts";
+import { serveWatch } from "../src/observe/watch/server/WatchServer.ts";
 import { tokenOf, unusable } from "../src/support/http/serverFlags.ts";
 import { Stop } from "../src/support/process/Stop.ts";
 import { namedRun } from "./namedRun.ts";
@@ -30,7 +30,7 @@ export const watch = Effect.fn("pipelines.watch")(function* (options: WatchOptio
   const { token: known, wide } = yield* tokenOf(options, "browsers");
   const token = known ?? makeToken();
   const stop = yield* Stop;
-  const serving = serve({ runs, below, host: options.host, port: options.port, token, wide });
+  const serving = serveWatch({ runs, below, host: options.host, port: options.port, token, wide });
   const { ids, url } = yield* Effect.catchTag(serving, "ListenFailed", unusable);
   const shows = ids.length === 1 ? ids.join("") : `${ids.length} runs`;
   if (known === null && process.stdout.isTTY) {

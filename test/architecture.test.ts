@@ -105,7 +105,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "@huggingface/jinja": ["src/model/tokenizer"],
   "@huggingface/tokenizers": ["src/model/tokenizer"],
   rxjs: ["src/engine"],
-  "@effect/platform-node": ["pipelines", "src/env/openenv"],
+  "@effect/platform-node": ["pipelines"],
   ws: ["src/env/openenv"],
   preact: ["src/observe/watch/page"],
   htm: ["src/observe/watch/page"],

@@ -7,7 +7,7 @@ import { Effect, Exit, Scope } from "effect";
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
 import type { RunCard, Timeline } from "../../src/observe/watch/Api.ts";
 import { format, home, type Route } from "../../src/observe/watch/page/route.ts";
-import { serve } from "../../src/observe/watch/server/WatchServer.ts";
+import { serveWatch } from "../../src/observe/watch/server/WatchServer.ts";
 
 const pictures = fileURLToPath(new URL("../../docs/pictures", import.meta.url));
 
@@ -101,7 +101,7 @@ export const takePictures = async (
   const scope = Scope.makeUnsafe();
   const runs = folders.map((folder) => resolve(folder));
   const { url } = await Effect.runPromise(
-    Scope.provide(serve({ runs, host: "127.0.0.1", port: 0, token: "-".repeat(32), wide: false }), scope),
+    Scope.provide(serveWatch({ runs, host: "127.0.0.1", port: 0, token: "-".repeat(32), wide: false }), scope),
   );
   const browser = await puppeteer.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",

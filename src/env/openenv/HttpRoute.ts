@@ -1,9 +1,11 @@
 /**
- * The HTTP routes of our server, as a table: a method, a path, and the answer to a query or a body. Statuses are those of OpenEnv's own
- * server. The table is all that `/openapi.json` lists.
+ * The HTTP routes of our server. Statuses are those of OpenEnv's own server, which takes an empty body for `{}`. The table is all that
+ * `/openapi.json` lists.
  */
-import { Schema } from "effect";
-import { type Answer, ok } from "./Answer.ts";
+import { Effect, Schema } from "effect";
+import type { Reply } from "../../support/http/Reply.ts";
+import type { Route } from "../../support/http/Route.ts";
+import { type Answer, failed, ok } from "./Answer.ts";
 import { KeptEpisodes } from "./KeptEpisodes.ts";
 import { describedAt, EpisodeState, type JsonObject, ServedAction } from "./Protocol.ts";
 import type { Served } from "./Served.ts";
@@ -16,9 +18,34 @@ export interface About {
   readonly version: string;
 }
 
-export type Route =
-  | { readonly method: "GET"; readonly path: `/${string}`; readonly answer: (query: URLSearchParams) => Answer }
-  | { readonly method: "POST"; readonly path: `/${string}`; readonly answer: (body: unknown) => Answer };
+export const replyOf = ({ body, status }: Answer) =>
+  ({ status, headers: { "content-type": "application/json" }, body: JSON.stringify(body) }) satisfies Reply;
+
+const notJson = failed(422, [{ type: "json_invalid", loc: ["body"], msg: "the body is no JSON" }], {
+  code: "INVALID_JSON",
+});
+
+const answerTo = (text: string, answer: (body: unknown) => Answer): Answer => {
+  let body: unknown = {};
+  try {
+    if (text.trim() !== "") body = JSON.parse(text);
+  } catch {
+    return notJson;
+  }
+  return answer(body);
+};
+
+const get = (path: `/${string}`, answer: (query: URLSearchParams) => Answer): Route => ({
+  method: "GET",
+  path,
+  handle: ({ query }) => Effect.sync(() => replyOf(answer(query))),
+});
+
+const post = (path: `/${string}`, answer: (body: unknown) => Answer): Route => ({
+  method: "POST",
+  path,
+  handle: ({ text }) => Effect.map(text, (body) => replyOf(answerTo(body, answer))),
+});
 
 const jsonSchema = (schema: Schema.Top): JsonObject => ({ ...Schema.toJsonSchemaDocument(schema).schema });
 
@@ -52,16 +79,16 @@ export const routesOf = (served: Served, about: About): readonly Route[] => {
   const metadata = { ...about, readme_content: null, author: null, documentation_url: null };
   const described = describedBy(served.host.environment);
   const routes: readonly Route[] = [
-    { method: "GET", path: "/health", answer: () => ok({ status: "healthy" }) },
-    { method: "GET", path: "/metadata", answer: () => ok(metadata) },
-    { method: "GET", path: "/schema", answer: () => ok(schemas) },
-    { method: "GET", path: "/openapi.json", answer: () => ok(openApi(about, routes)) },
-    { method: "GET", path: describedAt, answer: () => ok({ ...described }) },
-    { method: "GET", path: "/state", answer: (query) => episodes.state(query.get("episode_id")) },
-    { method: "POST", path: "/reset", answer: (body) => episodes.reset(body) },
-    { method: "POST", path: "/step", answer: (body) => episodes.step(body) },
-    { method: "POST", path: "/close", answer: (body) => episodes.close(body) },
-    { method: "POST", path: "/mcp", answer: noTools },
+    get("/health", () => ok({ status: "healthy" })),
+    get("/metadata", () => ok(metadata)),
+    get("/schema", () => ok(schemas)),
+    get("/openapi.json", () => ok(openApi(about, routes))),
+    get(describedAt, () => ok({ ...described })),
+    get("/state", (query) => episodes.state(query.get("episode_id"))),
+    post("/reset", (body) => episodes.reset(body)),
+    post("/step", (body) => episodes.step(body)),
+    post("/close", (body) => episodes.close(body)),
+    post("/mcp", noTools),
   ];
   return routes;
 };

@@ -3,19 +3,19 @@
  * thread, so one that hangs holds up every session. What clients may take of this process is bounded: connections, sessions, the time and
  * the bytes of a request, and the bytes of all unfinished ones together. When the scope closes, every session is told and the port is free.
  */
-import type { IncomingMessage, Server } from "node:http";
+
+import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { Effect, type Scope } from "effect";
 import { WebSocketServer } from "ws";
 import { makeByteBudget } from "../../support/http/ByteBudget.ts";
-import { boundedServer } from "../../support/http/boundedServer.ts";
 import type { Guard } from "../../support/http/Guard.ts";
-import { type ListenFailed, listen } from "../../support/http/listen.ts";
+import type { ListenFailed } from "../../support/http/listen.ts";
+import type { Problem } from "../../support/http/Problem.ts";
+import * as Http from "../../support/http/serve.ts";
 import type { BoundEnvironment } from "../contract/BoundEnvironment.ts";
 import { failed } from "./Answer.ts";
-import { gated, socketRefusal, turnAway } from "./Gate.ts";
-import { type About, routesOf } from "./HttpRoute.ts";
-import { httpListener, targetOf } from "./httpListener.ts";
+import { type About, replyOf, routesOf } from "./HttpRoute.ts";
 import type { Served } from "./Served.ts";
 import { makeSessionTable } from "./SessionTable.ts";
 import { serveSocket } from "./SocketRoute.ts";
@@ -41,10 +41,8 @@ export interface ServerOptions {
   readonly guard: Guard;
 }
 
-export interface Serving {
-  /** Address for HTTP; that of the socket is the same with ws and `/ws`. */
-  readonly url: string;
-  readonly port: number;
+/** The address is that for HTTP; that of the socket is the same with ws and `/ws`. */
+export interface Serving extends Http.Serving {
   readonly sessions: () => number;
   /** Bytes held for clients at the moment. */
   readonly buffered: () => number;
@@ -57,34 +55,20 @@ const keepAliveMs = 5_000;
 /** Limits of `ws`: pieces of one message as frames and as reads of the stream, and how long a client may take to close its end. */
 const socketLimits = { maxFragments: 256, maxBufferedChunks: 4_096, closeTimeout: goodbyeMs } as const;
 
-const closeAll = (server: Server, sockets: WebSocketServer): Effect.Effect<void> =>
-  Effect.callback<void>((resume) => {
-    for (const socket of sockets.clients) socket.close(1001, "the server ends");
-    const timer = setTimeout(() => {
-      for (const socket of sockets.clients) socket.terminate();
-      server.closeAllConnections();
-    }, goodbyeMs);
-    sockets.close();
-    server.close(() => {
-      clearTimeout(timer);
-      resume(Effect.void);
-    });
-    server.closeIdleConnections();
-  });
+const makeSockets = (maxPayload: number): WebSocketServer =>
+  new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false, ...socketLimits });
 
-/** Hands sockets for `/ws` over to sessions, and answers every other upgrade with a status. */
-const socketAcceptor =
-  (sockets: WebSocketServer, served: Served, guard: Guard) =>
-  (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    const refusal = socketRefusal(guard, request);
-    if (refusal !== null) turnAway(socket, "Refused", refusal);
-    else if (targetOf(request.url).path !== "/ws") turnAway(socket, "Not Found", failed(404, "Not Found"));
-    else sockets.handleUpgrade(request, socket, head, (accepted) => serveSocket(accepted, socket, served));
-  };
+const closeSockets = (sockets: WebSocketServer): void => {
+  for (const socket of sockets.clients) socket.close(1001, "the server ends");
+  sockets.close();
+};
 
-export const serve = (options: ServerOptions): Effect.Effect<Serving, ListenFailed, Scope.Scope> =>
+const replyToProblem = ({ flag, message, status }: Problem) =>
+  replyOf(failed(status, flag === undefined ? message : `${message}; ${flag}`));
+
+export const serveEnvironment = (options: ServerOptions): Effect.Effect<Serving, ListenFailed, Scope.Scope> =>
   Effect.gen(function* () {
-    const { about, environment, guard, host, idleMs, maxMessageBytes, maxSessions, maxSteps } = options;
+    const { about, environment, guard, host, idleMs, maxMessageBytes, maxSessions, maxSteps, port } = options;
     const sessions = makeSessionTable({ idleMs, max: maxSessions });
     const budget = makeByteBudget(options.maxBufferedBytes);
     let unseeded = 0;
@@ -95,18 +79,24 @@ export const serve = (options: ServerOptions): Effect.Effect<Serving, ListenFail
       maxMessageBytes,
       budget,
     };
-    const listener = yield* httpListener(routesOf(served, about), { most: maxMessageBytes, budget });
-    const sockets = new WebSocketServer({
-      noServer: true,
-      maxPayload: maxMessageBytes,
-      perMessageDeflate: false,
-      ...socketLimits,
+    const sockets = makeSockets(maxMessageBytes);
+    const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void =>
+      sockets.handleUpgrade(request, socket, head, (accepted) => serveSocket(accepted, socket, served));
+    const serving = yield* Http.serve({
+      host,
+      port,
+      limits: {
+        connections: options.maxConnections,
+        requestMs: options.requestMs,
+        keepAliveMs,
+        body: { most: maxMessageBytes, budget },
+      },
+      guard,
+      routes: routesOf(served, about),
+      upgrades: { "/ws": upgrade },
+      failed: replyToProblem,
+      onClose: () => closeSockets(sockets),
+      goodbyeMs,
     });
-    const server = boundedServer(
-      { connections: options.maxConnections, requestMs: options.requestMs, keepAliveMs },
-      { onRequest: gated(guard, listener), onUpgrade: socketAcceptor(sockets, served, guard) },
-    );
-    const port = yield* Effect.acquireRelease(listen(server, host, options.port), () => closeAll(server, sockets));
-    const name = host.includes(":") ? `[${host}]` : host;
-    return { url: `http://${name}:${port}`, port, sessions: sessions.active, buffered: budget.held };
+    return { ...serving, sessions: sessions.active, buffered: budget.held };
   });

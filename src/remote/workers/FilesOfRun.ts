@@ -83,7 +83,7 @@ export const serve = Effect.fnUntraced(function* (
   const address = addressOf(workers.listen);
   const given = workers.files_url === "" ? null : new URL(workers.files_url);
   const { cert, key } = workers.tls;
-  const port = yield* thread
+  const url = yield* thread
     .call("start", {
       ...address,
       hosts: given === null ? [] : [given.hostname],
@@ -94,8 +94,6 @@ export const serve = Effect.fnUntraced(function* (
       tls: cert === "" ? null : { cert, key },
     })
     .pipe(Effect.catch((error) => unusable(address, error)));
-  const host = address.host.includes(":") ? `[${address.host}]` : address.host;
-  const base =
-    given === null ? `${cert === "" ? "http" : "https"}://${host}:${port}` : workers.files_url.replace(/\/$/, "");
+  const base = given === null ? url : workers.files_url.replace(/\/$/, "");
   return { publisher, url: `${base}/${epoch}`, died: Effect.raceFirst(publisher.died, thread.died) };
 });

@@ -19,7 +19,7 @@ const Entry = Schema.Struct({
   bytes: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
   sha256: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/)),
 });
-type Entry = typeof Entry.Type;
+export type Entry = typeof Entry.Type;
 const Manifest = Schema.Struct({ schema: Schema.Literal(SCHEMA), files: Schema.Record(Schema.String, Entry) });
 const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Manifest));
 

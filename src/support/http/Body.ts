@@ -2,7 +2,10 @@
  * The bytes of one request's body as they arrive, in one block that grows, so that a body of many small pieces costs no more than a body of
  * one. Invariant: the share of the budget is the length of the block.
  */
-import type { Share } from "./ByteBudget.ts";
+import type { IncomingMessage } from "node:http";
+import { Effect } from "effect";
+import type { ByteBudget, Share } from "./ByteBudget.ts";
+import { Problem } from "./Problem.ts";
 
 /** Why a body is not read on: it is longer than it may be, or all bodies together are. */
 export type Excess = "long" | "full";
@@ -48,3 +51,34 @@ export class Body {
     this.#share.release();
   }
 }
+
+/** The longest body of one request, and what all bodies that are not whole yet may hold. */
+export interface BodyLimits {
+  readonly most: number;
+  readonly budget: ByteBudget;
+}
+
+const problemOf = (excess: Excess, { budget, most }: BodyLimits): Problem => {
+  if (excess === "long") return new Problem({ status: 413, message: `a body may have ${most} bytes` });
+  const message = `the server holds ${budget.held()} bytes of unfinished requests and takes no more; ask again later`;
+  return new Problem({ status: 503, message });
+};
+
+/** The body of a request. Where it is not taken, what is left of it is not read. A client that hangs up interrupts whoever waits for it. */
+export const readBody = (request: IncomingMessage, limits: BodyLimits): Effect.Effect<string, Problem> =>
+  Effect.callback<string, Problem>((resume) => {
+    const body = new Body(limits.most, limits.budget.share());
+    request.on("data", (piece: Buffer) => {
+      const excess = body.add(piece);
+      if (excess === null) return;
+      request.pause();
+      request.removeAllListeners("data");
+      body.release();
+      resume(Effect.fail(problemOf(excess, limits)));
+    });
+    request.on("end", () => {
+      resume(Effect.succeed(body.text()));
+      body.release();
+    });
+    return Effect.sync(() => body.release());
+  });

@@ -1,11 +1,12 @@
 /**
  * Who may ask a server. A web page reaches every port of the machine its browser runs on, so a request is refused whose Host is a name that
  * is not the server's (a page may have its own name point here), or whose Origin is another page's, or whose body could come from a form.
- * Where there is a token, it is asked for besides. Pure; each server has its own form of an answer.
+ * Where there is a token, it is asked for besides. Pure.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP, isIPv4 } from "node:net";
+import { Problem } from "./Problem.ts";
 
 export interface Guard {
   /** Listens beyond loopback: addresses are names of the server then, since no page can give itself one. */
@@ -16,14 +17,6 @@ export interface Guard {
   readonly origins: readonly string[];
   /** What every request must bear; null asks for nothing. */
   readonly token: string | null;
-}
-
-/** Why a request is not answered. */
-export interface Refusal {
-  readonly status: number;
-  readonly why: string;
-  /** The flag that would let it through, and how; of the servers that have it. */
-  readonly flag?: string;
 }
 
 export interface Asking {
@@ -51,11 +44,8 @@ const ours = ({ hosts, wide }: Guard, host: string): boolean => {
   return isLoopback(name) || (wide && isIP(name) !== 0) || hosts.some((each) => each.toLowerCase() === name);
 };
 
-const refused = (status: number, why: string, flag?: string): Refusal => ({
-  status,
-  why,
-  ...(flag === undefined ? {} : { flag }),
-});
+const refused = (status: number, message: string, flag?: string): Problem =>
+  new Problem({ status, message, ...(flag === undefined ? {} : { flag }) });
 
 const shown = (value: string | undefined): string => JSON.stringify((value ?? "").slice(0, 80));
 
@@ -70,7 +60,7 @@ export const bears = (authorization: string | undefined, token: string): boolean
 /** Headers that decide here and must not come twice. */
 const single = ["host", "origin", "authorization", "content-type"] as const;
 
-const fromPage = (guard: Guard, { headers }: Asking): Refusal | null => {
+const fromPage = (guard: Guard, { headers }: Asking): Problem | null => {
   const { host, origin } = headers;
   if (origin === undefined) {
     // What a page loads without an Origin (a picture, a link) names the relation instead.
@@ -84,13 +74,13 @@ const fromPage = (guard: Guard, { headers }: Asking): Refusal | null => {
   return refused(403, `the origin ${shown(origin)} may not ask this server`, "--allow-origin names one that may");
 };
 
-/** A browser asks before a request that a form could not make; it sends no token with the question. */
-const isPreflight = ({ headers, method }: Asking): boolean =>
+/** Whether a browser asks before a request that a form could not make. It sends no token, and is answered by headers alone. */
+export const isPreflight = ({ headers, method }: Asking): boolean =>
   method === "OPTIONS" && headers.origin !== undefined && headers["access-control-request-method"] !== undefined;
 
 /** Why a request is refused, or null. */
-export const refusalOf = (guard: Guard, asking: Asking): Refusal | null => {
-  const { distinct, headers, method } = asking;
+export const refusalOf = (guard: Guard, asking: Asking): Problem | null => {
+  const { distinct, headers } = asking;
   const twice = single.find((name) => (distinct[name]?.length ?? 0) > 1);
   if (twice !== undefined) return refused(400, `the header ${twice} came more than once`);
   if (headers.host === undefined || !ours(guard, headers.host)) {
@@ -101,10 +91,26 @@ export const refusalOf = (guard: Guard, asking: Asking): Refusal | null => {
   if (guard.token !== null && !bears(headers.authorization, guard.token)) {
     return refused(401, "this server asks for its token: Authorization: Bearer TOKEN");
   }
-  if (method === "POST" && !/^application\/json[ \t]*(?:;|$)/i.test(headers["content-type"] ?? "")) {
-    return refused(415, `a body is application/json here, and not ${shown(headers["content-type"])}`);
-  }
   return null;
+};
+
+const isNavigation = ({ headers, method }: Asking): boolean =>
+  method === "GET" && headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
+
+/**
+ * Why a request for a page is refused, or null. It needs no token, because a browser sends none with an address; and a link to it may stand on
+ * any other page.
+ */
+export const pageRefusalOf = (guard: Guard, asking: Asking): Problem | null => {
+  const { "sec-fetch-site": _, ...headers } = asking.headers;
+  return refusalOf({ ...guard, token: null }, isNavigation(asking) ? { ...asking, headers } : asking);
+};
+
+/** Why the body of a request is not read, or null: a form of any page can send one of another type. */
+export const bodyRefusalOf = ({ headers }: Asking): Problem | null => {
+  const type = headers["content-type"];
+  if (/^application\/json[ \t]*(?:;|$)/i.test(type ?? "")) return null;
+  return refused(415, `a body is application/json here, and not ${shown(type)}`);
 };
 
 /** What a browser is told of a page that is allowed; empty for everything else. */
@@ -120,6 +126,3 @@ export const crossOrigin = (guard: Guard, asking: Asking): Readonly<Record<strin
     "access-control-max-age": "600",
   };
 };
-
-/** Whether an allowed request is a browser's question, which is answered by its headers alone. */
-export const asksFirst = isPreflight;

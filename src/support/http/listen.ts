@@ -13,7 +13,8 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
 /** The port that it listens on; port 0 takes any free one. */
 export const listen = (server: Server, host: string, port: number): Effect.Effect<number, ListenFailed> =>
   Effect.callback<number, ListenFailed>((resume) => {
-    server.once("error", (error: NodeJS.ErrnoException) =>
+    // Stays: a connection that cannot be accepted later is the client's loss.
+    server.on("error", (error: NodeJS.ErrnoException) =>
       resume(Effect.fail(new ListenFailed({ host, port, code: error.code ?? error.message }))),
     );
     server.listen(port, host, () => resume(Effect.succeed((server.address() as AddressInfo).port)));

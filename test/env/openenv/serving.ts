@@ -8,7 +8,7 @@ import {
 import { Remote } from "../../../src/env/openenv/Remote.ts";
 import { RemoteConfig } from "../../../src/env/openenv/RemoteConfig.ts";
 import { RemoteError } from "../../../src/env/openenv/RemoteError.ts";
-import { type ServerOptions, type Serving, serve } from "../../../src/env/openenv/Server.ts";
+import { type ServerOptions, type Serving, serveEnvironment } from "../../../src/env/openenv/Server.ts";
 import type { Guard } from "../../../src/support/http/Guard.ts";
 
 export interface Running extends Serving {
@@ -38,7 +38,7 @@ export const running = async (environment: BoundEnvironment, limits: Partial<Ser
     guard: local,
     ...limits,
   };
-  const serving = await Effect.runPromise(Scope.provide(serve(options), scope));
+  const serving = await Effect.runPromise(Scope.provide(serveEnvironment(options), scope));
   return {
     ...serving,
     ws: `${serving.url.replace("http", "ws")}/ws`,

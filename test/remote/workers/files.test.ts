@@ -1,15 +1,13 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
-import type { Server } from "node:http";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect, Result } from "effect";
 import { expect } from "vitest";
-import { makeServer, rangeOf } from "../../../src/remote/workers/files/FileServer.ts";
+import { rangeOf, serveFiles } from "../../../src/remote/workers/files/FileServer.ts";
 import { fetchFolder } from "../../../src/remote/workers/files/fetchFolder.ts";
 import type { ServeRequest, Source } from "../../../src/remote/workers/files/protocol.ts";
 import * as Manifest from "../../../src/support/files/Manifest.ts";
-import { listen } from "../../../src/support/http/listen.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 
 const token = "a-token-of-sixteen-characters";
@@ -40,18 +38,8 @@ const served = Effect.fnUntraced(function* (size: number, changes: Partial<Serve
     tls: null,
     ...changes,
   };
-  const server: Server = yield* Effect.promise(() => makeServer(request));
-  const port = yield* listen(server, "127.0.0.1", 0);
-  yield* Effect.addFinalizer(() =>
-    Effect.promise(
-      () =>
-        new Promise<void>((resolve) => {
-          server.close(() => resolve());
-          server.closeAllConnections();
-        }),
-    ),
-  );
-  const base = `http://127.0.0.1:${port}/e1`;
+  const { url } = yield* serveFiles(request);
+  const base = `${url}/e1`;
   const source: Source = { url: `${base}/weights/v3`, token, ca: null };
   return { folder, weights, bytes, base, source, into: join(folder, "cache", "v3") };
 });

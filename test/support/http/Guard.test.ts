@@ -1,6 +1,13 @@
 /** Who may ask a server, by the headers of a request alone. */
 import { describe, expect, it } from "vitest";
-import { crossOrigin, type Guard, isLoopback, nameOf, refusalOf } from "../../../src/support/http/Guard.ts";
+import {
+  bodyRefusalOf,
+  crossOrigin,
+  type Guard,
+  isLoopback,
+  nameOf,
+  refusalOf,
+} from "../../../src/support/http/Guard.ts";
 
 const local: Guard = { wide: false, hosts: [], origins: [], token: null };
 const json = { "content-type": "application/json" };
@@ -143,7 +150,7 @@ describe("a web page", () => {
 
 describe("a body", () => {
   it.for(["application/json", "application/json; charset=utf-8", "Application/JSON"])("may be %s", (type) => {
-    expect(statusOf(local, { "content-type": type }, "POST")).toBeNull();
+    expect(bodyRefusalOf(asking({ "content-type": type }))).toBeNull();
   });
 
   it.for([
@@ -154,11 +161,11 @@ describe("a body", () => {
     "text/json",
     "",
   ])("may not be %j", (type) => {
-    expect(statusOf(local, { "content-type": type }, "POST")).toBe(415);
+    expect(bodyRefusalOf(asking({ "content-type": type }))).toMatchObject({ status: 415 });
   });
 
   it("has a type", () => {
-    expect(statusOf(local, {}, "POST")).toBe(415);
+    expect(bodyRefusalOf(asking({}))).toMatchObject({ status: 415 });
   });
 });
 

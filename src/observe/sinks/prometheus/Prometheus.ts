@@ -2,26 +2,29 @@
  * The sink for Prometheus: `/metrics` over HTTP with every metric of the newest step, the live gauges and the process. Nothing waits for who
  * reads it. Invariant: a port that cannot be had costs the sink and never the run.
  */
-import type { Server } from "node:http";
-import { Effect } from "effect";
+import { Effect, Exit, Scope } from "effect";
+import { type Guard, isLoopback } from "../../../support/http/Guard.ts";
+import type { ListenFailed } from "../../../support/http/listen.ts";
+import { serve } from "../../../support/http/serve.ts";
 import * as Registry from "../export/Registry.ts";
 import { once, type Sink, SinkError } from "../Sink.ts";
 import * as Exposition from "./Exposition.ts";
-import * as HttpServer from "./Server.ts";
 
 const name = "prometheus";
 const PATH = "/metrics";
 
-export interface PrometheusOptions extends HttpServer.Address {
+/** What clients do (leave a request half sent, stop reading, come in crowds) costs this much at most, and no wait of the run. */
+const limits = { connections: 64, requestMs: 5_000, keepAliveMs: 30_000 };
+
+export interface PrometheusOptions {
+  readonly host: string;
+  /** 0 for any free one. */
+  readonly port: number;
   /** Told where it listens. */
   readonly onListening?: (url: string) => void;
 }
 
-const codeOf = (cause: unknown): string | undefined =>
-  cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined;
-
-const refused = ({ host, port }: HttpServer.Address, cause: unknown): SinkError => {
-  const code = codeOf(cause);
+const refused = ({ code, host, port }: ListenFailed): SinkError => {
   if (code === "EADDRINUSE") {
     const message = `port ${port} of ${host} is taken (metrics.prometheus.port=${port}); 0 takes any free one`;
     return new SinkError({ sink: name, message });
@@ -30,17 +33,38 @@ const refused = ({ host, port }: HttpServer.Address, cause: unknown): SinkError 
     const message = `${host} is no address of this machine (metrics.prometheus.host=${host})`;
     return new SinkError({ sink: name, message });
   }
-  const why =
-    code === "EACCES" ? "is not allowed to this user" : cause instanceof Error ? cause.message : String(cause);
+  const why = code === "EACCES" ? "is not allowed to this user" : code;
   return new SinkError({ sink: name, message: `port ${port} of ${host}: ${why} (metrics.prometheus.port=${port})` });
 };
 
-const urlOf = (host: string, port: number): string =>
-  `http://${host.includes(":") ? `[${host}]` : host}:${port}${PATH}`;
+/**
+ * On loopback a name that is not this machine's is a page's own, which points here so that the page can read what is answered. Beyond
+ * loopback the names of this machine are not known, and what is answered is open to the network anyway.
+ */
+const guardOf = (host: string): Guard | null =>
+  isLoopback(host) ? { wide: false, hosts: [], origins: [], token: null } : null;
 
-export const make = ({ host, onListening, port }: PrometheusOptions): Sink => {
+const textReply = (status: number, body: string) => ({
+  status,
+  headers: { "content-type": Exposition.contentType },
+  body,
+});
+
+/** Serves one path with one text. */
+const servePage = ({ host, port }: PrometheusOptions, text: () => string) =>
+  serve({
+    host,
+    port,
+    limits,
+    guard: guardOf(host),
+    routes: [{ method: "GET", path: PATH, handle: () => Effect.sync(() => textReply(200, text())) }],
+    failed: ({ message, status }) => textReply(status, `${message}\n`),
+    missing: () => `there is ${PATH}`,
+  });
+
+export const make = (options: PrometheusOptions): Sink => {
   const registry = Registry.make(Exposition.nameOf);
-  let server: Server | null = null;
+  const scope = Scope.makeUnsafe();
   /** Of the newest state; null until someone asks. */
   let text: string | null = null;
   const updated = (update: () => void): Effect.Effect<void> =>
@@ -48,13 +72,9 @@ export const make = ({ host, onListening, port }: PrometheusOptions): Sink => {
       update();
       text = null;
     });
-  const page: HttpServer.Page = {
-    path: PATH,
-    contentType: Exposition.contentType,
-    text: () => {
-      text ??= Exposition.format(registry);
-      return text;
-    },
+  const newest = (): string => {
+    text ??= Exposition.format(registry);
+    return text;
   };
   return {
     name,
@@ -63,19 +83,11 @@ export const make = ({ host, onListening, port }: PrometheusOptions): Sink => {
     open: (run) =>
       Effect.gen(function* () {
         registry.run(run);
-        const listening = yield* Effect.tryPromise({
-          try: () => HttpServer.listen({ host, port }, page),
-          catch: (cause) => refused({ host, port }, cause),
-        });
-        server = listening;
-        onListening?.(urlOf(host, HttpServer.portOf(listening)));
+        const { url } = yield* Effect.mapError(Scope.provide(servePage(options, newest), scope), refused);
+        options.onListening?.(`${url}${PATH}`);
       }),
     step: (record) => updated(() => registry.step(record)),
     gauges: (sample) => updated(() => registry.sample(sample)),
-    close: () =>
-      Effect.promise(async () => {
-        if (server !== null) await HttpServer.close(server);
-        server = null;
-      }),
+    close: () => Scope.close(scope, Exit.void),
   };
 };

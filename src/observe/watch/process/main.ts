@@ -7,7 +7,7 @@ import { Deferred, Effect, Option, SubscriptionRef } from "effect";
 import { freePortAbove } from "../../../support/http/freePort.ts";
 import { loopback, tokenFrom } from "../../../support/http/serverFlags.ts";
 import { keptToken, makeToken } from "../server/token.ts";
-import { serve, type Watching } from "../server/WatchServer.ts";
+import { serveWatch, type Watching } from "../server/WatchServer.ts";
 import { whileLookedAt } from "./lookedAt.ts";
 import { decodeOrder, type Said, type Start, usualPort } from "./orders.ts";
 
@@ -47,12 +47,12 @@ const outlive = ({ browsers, endRead }: Watching, how: "ended" | "killed"): Effe
 const open = Effect.fnUntraced(function* ({ folder, port }: Start, token: string) {
   const options = { runs: [folder], host: loopback, token, wide: false };
   const wanted = port === "near" ? usualPort : port;
-  return yield* Effect.catchTag(serve({ ...options, port: wanted }), "ListenFailed", (failed) =>
+  return yield* Effect.catchTag(serveWatch({ ...options, port: wanted }), "ListenFailed", (failed) =>
     port !== "near"
       ? Effect.fail(failed)
       : Effect.flatMap(
           Effect.promise(() => freePortAbove(loopback, wanted)),
-          (free) => serve({ ...options, port: free ?? 0 }),
+          (free) => serveWatch({ ...options, port: free ?? 0 }),
         ),
   );
 });

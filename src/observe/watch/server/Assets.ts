@@ -4,13 +4,16 @@
  */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { extname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { Effect } from "effect";
+import type { Reply } from "../../../support/http/Reply.ts";
+import type { Route } from "../../../support/http/Route.ts";
 import { libraries, moduleFile, sheetFile } from "../libraries.ts";
 import { stripped } from "../stripped.ts";
-import { safeHeaders, takesGzip } from "./Reply.ts";
+import { takesGzip } from "./Reply.ts";
 
 interface Asset {
   readonly type: string;
@@ -20,7 +23,8 @@ interface Asset {
   readonly policy: string | null;
 }
 
-export type Assets = ReadonlyMap<string, Asset>;
+/** By path. */
+export type Assets = ReadonlyMap<`/${string}`, Asset>;
 
 const pageFolder = fileURLToPath(new URL("../page/", import.meta.url));
 
@@ -63,19 +67,22 @@ const assetOf = (path: string, text: string): Asset => {
 const isServed = (path: string): boolean =>
   Object.hasOwn(types, extname(path)) && !/\.d\.ts$|(?:^|\/)tsconfig\.json$/.test(path);
 
-const pageFiles = (folder: string): readonly (readonly [string, Asset])[] =>
+const pageFiles = (folder: string): readonly (readonly [`/${string}`, Asset])[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .filter(isServed)
     .flatMap((file) => {
-      const name = `/page/${relative(folder, file).split("\\").join("/")}`;
+      const name = `/page/${relative(folder, file).split("\\").join("/")}` as const;
       const asset = assetOf(file, readFileSync(file, "utf8"));
       // index.html names the sources.
-      return [[name, asset] as const, ...(name.endsWith(".js") ? [[name.replace(/js$/, "ts"), asset] as const] : [])];
+      return [
+        [name, asset] as const,
+        ...(name.endsWith(".js") ? [[`${name.slice(0, -2)}ts` as `/${string}`, asset] as const] : []),
+      ];
     });
 
-const vendorFiles = (): readonly (readonly [string, Asset])[] =>
+const vendorFiles = (): readonly (readonly [`/${string}`, Asset])[] =>
   [
     ...libraries.map((library) => [`/vendor/${library.replace("/", "-")}.js`, moduleFile(library)] as const),
     ["/vendor/uplot.css", sheetFile()] as const,
@@ -88,29 +95,27 @@ export const load = (folder: string = pageFolder): Assets => {
   return assets;
 };
 
-/** False where there is no such asset. */
-export const send = (assets: Assets, path: string, request: IncomingMessage, response: ServerResponse): boolean => {
-  const asset = assets.get(path);
-  if (asset === undefined) return false;
-  const headers = {
-    ...safeHeaders,
+export const assetReply = ({ bytes, etag, policy, type, zipped }: Asset, headers: IncomingHttpHeaders): Reply => {
+  const always = {
     "cache-control": "no-cache",
-    etag: asset.etag,
+    etag,
     vary: "accept-encoding",
-    "content-security-policy": asset.policy ?? "default-src 'none'",
+    "content-security-policy": policy ?? "default-src 'none'",
   };
-  if (request.headers["if-none-match"] === asset.etag) {
-    response.writeHead(304, headers).end();
-    return true;
-  }
-  const zipped = takesGzip(request);
-  const body = zipped ? asset.zipped : asset.bytes;
-  response.writeHead(200, {
-    ...headers,
-    "content-type": asset.type,
-    "content-length": body.length,
-    ...(zipped ? { "content-encoding": "gzip" } : {}),
-  });
-  response.end(body);
-  return true;
+  if (headers["if-none-match"] === etag) return { status: 304, headers: always };
+  const zips = takesGzip(headers);
+  return {
+    status: 200,
+    headers: { ...always, "content-type": type, ...(zips ? { "content-encoding": "gzip" } : {}) },
+    body: zips ? zipped : bytes,
+  };
 };
+
+/** A route for each asset. */
+export const routesOf = (assets: Assets): readonly Route[] =>
+  [...assets].map(([path, asset]) => ({
+    method: "GET",
+    path,
+    isPage: true,
+    handle: ({ headers }) => Effect.sync(() => assetReply(asset, headers)),
+  }));

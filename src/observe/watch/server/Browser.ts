@@ -2,17 +2,14 @@
  * One browser that listens to a run. Invariant: beside what it is reading, at most the newest message of each kind waits for it, so that a
  * browser that does not read holds a few messages and no more; after `patienceMs` of that it is cut off.
  */
-import { safeHeaders } from "./Reply.ts";
-
 /** What a browser needs of a response. */
 export interface Wire {
   readonly destroyed: boolean;
   readonly socket: { setTimeout(ms: number): unknown; setNoDelay(on: boolean): unknown } | null;
-  writeHead(status: number, headers: Readonly<Record<string, string>>): unknown;
   write(text: string): boolean;
   end(): unknown;
   destroy(): unknown;
-  on(event: "drain" | "error" | "close", listener: () => void): unknown;
+  on(event: "drain" | "close", listener: () => void): unknown;
 }
 
 export type MessageName = "line" | "step" | "episodes" | "ended";
@@ -30,15 +27,8 @@ export class Browser {
     this.#response = response;
     response.socket?.setTimeout(0);
     response.socket?.setNoDelay(true);
-    response.writeHead(200, {
-      ...safeHeaders,
-      "cache-control": "no-store",
-      "content-type": "text/event-stream; charset=utf-8",
-      "x-accel-buffering": "no",
-    });
     response.write(": open\n\n");
     response.on("drain", () => this.#drained());
-    response.on("error", () => response.destroy());
   }
 
   /** `data` is JSON, and so one line. */

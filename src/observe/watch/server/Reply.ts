@@ -1,24 +1,28 @@
-/** Sends answers: JSON and text, compressed where the client takes it, each with headers that let a browser do nothing else with it. */
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+/** Replies to the page: JSON and text, compressed where the client takes it, with headers that let a browser do nothing else with them. */
+import type { IncomingHttpHeaders } from "node:http";
+import { pipeline, Readable } from "node:stream";
 import { constants, createGzip, gzip } from "node:zlib";
+import type { Problem } from "../../../support/http/Problem.ts";
+import type { Headers, Reply } from "../../../support/http/Reply.ts";
+import type { Request } from "../../../support/http/Route.ts";
 
-/** Of every answer. What the page loads comes from here and from nowhere else. */
-export const safeHeaders: Readonly<Record<string, string>> = {
+/** Of every reply. What the page loads comes from here and from nowhere else. */
+export const safeHeaders: Headers = {
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
   "referrer-policy": "no-referrer",
   "cross-origin-resource-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
+  "cache-control": "no-store",
 };
 
-/** A shorter answer is not worth compressing. */
+const jsonType = "application/json; charset=utf-8";
+/** A shorter text is not worth compressing. */
 const LEAST_GZIP = 1_400;
 /** Fast: the machine is the run's. */
 const level = { level: constants.Z_BEST_SPEED };
 
-export const takesGzip = ({ headers }: IncomingMessage): boolean =>
+export const takesGzip = (headers: IncomingHttpHeaders): boolean =>
   String(headers["accept-encoding"] ?? "")
     .toLowerCase()
     .split(",")
@@ -29,70 +33,40 @@ const compressed = (text: string): Promise<Buffer> =>
     gzip(text, level, (error, bytes) => (error === null ? resolve(bytes) : reject(error))),
   );
 
-export const sendText = async (
-  request: IncomingMessage,
-  response: ServerResponse,
-  status: number,
-  type: string,
-  text: string,
-  more: Readonly<Record<string, string>> = {},
-): Promise<void> => {
-  const zipped = text.length >= LEAST_GZIP && takesGzip(request);
-  const body = zipped ? await compressed(text) : Buffer.from(text);
-  if (response.destroyed) return;
-  response.writeHead(status, {
-    ...safeHeaders,
-    "cache-control": "no-store",
-    "content-type": type,
-    "content-length": body.length,
-    vary: "accept-encoding",
-    ...(zipped ? { "content-encoding": "gzip" } : {}),
-    ...more,
-  });
-  response.end(body);
+const encodedHeaders = (type: string, zipped: boolean): Headers => ({
+  "content-type": type,
+  vary: "accept-encoding",
+  ...(zipped ? { "content-encoding": "gzip" } : {}),
+});
+
+export const textReply = async ({ headers }: Request, type: string, text: string): Promise<Reply> => {
+  const zipped = text.length >= LEAST_GZIP && takesGzip(headers);
+  return { status: 200, headers: encodedHeaders(type, zipped), body: zipped ? await compressed(text) : text };
 };
 
-export const sendJson = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  value: unknown,
-  status = 200,
-): Promise<void> => sendText(request, response, status, "application/json; charset=utf-8", JSON.stringify(value));
+/** A text that is JSON already. */
+export const jsonTextReply = (request: Request, text: string): Promise<Reply> => textReply(request, jsonType, text);
 
-/** Why a request is not answered; the connection ends with it, so that nothing more of it is read. */
-export const sendError = (response: ServerResponse, status: number, message: string): void => {
-  if (response.headersSent) return void response.destroy();
-  const body = Buffer.from(JSON.stringify({ error: message }));
-  response.writeHead(status, {
-    ...safeHeaders,
-    "cache-control": "no-store",
-    "content-type": "application/json; charset=utf-8",
-    "content-length": body.length,
-    connection: "close",
-    ...(status === 401 ? { "www-authenticate": "Bearer" } : {}),
-    ...(status === 405 ? { allow: "GET, POST" } : {}),
-  });
-  response.end(body);
-};
+export const jsonReply = (request: Request, value: unknown): Promise<Reply> =>
+  jsonTextReply(request, JSON.stringify(value));
 
-/** Sends a text piece by piece, as fast as it is read. */
-export const sendPieces = async (
-  request: IncomingMessage,
-  response: ServerResponse,
-  type: string,
-  pieces: Iterable<string>,
-  filename: string,
-): Promise<void> => {
-  const zipped = takesGzip(request);
-  response.writeHead(200, {
-    ...safeHeaders,
-    "cache-control": "no-store",
-    "content-type": type,
-    "content-disposition": `attachment; filename="${filename}"`,
-    vary: "accept-encoding",
-    ...(zipped ? { "content-encoding": "gzip" } : {}),
-  });
+export const problemReply = ({ message, status }: Problem) => ({
+  status,
+  headers: { "content-type": jsonType },
+  body: JSON.stringify({ error: message }),
+});
+
+/** A text in pieces, each made when the client has read those before. */
+export const piecesReply = ({ headers }: Request, type: string, pieces: Iterable<string>, filename: string): Reply => {
+  const zipped = takesGzip(headers);
   const source = Readable.from(pieces, { objectMode: true });
-  // A client that hangs up wants no more.
-  await (zipped ? pipeline(source, createGzip(level), response) : pipeline(source, response)).catch(() => undefined);
+  return {
+    status: 200,
+    headers: {
+      ...encodedHeaders(type, zipped),
+      "content-disposition": `attachment; filename="${filename}"`,
+    },
+    // A client that hangs up ends the pieces as well.
+    body: zipped ? pipeline(source, createGzip(level), () => undefined) : source,
+  };
 };

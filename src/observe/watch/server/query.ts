@@ -1,37 +1,7 @@
-/** What a request names by its path and its query, checked. A value that cannot be taken is answered with what could. Pure. */
-import { badRequest } from "./Problem.ts";
-
-/** Characters of a target; no page of ours asks for more. */
-const LONGEST_TARGET = 8_192;
-
-export interface Target {
-  readonly segments: readonly string[];
-  readonly query: URLSearchParams;
-}
+/** What a request names by its query and by numbers in its path, checked. A value that cannot be taken is answered with what could. Pure. */
+import { badRequest } from "../../../support/http/Problem.ts";
 
 const shown = (value: string): string => JSON.stringify(value.slice(0, 80));
-
-const decoded = (segment: string): string => {
-  let text: string;
-  try {
-    text = decodeURIComponent(segment);
-  } catch {
-    throw badRequest(`the path holds ${shown(segment)}, which is no encoded text`);
-  }
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
-  if (/[\u0000-\u001f\u007f]/.test(text)) throw badRequest("the path holds a control character");
-  return text;
-};
-
-/** The segments of a path, decoded one by one: an encoded slash is part of its segment. */
-export const targetOf = (url: string): Target => {
-  if (url.length > LONGEST_TARGET) throw badRequest(`a target has ${LONGEST_TARGET} characters at most`);
-  const [path = "/", ...query] = url.split("?");
-  return {
-    segments: path.split("/").slice(1).map(decoded),
-    query: new URLSearchParams(query.join("?")),
-  };
-};
 
 interface Range {
   readonly min: number;

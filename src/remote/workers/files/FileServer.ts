@@ -4,21 +4,25 @@
  */
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
-import { Effect } from "effect";
+import { Effect, type Scope } from "effect";
 import { modelFiles } from "../../../model/checkpoint/HuggingFaceFolder.ts";
+import type { FileError } from "../../../support/files/FileError.ts";
 import * as Manifest from "../../../support/files/Manifest.ts";
-import { boundedServer } from "../../../support/http/boundedServer.ts";
-import { type Guard, isLoopback, refusalOf } from "../../../support/http/Guard.ts";
+import { type Guard, isLoopback } from "../../../support/http/Guard.ts";
+import type { ListenFailed } from "../../../support/http/listen.ts";
+import { notFound, Problem } from "../../../support/http/Problem.ts";
+import type { Reply } from "../../../support/http/Reply.ts";
+import type { Request } from "../../../support/http/Route.ts";
+import { type Serving, serve } from "../../../support/http/serve.ts";
 import { folderOf } from "../../weights/VersionFolder.ts";
 import type { ServeRequest } from "./protocol.ts";
 
 const limits = { connections: 1_024, requestMs: 30_000, keepAliveMs: 60_000 };
 
-/** A folder that is served: its files, and the text that lists them. */
-interface Served {
+/** A folder that is served, with the files that its manifest lists. */
+interface ServedFolder {
   readonly folder: string;
   readonly entries: Manifest.Entries;
 }
@@ -45,103 +49,89 @@ const guardOf = ({ host, hosts, token }: ServeRequest): Guard => ({
   token,
 });
 
-export class FileServer {
-  readonly #request: ServeRequest;
-  readonly #guard: Guard;
-  readonly #model: Served | null;
+const versionFolder = Effect.fnUntraced(function* (weights: string, name: string) {
+  const version = /^v(\d{1,15})$/.exec(name)?.[1];
+  if (version === undefined) return yield* notFound("no such folder");
+  const folder = folderOf(weights, Number(version));
+  // It may be gone by now: whoever asked takes a newer one.
+  const entries = yield* Effect.mapError(Manifest.listed(folder), () => notFound("no such folder"));
+  return { folder, entries };
+});
 
-  constructor(request: ServeRequest, model: Served | null) {
-    this.#request = request;
-    this.#guard = guardOf(request);
-    this.#model = model;
-  }
+const modelFolder = Effect.fnUntraced(function* (model: string | null) {
+  return model === null ? null : { folder: model, entries: yield* Manifest.describe(model, isModelFile) };
+});
 
-  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { headers, headersDistinct: distinct, method = "" } = request;
-    request.resume();
-    const refusal = refusalOf(this.#guard, { method, headers, distinct });
-    if (refusal !== null) return end(response, refusal.status, refusal.why);
-    if (method !== "GET" && method !== "HEAD") return end(response, 405, "GET or HEAD");
-    const [epoch = "", kind = "", ...rest] = (request.url ?? "").split("?", 1)[0]!.split("/").slice(1);
-    if (epoch !== this.#request.epoch) return end(response, 410, "files of another start of the run");
-    const served = await this.#folder(kind, rest);
-    const name = rest.at(-1) ?? "";
-    if (served === undefined) return end(response, 404, "no such folder");
-    if (name === Manifest.MANIFEST) return this.#list(request, response, served);
-    const entry = served.entries.get(name);
-    if (entry === undefined) return end(response, 404, "no such file");
-    return send(request, response, { path: join(served.folder, name), ...entry });
-  }
-
-  async #folder(kind: string, rest: readonly string[]): Promise<Served | undefined> {
-    if (kind === "model") return rest.length === 1 ? (this.#model ?? undefined) : undefined;
-    const version = /^v(\d{1,15})$/.exec(rest[0] ?? "")?.[1];
-    if (kind !== "weights" || version === undefined || rest.length !== 2) return undefined;
-    const folder = folderOf(this.#request.weights, Number(version));
-    // It may be gone by now: whoever asked takes a newer one.
-    const entries = await Effect.runPromise(Effect.orElseSucceed(Manifest.listed(folder), () => undefined));
-    return entries && { folder, entries };
-  }
-
-  #list(request: IncomingMessage, response: ServerResponse, { entries }: Served): void {
-    const text = Manifest.render(entries);
-    response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(text) });
-    response.end(request.method === "HEAD" ? "" : text);
-  }
-}
-
-const end = (response: ServerResponse, status: number, why: string): void => {
-  const text = `${why}\n`;
-  response.writeHead(status, { "content-type": "text/plain", "content-length": Buffer.byteLength(text) });
-  response.end(text);
-};
-
-interface Asked {
-  readonly path: string;
-  readonly bytes: number;
-  readonly sha256: string;
-}
-
-const send = async (
-  request: IncomingMessage,
-  response: ServerResponse,
-  { bytes, path, sha256 }: Asked,
-): Promise<void> => {
-  const found = await stat(path).catch(() => undefined);
-  if (found?.size !== bytes) return end(response, 404, "the file is gone");
+/** A file, or the part of it that is asked for. */
+const fileReply = (headers: IncomingHttpHeaders, path: string, { bytes, sha256 }: Manifest.Entry): Reply => {
   const etag = `"${sha256}"`;
   // The rest of another file is of no use.
-  const whole = request.headers["if-range"] !== undefined && request.headers["if-range"] !== etag;
-  const range = whole || bytes === 0 ? ([0, bytes - 1] as const) : rangeOf(request.headers.range, bytes);
-  if (range === null) {
-    response.writeHead(416, { "content-range": `bytes */${bytes}`, "content-length": 0 });
-    response.end();
-    return;
-  }
+  const whole = headers["if-range"] !== undefined && headers["if-range"] !== etag;
+  const range = whole || bytes === 0 ? ([0, bytes - 1] as const) : rangeOf(headers.range, bytes);
+  if (range === null) return { status: 416, headers: { "content-range": `bytes */${bytes}` }, body: "" };
   const [from, to] = range;
   const part = from > 0 || to < bytes - 1;
-  response.writeHead(part ? 206 : 200, {
-    "content-type": "application/octet-stream",
-    "content-length": to - from + 1,
-    "accept-ranges": "bytes",
-    etag,
-    ...(part ? { "content-range": `bytes ${from}-${to}/${bytes}` } : {}),
-  });
-  if (request.method === "HEAD" || bytes === 0) return void response.end();
-  // A client that goes away ends its own download and nothing else.
-  await pipeline(createReadStream(path, { start: from, end: to, highWaterMark: 2 ** 18 }), response).catch(
-    () => undefined,
-  );
+  return {
+    status: part ? 206 : 200,
+    headers: {
+      "content-type": "application/octet-stream",
+      "content-length": String(to - from + 1),
+      "accept-ranges": "bytes",
+      etag,
+      ...(part ? { "content-range": `bytes ${from}-${to}/${bytes}` } : {}),
+    },
+    body: bytes === 0 ? "" : createReadStream(path, { start: from, end: to, highWaterMark: 2 ** 18 }),
+  };
 };
 
-/** The server, not yet listening. */
-export const makeServer = async (request: ServeRequest): Promise<Server> => {
-  const { model, tls } = request;
-  const entries = model === null ? null : await Effect.runPromise(Manifest.describe(model, isModelFile));
-  const files = new FileServer(request, model === null || entries === null ? null : { folder: model, entries });
-  const onRequest = (asked: IncomingMessage, response: ServerResponse): void => {
-    files.answer(asked, response).catch(() => response.destroy());
-  };
-  const certificate = tls && { cert: await readFile(tls.cert), key: await readFile(tls.key) };
-  return boundedServer(limits, { onRequest }, certificate);
-};
+/** What a folder has under a name: a file of its manifest, or the manifest. */
+const replyFrom = Effect.fnUntraced(function* ({ entries, folder }: ServedFolder, name: string, { headers }: Request) {
+  if (name === Manifest.MANIFEST) {
+    return { status: 200, headers: { "content-type": "application/json" }, body: Manifest.render(entries) };
+  }
+  const entry = entries.get(name);
+  if (entry === undefined) return yield* notFound("no such file");
+  const path = join(folder, name);
+  const found = yield* Effect.promise(() => stat(path).catch(() => undefined));
+  if (found?.size !== entry.bytes) return yield* notFound("the file is gone");
+  return fileReply(headers, path, entry);
+});
+
+const certificateOf = async (tls: ServeRequest["tls"]) =>
+  tls && { cert: await readFile(tls.cert), key: await readFile(tls.key) };
+
+export const serveFiles = (request: ServeRequest): Effect.Effect<Serving, ListenFailed | FileError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const model = yield* modelFolder(request.model);
+    const served = (epoch: string, folder: Effect.Effect<ServedFolder, Problem>, name: string, asked: Request) =>
+      epoch === request.epoch
+        ? Effect.flatMap(folder, (found) => replyFrom(found, name, asked))
+        : Effect.fail(new Problem({ status: 410, message: "files of another start of the run" }));
+    return yield* serve({
+      host: request.host,
+      port: request.port,
+      certificate: yield* Effect.promise(() => certificateOf(request.tls)),
+      limits,
+      guard: guardOf(request),
+      routes: [
+        {
+          method: "GET",
+          path: "/:epoch/model/:name",
+          handle: (asked, epoch: string, name: string) =>
+            served(
+              epoch,
+              model === null ? Effect.fail(notFound("no such folder")) : Effect.succeed(model),
+              name,
+              asked,
+            ),
+        },
+        {
+          method: "GET",
+          path: "/:epoch/weights/:version/:name",
+          handle: (asked, epoch: string, version: string, name: string) =>
+            served(epoch, versionFolder(request.weights, version), name, asked),
+        },
+      ],
+      failed: ({ message, status }) => ({ status, headers: { "content-type": "text/plain" }, body: `${message}\n` }),
+    });
+  });

@@ -23,7 +23,8 @@ export interface ServeRequest {
 }
 
 export interface ServeProtocol extends Protocol {
-  readonly calls: { readonly start: { readonly request: ServeRequest; readonly response: number } };
+  /** Gives the address of the server. */
+  readonly calls: { readonly start: { readonly request: ServeRequest; readonly response: string } };
   readonly events: never;
 }
 

@@ -1,27 +1,22 @@
 /** Entry of the learner's thread that serves model and weights over HTTP, so that downloads cost the main thread nothing. */
-import type { Server } from "node:http";
-import { Effect } from "effect";
+import { Effect, Exit, Scope } from "effect";
 import { CallError, serve } from "../../../model/runtime/serve.ts";
-import { listen } from "../../../support/http/listen.ts";
-import { makeServer } from "./FileServer.ts";
+import { serveFiles } from "./FileServer.ts";
 import type { ServeProtocol } from "./protocol.ts";
 
-let server: Server | undefined;
+const scope = Scope.makeUnsafe();
 
 serve<ServeProtocol>(
   {
-    start: async (request) => {
-      server = await makeServer(request);
-      const listening = Effect.catchTag(listen(server, request.host, request.port), "ListenFailed", ({ code }) =>
-        Effect.fail(new CallError(code, `${request.host}:${request.port}`)),
-      );
-      return Effect.runPromise(listening);
-    },
+    start: (request) =>
+      Effect.runPromise(
+        Scope.provide(serveFiles(request), scope).pipe(
+          Effect.map(({ url }) => url),
+          Effect.catchTag("ListenFailed", ({ code, host, port }) =>
+            Effect.fail(new CallError(code, `${host}:${port}`)),
+          ),
+        ),
+      ),
   },
-  () =>
-    new Promise((resolve) => {
-      if (server === undefined) return resolve();
-      server.close(() => resolve());
-      server.closeAllConnections();
-    }),
+  () => Effect.runPromise(Scope.close(scope, Exit.void)),
 );

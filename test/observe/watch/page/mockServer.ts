@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import type { Control } from "../../../../src/domain/Control.ts";
 import { catalogue, nameOf } from "../../../../src/domain/metrics/Catalogue.ts";
 import type { RunCard } from "../../../../src/observe/watch/Api.ts";
-import { type Assets, load, send as sendAsset } from "../../../../src/observe/watch/server/Assets.ts";
+import { type Assets, assetReply, load } from "../../../../src/observe/watch/server/Assets.ts";
 import { groupOf } from "./mockEpisodes.ts";
 import {
   comparisonOf,
@@ -198,7 +198,11 @@ const replyTo = async (world: World, request: IncomingMessage, response: ServerR
   if (id === undefined) {
     // A reload shows what was edited since.
     if (pathname === "/") world.assets = load();
-    return sendAsset(world.assets, pathname, request, response) ? null : missing;
+    const asset = world.assets.get(pathname as `/${string}`);
+    if (asset === undefined) return missing;
+    const { body, headers, status } = assetReply(asset, request.headers);
+    response.writeHead(status, headers).end(body);
+    return null;
   }
   const run = world.runs.find(({ card }) => card.id === decodeURIComponent(id));
   if (run === undefined) return missing;

@@ -22,7 +22,6 @@ class Reader extends EventEmitter implements Wire {
   readonly destroyed = false;
   readonly socket = null;
   text = "";
-  writeHead(): void {}
   write(text: string): boolean {
     this.text += text;
     return true;

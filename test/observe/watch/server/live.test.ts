@@ -124,7 +124,6 @@ class Reader extends EventEmitter implements Wire {
   destroyed = false;
   readonly written: string[] = [];
   readonly socket = null;
-  writeHead(): void {}
   write(text: string): boolean {
     this.written.push(text);
     return this.reads;

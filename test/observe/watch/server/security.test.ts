@@ -111,8 +111,8 @@ describe("reading", () => {
     expect((await ask(wide.port, "/")).status).toBe(200);
   });
 
-  it("takes only GET and POST", async () => {
-    for (const method of ["HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"]) {
+  it("takes only GET, HEAD and POST", async () => {
+    for (const method of ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"]) {
       expect((await ask(server.port, "/api/runs", { method })).status).toBe(405);
     }
     expect((await ask(server.port, "/api/runs", { method: "POST", headers: { ...json, ...bearer } })).status).toBe(405);

@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Effect, Exit, Scope } from "effect";
-import { serve, type Watching, type WatchOptions } from "../../../../src/observe/watch/server/WatchServer.ts";
+import { serveWatch, type Watching, type WatchOptions } from "../../../../src/observe/watch/server/WatchServer.ts";
 import { type Synthetic, writeRun } from "../syntheticRun.ts";
 
 export const token = "0123456789abcdef0123456789abcdef";
@@ -34,7 +34,7 @@ export interface Served extends Watching {
 export const served = async (folders: readonly string[], options: Partial<WatchOptions> = {}): Promise<Served> => {
   const scope = Scope.makeUnsafe();
   const all: WatchOptions = { runs: folders, host: "127.0.0.1", port: 0, token, wide: false, ...options };
-  const watching = await Effect.runPromise(Scope.provide(serve(all), scope));
+  const watching = await Effect.runPromise(Scope.provide(serveWatch(all), scope));
   return { ...watching, close: () => Effect.runPromise(Scope.close(scope, Exit.void)) };
 };
 

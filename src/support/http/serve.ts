@@ -1,0 +1,191 @@
+/**
+ * The one HTTP server under all that serve: routes as data, who may ask, limits, errors and the end. Invariants: whatever a client does, it takes
+ * a bounded share of connections, bytes and time; an error of a handler is a reply; when the scope closes, requests under way have ended
+ * and the port is free.
+ */
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { Cause, Effect, FiberSet, type Scope } from "effect";
+import { type BodyLimits, readBody } from "./Body.ts";
+import { makeByteBudget } from "./ByteBudget.ts";
+import { boundedServer, type Certificate, type ServerLimits } from "./boundedServer.ts";
+import { type Asking, bodyRefusalOf, crossOrigin, type Guard, isPreflight, pageRefusalOf, refusalOf } from "./Guard.ts";
+import { type ListenFailed, listen } from "./listen.ts";
+import { notFound, Problem } from "./Problem.ts";
+import { type Headers, type Reply, send, turnAway } from "./Reply.ts";
+import { matcherOf, type Route, targetOf } from "./Route.ts";
+
+/** Takes over the connection of a request that changes its protocol. */
+export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+export interface Limits extends ServerLimits {
+  /** Requests under way at once; without it as many as there are connections. */
+  readonly requests?: number;
+  /** Without it no body is taken. */
+  readonly body?: BodyLimits;
+}
+
+export interface ServeOptions<R> {
+  readonly host: string;
+  /** 0 takes any free one. */
+  readonly port: number;
+  /** Null serves without TLS. */
+  readonly certificate?: Certificate | null;
+  readonly limits: Limits;
+  /** Null lets everybody ask. */
+  readonly guard: Guard | null;
+  readonly routes: readonly Route<R>[];
+  /** By path. Without any, a request for another protocol is one like any other. */
+  readonly upgrades?: Readonly<Record<string, Upgrade>>;
+  /** Of every reply that does not say otherwise. */
+  readonly headers?: Headers;
+  /** The server's form of an error. The connection ends with it, so that nothing more of the request is read. */
+  readonly failed: (problem: Problem) => Reply & { readonly body: string };
+  /** What is said of a path without a route. */
+  readonly missing?: (path: string) => string;
+  /** Tells clients that stay connected that the server ends. */
+  readonly onClose?: () => void;
+  /** How long clients may take to leave when the scope closes. */
+  readonly goodbyeMs?: number;
+}
+
+export interface Serving {
+  readonly url: string;
+  readonly port: number;
+}
+
+const noBody: BodyLimits = { most: 0, budget: makeByteBudget(0) };
+
+const askingOf = ({ headers, headersDistinct: distinct, method = "" }: IncomingMessage): Asking => ({
+  method,
+  headers,
+  distinct,
+});
+
+/** What a handler failed with or threw; nothing of an error of ours is said. */
+const problemOf = (cause: Cause.Cause<Problem>): Problem => {
+  const error = Cause.squash(cause);
+  return error instanceof Problem ? error : new Problem({ status: 500, message: "this could not be answered" });
+};
+
+class Routing<R> {
+  readonly #options: ServeOptions<R>;
+  readonly #match: ReturnType<typeof matcherOf<R>>;
+  #underWay = 0;
+
+  constructor(options: ServeOptions<R>) {
+    this.#options = options;
+    this.#match = matcherOf(options.routes);
+  }
+
+  /** Answers a request, or says why not. */
+  respond(request: IncomingMessage, response: ServerResponse): Effect.Effect<void, never, R> {
+    const { guard, headers, limits } = this.#options;
+    const asking = askingOf(request);
+    const always = { ...headers, ...(guard === null ? {} : crossOrigin(guard, asking)) };
+    return Effect.suspend(() => {
+      this.#underWay++;
+      if (this.#underWay <= (limits.requests ?? Number.POSITIVE_INFINITY)) return this.#reply(request, asking);
+      return Effect.fail(new Problem({ status: 503, message: "too many requests at once; ask again later" }));
+    }).pipe(
+      Effect.catchCause((cause) => Effect.sync(() => this.failed(problemOf(cause)))),
+      Effect.flatMap((reply) =>
+        send(response, { ...reply, headers: { ...always, ...reply.headers } }, request.method === "HEAD"),
+      ),
+      Effect.ensuring(Effect.sync(() => this.#underWay--)),
+    );
+  }
+
+  failed(problem: Problem, more: Headers = {}): Reply & { readonly body: string } {
+    const reply = this.#options.failed(problem);
+    const asks = problem.status === 401 ? { "www-authenticate": "Bearer" } : {};
+    return { ...reply, headers: { connection: "close", ...asks, ...more, ...reply.headers } };
+  }
+
+  /** What takes over a connection, or why nothing does. */
+  upgradeOf(request: IncomingMessage): Upgrade | Problem {
+    const { guard, upgrades = {} } = this.#options;
+    const { path } = targetOf(request.url ?? "/");
+    const refusal = guard === null ? null : refusalOf(guard, askingOf(request));
+    return refusal ?? (Object.hasOwn(upgrades, path) ? upgrades[path] : undefined) ?? this.#notFound(path);
+  }
+
+  #notFound(path: string): Problem {
+    return notFound(this.#options.missing?.(path) ?? "Not Found");
+  }
+
+  #refusal(asking: Asking, isPage: boolean): Problem | null {
+    const { guard } = this.#options;
+    if (guard === null) return null;
+    return isPage ? pageRefusalOf(guard, asking) : refusalOf(guard, asking);
+  }
+
+  #reply(request: IncomingMessage, asking: Asking): Effect.Effect<Reply, Problem, R> {
+    const { guard, limits } = this.#options;
+    const { path, query } = targetOf(request.url ?? "/");
+    // A whole address as the target is what a proxy is asked for; it could name another host than the header does.
+    if (!path.startsWith("/")) return Effect.fail(this.#notFound(path));
+    const found = this.#match(path);
+    const refusal = this.#refusal(asking, found[0]?.route.isPage === true);
+    if (refusal !== null) return Effect.fail(refusal);
+    if (guard !== null && isPreflight(asking)) return Effect.succeed({ status: 204 });
+    if (found.length === 0) return Effect.fail(this.#notFound(path));
+    const method = asking.method === "HEAD" ? "GET" : asking.method;
+    const match = found.find(({ route }) => route.method === method);
+    if (match === undefined) {
+      const allow = found.map(({ route }) => route.method).join(", ");
+      return Effect.succeed(this.failed(new Problem({ status: 405, message: "Method Not Allowed" }), { allow }));
+    }
+    const unread = method === "POST" ? bodyRefusalOf(asking) : null;
+    if (unread !== null) return Effect.fail(unread);
+    const text = readBody(request, limits.body ?? noBody);
+    return match.route.handle({ headers: asking.headers, query, text }, ...match.parameters());
+  }
+}
+
+/** Connections that have changed their protocol, until they close. */
+const takeUpgrades = <R>(routing: Routing<R>, upgraded: Set<Duplex>): Upgrade => {
+  return (request, socket, head) => {
+    upgraded.add(socket);
+    socket.once("close", () => upgraded.delete(socket));
+    const upgrade = routing.upgradeOf(request);
+    if (upgrade instanceof Problem) turnAway(socket, routing.failed(upgrade));
+    else upgrade(request, socket, head);
+  };
+};
+
+/** Lets requests under way end for a while, and then cuts what is left. */
+const closeAll = <R>(server: Server, upgraded: ReadonlySet<Duplex>, options: ServeOptions<R>): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    options.onClose?.();
+    const timer = setTimeout(() => {
+      for (const socket of upgraded) socket.destroy();
+      server.closeAllConnections();
+    }, options.goodbyeMs ?? 0);
+    server.close(() => {
+      clearTimeout(timer);
+      resume(Effect.void);
+    });
+    server.closeIdleConnections();
+  });
+
+/** Serves for as long as the scope lives. */
+export const serve = <R = never>(options: ServeOptions<R>): Effect.Effect<Serving, ListenFailed, Scope.Scope | R> =>
+  Effect.gen(function* () {
+    const { certificate = null, host, limits, upgrades } = options;
+    const routing = new Routing(options);
+    const upgraded = new Set<Duplex>();
+    const run = yield* FiberSet.makeRuntime<R, void, never>();
+    const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+      response.on("error", () => response.destroy());
+      const fiber = run(routing.respond(request, response));
+      response.once("close", () => fiber.interruptUnsafe());
+    };
+    const onUpgrade = upgrades === undefined ? {} : { onUpgrade: takeUpgrades(routing, upgraded) };
+    const server = boundedServer(limits, { onRequest, ...onUpgrade }, certificate);
+    const port = yield* Effect.acquireRelease(listen(server, host, options.port), () =>
+      closeAll(server, upgraded, options),
+    );
+    const name = host.includes(":") ? `[${host}]` : host;
+    return { url: `${certificate === null ? "http" : "https"}://${name}:${port}`, port };
+  });
