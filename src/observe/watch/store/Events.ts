@@ -14,7 +14,7 @@ import { type Attribute, Moment } from "./Moment.ts";
 import { Tail } from "./Tail.ts";
 import { windowOf } from "./windows.ts";
 
-/** Gauges, windows and groups from before the keyframe. */
+/** Bytes that a moment is told from before its keyframe, for the gauges and the staleness of late. */
 const BACK_BYTES = 768 * 1024;
 const ADOPTIONS = 20;
 /** A verdict's line is read by its offset alone: most are shorter than this. */
@@ -24,9 +24,6 @@ const VERDICT_BYTES = 8 * 1024;
 const FIRST_BYTES = 64 * 1024;
 /** Bytes behind the last keyframe of the index that are read at once. */
 const MOST_UNINDEXED = 8 * 2 ** 20;
-
-/** Tags of lines before the keyframe that say what a moment shows. */
-const remembered = /"_tag":"(?:Gauges|Finished|Windowed|Verdict|Learning|StepClosed|Dropped|Run|Resumed)"/;
 
 export class Events {
   readonly #folder: string;
@@ -139,13 +136,11 @@ export class Events {
     const to = keyframe + 1 < offsets.length ? Math.min(end, offsets.at(keyframe + 1)) : end;
     const moment = new Moment();
     await withFile(this.#path, (file) =>
-      readLines(file, from, to, (bytes, offset) => {
-        const text = bytes.toString("utf8");
-        if (offset < begin && !remembered.test(text.slice(0, 160))) return true;
-        const line = decode(text);
+      readLines(file, from, to, (bytes) => {
+        const line = decode(bytes.toString("utf8"));
         if (line === null) return true;
         if (line.at > at) return false;
-        safely(() => (offset < begin ? moment.remember(line) : moment.observe(line)));
+        safely(() => moment.observe(line));
         return true;
       }),
     );

@@ -2,9 +2,10 @@
  * A run at one moment, told line by line: where its groups are, what the gauges said of late, and how stale the tokens were that the last
  * windows consumed. Invariant: it holds the last `SAMPLES_MS` of gauges and `WINDOWS` windows, however long it is told.
  */
+import { HashMap } from "effect";
 import type { Alarm } from "../../../domain/alarms/Alarms.ts";
 import { headOf, sentencesOf } from "../../../domain/alarms/text.ts";
-import type { VersionRun } from "../../../domain/EpisodeSummary.ts";
+import { GroupSummaries } from "../../../domain/GroupSummaries.ts";
 import type { Sample } from "../../../flow/Bus.ts";
 import { type StageSample, shares, times } from "../../../flow/Gauge.ts";
 import type { EventLine } from "../../record/events/EventLine.ts";
@@ -30,56 +31,31 @@ const SAMPLES_MS = 60_000;
 const WINDOWS = 20;
 /** Tokens older than that count with the last entry. */
 const MOST_STALE = 64;
-interface Played {
-  readonly versions: readonly VersionRun[];
-  readonly failed: boolean;
-}
 
 export class Moment {
   #replay: Replay.Replay = Replay.initial;
   #samples: TimedSample[] = [];
-  readonly #played = new Map<number, Played>();
-  readonly #windows = new Map<number, readonly number[]>();
+  readonly #summaries = new GroupSummaries();
   #staleness: (readonly number[])[] = [];
 
   /** One more line of the run. */
   observe(line: EventLine): void {
     this.#replay = Replay.observe(this.#replay, line);
-    this.remember(line);
-  }
-
-  /** A line from before the keyframe that `observe` begins with: it counts only for what lies back. */
-  remember(line: EventLine): void {
     switch (line._tag) {
       case "Gauges":
         if (isSample(line.sample)) this.#sampled({ at: line.at, sample: line.sample });
         break;
       case "Run":
-      case "Resumed":
         this.#samples = [];
-        this.#played.clear();
-        this.#windows.clear();
-        break;
-      case "Finished": {
-        const versions = line.episodes.flatMap((episode) => episode.versions);
-        this.#played.set(line.group, { versions, failed: line.failed });
-        break;
-      }
-      case "Windowed":
-        this.#windows.set(line.window, line.groups);
-        break;
-      case "Verdict":
-        this.#windows.set(line.window, line.kept);
         break;
       case "Learning":
         this.#consumed(line.window, line.from);
         break;
-      case "Dropped":
-        for (const { group } of line.groups) this.#played.delete(group);
+      case "Keyframe":
+      case "End":
         break;
-      case "StepClosed":
-        for (const group of line.groups) this.#played.delete(group);
-        break;
+      default:
+        this.#summaries.observe(line);
     }
   }
 
@@ -145,16 +121,15 @@ export class Moment {
 
   #consumed(window: number, from: number): void {
     const counts: number[] = [];
-    for (const group of this.#windows.get(window) ?? []) {
-      const played = this.#played.get(group);
-      if (played === undefined || played.failed) continue;
-      for (const [version, tokens] of played.versions) {
-        const age = Math.max(0, Math.min(MOST_STALE, from - version));
-        while (counts.length <= age) counts.push(0);
-        counts[age] = (counts[age] ?? 0) + tokens;
-      }
+    const trained = [...HashMap.values(this.#replay.groups)].filter(
+      (group) => group.window === window && group.verdict === "kept",
+    );
+    const summaries = trained.flatMap(({ group }) => this.#summaries.of(group));
+    for (const [version, tokens] of summaries.flatMap(({ versions }) => versions)) {
+      const age = Math.max(0, Math.min(MOST_STALE, from - version));
+      while (counts.length <= age) counts.push(0);
+      counts[age] = (counts[age] ?? 0) + tokens;
     }
-    this.#windows.delete(window);
     if (counts.length > 0) this.#staleness = [...this.#staleness, counts].slice(-WINDOWS);
   }
 

@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import type { EpisodeSummary } from "../../src/domain/EpisodeSummary.ts";
+import type { Event } from "../../src/domain/Event.ts";
+import { GroupSummaries } from "../../src/domain/GroupSummaries.ts";
+
+const episode: EpisodeSummary = { success: true, reward: 1, turns: 2, versions: [[0, 3]], failed: false };
+const finished = (group: number): Event => ({
+  _tag: "Finished",
+  group,
+  tokens: 3,
+  failed: false,
+  tag: "A",
+  episodes: [episode],
+});
+
+/** Which of the groups 1 to 3, all of which have ended, still have their episodes after an event. */
+const rememberedAfter = (event: Event): readonly number[] => {
+  const summaries = new GroupSummaries();
+  for (const told of [finished(1), finished(2), finished(3), event]) summaries.observe(told);
+  return [1, 2, 3].filter((group) => summaries.of(group).length > 0);
+};
+
+describe("the summaries of groups", () => {
+  it("are there from the end of a group until its step is closed, or it is dropped", () => {
+    expect(rememberedAfter({ _tag: "Scored", window: 0 })).toEqual([1, 2, 3]);
+    expect(rememberedAfter({ _tag: "StepClosed", step: 1, groups: [1, 3], seconds: 1 })).toEqual([2]);
+    expect(rememberedAfter({ _tag: "Dropped", groups: [{ group: 2, tokens: 3 }], reason: "stopped" })).toEqual([1, 3]);
+  });
+
+  it("are none where a run goes on from a checkpoint", () => {
+    expect(rememberedAfter({ _tag: "Resumed", step: 0 })).toEqual([]);
+  });
+
+  it("forget the groups that ended first where the ends of their steps are missing", () => {
+    const summaries = new GroupSummaries();
+    for (let group = 0; group <= 65_536; group++) summaries.observe(finished(group));
+    expect([0, 1, 65_536].map((group) => summaries.of(group).length)).toEqual([0, 1, 1]);
+  });
+});
