@@ -14,8 +14,6 @@ const reasons: Readonly<Record<string, string>> = {
   "src/remote/workers/RemoteGroups.ts": "shown: since when a worker is lost",
   "src/remote/workers/nats/connect.ts": "shown: since when the broker does not answer",
   "src/remote/tinker/worker.ts": "written: part of a name at the server, which needs only be new",
-  "src/env/pool/cells.ts":
-    "an origin that all threads of a process share; only differences are taken, and it never moves",
   "src/observe/record/RunLock.ts":
     "shown: since when a run is written; whether its process lives is decided by number, start and boot",
   "src/support/process/temporaryFolder.ts": "written: the owner of a folder, judged as that of a lock",

@@ -21,8 +21,8 @@ import * as RunState from "../../src/domain/RunState.ts";
 import * as Layers from "../../src/engine/Layers.ts";
 import * as Training from "../../src/engine/Training.ts";
 import { Environments, type View } from "../../src/env/contract/Environments.ts";
-import * as Losses from "../../src/env/pool/Losses.ts";
 import { StepPool } from "../../src/env/pool/StepPool.ts";
+import { noLosses } from "../../src/env/pool/StepThreads.ts";
 import * as Bus from "../../src/flow/Bus.ts";
 import * as Stage from "../../src/flow/Stage.ts";
 import { type GenerateRequest, Policy } from "../../src/generation/Policy.ts";
@@ -281,7 +281,7 @@ export const train = (options: Options) =>
     const played = rollout({ ...config.rollout, enable_think: thought !== undefined });
     const given = Context.make(Policy, policy).pipe(
       Context.add(Environments, environments),
-      Context.add(StepPool, StepPool.of({ ...step, losses: () => Losses.none })),
+      Context.add(StepPool, StepPool.of({ ...step, losses: () => noLosses })),
       Context.add(Learner, learner),
       Context.add(Stop, stop),
     );

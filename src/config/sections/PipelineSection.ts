@@ -32,12 +32,12 @@ export const PipelineSection = Schema.Struct({
   step_spares: field(
     threads,
     24,
-    "Threads that may be started beside those, for steps that take far longer than usual.",
+    "Threads beside step_threads, started when needed. Each tries one step that takes far longer than its like.",
   ),
   step_give_way: field(
     Schema.Boolean,
     true,
-    "The thread of such a step gives way to all others once it takes 10 times the slowest so far, 500 ms at least (Linux).",
+    "Spare threads (step_spares) have the lowest priority once a step of the run has hung (Linux).",
   ),
   step_quarantine: field(
     whole(0, 1_000_000),

@@ -53,7 +53,7 @@ export const catalogue: readonly Section[] = [
   section("Alarms", "src/rollout/alarms.ts, by src/domain/alarms", alarms),
   section("Windows", "src/engine/StepRecord.ts", windows, weights),
   section("Stages", "src/flow/Gauge.ts", stage),
-  section("Step threads", "src/env/pool/Losses.ts, of this process", stepping),
+  section("Step threads", "src/env/pool/StepThreads.ts, of this process", stepping),
   section("Generation", "src/generation, by the gauges of the generator threads", tokens, generation),
   section("Workers", "src/remote/workers, of runs with `pipeline.workers.url`", workers),
   section("Generation on servers", "src/remote/generation, of this process", remoteGeneration),

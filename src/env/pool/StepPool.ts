@@ -23,11 +23,10 @@ import { type Answer, type Request, tagOf } from "../contract/Request.ts";
 import * as Waiting from "../waiting/Waiting.ts";
 import { answer } from "./answer.ts";
 import * as Batcher from "./Batcher.ts";
-import * as Losses from "./Losses.ts";
-import * as Threads from "./Threads.ts";
+import * as StepThreads from "./StepThreads.ts";
 
 /** What is done about steps that misbehave, where nothing else is said; pipeline.step_* has the same. */
-const defaults: Pick<Threads.ThreadsOptions, "spares" | "quarantine" | "giveWay"> = {
+const defaults: Pick<StepThreads.StepThreadsOptions, "spares" | "quarantine" | "giveWay"> = {
   spares: 16,
   quarantine: 2,
   giveWay: true,
@@ -38,11 +37,13 @@ export class StepPool extends Context.Service<
   StepPool,
   Dial & {
     /** What misbehaving environments cost. */
-    readonly losses: () => Losses.Losses;
+    readonly losses: () => StepThreads.Losses;
   }
 >()("millrace/env/StepPool") {}
 
-export interface StepPoolOptions extends Omit<Threads.ThreadsOptions, keyof typeof defaults>, Partial<typeof defaults> {
+export interface StepPoolOptions
+  extends Omit<StepThreads.StepThreadsOptions, keyof typeof defaults>,
+    Partial<typeof defaults> {
   /** Batches in flight at first. */
   readonly concurrency: number;
   /** Asynchronous environments, by tags that are not among the presets. */
@@ -58,16 +59,16 @@ interface Players {
   /** Batches at once that there are threads for. */
   readonly most: number;
   readonly setConcurrency: (concurrency: number) => void;
-  readonly losses: () => Losses.Losses;
+  readonly losses: () => StepThreads.Losses;
 }
 
 const inThreads = Effect.fnUntraced(function* (options: StepPoolOptions) {
-  const threads = yield* Threads.make({ ...defaults, ...options });
+  const threads = yield* StepThreads.make({ ...defaults, ...options });
   const within = (concurrency: number): number => Math.min(options.threads, Math.max(1, Math.floor(concurrency)));
   const batcher = yield* Batcher.make({
     name: "step",
     concurrency: within(options.concurrency),
-    cap: threads.cap,
+    cap: threads.batchCap,
     run: threads.run,
   });
   const players: Players = {
@@ -98,7 +99,7 @@ const inline = Effect.fnUntraced(function* (environments: ReadonlyMap<string, Bo
     concurrency: () => 1,
     most: 1,
     setConcurrency: () => undefined,
-    losses: () => Losses.none,
+    losses: () => StepThreads.noLosses,
   };
   return players;
 });
@@ -122,7 +123,7 @@ const services = Effect.fnUntraced(function* (
       return answered._tag === "StepFailure" ? Effect.fail(answered) : Effect.succeed(answered);
     });
   };
-  const losses = (): Losses.Losses => players?.losses() ?? Losses.none;
+  const losses = (): StepThreads.Losses => players?.losses() ?? StepThreads.noLosses;
   const pool = StepPool.of({
     name: "step",
     sample: () => [...(players === null ? [] : [players.sample()]), ...waiting.samples()].reduce(Gauge.sum),
@@ -130,7 +131,7 @@ const services = Effect.fnUntraced(function* (
     most: (players?.most ?? 0) + waiting.capacity,
     setConcurrency: (next) => Effect.sync(() => players?.setConcurrency(next - waiting.capacity)),
     losses,
-    metrics: () => (players === null ? new Map() : Losses.metricsOf(losses())),
+    metrics: () => (players === null ? new Map() : StepThreads.metricsOf(losses())),
     onOut: listeners.subscribe,
   });
   const service = Environments.of({

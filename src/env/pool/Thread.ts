@@ -1,18 +1,48 @@
 /**
- * One environment thread: a piscina pool of a single worker, so that it can be watched, given up and ended by itself. It answers one batch at
- * a time. Who stops waiting for an answer does not end it.
+ * One environment thread: a piscina pool of a single worker, which answers one batch at a time. A request that takes too long, or ends the
+ * thread, comes back as where the batch stopped; the thread is usable afterwards unless `isLost`.
  */
 import module from "node:module";
-import { setPriority } from "node:os";
 import { dirname } from "node:path";
-import { Effect, Schema } from "effect";
+import { Effect, Option, Schema } from "effect";
 import { Piscina } from "piscina";
-import type { Request } from "../contract/Request.ts";
-import { Cells, type Standing } from "./cells.ts";
-import type { Batch, How, Reply, Setup } from "./worker.ts";
+import type { Answer, Request } from "../contract/Request.ts";
+import type { Batch, BatchReply, Setup } from "./worker.ts";
 
 /** The thread exited, ran out of memory, or returned a value that cannot be cloned. */
 export class ThreadLost extends Schema.TaggedError<ThreadLost>()("ThreadLost", { message: Schema.String }) {}
+
+/** The answers of a batch, in order; fewer than its requests where it stopped. */
+export interface BatchResult {
+  readonly answers: readonly Answer[];
+  /** Milliseconds of each answered request. */
+  readonly times: readonly number[];
+  readonly stop: BatchStop | null;
+}
+
+export interface BatchStop {
+  readonly cause: "hang" | "crash";
+  /** Index of the request that was running; null where the thread was lost between requests. */
+  readonly at: number | null;
+  readonly message: string;
+}
+
+export interface BatchLimits {
+  /** Milliseconds that one request may take. */
+  readonly requestMs: number;
+  /** The worker interrupts a request itself, which saves the thread unless the request blocks. */
+  readonly interrupt: boolean;
+  /** The thread takes the lowest priority from now on (Linux). */
+  readonly giveWay: boolean;
+}
+
+/** Milliseconds that an interruption may be late before the thread is given up. */
+const graceMs = 500;
+/** Milliseconds that a loaded thread may neither begin a batch nor deliver its reply. */
+const silenceMs = 10_000;
+
+/** Milliseconds that the end of a thread is waited for. */
+const endMs = 1_000;
 
 const messageOf = (cause: unknown): string =>
   cause instanceof Error && cause.message !== "" ? cause.message : "the thread ended without a reason";
@@ -23,17 +53,20 @@ const compileCache = (): string | null => {
   return folder === undefined ? null : dirname(folder);
 };
 
-/** The nicest there is. */
-const lowest = 19;
+const stopped = (cause: BatchStop["cause"], at: number | null, message: string): BatchResult => ({
+  answers: [],
+  times: [],
+  stop: { cause, at, message },
+});
 
 export class Thread {
-  readonly #pool: Piscina<Batch, Reply>;
-  readonly #cells = Cells.make();
+  readonly #pool: Piscina<Batch, BatchReply>;
+  /** The index of the running request, written by the worker; -1 before the first, the batch's length after the last. */
+  readonly #position = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   #lost = false;
-  #yields = false;
 
-  constructor(setup: Pick<Setup, "registry" | "presets">) {
-    this.#pool = new Piscina<Batch, Reply>({
+  constructor(setup: Omit<Setup, "position" | "compileCache">) {
+    this.#pool = new Piscina<Batch, BatchReply>({
       filename: new URL("./entry.ts", import.meta.url).href,
       minThreads: 1,
       maxThreads: 1,
@@ -41,51 +74,81 @@ export class Thread {
       // Otherwise a thread stops its event loop between tasks.
       atomics: "disabled",
       recordTiming: false,
-      workerData: { ...setup, cells: this.#cells.memory, compileCache: compileCache() } satisfies Setup,
+      workerData: { ...setup, position: this.#position, compileCache: compileCache() } satisfies Setup,
     });
-    // It failed outside of any batch.
     this.#pool.on("error", () => {
       this.#lost = true;
     });
   }
 
-  /** No batch may be given to it. */
-  lost(): boolean {
+  /** The thread has ended, or is given up, and takes no batch any more. */
+  isLost(): boolean {
     return this.#lost;
   }
 
-  /** It gave way to all others, which cannot be taken back. */
-  yields(): boolean {
-    return this.#yields;
-  }
-
-  readonly standing = (): Standing => this.#cells.standing();
-  readonly strays = (): number => this.#cells.strays();
-  /** It answers no more than the request it is at. */
-  readonly cut = (): void => this.#cells.cut();
-
-  /** An empty batch is answered when the thread has loaded its environments. Never rejects. */
-  post(requests: readonly Request[], how: How): Promise<Reply | ThreadLost> {
-    return this.#pool.run({ requests, ...how, epoch: this.#cells.clear() }).catch((cause: unknown) => {
+  #send(batch: Batch): Promise<BatchReply | ThreadLost> {
+    Atomics.store(this.#position, 0, -1);
+    return this.#pool.run(batch).catch((cause: unknown) => {
       this.#lost = true;
       return new ThreadLost({ message: messageOf(cause) });
     });
   }
 
-  /** Lets every other thread of the machine go first, where the system can (Linux). */
-  giveWay(): void {
-    const id = this.#cells.id();
-    if (id === null || this.#yields) return;
-    try {
-      setPriority(id, lowest);
-      this.#yields = true;
-    } catch {
-      // It has ended meanwhile.
-    }
+  /** Done once the environments are loaded; fails with why they are not. */
+  readonly loaded: Effect.Effect<void, ThreadLost> = Effect.flatMap(
+    Effect.promise(() => this.#send({ requests: [], interruptMs: null, giveWay: false })),
+    (reply) => (reply instanceof ThreadLost ? Effect.fail(reply) : Effect.void),
+  );
+
+  readonly run = (requests: readonly Request[], limits: BatchLimits): Effect.Effect<BatchResult> =>
+    Effect.suspend(() => {
+      const { giveWay, interrupt, requestMs } = limits;
+      const reply = this.#send({ requests, interruptMs: interrupt ? requestMs : null, giveWay });
+      return Effect.map(this.#wait(reply, requests.length, requestMs + (interrupt ? graceMs : 0)), (seen) => {
+        if (seen instanceof ThreadLost) return stopped("crash", this.#running(requests.length), seen.message);
+        if ("answers" in seen) return this.#replied(seen);
+        this.#lost = true;
+        return stopped("hang", seen.running, "the thread gives no answer");
+      });
+    });
+
+  #replied({ answers, interrupted, times }: BatchReply): BatchResult {
+    const stop = interrupted ? ({ cause: "hang", at: answers.length, message: "interrupted" } as const) : null;
+    return { answers, times, stop };
   }
+
+  /** The request that is running now; null where none is. */
+  #running(requests: number): number | null {
+    const position = Atomics.load(this.#position, 0);
+    return position >= 0 && position < requests ? position : null;
+  }
+
+  /**
+   * The reply, or the request that was running for too long (null where none was, and no reply came). The position is compared with the one
+   * before the wait, so an answer that a busy main thread reads late is no hang.
+   */
+  readonly #wait = Effect.fnUntraced(function* (
+    this: Thread,
+    reply: Promise<BatchReply | ThreadLost>,
+    requests: number,
+    requestMs: number,
+  ): Effect.fn.Return<BatchReply | ThreadLost | { readonly running: number | null }> {
+    const answered = Effect.promise(() => reply);
+    let silentMs = 0;
+    for (;;) {
+      const before = Atomics.load(this.#position, 0);
+      const seen = yield* Effect.timeoutOption(answered, requestMs);
+      if (Option.isSome(seen)) return seen.value;
+      const running = this.#running(requests);
+      silentMs = Atomics.load(this.#position, 0) === before ? silentMs + requestMs : 0;
+      if (silentMs > 0 && (running !== null || silentMs >= silenceMs)) return { running };
+    }
+  });
 
   readonly end: Effect.Effect<void> = Effect.suspend(() => {
     this.#lost = true;
-    return Effect.promise(() => this.#pool.destroy());
+    const destroyed = Effect.promise(() => this.#pool.destroy());
+    // A thread in a system call ends only after it, and nobody waits that long.
+    return Effect.asVoid(Effect.timeoutOption(Effect.interruptible(destroyed), endMs));
   });
 }

@@ -1,89 +1,45 @@
 /**
  * The work of an environment thread: loads, binds and prepares its presets once, then answers batches, one answer per request. It holds no
- * state between batches. Before each request it notes where it is and the time, by which the main thread finds the one that hangs or ends
- * the thread. Invariant: no call of an environment ends the process, and only a fault of the thread itself ends the thread.
+ * state between batches. Invariant: no call of an environment ends the process, and only a fault of the thread itself ends the thread.
  */
-import { readFileSync, readlinkSync } from "node:fs";
+import { setPriority } from "node:os";
+import { Script } from "node:vm";
 import { workerData } from "node:worker_threads";
 import type { BoundEnvironment } from "../contract/BoundEnvironment.ts";
 import type { PresetFrame, RegistryModule } from "../contract/Preset.ts";
 import { prepare } from "../contract/prepare.ts";
-import { type Answer, type Request, stepFailure } from "../contract/Request.ts";
+import type { Answer, Request } from "../contract/Request.ts";
 import { guardProcess, unguardProcess } from "../custom/processGuard.ts";
 import { answer } from "./answer.ts";
-import { Cells } from "./cells.ts";
-import { finishes } from "./interruptible.ts";
 
 export interface Setup {
   /** URL of a `RegistryModule`. */
   readonly registry: string;
   readonly presets: Readonly<Record<string, PresetFrame>>;
-  /** Memory of the thread's cells. */
-  readonly cells: Int32Array;
+  /** One cell, in which the thread notes the index of the running request. */
+  readonly position: Int32Array;
+  /** One cell, in which all threads count errors outside of any request. */
+  readonly strays: Int32Array;
   /** Folder of compiled code; null where the process keeps none. */
   readonly compileCache: string | null;
 }
 
 export interface Batch {
   readonly requests: readonly Request[];
-  /** Each answer is checked to be one that can be sent. */
-  readonly careful: boolean;
-  /** When it was sent. */
-  readonly epoch: number;
-  /** A request is interrupted after so many milliseconds; null lets it go on. */
-  readonly limitMs: number | null;
-  /** One that was interrupted while the machine was busy with others begins again, with more time. */
-  readonly again: boolean;
+  /** The batch is interrupted after so many milliseconds; null lets it go on. */
+  readonly interruptMs: number | null;
+  /** The thread takes the lowest priority, for good. */
+  readonly giveWay: boolean;
 }
 
-/** How a batch is to be answered. */
-export type How = Pick<Batch, "careful" | "limitMs" | "again">;
-
-/** In place of the answer of a request that was interrupted. */
-export interface Interrupted {
-  readonly _tag: "Interrupted";
-  /** What it had of a processor; null where that is not known. */
-  readonly cpuMs: number | null;
-  /** How long it could have run and others did instead; null where that is not known. A step that blocks waits for nobody. */
-  readonly deprivedMs: number | null;
-}
-
-/** The answers to the first requests, to all unless the batch was cut, and the milliseconds that each took. */
-export interface Reply {
-  readonly answers: readonly (Answer | Interrupted)[];
+/** The answers to the first requests, to all unless one was interrupted, and the milliseconds that each took. */
+export interface BatchReply {
+  readonly answers: readonly Answer[];
   readonly times: readonly number[];
+  readonly interrupted: boolean;
 }
 
-const { cells: memory, presets, registry } = workerData as Setup;
-const cells = new Cells(memory);
-
-/** Milliseconds of a processor that this thread had; null where Node does not say (before 23.9). */
-const cpuMs = (): number | null => {
-  if (process.threadCpuUsage === undefined) return null;
-  const { system, user } = process.threadCpuUsage();
-  return (system + user) / 1000;
-};
-
-/** Milliseconds that this thread could run and had no processor; null where the system does not say (Linux does). */
-const deprivedMs = (): number | null => {
-  try {
-    const [, delay] = readFileSync("/proc/thread-self/schedstat", "utf8").split(" ");
-    return Number(delay) / 1e6;
-  } catch {
-    return null;
-  }
-};
-
-/** Where Linux shows the thread's own id. */
-const nameThread = (): void => {
-  // Without it, nobody could tell whether a thread that gave way had any time.
-  if (cpuMs() === null) return;
-  try {
-    cells.named(Number(readlinkSync("/proc/thread-self").split("/").at(-1)));
-  } catch {
-    // Another system: the thread keeps its priority.
-  }
-};
+const { position, presets, registry, strays } = workerData as Setup;
 
 const bindAll = async (): Promise<ReadonlyMap<string, BoundEnvironment>> => {
   const module: RegistryModule = await import(registry);
@@ -103,15 +59,14 @@ const bindAll = async (): Promise<ReadonlyMap<string, BoundEnvironment>> => {
   return bound;
 };
 
-/** What an environment leaves behind (a timer, a promise nobody waits for) fails no step; it is counted. */
+/** Counts what an environment leaves behind (a timer that throws, a promise nobody waits for), which fails no request. */
 const outlive = (error: unknown): void => {
-  // The answer of a batch: the main thread learns of it by the end of this one.
+  // The reply of a batch cannot be sent: the main thread learns of it by the end of this one.
   if (error instanceof Error && error.name === "DataCloneError") throw error;
-  cells.strayed();
+  Atomics.add(strays, 0, 1);
   guardProcess();
 };
 
-nameThread();
 guardProcess();
 // Node itself ends a thread by `process.exit` where nobody handles an error.
 process.on("uncaughtExceptionMonitor", unguardProcess);
@@ -119,88 +74,50 @@ const environments = await bindAll();
 process.on("uncaughtException", outlive);
 process.on("unhandledRejection", outlive);
 
-/** What a request has when it begins again, in limits. */
-const patience = 4;
+let job: () => void = () => undefined;
+const jobKey = "millrace/env/job";
+Reflect.defineProperty(globalThis, Symbol.for(jobKey), { value: () => job() });
+const script = new Script(`globalThis[Symbol.for(${JSON.stringify(jobKey)})]()`);
 
-const sendable = (answered: Answer): Answer => {
+const isTimeout = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
+
+/**
+ * Whether `work` ended within the time. V8 interrupts it where it is, an endless loop too, and what it changed outside of itself is left half
+ * done. It costs a tenth of a millisecond.
+ */
+const endsWithin = (work: () => void, ms: number): boolean => {
+  job = work;
   try {
-    structuredClone(answered);
-    return answered;
-  } catch (cause) {
-    return stepFailure("step_crashed", `its state cannot be sent to another thread: ${String(cause)}`);
+    script.runInThisContext({ timeout: Math.max(1, Math.ceil(ms)) });
+    return true;
+  } catch (error) {
+    if (isTimeout(error)) return false;
+    throw error;
   }
 };
 
-const answered = (request: Request, careful: boolean): Answer => {
-  const given = answer(environments, request);
-  return careful ? sendable(given) : given;
+/** On Linux this is the priority of the calling thread alone; other systems would slow the whole process. */
+const giveWay = (): void => {
+  if (process.platform === "linux") setPriority(19);
 };
 
-const difference = (after: number | null, before: number | null): number | null =>
-  after === null || before === null ? null : after - before;
-
-/** A batch as far as it has been answered, so that it can go on after an interruption. */
-class Progress implements Reply {
-  readonly answers: (Answer | Interrupted)[] = [];
-  readonly times: number[] = [];
-  readonly #batch: Batch;
-  #at = 0;
-  #began = performance.now();
-  #beganCpu: number | null = null;
-  /** Since the batch, or the last interruption: a system call for each request would cost more than most of them. */
-  #beganDeprived: number | null = null;
-  /** The request at hand was interrupted before, and begins again. */
-  #repeated = false;
-
-  constructor(batch: Batch) {
-    this.#batch = batch;
-  }
-
-  #next(answer: Answer | Interrupted): void {
-    const time = performance.now();
-    this.answers[this.#at] = answer;
-    this.times[this.#at] = time - this.#began;
-    this.#began = time;
-    this.#repeated = false;
-    this.#at++;
-  }
-
-  readonly play = (): void => {
-    const { careful, limitMs, requests } = this.#batch;
-    while (this.#at < requests.length && !cells.isCut()) {
-      cells.begin(this.#at);
-      if (limitMs !== null) this.#beganCpu = cpuMs();
-      this.#next(answered(requests[this.#at]!, careful));
+export default ({ giveWay: givesWay, interruptMs, requests }: Batch): BatchReply => {
+  if (givesWay) giveWay();
+  const answers: Answer[] = [];
+  const times: number[] = [];
+  const play = (): void => {
+    let began = performance.now();
+    for (const [at, request] of requests.entries()) {
+      Atomics.store(position, 0, at);
+      answers.push(answer(environments, request));
+      const ended = performance.now();
+      times.push(ended - began);
+      began = ended;
     }
   };
-
-  /** Plays all, and interrupts each request that takes longer than the limit. */
-  playWithin(limitMs: number): void {
-    this.#beganDeprived = deprivedMs();
-    while (!finishes(this.play, this.#repeated ? limitMs * patience : limitMs)) this.#interrupted(limitMs);
-  }
-
-  /** The request at hand begins again where those before it had most of its time, or others most of the machine's. */
-  #interrupted(limitMs: number): void {
-    const time = performance.now();
-    const cpu = difference(cpuMs(), this.#beganCpu);
-    const waitedMs = deprivedMs();
-    const waited = difference(waitedMs, this.#beganDeprived);
-    this.#beganDeprived = waitedMs;
-    const inCompany = time - this.#began < limitMs * 0.9;
-    const deprived = waited === null ? cpu !== null && cpu < limitMs / 10 : waited > limitMs / 2;
-    if (inCompany || (this.#batch.again && deprived && !this.#repeated)) {
-      this.#repeated ||= !inCompany;
-      this.#began = time;
-    } else this.#next({ _tag: "Interrupted", cpuMs: cpu, deprivedMs: waited });
-  }
-}
-
-export default (batch: Batch): Reply => {
-  cells.received(batch.epoch);
-  const progress = new Progress(batch);
-  if (batch.limitMs === null) progress.play();
-  else progress.playWithin(batch.limitMs);
-  cells.end();
-  return { answers: progress.answers, times: progress.times };
+  if (interruptMs === null) play();
+  const interrupted = interruptMs !== null && !endsWithin(play, interruptMs);
+  Atomics.store(position, 0, requests.length);
+  return { answers, times, interrupted };
 };

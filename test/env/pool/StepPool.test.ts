@@ -132,14 +132,6 @@ layer(threads, hooks)("threads that are lost", (it) => {
       expect((yield* StepPool).losses().threads).toBe(1);
     }),
   );
-
-  it.effect("cost only the requests that end their thread or cannot be sent back", () =>
-    Effect.gen(function* () {
-      const answers = yield* together(request(1, "1"), request(2, "spend"), request(3, "uncloneable"), request(4, "1"));
-      expect(answers).toEqual(["n=2", "step_crashed", "step_crashed", "n=5"]);
-      expect(yield* together(request(5, "1"))).toEqual(["n=6"]);
-    }),
-  );
 });
 
 /** A pool of its own for one test, whose steps count from nothing. */
@@ -160,6 +152,18 @@ describe("a step that hangs", () => {
         const steps = [request(1, "hang"), request(2, "1"), request(3, "1"), request(4, "1")];
         yield* Effect.forEach(steps, noted, { concurrency: "unbounded" });
         expect([ended.slice(0, 3).toSorted(), ended[3]]).toEqual([["n=3", "n=4", "n=5"], "step_timeout"]);
+      }),
+    ),
+  );
+
+  it.live("costs its time limit, and no other step more than a moment, where it blocks in a system call", () =>
+    own(
+      { timeoutMs: 400 },
+      Effect.gen(function* () {
+        const began = performance.now();
+        expect(yield* together(request(1, "block"), request(2, "1"))).toEqual(["step_timeout", "n=3"]);
+        // The call itself takes 20 s.
+        expect(performance.now() - began).toBeLessThan(15_000);
       }),
     ),
   );
@@ -230,6 +234,17 @@ describe("what steps cost their threads", () => {
 });
 
 describe("a step that turns on its thread", () => {
+  it.live("costs only its request where it ends its thread or cannot be sent back", () =>
+    own(
+      { timeoutMs: 10_000 },
+      Effect.gen(function* () {
+        const steps = [request(1, "1"), request(2, "spend"), request(3, "uncloneable"), request(4, "1")];
+        expect(yield* together(...steps)).toEqual(["n=2", "step_crashed", "step_crashed", "n=5"]);
+        expect(yield* together(request(5, "1"))).toEqual(["n=6"]);
+      }),
+    ),
+  );
+
   it.live("fails, and no thread is lost, where it would end the process", () =>
     own(
       {},

@@ -1,0 +1,239 @@
+/**
+ * Runs batches of requests in threads, with one reply for each request. A request that takes much longer than its like, or ends its thread, is
+ * a suspect: it is tried alone in a spare thread, with the whole time limit, while the rest of its batch runs again elsewhere. Because
+ * environments are pure, running a request again gives the same answer. Invariant: a request fails only by what it does when it runs alone.
+ */
+import { Effect, Fiber, FiberSet, Pool, type Scope } from "effect";
+import { EnvironmentError } from "../../domain/Errors.ts";
+import { type Metrics, measured } from "../../domain/metrics/Metrics.ts";
+import { stepping } from "../../domain/metrics/run.ts";
+import * as Slots from "../../flow/admission/Slots.ts";
+import type { PresetFrame } from "../contract/Preset.ts";
+import { type Answer, type Request, stepFailure } from "../contract/Request.ts";
+import * as Batcher from "./Batcher.ts";
+import { FaultCounts } from "./FaultCounts.ts";
+import { StepTimes } from "./StepTimes.ts";
+import { type BatchLimits, type BatchResult, Thread, type ThreadLost } from "./Thread.ts";
+
+export interface StepThreadsOptions {
+  readonly presets: Readonly<Record<string, PresetFrame>>;
+  readonly threads: number;
+  /** Longest time one step may take, milliseconds. */
+  readonly timeoutMs: number;
+  /** Threads beside those, in which suspects are tried. */
+  readonly spares: number;
+  /** Time-outs and crashes after which the steps of an instance fail at once; 0 never. */
+  readonly quarantine: number;
+  /** Once a step has hung, the threads of suspects have the lowest priority. */
+  readonly giveWay: boolean;
+  /** Of a `RegistryModule`. */
+  readonly registry: URL;
+}
+
+/** What misbehaving environments have cost so far, and do at this moment. */
+export interface Losses {
+  /** Threads lost to hangs and crashes. */
+  readonly threads: number;
+  /** Seconds that threads spent in steps that hung. */
+  readonly hungSeconds: number;
+  /** Steps on trial, or waiting for it. */
+  readonly suspects: number;
+  /** Instances whose steps fail at once. */
+  readonly quarantined: number;
+  /** Errors outside of any step. */
+  readonly strays: number;
+}
+
+export const noLosses: Losses = { threads: 0, hungSeconds: 0, suspects: 0, quarantined: 0, strays: 0 };
+
+export const metricsOf = ({ hungSeconds, quarantined, strays, suspects, threads }: Losses): Metrics =>
+  measured(
+    [stepping.lostThreads, threads],
+    [stepping.hungSeconds, hungSeconds],
+    [stepping.suspects, suspects],
+    [stepping.quarantined, quarantined],
+    [stepping.strays, strays],
+  );
+
+type ThreadPool = Pool.Pool<Thread, ThreadLost>;
+type Reply = Batcher.Reply<Answer>;
+
+/** Attempts at starting a thread, or at a trial whose thread is lost before the request begins. */
+const attempts = 3;
+
+const quarantinedAnswer = (faults: number): Answer =>
+  stepFailure(
+    "step_quarantined",
+    `its instance hung or ended its thread ${faults} times before; such an instance is not stepped any more (pipeline.step_quarantine)`,
+  );
+
+export class StepThreads {
+  readonly #options: StepThreadsOptions;
+  readonly #threads: ThreadPool;
+  readonly #spares: ThreadPool;
+  readonly #strays: Int32Array;
+  /** Starts a fiber that outlives its caller. */
+  readonly #fork: (trial: Effect.Effect<Answer>) => Fiber.Fiber<Answer>;
+  readonly #times = new StepTimes();
+  readonly #faults: FaultCounts;
+  readonly #trialSlots: Slots.Slots;
+  #suspects = 0;
+  #suspectsSeen = false;
+  #hangs = 0;
+  #lost = 0;
+
+  constructor(
+    options: StepThreadsOptions,
+    pools: { readonly threads: ThreadPool; readonly spares: ThreadPool },
+    strays: Int32Array,
+    fork: (trial: Effect.Effect<Answer>) => Fiber.Fiber<Answer>,
+  ) {
+    this.#options = options;
+    this.#threads = pools.threads;
+    this.#spares = pools.spares;
+    this.#strays = strays;
+    this.#fork = fork;
+    this.#faults = new FaultCounts(options.quarantine);
+    // Until a step has hung, suspects keep their priority, and no more of them run than there are threads.
+    this.#trialSlots = Slots.makeUnsafe(Math.min(options.threads, options.spares));
+  }
+
+  /** Requests of one batch at most. */
+  readonly batchCap = (): number => this.#times.batchCap();
+
+  readonly losses = (): Losses => ({
+    threads: this.#lost,
+    hungSeconds: (this.#hangs * this.#options.timeoutMs) / 1000,
+    suspects: this.#suspects,
+    quarantined: this.#faults.quarantined(),
+    strays: Atomics.load(this.#strays, 0),
+  });
+
+  /** The replies to a batch: those barred by their instance, and those that a thread gave. */
+  readonly run = (requests: readonly Request[]): Effect.Effect<readonly Reply[]> =>
+    Effect.suspend(() => {
+      const barred = requests.map((request) => this.#barred(request));
+      const free = requests.filter((_, at) => barred[at] === undefined);
+      if (free.length === 0) return Effect.succeed(barred.map((reply) => reply ?? new Batcher.PutBack()));
+      return Effect.map(this.#runBatch(free), (replies) => {
+        const rest = replies.values();
+        return barred.map((reply) => reply ?? rest.next().value ?? new Batcher.PutBack());
+      });
+    });
+
+  /** The reply to a request that may not run because of what its instance did. */
+  #barred(request: Request): Reply | undefined {
+    const status = this.#faults.status(request);
+    if (status._tag === "Quarantined") return Effect.succeed(quarantinedAnswer(status.faults));
+    return status._tag === "Held" ? new Batcher.PutBack(status.trialEnded.await) : undefined;
+  }
+
+  #runBatch(requests: readonly Request[]): Effect.Effect<readonly Reply[]> {
+    const suspectAfterMs = this.#times.suspectAfterMs(requests, this.#hangs > 0);
+    const limits = {
+      requestMs: Math.min(this.#options.timeoutMs, suspectAfterMs),
+      // An interruption needs a timer for each batch, which only runs with suspects pay for.
+      interrupt: this.#suspectsSeen,
+      giveWay: false,
+    };
+    return Effect.map(this.#inThread(this.#threads, requests, limits), ({ answers, stop, times }) => {
+      this.#times.observe(requests, times);
+      return requests.map((request, at): Reply => {
+        const answer = answers[at];
+        if (answer !== undefined) return Effect.succeed(answer);
+        const isSuspect = stop?.at === at || stop?.at === null;
+        return isSuspect ? this.#try(request) : new Batcher.PutBack();
+      });
+    });
+  }
+
+  #inThread(pool: ThreadPool, requests: readonly Request[], limits: BatchLimits): Effect.Effect<BatchResult> {
+    const ran = Pool.use(pool, (thread) =>
+      Effect.tap(thread.run(requests, limits), () => {
+        if (!thread.isLost()) return Effect.void;
+        this.#lost++;
+        return Pool.invalidate(pool, thread);
+      }),
+    );
+    return Effect.orDie(ran);
+  }
+
+  /** The answer to a suspect. Its trial goes on whether its caller waits or not, because others of its instance may wait for the result. */
+  #try(request: Request): Effect.Effect<Answer> {
+    this.#suspectsSeen = true;
+    const status = this.#faults.status(request);
+    if (status._tag === "Quarantined") return Effect.succeed(quarantinedAnswer(status.faults));
+    if (status._tag === "Held")
+      return Effect.andThen(
+        status.trialEnded.await,
+        Effect.suspend(() => this.#try(request)),
+      );
+    this.#suspects++;
+    this.#faults.trialBegan(request);
+    const trial = Effect.acquireUseRelease(
+      this.#trialSlots.acquire,
+      () => this.#trial(request, attempts),
+      () => Effect.sync(this.#trialSlots.release),
+    );
+    return Fiber.join(
+      this.#fork(
+        Effect.ensuring(
+          trial,
+          Effect.sync(() => this.#suspects--),
+        ),
+      ),
+    );
+  }
+
+  #trial(request: Request, attemptsLeft: number): Effect.Effect<Answer> {
+    const { giveWay, timeoutMs } = this.#options;
+    const givesWay = giveWay && this.#hangs > 0;
+    const limits = { requestMs: timeoutMs, interrupt: true, giveWay: givesWay };
+    return Effect.flatMap(this.#inThread(this.#spares, [request], limits), ({ answers: [answer], stop, times }) => {
+      if (answer !== undefined) {
+        if (!givesWay) this.#times.observe([request], times);
+        this.#faults.trialEnded(request, "innocent");
+        return Effect.succeed(answer);
+      }
+      // What a step before left behind may have ended the thread.
+      if (stop?.at === null && attemptsLeft > 1) return this.#trial(request, attemptsLeft - 1);
+      this.#faults.trialEnded(request, "guilty");
+      if (stop?.cause !== "hang") return Effect.succeed(stepFailure("step_crashed", stop?.message ?? "no answer"));
+      this.#hangs++;
+      this.#trialSlots.resize(this.#options.spares);
+      return Effect.succeed(stepFailure("step_timeout", `no answer after ${timeoutMs} ms`));
+    });
+  }
+}
+
+/** Threads of the current scope. Fails with `EnvironmentError` when they cannot load the environments. */
+export const make = (options: StepThreadsOptions): Effect.Effect<StepThreads, EnvironmentError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { presets, registry, spares, threads } = options;
+    const strays = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    let started = false;
+    const acquire = Effect.acquireRelease(
+      Effect.sync(() => new Thread({ registry: registry.href, presets, strays })),
+      ({ end }) => end,
+    ).pipe(
+      Effect.tap(({ loaded }) => loaded),
+      // The first threads fail at once, because an environment that does not load will not load again.
+      Effect.retry({ times: attempts - 1, while: () => started }),
+    );
+    const pools = {
+      threads: yield* Pool.make({ acquire, size: threads }),
+      spares: yield* Pool.makeWithTTL({ acquire, min: 0, max: spares, timeToLive: "1 minute" }),
+    };
+    const start = Effect.scoped(Effect.all(Array.from({ length: threads }, () => Pool.get(pools.threads))));
+    yield* Effect.mapError(
+      start,
+      ({ message }) =>
+        new EnvironmentError({
+          tag: Object.keys(presets).join(", "),
+          message: `the environment threads do not start: ${message}`,
+        }),
+    );
+    started = true;
+    const fork = yield* FiberSet.makeRuntime<never, Answer, never>();
+    return new StepThreads(options, pools, strays, fork);
+  });
