@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect";
 import { field, positive, whole } from "../../config/field.ts";
-import { type Backoff, waitMs } from "../../support/http/schedule.ts";
+import { longestWaitsMs, type RetryPolicy } from "../../support/http/retry.ts";
 
 const Url = Schema.String.check(
   Schema.makeFilter((text) => /^(https?|wss?):\/\/[^/?#]+[^?#]*$/i.test(text) && URL.canParse(text), {
@@ -59,19 +59,17 @@ export const credentials = ({ token_variable: name }: Pick<Connection, "token_va
   return token === undefined ? {} : { authorization: `Bearer ${token.trim()}` };
 };
 
-/** The waits between two attempts to open a session; none is longer than half a minute. */
-export const backoffOf = ({ retry_wait_ms }: Pick<Connection, "retry_wait_ms">): Backoff => ({
+/** How an attempt to open a session is repeated. Half of a wait is drawn, so that the members of a group do not all come back at once. */
+export const policyOf = ({ retries, retry_wait_ms }: Pick<Connection, "retries" | "retry_wait_ms">): RetryPolicy => ({
   firstMs: retry_wait_ms,
   longestMs: 30_000,
+  jitter: 0.5,
+  times: retries,
 });
 
 /** The longest a reset or step may take by the connection's own limits: every attempt to open a session, then the step. */
-export const longestMs = (to: Connection): number => {
-  const backoff = backoffOf(to);
-  let total = 1_000 + to.request_timeout_ms;
-  for (let attempt = 0; attempt <= to.retries; attempt++) {
-    total += to.connect_timeout_ms + to.request_timeout_ms;
-    if (attempt < to.retries) total += waitMs(backoff, attempt);
-  }
-  return total;
-};
+export const longestMs = (to: Connection): number =>
+  1_000 +
+  to.request_timeout_ms +
+  (to.retries + 1) * (to.connect_timeout_ms + to.request_timeout_ms) +
+  longestWaitsMs(policyOf(to), to.retries);

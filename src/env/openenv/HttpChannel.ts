@@ -3,7 +3,7 @@
  * one. A server that answers a reset without the id keeps nothing between requests, so its reset is rejected.
  */
 import { Schema } from "effect";
-import { asPromise } from "../../support/http/schedule.ts";
+import { asPromise } from "../../support/http/send.ts";
 import {
   type Channel,
   decoded,

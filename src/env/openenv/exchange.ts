@@ -3,7 +3,7 @@
  * whose message names the address.
  */
 import { Effect } from "effect";
-import { type HttpFailure, type HttpReply, type HttpRequest, send } from "../../support/http/schedule.ts";
+import { type HttpFailure, type HttpReply, type HttpRequest, send } from "../../support/http/send.ts";
 import { type Connection, credentials } from "./Connection.ts";
 import { addressOf } from "./Protocol.ts";
 import { RemoteError } from "./RemoteError.ts";

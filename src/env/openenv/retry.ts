@@ -4,19 +4,16 @@
  */
 import { Effect, Result } from "effect";
 import type { Random } from "../../domain/Random.ts";
-import { schedule } from "../../support/http/schedule.ts";
-import { backoffOf, type Connection } from "./Connection.ts";
+import { retry } from "../../support/http/retry.ts";
+import { type Connection, policyOf } from "./Connection.ts";
 import { RemoteError, repeatable } from "./RemoteError.ts";
-
-/** Half of a wait is certain, the other half is drawn, so that the members of a group do not all come back at once. */
-export const jittered = (ms: number, random: Random): number => ms / 2 + (ms / 2) * random.uniform();
 
 /**
  * The first success of `attempt`, or its last failure. Aborting `signal` ends a wait; an attempt under way is given the signal by its
  * caller and rejects by itself, so that it can close what it opened.
  */
 export const retrying = async <A>(
-  { retries, retry_wait_ms }: Pick<Connection, "retries" | "retry_wait_ms">,
+  limits: Pick<Connection, "retries" | "retry_wait_ms">,
   random: Random | null,
   signal: AbortSignal,
   attempt: () => Promise<A>,
@@ -34,10 +31,9 @@ export const retrying = async <A>(
     Effect.flatMap(Effect.fromResult),
     Effect.uninterruptible,
   );
-  const repeated = Effect.retry(once, {
-    schedule: schedule(backoffOf({ retry_wait_ms }), random === null ? undefined : (ms) => jittered(ms, random)),
-    times: retries,
+  const repeated = retry(once, policyOf(limits), {
     while: (error) => error instanceof RemoteError && repeatable(error),
+    ...(random === null ? {} : { uniform: () => random.uniform() }),
   });
   await Effect.runPromiseExit(repeated, { signal });
   return Result.getOrThrowWith(outcome, (error) => error);

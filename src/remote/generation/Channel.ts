@@ -2,9 +2,10 @@
  * Asks one generation server over HTTP. Invariants: the key is in no message; every body has a limit; what is not an answer of the server's
  * program is a `ServerFailure`; a redirection is never followed.
  */
-import { Effect, Redacted, Schema } from "effect";
+import { Clock, Effect, Redacted, Schema } from "effect";
 import { shownText } from "../../config/shown.ts";
-import { type HttpReply, send } from "../../support/http/schedule.ts";
+import { isTransient, retryAfterMs } from "../../support/http/retry.ts";
+import { type HttpReply, send } from "../../support/http/send.ts";
 import { failed, type ServerFailure } from "./ServerFailure.ts";
 
 export interface ChannelOptions {
@@ -84,18 +85,12 @@ const said = (body: string | null): string => {
       : JSON.stringify(detail);
 };
 
-const seconds = (text: string | undefined): number | null => {
-  const value = Number(text ?? Number.NaN);
-  return Number.isFinite(value) && value >= 0 ? value * 1_000 : null;
-};
-
-/** The failure that a status other than 200 is. */
-const ofStatus = (name: string, { headers, status }: HttpReply, what: string): ServerFailure => {
+/** The failure that a status other than 200 is. `now` in Unix milliseconds. */
+const ofStatus = (name: string, { headers, status }: HttpReply, what: string, now: number): ServerFailure => {
   const message = `${name}: status ${status}: ${what}`;
-  if (status === 429) return failed("busy", message, seconds(headers["retry-after"]));
   if (status === 401 || status === 403) return failed("unfit", message);
-  if (status >= 500 || status === 408) return failed("away", message, seconds(headers["retry-after"]));
-  return failed("rejected", message);
+  if (!isTransient(status)) return failed("rejected", message);
+  return failed(status === 429 ? "busy" : "away", message, retryAfterMs(headers, now));
 };
 
 const timeouts = ({ timeoutMs }: ChannelOptions) => ({ short: SHORT_MS, tokens: timeoutMs, loading: LOADING_MS });
@@ -124,7 +119,7 @@ export const make = (options: ChannelOptions): Channel => {
     );
   const answered = Effect.fnUntraced(function* (question: Question) {
     const reply = yield* ask(question);
-    if (reply.status !== 200) return yield* ofStatus(name, reply, quoted(reply));
+    if (reply.status !== 200) return yield* ofStatus(name, reply, quoted(reply), yield* Clock.currentTimeMillis);
     return reply;
   });
   return {

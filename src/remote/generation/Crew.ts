@@ -10,7 +10,7 @@ import { currentInstant, type Instant, monotonicMillis } from "../../domain/Inst
 import type { TellServer } from "../../domain/Server.ts";
 import { AdoptionTimes } from "../../generation/AdoptionTimes.ts";
 import { CommonVersion } from "../../generation/CommonVersion.ts";
-import { waitMs } from "../../support/http/schedule.ts";
+import { type RetryPolicy, waitMs } from "../../support/http/retry.ts";
 import type { Publisher } from "../weights/Publisher.ts";
 import type { Answer, Ask } from "./Dialect.ts";
 import { Fleet } from "./Fleet.ts";
@@ -34,8 +34,8 @@ export interface CrewOptions {
 
 /** Times that one request is asked before it fails. */
 const ATTEMPTS = 10;
-/** Waits before a server is asked again, milliseconds. */
-const backoff = { firstMs: 1_000, longestMs: 30_000 };
+/** How a server in trouble is asked again: until the fleet gives up. */
+const policy: RetryPolicy = { firstMs: 1_000, longestMs: 30_000 };
 /** Least time between two questions for a server's load, milliseconds. */
 const LOAD_MS = 1_000;
 /** Permits of the gate between swaps, which take all, and holds, which take one. */
@@ -248,8 +248,8 @@ export class Crew {
   /** Says that the server is asked again, and when; and waits until then. */
   readonly #wait = Effect.fnUntraced(
     { self: this },
-    function* (this: Crew, server: number, { attempt, since }: Strain, { message, waitMs: asked }: ServerFailure) {
-      const wait = Math.max(asked ?? 0, waitMs(backoff, attempt - 1));
+    function* (this: Crew, server: number, { attempt, since }: Strain, { message, waitMs: askedMs }: ServerFailure) {
+      const wait = waitMs(policy, { nth: attempt - 1, askedMs }) ?? 0;
       const nextAt = (yield* currentInstant).unix + wait;
       const state = { _tag: "Retrying", since: since.unix, attempt, nextAt, why: message } as const;
       this.#options.tell({ role: "generator", name: this.#member(server).name, state });

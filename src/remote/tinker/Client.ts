@@ -5,8 +5,8 @@
 import { Clock, Duration, Effect, Redacted, Result } from "effect";
 import { currentInstant, monotonicMillis } from "../../domain/Instant.ts";
 import type { ServerRole, TellServer } from "../../domain/Server.ts";
-import { retryAfterMs } from "../../support/http/retryAfter.ts";
-import { type HttpBytes, type HttpRequest, sendForBytes } from "../../support/http/schedule.ts";
+import { retryAfterMs } from "../../support/http/retry.ts";
+import { type HttpBytes, type HttpRequest, sendForBytes } from "../../support/http/send.ts";
 import { Health } from "./Health.ts";
 import { begun, type Content, type Heard, heard, type Next, type Resending, type State } from "./Operation.ts";
 import { TinkerError } from "./TinkerError.ts";

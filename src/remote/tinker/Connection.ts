@@ -4,7 +4,7 @@
  */
 import { Deferred, Duration, Effect, Option, Result, Schema, type Scope } from "effect";
 import { type TinkerServerName, tinkerServers } from "../../domain/TinkerServer.ts";
-import { send } from "../../support/http/schedule.ts";
+import { send } from "../../support/http/send.ts";
 import type { Client } from "./Client.ts";
 import type { Content } from "./Operation.ts";
 import { TinkerError } from "./TinkerError.ts";

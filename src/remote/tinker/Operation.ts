@@ -4,7 +4,7 @@
  * that cannot count twice.
  */
 import type { Instant } from "../../domain/Instant.ts";
-import { type Backoff, waitMs } from "../../support/http/schedule.ts";
+import { type RetryPolicy, waitMs } from "../../support/http/retry.ts";
 import type { Failure } from "./TinkerError.ts";
 
 /** What an answer holds: JSON, a protobuf message, or neither. */
@@ -64,9 +64,9 @@ export type Next =
   | { readonly _tag: "done"; readonly content: Content }
   | { readonly _tag: "failed"; readonly failure: Failure };
 
-const backoff: Backoff = { firstMs: 1_000, longestMs: 30_000 };
+const backoff: RetryPolicy = { firstMs: 1_000, longestMs: 30_000 };
 /** Someone has to pay first. */
-const billing: Backoff = { firstMs: 10_000, longestMs: 60_000 };
+const billing: RetryPolicy = { firstMs: 10_000, longestMs: 60_000 };
 /** Least time between two questions for a result that does not take long to be refused. */
 const pauseMs = 1_000;
 /** Operations that failed, or whose result expired, are asked for again so many times at most. */
@@ -118,19 +118,13 @@ const again = (
     outageMs,
     wait = backoff,
     asked = null,
-  }: Situation & { readonly wait?: Backoff; readonly asked?: number | null },
+  }: Situation & { readonly wait?: RetryPolicy; readonly asked?: number | null },
 ): Next => {
   const { since, attempt } = state.trouble ?? { since: now, attempt: 0 };
   const lastedMs = now.monotonic - since.monotonic;
-  if (lastedMs >= outageMs) return failed("outage", `${why}, for ${Math.round(lastedMs / 1_000)} s`);
-  const due = asked ?? waitMs(wait, attempt);
-  // The last attempt comes when time is up, not later.
-  const left = outageMs - lastedMs;
-  return {
-    _tag: "ask",
-    state: { ...state, trouble: { since, attempt: attempt + 1, why } },
-    waitMs: Math.min(due, left),
-  };
+  const waits = waitMs({ ...wait, deadlineMs: outageMs }, { nth: attempt, askedMs: asked, lastedMs });
+  if (waits === null) return failed("outage", `${why}, for ${Math.round(lastedMs / 1_000)} s`);
+  return { _tag: "ask", state: { ...state, trouble: { since, attempt: attempt + 1, why } }, waitMs: waits };
 };
 
 interface Situation {

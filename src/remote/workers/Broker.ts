@@ -3,15 +3,18 @@
  * are kept until they are acknowledged, and small messages that may be lost. Bytes only. Invariant: nothing here waits without an end for a
  * broker that is away but `stored` and the next lease, which come when it is back.
  */
-
 import type { Effect, Scope } from "effect";
 import { Schema } from "effect";
+import type { RetryPolicy } from "../../support/http/retry.ts";
 
 /** The broker refuses for good: wrong credentials, no JetStream, no permission. `message` says what to do. */
 export class BrokerError extends Schema.TaggedError<BrokerError>()("BrokerError", {
   message: Schema.String,
   cause: Schema.optionalKey(Schema.Defect()),
 }) {}
+
+/** How what a broken connection lost is asked for again: without an end, since the broker comes back. */
+export const persistent: RetryPolicy = { firstMs: 100, longestMs: 2_000 };
 
 /** A part of a result as it comes in; it comes again unless it is acknowledged in time. */
 export interface ResultMessage {

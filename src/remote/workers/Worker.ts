@@ -8,8 +8,8 @@ import type { Version } from "../../domain/Episode.ts";
 import type { BadInput, EnvironmentError, PolicyError } from "../../domain/Errors.ts";
 import type { Group, Prompt } from "../../domain/Group.ts";
 import { monotonicMillis } from "../../domain/Instant.ts";
-import { schedule } from "../../support/http/schedule.ts";
-import type { BrokerError, GivenLease, WorkerBroker } from "./Broker.ts";
+import { retry } from "../../support/http/retry.ts";
+import { type BrokerError, type GivenLease, persistent, type WorkerBroker } from "./Broker.ts";
 import type { FetchFailed } from "./files/fetchFolder.ts";
 import * as Holding from "./Holding.ts";
 import type { Lease } from "./Lease.ts";
@@ -175,14 +175,12 @@ const adopting = (
       weights?.epoch === about.epoch && weights.version > adopted ? weights.version : undefined,
     );
     for (;;) {
-      yield* Effect.retry(
-        Effect.gen(function* () {
-          const version = yield* newer;
-          yield* seat.adopt(version);
-          adopted = version;
-        }),
-        { schedule: schedule({ firstMs: 100, longestMs: 2_000 }), while: ({ _tag }) => _tag === "FetchFailed" },
-      );
+      const adoption = Effect.gen(function* () {
+        const version = yield* newer;
+        yield* seat.adopt(version);
+        adopted = version;
+      });
+      yield* retry(adoption, persistent, { while: ({ _tag }) => _tag === "FetchFailed" });
     }
   });
 
@@ -243,7 +241,7 @@ const taking = (
     Effect.gen(function* () {
       yield* joined.room.awaited;
       // What is lost with a connection comes again; a broker that refuses ends the worker elsewhere.
-      const given = yield* Effect.retry(broker.next, schedule({ firstMs: 100, longestMs: 2_000 }));
+      const given = yield* retry(broker.next, persistent);
       yield* FiberSet.run(playing, playLease(broker, joined, given));
       // It has taken its room by the time the next is asked for.
       yield* Effect.yieldNow;

@@ -7,7 +7,8 @@ import { Clock, Duration, Effect, Redacted, Result } from "effect";
 import type { Endpoint } from "../../config/players.ts";
 import { monotonicMillis } from "../../domain/Instant.ts";
 import { stream } from "../../domain/Random.ts";
-import { send, waitMs } from "../../support/http/schedule.ts";
+import { type RetryPolicy, retry } from "../../support/http/retry.ts";
+import { send } from "../../support/http/send.ts";
 import type { Message } from "../evaluation/EvaluatedEpisode.ts";
 import { anthropic } from "./anthropic.ts";
 import * as Budget from "./Budget.ts";
@@ -23,6 +24,13 @@ const mostBytes = 16 * 2 ** 20;
 /** Longest wait between two attempts that is our own idea, and longest that is done at the endpoint's request; milliseconds. */
 const longestBackoffMs = 60_000;
 const longestAskedMs = 600_000;
+
+const policyOf = ({ retries, retryWaitMs }: Endpoint): RetryPolicy => ({
+  firstMs: retryWaitMs,
+  longestMs: longestBackoffMs,
+  jitter: 0.5,
+  times: retries,
+});
 
 export interface Tally {
   readonly requests: number;
@@ -212,17 +220,6 @@ class Line {
     );
   });
 
-  /** How long to wait before attempt `nth` + 1; null where the endpoint asks for longer than anyone would wait. */
-  #waitOf({ busy, waitMs: asked }: Extract<Failure, { _tag: "again" }>, call: number, nth: number, now: number) {
-    if (asked !== null && asked > longestAskedMs) return null;
-    const backoff = waitMs({ firstMs: this.#endpoint.retryWaitMs, longestMs: longestBackoffMs }, nth);
-    const key = { seed: this.#options.seed, purpose: "jitter", counters: [call, nth] } as const;
-    const varied = backoff / 2 + (backoff / 2) * stream(key).uniform();
-    if (asked !== null && busy) this.#notBefore = Math.max(this.#notBefore, now + asked);
-    // A little later than asked, so that those who wait do not all come back at once.
-    return asked === null ? varied : asked + Math.min(varied, this.#endpoint.retryWaitMs);
-  }
-
   #warn(message: string, now: number): Effect.Effect<void> {
     const { warn } = this.#options;
     if (warn === undefined || now - this.#warnedAt < warningMs) return Effect.void;
@@ -239,36 +236,52 @@ class Line {
     return this.#stop("circuit", `${requests} came to nothing; the last: ${message}`);
   }
 
-  /** What is not tried again. */
-  #refused(tag: Exclude<Failure["_tag"], "again" | "filtered">, message: string): Unanswered | EndpointStopped {
+  /** What a failure comes to after which nothing is tried again. */
+  #given(failure: Exclude<Failure, { readonly _tag: "filtered" }>): Unanswered | EndpointStopped {
+    const { _tag: tag, message } = failure;
     if (tag === "context") return new Unanswered({ reason: "context", message });
-    return tag === "rejected" ? this.#unanswered("rejected", message) : this.#stop(tag, message);
+    if (tag === "rejected") return this.#unanswered("rejected", message);
+    if (tag !== "again") return this.#stop(tag, message);
+    if (isWorthIt(failure)) return this.#unanswered("exhausted", message);
+    return this.#stop("quota", `it asks to wait ${waitWords(failure.waitMs)}; ${message}`);
   }
+
+  /** An attempt, unless the endpoint is asked nothing more. */
+  readonly #attempted = Effect.fnUntraced({ self: this }, function* (this: Line, question: Question) {
+    if (this.#stopped !== null) return yield* this.#stopped;
+    const result = yield* this.#attempt(question);
+    if (!("_tag" in result)) return result;
+    if (result._tag === "again" && result.busy && isWorthIt(result)) {
+      this.#notBefore = Math.max(this.#notBefore, (yield* monotonicMillis) + (result.waitMs ?? 0));
+    }
+    return yield* Effect.fail(result);
+  });
 
   readonly complete = Effect.fn("ChatClient.complete")(
     { self: this },
     function* (this: Line, messages: readonly Message[], maxTokens?: number) {
       const question: Question = { messages, maxTokens: maxTokens ?? this.#endpoint.maxTokens };
-      const call = this.#calls++;
-      for (let nth = 0; ; nth++) {
-        if (this.#stopped !== null) return yield* this.#stopped;
-        const result = yield* this.#attempt(question);
-        if (!("_tag" in result)) {
-          this.#failed = 0;
-          return result;
-        }
-        const { message } = result;
-        if (result._tag !== "again") return yield* this.#refused(result._tag, message);
-        const wait = this.#waitOf(result, call, nth, yield* monotonicMillis);
-        if (wait === null) return yield* this.#stop("quota", `it asks to wait ${waitWords(result.waitMs)}; ${message}`);
-        if (nth >= this.#endpoint.retries) return yield* this.#unanswered("exhausted", message);
-        this.#retries++;
-        yield* this.#warn(message, yield* monotonicMillis);
-        yield* Effect.sleep(Duration.millis(wait));
-      }
+      const { uniform } = stream({ seed: this.#options.seed, purpose: "jitter", counters: [this.#calls++] });
+      const reply = yield* retry(this.#attempted(question), policyOf(this.#endpoint), {
+        while: isWorthIt,
+        askedMs: (failure) => (failure._tag === "again" ? failure.waitMs : null),
+        uniform,
+        wait: (ms, { message }) =>
+          Effect.gen({ self: this }, function* () {
+            this.#retries++;
+            yield* this.#warn(message, yield* monotonicMillis);
+            yield* Effect.sleep(Duration.millis(ms));
+          }),
+      }).pipe(Effect.mapError((failure) => (failure._tag === "EndpointStopped" ? failure : this.#given(failure))));
+      this.#failed = 0;
+      return reply;
     },
   );
 }
+
+/** Whether another attempt may help, and nobody has to wait for longer than anyone would. */
+const isWorthIt = (failure: Failure | EndpointStopped): boolean =>
+  failure._tag === "again" && (failure.waitMs ?? 0) <= longestAskedMs;
 
 const waitWords = (ms: number | null): string => `${Math.ceil((ms ?? 0) / 1_000)} s`;
 

@@ -4,8 +4,8 @@
  */
 import { Option, Schema } from "effect";
 import { shownText } from "../../config/shown.ts";
-import { retryAfterMs } from "../../support/http/retryAfter.ts";
-import type { HttpFailure, HttpReply } from "../../support/http/schedule.ts";
+import { isTransient, retryAfterMs } from "../../support/http/retry.ts";
+import type { HttpFailure, HttpReply } from "../../support/http/send.ts";
 
 /**
  * `again`: worth another attempt; `waitMs` is what the endpoint asked for, null where it did not. `rejected`: this request will never be
@@ -74,8 +74,8 @@ export const ofReply = ({ body, headers, status }: HttpReply, key: string | null
   if (status === 401 || status === 403) return { _tag: "refused", message: `status ${status}` };
   if (status === 402 || quotaCodes.test(said.code) || quotaTexts.test(said.message)) return { _tag: "quota", message };
   if (status === 404 || status === 405 || (status >= 300 && status < 400)) return { _tag: "refused", message };
-  const again = status === 408 || status === 409 || status === 425 || status === 429 || status >= 500;
-  if (again) {
+  // 409: another request got in the way.
+  if (isTransient(status) || status === 409) {
     const busy = status === 429 || status === 503 || status === 529;
     return { _tag: "again", waitMs: retryAfterMs(headers, now), busy, message };
   }

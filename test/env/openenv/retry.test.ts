@@ -1,9 +1,7 @@
-/** What is tried again, how often, and how long between two tries. */
+/** What is tried again, and how often. */
 import { describe, expect, it } from "vitest";
-import { backoffOf } from "../../../src/env/openenv/Connection.ts";
 import { RemoteError } from "../../../src/env/openenv/RemoteError.ts";
-import { jittered, retrying } from "../../../src/env/openenv/retry.ts";
-import { waitMs } from "../../../src/support/http/schedule.ts";
+import { retrying } from "../../../src/env/openenv/retry.ts";
 import { noiseOf } from "../contract/players.ts";
 import { patient, rejection } from "./serving.ts";
 
@@ -16,18 +14,6 @@ const failing = (reason: RemoteError["reason"], times: number) => {
   return { attempt, attempts: () => attempts };
 };
 const soon = { retries: 3, retry_wait_ms: 1 };
-
-describe("the wait before a retry", () => {
-  it("doubles, and is never longer than half a minute", () => {
-    const backoff = backoffOf({ retry_wait_ms: 200 });
-    expect([0, 1, 2, 3, 20].map((attempt) => waitMs(backoff, attempt))).toEqual([200, 400, 800, 1_600, 30_000]);
-  });
-
-  it("is half certain and half drawn", () => {
-    const drawn = (uniform: number) => jittered(200, { ...noiseOf(1, 0, 0), uniform: () => uniform });
-    expect([0, 0.5].map(drawn)).toEqual([100, 150]);
-  });
-});
 
 describe("retrying", () => {
   it("gives the first success", async () => {

@@ -6,14 +6,8 @@
  * rejected tactic). A check ends within `longestMs`, and interruption ends it at once.
  */
 import { Effect, Schema } from "effect";
-import {
-  type Backoff,
-  type HttpReply,
-  type HttpRequest,
-  schedule,
-  send,
-  waitMs,
-} from "../../../support/http/schedule.ts";
+import { isTransient, longestWaitsMs, type RetryPolicy, retry } from "../../../support/http/retry.ts";
+import { type HttpReply, type HttpRequest, send } from "../../../support/http/send.ts";
 import type { LeanConfig } from "./LeanConfig.ts";
 import { Response, timedOut, type Verdict, verdictOf } from "./Verdict.ts";
 
@@ -42,7 +36,11 @@ const ErrorBody = Schema.fromJsonString(Schema.Struct({ detail: Schema.String })
 const mostBytes = 16 * 1024 * 1024;
 const healthTimeoutMs = 5_000;
 
-const backoffOf = ({ retry_wait }: LeanConfig): Backoff => ({ firstMs: 1000 * retry_wait, longestMs: 10_000 });
+const policyOf = ({ max_retries, retry_wait }: LeanConfig): RetryPolicy => ({
+  firstMs: 1000 * retry_wait,
+  longestMs: 10_000,
+  times: max_retries - 1,
+});
 
 const fail = (reason: KiminaFailure["reason"], message: string): Effect.Effect<never, KiminaFailure> =>
   Effect.fail(new KiminaFailure({ reason, message: `the Lean server ${message}` }));
@@ -76,7 +74,7 @@ const errorDetail = (body: string | null): string => {
 const goodBody = ({ body, status }: HttpReply, unknown: string): Effect.Effect<string, KiminaFailure> => {
   const said = `answered with status ${status}${errorDetail(body)}`;
   if (status === 429) return fail("busy", said);
-  if (status >= 500) return fail("failed", said);
+  if (isTransient(status)) return fail("failed", said);
   if (status < 200 || status > 299) {
     const hint = status === 401 || status === 403 ? "; env_config.api_key is its key" : "";
     return fail("refused", said + hint + (status === 404 ? `; ${unknown}` : ""));
@@ -120,12 +118,8 @@ const question = (config: LeanConfig, id: string, code: string): readonly [path:
 };
 
 /** The longest a check may take in all, milliseconds, with a second to spare for the work on this side. */
-export const longestMs = (config: LeanConfig): number => {
-  const backoff = backoffOf(config);
-  let total = 1000 + 1000 * config.http_timeout * config.max_retries;
-  for (let nth = 0; nth < config.max_retries - 1; nth++) total += waitMs(backoff, nth);
-  return total;
-};
+export const longestMs = (config: LeanConfig): number =>
+  1000 + 1000 * config.http_timeout * config.max_retries + longestWaitsMs(policyOf(config), config.max_retries - 1);
 
 /** Lean's verdict on a script; `id` names it in the server's log. */
 export const check = Effect.fn("KiminaServer.check")(function* (config: LeanConfig, id: string, code: string) {
@@ -134,16 +128,12 @@ export const check = Effect.fn("KiminaServer.check")(function* (config: LeanConf
     config.protocol === "check"
       ? "env_config.protocol=verify asks as servers before 2.0 expect"
       : "it is no Lean server";
-  return yield* request(config, path, 1000 * config.http_timeout, { method: "POST", json }).pipe(
+  const attempt = request(config, path, 1000 * config.http_timeout, { method: "POST", json }).pipe(
     Effect.flatMap((reply) => goodBody(reply, unknown)),
     Effect.flatMap((text) => answerOf(config, id, text)),
     Effect.flatMap(judge),
-    Effect.retry({
-      schedule: schedule(backoffOf(config)),
-      times: config.max_retries - 1,
-      while: ({ reason }: KiminaFailure) => reason !== "refused",
-    }),
   );
+  return yield* retry(attempt, policyOf(config), { while: ({ reason }) => reason !== "refused" });
 });
 
 /** Why the server is not ready, or null when it is. */

@@ -4,7 +4,8 @@
  * cannot be reached, or its status is 500 or above. A search ends within the server's `timeoutMs`, and interruption ends it at once.
  */
 import { Duration, Effect, Schema } from "effect";
-import { type HttpReply, schedule, send } from "../../../support/http/schedule.ts";
+import { retry } from "../../../support/http/retry.ts";
+import { type HttpReply, send } from "../../../support/http/send.ts";
 import { RetrievalFailure, type Retrieved } from "./Retrieval.ts";
 import type { Server } from "./SearchConfig.ts";
 
@@ -57,14 +58,14 @@ const documentsOf = (
 /** The documents for a query, best first, at most `server.topK`. */
 export const retrieve = Effect.fn("RetrievalServer.retrieve")(function* (server: Server, query: string) {
   const json = { query, top_k: server.topK };
-  return yield* send({ method: "POST", url: `${server.url}/retrieve`, json, mostBytes }).pipe(
+  const policy = { firstMs: server.retryWaitMs, longestMs: server.timeoutMs, times: server.retries };
+  const attempt = send({ method: "POST", url: `${server.url}/retrieve`, json, mostBytes }).pipe(
     Effect.mapError(({ message }) => failure("unreachable", `The retrieval server cannot be reached: ${message}.`)),
     Effect.flatMap((reply) => documentsOf(reply, server.topK)),
-    Effect.retry({
-      schedule: schedule({ firstMs: server.retryWaitMs, longestMs: server.timeoutMs }),
-      times: server.retries,
-      while: ({ reason }) => reason === "unreachable" || reason === "failed",
-    }),
+  );
+  return yield* retry(attempt, policy, {
+    while: ({ reason }) => reason === "unreachable" || reason === "failed",
+  }).pipe(
     Effect.timeoutOrElse({
       duration: Duration.millis(server.timeoutMs),
       orElse: () => Effect.fail(failure("timeout", `The search took longer than ${server.timeoutMs / 1000} seconds.`)),

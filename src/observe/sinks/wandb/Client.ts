@@ -2,7 +2,8 @@
  * W&B's server, as far as a run needs it: the run itself and its files by GraphQL, lines by file_stream. Every call has a deadline. Invariant:
  * the key is in the header of a request and nowhere else; what a server or the network says is told without it.
  */
-import { Effect, Redacted, Schema } from "effect";
+import { Clock, Effect, Redacted, Schema } from "effect";
+import { isTransient, retryAfterMs } from "../../../support/http/retry.ts";
 import type { AlertEntry } from "./Entry.ts";
 import { ALERT_LEVEL, ALERT_WAIT_MS, SDK_VERSION } from "./encode.ts";
 import type { Http, HttpReply, HttpRequest } from "./Http.ts";
@@ -13,7 +14,7 @@ export class ServerError extends Schema.TaggedError<ServerError>()("ServerError"
   /** Whether asking again may help. */
   again: Schema.Boolean,
   /** Milliseconds that the server asks to wait. */
-  afterMs: Schema.optional(Schema.Number),
+  afterMs: Schema.NullOr(Schema.Number),
 }) {}
 
 export interface ClientOptions {
@@ -84,13 +85,9 @@ const Created = Schema.Struct({
 
 const Failures = Schema.Struct({ errors: Schema.Array(Schema.Struct({ message: Schema.String })) });
 
-/** Milliseconds of a `Retry-After` in seconds; the longest wait that is taken from a server is ten minutes. */
-const waitOf = (text: string | null): number | undefined => {
-  const seconds = text === null ? Number.NaN : Number(text);
-  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds, 600) * 1000 : undefined;
-};
+/** The longest wait that is taken from a server, milliseconds. */
+const LONGEST_WAIT_MS = 600_000;
 
-const retried: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 const orNull = (text: string): string | null => (text === "" ? null : text);
 const DEADLINE_MS = 20_000;
 const LONGEST_MESSAGE = 200;
@@ -151,7 +148,7 @@ export class Client {
       ({ createRunFiles: { files, uploadHeaders } }) => {
         const url = files[0]?.uploadUrl;
         if (url === undefined || url === null || !URL.canParse(url, this.address))
-          return Effect.fail(new ServerError({ message: `no address for ${path}`, again: false }));
+          return Effect.fail(new ServerError({ message: `no address for ${path}`, again: false, afterMs: null }));
         const headers = Object.fromEntries(
           (uploadHeaders ?? []).map((line) => {
             const at = line.indexOf(":");
@@ -205,20 +202,23 @@ export class Client {
         orElse: () => this.#fail(`no answer within ${deadlineMs / 1000} s`, true),
       }),
       Effect.flatMap((reply) => {
-        const { retryAfter, status, text } = reply;
+        const { headers, status, text } = reply;
         if (status >= 200 && status < 300) return Effect.succeed(reply);
-        return Effect.fail(
-          this.#error(`HTTP ${status} ${text}`, status >= 500 || retried.has(status), waitOf(retryAfter)),
-        );
+        // 409: another request got in the way.
+        const again = isTransient(status) || status === 409;
+        return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          const asked = retryAfterMs(headers, now);
+          return this.#fail(`HTTP ${status} ${text}`, again, asked === null ? null : Math.min(asked, LONGEST_WAIT_MS));
+        });
       }),
     );
   }
 
-  #fail(message: string, again: boolean): Effect.Effect<never, ServerError> {
-    return Effect.fail(this.#error(message, again));
+  #fail(message: string, again: boolean, afterMs: number | null = null): Effect.Effect<never, ServerError> {
+    return Effect.fail(this.#error(message, again, afterMs));
   }
 
-  #error(message: string, again: boolean, afterMs?: number): ServerError {
+  #error(message: string, again: boolean, afterMs: number | null = null): ServerError {
     const key = Redacted.value(this.#options.apiKey);
     const credentials = Buffer.from(`api:${key}`).toString("base64");
     const plain = message.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
@@ -226,11 +226,7 @@ export class Client {
       (text, secret) => (secret === "" ? text : text.replaceAll(secret, "***")),
       plain,
     );
-    return new ServerError({
-      message: clean.slice(0, LONGEST_MESSAGE),
-      again,
-      ...(afterMs === undefined ? {} : { afterMs }),
-    });
+    return new ServerError({ message: clean.slice(0, LONGEST_MESSAGE), again, afterMs });
   }
 }
 

@@ -9,8 +9,8 @@ export interface HttpRequest {
 
 export interface HttpReply {
   readonly status: number;
-  /** As the server says it; null where it does not. */
-  readonly retryAfter: string | null;
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
   readonly text: string;
 }
 
@@ -36,7 +36,7 @@ export const overFetch: Http = async ({ body, headers, method, url }, signal) =>
   const response = await fetch(url, { method, headers, body, signal, redirect: "manual" });
   return {
     status: response.status,
-    retryAfter: response.headers.get("retry-after"),
+    headers: Object.fromEntries(response.headers),
     text: await textOf(response.body),
   };
 };

@@ -4,6 +4,7 @@
  * longer than its deadline; a line is sent under the same number however often it is tried.
  */
 import { Deferred, Effect, Fiber, Queue } from "effect";
+import { type RetryPolicy, retry } from "../../../support/http/retry.ts";
 import type { Client, Remote, ServerError, Upsert } from "./Client.ts";
 import type { Decoded } from "./decode.ts";
 import { bodyOf, type Counts, completion, heartbeat, type StreamOptions } from "./FileStream.ts";
@@ -47,7 +48,9 @@ export interface Options extends StreamOptions {
 export type Delivery = { readonly _tag: "Whole" } | { readonly _tag: "Part"; readonly reason: string };
 
 /** Waits, milliseconds. */
-const wait = { between: 15_000, heartbeat: 30_000, first: 2_000, longest: 60_000, closing: 250 } as const;
+const wait = { between: 15_000, heartbeat: 30_000, closing: 250 } as const;
+/** How a request that failed is made again: after 2 s, twice that, and so on up to a minute, each give or take a quarter. */
+const policy: RetryPolicy = { firstMs: 2_500, longestMs: 75_000, jitter: 0.4 };
 /** Time that the end of a run may take. */
 export const FINISH_MS = 4_000;
 /** Tries of a file: the lines do not wait for it longer. */
@@ -195,26 +198,20 @@ export class Stream {
   }
 
   /** Tries until it succeeds, or until trying again cannot help. The first failure of a series is told. */
-  #persistently<A>(
-    call: Effect.Effect<A, ServerError>,
-    most = Number.POSITIVE_INFINITY,
-  ): Effect.Effect<A, ServerError> {
-    const attempt = (tries: number): Effect.Effect<A, ServerError> =>
-      call.pipe(
-        Effect.tap(() =>
-          Effect.sync(() => {
-            this.#trouble = null;
-          }),
-        ),
-        Effect.catchTag("ServerError", (error) => {
-          if (!error.again || tries + 1 >= most) return Effect.fail(error);
-          return this.#troubled(error.message).pipe(
-            Effect.andThen(this.#pause(tries, error.afterMs)),
-            Effect.andThen(attempt(tries + 1)),
-          );
+  #persistently<A>(call: Effect.Effect<A, ServerError>, tries?: number): Effect.Effect<A, ServerError> {
+    const limited = tries === undefined ? policy : { ...policy, times: tries - 1 };
+    return retry(call, limited, {
+      while: ({ again }) => again,
+      askedMs: ({ afterMs }) => afterMs,
+      uniform: this.#options.jitter,
+      wait: (ms, { message }) => Effect.andThen(this.#troubled(message), this.#pause(ms)),
+    }).pipe(
+      Effect.tap(() =>
+        Effect.sync(() => {
+          this.#trouble = null;
         }),
-      );
-    return attempt(0);
+      ),
+    );
   }
 
   #troubled(message: string): Effect.Effect<void> {
@@ -229,12 +226,11 @@ export class Stream {
     return this.#options.warn(`${this.#options.client.address}: ${message}; nothing more is sent`);
   }
 
-  /** Doubles from try to try, give or take a quarter. */
-  #pause(tries: number, afterMs: number | undefined): Effect.Effect<void> {
-    const doubled = Math.min(wait.longest, wait.first * 2 ** tries);
-    const spread = 0.75 + 0.5 * this.#options.jitter();
-    const long = this.#unlessClosing(Math.max(doubled * spread, afterMs ?? 0));
-    return Effect.flatMap(Deferred.isDone(this.#closing), (closing) => (closing ? Effect.sleep(wait.closing) : long));
+  /** Once the run ends, there is no time to wait long. */
+  #pause(ms: number): Effect.Effect<void> {
+    return Effect.flatMap(Deferred.isDone(this.#closing), (closing) =>
+      closing ? Effect.sleep(wait.closing) : this.#unlessClosing(ms),
+    );
   }
 
   #unlessClosing(ms: number): Effect.Effect<void> {

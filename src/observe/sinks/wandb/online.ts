@@ -30,7 +30,8 @@ const sourceOf = (folder: Folder): Source => ({
   read: (offset) =>
     Effect.tryPromise({
       try: () => batch(folder, offset),
-      catch: (cause) => new ServerError({ message: `cannot read the run's file: ${String(cause)}`, again: false }),
+      catch: (cause) =>
+        new ServerError({ message: `cannot read the run's file: ${String(cause)}`, again: false, afterMs: null }),
     }),
   file: (path) =>
     Effect.tryPromise(async () => new Uint8Array(await folder.readFile(path))).pipe(Effect.orElseSucceed(() => null)),

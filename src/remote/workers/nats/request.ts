@@ -3,8 +3,8 @@
  * an error. Each wait is longer than the one before.
  */
 import { Effect } from "effect";
-import { schedule } from "../../../support/http/schedule.ts";
-import { BrokerError } from "../Broker.ts";
+import { retry } from "../../../support/http/retry.ts";
+import { BrokerError, persistent } from "../Broker.ts";
 import type { Connected } from "./connect.ts";
 
 const refusals = /permissions violation|authorization|not enabled|insufficient|overlap/i;
@@ -20,8 +20,6 @@ const errorOf = (what: string, cause: unknown): BrokerError =>
 export const once = <A>(what: string, work: () => Promise<A>): Effect.Effect<A, BrokerError> =>
   Effect.tryPromise({ try: work, catch: (cause) => errorOf(what, cause) });
 
-const waits = schedule({ firstMs: 100, longestMs: 2_000 });
-
 /**
  * Until it is done, or refused. What was asked for over a connection that broke is asked for again as soon as there is another: its answer
  * would not come.
@@ -33,8 +31,5 @@ export const persistently = <A>(
 ): Effect.Effect<A, BrokerError> => {
   const broke = Effect.suspend(() => Effect.fail(new BrokerError({ message: `${what}: the connection broke` })));
   const lost = Effect.andThen(reconnected, broke);
-  return Effect.retry(Effect.raceFirst(once(what, work), lost), {
-    schedule: waits,
-    while: ({ cause }) => !isRefusal(cause),
-  });
+  return retry(Effect.raceFirst(once(what, work), lost), persistent, { while: ({ cause }) => !isRefusal(cause) });
 };

@@ -132,7 +132,11 @@ export class StandIn {
       return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
     if (fault === "refuse") return Promise.reject(new TypeError("fetch failed", { cause: new Error("ECONNREFUSED") }));
     if (typeof fault === "object")
-      return Promise.resolve({ status: fault.status, retryAfter: fault.retryAfter ?? null, text: fault.text ?? "" });
+      return Promise.resolve({
+        status: fault.status,
+        headers: { "retry-after": fault.retryAfter },
+        text: fault.text ?? "",
+      });
     const reply = this.#take(request);
     return fault === "cut" ? Promise.reject(new Error("socket hang up")) : Promise.resolve(reply);
   };
@@ -189,7 +193,7 @@ export class StandIn {
   }
 }
 
-const answer = (value: unknown): HttpReply => ({ status: 200, retryAfter: null, text: JSON.stringify(value) });
+const answer = (value: unknown): HttpReply => ({ status: 200, headers: {}, text: JSON.stringify(value) });
 
 /** Lets real file reads and fibers go on until it holds; the test clock stands still meanwhile. */
 export const until = (holds: () => boolean): Effect.Effect<void> =>

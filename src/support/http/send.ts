@@ -1,8 +1,7 @@
 /**
- * The HTTP client of everything that asks an external server, environments and chat endpoints, and the one place that decides how a failed
- * attempt is repeated. A request has a limit on the body it takes and may have one on its time; interruption aborts it at once. The transport is Node's `fetch`, which gives up on a server that is silent for 300 s.
+ * The HTTP client of everything that asks an external server, environments and chat endpoints. A request has a limit on the body it takes and may have one on its time; interruption aborts it at once. The transport is Node's `fetch`, which gives up on a server that is silent for 300 s.
  */
-import { Cause, Duration, Effect, Exit, Option, Schedule, Schema, Stream } from "effect";
+import { Cause, Duration, Effect, Exit, Option, Schema, Stream } from "effect";
 import * as HttpClientRequest from "effect/http/HttpClientRequest";
 import { type Failure, type Response, scopedClient, unredirected, untraced } from "./fetchClient.ts";
 
@@ -143,21 +142,6 @@ export const sendForBytes = (request: HttpRequest): Effect.Effect<HttpBytes, Htt
     orElse: () => Effect.fail(new HttpFailure({ reason: "timeout", message: `no answer after ${timeoutMs} ms` })),
   });
 };
-
-/** How long to wait before the next attempt, milliseconds: `firstMs`, doubled each time, at most `longestMs`. */
-export interface Backoff {
-  readonly firstMs: number;
-  readonly longestMs: number;
-}
-
-/** The wait before repetition `nth`, counted from 0. */
-export const waitMs = ({ firstMs, longestMs }: Backoff, nth: number): number => Math.min(longestMs, firstMs * 2 ** nth);
-
-/** `waitMs` as a schedule. `vary` turns each wait into the one that is taken; without it the schedule has no jitter. */
-export const schedule = (backoff: Backoff, vary: (ms: number) => number = (ms) => ms) =>
-  Schedule.forever.pipe(
-    Schedule.modifyDelay(({ attempt }) => Effect.sync(() => Duration.millis(vary(waitMs(backoff, attempt - 1))))),
-  );
 
 /**
  * Runs `effect` for a caller that has promises. Aborting `signal` interrupts it; the promise then rejects with `aborted()`. A failure

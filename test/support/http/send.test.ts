@@ -1,16 +1,9 @@
-/** The one HTTP client: what it sends, what it takes of a reply, how it fails, and how long it waits between attempts. */
+/** The one HTTP client: what it sends, what it takes of a reply and how it fails. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Duration, Effect, Exit, Schedule } from "effect";
+import { Effect, Exit } from "effect";
 import { afterEach, describe, expect, it } from "vitest";
-import {
-  asPromise,
-  type HttpFailure,
-  type HttpRequest,
-  schedule,
-  send,
-  waitMs,
-} from "../../../src/support/http/schedule.ts";
+import { asPromise, type HttpFailure, type HttpRequest, send } from "../../../src/support/http/send.ts";
 import { readSources, specifiers } from "../../imports.ts";
 
 const closing: (() => Promise<void>)[] = [];
@@ -147,35 +140,6 @@ describe("an interrupted request", () => {
   it("is told from one that failed", async () => {
     const asked = asPromise(asking(await nobody()), new AbortController().signal, () => new Error("given up"));
     await expect(asked).rejects.toMatchObject({ reason: "unreachable" });
-  });
-});
-
-describe("the waits between attempts", () => {
-  const backoff = { firstMs: 200, longestMs: 1_000 };
-  /** The first delays of a schedule, milliseconds. */
-  const delays = (made: ReturnType<typeof schedule>, count: number) =>
-    Effect.runPromise(
-      Effect.gen(function* () {
-        const step = yield* Schedule.toStep(made);
-        const taken: number[] = [];
-        for (let n = 0; n < count; n++) taken.push(Duration.toMillis((yield* step(0, undefined))[1]));
-        return taken;
-      }).pipe(Effect.orDie),
-    );
-
-  it("double up to the longest, without jitter", async () => {
-    const expected = [200, 400, 800, 1_000, 1_000];
-    expect([0, 1, 2, 3, 4].map((nth) => waitMs(backoff, nth))).toEqual(expected);
-    expect(await delays(schedule(backoff), 5)).toEqual(expected);
-  });
-
-  it("are what the caller makes of them", async () => {
-    expect(
-      await delays(
-        schedule(backoff, (ms) => ms / 2),
-        4,
-      ),
-    ).toEqual([100, 200, 400, 500]);
   });
 });
 

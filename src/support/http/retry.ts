@@ -1,0 +1,104 @@
+/**
+ * How a failed attempt is repeated, for every client of a server: how often, after what waits and how long in all. A client states its numbers.
+ * Invariants: no wait is shorter than what the server asks for; with a deadline, the last attempt comes when time is up, not later.
+ */
+import { Duration, Effect, Result } from "effect";
+import { monotonicMillis } from "../../domain/Instant.ts";
+
+export interface RetryPolicy {
+  /** The first wait, milliseconds; each further one is twice as long. */
+  readonly firstMs: number;
+  /** The longest wait that the server does not ask for. */
+  readonly longestMs: number;
+  /** The share of a wait that is drawn, so that those who failed together do not come back together. */
+  readonly jitter?: number;
+  /** Repetitions at most; without it they have no end. */
+  readonly times?: number;
+  /** How long after the first failure the last attempt begins. */
+  readonly deadlineMs?: number;
+}
+
+/** What is known when an attempt has failed. */
+export interface Failed {
+  /** Attempts that failed before it. */
+  readonly nth: number;
+  /** What the server asks to wait, milliseconds. */
+  readonly askedMs?: number | null;
+  /** Since the first failure, milliseconds. */
+  readonly lastedMs?: number;
+  /** Uniform in [0, 1]; 1 takes each wait whole. */
+  readonly drawn?: number;
+}
+
+/** The wait before the next attempt, milliseconds; null where there is none. */
+export const waitMs = (policy: RetryPolicy, { askedMs, drawn = 1, lastedMs = 0, nth }: Failed): number | null => {
+  const { deadlineMs = Number.POSITIVE_INFINITY, firstMs, jitter = 0, longestMs, times } = policy;
+  if ((times !== undefined && nth >= times) || lastedMs >= deadlineMs) return null;
+  const whole = Math.min(longestMs, firstMs * 2 ** nth);
+  const wait = Math.max(askedMs ?? 0, whole * (1 - jitter)) + whole * jitter * drawn;
+  return Math.min(wait, deadlineMs - lastedMs);
+};
+
+/** All waits of so many repetitions together, at their longest, milliseconds. */
+export const longestWaitsMs = (policy: RetryPolicy, times: number): number =>
+  Array.from({ length: times }, (_, nth) => waitMs(policy, { nth }) ?? 0).reduce((sum, ms) => sum + ms, 0);
+
+export interface RetryOptions<E> {
+  /** Whether another attempt may help; without it one always may. */
+  readonly while?: (error: E) => boolean;
+  /** What the server asked to wait, milliseconds. */
+  readonly askedMs?: (error: E) => number | null;
+  /** Uniform in [0, 1), for policies with jitter. */
+  readonly uniform?: () => number;
+  /** Waits, in place of a plain sleep. */
+  readonly wait?: (ms: number, error: E) => Effect.Effect<void>;
+}
+
+/** The first success of `attempt`, or the failure after which there is no other. */
+export const retry = <A, E, R>(
+  attempt: Effect.Effect<A, E, R>,
+  policy: RetryPolicy,
+  options: RetryOptions<E> = {},
+): Effect.Effect<A, E, R> =>
+  Effect.gen(function* () {
+    const { askedMs, uniform, wait = (ms) => Effect.sleep(Duration.millis(ms)) } = options;
+    let failedAt: number | undefined;
+    for (let nth = 0; ; nth++) {
+      const outcome = yield* Effect.result(attempt);
+      if (Result.isSuccess(outcome)) return outcome.success;
+      const error = outcome.failure;
+      const now = yield* monotonicMillis;
+      failedAt ??= now;
+      const situation = { nth, askedMs: askedMs?.(error) ?? null, lastedMs: now - failedAt, drawn: uniform?.() ?? 1 };
+      const ms = options.while?.(error) === false ? null : waitMs(policy, situation);
+      if (ms === null) return yield* Effect.fail(error);
+      yield* wait(ms, error);
+    }
+  });
+
+/** Statuses that say that the same request may be answered later. */
+export const isTransient = (status: number): boolean =>
+  status === 408 || status === 425 || status === 429 || status >= 500;
+
+type Headers = Readonly<Record<string, string | undefined>>;
+
+/** Unix milliseconds; NaN for a text that is no date. A date begins with letters, while `Date.parse` takes numbers too. */
+const unixOf = (text: string | undefined): number =>
+  text !== undefined && /^[A-Za-z]{3}/.test(text) ? Date.parse(text) : Number.NaN;
+
+/**
+ * What a reply asks to wait, milliseconds: `retry-after` in seconds or as a date (RFC 9110, section 10.2.3), or OpenAI's `retry-after-ms`. Null
+ * where nothing is asked for that can be read. A date is measured against the reply's own `date`, by the server's clock; only a reply without
+ * one is measured by `now`, Unix milliseconds.
+ */
+export const retryAfterMs = (headers: Headers, now: number): number | null => {
+  const ms = headers["retry-after-ms"];
+  if (ms !== undefined && /^\d+(\.\d+)?$/.test(ms.trim())) return Math.ceil(Number(ms));
+  const after = headers["retry-after"]?.trim();
+  if (after === undefined || after === "") return null;
+  if (/^\d+(\.\d+)?$/.test(after)) return Math.ceil(1_000 * Number(after));
+  const due = unixOf(after);
+  if (Number.isNaN(due)) return null;
+  const answered = unixOf(headers.date?.trim());
+  return Math.max(0, due - (Number.isNaN(answered) ? now : answered));
+};
