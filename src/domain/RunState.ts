@@ -96,24 +96,51 @@ export const initial: RunState = {
   seconds: 0,
 };
 
-/** What a control changes; a concurrency is its stage's, and a stop is an event of its own. */
+/** How far a run is: what the record of events tells of the state at each of its lines. */
+export type Progress = Pick<RunState, "step" | "position" | "paused" | "alarms">;
+
+const alarmsAfter = (alarms: Alarms.Alarms, event: Event): Alarms.Alarms => {
+  switch (event._tag) {
+    case "AlarmsCounted":
+      return { ...alarms, counts: event.counts };
+    case "AlarmRaised":
+    case "AlarmEnded":
+      return { ...alarms, standing: Alarms.standingAfter(alarms.standing, event) };
+    default:
+      return alarms;
+  }
+};
+
+const pausedAfter = (paused: boolean, event: Event): boolean => {
+  if (event._tag !== "Controlled") return paused;
+  if (event.control._tag === "PauseAdmission") return true;
+  return event.control._tag === "ResumeAdmission" ? false : paused;
+};
+
+/** How far the run is after one event. */
+export const observeProgress = ({ alarms, paused, position, step }: Progress, event: Event): Progress => ({
+  step: event._tag === "StepClosed" ? event.step : step,
+  position: Position.observe(position, event),
+  paused: pausedAfter(paused, event),
+  alarms: alarmsAfter(alarms, event),
+});
+
+/** What a control asks for at the next step; a concurrency is its stage's, and a stop is an event of its own. */
 const controlled = ({ _tag }: Control): Partial<RunState> => {
   switch (_tag) {
-    case "PauseAdmission":
-      return { paused: true };
-    case "ResumeAdmission":
-      return { paused: false };
     case "Validate":
       return { validationDue: true };
     case "Checkpoint":
       return { checkpointDue: true };
+    case "PauseAdmission":
+    case "ResumeAdmission":
     case "SetConcurrency":
     case "Stop":
       return {};
   }
 };
 
-/** What an event changes beside the position and the ledger. */
+/** What an event changes beside the progress and the ledger. */
 const change = (state: RunState, event: Event): Partial<RunState> => {
   switch (event._tag) {
     case "Admitted":
@@ -144,7 +171,6 @@ const change = (state: RunState, event: Event): Partial<RunState> => {
       return { validationDue: false, validations: state.validations + 1 };
     case "StepClosed":
       return {
-        step: event.step,
         seconds: event.seconds,
         outstanding: HashMap.removeMany(state.outstanding, event.groups),
         refilled: state.refilled + (event.refilled ?? 0),
@@ -153,11 +179,6 @@ const change = (state: RunState, event: Event): Partial<RunState> => {
       return { checkpoint: { step: event.step, folder: event.folder }, checkpointDue: false };
     case "Watched":
       return { seen: event.seen };
-    case "AlarmsCounted":
-      return { alarms: { ...state.alarms, counts: event.counts } };
-    case "AlarmRaised":
-    case "AlarmEnded":
-      return { alarms: { ...state.alarms, standing: Alarms.standingAfter(state.alarms.standing, event) } };
     case "Controlled":
       return controlled(event.control);
     case "Stopped":
@@ -181,7 +202,7 @@ export const endsEmpty = ({ emptyInARow, position }: RunState, limit: number): b
 export const observe = (state: RunState, event: Event): RunState => ({
   ...state,
   ...change(state, event),
-  position: Position.observe(state.position, event),
+  ...observeProgress(state, event),
   ledger: Ledger.observe(state.ledger, event),
 });
 

@@ -49,8 +49,9 @@ const recording = Effect.fnUntraced(function* (config: RunConfig) {
   const folder = yield* RunFolder;
   const clock = yield* Clock.Clock;
   const now = () => clock.currentTimeMillisUnsafe();
-  const { checkpoint, position, step } = bus.state();
-  const from = { ...Replay.initial, step, version: position.version, adopted: position.adopted };
+  const progress = bus.state();
+  const { checkpoint, step } = progress;
+  const from = { ...Replay.initial, progress };
   const log = yield* EventLog.make({ path: folder.events, indexPath: folder.eventsIndex, from });
   log.add(runLine(config), step, now());
   if (checkpoint !== null) log.add({ _tag: "Resumed", step }, step, now());

@@ -1,26 +1,25 @@
 /**
- * The run as its events tell it, at any moment: where each group is, which weights are where, what the gauges say. One pure `observe`, used by
+ * The run as its lines of events.jsonl tell it, at any moment: how far it is, where each group is, what the gauges say. One pure `observe`, used by
  * the log that writes keyframes and by whoever reads them. Invariant: going on from a keyframe gives what reading all lines before it gives.
  */
 import { HashMap } from "effect";
-import { standingAfter } from "../../../domain/alarms/Alarms.ts";
 import type { Event } from "../../../domain/Event.ts";
 import * as GroupPlaces from "../../../domain/GroupPlaces.ts";
+import * as RunState from "../../../domain/RunState.ts";
 import { changed as changedServers } from "../../../domain/Server.ts";
 import type { EventLine } from "./EventLine.ts";
 import type { Keyframe } from "./Keyframe.ts";
 import type { RunLine } from "./RunLine.ts";
 
-export interface Replay extends Omit<Keyframe, "groups"> {
+export interface Replay extends Omit<Keyframe, "step" | "version" | "adopted" | "paused" | "alarms" | "groups"> {
+  /** Behind a keyframe, which tells the versions alone of its position, the rest of the position is counted from there. */
+  readonly progress: RunState.Progress;
   readonly groups: GroupPlaces.GroupPlaces;
 }
 
 export const initial: Replay = {
-  step: 0,
   at: 0,
-  version: 0,
-  adopted: 0,
-  paused: false,
+  progress: RunState.initial,
   validating: null,
   groups: GroupPlaces.empty,
   run: null,
@@ -28,11 +27,28 @@ export const initial: Replay = {
   ended: null,
 };
 
-export const keyframeOf = (replay: Replay): Keyframe => ({ ...replay, groups: [...HashMap.values(replay.groups)] });
+export const keyframeOf = ({ groups, progress, ...rest }: Replay): Keyframe => {
+  const { alarms, paused, position, step } = progress;
+  return {
+    step,
+    version: position.version,
+    adopted: position.adopted,
+    paused,
+    ...(alarms.standing.length === 0 ? {} : { alarms: alarms.standing }),
+    groups: [...HashMap.values(groups)],
+    ...rest,
+  };
+};
 
-export const ofKeyframe = (frame: Keyframe): Replay => ({
-  ...frame,
-  groups: HashMap.fromIterable(frame.groups.map((group) => [group.group, group] as const)),
+export const ofKeyframe = ({ adopted, alarms = [], groups, paused, step, version, ...rest }: Keyframe): Replay => ({
+  ...rest,
+  progress: {
+    step,
+    position: { ...RunState.initial.position, version, adopted },
+    paused,
+    alarms: { ...RunState.initial.alarms, standing: alarms },
+  },
+  groups: HashMap.fromIterable(groups.map((group) => [group.group, group] as const)),
 });
 
 /** The shares of episodes that failed, that of one kind renewed. */
@@ -47,27 +63,22 @@ const failing = (
   return { failed: other };
 };
 
-/** What an event changes beside the time and the groups. */
+/** What an event changes beside the time, the progress and the groups. */
 const change = (replay: Replay, event: Event): Partial<Replay> => {
   switch (event._tag) {
     case "Resumed":
-      return { step: event.step, paused: false, validating: null, ended: null, servers: [] };
-    case "Updated":
-      return { version: Math.max(replay.version, event.version) };
-    case "WeightsAdopted":
-      return { adopted: Math.max(replay.adopted, event.version) };
+      return {
+        progress: { ...replay.progress, step: event.step, paused: false },
+        validating: null,
+        ended: null,
+        servers: [],
+      };
     case "Validating":
       return { validating: { step: event.step, done: event.done, of: event.of } };
     case "Validated":
       return { validating: null, ...failing(replay, "validation", event.failed) };
     case "StepClosed":
-      return { step: event.step, ...failing(replay, "training", event.failed) };
-    case "AlarmRaised":
-    case "AlarmEnded":
-      return { alarms: standingAfter(replay.alarms ?? [], event) };
-    case "Controlled":
-      if (event.control._tag === "PauseAdmission") return { paused: true };
-      return event.control._tag === "ResumeAdmission" ? { paused: false } : {};
+      return failing(replay, "training", event.failed);
     case "ServerChanged":
       return { servers: changedServers(replay.servers ?? [], event) };
     default:
@@ -90,6 +101,12 @@ export const observe = (replay: Replay, line: EventLine): Replay => {
     case "End":
       return { ...replay, at, ended: { outcome: line.outcome, message: line.message } };
     default:
-      return { ...replay, at, groups: GroupPlaces.observe(replay.groups, line, at), ...change(replay, line) };
+      return {
+        ...replay,
+        at,
+        progress: RunState.observeProgress(replay.progress, line),
+        groups: GroupPlaces.observe(replay.groups, line, at),
+        ...change(replay, line),
+      };
   }
 };

@@ -118,7 +118,7 @@ export class RunStore {
     const live = this.#events.live;
     const span = this.#metrics.span();
     const started = this.#events.index.started() ?? span?.first ?? 0;
-    const step = live?.replay.step ?? this.#metrics.lastStep() ?? 0;
+    const step = live?.replay.progress.step ?? this.#metrics.lastStep() ?? 0;
     return {
       id: this.id,
       name: this.#name ?? run?.name ?? basename(dirname(this.folder)),

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
+import * as Position from "../../../../src/domain/Position.ts";
 import * as RunState from "../../../../src/domain/RunState.ts";
 import * as Bus from "../../../../src/flow/Bus.ts";
 import { decode, type EventLine } from "../../../../src/observe/record/events/EventLine.ts";
@@ -98,6 +99,32 @@ describe("the record of a run's events", () => {
         ]);
         const steps = linesOf(folder).map(({ step }) => step);
         expect(steps).toEqual(steps.toSorted((a, b) => a - b));
+      }),
+    ),
+  );
+
+  it.live("tells at once of the alarms that stand in the run that goes on, and of its versions", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const folder = yield* runFolder;
+        const alarm = {
+          alarm: "format",
+          sign: "unread",
+          step: 2,
+          title: "",
+          measured: "",
+          cause: "",
+          advice: "",
+        } as const;
+        const state = {
+          ...RunState.initial,
+          step: 2,
+          position: Position.start({ consumed: 2, version: 2 }),
+          alarms: { ...RunState.initial.alarms, standing: [alarm] },
+        };
+        yield* recorded(folder, () => Effect.void, state);
+        const keyframe = linesOf(folder).find(({ _tag }) => _tag === "Keyframe");
+        expect(keyframe).toMatchObject({ frame: { step: 2, version: 2, adopted: 2, alarms: [alarm] } });
       }),
     ),
   );
