@@ -92,7 +92,7 @@ const inside: Readonly<Record<string, Readonly<Record<string, readonly string[]>
 const owners: Readonly<Record<string, readonly string[]>> = {
   effect: ["src", "pipelines"],
   yaml: ["src/config"],
-  "@bufbuild/protobuf": ["src/model/tensor", "src/observe/sinks", "src/remote/tinker"],
+  "@bufbuild/protobuf": ["src/support"],
   "@nats-io/jetstream": ["src/remote/workers/nats"],
   "@nats-io/transport-node": ["src/remote/workers/nats"],
   minisearch: ["src/env/games/search"],

@@ -2,7 +2,15 @@
  * The part of the ONNX protobuf schema that a tensor graph needs, and its encoder from a model's description to the bytes of a
  * ModelProto. Field numbers are those of onnx.proto3 (IR version 10).
  */
-import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import {
+  type BinaryWriter,
+  bytes,
+  encoded,
+  float,
+  integerElement,
+  message,
+  textElement,
+} from "../../support/protobuf.ts";
 import { isSymbol, type Shape } from "./Shape.ts";
 
 /** The domain of onnxruntime's own operators. */
@@ -69,62 +77,50 @@ export const ELEMENT_TYPE = {
 } as const satisfies Record<DType, number>;
 const ATTRIBUTE_TYPE = { float: 1, int: 2, text: 3, ints: 7 } as const;
 
-const text = (writer: BinaryWriter, field: number, value: string): void => {
-  writer.tag(field, WireType.LengthDelimited).string(value);
-};
-const integer = (writer: BinaryWriter, field: number, value: number): void => {
-  writer.tag(field, WireType.Varint).int64(value);
-};
-const message = (writer: BinaryWriter, field: number, write: () => void): void => {
-  writer.tag(field, WireType.LengthDelimited).fork();
-  write();
-  writer.join();
-};
-
 const writeAttribute = (writer: BinaryWriter, name: string, attribute: Attribute): void => {
-  text(writer, 1, name);
+  textElement(writer, 1, name);
   if ("float" in attribute) {
-    writer.tag(2, WireType.Bit32).float(attribute.float);
-    integer(writer, 20, ATTRIBUTE_TYPE.float);
+    float(writer, 2, attribute.float);
+    integerElement(writer, 20, ATTRIBUTE_TYPE.float);
   } else if ("int" in attribute) {
-    integer(writer, 3, attribute.int);
-    integer(writer, 20, ATTRIBUTE_TYPE.int);
+    integerElement(writer, 3, attribute.int);
+    integerElement(writer, 20, ATTRIBUTE_TYPE.int);
   } else if ("text" in attribute) {
-    text(writer, 4, attribute.text);
-    integer(writer, 20, ATTRIBUTE_TYPE.text);
+    textElement(writer, 4, attribute.text);
+    integerElement(writer, 20, ATTRIBUTE_TYPE.text);
   } else {
-    for (const value of attribute.ints) integer(writer, 8, value);
-    integer(writer, 20, ATTRIBUTE_TYPE.ints);
+    for (const value of attribute.ints) integerElement(writer, 8, value);
+    integerElement(writer, 20, ATTRIBUTE_TYPE.ints);
   }
 };
 
 const writeNode = (writer: BinaryWriter, node: OnnxNode): void => {
-  for (const input of node.inputs) text(writer, 1, input);
-  for (const output of node.outputs) text(writer, 2, output);
-  text(writer, 3, node.name);
-  text(writer, 4, node.type);
+  for (const input of node.inputs) textElement(writer, 1, input);
+  for (const output of node.outputs) textElement(writer, 2, output);
+  textElement(writer, 3, node.name);
+  textElement(writer, 4, node.type);
   for (const [name, attribute] of Object.entries(node.attributes))
     message(writer, 5, () => writeAttribute(writer, name, attribute));
-  text(writer, 7, node.domain);
+  textElement(writer, 7, node.domain);
 };
 
 const writeConstant = (writer: BinaryWriter, constant: OnnxConstant): void => {
-  for (const dim of constant.dims) integer(writer, 1, dim);
-  integer(writer, 2, ELEMENT_TYPE[constant.dtype]);
-  text(writer, 8, constant.name);
-  writer.tag(9, WireType.LengthDelimited).bytes(constant.bytes);
+  for (const dim of constant.dims) integerElement(writer, 1, dim);
+  integerElement(writer, 2, ELEMENT_TYPE[constant.dtype]);
+  textElement(writer, 8, constant.name);
+  bytes(writer, 9, constant.bytes);
 };
 
 const writeValue = (writer: BinaryWriter, value: OnnxValue, isHalf: boolean): void => {
-  text(writer, 1, value.name);
+  textElement(writer, 1, value.name);
   message(writer, 2, () =>
     message(writer, 1, () => {
-      integer(writer, 1, isHalf ? FLOAT16 : ELEMENT_TYPE[value.dtype]);
+      integerElement(writer, 1, isHalf ? FLOAT16 : ELEMENT_TYPE[value.dtype]);
       message(writer, 2, () => {
         for (const dim of value.shape)
           message(writer, 1, () => {
-            if (typeof dim === "number") integer(writer, 1, dim);
-            else if (isSymbol(dim)) text(writer, 2, dim);
+            if (typeof dim === "number") integerElement(writer, 1, dim);
+            else if (isSymbol(dim)) textElement(writer, 2, dim);
             // a computed size stays unknown to the runtime
           });
       });
@@ -133,23 +129,22 @@ const writeValue = (writer: BinaryWriter, value: OnnxValue, isHalf: boolean): vo
 };
 
 /** The bytes of a ModelProto. */
-export const encode = (model: OnnxModel): Uint8Array => {
-  const writer = new BinaryWriter();
-  integer(writer, 1, IR_VERSION);
-  text(writer, 2, "millrace");
-  message(writer, 7, () => {
-    for (const node of model.nodes) message(writer, 1, () => writeNode(writer, node));
-    text(writer, 2, model.name);
-    for (const constant of model.constants) message(writer, 5, () => writeConstant(writer, constant));
-    const write = (field: number, value: OnnxValue) =>
-      message(writer, field, () => writeValue(writer, value, model.half?.has(value.name) ?? false));
-    for (const input of model.inputs) write(11, input);
-    for (const output of model.outputs) write(12, output);
-  });
-  for (const [domain, version] of Object.entries(model.opsets))
-    message(writer, 8, () => {
-      text(writer, 1, domain);
-      integer(writer, 2, version);
+export const encode = (model: OnnxModel): Uint8Array =>
+  encoded((writer) => {
+    integerElement(writer, 1, IR_VERSION);
+    textElement(writer, 2, "millrace");
+    message(writer, 7, () => {
+      for (const node of model.nodes) message(writer, 1, () => writeNode(writer, node));
+      textElement(writer, 2, model.name);
+      for (const constant of model.constants) message(writer, 5, () => writeConstant(writer, constant));
+      const write = (field: number, value: OnnxValue) =>
+        message(writer, field, () => writeValue(writer, value, model.half?.has(value.name) ?? false));
+      for (const input of model.inputs) write(11, input);
+      for (const output of model.outputs) write(12, output);
     });
-  return writer.finish();
-};
+    for (const [domain, version] of Object.entries(model.opsets))
+      message(writer, 8, () => {
+        textElement(writer, 1, domain);
+        integerElement(writer, 2, version);
+      });
+  });

@@ -4,14 +4,14 @@ import {
   bytes,
   double,
   doubles,
-  element,
   encoded,
   type Fill,
   float,
   integer,
   message,
+  textElement,
   text as textField,
-} from "../protobuf.ts";
+} from "../../../support/protobuf.ts";
 import type { Histogram } from "./Histogram.ts";
 
 /** One value of a summary. */
@@ -74,7 +74,7 @@ export const text =
     message(writer, 8, (tensor) => {
       integer(tensor, 1, DT_STRING);
       message(tensor, 2, (shape) => message(shape, 2, (dimension) => integer(dimension, 1, 1)));
-      element(tensor, 8, markdown);
+      textElement(tensor, 8, markdown);
     });
   };
 

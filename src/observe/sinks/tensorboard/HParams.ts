@@ -5,7 +5,15 @@
 import { leaves, type Tree } from "../../../config/Tree.ts";
 import { episodes } from "../../../domain/metrics/episodes.ts";
 import type { RunOutcome } from "../../../domain/RunOutcome.ts";
-import { type BinaryWriter, double, element, type Fill, integer, message, text } from "../protobuf.ts";
+import {
+  type BinaryWriter,
+  double,
+  type Fill,
+  integer,
+  message,
+  text,
+  textElement,
+} from "../../../support/protobuf.ts";
 import { hparams, type Value } from "./EventProto.ts";
 
 type Scalar = string | number | boolean;
@@ -45,7 +53,7 @@ const settingsOf = (config: Tree): readonly (readonly [string, Scalar])[] =>
 /** google.protobuf.Value, in which 0, false and an empty text are written. */
 const protobufValue = (writer: BinaryWriter, value: Scalar): void => {
   if (typeof value === "number") double(writer, 2, value);
-  else if (typeof value === "string") element(writer, 3, value);
+  else if (typeof value === "string") textElement(writer, 3, value);
   else writer.tag(4, 0).bool(value);
 };
 

@@ -2,7 +2,7 @@
  * Records of a `.wandb` file as entries, for going on with a file and for sending it: those of a step, the console, the statistics, files and
  * the end. Other records are `null`, and fields that `encode` does not write are skipped.
  */
-import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { type BinaryReader, readFields, readMessage } from "../../../support/protobuf.ts";
 import type {
   AlertEntry,
   ExitEntry,
@@ -25,158 +25,155 @@ export type Decoded =
   | MetricEntry
   | ExitEntry;
 
-/** Reads one field of a message, or leaves it by returning false. */
-type Field = (field: number, reader: BinaryReader) => boolean;
-
-const fields = (bytes: Uint8Array, read: Field): void => {
-  const reader = new BinaryReader(bytes);
-  while (reader.pos < reader.len) {
-    const [field, wire] = reader.tag();
-    if (!read(field, reader)) reader.skip(wire, field);
-  }
-};
-
-const itemOf = (bytes: Uint8Array): Item => {
+const itemOf = (record: BinaryReader): Item => {
   const path: string[] = [];
   let json = "null";
-  fields(bytes, (field, reader) => {
-    if (field === 1 || field === 2) path.push(reader.string());
-    else if (field === 16) json = reader.string();
-    else return false;
-    return true;
+  const part = (reader: BinaryReader): void => void path.push(reader.string());
+  readMessage(record, {
+    1: part,
+    2: part,
+    16: (reader) => {
+      json = reader.string();
+    },
   });
   return { path, json };
 };
 
-const timeOf = (bytes: Uint8Array): number => {
+const timeOf = (record: BinaryReader): number => {
   let ms = 0;
-  fields(bytes, (field, reader) => {
-    if (field === 1) ms += Number(reader.int64()) * 1000;
-    else if (field === 2) ms += Number(reader.int64()) / 1e6;
-    else return false;
-    return true;
+  readMessage(record, {
+    1: (reader) => {
+      ms += Number(reader.int64()) * 1000;
+    },
+    2: (reader) => {
+      ms += Number(reader.int64()) / 1e6;
+    },
   });
   return ms;
 };
 
-const historyOf = (bytes: Uint8Array, withItems: boolean): HistoryEntry => {
+const historyOf = (record: BinaryReader, withItems: boolean): HistoryEntry => {
   const items: Item[] = [];
   let step = 0;
-  fields(bytes, (field, reader) => {
-    if (field === 1 && withItems) items.push(itemOf(reader.bytes()));
-    else if (field === 2)
-      fields(reader.bytes(), (inner, number) => {
-        if (inner !== 1) return false;
-        step = Number(number.int64());
-        return true;
-      });
-    else return false;
-    return true;
+  readMessage(record, {
+    ...(withItems ? { 1: (reader) => void items.push(itemOf(reader)) } : {}),
+    2: (reader) =>
+      readMessage(reader, {
+        1: (number) => {
+          step = Number(number.int64());
+        },
+      }),
   });
   return { _tag: "History", step, items };
 };
 
-const itemsAt = (bytes: Uint8Array, at: number): Item[] => {
+const summaryOf = (record: BinaryReader): SummaryEntry => {
   const items: Item[] = [];
-  fields(bytes, (field, reader) => field === at && items.push(itemOf(reader.bytes())) > 0);
-  return items;
+  readMessage(record, { 1: (reader) => void items.push(itemOf(reader)) });
+  return { _tag: "Summary", items };
 };
 
-const timedOf = (bytes: Uint8Array): { readonly time: number; readonly line: string } => {
+const outputOf = (record: BinaryReader): OutputEntry => {
   let time = 0;
   let line = "";
-  fields(bytes, (field, reader) => {
-    if (field === 2) time = timeOf(reader.bytes());
-    else if (field === 3) line = reader.string();
-    else return false;
-    return true;
+  readMessage(record, {
+    2: (reader) => {
+      time = timeOf(reader);
+    },
+    3: (reader) => {
+      line = reader.string();
+    },
   });
-  return { time, line };
+  return { _tag: "Output", time, line: line.replace(/\n$/, "") };
 };
 
-const statsOf = (bytes: Uint8Array): StatsEntry => {
+const statsOf = (record: BinaryReader): StatsEntry => {
   const items: Item[] = [];
   let time = 0;
-  fields(bytes, (field, reader) => {
-    if (field === 2) time = timeOf(reader.bytes());
-    else if (field === 3) items.push(itemOf(reader.bytes()));
-    else return false;
-    return true;
+  readMessage(record, {
+    2: (reader) => {
+      time = timeOf(reader);
+    },
+    3: (reader) => void items.push(itemOf(reader)),
   });
   return { _tag: "Stats", time, items };
 };
 
-const filesOf = (bytes: Uint8Array): FilesEntry => {
+const filesOf = (record: BinaryReader): FilesEntry => {
   const paths: string[] = [];
-  fields(bytes, (field, reader) => {
-    if (field !== 1) return false;
-    fields(reader.bytes(), (inner, file) => inner === 1 && paths.push(file.string()) > 0);
-    return true;
+  readMessage(record, {
+    1: (reader) => readMessage(reader, { 1: (file) => void paths.push(file.string()) }),
   });
   return { _tag: "Files", paths };
 };
 
-const metricOf = (bytes: Uint8Array): MetricEntry => {
+const metricOf = (record: BinaryReader): MetricEntry => {
   let [name, stepMetric, hidden] = ["", "", false];
-  fields(bytes, (field, reader) => {
-    if (field === 1 || field === 2) name = reader.string();
-    else if (field === 4) stepMetric = reader.string();
-    else if (field === 6)
-      fields(reader.bytes(), (inner, option) => {
-        if (inner !== 2) return false;
-        hidden = option.bool();
-        return true;
-      });
-    else return false;
-    return true;
+  const named = (reader: BinaryReader): void => {
+    name = reader.string();
+  };
+  readMessage(record, {
+    1: named,
+    2: named,
+    4: (reader) => {
+      stepMetric = reader.string();
+    },
+    6: (reader) =>
+      readMessage(reader, {
+        2: (option) => {
+          hidden = option.bool();
+        },
+      }),
   });
   return { _tag: "Metric", name, stepMetric, hidden };
 };
 
-const alertOf = (bytes: Uint8Array): AlertEntry => {
+const alertOf = (record: BinaryReader): AlertEntry => {
   let [title, text] = ["", ""];
-  fields(bytes, (field, reader) => {
-    if (field === 1) title = reader.string();
-    else if (field === 2) text = reader.string();
-    else return false;
-    return true;
+  readMessage(record, {
+    1: (reader) => {
+      title = reader.string();
+    },
+    2: (reader) => {
+      text = reader.string();
+    },
   });
   return { _tag: "Alert", title, text };
 };
 
-const exitOf = (bytes: Uint8Array): ExitEntry => {
+const exitOf = (record: BinaryReader): ExitEntry => {
   let [code, seconds] = [0, 0];
-  fields(bytes, (field, reader) => {
-    if (field === 1) code = Number(reader.int64());
-    else if (field === 2) seconds = Number(reader.int64());
-    else return false;
-    return true;
+  readMessage(record, {
+    1: (reader) => {
+      code = Number(reader.int64());
+    },
+    2: (reader) => {
+      seconds = Number(reader.int64());
+    },
   });
   return { _tag: "Exit", code, seconds };
 };
 
-const bodies: Readonly<Record<number, (bytes: Uint8Array, history: boolean) => Decoded>> = {
+const bodies: Readonly<Record<number, (record: BinaryReader, history: boolean) => Decoded>> = {
   2: historyOf,
-  3: (bytes) => ({ _tag: "Summary", items: itemsAt(bytes, 1) }),
+  3: summaryOf,
   6: filesOf,
   7: statsOf,
   10: alertOf,
   12: metricOf,
-  13: (bytes) => {
-    const { line, time } = timedOf(bytes);
-    return { _tag: "Output", time, line: line.replace(/\n$/, "") };
-  },
+  13: outputOf,
   18: exitOf,
 };
 
 /** Throws where the bytes are no protobuf message. Without `history`, of a history line only its step is read. */
 export const decode = (payload: Uint8Array, history = true): Decoded | null => {
   let entry: Decoded | null = null;
-  fields(payload, (field, reader) => {
-    const read = bodies[field];
-    if (read === undefined) return false;
-    entry = read(reader.bytes(), history);
-    return true;
-  });
+  const known = Object.entries(bodies).map(([field, read]) => [
+    field,
+    (reader: BinaryReader) => {
+      entry = read(reader, history);
+    },
+  ]);
+  readFields(payload, Object.fromEntries(known));
   return entry;
 };

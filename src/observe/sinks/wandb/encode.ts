@@ -1,5 +1,14 @@
 /** Entries as the protobuf records of W&B (`wandb_internal.proto`). Fields with their default value are left out. */
-import { type BinaryWriter, element, encoded, type Fill, flag, integer, message, text } from "../protobuf.ts";
+import {
+  type BinaryWriter,
+  encoded,
+  type Fill,
+  flag,
+  integer,
+  message,
+  text,
+  textElement,
+} from "../../../support/protobuf.ts";
 import type { AlertEntry, Entry, EnvironmentEntry, MetricEntry, RunEntry } from "./Entry.ts";
 import type { Item } from "./Json.ts";
 
@@ -16,7 +25,7 @@ const timestamp = (writer: BinaryWriter, field: number, ms: number): void =>
 const items = (writer: BinaryWriter, field: number, all: readonly Item[]): void => {
   for (const { json, path } of all)
     message(writer, field, (entry) => {
-      for (const part of path) element(entry, 2, part);
+      for (const part of path) textElement(entry, 2, part);
       text(entry, 16, json);
     });
 };

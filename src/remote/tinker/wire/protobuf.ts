@@ -2,8 +2,21 @@
  * The protobuf bodies of a Tinker server, by their field numbers: passes through the model and samples. Arrays are little-endian bytes, which is how this
  * machine keeps them. Answers are untrusted: lengths are checked before they are believed.
  */
-import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Result } from "effect";
+import {
+  type BinaryReader,
+  type BinaryWriter,
+  bytes,
+  double,
+  encoded,
+  flag,
+  integerElement,
+  message,
+  readFields,
+  readMessage,
+  textElement,
+  WireType,
+} from "../../../support/protobuf.ts";
 import type { Datum, PassOutput, PassRequest } from "./Data.ts";
 import type { SampledSequence, SampleOutput } from "./Sample.ts";
 
@@ -13,25 +26,10 @@ const INT64 = 2;
 const bytesOf = ({ buffer, byteLength, byteOffset }: Int32Array | Float32Array | BigInt64Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-const text = (writer: BinaryWriter, field: number, value: string): void => {
-  writer.tag(field, WireType.LengthDelimited).string(value);
-};
-const integer = (writer: BinaryWriter, field: number, value: number): void => {
-  writer.tag(field, WireType.Varint).int64(value);
-};
-const bytes = (writer: BinaryWriter, field: number, value: Uint8Array): void => {
-  writer.tag(field, WireType.LengthDelimited).bytes(value);
-};
-const message = (writer: BinaryWriter, field: number, write: () => void): void => {
-  writer.tag(field, WireType.LengthDelimited).fork();
-  write();
-  writer.join();
-};
-
 const writeTensor = (writer: BinaryWriter, values: Int32Array | Float32Array): void => {
   const isFloat = values instanceof Float32Array;
   bytes(writer, 1, bytesOf(isFloat ? values : BigInt64Array.from(values, BigInt)));
-  integer(writer, 3, isFloat ? FLOAT32 : INT64);
+  integerElement(writer, 3, isFloat ? FLOAT32 : INT64);
   message(writer, 4, () => writer.int64(values.length));
 };
 
@@ -39,46 +37,27 @@ const writeDatum = (writer: BinaryWriter, { tensors, tokens }: Datum): void => {
   message(writer, 1, () => message(writer, 1, () => bytes(writer, 1, bytesOf(tokens))));
   for (const [name, values] of Object.entries(tensors)) {
     message(writer, 2, () => {
-      text(writer, 1, name);
+      textElement(writer, 1, name);
       message(writer, 2, () => writeTensor(writer, values));
     });
   }
 };
 
 /** A ForwardBackwardRequest. */
-export const passBody = ({ config, data, forwardOnly, loss, modelId, sequence }: PassRequest): Uint8Array => {
-  const writer = new BinaryWriter();
-  text(writer, 1, modelId);
-  integer(writer, 2, sequence);
-  for (const each of data) message(writer, 3, () => writeDatum(writer, each));
-  text(writer, 4, loss);
-  for (const [name, value] of Object.entries(config ?? {})) {
-    message(writer, 5, () => {
-      text(writer, 1, name);
-      writer.tag(2, WireType.Bit64).double(value);
-    });
-  }
-  if (forwardOnly) writer.tag(6, WireType.Varint).bool(true);
-  return writer.finish();
-};
-
-type Field = (reader: BinaryReader, wire: WireType) => void;
-
-/** Reads the fields that are named of a message, and passes over the others. */
-const fields = (reader: BinaryReader, end: number, known: Readonly<Record<number, Field>>): void => {
-  while (reader.pos < end) {
-    const [field, wire] = reader.tag();
-    const read = known[field];
-    if (read === undefined) reader.skip(wire, field);
-    else read(reader, wire);
-  }
-};
-
-/** Reads a message that stands within another. */
-const within = (reader: BinaryReader, known: Readonly<Record<number, Field>>): void => {
-  const length = reader.uint32();
-  fields(reader, reader.pos + length, known);
-};
+export const passBody = ({ config, data, forwardOnly, loss, modelId, sequence }: PassRequest): Uint8Array =>
+  encoded((writer) => {
+    textElement(writer, 1, modelId);
+    integerElement(writer, 2, sequence);
+    for (const each of data) message(writer, 3, () => writeDatum(writer, each));
+    textElement(writer, 4, loss);
+    for (const [name, value] of Object.entries(config ?? {})) {
+      message(writer, 5, () => {
+        textElement(writer, 1, name);
+        double(writer, 2, value);
+      });
+    }
+    flag(writer, 6, forwardOnly);
+  });
 
 /** The bytes as a typed array of their own. */
 const copied = (part: Uint8Array, size: number): ArrayBuffer => {
@@ -110,12 +89,12 @@ const none = new Uint8Array();
 const readField = (reader: BinaryReader, into: Map<string, readonly Float32Array[]>): void => {
   let name = "";
   const tensor: Batched = { data: none, offsets: none, dtype: 0 };
-  within(reader, {
+  readMessage(reader, {
     1: (r) => {
       name = r.string();
     },
     2: (r) =>
-      within(r, {
+      readMessage(r, {
         1: (inner) => {
           tensor.data = inner.bytes();
         },
@@ -134,7 +113,7 @@ const readField = (reader: BinaryReader, into: Map<string, readonly Float32Array
 const readMetric = (reader: BinaryReader, into: Map<string, number>): void => {
   let name = "";
   let value = Number.NaN;
-  within(reader, {
+  readMessage(reader, {
     1: (r) => {
       name = r.string();
     },
@@ -159,8 +138,8 @@ export const readPass = (body: Uint8Array): Result.Result<PassOutput, string> =>
   attempted(() => {
     const output = new Map<string, readonly Float32Array[]>();
     const metrics = new Map<string, number>();
-    fields(new BinaryReader(body), body.length, {
-      2: (reader) => within(reader, { 2: (inner) => readField(inner, output) }),
+    readFields(body, {
+      2: (reader) => readMessage(reader, { 2: (inner) => readField(inner, output) }),
       3: (reader) => readMetric(reader, metrics),
     });
     return { fields: output, metrics };
@@ -170,7 +149,7 @@ const readSequence = (reader: BinaryReader): SampledSequence => {
   let finish: SampledSequence["finish"] = "stop";
   let tokens: Uint8Array = none;
   let logprobs: Uint8Array | null = null;
-  within(reader, {
+  readMessage(reader, {
     1: (r) => {
       finish = r.int32() === 1 ? "length" : "stop";
     },
@@ -189,7 +168,7 @@ export const readSample = (body: Uint8Array): Result.Result<SampleOutput, string
   attempted(() => {
     const sequences: SampledSequence[] = [];
     let prompt: Float32Array | null = null;
-    fields(new BinaryReader(body), body.length, {
+    readFields(body, {
       1: (reader) => sequences.push(readSequence(reader)),
       2: (reader) => {
         prompt = floats(reader.bytes());
