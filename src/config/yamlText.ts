@@ -1,13 +1,10 @@
-/**
- * Reads YAML text as plain data: maps with text keys, lists, texts, numbers, booleans and null. Aliases are expanded here, within the limits
- * of the whole, so that what is read is a tree: no part of it is shared or contains itself.
- */
+/** Reads YAML text as plain data: maps with text keys, lists, texts, numbers, booleans and null. Aliases share what they stand for. */
 import { Result } from "effect";
-import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from "yaml";
+import { type Document, isCollection, isNode, isScalar, parseDocument, visit, type YAMLMap } from "yaml";
 import { shown, shownText } from "./shown.ts";
 
-/** Of one text. The characters of all files of a run together are limited by the same number. */
-export const limits = { characters: 262_144, values: 50_000, depth: 32, expanded: 1_048_576 } as const;
+/** Of one text. The characters of all files of a run together are limited by the same number, and so are the values of its settings. */
+export const limits = { characters: 262_144, values: 50_000, depth: 32, aliases: 100 } as const;
 
 export interface Unreadable {
   readonly problem: string;
@@ -17,85 +14,72 @@ export interface Unreadable {
 
 class Refused {
   readonly unreadable: Unreadable;
-  constructor(problem: string, node: unknown) {
-    this.unreadable = { problem, at: (isNode(node) && node.range?.[0]) || null };
+  constructor(problem: string, at: number | null = null) {
+    this.unreadable = { problem, at };
   }
 }
 
-const isNode = (value: unknown): value is Node => isScalar(value) || isMap(value) || isSeq(value) || isAlias(value);
+const positionOf = (node: unknown): number | null => (isNode(node) && node.range?.[0]) || null;
 
 const tooDeep = `more than ${limits.depth} levels of lists and maps`;
 
-/** One pass over the nodes in their order, which is that in which anchors count. */
-class Reader {
-  readonly #anchors = new Map<string, Node>();
-  /** The lists and maps around the node being read. */
-  readonly #open = new Set<Node>();
-  #values = 0;
-  #characters = 0;
-
-  read(node: unknown): unknown {
-    if (node === null || node === undefined) return null;
-    if (!isNode(node)) throw new Refused("a value of another kind", node);
-    if (isAlias(node)) return this.read(this.#target(node.source, node));
-    if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
-    this.#values++;
-    if (this.#values > limits.values) throw new Refused(`more than ${limits.values} values, aliases expanded`, node);
-    if (isScalar(node)) return this.#scalar(node.value, node);
-    if (this.#open.has(node)) throw new Refused("an alias inside of what it stands for", node);
-    if (this.#open.size >= limits.depth) throw new Refused(tooDeep, node);
-    this.#open.add(node);
-    const read = isMap(node) ? this.#map(node.items) : node.items.map((item) => this.read(item));
-    this.#open.delete(node);
-    return read;
+/** Refuses keys that are no text, or given twice: the library would compare each key with every other one. */
+const checkKeys = ({ items }: YAMLMap): void => {
+  const names = new Set<string>();
+  for (const { key } of items) {
+    if (isCollection(key)) throw new Refused("a list or map as a key", positionOf(key));
+    const name = String((isScalar(key) ? key.value : null) ?? "");
+    if (name === "__proto__") throw new Refused(`${shown(name)} cannot be a key`, positionOf(key));
+    if (names.has(name))
+      throw new Refused(`the key ${shown(name)} is given twice, keys must be unique`, positionOf(key));
+    names.add(name);
   }
+};
 
-  #target(name: string, node: Node): Node {
-    const target = this.#anchors.get(name);
-    if (target === undefined) throw new Refused(`the alias *${shownText(name)} has no anchor before it`, node);
-    return target;
-  }
+const checkNodes = (document: Document): void =>
+  visit(document, {
+    Alias: (_, alias, path) => {
+      const containsItself = path.some((node) => isNode(node) && "anchor" in node && node.anchor === alias.source);
+      if (containsItself) throw new Refused("an alias inside of what it stands for", positionOf(alias));
+    },
+    Map: (_, map) => checkKeys(map),
+    // There is no negative zero.
+    Scalar: (_, scalar) => {
+      if (scalar.value === 0) scalar.value = 0;
+    },
+  });
 
-  #scalar(value: unknown, node: Node): string | number | boolean | null {
-    if (typeof value === "number") return value === 0 ? 0 : value;
-    if (typeof value === "boolean" || value === null) return value;
-    if (typeof value !== "string") throw new Refused("a value of another kind", node);
-    this.#characters += value.length;
-    if (this.#characters <= limits.expanded) return value;
-    throw new Refused(`more than ${limits.expanded} characters of text, aliases expanded`, node);
-  }
+const isDeeperThan = (value: unknown, levels: number): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1)));
 
-  #map(items: ReadonlyArray<{ readonly key: unknown; readonly value: unknown }>): Readonly<Record<string, unknown>> {
-    const map: Record<string, unknown> = {};
-    for (const { key, value } of items) {
-      const read = this.read(key);
-      if (typeof read === "object" && read !== null) throw new Refused("a list or map as a key", key);
-      const name = String(read ?? "");
-      if (name === "__proto__") throw new Refused(`${shown(name)} cannot be a key`, key);
-      if (Object.hasOwn(map, name))
-        throw new Refused(`the key ${shown(name)} is given twice, keys must be unique`, key);
-      map[name] = this.read(value);
-    }
-    return map;
-  }
-}
+/** Throws `Refused`, and what the library throws: `ReferenceError` for aliases, `RangeError` where nested text exhausts the stack. */
+const read = (text: string): unknown => {
+  const document = parseDocument(text, { prettyErrors: false, uniqueKeys: false });
+  const [error] = document.errors;
+  if (document.errors.some(({ message }) => message.includes("call stack"))) throw new Refused(tooDeep);
+  if (error !== undefined) throw new Refused(shownText(error.message, 120), error.pos[0]);
+  checkNodes(document);
+  const value: unknown = document.toJS({ maxAliasCount: limits.aliases });
+  if (isDeeperThan(value, limits.depth)) throw new Refused(tooDeep);
+  return value;
+};
 
-const failing = (problem: string, at: number | null) => Result.fail({ problem, at });
-
-const isOverflow = (message: string): boolean => message.includes("call stack");
+const aliasProblem = ({ message }: ReferenceError): string =>
+  message.startsWith("Excessive")
+    ? `more than ${limits.aliases} aliases of one anchor, those of what it stands for counted`
+    : shownText(message, 120);
 
 export const readYaml = (text: string): Result.Result<unknown, Unreadable> => {
-  if (text.length > limits.characters) return failing(`more than ${limits.characters} characters`, null);
+  if (text.length > limits.characters)
+    return Result.fail({ problem: `more than ${limits.characters} characters`, at: null });
   try {
-    // Keys given twice are found above: the library compares each key with every other one.
-    const document = parseDocument(text, { prettyErrors: false, uniqueKeys: false });
-    const error = document.errors.find(({ message }) => isOverflow(message)) ?? document.errors[0];
-    if (error === undefined) return Result.succeed(new Reader().read(document.contents));
-    return failing(isOverflow(error.message) ? tooDeep : shownText(error.message, 120), error.pos[0]);
+    return Result.succeed(read(text));
   } catch (error) {
     if (error instanceof Refused) return Result.fail(error.unreadable);
-    // The library reads nested lists and maps by recursion.
-    if (error instanceof RangeError) return failing(tooDeep, null);
+    if (error instanceof RangeError) return Result.fail({ problem: tooDeep, at: null });
+    if (error instanceof ReferenceError) return Result.fail({ problem: aliasProblem(error), at: null });
     throw error;
   }
 };

@@ -41,12 +41,12 @@ describe("aliases", () => {
   });
 
   it("that multiply one another are refused", () => {
-    expect(written(bomb("h", "*g"))).toMatch(/^DIR\/run\.yaml:\d+:\d+: not valid YAML: more than 50000 values/);
+    expect(written(bomb("h", "*g"))).toMatch(/^DIR\/run\.yaml: not valid YAML: more than 100 aliases of one anchor/);
   });
 
   it("that multiply a long text are refused", () => {
     const text = `a: &a ${"x".repeat(100_000)}\nb: [${Array(1000).fill("*a").join(", ")}]`;
-    expect(written(text)).toContain("more than 1048576 characters of text, aliases expanded");
+    expect(written(text)).toContain("more than 100 aliases of one anchor");
   });
 
   it.each(["run: &a { name: *a }", "run: &a [*a]", "a: &a { b: { c: *a } }"])(
