@@ -9,7 +9,6 @@ import { playersOf, singlesOf } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
 import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain/Errors.ts";
-import type * as Backend from "../src/engine/Backend.ts";
 import { gamesUrl } from "../src/env/games/registry.ts";
 import * as Pool from "../src/env/pool/layer.ts";
 import * as RunFolder from "../src/observe/record/RunFolder.ts";
@@ -20,7 +19,7 @@ import { episodesFile } from "../src/tools/evaluation/EvaluationFolder.ts";
 import { comparedLines } from "./compare.ts";
 import { evaluateOne } from "./evaluateOne.ts";
 import { evaluationsIn } from "./evaluationsIn.ts";
-import { boundEnvironments } from "./presets.ts";
+import { playedEnvironments } from "./presets.ts";
 
 export interface EvaluateOptions {
   readonly config: RunConfig;
@@ -41,7 +40,7 @@ const folderOf = Effect.fnUntraced(function* (parent: string, name: string, conf
 const evaluateAll = Effect.fnUntraced(function* (
   config: RunConfig,
   folder: typeof RunFolder.RunFolder.Service,
-  environments: Backend.Environments,
+  environments: Pool.PlayedEnvironments,
 ) {
   const players = playersOf(config);
   const folders: string[] = [];
@@ -75,7 +74,7 @@ const reopened = Effect.fnUntraced(function* (path: string) {
 const playIn = Effect.fnUntraced(function* (
   config: RunConfig,
   folder: typeof RunFolder.RunFolder.Service,
-  environments: Backend.Environments,
+  environments: Pool.PlayedEnvironments,
 ) {
   yield* RunLock.hold(folder.path);
   const pool = yield* Layer.build(Pool.layer(config, environments, gamesUrl));
@@ -93,7 +92,7 @@ export const evaluate = ({
 }: EvaluateOptions): Effect.Effect<void, BadInput | PolicyError | EnvironmentError | EndpointStopped> =>
   Effect.scoped(
     Effect.gen(function* () {
-      const environments = yield* boundEnvironments(config, [...new Set(config.es_manager.val.tags)]);
+      const environments = yield* playedEnvironments(config, [...new Set(config.es_manager.val.tags)]);
       if (resume === null) {
         const made = yield* RunFolder.create(config.run.dir, `${config.run.name}-evaluate`, render(config));
         // A folder in which nothing was begun is of no use to anyone.

@@ -13,6 +13,7 @@ import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain
 import type { Group, Prompt } from "../src/domain/Group.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import { Environments, type View } from "../src/env/contract/Environments.ts";
+import type { PlayedEnvironments } from "../src/env/pool/layer.ts";
 import { Policy } from "../src/generation/Policy.ts";
 import * as Model from "../src/model/Model.ts";
 import * as StartingModel from "../src/model/StartingModel.ts";
@@ -107,7 +108,7 @@ const groupWork = (
 const checkpointParty = Effect.fnUntraced(function* (
   config: RunConfig,
   { path }: Checkpoint,
-  environments: Backend.Environments,
+  environments: PlayedEnvironments,
   folder: string,
 ) {
   yield* tellLoading(path);
@@ -123,7 +124,7 @@ const checkpointParty = Effect.fnUntraced(function* (
   yield* tellDevices(config, ["generator"], model.checkpoint);
   const { policy, prices, used } = yield* samplerOf(config, model, folder);
   const version = yield* policy.hold;
-  const rollout = Backend.rollout(config, model, environments);
+  const rollout = Backend.rollout(config, model, environments.texts);
   const { val } = config.es_manager;
   const groups = new Map<number, Group>();
   const freshCostOf = meter(usage);
@@ -218,7 +219,7 @@ export const partyOf = (
   config: RunConfig,
   player: Player,
   folder: string,
-  environments: Backend.Environments,
+  environments: PlayedEnvironments,
   tasks: readonly Task[],
   before: Usage,
 ): Effect.Effect<Party, BadInput | PolicyError, Scope.Scope> =>

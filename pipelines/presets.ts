@@ -4,32 +4,22 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { Console, Effect } from "effect";
-import { explain } from "../src/config/decode.ts";
+import { isModulePath } from "../src/config/modulePath.ts";
 import { byNearest, choices } from "../src/config/nearest.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { resolve } from "../src/config/resolve.ts";
-import { listed, shown, shownKey, shownText } from "../src/config/shown.ts";
+import { listed, shown } from "../src/config/shown.ts";
 import { BadInput, type EnvironmentError } from "../src/domain/Errors.ts";
-import type { AnyEnvironment } from "../src/env/contract/BoundEnvironment.ts";
+import { type AnyEnvironment, waiting } from "../src/env/contract/BoundEnvironment.ts";
+import { explainPreset } from "../src/env/contract/explainPreset.ts";
 import { NoInstance } from "../src/env/contract/NoInstance.ts";
-import type { PresetError, Registry } from "../src/env/contract/Preset.ts";
+import type { Registry } from "../src/env/contract/Preset.ts";
 import { introduceAll, missing, reports } from "../src/env/contract/prepare.ts";
-import { decodePreset, environmentTypes, loadRegistry } from "../src/env/games/registry.ts";
+import { decodePreset, environmentTypes, gamesUrl, loadRegistry } from "../src/env/games/registry.ts";
+import { describePresets } from "../src/env/pool/describePresets.ts";
+import type { PresetDescription } from "../src/env/pool/describeWorker.ts";
+import type { PlayedEnvironments } from "../src/env/pool/layer.ts";
 import { configDir } from "./paths.ts";
-
-/** How a user reads why a preset cannot be used. */
-const sentence = (error: PresetError): string => {
-  const key = shownKey(error.path);
-  if (error._tag === "InvalidConfig") {
-    return explain(error.schema, error.value, error.cause, { section: error.path });
-  }
-  if (error._tag === "UnusableModule") return `${key}: ${shown(error.value)}: ${shownText(error.reason, 300)}`;
-  const what = error._tag === "UnknownEnvironment" ? "environment" : "wrapper";
-  if (error.value === undefined) return `${key}: missing; expected one of ${error.choices.join(", ")}`;
-  const written = String(error.value);
-  const nearest = byNearest(written, error.choices)[0];
-  return `${key}: ${shown(error.value)}: no such ${what}; nearest: ${nearest}; all: ${choices(written, error.choices)}`;
-};
 
 /** The environments that the presets of `tags` name, loaded; tags that are not in the run file are left out. */
 const registryOf = ({ custom_envs }: RunConfig, tags: readonly string[]): Effect.Effect<Registry> =>
@@ -49,7 +39,7 @@ const presetOf = (config: RunConfig, tag: string, registry: Registry): Effect.Ef
     return Effect.fail(new BadInput({ message }));
   }
   const decoded = decodePreset(tag, preset, registry);
-  return Effect.mapError(Effect.fromResult(decoded), (error) => new BadInput({ message: sentence(error) }));
+  return Effect.mapError(Effect.fromResult(decoded), (error) => new BadInput({ message: explainPreset(error) }));
 };
 
 /**
@@ -63,6 +53,21 @@ const changedPresets = Effect.fnUntraced(function* ({ custom_envs }: RunConfig) 
   );
 });
 
+type Descriptions = ReadonlyMap<string, PresetDescription>;
+
+/** The presets of `tags` whose environment is a user's module, described by a thread that loads it. */
+const describedModules = (
+  { custom_envs }: RunConfig,
+  tags: readonly string[],
+  withData: boolean,
+): Effect.Effect<Descriptions> => {
+  const modules = Object.entries(custom_envs).filter(
+    ([tag, { env_type }]) => tags.includes(tag) && isModulePath(env_type),
+  );
+  if (modules.length === 0) return Effect.succeed(new Map());
+  return describePresets({ registry: gamesUrl.href, presets: Object.fromEntries(modules), withData });
+};
+
 /**
  * Checks the presets of `tags`, whatever their environment, and every other preset that the user wrote for an environment of this package.
  * All problems are named together.
@@ -71,9 +76,16 @@ export const checkPresets = (config: RunConfig, tags: readonly string[]): Effect
   Effect.gen(function* () {
     const asked = new Set([...tags, ...(yield* changedPresets(config))]);
     const checked = Object.keys(config.custom_envs).filter((tag) => asked.has(tag));
-    const registry = yield* registryOf(config, checked);
+    const described = yield* describedModules(config, checked, false);
+    const registry = yield* registryOf(
+      config,
+      checked.filter((tag) => !described.has(tag)),
+    );
     const problems: string[] = [];
     for (const tag of checked) {
+      const description = described.get(tag);
+      if (description?._tag === "Unusable") problems.push(description.problem);
+      if (description !== undefined) continue;
       yield* presetOf(config, tag, registry).pipe(
         Effect.catchTag("BadInput", ({ message }) => Effect.sync(() => problems.push(message))),
       );
@@ -85,25 +97,74 @@ export const checkPresets = (config: RunConfig, tags: readonly string[]): Effect
 const asBadInput = <A>(asked: Effect.Effect<A, EnvironmentError>): Effect.Effect<A, BadInput> =>
   Effect.mapError(asked, ({ message }) => new BadInput({ message: `custom_envs.${message}` }));
 
-/**
- * The environments of `tags`, decoded, and as their servers describe them. Bad input: the first preset that cannot be used, or a list of all
- * that is missing on this machine. What the user should know of their data goes to standard error.
- */
-export const boundEnvironments = Effect.fnUntraced(function* (config: RunConfig, tags: readonly string[]) {
-  const registry = yield* registryOf(config, tags);
-  const environments: ReadonlyMap<string, AnyEnvironment> = new Map(
-    yield* Effect.forEach(tags, (tag) =>
+/** Fails with all that the environments lack on this machine, and prints what the user should know of their data. */
+const tellData = Effect.fnUntraced(function* (
+  tags: readonly string[],
+  loaded: ReadonlyMap<string, AnyEnvironment>,
+  described: Descriptions,
+) {
+  const pure = new Map([...described].flatMap(([tag, found]) => (found._tag === "Pure" ? [[tag, found]] : [])));
+  const lacks = yield* missing(loaded);
+  const lines = tags.flatMap((tag) =>
+    (lacks.get(tag) ?? pure.get(tag)?.lacks ?? []).map(
+      (sentence) => `custom_envs.${tag}: cannot run here: ${sentence}`,
+    ),
+  );
+  if (lines.length > 0) return yield* new BadInput({ message: lines.join("\n") });
+  const told = yield* asBadInput(reports(loaded));
+  for (const tag of tags) {
+    for (const sentence of told.get(tag) ?? pure.get(tag)?.report ?? []) yield* Console.error(`${tag}: ${sentence}`);
+  }
+});
+
+/** The environments of `tags` but for the described ones, loaded in this thread and as their servers describe them. */
+const loadedEnvironments = Effect.fnUntraced(function* (
+  config: RunConfig,
+  tags: readonly string[],
+  described: Descriptions,
+) {
+  const loadedTags = tags.filter((tag) => !described.has(tag));
+  const registry = yield* registryOf(config, loadedTags);
+  const loaded: ReadonlyMap<string, AnyEnvironment> = new Map(
+    yield* Effect.forEach(loadedTags, (tag) =>
       Effect.map(presetOf(config, tag, registry), (environment) => [tag, environment] as const),
     ),
   );
-  const lines = [...(yield* missing(environments))].flatMap(([tag, sentences]) =>
-    sentences.map((sentence) => `custom_envs.${tag}: cannot run here: ${sentence}`),
-  );
-  if (lines.length > 0) return yield* new BadInput({ message: lines.join("\n") });
-  for (const [tag, sentences] of yield* asBadInput(reports(environments))) {
-    for (const sentence of sentences) yield* Console.error(`${tag}: ${sentence}`);
+  yield* tellData(tags, loaded, described);
+  return yield* asBadInput(introduceAll(loaded));
+});
+
+/**
+ * The environments of `tags`, loaded in this thread. Bad input: the first preset that cannot be used, or a list of all that is missing on
+ * this machine. What the user should know of their data goes to standard error.
+ */
+export const boundEnvironments = (config: RunConfig, tags: readonly string[]) =>
+  loadedEnvironments(config, tags, new Map());
+
+/**
+ * The environments that a run plays, with the same failures. A user's module is loaded in threads only, unless its environment is asynchronous
+ * or steps are inline.
+ */
+export const playedEnvironments = Effect.fnUntraced(function* (
+  config: RunConfig,
+  tags: readonly string[],
+): Effect.fn.Return<PlayedEnvironments, BadInput> {
+  if (config.pipeline.step_inline) {
+    const bound = yield* boundEnvironments(config, tags);
+    return { texts: bound, onMainThread: bound };
   }
-  return yield* asBadInput(introduceAll(environments));
+  const described = yield* describedModules(config, tags, true);
+  const inThreads = new Map<string, PresetDescription & { readonly _tag: "Pure" }>();
+  for (const [tag, description] of described) {
+    if (description._tag === "Unusable") return yield* new BadInput({ message: description.problem });
+    if (description._tag === "Pure") inThreads.set(tag, description);
+  }
+  const loaded = yield* loadedEnvironments(config, tags, inThreads);
+  const texts = tags.flatMap((tag) => {
+    const text = inThreads.get(tag)?.text ?? loaded.get(tag);
+    return text === undefined ? [] : [[tag, text] as const];
+  });
+  return { texts: new Map(texts), onMainThread: waiting(loaded) };
 });
 
 /** Why presets cannot run on this machine, a sentence each; those that can are left out. */

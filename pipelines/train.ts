@@ -37,7 +37,7 @@ import { damaged } from "../src/support/files/FileError.ts";
 import * as Stop from "../src/support/process/Stop.ts";
 import { checkDevices, rolesOf, tellBits, tellDevices, tellServers } from "./devices.ts";
 import { tellLoading } from "./loading.ts";
-import { boundEnvironments } from "./presets.ts";
+import { playedEnvironments } from "./presets.ts";
 
 /** Parts of one's own in place of the usual ones. */
 export interface Parts {
@@ -146,7 +146,7 @@ const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts, 
 /** Every part of a run over its folder, as services of the current scope. `settle` comes last, and right before the run. */
 const partsOf = Effect.fnUntraced(function* (
   config: RunConfig,
-  environments: Backend.Environments,
+  environments: Pool.PlayedEnvironments,
   folder: Folder,
   beginning: Effect.Effect<Beginning, BadInput | PolicyError | LearnerError, Scope.Scope>,
 ) {
@@ -154,7 +154,7 @@ const partsOf = Effect.fnUntraced(function* (
     [beginning, Layer.build(Pool.layer(config, environments, gamesUrl))],
     { concurrency: "unbounded" },
   );
-  const rollout = Backend.rollout(config, current, environments);
+  const rollout = Backend.rollout(config, current, environments.texts);
   const threads = Context.merge(models, stepping);
   const around = Layer.succeedContext(Context.add(threads, Stop.Stop, yield* Stop.Stop));
   const services = yield* Layer.build(
@@ -166,7 +166,7 @@ const partsOf = Effect.fnUntraced(function* (
 /** Loads a run, new or one to go on with. Where a new one does not come to begin, its folder is removed again. */
 const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | null) {
   const existing = resume === null ? null : yield* locked(RunFolder.open(resume));
-  const environments = yield* boundEnvironments(config, Backend.tagsOf(config));
+  const environments = yield* playedEnvironments(config, Backend.tagsOf(config));
   if (!isTrainedElsewhere(config.model)) yield* tellLoading(config.model.path);
   const start = yield* RemoteModel.load(config);
   yield* Model.checkContext(config, start);

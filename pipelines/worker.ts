@@ -29,7 +29,7 @@ import * as ContentKeys from "../src/rollout/contentKeys.ts";
 import * as GroupProgram from "../src/rollout/group.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
 import { Stop } from "../src/support/process/Stop.ts";
-import { boundEnvironments, checkPresets } from "./presets.ts";
+import { checkPresets, playedEnvironments } from "./presets.ts";
 
 export interface WorkerCommand {
   /** Address of the broker. */
@@ -113,7 +113,7 @@ const seatOf = Effect.fnUntraced(function* (
   const config = yield* configOf(about, command.overrides);
   const tags = Backend.tagsOf(config);
   yield* checkPresets(config, tags);
-  const environments = yield* boundEnvironments(config, tags);
+  const environments = yield* playedEnvironments(config, tags);
   const fetcher = yield* Fetcher.make({
     about,
     cache: command.cache ?? join(homedir(), ".cache", "millrace", "worker"),
@@ -127,7 +127,7 @@ const seatOf = Effect.fnUntraced(function* (
   const stepping = yield* Layer.build(Pool.layer(config, environments, gamesUrl));
   const heldOut = yield* Effect.provideContext(ContentKeys.ofValidation(config), stepping);
   const services = Context.add(stepping, Policy, policy);
-  const rollout = Backend.rollout(config, model, environments);
+  const rollout = Backend.rollout(config, model, environments.texts);
   const slots = cacheRows(config);
   const mode: Rollout.Mode = { ...Rollout.training(config, heldOut), around: Slots.around(slots) };
   return {

@@ -3,7 +3,7 @@ import { Context, Effect, Layer } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { LearnerError, PolicyError } from "../domain/Errors.ts";
-import type { AnyEnvironment } from "../env/contract/BoundEnvironment.ts";
+import type { EnvironmentText } from "../env/contract/BoundEnvironment.ts";
 import { Policy } from "../generation/Policy.ts";
 import { Learner } from "../learner/Learner.ts";
 import type { Model } from "../model/Model.ts";
@@ -12,9 +12,6 @@ import * as Rollout from "../rollout/Rollout.ts";
 import { tasksOf } from "../rollout/Task.ts";
 import { generator } from "./generator.ts";
 import { learner } from "./learner.ts";
-
-/** Environments by tag, decoded. */
-export type Environments = ReadonlyMap<string, AnyEnvironment>;
 
 /** Fails when a thread that the run cannot do without is gone. */
 export class Died extends Context.Service<Died, Effect.Effect<never, PolicyError | LearnerError>>()(
@@ -53,5 +50,8 @@ export const modelsLayer = ({ config, current, folder, restore, start, version }
     }),
   );
 
-export const rollout = (config: RunConfig, model: Model, environments: Environments): Rollout.Rollout =>
-  Rollout.make(config, tasksOf(config.custom_envs, environments), model.chat, model.tokenizer);
+export const rollout = (
+  config: RunConfig,
+  model: Model,
+  texts: ReadonlyMap<string, EnvironmentText>,
+): Rollout.Rollout => Rollout.make(config, tasksOf(config.custom_envs, texts), model.chat, model.tokenizer);

@@ -4,7 +4,7 @@
  */
 import { isModulePath } from "../config/modulePath.ts";
 import type { Preset, RunConfig } from "../config/RunConfig.ts";
-import type { Shown } from "../env/contract/BoundEnvironment.ts";
+import type { EnvironmentText } from "../env/contract/BoundEnvironment.ts";
 
 export interface Task {
   readonly tag: string;
@@ -32,13 +32,7 @@ export interface Task {
 export const fromPreset = (
   tag: string,
   preset: Preset,
-  {
-    actionsInState,
-    legend,
-    type,
-    wholeAnswer,
-    wholeRewards,
-  }: Pick<Shown, "actionsInState" | "legend" | "type" | "wholeAnswer" | "wholeRewards">,
+  { actionsInState, legend, type, wholeAnswer, wholeRewards }: EnvironmentText,
 ): Task => ({
   tag,
   kind: type,
@@ -56,7 +50,7 @@ export const fromPreset = (
 /** The tasks of the presets that have an environment. */
 export const tasksOf = (
   presets: RunConfig["custom_envs"],
-  environments: ReadonlyMap<string, Parameters<typeof fromPreset>[2]>,
+  environments: ReadonlyMap<string, EnvironmentText>,
 ): readonly Task[] =>
   [...environments].flatMap(([tag, environment]) => {
     const preset = presets[tag];

@@ -8,12 +8,10 @@ import type { Random } from "../../domain/Random.ts";
 import type { AsyncEnvironment } from "./AsyncEnvironment.ts";
 import type { BaseInfo, Environment, Split, Transition } from "./Environment.ts";
 
-/** The members of both kinds: how a state is shown, and what is needed before the first reset. */
-export interface Shown {
+/** What prompts say of an environment, and how replies to it are read. */
+export interface EnvironmentText {
   readonly type: string;
-  readonly render: (state: unknown) => string;
-  readonly compact: (state: unknown) => string;
-  readonly actions: (state: unknown) => readonly string[] | null;
+  /** Explains the symbols of a state; may be empty. */
   readonly legend: string;
   /** The whole answer of a reply is one action. */
   readonly wholeAnswer: boolean;
@@ -21,6 +19,13 @@ export interface Shown {
   readonly wholeRewards: boolean;
   /** The state's text names the actions. */
   readonly actionsInState: boolean;
+}
+
+/** The members of both kinds: how a state is shown, and what is needed before the first reset. */
+export interface Shown extends EnvironmentText {
+  readonly render: (state: unknown) => string;
+  readonly compact: (state: unknown) => string;
+  readonly actions: (state: unknown) => readonly string[] | null;
   readonly contentKey: (state: unknown) => string;
   /** What is missing on this machine, a sentence each; null where nothing can be missing. */
   readonly lacks: (() => Promise<readonly string[]>) | null;

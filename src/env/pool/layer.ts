@@ -1,15 +1,23 @@
 /** The step pool that a run file asks for. */
 import type { RunConfig } from "../../config/RunConfig.ts";
-import { type AnyEnvironment, pure, waiting } from "../contract/BoundEnvironment.ts";
+import { type AnyEnvironment, type EnvironmentText, waiting } from "../contract/BoundEnvironment.ts";
 import * as StepPool from "./StepPool.ts";
 
-/** Step threads, or inline steps, over the environments by their tags. Threads make theirs of the module `registry`, a `RegistryModule`. */
-export const layer = (config: RunConfig, environments: ReadonlyMap<string, AnyEnvironment>, registry: URL) => {
+/** The environments of a run. */
+export interface PlayedEnvironments {
+  /** Those of all tags. */
+  readonly texts: ReadonlyMap<string, EnvironmentText>;
+  /** Those that the main thread plays: the asynchronous ones, and with `pipeline.step_inline` all. */
+  readonly onMainThread: ReadonlyMap<string, AnyEnvironment>;
+}
+
+/** Step threads, or inline steps. Threads make their environments of the module `registry`, a `RegistryModule`. */
+export const layer = (config: RunConfig, { onMainThread, texts }: PlayedEnvironments, registry: URL) => {
   const { pipeline } = config;
-  if (pipeline.step_inline) return StepPool.layerInline(environments);
-  const presets = [...pure(environments).keys()].flatMap((tag) => {
+  if (pipeline.step_inline) return StepPool.layerInline(onMainThread);
+  const presets = [...texts.keys()].flatMap((tag) => {
     const preset = config.custom_envs[tag];
-    return preset === undefined ? [] : [[tag, preset] as const];
+    return preset === undefined || onMainThread.has(tag) ? [] : [[tag, preset] as const];
   });
   return StepPool.layerThreads({
     registry,
@@ -20,6 +28,6 @@ export const layer = (config: RunConfig, environments: ReadonlyMap<string, AnyEn
     spares: pipeline.step_spares,
     quarantine: pipeline.step_quarantine,
     giveWay: pipeline.step_give_way,
-    waiting: waiting(environments),
+    waiting: waiting(onMainThread),
   });
 };
