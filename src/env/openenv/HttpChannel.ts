@@ -3,6 +3,7 @@
  * one. A server that answers a reset without the id keeps nothing between requests, so its reset is rejected.
  */
 import { Schema } from "effect";
+import { jsonIn } from "../../support/http/errorText.ts";
 import { asPromise } from "../../support/http/send.ts";
 import {
   type Channel,
@@ -29,13 +30,8 @@ const sentence = (detail: unknown): string => (typeof detail === "string" ? deta
 
 /** The error that a status outside 200 to 299 stands for. */
 const failureOf = (status: number, text: string, from: string): RemoteError => {
-  let body: unknown = null;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    // The page of a proxy, say; the status says enough.
-  }
-  const error = decodeError(body);
+  // The page of a proxy, say, has neither; the status says enough.
+  const error = decodeError(jsonIn(text));
   const { code = `status ${status}`, detail = excerpt(text) } = error._tag === "Some" ? error.value : {};
   return serverError(from, status === 422 ? "VALIDATION_ERROR" : code, sentence(detail));
 };

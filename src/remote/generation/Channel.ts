@@ -4,6 +4,7 @@
  */
 import { Clock, Effect, Redacted, Schema } from "effect";
 import { shownText } from "../../config/shown.ts";
+import { errorText, jsonIn, withoutKey } from "../../support/http/errorText.ts";
 import { isTransient, retryAfterMs } from "../../support/http/retry.ts";
 import { type HttpReply, send } from "../../support/http/send.ts";
 import { failed, type ServerFailure } from "./ServerFailure.ts";
@@ -51,40 +52,6 @@ export interface Channel {
   readonly quoted: (reply: HttpReply) => string;
 }
 
-const ErrorText = Schema.Struct({
-  error: Schema.optionalKey(
-    Schema.Union([Schema.String, Schema.Struct({ message: Schema.optionalKey(Schema.NullOr(Schema.String)) })]),
-  ),
-  message: Schema.optionalKey(Schema.NullOr(Schema.String)),
-  detail: Schema.optionalKey(Schema.NullOr(Schema.Unknown)),
-});
-const decodeError = Schema.decodeUnknownOption(ErrorText);
-
-/** A body as JSON; undefined where it is none. */
-export const parsed = (body: string | null): unknown => {
-  try {
-    return JSON.parse(body ?? "");
-  } catch {
-    return undefined;
-  }
-};
-
-/** What an error body says; of a body that is none, its beginning. */
-const said = (body: string | null): string => {
-  if (body === null) return "an answer that is too long";
-  const decoded = decodeError(parsed(body));
-  if (decoded._tag === "None") return body.trim() || "an empty answer";
-  const { detail, error, message } = decoded.value;
-  const named = typeof error === "string" ? error : error?.message;
-  if (named !== undefined && named !== null) return named;
-  if (message !== undefined && message !== null) return message;
-  return detail === undefined || detail === null
-    ? body.trim()
-    : typeof detail === "string"
-      ? detail
-      : JSON.stringify(detail);
-};
-
 /** The failure that a status other than 200 is. `now` in Unix milliseconds. */
 const ofStatus = (name: string, { headers, status }: HttpReply, what: string, now: number): ServerFailure => {
   const message = `${name}: status ${status}: ${what}`;
@@ -100,10 +67,7 @@ export const make = (options: ChannelOptions): Channel => {
   const secret = key === null ? null : Redacted.value(key);
   const paces = timeouts(options);
   const headers: Readonly<Record<string, string>> = secret === null ? {} : { authorization: `Bearer ${secret}` };
-  const quoted = ({ body }: HttpReply): string => {
-    const text = said(body).replace(/\s+/g, " ");
-    return shownText(secret === null || secret === "" ? text : text.replaceAll(secret, "[key]"), QUOTED);
-  };
+  const quoted = ({ body }: HttpReply): string => shownText(withoutKey(errorText(body), secret), QUOTED);
   const ask: Channel["ask"] = ({ json, method, mostBytes = MOST_BYTES, pace = "short", path }) =>
     Effect.mapError(
       send({
@@ -129,7 +93,7 @@ export const make = (options: ChannelOptions): Channel => {
     tell: (question) => Effect.asVoid(answered(question)),
     get: (question, schema) =>
       Effect.flatMap(answered(question), ({ body }) =>
-        Effect.mapError(Schema.decodeUnknownEffect(schema)(parsed(body)), ({ message }) => {
+        Effect.mapError(Schema.decodeUnknownEffect(schema)(jsonIn(body)), ({ message }) => {
           const words = shownText(message.replace(/\s+/g, " "), QUOTED);
           return failed("nonsense", `${name}: ${question.path} answers in another form: ${words}`);
         }),

@@ -4,6 +4,7 @@
  */
 import { Deferred, Duration, Effect, Option, Result, Schema, type Scope } from "effect";
 import { type TinkerServerName, tinkerServers } from "../../domain/TinkerServer.ts";
+import { jsonIn } from "../../support/http/errorText.ts";
 import { send } from "../../support/http/send.ts";
 import type { Client } from "./Client.ts";
 import type { Content } from "./Operation.ts";
@@ -83,13 +84,7 @@ const TIMEOUT_MS = 20_000;
 const page = (url: string, headers: Readonly<Record<string, string>>) =>
   Effect.map(
     send({ method: "GET", url, headers, mostBytes, timeoutMs: TIMEOUT_MS, stays: true }),
-    ({ body, status }) => {
-      try {
-        return { status, value: JSON.parse(body ?? "") as unknown };
-      } catch {
-        return { status, value: null };
-      }
-    },
+    ({ body, status }) => ({ status, value: jsonIn(body) ?? null }),
   );
 
 const Description = Schema.Struct({ info: Schema.Struct({ title: Schema.String }) });

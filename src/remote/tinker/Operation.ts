@@ -4,6 +4,7 @@
  * that cannot count twice.
  */
 import type { Instant } from "../../domain/Instant.ts";
+import { errorIn } from "../../support/http/errorText.ts";
 import { type RetryPolicy, waitMs } from "../../support/http/retry.ts";
 import type { Failure } from "./TinkerError.ts";
 
@@ -85,18 +86,10 @@ const excerpt = (text: string): string => {
   return line.length > longest ? `${line.slice(0, longest)}…` : line;
 };
 
-const pathOf = (location: unknown): string => (Array.isArray(location) ? location.map(String).join(".") : "");
-
-/** What an error body says: FastAPI's `detail`, a text or a list of faults, or an `error`. */
+/** What an error body says. */
 const saidIn = (content: Content): string => {
-  if (content._tag !== "json") return content._tag === "unreadable" ? content.why : "";
-  const { value } = content;
-  if (!isObject(value)) return "";
-  const said = value.detail ?? value.error ?? value.message;
-  if (typeof said === "string") return excerpt(said);
-  if (!Array.isArray(said)) return said === undefined ? "" : excerpt(JSON.stringify(said));
-  const faults = said.filter(isObject).map(({ loc, msg }) => `${pathOf(loc)}: ${String(msg)}`);
-  return excerpt(faults.join("; "));
+  if (content._tag === "unreadable") return content.why;
+  return excerpt((content._tag === "json" ? errorIn(content.value) : null) ?? "");
 };
 
 const worded = (status: number, content: Content): string => {

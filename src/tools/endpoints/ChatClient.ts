@@ -7,6 +7,7 @@ import { Clock, Duration, Effect, Redacted, Result } from "effect";
 import type { Endpoint } from "../../config/players.ts";
 import { monotonicMillis } from "../../domain/Instant.ts";
 import { stream } from "../../domain/Random.ts";
+import { jsonIn } from "../../support/http/errorText.ts";
 import { type RetryPolicy, retry } from "../../support/http/retry.ts";
 import { send } from "../../support/http/send.ts";
 import type { Message } from "../evaluation/EvaluatedEpisode.ts";
@@ -180,7 +181,7 @@ class Line {
       }),
     );
     if (Result.isFailure(answered)) return ofTransport(answered.failure);
-    const reply = answered.success.status === 200 ? read(parsed(answered.success.body)) : null;
+    const reply = answered.success.status === 200 ? read(jsonIn(answered.success.body)) : null;
     if (reply !== null) return reply;
     const failure: Failure = ofReply(answered.success, key, yield* Clock.currentTimeMillis);
     return failure._tag === "filtered" ? withheld : failure;
@@ -284,14 +285,6 @@ const isWorthIt = (failure: Failure | EndpointStopped): boolean =>
   failure._tag === "again" && (failure.waitMs ?? 0) <= longestAskedMs;
 
 const waitWords = (ms: number | null): string => `${Math.ceil((ms ?? 0) / 1_000)} s`;
-
-const parsed = (body: string | null): unknown => {
-  try {
-    return JSON.parse(body ?? "");
-  } catch {
-    return null;
-  }
-};
 
 export const make = (endpoint: Endpoint, options: ClientOptions): Effect.Effect<ChatClient> =>
   Effect.map(monotonicMillis, (now) => {

@@ -6,6 +6,7 @@
  * rejected tactic). A check ends within `longestMs`, and interruption ends it at once.
  */
 import { Effect, Schema } from "effect";
+import { errorDetail } from "../../../support/http/errorText.ts";
 import { isTransient, longestWaitsMs, type RetryPolicy, retry } from "../../../support/http/retry.ts";
 import { type HttpReply, type HttpRequest, send } from "../../../support/http/send.ts";
 import type { LeanConfig } from "./LeanConfig.ts";
@@ -31,8 +32,6 @@ const VerifyAnswers = Schema.fromJsonString(
   }),
 );
 const Health = Schema.fromJsonString(Schema.Struct({ status: Schema.String }));
-const ErrorBody = Schema.fromJsonString(Schema.Struct({ detail: Schema.String }));
-
 const mostBytes = 16 * 1024 * 1024;
 const healthTimeoutMs = 5_000;
 
@@ -62,12 +61,6 @@ const request = (
         : fail("unreachable", `at ${config.server_url} cannot be reached: ${message}`),
     ),
   );
-};
-
-/** The server's own words about its failure, in parentheses; empty where it says none. */
-const errorDetail = (body: string | null): string => {
-  const decoded = Schema.decodeUnknownOption(ErrorBody)(body);
-  return decoded._tag === "Some" ? ` (${decoded.value.detail.slice(0, 200)})` : "";
 };
 
 /** The body of a successful reply. A status that another attempt cannot change is a refusal; `unknown` explains a status of 404. */

@@ -4,6 +4,7 @@
  * cannot be reached, or its status is 500 or above. A search ends within the server's `timeoutMs`, and interruption ends it at once.
  */
 import { Duration, Effect, Schema } from "effect";
+import { errorDetail } from "../../../support/http/errorText.ts";
 import { retry } from "../../../support/http/retry.ts";
 import { type HttpReply, send } from "../../../support/http/send.ts";
 import { RetrievalFailure, type Retrieved } from "./Retrieval.ts";
@@ -21,20 +22,12 @@ const Results = Schema.fromJsonString(
   }),
 );
 
-const ErrorBody = Schema.fromJsonString(Schema.Struct({ error: Schema.String }));
-
 /** 50 documents of a passage each are far shorter. */
 const mostBytes = 4 * 1024 * 1024;
 const healthTimeoutMs = 5_000;
 
 const failure = (reason: RetrievalFailure["reason"], message: string): RetrievalFailure =>
   new RetrievalFailure({ reason, message });
-
-/** The server's own words about its failure, in parentheses; empty where it says none. */
-const errorDetail = (body: string | null): string => {
-  const decoded = Schema.decodeUnknownOption(ErrorBody)(body);
-  return decoded._tag === "Some" ? ` (${decoded.value.error.slice(0, 200)})` : "";
-};
 
 const documentsOf = (
   { body, status }: HttpReply,
