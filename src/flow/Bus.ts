@@ -43,6 +43,13 @@ export interface ProcessSample {
   readonly loopLagMs: { readonly p99: number; readonly max: number };
 }
 
+/** Tokens per second between two samples; null where no time lies between them. */
+export const tokenRates = (before: Sample, after: Sample): Sample["tokens"] | null => {
+  const seconds = (after.elapsedMs - before.elapsedMs) / 1000;
+  const rate = (kind: keyof Sample["tokens"]): number => (after.tokens[kind] - before.tokens[kind]) / seconds;
+  return seconds > 0 ? { generated: rate("generated"), trained: rate("trained") } : null;
+};
+
 /** Writes a step record where it cannot be lost; suspends until it has. */
 export type Keeper = (record: StepRecord) => Effect.Effect<void>;
 

@@ -11,7 +11,7 @@ import { type Metrics, together, valueIn } from "../../domain/metrics/Metrics.ts
 import { tokens } from "../../domain/metrics/run.ts";
 import type { Drawing, Regime } from "../../domain/Regime.ts";
 import type { ServerChange } from "../../domain/Server.ts";
-import type { Sample } from "../../flow/Bus.ts";
+import { type Sample, tokenRates } from "../../flow/Bus.ts";
 import { duration, percent } from "./format.ts";
 import type { Outcome, RunInfo, Update } from "./Sink.ts";
 import * as WindowProgress from "./WindowProgress.ts";
@@ -201,18 +201,11 @@ export const leftMs = ({ run, step, history: { times } }: View): number => {
  * Tokens per second: generated over the samples on show (from the last record before there are two), trained by the last record,
  * for updates come in lumps.
  */
-export const tokensPerSecond = ({
-  samples,
-  metrics,
-}: View): { readonly generated: number; readonly trained: number } => {
-  const first = samples[0];
-  const last = samples.at(-1);
-  const seconds = first === undefined || last === undefined ? 0 : (last.elapsedMs - first.elapsedMs) / 1000;
+export const tokensPerSecond = ({ samples, metrics }: View): Sample["tokens"] => {
+  const [first, last] = [samples[0], samples.at(-1)];
+  const rates = first === undefined || last === undefined ? null : tokenRates(first, last);
   return {
-    generated:
-      first === undefined || last === undefined || seconds <= 0
-        ? (valueIn(metrics, tokens.generated) ?? 0)
-        : (last.tokens.generated - first.tokens.generated) / seconds,
+    generated: rates?.generated ?? valueIn(metrics, tokens.generated) ?? 0,
     trained: valueIn(metrics, tokens.trained) ?? 0,
   };
 };

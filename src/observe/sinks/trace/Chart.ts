@@ -6,7 +6,7 @@ import type { VersionRun } from "../../../domain/EpisodeSummary.ts";
 import type { Event, StepRecord } from "../../../domain/Event.ts";
 import { type Metrics, valueIn } from "../../../domain/metrics/Metrics.ts";
 import { staleness } from "../../../domain/metrics/run.ts";
-import type { Sample } from "../../../flow/Bus.ts";
+import { type Sample, tokenRates } from "../../../flow/Bus.ts";
 import { Arrows, type Placed } from "./Arrows.ts";
 import * as TraceEvent from "./TraceEvent.ts";
 import * as Tracks from "./Tracks.ts";
@@ -99,15 +99,13 @@ export class Chart {
     const before = this.#last;
     this.#last = sample;
     const at = this.#us(now);
-    const seconds = before === null ? 0 : (sample.elapsedMs - before.elapsedMs) / 1000;
-    const rate = (of: "generated" | "trained"): number | undefined =>
-      before === null || seconds <= 0 ? undefined : (sample.tokens[of] - before.tokens[of]) / seconds;
+    const rates = before === null ? null : tokenRates(before, sample);
     return [
       ...sample.stages.flatMap(({ blocked, name, queue, running }) => [
         ...counterOf(`queue ${name}`, at, { items: queue }),
         ...counterOf(`work ${name}`, at, { running, blocked }),
       ]),
-      ...counterOf("tokens per second", at, { generated: rate("generated"), trained: rate("trained") }),
+      ...(rates === null ? [] : counterOf("tokens per second", at, rates)),
       ...counterOf("groups in flight", at, { groups: sample.groupsInFlight }),
       ...counterOf("event loop lag ms", at, { p99: sample.process.loopLagMs.p99 }),
     ];

@@ -6,7 +6,7 @@ import { HashMap } from "effect";
 import type { Alarm } from "../../../domain/alarms/Alarms.ts";
 import { headOf, sentencesOf } from "../../../domain/alarms/text.ts";
 import { GroupSummaries } from "../../../domain/GroupSummaries.ts";
-import type { Sample } from "../../../flow/Bus.ts";
+import { type Sample, tokenRates } from "../../../flow/Bus.ts";
 import { type StageSample, shares, times } from "../../../flow/Gauge.ts";
 import type { EventLine } from "../../record/events/EventLine.ts";
 import * as Replay from "../../record/events/Replay.ts";
@@ -143,8 +143,7 @@ export class Moment {
   #rate(kind: "generated" | "trained", ms: number): number {
     const [before, last] = [this.#before(ms), this.#samples.at(-1)];
     if (before === null || last === undefined) return 0;
-    const seconds = (last.sample.elapsedMs - before.sample.elapsedMs) / 1_000;
-    return seconds > 0 ? (last.sample.tokens[kind] - before.sample.tokens[kind]) / seconds : 0;
+    return tokenRates(before.sample, last.sample)?.[kind] ?? 0;
   }
 }
 
