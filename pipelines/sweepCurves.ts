@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Curves as Drawn } from "../src/observe/watch/Api.ts";
+import { objectIn } from "../src/support/files/lines.ts";
 import type { Curves } from "../src/tools/sweep/Results.ts";
 import type { Value } from "../src/tools/sweep/summary.ts";
 
@@ -14,21 +15,11 @@ export const textIn = (folder: string, name: string): string => {
   }
 };
 
-/** The object of a line of JSON; an empty one where the line has none. */
-export const recordIn = (line: string): Readonly<Record<string, unknown>> => {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
-  } catch {
-    return {};
-  }
-};
-
 /** The curves of the metrics that `wanted` takes, of a run's folder; a line that cannot be read is left out. */
 export const curvesIn = (folder: string, wanted: (metric: string) => boolean): Curves => {
   const curves = new Map<string, Value[]>();
   for (const line of textIn(folder, "metrics.jsonl").split("\n")) {
-    const { step, ...values } = recordIn(line);
+    const { step, ...values } = objectIn(line) ?? {};
     if (typeof step !== "number") continue;
     for (const [metric, value] of Object.entries(values)) {
       if (typeof value !== "number" || !wanted(metric)) continue;

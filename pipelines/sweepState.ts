@@ -94,8 +94,7 @@ export const evaluationState = Effect.fnUntraced(function* (
   const path = yield* Effect.promise(() => newestIn(folder));
   if (path === undefined) return { _tag: "New" };
   yield* checkConfig(path, config, mayChange);
-  const holder = yield* Effect.promise(() => RunLock.holderOf(path));
-  if (holder === "running" || holder === "unseen") return yield* beingRun(path);
+  if (yield* Effect.promise(() => RunLock.isHeld(path))) return yield* beingRun(path);
   const summary = yield* readSummary(path);
   if (summary !== null && summary.finished === summary.planned) return { _tag: "Finished", folder: path };
   return hasEvaluation(path) ? { _tag: "Unfinished", folder: path } : { _tag: "New" };

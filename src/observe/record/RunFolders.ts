@@ -5,7 +5,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { CLONING } from "./CloningRecord.ts";
-import { holderOf, LOCK } from "./RunLock.ts";
+import { isHeld, LOCK } from "./RunLock.ts";
 
 export const CONFIG = "config.yaml";
 const CHECKPOINTS = "checkpoints";
@@ -61,12 +61,6 @@ export const runsBelow = (folder: string, levels: number = deepest): readonly st
 const hasBegun = (folder: string): boolean =>
   namesIn(folder, false).some((name) => !EARLY.includes(name) && !name.startsWith(LOCK)) ||
   namesIn(join(folder, CHECKPOINTS), false).length > 0;
-
-/** Whether a process still writes there, as far as can be told. */
-const isHeld = async (folder: string): Promise<boolean> => {
-  const holder = await holderOf(folder);
-  return holder === "running" || holder === "unseen";
-};
 
 /** The newest run right in a folder that has begun or is about to; where all were killed before, the newest of these. */
 export const newestIn = async (folder: string): Promise<string | undefined> => {

@@ -33,6 +33,12 @@ export const holderOf = async (folder: string): Promise<"running" | "ended" | "u
   return owner === null ? null : fateOf(owner, await currentOwner(owner.since));
 };
 
+/** Whether a process still writes to a run's folder, as far as can be told from here. */
+export const isHeld = async (folder: string): Promise<boolean> => {
+  const holder = await holderOf(folder);
+  return holder === "running" || holder === "unseen";
+};
+
 const partialOf = (path: string): string => `${path}.${randomUUID()}.partial`;
 
 /** Makes the file whole at once; false where there is one. */

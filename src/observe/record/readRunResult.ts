@@ -8,13 +8,13 @@ import { Effect, Result } from "effect";
 import { isTree, type Tree } from "../../config/Tree.ts";
 import { readYaml } from "../../config/yamlText.ts";
 import type { RunOutcome } from "../../domain/RunOutcome.ts";
-import { readLines } from "../../support/files/lines.ts";
+import { objectIn, readLines } from "../../support/files/lines.ts";
 import { MANIFEST } from "../../support/files/Manifest.ts";
-import { readRange, withFile } from "../../support/files/readable.ts";
+import { readRange, readShort, withFile } from "../../support/files/readable.ts";
 import * as StepFolders from "../../support/files/StepFolders.ts";
 import { CLONING, type CloningRecord, cloningRecordOf } from "./CloningRecord.ts";
 import { decode } from "./events/EventLine.ts";
-import { holderOf } from "./RunLock.ts";
+import { isHeld } from "./RunLock.ts";
 import {
   type CheckpointPlace,
   type EvaluationResult,
@@ -34,23 +34,12 @@ const LONGEST_TEXT = 2 ** 20;
 /** Uses a file while `use` runs; null where it is not there or cannot be read. */
 const readable: typeof withFile = (path, use) => withFile(path, use).catch(() => null);
 
-const textIn = (path: string): Promise<string | null> =>
-  readable(path, async (file) => ((await file.stat()).size > LONGEST_TEXT ? null : file.readFile("utf8")));
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-
 /** Every line that is a JSON object. */
 const eachObject = (path: string, use: (object: Tree) => void): Promise<unknown> =>
   readable(path, async (file) =>
     readLines(file, 0, (await file.stat()).size, (line) => {
-      const value = parsed(line.toString("utf8"));
-      if (isTree(value)) use(value);
+      const object = objectIn(line);
+      if (object !== null) use(object);
       return true;
     }),
   );
@@ -140,13 +129,10 @@ const validationsIn = async (folder: string, records: StepRecords, plan: RunPlan
   return { before: at(before), best: at(best), last: at(last) };
 };
 
-const isHeld = async (folder: string): Promise<boolean> => {
-  const holder = await holderOf(folder).catch(() => null);
-  return holder === "running" || holder === "unseen";
-};
+const isRunning = (folder: string): Promise<boolean> => isHeld(folder).catch(() => false);
 
 const endOf = async (folder: string, isWhole: boolean): Promise<RunEnd> => {
-  if (await isHeld(folder)) return { _tag: "Running" };
+  if (await isRunning(folder)) return { _tag: "Running" };
   const events = join(folder, "events.jsonl");
   // Without a record of events, a run that made all its steps counts as complete.
   const isTold = (await readable(events, () => Promise.resolve(true))) ?? false;
@@ -186,7 +172,7 @@ const endOfCloning = ({ end, message }: CloningRecord): RunEnd => {
 const ofCloning = async (about: Pick<RunResult, "name" | "folder">, record: CloningRecord): Promise<RunResult> => ({
   ...about,
   kind: "cloning",
-  end: (await isHeld(about.folder)) ? { _tag: "Running" } : endOfCloning(record),
+  end: (await isRunning(about.folder)) ? { _tag: "Running" } : endOfCloning(record),
   steps: { done: record.step, planned: record.steps },
   minutes: record.seconds / 60,
   validation: { before: null, best: null, last: null },
@@ -216,12 +202,12 @@ const ofTraining = async (about: Pick<RunResult, "name" | "folder">, plan: RunPl
 /** What came of the run in `folder`; of a folder that cannot be read it says no more than the name. */
 export const readRunResult = async (path: string): Promise<RunResult> => {
   const folder = resolve(path);
-  const tree = Result.getOrElse(readYaml((await textIn(join(folder, "config.yaml"))) ?? ""), () => null);
+  const textIn = (name: string) => readShort(join(folder, name), LONGEST_TEXT);
+  const tree = Result.getOrElse(readYaml((await textIn("config.yaml")) ?? ""), () => null);
   const plan = planOf(isTree(tree) ? tree : null);
   const about = { folder, name: plan.name ?? basename(dirname(folder)) };
-  const jsonIn = async (name: string): Promise<unknown> => parsed((await textIn(join(folder, name))) ?? "");
-  const evaluation = evaluationOf(await jsonIn("summary.json"));
+  const evaluation = evaluationOf(objectIn((await textIn("summary.json")) ?? ""));
   if (evaluation !== null) return ofEvaluation(about, evaluation);
-  const cloning = cloningRecordOf(await jsonIn(CLONING));
+  const cloning = cloningRecordOf(objectIn((await textIn(CLONING)) ?? ""));
   return cloning === null ? ofTraining(about, plan) : ofCloning(about, cloning);
 };

@@ -4,6 +4,7 @@
  * backwards, a chunk at a time, and only as far as the line to keep, so that neither its size nor the number of its lines matters.
  */
 import { type FileHandle, open } from "node:fs/promises";
+import { objectIn } from "./lines.ts";
 
 /** The bytes of a file: `read` gives exactly `length` of them from offset `at`. */
 export interface ByteSource {
@@ -33,13 +34,8 @@ const BRACE = 0x7b;
 
 /** The line's step, or undefined where it is not a JSON object with a numeric `step`. */
 const stepOf = (line: string): number | undefined => {
-  try {
-    const value: unknown = JSON.parse(line);
-    const step = typeof value === "object" && value !== null && "step" in value ? value.step : undefined;
-    return typeof step === "number" ? step : undefined;
-  } catch {
-    return undefined;
-  }
+  const step = objectIn(line)?.step;
+  return typeof step === "number" ? step : undefined;
 };
 
 /** One line, gathered from its end. */

@@ -8,6 +8,19 @@ import { readRange } from "./readable.ts";
 /** A line's bytes without its newline, valid until the call returns, and where it begins. `false` ends the reading before the line. */
 export type OnLine = (line: Buffer, offset: number) => boolean | undefined;
 
+/** The JSON object that a line is; null of any other line. */
+export const objectIn = (line: string | Buffer): Readonly<Record<string, unknown>> | null => {
+  try {
+    const value: unknown = JSON.parse(line.toString());
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+};
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 const NEWLINE = 0x0a;
 export const CHUNK_BYTES = 256 * 1024;
 /** A longer line is no record, and is skipped. */

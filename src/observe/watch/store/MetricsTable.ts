@@ -2,12 +2,10 @@
  * The metrics of a run as columns, one for each name, from metrics.jsonl as it grows. What a step did not measure is NaN here and absent
  * outside. Memory: 8 bytes for each step and name, and 24 for each step.
  */
+import { objectIn } from "../../../support/files/lines.ts";
 import type { Curves } from "../Api.ts";
 import { Column, evenly } from "./Column.ts";
 import type { Follower } from "./Tail.ts";
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null;
 
 /** A run file makes some hundreds of names; a file that has more is no run's. */
 const MOST_NAMES = 4_096;
@@ -25,7 +23,7 @@ export class MetricsTable implements Follower {
   readonly #columns = new Map<string, Column>();
 
   readonly line = (line: Buffer, offset: number): void => {
-    const record = parsed(line);
+    const record = objectIn(line);
     if (record === null) return;
     const { step, time, ...metrics } = record;
     if (typeof step !== "number" || typeof time !== "number") return;
@@ -106,15 +104,6 @@ export class MetricsTable implements Follower {
     return column;
   }
 }
-
-const parsed = (line: Buffer): Readonly<Record<string, unknown>> | null => {
-  try {
-    const value: unknown = JSON.parse(line.toString("utf8"));
-    return isRecord(value) ? value : null;
-  } catch {
-    return null;
-  }
-};
 
 const bucketOf = (column: Column | undefined, first: number, last: number): Bucket => {
   let [sum, count, min, max] = [0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];

@@ -3,8 +3,9 @@ import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { Result } from "effect";
+import { get } from "../../../config/Tree.ts";
 import { readYaml } from "../../../config/yamlText.ts";
-import { withFile } from "../../../support/files/readable.ts";
+import { readShort } from "../../../support/files/readable.ts";
 import { CONTROL } from "../../control/ControlFile.ts";
 import type { RunLine } from "../../record/events/RunLine.ts";
 import { holderOf } from "../../record/RunLock.ts";
@@ -16,16 +17,7 @@ export type Facts = Pick<RunCard, "mode" | "maxStaleness" | "seed" | "steps">;
 const LONGEST_CONFIG = 2 ** 20;
 
 export const configText = (folder: string): Promise<string | null> =>
-  withFile(join(folder, "config.yaml"), async (file) =>
-    (await file.stat()).size > LONGEST_CONFIG ? null : file.readFile("utf8"),
-  );
-
-const at = (tree: unknown, ...path: readonly string[]): unknown =>
-  path.reduce<unknown>(
-    (value, key) =>
-      typeof value === "object" && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined,
-    tree,
-  );
+  readShort(join(folder, "config.yaml"), LONGEST_CONFIG);
 
 const number = (value: unknown): number => (typeof value === "number" ? value : 0);
 
@@ -34,12 +26,12 @@ const modes = ["lockstep", "sync", "async"] as const;
 /** Of a run without events. */
 export const factsOfConfig = (text: string): Facts => {
   const tree = Result.getOrElse(readYaml(text), () => null);
-  const mode = at(tree, "pipeline", "mode");
+  const mode = get(tree, ["pipeline", "mode"]);
   return {
     mode: modes.find((each) => each === mode) ?? "sync",
-    maxStaleness: number(at(tree, "pipeline", "max_staleness")),
-    seed: number(at(tree, "run", "seed")),
-    steps: number(at(tree, "trainer", "total_training_steps")),
+    maxStaleness: number(get(tree, ["pipeline", "max_staleness"])),
+    seed: number(get(tree, ["run", "seed"])),
+    steps: number(get(tree, ["trainer", "total_training_steps"])),
   };
 };
 
