@@ -7,6 +7,7 @@ import { allSequences, type CreditedBatch } from "../domain/Batch.ts";
 import type { Version } from "../domain/Episode.ts";
 import { learner } from "../domain/metrics/learner.ts";
 import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
+import { updateBatches } from "./batches.ts";
 import { correct, needsProximal } from "./corrections/correct.ts";
 import { interpolated, logLinearPlaces } from "./corrections/logLinear.ts";
 import { LossMetrics } from "./LossMetrics.ts";
@@ -17,7 +18,9 @@ import { among, type NotFinite } from "./NotFinite.ts";
 import { muOr, sampledOnly } from "./observed.ts";
 import { untaken } from "./optimiser/AdamW.ts";
 import type { Phases } from "./Phases.ts";
+import { learningRate, type Schedule } from "./schedule.ts";
 import type { PolicyStep, PolicyTargets, TrainedPolicy, TrainedReference } from "./TrainedPolicy.ts";
+import type { TrainerOptions } from "./TrainerState.ts";
 
 /** A batch as the policy's loss reads it. */
 export interface PolicyBatch {
@@ -31,10 +34,10 @@ export interface PolicyBatch {
   readonly weights: WeightMetrics;
 }
 
-export interface PolicyUpdateOptions {
-  /** Sequences of each mini-batch, in the order of the steps. */
-  readonly minis: readonly (readonly number[])[];
-  readonly lr: number;
+/** Where a training stands when it takes an update. */
+export interface PolicyProgress {
+  /** Updates of the policy so far, by which the learning rate goes. */
+  readonly updates: number;
   /** Version of the weights that the window is trained from. */
   readonly version: Version;
 }
@@ -56,17 +59,21 @@ export class PolicyUpdate {
   readonly #reference: TrainedReference | undefined;
   readonly #actor: RunConfig["actor"];
   readonly #algorithm: RunConfig["algorithm"];
+  readonly #seed: number;
+  readonly #schedule: Schedule;
 
   /** `reference` is the policy that a KL loss is taken to. */
   constructor(
     policy: TrainedPolicy,
     reference: TrainedReference | undefined,
-    { actor, algorithm }: Pick<RunConfig, "actor" | "algorithm">,
+    { actor, algorithm, seed, totalUpdates }: Pick<TrainerOptions, "actor" | "algorithm" | "seed" | "totalUpdates">,
   ) {
     this.#policy = policy;
     this.#reference = actor.use_kl_loss ? reference : undefined;
     this.#actor = actor;
     this.#algorithm = algorithm;
+    this.#seed = seed;
+    this.#schedule = { peak: actor.lr, warmup: actor.lr_warmup_steps, decay: actor.lr_decay, total: totalUpdates };
   }
 
   /** Scores a batch where its loss needs it. `reference` are the reference's log-probabilities where they are known already, [tokens]. */
@@ -88,8 +95,9 @@ export class PolicyUpdate {
   }
 
   /** Takes the optimiser steps. */
-  async train(prepared: PolicyBatch, options: PolicyUpdateOptions): Promise<NetworkUpdate> {
-    const { steps, surrogate, mismatch } = await this.#steps(prepared, options);
+  async train(prepared: PolicyBatch, { updates, version }: PolicyProgress): Promise<NetworkUpdate> {
+    const lr = learningRate(this.#schedule, updates);
+    const { steps, surrogate, mismatch } = await this.#steps(prepared, lr, version);
     const { targets, weights } = prepared;
     const entropy = meanOfApplied(steps, (step) => step.entropy);
     const metrics = together(
@@ -103,7 +111,7 @@ export class PolicyUpdate {
         [learner.klLoss, meanOfApplied(steps, ({ kl }) => kl)],
         [learner.klCoefficient, targets.reference === undefined ? undefined : this.#actor.kl_loss_coef],
         [learner.gradNorm, meanOfApplied(steps, ({ norm }) => norm)],
-        [learner.lr, options.lr],
+        [learner.lr, lr],
         [learner.skipped, countSkipped(steps)],
         [learner.miniBatches, steps.length],
       ),
@@ -111,8 +119,8 @@ export class PolicyUpdate {
     return { ...outcomeOf("policy", steps), metrics };
   }
 
-  async #steps({ batch, proximal, sampled: ofPolicy, targets, weights }: PolicyBatch, options: PolicyUpdateOptions) {
-    const { lr, minis, version } = options;
+  async #steps({ batch, proximal, sampled: ofPolicy, targets, weights }: PolicyBatch, lr: number, version: Version) {
+    const minis = updateBatches(batch, { actor: this.#actor, seed: this.#seed });
     const lossOptions = policyLossOptions(this.#actor, this.#algorithm);
     const surrogate = new LossMetrics(lossOptions, version);
     const sampled = { ...ofPolicy, mu: targets.old };

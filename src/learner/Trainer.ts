@@ -2,7 +2,7 @@
  * The learner without its thread: it assigns the credit of a window and trains critic and policy on it, here or on a server. Invariant: the
  * version grows by one exactly when the policy's weights changed.
  */
-import { type CreditedBatch, sequences, shortest, type TokenBatch } from "../domain/Batch.ts";
+import { type CreditedBatch, shortest, type TokenBatch } from "../domain/Batch.ts";
 import { analysis } from "../domain/metrics/diagnostics.ts";
 import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
 import type { DecoderConfig } from "../model/graphs/Architecture.ts";
@@ -10,9 +10,8 @@ import { allFinite } from "../model/graphs/finite.ts";
 import type { Parameters } from "../model/graphs/Parameters.ts";
 import type { Base } from "../model/runtime/baseFeeds.ts";
 import { WindowAnalysis } from "./analysis/WindowAnalysis.ts";
-import { miniBatches } from "./batches.ts";
+import { CriticUpdate } from "./CriticUpdate.ts";
 import { credit, creditMetrics } from "./credit.ts";
-import { updateCritic } from "./criticUpdate.ts";
 import type { AnalysedTokens, UpdateReport, WindowTokens } from "./Learner.ts";
 import { LocalNetworks } from "./LocalNetworks.ts";
 import { batchMetrics } from "./metrics.ts";
@@ -20,7 +19,6 @@ import type { NetworkUpdate } from "./NetworkUpdate.ts";
 import { Phases } from "./Phases.ts";
 import { PolicyUpdate } from "./PolicyUpdate.ts";
 import { RewardDivergence, type RewardPenalty } from "./RewardDivergence.ts";
-import { learningRate } from "./schedule.ts";
 import type { TrainedCritic, TrainedPolicy, TrainedReference } from "./TrainedPolicy.ts";
 import { initialState, type Restored, type TrainerOptions, type TrainerState } from "./TrainerState.ts";
 
@@ -51,6 +49,7 @@ export class Trainer implements AsyncDisposable {
   readonly #critic: TrainedCritic | undefined;
   readonly #reference: TrainedReference | undefined;
   readonly #policyUpdate: PolicyUpdate;
+  readonly #criticUpdate: CriticUpdate | undefined;
   readonly #divergence: RewardDivergence | undefined;
   readonly #analysis: WindowAnalysis | undefined;
   readonly #networks: LocalNetworks | undefined;
@@ -66,6 +65,7 @@ export class Trainer implements AsyncDisposable {
     this.#critic = critic;
     this.#reference = reference;
     this.#policyUpdate = new PolicyUpdate(policy, reference, options);
+    this.#criticUpdate = critic && new CriticUpdate(critic, options);
     this.#divergence = algorithm.use_kl_in_reward && reference ? new RewardDivergence(reference, algorithm) : undefined;
     this.#analysis = analysis && networks && new WindowAnalysis(networks, this.#policyUpdate, { ...options, analysis });
     this.#networks = networks;
@@ -143,7 +143,7 @@ export class Trainer implements AsyncDisposable {
     batch: CreditedBatch,
     { penalty, phases = new Phases(), unfiltered }: UpdateOptions = {},
   ): Promise<Omit<UpdateReport, "credit">> {
-    const critic = this.#isAnalysisOnly ? undefined : this.#critic;
+    const critic = this.#isAnalysisOnly ? undefined : this.#criticUpdate;
     const isWarmingUp = critic !== undefined && this.#state.windows < this.options.critic.warmup_windows;
     this.#state = { ...this.#state, windows: this.#state.windows + 1 };
     this.#probe = shortest(batch);
@@ -217,21 +217,9 @@ export class Trainer implements AsyncDisposable {
     return measured([only, 1], [actorSkipped, 1], [criticSkipped, this.#critic === undefined ? undefined : 1]);
   }
 
-  /** The mini-batches of every epoch, in order. */
-  #miniBatches(batch: CreditedBatch): readonly (readonly number[])[] {
-    const { seed, actor } = this.options;
-    return Array.from({ length: actor.ppo_epochs }, (_, epoch) =>
-      miniBatches(sequences(batch), actor.ppo_mini_batch_size, { seed, window: batch.window, epoch }),
-    ).flat();
-  }
-
-  async #updateCritic(critic: TrainedCritic, batch: CreditedBatch): Promise<NetworkUpdate> {
-    const { critic: options, totalUpdates: total } = this.options;
+  async #updateCritic(critic: CriticUpdate, batch: CreditedBatch): Promise<NetworkUpdate> {
     const { criticUpdates } = this.#state;
-    const rate = { peak: options.lr, warmup: options.lr_warmup_steps, decay: "constant", total } as const;
-    const lr = learningRate(rate, criticUpdates);
-    const minis = this.#miniBatches(batch);
-    const update = await updateCritic(critic, batch, { minis, lr, clipRange: options.cliprange_value });
+    const update = await critic.train(batch, criticUpdates);
     if (update.untrained === null) this.#state = { ...this.#state, criticUpdates: criticUpdates + 1 };
     return update;
   }
@@ -242,17 +230,13 @@ export class Trainer implements AsyncDisposable {
     penalty: RewardPenalty | undefined,
     phases: Phases,
   ): Promise<NetworkUpdate> {
-    const { actor: options, totalUpdates: total } = this.options;
-    const { actorUpdates, version } = this.#state;
+    const { actorUpdates: updates, version } = this.#state;
     const prepared = await this.#policyUpdate.prepare(batch, phases, penalty?.reference);
     const analysed = (await this.#analysis?.ofTrained(prepared, unfiltered, phases)) ?? measured();
     if (this.#isAnalysisOnly) return { applied: false, untrained: null, metrics: analysed };
-    const rate = { peak: options.lr, warmup: options.lr_warmup_steps, decay: options.lr_decay, total };
-    const lr = learningRate(rate, actorUpdates);
-    const minis = this.#miniBatches(batch);
-    const update = await phases.time("update_actor", () => this.#policyUpdate.train(prepared, { minis, lr, version }));
+    const update = await phases.time("update_actor", () => this.#policyUpdate.train(prepared, { updates, version }));
     if (update.applied) await this.#advance();
-    this.#state = { ...this.#state, actorUpdates: actorUpdates + (update.untrained === null ? 1 : 0) };
+    if (update.untrained === null) this.#state = { ...this.#state, actorUpdates: updates + 1 };
     return { ...update, metrics: together(analysed, update.metrics) };
   }
 

@@ -4,7 +4,7 @@
  * so any cut into micro-batches gives the same gradient.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
-import { boundsOf, lengthOf, type TokenBatch } from "../domain/Batch.ts";
+import { boundsOf, lengthOf, sequences, type TokenBatch } from "../domain/Batch.ts";
 import { passesOf } from "../domain/Passes.ts";
 import { stream } from "../domain/Random.ts";
 
@@ -35,6 +35,15 @@ export const miniBatches = (
     shuffled.slice(Math.floor((part * count) / parts), Math.floor(((part + 1) * count) / parts)),
   );
 };
+
+/** The mini-batches of an update over all its epochs, in the order of the steps. */
+export const updateBatches = (
+  batch: Pick<TokenBatch, "offsets" | "window">,
+  { actor, seed }: { readonly actor: RunConfig["actor"]; readonly seed: number },
+): readonly (readonly number[])[] =>
+  Array.from({ length: actor.ppo_epochs }, (_, epoch) =>
+    miniBatches(sequences(batch), actor.ppo_mini_batch_size, { seed, window: batch.window, epoch }),
+  ).flat();
 
 /** Sequences of similar length share a micro-batch; rows x padded length stays within `tokens` unless one row is longer. */
 export const microBatches = (

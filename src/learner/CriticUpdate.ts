@@ -1,0 +1,55 @@
+/** The critic's part of an update: one optimiser step for each mini-batch. Invariant: no step is taken where what the loss reads is not finite. */
+import type { CreditedBatch } from "../domain/Batch.ts";
+import { learner } from "../domain/metrics/learner.ts";
+import { measured, together } from "../domain/metrics/Metrics.ts";
+import { updateBatches } from "./batches.ts";
+import { ValueMetrics } from "./metrics.ts";
+import { countSkipped, meanOfApplied, type NetworkUpdate, outcomeOf } from "./NetworkUpdate.ts";
+import { among } from "./NotFinite.ts";
+import { untaken } from "./optimiser/AdamW.ts";
+import { learningRate, type Schedule } from "./schedule.ts";
+import type { CriticStep, TrainedCritic } from "./TrainedPolicy.ts";
+import type { TrainerOptions } from "./TrainerState.ts";
+
+type CriticUpdateOptions = Pick<TrainerOptions, "actor" | "critic" | "seed" | "totalUpdates">;
+
+export class CriticUpdate {
+  readonly #critic: TrainedCritic;
+  readonly #options: CriticUpdateOptions;
+  readonly #schedule: Schedule;
+
+  constructor(critic: TrainedCritic, options: CriticUpdateOptions) {
+    const { lr, lr_warmup_steps } = options.critic;
+    this.#critic = critic;
+    this.#options = options;
+    this.#schedule = { peak: lr, warmup: lr_warmup_steps, decay: "constant", total: options.totalUpdates };
+  }
+
+  /** Takes the optimiser steps; `updates` of the critic were taken so far, by which the learning rate goes. */
+  async train(batch: CreditedBatch, updates: number): Promise<NetworkUpdate> {
+    const { critic } = this.#options;
+    const lr = learningRate(this.#schedule, updates);
+    const statistics = new ValueMetrics(critic.cliprange_value);
+    const predicted = new Float32Array(batch.ids.length);
+    const steps: CriticStep[] = [];
+    const notFinite = among(["rewards", batch.rewards], ["values", batch.values], ["returns", batch.returns]);
+    for (const mini of updateBatches(batch, this.#options)) {
+      if (notFinite !== null) {
+        steps.push({ loss: Number.NaN, ...untaken(notFinite) });
+        continue;
+      }
+      steps.push(await this.#critic.step(batch, mini, lr, predicted));
+      statistics.add(batch, mini, predicted);
+    }
+    const metrics = together(
+      statistics.result(),
+      measured(
+        [learner.vfLoss, meanOfApplied(steps, ({ loss }) => loss)],
+        [learner.criticGradNorm, meanOfApplied(steps, ({ norm }) => norm)],
+        [learner.criticLr, lr],
+        [learner.criticSkipped, countSkipped(steps)],
+      ),
+    );
+    return { ...outcomeOf("critic", steps), metrics };
+  }
+}
