@@ -3,13 +3,13 @@
  * with a faulty step in 50 and without. Counted are the steps that were answered; the time limit and the pool are the run file's defaults.
  */
 import module from "node:module";
-import { Context, Effect, Layer, Schema } from "effect";
-import { PipelineSection } from "../src/config/RunConfig.ts";
+import { Context, Effect, Layer } from "effect";
 import type { StreamKey } from "../src/domain/Random.ts";
 import { Environments, type View } from "../src/env/contract/Environments.ts";
 import { gamesUrl } from "../src/env/games/registry.ts";
 import { layerThreads, StepPool } from "../src/env/pool/StepPool.ts";
 import * as Slots from "../src/flow/admission/Slots.ts";
+import { configWith } from "../test/build/config.ts";
 import type { Bench, Figure, Measured } from "./Bench.ts";
 
 // As the command line has it: a thread starts in half the time.
@@ -79,7 +79,7 @@ const play = Effect.fnUntraced(function* (count: (ok: boolean) => void) {
 });
 
 const measure = (workMs: number, fault: Fault, seconds: number): Promise<Tally> => {
-  const pipeline = Schema.decodeUnknownSync(PipelineSection)({});
+  const pipeline = configWith().pipeline;
   const layer = layerThreads({
     registry: gamesUrl,
     presets: {

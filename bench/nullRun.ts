@@ -5,8 +5,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Clock, Context, Effect, Schema } from "effect";
-import { RunConfig } from "../src/config/RunConfig.ts";
+import { Clock, Context, Effect } from "effect";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import { merge } from "../src/config/Tree.ts";
 import * as RunState from "../src/domain/RunState.ts";
 import * as Layers from "../src/engine/Layers.ts";
 import * as Training from "../src/engine/Training.ts";
@@ -21,6 +22,7 @@ import { Learner } from "../src/learner/Learner.ts";
 import * as RunFolder from "../src/observe/record/RunFolder.ts";
 import { Stop } from "../src/support/process/Stop.ts";
 import type { CallTime, RunShape } from "../src/tools/simulation/RunShape.ts";
+import { configWith, trainingOnly } from "../test/build/config.ts";
 import * as NullModel from "./nullModel.ts";
 
 export interface NullRun {
@@ -43,32 +45,25 @@ export interface NullRun {
 
 const INBOX = 8;
 
-export const configOf = (run: NullRun): RunConfig =>
-  Schema.decodeUnknownSync(RunConfig)({
-    trainer: {
-      total_training_steps: run.windows,
-      test_freq: 0,
-      val_before_train: false,
-      val_at_end: false,
-      save_freq: 0,
-      trajectory_freq: 0,
-      validation_episodes: 0,
-    },
-    pipeline: {
-      mode: run.mode,
-      max_staleness: run.maxStaleness,
-      window_order: run.order,
-      inbox: INBOX,
-      autotune: run.autotune ?? false,
-      // The most that the autotuner gives the stage of steps.
-      step_threads: Math.min(128, run.slots),
-    },
-    es_manager: {
-      train: { env_groups: run.groups, group_size: run.groupSize, tags: ["Null"], n_groups: [run.groups], seed: 1 },
-    },
-    generation: { slots: run.slots },
-    metrics: { console: "off" },
-  });
+export const configFor = (run: NullRun): RunConfig =>
+  configWith(
+    merge(trainingOnly, {
+      trainer: { total_training_steps: run.windows, trajectory_freq: 0, validation_episodes: 0 },
+      pipeline: {
+        mode: run.mode,
+        max_staleness: run.maxStaleness,
+        window_order: run.order,
+        inbox: INBOX,
+        autotune: run.autotune ?? false,
+        // The most that the autotuner gives the stage of steps.
+        step_threads: Math.min(128, run.slots),
+      },
+      es_manager: {
+        train: { env_groups: run.groups, group_size: run.groupSize, tags: ["Null"], n_groups: [run.groups], seed: 1 },
+      },
+      generation: { slots: run.slots },
+    }),
+  );
 
 /** The best an engine can do: slots are held by episodes, and admission alone bounds the groups. */
 export const idealShape = (run: NullRun): RunShape => ({
@@ -114,7 +109,7 @@ export const engineRun = (
     Effect.gen(function* () {
       const clock = yield* Clock.Clock;
       const now = (): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6;
-      const config = configOf(run);
+      const config = configFor(run);
       const parent = yield* Effect.acquireRelease(
         Effect.promise(() => mkdtemp(join(tmpdir(), "millrace-bench-"))),
         (path) => Effect.promise(() => rm(path, { recursive: true })),

@@ -3,14 +3,14 @@
  * an adapter on WebGPU (`node bench/swiftshader.ts npm run bench -- runtimes`), and on tfjs, whichever of its packages is installed; the package's
  * own plain JavaScript is the slowest of them. One thread each, the same batches.
  */
-import { Effect, Schema } from "effect";
-import { ActorSection, AlgorithmSection, CriticSection } from "../src/config/RunConfig.ts";
+import { Effect } from "effect";
 import { cpu, type Device } from "../src/domain/Device.ts";
 import { Trainer } from "../src/learner/Trainer.ts";
 import type { DecoderConfig } from "../src/model/graphs/Architecture.ts";
 import { troubleWith } from "../src/model/runtime/probe.ts";
 import { type Runtime, useRuntime } from "../src/model/runtime/Session.ts";
 import { installedPeer } from "../src/model/runtime/tfjs/peer.ts";
+import { learnerSections } from "../test/build/config.ts";
 import { type Bench, figureOf, type Measured } from "./Bench.ts";
 import { batchOf } from "./batches.ts";
 import { ask, start, together } from "./generators.ts";
@@ -65,9 +65,7 @@ const measureUpdate = async (place: Place): Promise<Measured> => {
     device,
     lossScaling: "none",
     totalUpdates: 100,
-    algorithm: Schema.decodeUnknownSync(AlgorithmSection)({ adv_estimator: "grpo" }),
-    actor: Schema.decodeUnknownSync(ActorSection)({}),
-    critic: Schema.decodeUnknownSync(CriticSection)({}),
+    ...learnerSections({ algorithm: { adv_estimator: "grpo" } }),
   });
   let window = 0;
   const shape = { rows: ROWS, time: TIME, trained: TRAINED, vocabSize: tiny.vocabSize };

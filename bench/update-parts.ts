@@ -2,10 +2,9 @@
  * What an update's parts cost, as ratios of whole updates that take turns: a critic (GAE over GRPO), and prompts that a group shares.
  * One lane; of 135 M parameters, with random weights, with two threads.
  */
-import { Schema } from "effect";
-import { ActorSection, AlgorithmSection, CriticSection } from "../src/config/RunConfig.ts";
 import { Trainer } from "../src/learner/Trainer.ts";
 import type { DecoderConfig } from "../src/model/graphs/Architecture.ts";
+import { learnerSections } from "../test/build/config.ts";
 import { type Bench, figureOf, type Measured, type Target } from "./Bench.ts";
 import { type BatchShape, batchOf } from "./batches.ts";
 import { large, medium, randomWeights, sizeOf, small } from "./models.ts";
@@ -35,13 +34,10 @@ const openSide = ({ config, microBatchTokens, threads }: Case, { estimator, shar
     threads,
     lossScaling: "none",
     totalUpdates: 1000,
-    algorithm: Schema.decodeUnknownSync(AlgorithmSection)({ adv_estimator: estimator }),
-    actor: Schema.decodeUnknownSync(ActorSection)({
-      micro_batch_tokens: microBatchTokens,
-      ppo_mini_batch_size: 1024,
-      use_prefix_grouper: shared,
+    ...learnerSections({
+      algorithm: { adv_estimator: estimator },
+      actor: { micro_batch_tokens: microBatchTokens, ppo_mini_batch_size: 1024, use_prefix_grouper: shared },
     }),
-    critic: Schema.decodeUnknownSync(CriticSection)({}),
   });
 
 const measure = (given: Case) => async (): Promise<Measured> => {

@@ -4,10 +4,9 @@
  * for the critic without an output layer, and 2 N + attention for the values before them (`models.ts`), with N the parameters
  * applied to a token: after the last attention, only trained tokens count.
  */
-import { Schema } from "effect";
-import { ActorSection, AlgorithmSection, CriticSection } from "../src/config/RunConfig.ts";
 import { Trainer } from "../src/learner/Trainer.ts";
 import type { DecoderConfig } from "../src/model/graphs/Architecture.ts";
+import { learnerSections } from "../test/build/config.ts";
 import { type Bench, figureOf, type Measured } from "./Bench.ts";
 import { batchOf } from "./batches.ts";
 import { FORWARD_AND_BACKWARD, forwardFlops, medium, randomWeights, sizeOf, small } from "./models.ts";
@@ -53,9 +52,7 @@ const measureCase = async (given: Case): Promise<Measured> => {
     threads: 1,
     lossScaling: "none",
     totalUpdates: 100,
-    algorithm: Schema.decodeUnknownSync(AlgorithmSection)({}),
-    actor: Schema.decodeUnknownSync(ActorSection)({}),
-    critic: Schema.decodeUnknownSync(CriticSection)({}),
+    ...learnerSections(),
   });
   let window = 0;
   const phases: Record<string, number[]> = { values: [] };

@@ -25,7 +25,7 @@ import { freePortAbove } from "../src/support/http/freePort.ts";
 import { Heap } from "../src/tools/simulation/Heap.ts";
 import type { Bench, Figure } from "./Bench.ts";
 import * as NullModel from "./nullModel.ts";
-import { configOf } from "./nullRun.ts";
+import { configFor } from "./nullRun.ts";
 
 const SIZE = 16;
 const TURNS = 5;
@@ -52,7 +52,7 @@ const services = <A, E>(effect: Effect.Effect<A, E, Policy | Environments>): Eff
   );
 
 const config = (): RunConfig => {
-  const run = configOf({
+  const run = configFor({
     mode: "async",
     order: "completion",
     maxStaleness: 1,

@@ -9,7 +9,8 @@ import { join } from "node:path";
 import { Effect } from "effect";
 import { render } from "../../src/config/render.ts";
 import { merge, type Tree } from "../../src/config/Tree.ts";
-import { configOf, writeModel } from "../pipelines/tiny.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
+import { writeModel } from "../pipelines/tiny.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import type { Fault } from "./faultyDisk.ts";
 
@@ -118,7 +119,7 @@ export const make = Effect.fnUntraced(function* (changes: Tree = {}) {
   const dir = yield* temporaryFolder;
   yield* writeModel(dir);
   const file = join(dir, "run.yaml");
-  yield* Effect.promise(() => writeFile(file, render(configOf(dir, merge(usual, changes)))));
+  yield* Effect.promise(() => writeFile(file, render(tinyConfig(dir, merge(usual, changes)))));
   const parent = join(dir, "runs", "tiny");
   const folder = () => newestIn(parent);
   const trial: Trial = {

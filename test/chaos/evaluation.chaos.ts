@@ -10,7 +10,7 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import { render } from "../../src/config/render.ts";
 import { stream } from "../../src/domain/Random.ts";
-import { configOf } from "../pipelines/tiny.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { says, standIn } from "../tools/endpoints/standIn.ts";
 import * as Trial from "./Trial.ts";
@@ -34,7 +34,7 @@ describe("kills", () => {
         const turn = body.messages.filter(({ role }) => role === "assistant").length;
         setTimeout(() => says(response, { text: `<think>a</think><answer>${answers[turn % 4]}</answer>` }), 20);
       });
-      const config = configOf(dir, {
+      const config = tinyConfig(dir, {
         evaluation: { endpoint: { kind: "openai", base_url: server.url, model: "walker", max_concurrency: 2 } },
         es_manager: { val: { env_groups: instances, n_groups: [instances] } },
         rollout: { template: "ragen", max_turn: 4 },

@@ -12,13 +12,13 @@ import { load } from "../../src/config/resolve.ts";
 /** Nobody listens on the discard port. */
 const nowhere = "http://127.0.0.1:9";
 
-const configOf = Effect.fnUntraced(function* (tags: readonly string[], ...overrides: readonly string[]) {
+const presetsConfig = Effect.fnUntraced(function* (tags: readonly string[], ...overrides: readonly string[]) {
   const config = yield* load("quickstart", overrides, configDir);
   return { ...config, custom_envs: Object.fromEntries(tags.map((tag) => [tag, config.custom_envs[tag]!])) };
 });
 
 const listed = Effect.fnUntraced(function* (tags: readonly string[], ...overrides: readonly string[]) {
-  return yield* envs(yield* configOf(tags, ...overrides), 120);
+  return yield* envs(yield* presetsConfig(tags, ...overrides), 120);
 });
 
 const far = ["Remote", "Far"].map((tag) => `custom_envs.${tag}.env_config.url=${nowhere}`);
@@ -73,7 +73,7 @@ describe("millrace envs", () => {
 describe("a run whose presets cannot run here", () => {
   it.live("is bad input that names each preset and all that is missing", () =>
     Effect.gen(function* () {
-      const config = yield* configOf(
+      const config = yield* presetsConfig(
         ["FrozenLake", "Lean", "Remote"],
         ...far.slice(0, 1),
         `custom_envs.Lean.env_config.server_url=${nowhere}`,
@@ -92,7 +92,7 @@ describe("a run whose presets cannot run here", () => {
     Effect.gen(function* () {
       const file = join(mkdtempSync(join(tmpdir(), "millrace-test-")), "rows.jsonl");
       writeFileSync(file, "no row\n");
-      const config = yield* configOf(["MetamathQA"], `custom_envs.MetamathQA.env_config.path=${file}`);
+      const config = yield* presetsConfig(["MetamathQA"], `custom_envs.MetamathQA.env_config.path=${file}`);
       const error = yield* Effect.flip(boundEnvironments(config, ["MetamathQA"]));
       rmSync(dirname(file), { recursive: true });
       expect(error._tag).toBe("BadInput");

@@ -7,7 +7,7 @@ import { Effect, Result } from "effect";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Ask, checkTrusted, foreignCode, type Origin, projectOf } from "../../pipelines/foreignCode.ts";
 import { render } from "../../src/config/render.ts";
-import { configOf } from "../pipelines/tiny.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
@@ -23,7 +23,7 @@ const at = (...path: readonly string[]): string => join(dir, ...path);
 const project = (...path: readonly string[]): string => at("project", ...path);
 
 const withModule = (env_type: string, env_config = {}) =>
-  configOf(dir, { custom_envs: { Own: { env_type, env_config } } });
+  tinyConfig(dir, { custom_envs: { Own: { env_type, env_config } } });
 const foreignIn = (env_type: string, run: string, from = project("src")) =>
   foreignCode(withModule(env_type), run, from).map(({ path }) => path);
 
@@ -102,7 +102,7 @@ describe("without a terminal", () => {
       es_manager: { train: { tags: ["Evil"] }, val: { tags: ["Evil"] } },
       custom_envs: { Evil: { env_type: "./evil.ts", env_config: {} } },
     };
-    writeFileSync(join(run, "config.yaml"), render(configOf(dir, changes)));
+    writeFileSync(join(run, "config.yaml"), render(tinyConfig(dir, changes)));
     return run;
   };
   const millrace = (...words: readonly string[]) =>

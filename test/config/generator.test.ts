@@ -4,12 +4,11 @@ import { Result } from "effect";
 import { check } from "../../src/config/check.ts";
 import { decode } from "../../src/config/decode.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
-import type { Tree } from "../../src/config/Tree.ts";
+import { merge, type Tree } from "../../src/config/Tree.ts";
+import { configWith } from "../build/config.ts";
 
 const problems = (generator: Tree, rest: Tree = {}): readonly string[] =>
-  check(
-    Result.getOrThrow(decode(RunConfig, { ...rest, model: { generator, ...(rest.model as Tree | undefined) } })),
-  ).filter((line) => /generator|generation/.test(line));
+  check(configWith(merge({ model: { generator } }, rest))).filter((line) => /generator|generation/.test(line));
 
 const vllm = { engine: "vllm", urls: ["http://127.0.0.1:8000"] };
 const sglang = { ...vllm, engine: "sglang" };

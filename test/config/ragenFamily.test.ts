@@ -17,7 +17,7 @@ const configDir = new URL("../../config", import.meta.url).pathname;
 
 const nano = await Effect.runPromise(Model.load(`${configDir}/models/nano`));
 
-const configOf = (name: string): RunConfig => Effect.runSync(resolve(name, [], configDir)).config;
+const runFile = (name: string): RunConfig => Effect.runSync(resolve(name, [], configDir)).config;
 
 const headOf = (name: string): string =>
   readFileSync(`${configDir}/${name}.yaml`, "utf8")
@@ -44,7 +44,7 @@ const family: Readonly<Record<string, readonly [string, number | null, number, n
 };
 
 describe.each(Object.entries(family))("%s", (name, [tag, turns, actions, context, reply]) => {
-  const { es_manager, model, rollout } = configOf(name);
+  const { es_manager, model, rollout } = runFile(name);
 
   it("plays RAGEN's tag with its turns, actions and lengths, or says that it departs", () => {
     expect(es_manager.train.tags).toEqual([tag]);
@@ -59,7 +59,7 @@ describe.each(Object.entries(family))("%s", (name, [tag, turns, actions, context
 
   it("names the keys in which it departs, and a model that has room for the context", () => {
     expect(headOf(name)).toContain(`Departs from RAGEN's ${name} in: `);
-    if (context === null) Effect.runSync(Model.checkContext(configOf(name), nano));
+    if (context === null) Effect.runSync(Model.checkContext(runFile(name), nano));
     expect(model.path).toBe(context === null ? "config/models/nano" : "models/Qwen2.5-3B-Instruct");
   });
 });
@@ -83,7 +83,7 @@ describe("every run file", () => {
   });
 
   it.each([...Object.keys(family), ...named])("%s binds the presets it plays", (name) => {
-    const { custom_envs, es_manager } = configOf(name);
+    const { custom_envs, es_manager } = runFile(name);
     const tags = [...es_manager.train.tags, ...es_manager.val.tags];
     expect(tags.filter((tag) => Result.isFailure(decodePreset(tag, custom_envs[tag]!, registry)))).toEqual([]);
   });
@@ -91,7 +91,7 @@ describe("every run file", () => {
 
 /** The first texts that a model is shown, of the preset that it is cloned on. */
 const openingText = (name: string): string => {
-  const config = configOf(name);
+  const config = runFile(name);
   const { tag } = config.sft.sources[0]!;
   const environment = Result.getOrThrow(decodePreset(tag, config.custom_envs[tag]!, registry));
   const task = fromPreset(tag, config.custom_envs[tag]!, environment);
@@ -118,7 +118,7 @@ const cloned = ["_4_countdown", "_8_sudoku", "_9_2048", "_10_rubikscube"];
 
 describe.each(cloned)("%s", (name) => {
   it("has room for whole demonstrations, of as many turns as it allows", async () => {
-    const config = configOf(name);
+    const config = runFile(name);
     const [source] = config.sft.sources;
     const { tag } = source!;
     const environment = Result.getOrThrow(decodePreset(tag, config.custom_envs[tag]!, registry));

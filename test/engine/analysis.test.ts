@@ -6,7 +6,8 @@ import { analysis } from "../../src/domain/metrics/diagnostics.ts";
 import { filter } from "../../src/domain/metrics/filter.ts";
 import { learner } from "../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
-import { configOf, eventsOf, type Fates, mixed, type Observed, type Options, observed } from "./fakes.ts";
+import { reachConfig } from "../build/config.ts";
+import { eventsOf, type Fates, mixed, type Observed, type Options, observed } from "./fakes.ts";
 
 /** Every second window is analysed on three groups of four; the groups of a window are two of two. */
 const own: Tree = {
@@ -15,7 +16,7 @@ const own: Tree = {
   gradient_analysis_env_groups: 3,
   gradient_analysis_group_size: 4,
 };
-const analysing = (trainer: Tree = {}, rest: Tree = {}) => configOf({ ...rest, trainer: { ...own, ...trainer } });
+const analysing = (trainer: Tree = {}, rest: Tree = {}) => reachConfig({ ...rest, trainer: { ...own, ...trainer } });
 
 const first = 2 ** 30;
 /** Of groups that are played for analyses. */
@@ -52,7 +53,7 @@ describe("an analysis of gradients on groups of its own", () => {
     Effect.gen(function* () {
       const rest = { pipeline: { mode } };
       const [plain, with_] = [
-        yield* observed({ config: configOf(rest), updateMs: 3 }),
+        yield* observed({ config: reachConfig(rest), updateMs: 3 }),
         yield* observed({ config: analysing({}, rest), updateMs: 3 }),
       ];
       expect(with_.analysed).toHaveLength(2);

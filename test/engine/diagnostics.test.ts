@@ -5,10 +5,11 @@ import type { Tree } from "../../src/config/Tree.ts";
 import type { CrossRequest, CrossScores } from "../../src/domain/CrossScores.ts";
 import { collapse } from "../../src/domain/metrics/diagnostics.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
-import { configOf, eventsOf, inFolder, type Options, observed, resume, stopOn, train } from "./fakes.ts";
+import { reachConfig } from "../build/config.ts";
+import { eventsOf, inFolder, type Options, observed, resume, stopOn, train } from "./fakes.ts";
 
 const measuring = (placement: "idle" | "before_update", changes: Tree = {}) =>
-  configOf({
+  reachConfig({
     diagnostics: { max_share: 1_000, collapse: { first_turn_enabled: true, compute_freq: 1, placement } },
     ...changes,
   });
@@ -48,7 +49,7 @@ describe("collapse measurements of a run", () => {
       const options = { thought: "go", updateMs: 5 };
       const [slow, none] = [
         yield* observed({ ...options, config: measuring("idle"), score: scorer(4_000) }),
-        yield* observed({ ...options, config: configOf() }),
+        yield* observed({ ...options, config: reachConfig() }),
       ];
       const times = ({ records }: typeof slow) => records.map(({ time }) => time - records[0]!.time);
       expect(times(slow)).toEqual(times(none));
@@ -80,7 +81,7 @@ describe("collapse measurements of a run", () => {
 
   it.live("are none where they are not asked for, and thoughts are counted", () =>
     Effect.gen(function* () {
-      const { events, records } = yield* observed({ config: configOf(), thought: "go" });
+      const { events, records } = yield* observed({ config: reachConfig(), thought: "go" });
       expect(eventsOf(events, "CollapseMeasured")).toEqual([]);
       expect(records.map(({ metrics }) => valueIn(metrics, collapse.validRate))).toEqual([1, 1, 1, 1]);
       expect(records.every(({ metrics }) => !metrics.has(collapse.step.of(first).name))).toBe(true);
@@ -92,7 +93,7 @@ describe("an analysis of gradients", () => {
   it.live("ends the run after its step, where the run file says so", () =>
     Effect.gen(function* () {
       const trainer = { gradient_analysis_mode: true, exit_after_gradient_analysis: true, total_training_steps: 20 };
-      const { ended } = yield* observed({ config: configOf({ trainer }) });
+      const { ended } = yield* observed({ config: reachConfig({ trainer }) });
       expect(ended).toMatchObject({ step: 1, reason: "gradient_analysis" });
       expect(ended.checkpoint).toContain("step-1");
     }),

@@ -7,12 +7,13 @@ import { expect } from "vitest";
 import type { Tree } from "../../src/config/Tree.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
 import * as Checkpoints from "../../src/observe/record/Checkpoints.ts";
-import { configOf, eventsOf, type Fates, inFolder, mixed, newest, observed, resume, stopOn, train } from "./fakes.ts";
+import { reachConfig } from "../build/config.ts";
+import { eventsOf, type Fates, inFolder, mixed, newest, observed, resume, stopOn, train } from "./fakes.ts";
 
 /** Groups of the first four windows vary, the others do not. */
 const flattening: Fates = (group, member) => ({ ...mixed(group, member), ...(group < 8 ? {} : { end: "miss" }) });
 const ended = (trainer: Tree, pipeline: Tree = {}) =>
-  configOf({ trainer: { total_training_steps: 12, ...trainer }, pipeline });
+  reachConfig({ trainer: { total_training_steps: 12, ...trainer }, pipeline });
 
 describe("a run that ends by itself", () => {
   it.live.each(["sync", "async"] as const)(
@@ -41,7 +42,7 @@ describe("a run that ends by itself", () => {
 
   it.live("names the stop on empty selections in the metrics too", () =>
     Effect.gen(function* () {
-      const config = configOf({ trainer: { empty_stop_steps: 2 }, filter: { include_zero: false } });
+      const config = reachConfig({ trainer: { empty_stop_steps: 2 }, filter: { include_zero: false } });
       const { records } = yield* observed({ config, fates: () => ({ turns: 1, end: "miss", replyMs: 1 }) });
       expect(toRecord(records.at(-1)!.metrics)).toMatchObject({ "early_stopped/empty_filtered_steps": 1 });
     }),
@@ -76,7 +77,7 @@ describe("the best checkpoint", () => {
   it.live("stays beside the newest, with a link to it", () =>
     inFolder(
       Effect.fnUntraced(function* (folder) {
-        yield* train({ config: configOf({ trainer: { ...best, save_freq: 1 } }), folder, validates });
+        yield* train({ config: reachConfig({ trainer: { ...best, save_freq: 1 } }), folder, validates });
         expect(yield* Checkpoints.list(folder.checkpoints)).toEqual([2, 4]);
         expect(yield* Effect.promise(() => readlink(join(folder.checkpoints, "best")))).toBe("step-2");
         expect(existsSync(join(folder.checkpoints, "best", "run.json"))).toBe(true);
@@ -87,7 +88,7 @@ describe("the best checkpoint", () => {
   it.live("is saved where no other is, and stays the best of a run that resumes", () =>
     inFolder(
       Effect.fnUntraced(function* (folder) {
-        const config = configOf({ trainer: { ...best, total_training_steps: 6 } });
+        const config = reachConfig({ trainer: { ...best, total_training_steps: 6 } });
         const onEvent = stopOn("StepClosed", ({ step }) => step === 3);
         const first = yield* train({ config, folder, validates, onEvent });
         expect(eventsOf(first.events, "CheckpointWritten").map(({ step }) => step)).toContain(2);

@@ -7,9 +7,8 @@ import { join } from "node:path";
 import { Context, Effect, Fiber, Latch, Result, type Scope, Semaphore } from "effect";
 import { TestClock } from "effect/testing";
 import { idleGenerator } from "../../bench/nullModel.ts";
-import { decode } from "../../src/config/decode.ts";
-import { RunConfig } from "../../src/config/RunConfig.ts";
-import { merge, type Tree } from "../../src/config/Tree.ts";
+import type { RunConfig } from "../../src/config/RunConfig.ts";
+import type { Tree } from "../../src/config/Tree.ts";
 import type { TokenBatch } from "../../src/domain/Batch.ts";
 import type { Control } from "../../src/domain/Control.ts";
 import type { CrossRequest, CrossScores } from "../../src/domain/CrossScores.ts";
@@ -34,34 +33,10 @@ import { Stop } from "../../src/support/process/Stop.ts";
 import { rollout, sampled } from "../rollout/fakes.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 
-const base: Tree = {
-  trainer: {
-    total_training_steps: 4,
-    test_freq: 0,
-    val_before_train: false,
-    val_at_end: false,
-    save_freq: 0,
-    empty_stop_steps: 0,
-    trajectory_freq: 0,
-    validation_episodes: 0,
-  },
-  pipeline: { mode: "sync", stall_ms: 1_000_000_000, stop_deadline_ms: 1_000_000 },
-  es_manager: {
-    train: { env_groups: 2, group_size: 2, tags: ["Reach"], n_groups: [2], seed: 100 },
-    val: { env_groups: 2, group_size: 1, tags: ["Reach"], n_groups: [2] },
-  },
-  generation: { slots: 8 },
-  algorithm: { adv_estimator: "grpo" },
-  metrics: { console: "off", sample_ms: 1_000_000_000 },
-};
-
-/** A run file of a small run, `changes` laid over it. */
 const noCredit = ({ ids }: TokenBatch): Credit => {
   const zeros = new Float32Array(ids.length);
   return { advantages: zeros, returns: zeros, values: zeros };
 };
-
-export const configOf = (changes: Tree = {}): RunConfig => Result.getOrThrow(decode(RunConfig, merge(base, changes)));
 
 /** What becomes of an episode: after how many turns it ends, and how; a crash is the environment's. */
 export interface Fate {

@@ -1,7 +1,8 @@
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
-import { configOf, eventsOf, mixed, observed } from "./fakes.ts";
+import { reachConfig } from "../build/config.ts";
+import { eventsOf, mixed, observed } from "./fakes.ts";
 
 const lanesTo = (concurrency: number) => ({ _tag: "SetConcurrency", stage: "lanes", concurrency }) as const;
 
@@ -10,7 +11,7 @@ describe("the lanes of a run's learner", () => {
     Effect.gen(function* () {
       const seen: string[] = [];
       const { events } = yield* observed({
-        config: configOf(),
+        config: reachConfig(),
         fates: mixed,
         lanes: { most: 3, use: (count) => Effect.sync(() => void seen.push(`use ${count}`)) },
         onEvent: (event, _, apply) => {
@@ -30,7 +31,7 @@ describe("the lanes of a run's learner", () => {
   it.live("cannot be set where there is one", () =>
     Effect.gen(function* () {
       const { events } = yield* observed({
-        config: configOf(),
+        config: reachConfig(),
         fates: mixed,
         onEvent: (event, _, apply) => {
           if (event._tag === "Learning") apply(lanesTo(1));

@@ -3,19 +3,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { lead } from "../../src/domain/Mode.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
+import { reachConfig } from "../build/config.ts";
 import { assertProperty } from "../property.ts";
-import {
-  configOf,
-  consumedAt,
-  dropAlike,
-  eventsOf,
-  type Fate,
-  type Fates,
-  inFolder,
-  observed,
-  resume,
-  train,
-} from "./fakes.ts";
+import { consumedAt, dropAlike, eventsOf, type Fate, type Fates, inFolder, observed, resume, train } from "./fakes.ts";
 
 const fate: fc.Arbitrary<Fate> = fc.record({
   turns: fc.integer({ min: 1, max: 3 }),
@@ -50,8 +40,8 @@ type Shape = typeof shape extends fc.Arbitrary<infer A> ? A : never;
 /** As many cases as a busy machine has time for. */
 const drawn = { interruptAfterTimeLimit: 20_000 };
 
-const configOfShape = ({ mode, window_order, max_staleness, rollout_concurrency, inbox, ...shape }: Shape) =>
-  configOf({
+const shapedConfig = ({ mode, window_order, max_staleness, rollout_concurrency, inbox, ...shape }: Shape) =>
+  reachConfig({
     pipeline: { mode, window_order, max_staleness, rollout_concurrency, inbox },
     es_manager: {
       train: { env_groups: shape.env_groups, group_size: shape.group_size, n_groups: [shape.env_groups] },
@@ -75,7 +65,7 @@ describe("a run over random outcomes, latencies and shapes", () => {
     assertProperty(
       fc.asyncProperty(shape, async (shape) => {
         const { updateMs, adoptMs, windows, env_groups } = shape;
-        const config = configOfShape(shape);
+        const config = shapedConfig(shape);
         const run = await Effect.runPromise(observed({ config, fates: fatesOf(shape), updateMs, adoptMs }));
         // The books themselves are asserted by the harness, at every event.
         expect(run.ended).toMatchObject({ step: windows, reason: "complete", version: run.batches.length });
@@ -113,7 +103,7 @@ describe("a run over random outcomes, latencies and shapes", () => {
         fc.integer({ min: 1, max: 60 }),
         fc.constantFrom(0, 5, 1000),
         async (shape, stopAt, stop_deadline_ms) => {
-          const config = configOfShape(shape);
+          const config = shapedConfig(shape);
           const { updateMs, adoptMs, windows } = shape;
           const options = {
             config: { ...config, pipeline: { ...config.pipeline, stop_deadline_ms } },
@@ -155,7 +145,7 @@ describe("a run over random outcomes, latencies and shapes", () => {
   it("goes on from a checkpoint that was written while others were in flight", () =>
     assertProperty(
       fc.asyncProperty(shape, async (shape) => {
-        const config = configOfShape({ ...shape, save_freq: 1, windows: shape.windows + 1 });
+        const config = shapedConfig({ ...shape, save_freq: 1, windows: shape.windows + 1 });
         const { updateMs, adoptMs, windows } = shape;
         const options = { config, fates: fatesOf(shape), updateMs, adoptMs };
         await Effect.runPromise(

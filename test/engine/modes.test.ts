@@ -3,7 +3,8 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import type { Event } from "../../src/domain/Event.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
-import { configOf, consumedAt, eventsOf, type Fates, type Observed, observed } from "./fakes.ts";
+import { reachConfig } from "../build/config.ts";
+import { consumedAt, eventsOf, type Fates, type Observed, observed } from "./fakes.ts";
 
 /** Latencies and lengths that differ between all episodes. */
 const uneven: Fates = (group, member) => ({
@@ -32,7 +33,7 @@ describe("lockstep", () => {
   it.live("gives no episode its next turn before every live one of the window has had this one", () =>
     Effect.gen(function* () {
       const { replies, ended } = yield* observed({
-        config: configOf({ pipeline: { mode: "lockstep" } }),
+        config: reachConfig({ pipeline: { mode: "lockstep" } }),
         fates: uneven,
         updateMs: 5,
       });
@@ -52,7 +53,7 @@ describe("lockstep", () => {
 
   it.live("does not make validation wait for the barrier", () =>
     Effect.gen(function* () {
-      const config = configOf({ pipeline: { mode: "lockstep" }, trainer: { test_freq: 1 } });
+      const config = reachConfig({ pipeline: { mode: "lockstep" }, trainer: { test_freq: 1 } });
       // One reply of a window takes long; the validation of the window before it must not wait for that turn.
       const fates: Fates = (group, member) => ({ ...uneven(group, member), turns: 2, replyMs: group === 2 ? 500 : 1 });
       const { replies, events } = yield* observed({ config, fates });
@@ -69,7 +70,7 @@ describe("lockstep", () => {
   it.live("ends when a stop comes between two admissions of a window", () =>
     Effect.gen(function* () {
       const { ended, events, ledger } = yield* observed({
-        config: configOf({
+        config: reachConfig({
           pipeline: { mode: "lockstep" },
           es_manager: { train: { env_groups: 6, n_groups: [6] } },
         }),
@@ -89,7 +90,7 @@ describe("sync", () => {
   it.live("admits no group of a window before the last one is consumed and its version adopted", () =>
     Effect.gen(function* () {
       const { events, replies, ...rest } = yield* observed({
-        config: configOf({}),
+        config: reachConfig({}),
         fates: uneven,
         updateMs: 7,
         adoptMs: 13,
@@ -107,7 +108,7 @@ describe("sync", () => {
 
   it.live("makes one version a window", () =>
     Effect.gen(function* () {
-      const { records } = yield* observed({ config: configOf({}) });
+      const { records } = yield* observed({ config: reachConfig({}) });
       expect(records.map(({ step, metrics }) => [step, toRecord(metrics)["weights/version"]])).toEqual([
         [1, 1],
         [2, 2],
@@ -121,7 +122,7 @@ describe("sync", () => {
 describe("async", () => {
   it.live.each([0, 1, 3])("never admits more than %i windows ahead of consumption", (max_staleness) =>
     Effect.gen(function* () {
-      const config = configOf({
+      const config = reachConfig({
         pipeline: { mode: "async", max_staleness, rollout_concurrency: 8 },
         trainer: { total_training_steps: 8 },
       });
@@ -137,7 +138,7 @@ describe("async", () => {
     "trains no token that is more than %i versions old, however late generators take a version",
     (max_staleness) =>
       Effect.gen(function* () {
-        const config = configOf({
+        const config = reachConfig({
           pipeline: { mode: "async", max_staleness, rollout_concurrency: 8 },
           trainer: { total_training_steps: 8 },
         });
@@ -149,7 +150,7 @@ describe("async", () => {
 
   it.live("counts the staleness of a window's trained tokens", () =>
     Effect.gen(function* () {
-      const config = configOf({ pipeline: { mode: "async", max_staleness: 1, rollout_concurrency: 8 } });
+      const config = reachConfig({ pipeline: { mode: "async", max_staleness: 1, rollout_concurrency: 8 } });
       const run = yield* observed({ config, updateMs: 40 });
       const means = run.batches.map(({ versions, mask }, made) => {
         const lags = Array.from(versions, (version) => made - version).filter((_, i) => mask[i] === 1);
@@ -161,7 +162,7 @@ describe("async", () => {
 
   it.live("overtakes a straggler in completion order and trains it late", () =>
     Effect.gen(function* () {
-      const config = configOf({
+      const config = reachConfig({
         pipeline: { mode: "async", max_staleness: 2, window_order: "completion", rollout_concurrency: 8 },
       });
       const fates: Fates = (group, member) => ({ ...uneven(group, member), replyMs: group === 0 ? 100 : 1 });

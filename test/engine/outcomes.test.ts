@@ -6,9 +6,9 @@ import { LearnerError, PolicyError } from "../../src/domain/Errors.ts";
 import type { Event } from "../../src/domain/Event.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
 import { noticeOf } from "../../src/observe/sinks/View.ts";
+import { reachConfig } from "../build/config.ts";
 import {
   alike,
-  configOf,
   dropAlike,
   eventsOf,
   type Fates,
@@ -30,7 +30,7 @@ const inWindows =
 
 const modes = ["lockstep", "sync", "async"] as const;
 const inMode = (mode: (typeof modes)[number], trainer: Tree = {}) =>
-  configOf({ pipeline: { mode }, filter: dropAlike, trainer });
+  reachConfig({ pipeline: { mode }, filter: dropAlike, trainer });
 
 describe.each(modes)("an empty selection in %s", (mode) => {
   it.live("skips the update, is counted, and the run goes on", () =>
@@ -157,7 +157,7 @@ describe("a run that failed of skipped updates", () => {
 describe.each(modes)("failures in %s", (mode) => {
   it.live("leave a failed episode out of its group's statistics and loss", () =>
     Effect.gen(function* () {
-      const config = configOf({ pipeline: { mode }, es_manager: { train: { group_size: 3 } } });
+      const config = reachConfig({ pipeline: { mode }, es_manager: { train: { group_size: 3 } } });
       const fates: Fates = (group, member) => (member === 1 ? crash(group, member) : mixed(group, member));
       const { batches, records, ledger } = yield* observed({ config, fates });
       expect(batches.map(({ members }) => Array.from(members))).toEqual(Array(4).fill([0, 2, 0, 2]));

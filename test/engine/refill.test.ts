@@ -3,9 +3,9 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import type { Tree } from "../../src/config/Tree.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
+import { reachConfig } from "../build/config.ts";
 import {
   alike,
-  configOf,
   eventsOf,
   type Fates,
   inFolder,
@@ -27,7 +27,7 @@ const fatesOf =
   };
 
 const refilling = (refill: Tree = {}, rest: Tree = {}) =>
-  configOf({ filter: { include_zero: false, refill: { target: 2, ...refill } }, ...rest });
+  reachConfig({ filter: { include_zero: false, refill: { target: 2, ...refill } }, ...rest });
 
 /** Groups of each update, in order. */
 const updates = ({ events }: Pick<Observed, "events">) => eventsOf(events, "Updated").map(({ groups }) => groups);

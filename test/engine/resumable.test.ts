@@ -3,7 +3,8 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import * as RunState from "../../src/domain/RunState.ts";
 import * as Checkpoints from "../../src/observe/record/Checkpoints.ts";
-import { configOf, inFolder, mixed, newest, stopOn, train } from "./fakes.ts";
+import { reachConfig } from "../build/config.ts";
+import { inFolder, mixed, newest, stopOn, train } from "./fakes.ts";
 
 const state = (step: number, next: number, returned: readonly number[]): RunState.RunState => ({
   ...RunState.initial,
@@ -11,7 +12,7 @@ const state = (step: number, next: number, returned: readonly number[]): RunStat
   seeds: { next, returned },
 });
 const config = (env_groups: number, window_order = "admission") =>
-  configOf({ es_manager: { train: { env_groups, n_groups: [env_groups] } }, pipeline: { window_order } });
+  reachConfig({ es_manager: { train: { env_groups, n_groups: [env_groups] } }, pipeline: { window_order } });
 
 describe("a checkpoint's run", () => {
   it.effect("goes on where the windows are cut as before, or none was consumed yet", () =>
@@ -34,7 +35,7 @@ describe("a checkpoint's run", () => {
   it.live("is one that a stop in the middle of a window leaves", () =>
     inFolder(
       Effect.fnUntraced(function* (folder) {
-        const async = configOf({
+        const async = reachConfig({
           pipeline: { mode: "async", max_staleness: 2, rollout_concurrency: 8, stop_deadline_ms: 5 },
           trainer: { total_training_steps: 6 },
         });

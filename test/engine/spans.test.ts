@@ -4,10 +4,11 @@ import { describe, it } from "@effect/vitest";
 import { Effect, Option, Tracer } from "effect";
 import { expect } from "vitest";
 import * as Trace from "../../src/observe/sinks/trace/Trace.ts";
+import { reachConfig } from "../build/config.ts";
 import { run } from "../observe/sinks/fixtures.ts";
 import { check } from "../observe/sinks/trace/checker.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { configOf, eventsOf, observed } from "./fakes.ts";
+import { eventsOf, observed } from "./fakes.ts";
 
 /** A tracer that keeps the names of every span and of the one around it. */
 const recording = () => {
@@ -26,7 +27,7 @@ describe("the spans of a run", () => {
   it.live("are a tree of groups, turns, replies and steps, and of what the stages after them do", () =>
     Effect.gen(function* () {
       const { edges, tracer } = recording();
-      yield* Effect.withTracer(observed({ config: configOf({ trainer: { test_freq: 1 } }) }), tracer);
+      yield* Effect.withTracer(observed({ config: reachConfig({ trainer: { test_freq: 1 } }) }), tracer);
       expect([...edges].sort()).toEqual([
         "- > train",
         "close > validation",
@@ -49,7 +50,7 @@ describe("the spans of a run", () => {
       const folder = yield* temporaryFolder;
       const { sink, tracer } = Trace.make();
       yield* sink.open({ ...run, folder });
-      const config = configOf({ trainer: { total_training_steps: 4 } });
+      const config = reachConfig({ trainer: { total_training_steps: 4 } });
       const { events, replies } = yield* Effect.withTracer(observed({ config, updateMs: 5 }), tracer());
       yield* sink.close({ _tag: "Completed" });
       const { arrows, ...spans } = check(readFileSync(join(folder, "trace.json"), "utf8"));

@@ -3,23 +3,12 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
-import {
-  alike,
-  configOf,
-  eventsOf,
-  type Fates,
-  inFolder,
-  mixed,
-  newest,
-  observed,
-  resume,
-  stopOn,
-  train,
-} from "./fakes.ts";
+import { reachConfig } from "../build/config.ts";
+import { alike, eventsOf, type Fates, inFolder, mixed, newest, observed, resume, stopOn, train } from "./fakes.ts";
 
 /** 6 windows of 2 groups, all at once in flight; group `slow` takes `ms`. */
 const config = (pipeline: object = {}, trainer: object = {}) =>
-  configOf({
+  reachConfig({
     pipeline: { mode: "async", max_staleness: 2, rollout_concurrency: 8, ...pipeline },
     trainer: { total_training_steps: 6, ...trainer },
   });
@@ -139,7 +128,7 @@ describe("a stop in the middle of a run", () => {
   it.live("keeps the count of empty selections in a row over a resume", () =>
     inFolder(
       Effect.fnUntraced(function* (folder) {
-        const empty = configOf({ filter: { include_zero: false }, trainer: { empty_stop_steps: 3 } });
+        const empty = reachConfig({ filter: { include_zero: false }, trainer: { empty_stop_steps: 3 } });
         const fates: Fates = () => ({ turns: 1, end: "miss", replyMs: 1 });
         const first = yield* train({
           config: empty,
@@ -172,7 +161,7 @@ describe("records and validation", () => {
   it.live("plays a validation that falls due on an empty window after the next update", () =>
     Effect.gen(function* () {
       const { events } = yield* observed({
-        config: configOf({ filter: { include_zero: false }, trainer: { test_freq: 2, total_training_steps: 5 } }),
+        config: reachConfig({ filter: { include_zero: false }, trainer: { test_freq: 2, total_training_steps: 5 } }),
         fates: (group, member) => (group === 2 || group === 3 ? alike : mixed)(group, member),
       });
       expect(eventsOf(events, "ValidationPostponed").map(({ step }) => step)).toEqual([2]);
@@ -183,7 +172,7 @@ describe("records and validation", () => {
   it.live("validates at the end of a run that empty selections stopped", () =>
     Effect.gen(function* () {
       const { ended, events, records } = yield* observed({
-        config: configOf({
+        config: reachConfig({
           filter: { include_zero: false },
           trainer: { empty_stop_steps: 2, val_at_end: true, total_training_steps: 9 },
         }),

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { LearnerError, PolicyError } from "../../src/domain/Errors.ts";
 import * as Divergence from "../../src/learner/Divergence.ts";
 import type { Untrained } from "../../src/learner/NotFinite.ts";
-import { configOf } from "../engine/fakes.ts";
+import { reachConfig } from "../build/config.ts";
 
-const config = configOf({
+const config = reachConfig({
   trainer: { max_skipped_updates: 3, total_training_steps: 10 },
   actor: { lr: 0.5, grad_clip: 0 },
   critic: { lr: 0.2, grad_clip: 4 },

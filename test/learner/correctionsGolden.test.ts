@@ -1,7 +1,6 @@
 /** Off-policy corrections against PyTorch, from the rewards of a window to the gradient of the policy's loss by each log-probability. */
-import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
-import { ActorSection, AlgorithmSection, type RunConfig } from "../../src/config/RunConfig.ts";
+import { AlgorithmSection, type RunConfig } from "../../src/config/RunConfig.ts";
 import { allSequences } from "../../src/domain/Batch.ts";
 import { type Aggregation, tokenWeights } from "../../src/learner/batches.ts";
 import { type Correction, correct, needsProximal } from "../../src/learner/corrections/correct.ts";
@@ -10,6 +9,7 @@ import { credit } from "../../src/learner/credit.ts";
 import { LossMetrics } from "../../src/learner/LossMetrics.ts";
 import { mismatchMetrics, WeightMetrics } from "../../src/learner/metrics.ts";
 import { policyLossOptions } from "../../src/learner/models.ts";
+import { configsOf, configWith } from "../build/config.ts";
 import golden from "../fixtures/estimators/estimators.json" with { type: "json" };
 import {
   expectMetrics,
@@ -27,7 +27,7 @@ const batch = window("turn");
 const all = allSequences(batch);
 const { version } = golden.batch;
 const actor: RunConfig["actor"] = {
-  ...Schema.decodeUnknownSync(ActorSection)({}),
+  ...configWith().actor,
   clip_ratio_low: golden.clip.low,
   clip_ratio_high: golden.clip.high,
   clip_ratio_c: golden.clip.dual,
@@ -36,7 +36,7 @@ const actor: RunConfig["actor"] = {
   kl_loss_coef: golden.kl,
   kl_loss_type: "k3",
 };
-const algorithmOf = Schema.decodeUnknownSync(AlgorithmSection);
+const algorithmOf = configsOf(AlgorithmSection);
 const credited = (algorithm: RunConfig["algorithm"]) =>
   credit(batch, { values, rewards: batch.rewards, proximal }, { algorithm, lossScaling: "none" });
 

@@ -1,11 +1,10 @@
-import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
-import { AlgorithmSection } from "../../src/config/RunConfig.ts";
 import { boundsOf, type TokenBatch, trainedTokens } from "../../src/domain/Batch.ts";
 import { credit as assign, type CreditOptions } from "../../src/learner/credit.ts";
+import { configWith } from "../build/config.ts";
 import { tokenBatch } from "./batch.ts";
 
-const algorithm = Schema.decodeUnknownSync(AlgorithmSection)({});
+const algorithm = configWith().algorithm;
 const batch = tokenBatch({ seed: 1, lengths: [9, 12, 7, 15], vocabulary: 11, groupSize: 2 });
 const values = Float32Array.from(batch.ids, (id) => id / 11);
 const credit = (batch: TokenBatch, values: Float32Array, options: CreditOptions) =>

@@ -1,15 +1,15 @@
-import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
-import { AlgorithmSection, type RunConfig } from "../../src/config/RunConfig.ts";
+import type { RunConfig } from "../../src/config/RunConfig.ts";
 import type { TokenBatch } from "../../src/domain/Batch.ts";
 import { learner } from "../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { type CreditOptions, credit, creditMetrics } from "../../src/learner/credit.ts";
+import { configWith } from "../build/config.ts";
 import golden from "../fixtures/credit/credit.json" with { type: "json" };
 import { fixture, fixtureProximal, fixtureValues } from "./creditFixture.ts";
 
 type Algorithm = RunConfig["algorithm"];
-const algorithm = Schema.decodeUnknownSync(AlgorithmSection)({});
+const algorithm = configWith().algorithm;
 const placements = ["turn", "sequence"] as const;
 
 const near = (actual: ArrayLike<number>, expected: readonly number[]) => {

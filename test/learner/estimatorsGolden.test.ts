@@ -1,13 +1,13 @@
 /** Advantages and returns of every estimator against PyTorch, from the rewards of a window on. */
-import { Schema } from "effect";
 import { describe, it } from "vitest";
 import { AlgorithmSection } from "../../src/config/RunConfig.ts";
 import { type CreditOptions, credit } from "../../src/learner/credit.ts";
 import { batchMetrics } from "../../src/learner/metrics.ts";
+import { configsOf } from "../build/config.ts";
 import golden from "../fixtures/estimators/estimators.json" with { type: "json" };
 import { expectMetrics, expectTokens, placements, proximal, values, window } from "./estimatorsFixture.ts";
 
-const algorithmOf = Schema.decodeUnknownSync(AlgorithmSection);
+const algorithmOf = configsOf(AlgorithmSection);
 const scalingOf = (name: string): CreditOptions["lossScaling"] =>
   name === "linear" || name === "sqrt" ? name : "none";
 

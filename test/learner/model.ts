@@ -1,10 +1,9 @@
 /** A tiny Qwen2 and default sections for the learner's tests. */
-import { Schema } from "effect";
-import { ActorSection, AlgorithmSection, CriticSection } from "../../src/config/RunConfig.ts";
 import { stream } from "../../src/domain/Random.ts";
 import type { TrainerOptions } from "../../src/learner/TrainerState.ts";
 import { type DecoderConfig, familyDefaults, parameters } from "../../src/model/graphs/Architecture.ts";
 import { initialise, type Parameters } from "../../src/model/graphs/Parameters.ts";
+import { learnerSections } from "../build/config.ts";
 
 export const tiny: DecoderConfig = {
   ...familyDefaults.qwen2,
@@ -24,9 +23,7 @@ export const tiny: DecoderConfig = {
 export const tinyParameters = (seed = 7, config = tiny): Parameters =>
   initialise(parameters(config), stream({ seed, purpose: "initialisation", counters: [] }), 0.2);
 
-export const actorDefaults = Schema.decodeUnknownSync(ActorSection)({});
-export const criticDefaults = Schema.decodeUnknownSync(CriticSection)({});
-export const algorithmDefaults = Schema.decodeUnknownSync(AlgorithmSection)({});
+export const { actor: actorDefaults, algorithm: algorithmDefaults, critic: criticDefaults } = learnerSections();
 
 /** RAGEN's defaults at rates that show on a tiny model, cut into several mini- and micro-batches. */
 export const trainerOptions: TrainerOptions = {

@@ -1,13 +1,13 @@
 /** How a history is cut into sequences does not matter to credit where turns carry their own rewards. */
-import { Schema } from "effect";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { AlgorithmSection, type RunConfig } from "../../src/config/RunConfig.ts";
+import type { RunConfig } from "../../src/config/RunConfig.ts";
 import type { TokenBatch } from "../../src/domain/Batch.ts";
 import { credit } from "../../src/learner/credit.ts";
+import { configWith } from "../build/config.ts";
 import { assertProperty } from "../property.ts";
 
-const algorithm = Schema.decodeUnknownSync(AlgorithmSection)({ whiten: false });
+const algorithm = configWith({ algorithm: { whiten: false } }).algorithm;
 
 /** A sampled token, with what the batch and the critic say of it. */
 interface Token {

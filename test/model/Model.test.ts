@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import { stream } from "../../src/domain/Random.ts";
 import { writeCheckpoint } from "../../src/model/checkpoint/HuggingFaceFolder.ts";
 import * as Model from "../../src/model/Model.ts";
-import { configOf } from "../engine/fakes.ts";
+import { reachConfig } from "../build/config.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 
 const sizes = { hidden_size: 8, intermediate_size: 8, layers: 1, heads: 1, kv_heads: 1, max_positions: 640 };
@@ -22,7 +22,7 @@ describe("a context longer than the model's positions", () => {
     [192, 205, null],
   ] as const)("%i tokens over %i positions", ([wanted, positions, nearest]) =>
     Effect.gen(function* () {
-      const config = configOf({ rollout: { max_model_len: wanted, response_length: 8 } });
+      const config = reachConfig({ rollout: { max_model_len: wanted, response_length: 8 } });
       const checked = Model.checkContext(config, yield* small(positions));
       if (nearest === null) return yield* checked;
       const message = `rollout.max_model_len: ${wanted}: the model has ${positions} positions; nearest: ${nearest}`;

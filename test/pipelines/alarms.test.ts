@@ -6,9 +6,10 @@ import { Effect } from "effect";
 import { describe, expect } from "vitest";
 import { merge, type Tree } from "../../src/config/Tree.ts";
 import * as PlainConsole from "../../src/observe/sinks/PlainConsole.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { recorder } from "../observe/sinks/fixtures.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { configOf, train } from "./tiny.ts";
+import { train } from "./tiny.ts";
 
 const env_type = new URL("../fixtures/alarms/Door.ts", import.meta.url).pathname;
 const nano = new URL("../../config/models/nano", import.meta.url).pathname;
@@ -28,7 +29,7 @@ const door = (fault: string): Tree => {
 const told = Effect.fnUntraced(function* (steps: number, changes: Tree) {
   const dir = yield* temporaryFolder;
   const { terminal, written } = recorder();
-  const config = configOf(dir, merge(changes, { model: { path: nano }, trainer: { total_training_steps: steps } }));
+  const config = tinyConfig(dir, merge(changes, { model: { path: nano }, trainer: { total_training_steps: steps } }));
   yield* train({ config, resume: null, parts: { sinks: [PlainConsole.make(terminal)] } });
   const parent = join(dir, "runs", "tiny");
   const [name] = yield* Effect.promise(() => readdir(parent));

@@ -8,8 +8,8 @@ import { compare } from "../../pipelines/compare.ts";
 import { render } from "../../src/config/render.ts";
 import type { Tree } from "../../src/config/Tree.ts";
 import type { Comparison } from "../../src/tools/evaluation/Comparison.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { configOf } from "./tiny.ts";
 
 const validation = (step: number, ...success: readonly number[]) => JSON.stringify({ step, version: step, success });
 
@@ -18,7 +18,7 @@ const runOf = Effect.fnUntraced(function* (dir: string, name: string, lines: rea
   const folder = join(dir, name, "20260101-000000");
   yield* Effect.promise(async () => {
     await mkdir(folder, { recursive: true });
-    await writeFile(join(folder, "config.yaml"), render(configOf(dir, changes)));
+    await writeFile(join(folder, "config.yaml"), render(tinyConfig(dir, changes)));
     await writeFile(join(folder, "validations.jsonl"), lines.map((line) => `${line}\n`).join(""));
   });
   return folder;

@@ -6,8 +6,9 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import { merge, type Tree } from "../../src/config/Tree.ts";
 import type { EpisodeRecord } from "../../src/domain/EpisodeRecord.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { configOf, parameterHash, train, writeModel } from "./tiny.ts";
+import { parameterHash, train, writeModel } from "./tiny.ts";
 
 const windows = 3;
 const turns = { max_turn: 3, summary_length: 6 };
@@ -29,7 +30,7 @@ const trained = Effect.fnUntraced(function* (rollout: Tree, more: Tree) {
   };
   const trainer = { trajectory_freq: 1, trajectory_groups: 2, val_at_end: true };
   const changes = { rollout: { ...turns, ...rollout }, trainer };
-  yield* train({ config: configOf(dir, merge(changes, more)), resume: null, parts: { onStart } });
+  yield* train({ config: tinyConfig(dir, merge(changes, more)), resume: null, parts: { onStart } });
   const records = yield* linesOf<Readonly<Record<string, number>>>(folder, "metrics.jsonl");
   const episodes = yield* linesOf<EpisodeRecord>(folder, "trajectories.jsonl");
   const hash = yield* parameterHash(join(folder, "checkpoints", `step-${windows}`));

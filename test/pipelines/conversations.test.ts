@@ -7,10 +7,10 @@ import { conversations } from "../../pipelines/conversations.ts";
 import type { Tree } from "../../src/config/Tree.ts";
 import { stream } from "../../src/domain/Random.ts";
 import * as Model from "../../src/model/Model.ts";
+import { tinyArchitecture, tinyConfig } from "../build/tinyConfig.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { architecture, configOf } from "./tiny.ts";
 
-const model = Model.fresh(architecture, stream({ seed: 1, purpose: "initialisation", counters: [] }));
+const model = Model.fresh(tinyArchitecture, stream({ seed: 1, purpose: "initialisation", counters: [] }));
 
 const line = (n: number, turns = 1): string =>
   JSON.stringify({
@@ -27,7 +27,7 @@ const read = (lines: readonly string[], changes: Tree = {}, name = "chats.jsonl"
       const dir = yield* temporaryFolder;
       const path = join(dir, name);
       writeFileSync(path, lines.join("\n"));
-      const config = configOf(dir, { sft: { conversations: { path, ...changes } } });
+      const config = tinyConfig(dir, { sft: { conversations: { path, ...changes } } });
       const result = yield* Effect.result(conversations(config, yield* model));
       return Result.isSuccess(result)
         ? { ...result.success, sentences: result.success.sentences.map((text) => text.replaceAll(path, "FILE")) }
@@ -82,7 +82,7 @@ describe("a file of conversations", () => {
     Effect.gen(function* () {
       const path = new URL("../env/games/dataset/fixtures/conversations.parquet", import.meta.url).pathname;
       const { training } = yield* conversations(
-        configOf("nowhere", { sft: { conversations: { path, val_share: 0 } } }),
+        tinyConfig("nowhere", { sft: { conversations: { path, val_share: 0 } } }),
         yield* model,
       );
       expect(training.map(({ sequences }) => sequences[0]?.turns[0]?.reply)).toEqual(["1", "2", "3"]);

@@ -7,8 +7,9 @@ import { describe, expect } from "vitest";
 import { sft } from "../../pipelines/sft.ts";
 import type { Tree } from "../../src/config/Tree.ts";
 import * as Stop from "../../src/support/process/Stop.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { configOf, train, writeModel } from "./tiny.ts";
+import { train, writeModel } from "./tiny.ts";
 
 const env_type = new URL("../../docs/examples/environment/lights.ts", import.meta.url).pathname;
 const groups = { env_groups: 2, tags: ["Lights"], n_groups: [2] };
@@ -22,7 +23,7 @@ const mine: Tree = {
 const played = Effect.fnUntraced(function* (dir: string, step_inline: boolean) {
   const name = step_inline ? "inline" : "threads";
   const changes = { ...mine, run: { name }, pipeline: { step_inline } };
-  yield* train({ config: configOf(dir, changes), resume: null });
+  yield* train({ config: tinyConfig(dir, changes), resume: null });
   const parent = join(dir, "runs", name);
   const [folder] = yield* Effect.promise(() => readdir(parent));
   return yield* Effect.promise(() => readFile(join(parent, folder!, "trajectories.jsonl"), "utf8"));
@@ -52,7 +53,7 @@ describe("an environment of one's own", () => {
           const dir = yield* temporaryFolder;
           const lines: string[] = [];
           const quiet = { ...globalThis.console, log: (line: string) => void lines.push(line) };
-          const config = configOf(dir, { ...mine, rollout: { response_length: 24, max_model_len: 250 } });
+          const config = tinyConfig(dir, { ...mine, rollout: { response_length: 24, max_model_len: 250 } });
           yield* Effect.provideService(sft({ config }), Console.Console, quiet).pipe(Effect.provide(Stop.onRequest));
           expect(lines[0]).toMatch(
             /\d+ demonstrations of Lights \(\d+ instances are validation's or have no solution\)$/,

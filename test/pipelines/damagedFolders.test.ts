@@ -28,12 +28,12 @@ import { cutToState } from "../../src/observe/record/events/cutToState.ts";
 import * as RunFolder from "../../src/observe/record/RunFolder.ts";
 import * as RunLock from "../../src/observe/record/RunLock.ts";
 import * as Stop from "../../src/support/process/Stop.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { json, served } from "../observe/watch/server/serving.ts";
 import { writeRun } from "../observe/watch/syntheticRun.ts";
 import { assertProperty } from "../property.ts";
 import { type Damage, damages, spoil, type Texts, textsIn } from "../spoiltFolder.ts";
 import { says, standIn } from "../tools/endpoints/standIn.ts";
-import { configOf } from "./tiny.ts";
 
 const root = mkdtempSync(join(tmpdir(), "millrace-damaged-"));
 const scope = Scope.makeUnsafe();
@@ -83,7 +83,7 @@ describe("a training run", () => {
     writeRun(folder, { steps: 12 });
     const validation = JSON.stringify({ step: 12, version: 12, success: [0, 1, 1, 0] });
     writeFileSync(join(folder, "validations.jsonl"), `${validation}\n`);
-    writeFileSync(join(folder, "config.yaml"), render(configOf(root)));
+    writeFileSync(join(folder, "config.yaml"), render(tinyConfig(root)));
     writeFileSync(join(folder, "control.json"), JSON.stringify({ socket: join(root, "socket"), pid: 1 }));
     const owner = { id: "a", pid: 2 ** 22 + 1, host: "b", since: "c", boot: null, namespace: null, started: null };
     writeFileSync(join(folder, "lock"), JSON.stringify(owner));
@@ -162,7 +162,7 @@ describe("a training run", () => {
       folder,
       whole,
       async () => {
-        await outcomeOf(stateOf(dirname(folder), configOf(root)));
+        await outcomeOf(stateOf(dirname(folder), tinyConfig(root)));
         JSON.stringify(joined([curvesIn(folder, () => true)]));
       },
       25,
@@ -198,7 +198,7 @@ describe("an evaluation", () => {
   beforeAll(async () => {
     const walk = standIn((_, response) => says(response, { text: "<answer>Down</answer>" }));
     const { url } = await Effect.runPromise(Scope.provide(walk, scope));
-    config = configOf(root, {
+    config = tinyConfig(root, {
       run: { dir: evaluations },
       evaluation: { endpoint: { kind: "openai", base_url: url, model: "walker" } },
       rollout: { template: "ragen", max_turn: 2 },

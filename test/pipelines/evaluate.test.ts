@@ -5,9 +5,10 @@ import { Console, Effect } from "effect";
 import { expect } from "vitest";
 import { evaluate } from "../../pipelines/evaluate.ts";
 import { writeCheckpoint } from "../../src/model/checkpoint/HuggingFaceFolder.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { fake, model } from "../remote/generation/made.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { configOf, writeModel } from "./tiny.ts";
+import { writeModel } from "./tiny.ts";
 
 it.live("plays every validation instance once, the same way each time, and writes all it played", () =>
   Effect.scoped(
@@ -15,7 +16,7 @@ it.live("plays every validation instance once, the same way each time, and write
       const dir = yield* Effect.tap(temporaryFolder, writeModel);
       const lines: string[] = [];
       const quiet = { ...globalThis.console, log: (line: string) => void lines.push(line), error: () => undefined };
-      const config = configOf(dir, { pipeline: { step_inline: false } });
+      const config = tinyConfig(dir, { pipeline: { step_inline: false } });
       const run = Effect.provideService(evaluate({ config }), Console.Console, quiet);
       yield* run;
       yield* run;
@@ -43,7 +44,7 @@ it.live("asks generation servers where the run file names them, and leaves no we
       const server = yield* fake();
       const quiet = { ...globalThis.console, log: () => undefined, error: () => undefined };
       const generator = { engine: "vllm", urls: [server.url], price_in: 1, price_out: 2 };
-      const config = configOf(dir, { model: { generator } });
+      const config = tinyConfig(dir, { model: { generator } });
       yield* Effect.provideService(evaluate({ config }), Console.Console, quiet);
 
       const [name = ""] = yield* Effect.promise(() => readdir(join(dir, "runs", "tiny-evaluate")));

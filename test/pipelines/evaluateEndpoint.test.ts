@@ -10,9 +10,10 @@ import { leaderboard } from "../../pipelines/leaderboard.ts";
 import type { Tree } from "../../src/config/Tree.ts";
 import { nothingAttributed } from "../../src/observe/watch/store/Moment.ts";
 import { RunStore } from "../../src/observe/watch/store/RunStore.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { faults, type Script, says, standIn } from "../tools/endpoints/standIn.ts";
-import { configOf, writeModel } from "./tiny.ts";
+import { writeModel } from "./tiny.ts";
 
 const replies = ["Down", "Right", "Down", "Right"];
 /** Walks the lake as best it can without looking. */
@@ -42,7 +43,7 @@ const run = Effect.fnUntraced(function* (dir: string, changes: Tree, resume: str
   const lines: string[] = [];
   const say = (line: string) => void lines.push(line);
   const exit = yield* Effect.exit(
-    Effect.provideService(evaluate({ config: configOf(dir, changes), resume }), Console.Console, {
+    Effect.provideService(evaluate({ config: tinyConfig(dir, changes), resume }), Console.Console, {
       ...globalThis.console,
       log: say,
       error: say,

@@ -5,8 +5,9 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import type { Tree } from "../../src/config/Tree.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { configOf, parameterHash, train, writeModel } from "./tiny.ts";
+import { parameterHash, train, writeModel } from "./tiny.ts";
 
 const last = 4;
 const analysing = {
@@ -24,7 +25,7 @@ const ofTheAnalysis = /^(grad_norm|grad_analysis|actor\/grad_norm\/|actor\/loss\
 /** Trains to the last step, at once or with a resume after `pause` steps; its parameters, and its metrics by step. */
 const trained = Effect.fnUntraced(function* (dir: string, trainer: Tree, pause: number | null = null) {
   const config = (steps: number) =>
-    configOf(dir, { trainer: { save_freq: 1, trajectory_freq: 0, total_training_steps: steps, ...trainer } });
+    tinyConfig(dir, { trainer: { save_freq: 1, trajectory_freq: 0, total_training_steps: steps, ...trainer } });
   let folder = "";
   const onStart = (run: { readonly folder: string }): void => {
     folder = run.folder;

@@ -8,7 +8,8 @@ import { Effect } from "effect";
 import { devicesLine, formatLine } from "../../pipelines/devices.ts";
 import type { Tree } from "../../src/config/Tree.ts";
 import { exactBytes } from "../../src/model/runtime/exactBytes.ts";
-import { configOf, train, writeModel } from "./tiny.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
+import { train, writeModel } from "./tiny.ts";
 
 /** Milliseconds on a machine that others use too; a few seconds on a quiet one. */
 const patience = 240_000;
@@ -29,7 +30,7 @@ const of = (name: string, changes: Tree): Tree => ({
 
 /** The steps of a run's metrics. */
 const played = async (name: string, model: Tree): Promise<readonly Record<string, number>[]> => {
-  await Effect.runPromise(train({ config: configOf(root, of(name, { model })), resume: null }));
+  await Effect.runPromise(train({ config: tinyConfig(root, of(name, { model })), resume: null }));
   const runs = join(root, "runs", name);
   return readFileSync(join(runs, readdirSync(runs)[0]!, "metrics.jsonl"), "utf8")
     .trimEnd()
@@ -58,7 +59,7 @@ describe("a run with model.generator_dtype=int8", () => {
   );
 
   it("says so at its start", () => {
-    const { model } = configOf(root, { model: { generator_dtype: "int8" } });
+    const { model } = tinyConfig(root, { model: { generator_dtype: "int8" } });
     expect(formatLine(model, ["generator", "learner"])).toMatch(/^generation with int8 weights: .*mismatch\/kl/);
     expect(formatLine(model, ["learner"])).toBeUndefined();
     expect(devicesLine(model, ["generator", "learner"], { parameters: 10, adapter: undefined })).toBeUndefined();

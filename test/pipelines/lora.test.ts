@@ -13,8 +13,9 @@ import { sft } from "../../pipelines/sft.ts";
 import { merge as laid, type Tree } from "../../src/config/Tree.ts";
 import { readCheckpoint } from "../../src/model/checkpoint/HuggingFaceFolder.ts";
 import * as Stop from "../../src/support/process/Stop.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { configOf, train, writeModel } from "./tiny.ts";
+import { train, writeModel } from "./tiny.ts";
 
 /** Milliseconds on a machine that others use too; a few seconds on a quiet one. */
 const patience = 240_000;
@@ -43,7 +44,7 @@ const silently = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provideServ
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "millrace-lora-"));
   await Effect.runPromise(writeModel(root));
-  await Effect.runPromise(train({ config: configOf(root, steps(3)), resume: null }));
+  await Effect.runPromise(train({ config: tinyConfig(root, steps(3)), resume: null }));
   const runs = join(root, "runs", "tiny");
   run = join(runs, readdirSync(runs)[0]!);
 }, patience);
@@ -73,7 +74,7 @@ describe("a run that trains an adapter", () => {
           const dir = yield* temporaryFolder;
           cpSync(run, join(dir, "run"), { recursive: true });
           rmSync(join(dir, "run", "checkpoints", "step-3"), { recursive: true });
-          yield* train({ config: configOf(root, steps(3)), resume: join(dir, "run") });
+          yield* train({ config: tinyConfig(root, steps(3)), resume: join(dir, "run") });
           expect(bits(join(dir, "run", "checkpoints", "step-3"))).toBe(bits(checkpoint(3)));
         }),
       ),
@@ -84,7 +85,7 @@ describe("a run that trains an adapter", () => {
     Effect.scoped(
       Effect.gen(function* () {
         const goOn = (changes: Tree) =>
-          Effect.flip(train({ config: configOf(root, laid(steps(4), changes)), resume: run }));
+          Effect.flip(train({ config: tinyConfig(root, laid(steps(4), changes)), resume: run }));
         const none = yield* goOn({ model: { lora: { rank: 0 } } });
         expect(none).toMatchObject({ _tag: "BadInput" });
         expect(none.message).toContain("model.lora.rank: the run in");
@@ -104,13 +105,13 @@ describe("a run that trains an adapter", () => {
           const dir = yield* temporaryFolder;
           const model = { path: join(root, "model"), adapter: checkpoint(3), lora: { rank: 0 } };
           const changes = laid(steps(1), { model });
-          yield* train({ config: configOf(dir, changes), resume: null });
+          yield* train({ config: tinyConfig(dir, changes), resume: null });
           const runs = join(dir, "runs", "tiny");
           const begun = join(runs, readdirSync(runs)[0]!, "checkpoints", "step-1");
           expect(JSON.parse(readFileSync(join(begun, "adapter_config.json"), "utf8"))).toMatchObject({ r: 4 });
           expect(bits(begun)).not.toBe(bits(checkpoint(3)));
           const wrong = laid(changes, { model: { lora: { rank: 2 } } });
-          const { message } = yield* Effect.flip(train({ config: configOf(dir, wrong), resume: null }));
+          const { message } = yield* Effect.flip(train({ config: tinyConfig(dir, wrong), resume: null }));
           expect(message).toBe(`model.lora.rank: 2: the adapter in ${checkpoint(3)} has 4; nearest: 4`);
         }),
       ),
@@ -130,7 +131,7 @@ describe("a run that trains an adapter", () => {
           expect(parameters.flat).not.toEqual((yield* readCheckpoint(join(root, "model"))).parameters.flat);
           const played = Effect.fnUntraced(function* (name: string, model: Tree) {
             const changes = laid(lora, { run: { name }, model, es_manager: { val: { temperature: 0 } } });
-            yield* silently(evaluate({ config: configOf(dir, changes) }));
+            yield* silently(evaluate({ config: tinyConfig(dir, changes) }));
             const folder = join(dir, "runs", `${name}-evaluate`);
             return readFileSync(join(folder, readdirSync(folder)[0]!, "trajectories.jsonl"), "utf8");
           });
@@ -163,7 +164,7 @@ describe("cloning into an adapter", () => {
             model: { lora: { rank: 4, alpha: 64 } },
             sft: { init: join(root, "model"), steps: 30, lr: 2e-2 },
           });
-          const cloned = sft({ config: configOf(dir, changes) }).pipe(Effect.provide(Stop.layer));
+          const cloned = sft({ config: tinyConfig(dir, changes) }).pipe(Effect.provide(Stop.layer));
           yield* Effect.provideService(cloned, Console.Console, told);
           const losses = lines.flatMap((line) => {
             const [, loss] = /loss ([\d.]+)/.exec(line) ?? [];
@@ -180,7 +181,7 @@ describe("cloning into an adapter", () => {
           expect(lines.at(-1)).toContain(` model.path=${join(root, "model")} model.adapter=${join(dir, "sft")}`);
           const random = laid(changes, { sft: { init: "random" } });
           const { message } = yield* Effect.flip(
-            silently(sft({ config: configOf(dir, random) })).pipe(Effect.provide(Stop.layer)),
+            silently(sft({ config: tinyConfig(dir, random) })).pipe(Effect.provide(Stop.layer)),
           );
           expect(message).toContain(
             "model.lora.rank: 4: an adapter stands beside a model, and sft.init=random has none",

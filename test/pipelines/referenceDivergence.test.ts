@@ -5,8 +5,9 @@ import { it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import type { Tree } from "../../src/config/Tree.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { configOf, parameterHash, train, writeModel } from "./tiny.ts";
+import { parameterHash, train, writeModel } from "./tiny.ts";
 
 const changes = (steps: number): Tree => ({
   trainer: { total_training_steps: steps, save_freq: 1, trajectory_freq: 0 },
@@ -33,7 +34,7 @@ const trained = Effect.fnUntraced(function* (steps: number) {
   const onStart = (run: { readonly folder: string }): void => {
     folder = run.folder;
   };
-  yield* train({ config: configOf(dir, changes(steps)), resume: null, parts: { onStart } });
+  yield* train({ config: tinyConfig(dir, changes(steps)), resume: null, parts: { onStart } });
   return { dir, folder };
 });
 
@@ -52,7 +53,7 @@ it.live(
       Effect.gen(function* () {
         const whole = yield* trained(4);
         const cut = yield* trained(3);
-        yield* train({ config: configOf(cut.dir, changes(4)), resume: cut.folder });
+        yield* train({ config: tinyConfig(cut.dir, changes(4)), resume: cut.folder });
         expect(yield* hash(cut.folder, 4)).toBe(yield* hash(whole.folder, 4));
         expect(yield* hash(cut.folder, 4)).not.toBe(yield* hash(whole.folder, 3));
 

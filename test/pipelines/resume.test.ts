@@ -22,11 +22,12 @@ import type { Run } from "../../src/engine/Run.ts";
 import * as Checkpoints from "../../src/observe/record/Checkpoints.ts";
 import * as PlainConsole from "../../src/observe/sinks/PlainConsole.ts";
 import * as Manifest from "../../src/support/files/Manifest.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { recorder } from "../observe/sinks/fixtures.ts";
 import { treeOf } from "../support/files/tree.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { collected } from "../warnings.ts";
-import { configOf, parameterHash, train, writeModel } from "./tiny.ts";
+import { parameterHash, train, writeModel } from "./tiny.ts";
 
 /** Milliseconds on a machine that others use too; a second or two on a quiet one. */
 const patience = 240_000;
@@ -47,10 +48,10 @@ beforeAll(async () => {
   const onStart = ({ folder }: { readonly folder: string }): void => {
     named = readdirSync(folder);
   };
-  await Effect.runPromise(train({ config: configOf(root, steps(3)), resume: null, parts: { onStart } }));
+  await Effect.runPromise(train({ config: tinyConfig(root, steps(3)), resume: null, parts: { onStart } }));
   renameSync(join(runsIn(root), readdirSync(runsIn(root))[0]!), join(root, "run"));
   cpSync(join(root, "run"), join(root, "whole"), { recursive: true });
-  await Effect.runPromise(train({ config: configOf(root, steps(4)), resume: join(root, "whole") }));
+  await Effect.runPromise(train({ config: tinyConfig(root, steps(4)), resume: join(root, "whole") }));
   end = await Effect.runPromise(parameterHash(join(root, "whole", "checkpoints", "step-4")));
 }, patience);
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -61,7 +62,7 @@ const copied = Effect.map(temporaryFolder, (dir) => {
   return join(dir, "run");
 });
 const checkpoint = (folder: string, step: number, file = "") => join(folder, "checkpoints", `step-${step}`, file);
-const goOn = (folder: string, changes: Tree = steps(4)) => train({ config: configOf(root, changes), resume: folder });
+const goOn = (folder: string, changes: Tree = steps(4)) => train({ config: tinyConfig(root, changes), resume: folder });
 const records = (folder: string, name = "metrics.jsonl"): readonly { readonly step: number }[] =>
   readFileSync(join(folder, name), "utf8")
     .trimEnd()
@@ -87,11 +88,11 @@ describe("a run without a step left", () => {
   it.effect("is refused with how to go on, and goes on with more steps", () =>
     Effect.gen(function* () {
       const folder = yield* copied;
-      const { message } = yield* Effect.flip(checkGoesOn(configOf(root, steps(3)), folder));
+      const { message } = yield* Effect.flip(checkGoesOn(tinyConfig(root, steps(3)), folder));
       expect(message).toBe(
         `--resume: ${folder}: all 3 steps are done; to go on, set more of them: trainer.total_training_steps=6`,
       );
-      yield* checkGoesOn(configOf(root, steps(4)), folder);
+      yield* checkGoesOn(tinyConfig(root, steps(4)), folder);
     }).pipe(Effect.scoped),
   );
 });
@@ -105,7 +106,7 @@ describe("a run whose folder is removed while it goes on", () => {
         const parts: Parts = {
           onStart: () => rmSync(folder, { recursive: true, force: true }),
         };
-        const failing = train({ config: configOf(root, steps(4)), resume: folder, parts });
+        const failing = train({ config: tinyConfig(root, steps(4)), resume: folder, parts });
         const error = yield* Effect.flip(failing);
         expect(error).toMatchObject({ _tag: "RunFolderGone", message: expect.stringContaining(folder) });
       }).pipe(Effect.scoped),
@@ -123,7 +124,7 @@ describe("a run whose folder is removed while it goes on", () => {
             if (_tag === "CheckpointWritten") rmSync(folder, { recursive: true, force: true });
           });
         };
-        const config = configOf(root, steps(4));
+        const config = tinyConfig(root, steps(4));
         const failing = train({ config, resume: folder, parts: { onStart, sinks: [PlainConsole.make(terminal)] } });
         expect(yield* Effect.flip(failing)).toMatchObject({ _tag: "RunFolderGone" });
         expect(written.join("")).not.toContain("completed");
@@ -150,7 +151,7 @@ describe("a run that is gone on with", () => {
           const onStart = (): void => {
             second.push(Effect.runPromise(Effect.map(Effect.flip(goOn(folder)), ({ message }) => message)));
           };
-          yield* train({ config: configOf(root, steps(4)), resume: folder, parts: { onStart } });
+          yield* train({ config: tinyConfig(root, steps(4)), resume: folder, parts: { onStart } });
           const [message] = yield* Effect.promise(() => Promise.all(second));
           expect(message).toContain(`${folder}: this process writes this run since`);
           expect(records(folder).map(({ step }) => step)).toEqual([1, 2, 3, 4]);

@@ -11,13 +11,14 @@ import * as Model from "../../src/model/Model.ts";
 import * as RunLock from "../../src/observe/record/RunLock.ts";
 import { readRunResult } from "../../src/observe/record/readRunResult.ts";
 import * as Stop from "../../src/support/process/Stop.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { treeOf } from "../support/files/tree.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { collected } from "../warnings.ts";
-import { configOf, interrupt } from "./tiny.ts";
+import { interrupt } from "./tiny.ts";
 
 const sftConfig = (dir: string, changes: Tree = {}) =>
-  configOf(dir, merge({ rollout: { response_length: 24, max_model_len: 250 } }, changes));
+  tinyConfig(dir, merge({ rollout: { response_length: 24, max_model_len: 250 } }, changes));
 
 /** The lines printed by a run; `onLine` is told of each as it is printed. */
 const clone = (config: RunConfig, resume: string | null = null, onLine: (line: string) => void = () => undefined) => {

@@ -8,11 +8,12 @@ import * as OtlpSink from "../../src/observe/sinks/otlp/OtlpSink.ts";
 import * as Exposition from "../../src/observe/sinks/prometheus/Exposition.ts";
 import type { RunInfo } from "../../src/observe/sinks/Sink.ts";
 import { sinkOf } from "../../src/observe/sinks/sinkOf.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { record } from "../observe/sinks/fixtures.ts";
 import { collector } from "../observe/sinks/otlp/collector.ts";
 import * as Recorded from "../observe/sinks/recorded.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { configOf, train, writeModel } from "./tiny.ts";
+import { train, writeModel } from "./tiny.ts";
 
 const steps = 3;
 
@@ -77,7 +78,7 @@ describe("the sinks of a run", () => {
         const { endpoint, posted } = yield* collector();
         const { written } = yield* standardError;
         const { info, scraped, sink } = scraper(written);
-        const config = configOf(dir, {
+        const config = tinyConfig(dir, {
           trainer: { total_training_steps: steps, val_before_train: true },
           metrics: {
             sinks: ["jsonl", "wandb", "tensorboard", "otlp", "prometheus"],

@@ -9,9 +9,10 @@ import type { Tree } from "../../src/config/Tree.ts";
 import { latest } from "../../src/observe/record/Checkpoints.ts";
 import type { Outcome, Sink } from "../../src/observe/sinks/Sink.ts";
 import * as Manifest from "../../src/support/files/Manifest.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { plant } from "../learner/plant.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { configOf, interrupt, onThread, parameterHash, train, writeModel } from "./tiny.ts";
+import { interrupt, onThread, parameterHash, train, writeModel } from "./tiny.ts";
 
 const place = Effect.tap(temporaryFolder, writeModel);
 
@@ -23,7 +24,7 @@ const runsIn = (dir: string) =>
 
 /** Trains a new run of `dir` and gives its folder. */
 const trained = Effect.fnUntraced(function* (dir: string, changes: Tree = {}) {
-  yield* train({ config: configOf(dir, changes), resume: null });
+  yield* train({ config: tinyConfig(dir, changes), resume: null });
   return (yield* runsIn(dir)).at(-1)!;
 });
 
@@ -68,7 +69,7 @@ describe("a sync run with real threads", () => {
           });
           expect(yield* parameterHash(checkpoint(stopped!, 1))).not.toBe(end);
 
-          const wider = configOf(second, { model: { generator_threads: 2 } });
+          const wider = tinyConfig(second, { model: { generator_threads: 2 } });
           yield* train({ config: wider, resume: stopped! });
           expect(yield* parameterHash(checkpoint(stopped!, 3))).toBe(end);
           const written = yield* Effect.promise(() => readFile(join(stopped!, "config.yaml"), "utf8"));
@@ -138,7 +139,7 @@ describe("a run whose numbers are not finite", () => {
             close: (outcome) => Effect.sync(() => void closed.push(outcome)),
           };
           const trainer = { total_training_steps: 9, max_skipped_updates: 2, max_checkpoints: 1 };
-          const config = atRate(configOf(dir, { trainer }), 1e308);
+          const config = atRate(tinyConfig(dir, { trainer }), 1e308);
           const failure = yield* Effect.flip(train({ config, resume: null, parts: { sinks: [sink] } }));
           expect(failure).toMatchObject({ _tag: "LearnerError", reason: "not_finite" });
           const [folder] = yield* runsIn(dir);
@@ -156,7 +157,7 @@ describe("a run whose numbers are not finite", () => {
           expect([first, second].map((record) => record?.["train/consecutive_skipped_updates"])).toEqual([1, 2]);
           expect(Object.values(second!).every(Number.isFinite)).toBe(true);
 
-          yield* train({ config: configOf(dir), resume: folder! });
+          yield* train({ config: tinyConfig(dir), resume: folder! });
           expect((yield* latest(join(folder!, "checkpoints"))).state).toMatchObject({
             step: 3,
             position: { version: 1 },
@@ -173,7 +174,7 @@ describe("a run whose numbers are not finite", () => {
       Effect.scoped(
         Effect.gen(function* () {
           const dir = yield* place;
-          const config = atRate(configOf(dir, { trainer: { save_freq: 1 } }), 1e12);
+          const config = atRate(tinyConfig(dir, { trainer: { save_freq: 1 } }), 1e12);
           const failure = yield* Effect.flip(train({ config, resume: null }));
           expect(failure).toMatchObject({ reason: "not_finite" });
           const [folder] = yield* runsIn(dir);
@@ -198,7 +199,7 @@ describe("a run whose numbers are not finite", () => {
           yield* plant(optimiser, "actor.second", 7, nan);
           yield* Effect.promise(() => rm(join(checkpoint(folder, 1), "manifest.json")));
           yield* Manifest.seal(checkpoint(folder, 1));
-          const resumed = yield* Effect.flip(train({ config: configOf(dir), resume: folder }));
+          const resumed = yield* Effect.flip(train({ config: tinyConfig(dir), resume: folder }));
           expect(resumed).toMatchObject({ _tag: "BadInput" });
           expect(resumed.message).toContain(`${optimiser}: tensor "actor.second" holds NaN at index 7`);
 
@@ -249,7 +250,7 @@ describe("a thread that dies", () => {
 
 describe("bad input", () => {
   const message = Effect.fnUntraced(function* (dir: string, resume: string | null = null, changes: Tree = {}) {
-    const error = yield* Effect.flip(train({ config: configOf(dir, changes), resume }));
+    const error = yield* Effect.flip(train({ config: tinyConfig(dir, changes), resume }));
     expect(error._tag).toBe("BadInput");
     return error.message;
   });
@@ -304,7 +305,7 @@ describe("bad input", () => {
           yield* damaged("model.safetensors", (path) => truncate(path, 100));
           yield* damaged("optimiser.safetensors", (path) => truncate(path, 100));
           yield* damaged("critic.safetensors", (path) => rm(path));
-          yield* train({ config: configOf(dir, { trainer: { total_training_steps: 2 } }), resume: folder });
+          yield* train({ config: tinyConfig(dir, { trainer: { total_training_steps: 2 } }), resume: folder });
           expect((yield* latest(join(folder, "checkpoints"))).state.step).toBe(2);
         }),
       ),

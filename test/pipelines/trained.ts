@@ -5,8 +5,9 @@ import { Effect } from "effect";
 import type { Tree } from "../../src/config/Tree.ts";
 import type { Event } from "../../src/domain/Event.ts";
 import type { Run } from "../../src/engine/Run.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { configOf, parameterHash, train, writeModel } from "./tiny.ts";
+import { parameterHash, train, writeModel } from "./tiny.ts";
 
 /** Metrics of the machine: time, what waits for what, and what shares a batch with what. All others are of what is computed. */
 const ofTheMachine = /^(time$|timing_s\/|stage\/|step\/|generation\/|tokens\/.*_per_second$)/;
@@ -33,7 +34,7 @@ export const trainedRun = Effect.fnUntraced(function* (
   steer: (event: Event, run: Run) => void = () => undefined,
 ) {
   const dir = yield* Effect.tap(temporaryFolder, writeModel);
-  const config = configOf(dir, changes);
+  const config = tinyConfig(dir, changes);
   const controlled: Controlled[] = [];
   let folder = "";
   const onStart = (run: Run): void => {

@@ -5,15 +5,15 @@ import { it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import { checkGoesOn } from "../../pipelines/trainingEnd.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { configOf } from "./tiny.ts";
 
 it.live("a training does not go on in the folder of a cloning run", () =>
   Effect.gen(function* () {
     const folder = yield* temporaryFolder;
     const record = { step: 2, steps: 3, seconds: 1, loss: 1, heldOutLoss: null, output: "/o", base: null };
     writeFileSync(join(folder, "sft.json"), JSON.stringify({ ...record, end: "stopped", message: "" }));
-    const { message } = yield* Effect.flip(checkGoesOn(configOf(folder), folder));
+    const { message } = yield* Effect.flip(checkGoesOn(tinyConfig(folder), folder));
     expect(message).toBe(`--resume: ${folder}: a run of sft; nearest: millrace sft --resume ${folder}`);
   }),
 );

@@ -8,13 +8,14 @@ import { tune } from "../../pipelines/tune.ts";
 import type { TuneOptions } from "../../pipelines/tuningReport.ts";
 import type { ProgressBar } from "../../src/support/process/ProgressBar.ts";
 import * as Stop from "../../src/support/process/Stop.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { configOf, writeModel } from "./tiny.ts";
+import { writeModel } from "./tiny.ts";
 
 const place = Effect.tap(temporaryFolder, writeModel);
 
 const optionsIn = (dir: string): TuneOptions => ({
-  config: configOf(dir, { pipeline: { mode: "async", max_staleness: 1 } }),
+  config: tinyConfig(dir, { pipeline: { mode: "async", max_staleness: 1 } }),
   name: "quickstart",
   overrides: ["run.seed=3"],
   budgetMinutes: 0.05,

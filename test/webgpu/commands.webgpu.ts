@@ -7,7 +7,8 @@ import { Effect } from "effect";
 import { expect, it } from "vitest";
 import { render } from "../../src/config/render.ts";
 import { hasHalf } from "../../src/model/runtime/probe.ts";
-import { configOf, writeModel } from "../pipelines/tiny.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
+import { writeModel } from "../pipelines/tiny.ts";
 import { noAdapter } from "./adapter.ts";
 import { webgpu } from "./compared.ts";
 
@@ -17,7 +18,7 @@ const root = new URL("../..", import.meta.url).pathname;
 const prepared = async (): Promise<{ readonly dir: string; readonly file: string }> => {
   const dir = mkdtempSync(join(tmpdir(), "millrace-webgpu-run-"));
   await Effect.runPromise(writeModel(dir));
-  const config = configOf(dir, {
+  const config = tinyConfig(dir, {
     trainer: { total_training_steps: 2, save_freq: 0 },
     algorithm: { adv_estimator: "grpo" },
     rollout: { max_turn: 1, response_length: 4 },

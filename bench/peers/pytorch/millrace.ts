@@ -4,9 +4,8 @@
  */
 import { writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { Effect, Exit, Schema, Scope } from "effect";
+import { Effect, Exit, Scope } from "effect";
 import { settleAllocation } from "../../../pipelines/launcher.mjs";
-import { ActorSection, AlgorithmSection, CriticSection } from "../../../src/config/RunConfig.ts";
 import type { CreditedBatch } from "../../../src/domain/Batch.ts";
 import { learner } from "../../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../../src/domain/metrics/Metrics.ts";
@@ -15,6 +14,7 @@ import * as Generator from "../../../src/generation/Generator.ts";
 import { Trainer } from "../../../src/learner/Trainer.ts";
 import { type Checkpoint, readCheckpoint } from "../../../src/model/checkpoint/HuggingFaceFolder.ts";
 import { Mailbox, Snapshot } from "../../../src/model/weights/Mailbox.ts";
+import { configWith, learnerSections } from "../../../test/build/config.ts";
 import { resetPeak, residentMiB } from "./resident.ts";
 
 interface Rows {
@@ -95,15 +95,16 @@ const openTrainer = async (microTokens: number): Promise<Trainer> => {
     threads: THREADS / lanes,
     lossScaling: "none",
     totalUpdates: 1000,
-    algorithm: Schema.decodeUnknownSync(AlgorithmSection)({ adv_estimator: "grpo" }),
-    actor: Schema.decodeUnknownSync(ActorSection)({
-      lr,
-      grad_clip: gradClip,
-      ppo_mini_batch_size: 1024,
-      micro_batch_tokens: microTokens,
-      clip_ratio_high: 0.2,
+    ...learnerSections({
+      algorithm: { adv_estimator: "grpo" },
+      actor: {
+        lr,
+        grad_clip: gradClip,
+        ppo_mini_batch_size: 1024,
+        micro_batch_tokens: microTokens,
+        clip_ratio_high: 0.2,
+      },
     }),
-    critic: Schema.decodeUnknownSync(CriticSection)({}),
   });
   return trainer;
 };
@@ -235,7 +236,7 @@ const chat = async ({ turns, tokens, temperature, ends }: ChatRequest) => {
 const gradients = async (file: string) => {
   if (trainer === undefined) throw new Error("there was no update");
   const { moments, parameters } = trainer.networks.actor;
-  const [kept] = Schema.decodeUnknownSync(ActorSection)({}).betas;
+  const [kept] = configWith().actor.betas;
   writeFileSync(file, new Uint8Array(moments.first.map((value) => value / (1 - kept)).buffer));
   return { specs: parameters.specs };
 };

@@ -9,12 +9,12 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { DeepCoder, type DeepCoderState } from "../../../src/env/games/deepcoder/DeepCoder.ts";
 import { open } from "../../../src/env/sandbox/python/Sandbox.ts";
 import { instanceOf, noiseOf } from "../contract/players.ts";
-import { configured } from "../games/deepcoder/configured.ts";
 import { solutions } from "../games/deepcoder/solutions.ts";
+import { configWith } from "../games/deepcoder/tasks.ts";
 import { type Asked, asked, modes, processes, programs, roomy } from "./sandbox.ts";
 
 const { signal } = new AbortController();
-const config = configured({
+const config = configWith({
   python: programs.python,
   test_timeout: 20,
   total_timeout: 100,

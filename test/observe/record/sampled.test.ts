@@ -3,8 +3,8 @@ import type { RunConfig } from "../../../src/config/RunConfig.ts";
 import type { ScoredGroup } from "../../../src/domain/Group.ts";
 import { type Consumed, ofValidation, ofWindow } from "../../../src/observe/record/sampled.ts";
 import type { Filtered } from "../../../src/selection/filtering/filter.ts";
+import { reachConfig } from "../../build/config.ts";
 import { episodeOf, failed, groupOf, turnOf, won } from "../../domain/episodes.ts";
-import { configOf } from "../../engine/fakes.ts";
 
 const pieces = (): readonly string[] => [];
 const sequences = [{ turns: [turnOf()] }];
@@ -34,7 +34,7 @@ const consumed = (index: number): Consumed => {
 };
 
 const config = (trajectory_freq: number, trajectory_groups: number): RunConfig =>
-  configOf({ trainer: { trajectory_freq, trajectory_groups } });
+  reachConfig({ trainer: { trajectory_freq, trajectory_groups } });
 
 const groupsOf = (config: RunConfig, index: number): readonly number[] => [
   ...new Set(ofWindow(config, consumed(index), pieces).map(({ group }) => group)),

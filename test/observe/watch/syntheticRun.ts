@@ -39,7 +39,7 @@ export const small: Synthetic = {
 /** When the run starts; step `n` closes `n` seconds later. */
 export const START = 1_800_000_000_000;
 
-export const configOf = ({ steps }: Synthetic): string =>
+const runFile = ({ steps }: Synthetic): string =>
   `run:\n  name: made\n  seed: 7\npipeline:\n  mode: async\n  max_staleness: 2\ntrainer:\n  total_training_steps: ${steps}\n`;
 
 /** A file written in large pieces. */
@@ -264,7 +264,7 @@ const writeEvents = (folder: string, options: Synthetic): void => {
 export const writeRun = (folder: string, changes: Partial<Synthetic> = {}): Synthetic => {
   const options = { ...small, ...changes };
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "config.yaml"), configOf(options));
+  writeFileSync(join(folder, "config.yaml"), runFile(options));
   writeMetrics(folder, options);
   writeEvents(folder, options);
   writeEpisodes(folder, options);

@@ -3,7 +3,7 @@ import { Deferred, Effect, Fiber } from "effect";
 import { json } from "../../httpStandIn.ts";
 import type { Script } from "./fakeServer.ts";
 import { generated } from "./fakeVllm.ts";
-import { configOf, fake, made, model, requestOf, vocabSize } from "./made.ts";
+import { fake, made, model, requestOf, serversConfig, vocabSize } from "./made.ts";
 
 /** A script that leaves requests without an answer, and says when one came and when its connection closed. */
 const silent = (
@@ -33,7 +33,7 @@ describe("a policy over a vLLM server", () => {
           return { ids: [10, 11, stopId], logprobs: [-0.5, -1.5, -0.25], finish: "stop" };
         },
       });
-      const { generator } = yield* made(configOf([server.url]));
+      const { generator } = yield* made(serversConfig([server.url]));
       const first = yield* generator.generate(requestOf(1, [5, 6]));
       expect(first).toEqual({
         ids: Int32Array.of(10, 11, stopId),
@@ -56,7 +56,7 @@ describe("a policy over a vLLM server", () => {
   it.live("ends a reply at the stop sequence that its bytes spell, whatever the server sampled behind it", () =>
     Effect.gen(function* () {
       const server = yield* fake({ script: () => ({ ids: [40, ...stopText, 41, 42] }) });
-      const { generator } = yield* made(configOf([server.url]));
+      const { generator } = yield* made(serversConfig([server.url]));
       const { finish, ids } = yield* generator.generate(requestOf(1, [5, 6]));
       expect([finish, Array.from(ids)]).toEqual(["stop", [40, ...stopText]]);
     }),
@@ -71,7 +71,7 @@ describe("a policy over a vLLM server", () => {
           return nth === 0 ? { ids: [40, 41, 42], finish: "stop" } : undefined;
         },
       });
-      const { generator } = yield* made(configOf([server.url], { request_tokens: 6 }));
+      const { generator } = yield* made(serversConfig([server.url], { request_tokens: 6 }));
       const { finish, ids } = yield* generator.generate(requestOf(1, [5, 6], { maxTokens: 10 }));
       expect(asked).toEqual([2, 6, 5, 6, 11, 1]);
       expect([finish, ids.length]).toEqual(["length", 10]);
@@ -89,7 +89,7 @@ describe("a policy over a vLLM server", () => {
           ],
         }),
       });
-      const { generator, send } = yield* made(configOf([server.url]));
+      const { generator, send } = yield* made(serversConfig([server.url]));
       send(1);
       yield* generator.awaitVersion(1);
       const { versions } = yield* generator.generate(requestOf(1, [5, 6]));
@@ -101,7 +101,7 @@ describe("a policy over a vLLM server", () => {
   it.live("lets new weights wait while a version is held", () =>
     Effect.gen(function* () {
       const server = yield* fake();
-      const { generator, send } = yield* made(configOf([server.url]));
+      const { generator, send } = yield* made(serversConfig([server.url]));
       const adopted = yield* Effect.scoped(
         Effect.gen(function* () {
           const held = yield* generator.hold;
@@ -123,7 +123,7 @@ describe("a policy over a vLLM server", () => {
     Effect.gen(function* () {
       const { came, left, script } = silent(1);
       const server = yield* fake({ script });
-      const { generator } = yield* made(configOf([server.url]));
+      const { generator } = yield* made(serversConfig([server.url]));
       yield* generator.generate(requestOf(1, [5, 6]));
       const endless = yield* Effect.forkChild(generator.generate(requestOf(1, [7])), { startImmediately: true });
       yield* came;
@@ -139,7 +139,7 @@ describe("a policy over a vLLM server", () => {
     Effect.gen(function* () {
       const { came, left, script } = silent(0);
       const server = yield* fake({ script });
-      const { generator } = yield* made(configOf([server.url]));
+      const { generator } = yield* made(serversConfig([server.url]));
       const endless = yield* Effect.forkChild(Effect.flip(generator.generate(requestOf(1, [7, 8]))), {
         startImmediately: true,
       });
@@ -161,7 +161,7 @@ describe("a policy over a vLLM server", () => {
           return "handled";
         },
       });
-      const { generator } = yield* made(configOf([server.url]));
+      const { generator } = yield* made(serversConfig([server.url]));
       const requests = Array.from({ length: 12 }, (_, id) => generator.generate(requestOf(id, [5, id + 1])));
       yield* Effect.all(requests, { concurrency: "unbounded" });
       expect(most).toBeLessThanOrEqual(3);
@@ -172,7 +172,7 @@ describe("a policy over a vLLM server", () => {
   it.live("draws greedily for certain", () =>
     Effect.gen(function* () {
       const server = yield* fake({ script: () => ({ ids: [10, stopId], logprobs: [-0.5, -0.1], finish: "stop" }) });
-      const { generator } = yield* made(configOf([server.url]));
+      const { generator } = yield* made(serversConfig([server.url]));
       const greedy = { temperature: 0, topK: -1, topP: 1 };
       const { entropies, mu } = yield* generator.generate(requestOf(1, [5, 6], { sampling: greedy }));
       expect([Array.from(mu), Array.from(entropies)]).toEqual([

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { BadInput } from "../../../src/domain/Errors.ts";
 import type { VllmOptions } from "./fakeVllm.ts";
-import { configOf, fake, made, scoresOf, vocabSize } from "./made.ts";
+import { fake, made, scoresOf, serversConfig, vocabSize } from "./made.ts";
 
 const unfit: ReadonlyArray<readonly [what: string, options: Partial<VllmOptions>, message: RegExp]> = [
   ["its version is too old", { version: "0.11.2" }, /vLLM 0\.11\.2 is too old; nearest: 0\.32/],
@@ -47,7 +47,7 @@ describe("a server is refused before the run where", () => {
     it.live(what, () =>
       Effect.gen(function* () {
         const server = yield* fake(options);
-        const error = yield* Effect.flip(made(configOf([server.url])));
+        const error = yield* Effect.flip(made(serversConfig([server.url])));
         expect(error).toBeInstanceOf(BadInput);
         expect(error.message).toMatch(message);
         expect(error.message).toContain(`model.generator: ${server.url}: `);
@@ -60,7 +60,7 @@ describe("a server is refused before the run where", () => {
   it.live("it serves no model of the name", () =>
     Effect.gen(function* () {
       const server = yield* fake({ model: "qwen" });
-      const { message } = yield* Effect.flip(made(configOf([server.url], { model: "llama" })));
+      const { message } = yield* Effect.flip(made(serversConfig([server.url], { model: "llama" })));
       expect(message).toContain('it serves no model "llama"; set model.generator.model to one of: qwen');
     }),
   );
@@ -69,7 +69,7 @@ describe("a server is refused before the run where", () => {
     Effect.gen(function* () {
       const server = yield* fake();
       yield* Effect.promise(server.die);
-      const { message } = yield* Effect.flip(made(configOf([server.url])));
+      const { message } = yield* Effect.flip(made(serversConfig([server.url])));
       expect(message).toContain(`no server answers: ${server.url}: the connection is refused; start one with: `);
       expect(message).toContain(
         "VLLM_SERVER_DEV_MODE=1 vllm serve config/models/nano --logprobs-mode processed_logprobs",
@@ -80,7 +80,7 @@ describe("a server is refused before the run where", () => {
   it.live("the environment has no key", () =>
     Effect.gen(function* () {
       const { message } = yield* Effect.flip(
-        made(configOf(["http://127.0.0.1:9"], { api_key_env: "MILLRACE_NO_SUCH_KEY" })),
+        made(serversConfig(["http://127.0.0.1:9"], { api_key_env: "MILLRACE_NO_SUCH_KEY" })),
       );
       expect(message).toBe(
         "model.generator.api_key_env: MILLRACE_NO_SUCH_KEY: the environment has no such variable, or it is empty",
@@ -96,7 +96,7 @@ describe("a server is taken", () => {
       process.env[name] = "sesame";
       const server = yield* fake({ key: "sesame" });
       yield* Effect.ensuring(
-        made(configOf([server.url], { api_key_env: name })),
+        made(serversConfig([server.url], { api_key_env: name })),
         Effect.sync(() => delete process.env[name]),
       );
       expect(JSON.stringify(server.received.map(({ body, path }) => [path, body]))).not.toContain("sesame");
@@ -108,7 +108,7 @@ describe("a server is taken", () => {
       const dead = yield* fake();
       const server = yield* fake();
       yield* Effect.promise(dead.die);
-      const { generator, told } = yield* made(configOf([dead.url, server.url]));
+      const { generator, told } = yield* made(serversConfig([dead.url, server.url]));
       expect(yield* generator.gauges).toMatchObject({ slots: 8 });
       yield* Effect.sleep(50);
       expect(told.map(({ name, state }) => [name, state._tag])).toEqual([
@@ -122,7 +122,7 @@ describe("a server is taken", () => {
     Effect.gen(function* () {
       const server = yield* fake();
       server.paused = true;
-      yield* made(configOf([server.url]));
+      yield* made(serversConfig([server.url]));
       expect(server.paused).toBe(false);
     }),
   );
@@ -132,7 +132,7 @@ describe("a server is taken", () => {
       const [cpu, cuda] = [yield* fake({ device: "cpu" }), yield* fake()];
       const seeds: unknown[] = [];
       for (const server of [cpu, cuda]) {
-        const { generator } = yield* made(configOf([server.url]));
+        const { generator } = yield* made(serversConfig([server.url]));
         yield* generator.generate({
           sequence: 1,
           append: Int32Array.of(5, 6),

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest";
 import { Deferred, Effect, Fiber } from "effect";
 import { json } from "../../httpStandIn.ts";
 import type { Script } from "./fakeServer.ts";
-import { configOf, fake, made, requestOf, scoresOf, vocabSize } from "./made.ts";
+import { fake, made, requestOf, scoresOf, serversConfig, vocabSize } from "./made.ts";
 
 /** The first request meets the fault, the others are answered. */
 const once =
@@ -47,7 +47,7 @@ describe("a request that failed is asked again", () => {
     it.live(`after ${name}`, () =>
       Effect.gen(function* () {
         const server = yield* fake({ script: once(fault) });
-        const { generator } = yield* made(configOf([server.url]));
+        const { generator } = yield* made(serversConfig([server.url]));
         const { ids, versions } = yield* generator.generate(requestOf(1, [5, 6], { maxTokens: 3 }));
         expect([Array.from(ids), Array.from(versions)]).toEqual([
           [2, 3, 4],
@@ -66,7 +66,7 @@ describe("a request that failed is asked again", () => {
           return { ids: [vocabSize] };
         },
       });
-      const { generator } = yield* made(configOf([server.url]));
+      const { generator } = yield* made(serversConfig([server.url]));
       const { message, reason } = yield* Effect.flip(generator.generate(requestOf(1, [5, 6])));
       expect([reason, asked]).toEqual(["session_failed", 10]);
       expect(message).toContain(`a request failed 10 times; the last: ${server.url}: an answer cannot be used`);
@@ -77,7 +77,7 @@ describe("a request that failed is asked again", () => {
     Effect.gen(function* () {
       // What vLLM writes in place of minus infinity and NaN.
       const server = yield* fake({ script: () => ({ ids: [1], logprobs: [-9999] }) });
-      const { generator } = yield* made(configOf([server.url]));
+      const { generator } = yield* made(serversConfig([server.url]));
       expect(yield* Effect.flip(generator.generate(requestOf(1, [5, 6])))).toMatchObject({ reason: "not_finite" });
     }),
   );
@@ -88,7 +88,7 @@ describe("a fleet of two", () => {
     Effect.gen(function* () {
       const dying = yield* fake({ script: (_, __, self) => handled(() => void self.die()) });
       const other = yield* fake();
-      const { generator, told } = yield* made(configOf([dying.url, other.url]));
+      const { generator, told } = yield* made(serversConfig([dying.url, other.url]));
       const replies = yield* Effect.forEach([1, 2, 3, 4], (id) => generator.generate(requestOf(id, [5, id])), {
         concurrency: "unbounded",
       });
@@ -105,7 +105,7 @@ describe("a fleet of two", () => {
       Effect.gen(function* () {
         const first = yield* fake();
         const other = yield* fake();
-        const { generator, send, told } = yield* made(configOf([first.url, other.url]));
+        const { generator, send, told } = yield* made(serversConfig([first.url, other.url]));
         yield* Effect.promise(first.die);
         yield* Effect.forEach([1, 2], (id) => generator.generate(requestOf(id, [5, id])), { concurrency: "unbounded" });
         send(1);
@@ -128,7 +128,7 @@ describe("a fleet of two", () => {
   it.live("keeps a sequence with the server that has its caches, and spreads sequences", () =>
     Effect.gen(function* () {
       const servers = [yield* fake(), yield* fake()];
-      const { generator } = yield* made(configOf(servers.map(({ url }) => url)));
+      const { generator } = yield* made(serversConfig(servers.map(({ url }) => url)));
       for (const turn of [1, 2, 3]) {
         yield* Effect.forEach([1, 2, 3, 4], (id) =>
           generator.generate(requestOf(id, [100 + id, turn], { maxTokens: 1 })),
@@ -153,7 +153,7 @@ describe("a fleet that nobody is left of", () => {
   it.live("ends after its deadline, and says what to start", () =>
     Effect.gen(function* () {
       const server = yield* fake();
-      const { generator } = yield* made(configOf([server.url], { down_deadline_ms: 300 }));
+      const { generator } = yield* made(serversConfig([server.url], { down_deadline_ms: 300 }));
       yield* Effect.promise(server.die);
       const waiting = yield* Effect.forkChild(Effect.flip(generator.generate(requestOf(1, [5, 6]))), {
         startImmediately: true,
@@ -171,7 +171,7 @@ describe("a fleet that nobody is left of", () => {
     Effect.gen(function* () {
       // The log-probabilities of version 0 after every version: a server that has kept its old output matrix.
       const stale = yield* fake({ score: (_, length) => scoresOf("-v0", length) });
-      const { generator, send } = yield* made(configOf([stale.url]));
+      const { generator, send } = yield* made(serversConfig([stale.url]));
       send(1);
       const { message } = yield* Effect.flip(generator.died);
       expect(message).toMatch(/with version 1 its log-probabilities of a fixed text lie .* nats from ours/);
@@ -190,7 +190,7 @@ describe("a fleet that nobody is left of", () => {
           }),
         ),
       });
-      const { generator, told } = yield* made(configOf([server.url]));
+      const { generator, told } = yield* made(serversConfig([server.url]));
       const { ids } = yield* generator.generate(requestOf(1, [5, 6], { maxTokens: 2 }));
       expect(ids.length).toBe(2);
       expect(told.map(({ state }) => state._tag)).toEqual(["Up", "Retrying", "Up"]);

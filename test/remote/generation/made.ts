@@ -1,7 +1,6 @@
 /** A policy over fake servers: a tiny random model whose versions the test makes, a publisher for them, and what the policy tells. */
 import { Effect, type Scope } from "effect";
-import { decode } from "../../../src/config/decode.ts";
-import { RunConfig } from "../../../src/config/RunConfig.ts";
+import type { RunConfig } from "../../../src/config/RunConfig.ts";
 import type { Tree } from "../../../src/config/Tree.ts";
 import type { Version } from "../../../src/domain/Episode.ts";
 import { stream } from "../../../src/domain/Random.ts";
@@ -14,6 +13,7 @@ import * as Model from "../../../src/model/Model.ts";
 import { fullPayload, type WeightsMessage } from "../../../src/model/weights/Weights.ts";
 import { probeOf, TEXT } from "../../../src/remote/generation/ofConfig.ts";
 import { Prober } from "../../../src/remote/weights/Prober.ts";
+import { configWith } from "../../build/config.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import type { FakeServer } from "./fakeServer.ts";
 import { fakeSglang, type SglangOptions } from "./fakeSglang.ts";
@@ -45,16 +45,13 @@ export const scoresOf = (label: string, length: number): Float32Array => {
 /** The version that a label names; the weights of the start are version 0. */
 export const versionOf = (label: string): Version => Number(/-v(\d+)$/.exec(label)?.[1] ?? 0);
 
-export const configOf = (urls: readonly string[], changes: Tree = {}): RunConfig =>
-  Effect.runSync(
-    Effect.fromResult(
-      decode(RunConfig, {
-        model: { generator: { engine: "vllm", urls: [...urls], ...changes } },
-        rollout: { max_model_len: 256, response_length: 64 },
-        generation: { stop: ["</answer>"] },
-      }),
-    ),
-  );
+/** Asks these servers, under changes of `model.generator`. */
+export const serversConfig = (urls: readonly string[], changes: Tree = {}): RunConfig =>
+  configWith({
+    model: { generator: { engine: "vllm", urls: [...urls], ...changes } },
+    rollout: { max_model_len: 256, response_length: 64 },
+    generation: { stop: ["</answer>"] },
+  });
 
 export interface Made {
   readonly generator: Generator;

@@ -8,10 +8,10 @@ import { sglang } from "../../../src/remote/generation/sglang.ts";
 import { json } from "../../httpStandIn.ts";
 import type { FakeServer, Script } from "./fakeServer.ts";
 import { aborted, type SglangOptions } from "./fakeSglang.ts";
-import { configOf, made, model, requestOf, scoresOf, sglangFake, vocabSize } from "./made.ts";
+import { made, model, requestOf, scoresOf, serversConfig, sglangFake, vocabSize } from "./made.ts";
 
 const configured = (urls: readonly string[], changes: Readonly<Record<string, string | number>> = {}) =>
-  configOf(urls, { engine: "sglang", ...changes });
+  serversConfig(urls, { engine: "sglang", ...changes });
 
 const [stopId = -1] = model.stopIds;
 const paths = ({ received }: FakeServer) => received.map(({ path }) => path);

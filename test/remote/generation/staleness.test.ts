@@ -2,8 +2,9 @@
 import { describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { toRecord } from "../../../src/domain/metrics/Metrics.ts";
+import { reachConfig } from "../../build/config.ts";
 import * as engine from "../../engine/fakes.ts";
-import { configOf, fake, made, sglangFake } from "./made.ts";
+import { fake, made, serversConfig, sglangFake } from "./made.ts";
 
 const servers = {
   vllm: (loadMs: number) => fake({ loadMs }),
@@ -20,8 +21,8 @@ describe("an async run over servers", () => {
       Effect.gen(function* () {
         const slow = yield* servers[kind](LOAD_MS);
         const quick = yield* servers[kind](0);
-        const { generator, send } = yield* made(configOf([slow.url, quick.url], { engine: kind }));
-        const config = engine.configOf({
+        const { generator, send } = yield* made(serversConfig([slow.url, quick.url], { engine: kind }));
+        const config = reachConfig({
           pipeline: { mode: "async", max_staleness: 2, rollout_concurrency: 8 },
           rollout: { max_turn: 1, response_length: 4 },
           trainer: { total_training_steps: 6 },

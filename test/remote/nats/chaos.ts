@@ -12,8 +12,9 @@ import { join } from "node:path";
 import { Effect } from "effect";
 import { render } from "../../../src/config/render.ts";
 import { stream } from "../../../src/domain/Random.ts";
+import { tinyConfig } from "../../build/tinyConfig.ts";
 import { linesOf, newestIn } from "../../chaos/Trial.ts";
-import { configOf, writeModel } from "../../pipelines/tiny.ts";
+import { writeModel } from "../../pipelines/tiny.ts";
 import { books } from "./books.ts";
 import { Link } from "./Link.ts";
 
@@ -115,7 +116,7 @@ const run = async (): Promise<void> => {
     lease_ms: LEASE_MS,
     local: false,
   };
-  const config = configOf(dir, {
+  const config = tinyConfig(dir, {
     trainer: { total_training_steps: 100_000, save_freq: 5, max_checkpoints: 2, trajectory_freq: 0 },
     es_manager: {
       train: { env_groups: 24, group_size: 4, tags: ["Slow"], n_groups: [24] },

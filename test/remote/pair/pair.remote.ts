@@ -7,8 +7,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, layer } from "@effect/vitest";
-import { Context, Duration, Effect, Fiber, Layer, Schema } from "effect";
-import { ActorSection, AlgorithmSection } from "../../../src/config/RunConfig.ts";
+import { Context, Duration, Effect, Fiber, Layer } from "effect";
 import { LossGradient } from "../../../src/learner/losses/LossGradient.ts";
 import * as Connection from "../../../src/remote/tinker/Connection.ts";
 import { Model } from "../../../src/remote/tinker/Model.ts";
@@ -17,6 +16,7 @@ import { TinkerActor } from "../../../src/remote/tinker/TinkerActor.ts";
 import * as TinkerGenerator from "../../../src/remote/tinker/TinkerGenerator.ts";
 import { datumOf } from "../../../src/remote/tinker/wire/Data.ts";
 import { packageRoot } from "../../../src/support/files/packageRoot.ts";
+import { configWith } from "../../build/config.ts";
 import { creditedBatch } from "../../learner/batch.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { block, served, skyrlEnvironment, stepsOf, vllmEnvironment } from "../document.ts";
@@ -59,8 +59,8 @@ class Servers extends Context.Service<Servers, Pair>()("test/Servers") {
 }
 
 const lora = { rank: 8, seed: 3, train_attn: true, train_mlp: true, train_unembed: false };
-const actor = { ...Schema.decodeUnknownSync(ActorSection)({}), entropy_coeff: 0, grad_clip: 0 };
-const algorithm = Schema.decodeUnknownSync(AlgorithmSection)({ adv_estimator: "grpo" });
+const actor = { ...configWith().actor, entropy_coeff: 0, grad_clip: 0 };
+const algorithm = configWith({ algorithm: { adv_estimator: "grpo" } }).algorithm;
 const batch = creditedBatch({ seed: 5, lengths: [12, 20, 9, 16], vocabulary: vocabSize });
 const run = runWith(new AbortController().signal, () => false);
 const data = [0, 1, 2, 3].map((row) => datumOf(batch.ids.slice(batch.offsets[row], batch.offsets[row + 1])));

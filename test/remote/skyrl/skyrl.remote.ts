@@ -1,7 +1,6 @@
 /** The Tinker client against a real SkyRL server on the CPU. One server serves all of it; each test has models of its own. */
 import { expect, layer } from "@effect/vitest";
-import { Context, Duration, Effect, Layer, Redacted, Result, Schedule, Schema } from "effect";
-import { ActorSection, AlgorithmSection } from "../../../src/config/RunConfig.ts";
+import { Context, Duration, Effect, Layer, Redacted, Result, Schedule } from "effect";
 import type { CreditedBatch } from "../../../src/domain/Batch.ts";
 import type { ServerChange } from "../../../src/domain/Server.ts";
 import { LossGradient } from "../../../src/learner/losses/LossGradient.ts";
@@ -13,6 +12,7 @@ import { runWith } from "../../../src/remote/tinker/run.ts";
 import { adamOf, normIn, TinkerActor } from "../../../src/remote/tinker/TinkerActor.ts";
 import * as TinkerGenerator from "../../../src/remote/tinker/TinkerGenerator.ts";
 import { datumOf } from "../../../src/remote/tinker/wire/Data.ts";
+import { configWith } from "../../build/config.ts";
 import { creditedBatch } from "../../learner/batch.ts";
 import { clientAt } from "../tinker/remote.ts";
 import { vocabSize } from "../tinyQwen3.ts";
@@ -28,8 +28,8 @@ class Server extends Context.Service<Server, SkyRL>()("Server") {
 }
 
 const lora = { rank: 8, seed: 3, train_attn: true, train_mlp: true, train_unembed: false };
-const defaults = Schema.decodeUnknownSync(ActorSection)({});
-const algorithm = Schema.decodeUnknownSync(AlgorithmSection)({ adv_estimator: "grpo" });
+const defaults = configWith().actor;
+const algorithm = configWith({ algorithm: { adv_estimator: "grpo" } }).algorithm;
 /** As the server's own `ppo`: one clip on either side, no other, and a mean over sequences of means over tokens. */
 const actor: TrainerOptions["actor"] = {
   ...defaults,

@@ -1,11 +1,12 @@
 /** What is refused of a run file that trains on a server, by what any such server can do and by what is known of each. */
 
-import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import { check } from "../../../src/config/check.ts";
 import { RunConfig } from "../../../src/config/RunConfig.ts";
+import type { Tree } from "../../../src/config/Tree.ts";
 import type { TinkerServerName } from "../../../src/domain/TinkerServer.ts";
 import { unsupported, waysOf } from "../../../src/remote/tinker/facts.ts";
+import { configsOf } from "../../build/config.ts";
 
 const base = {
   pipeline: { mode: "sync" },
@@ -13,19 +14,10 @@ const base = {
   algorithm: { adv_estimator: "grpo" },
   actor: { entropy_coeff: 0, grad_clip: 0 },
 };
-const merged = (a: unknown, b: unknown): unknown =>
-  typeof a === "object" && a !== null && typeof b === "object" && b !== null && !Array.isArray(b)
-    ? Object.fromEntries(
-        [...new Set([...Object.keys(a), ...Object.keys(b)])].map((key) => [
-          key,
-          merged((a as never)[key], (b as never)[key]),
-        ]),
-      )
-    : (b ?? a);
-const configOf = (more: unknown = {}): RunConfig => Schema.decodeUnknownSync(RunConfig)(merged(base, more) as never);
+const tinkerConfig = configsOf(RunConfig, base);
 
-const ofLearner = (more: unknown = {}) =>
-  check(configOf(more)).filter((line) => /model\.(learner|generator)|Tinker|server/.test(line));
+const ofLearner = (more: Tree = {}) =>
+  check(tinkerConfig(more)).filter((line) => /model\.(learner|generator)|Tinker|server/.test(line));
 
 describe("of any server", () => {
   it("a run file that asks for nothing strange is taken", () => {
@@ -68,7 +60,7 @@ describe("of any server", () => {
 });
 
 describe("of a server that is known", () => {
-  const cases: readonly (readonly [TinkerServerName, unknown, RegExp | null])[] = [
+  const cases: readonly (readonly [TinkerServerName, Tree, RegExp | null])[] = [
     ["skyrl-jax", {}, null],
     ["skyrl-jax", { actor: { grad_clip: 1 } }, /^actor\.grad_clip: 1: SkyRL \(JAX\)/],
     ["skyrl-jax", { pipeline: { mode: "async" } }, /^pipeline\.mode: async/],
@@ -96,14 +88,14 @@ describe("of a server that is known", () => {
     ["other", { model: { learner: { reduction: "sum", sessions: "newest" } } }, null],
   ];
   it.each(cases)("%s: %j", (name, more, expected) => {
-    const [line] = unsupported(configOf(more), name);
+    const [line] = unsupported(tinkerConfig(more), name);
     if (expected === null) expect(line).toBeUndefined();
     else expect(line).toMatch(expected);
   });
 
   it("its ways are those of the run file where that says so", () => {
-    expect(waysOf(configOf(), "skyrl-jax")).toEqual({ name: "skyrl-jax", reduction: "mean", sessions: "newest" });
-    const said = configOf({ model: { learner: { reduction: "sum", sessions: "snapshots" } } });
+    expect(waysOf(tinkerConfig(), "skyrl-jax")).toEqual({ name: "skyrl-jax", reduction: "mean", sessions: "newest" });
+    const said = tinkerConfig({ model: { learner: { reduction: "sum", sessions: "snapshots" } } });
     expect(waysOf(said, "skyrl-jax")).toEqual({ name: "skyrl-jax", reduction: "sum", sessions: "snapshots" });
   });
 });

@@ -1,26 +1,32 @@
 /** The models of a run on a server: what is made, examined and loaded before anything is trained. */
 import { describe, it } from "@effect/vitest";
-import { Effect, Schema } from "effect";
+import { Effect } from "effect";
 import { expect } from "vitest";
-import { RunConfig } from "../../../src/config/RunConfig.ts";
+import type { RunConfig } from "../../../src/config/RunConfig.ts";
+import { merge, type Tree } from "../../../src/config/Tree.ts";
 import * as Connection from "../../../src/remote/tinker/Connection.ts";
 import type { Saved } from "../../../src/remote/tinker/checkpoint.ts";
 import { make } from "../../../src/remote/tinker/models.ts";
+import { configWith } from "../../build/config.ts";
 import { tiny, trainerOptions } from "../../learner/model.ts";
 import { type Fake, fakeTinker } from "./FakeTinker.ts";
 import { clientAt } from "./remote.ts";
 
-const configAt = (url: string, more: object = {}): RunConfig =>
-  Schema.decodeUnknownSync(RunConfig)({
-    pipeline: { mode: "sync" },
-    model: {
-      path: "base",
-      generator: { engine: "tinker" },
-      learner: { engine: "tinker", url, server: "skyrl-train", lora: { rank: 0 } },
-    },
-    actor: { entropy_coeff: 0 },
-    ...more,
-  });
+const configAt = (url: string, changes: Tree): RunConfig =>
+  configWith(
+    merge(
+      {
+        pipeline: { mode: "sync" },
+        model: {
+          path: "base",
+          generator: { engine: "tinker" },
+          learner: { engine: "tinker", url, server: "skyrl-train", lora: { rank: 0 } },
+        },
+        actor: { entropy_coeff: 0 },
+      },
+      changes,
+    ),
+  );
 
 const saved: Saved = {
   schema: 1,
@@ -35,10 +41,10 @@ const saved: Saved = {
   criticUpdates: 3,
 };
 
-const made = Effect.fnUntraced(function* ({ url }: Fake, more: object, from: Saved | undefined) {
+const made = Effect.fnUntraced(function* ({ url }: Fake, changes: Tree, from: Saved | undefined) {
   const connection = yield* Connection.open(clientAt(url));
   const start = {
-    config: configAt(url, more),
+    config: configAt(url, changes),
     tokenizer: new Map() as never,
     vocabSize: tiny.vocabSize,
     probe: Int32Array.of(3, 5, 7, 9, 11, 13),

@@ -5,8 +5,7 @@
 import { join } from "node:path";
 import { describe, expect, it, layer } from "@effect/vitest";
 import { Context, Effect, Fiber, Layer } from "effect";
-import { decode } from "../../../src/config/decode.ts";
-import { RunConfig } from "../../../src/config/RunConfig.ts";
+import type { RunConfig } from "../../../src/config/RunConfig.ts";
 import type { Tree } from "../../../src/config/Tree.ts";
 import type { Sampled, Version } from "../../../src/domain/Episode.ts";
 import type { ServerChange } from "../../../src/domain/Server.ts";
@@ -24,6 +23,7 @@ import { probeOf, TEXT } from "../../../src/remote/generation/ofConfig.ts";
 import { vllm } from "../../../src/remote/generation/vllm.ts";
 import { Prober } from "../../../src/remote/weights/Prober.ts";
 import { replaceFolder } from "../../../src/support/files/AtomicWrite.ts";
+import { configWith } from "../../build/config.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { requestOf } from "../generation/made.ts";
 import { writeTinyQwen3 } from "../tinyQwen3.ts";
@@ -44,16 +44,12 @@ const served = (tied: boolean, flags: readonly string[]) =>
     return { server, folder };
   });
 
-const configOf = (url: string, folder: string, changes: Tree = {}, lora: Tree = {}): RunConfig =>
-  Effect.runSync(
-    Effect.fromResult(
-      decode(RunConfig, {
-        model: { path: folder, lora, generator: { engine: "vllm", urls: [url], ...changes } },
-        rollout: { max_model_len: 1024, response_length: 256 },
-        generation: { stop: [] },
-      }),
-    ),
-  );
+const serverConfig = (url: string, folder: string, changes: Tree = {}, lora: Tree = {}): RunConfig =>
+  configWith({
+    model: { path: folder, lora, generator: { engine: "vllm", urls: [url], ...changes } },
+    rollout: { max_model_len: 1024, response_length: 256 },
+    generation: { stop: [] },
+  });
 
 interface Made {
   readonly model: Model.Model;
@@ -114,7 +110,7 @@ layer(Layer.effect(Shared, served(false, [...usualFlags, ...loraFlags])), {
   it.effect("takes adapters as snapshots: an old one answers beside a new one, and goes when nobody holds it", () =>
     Effect.gen(function* () {
       const { folder, server } = yield* Shared;
-      const of = yield* made(configOf(server.url, folder, {}, { rank: 8 }));
+      const of = yield* made(serverConfig(server.url, folder, {}, { rank: 8 }));
       yield* Effect.scoped(
         Effect.gen(function* () {
           const pin = yield* of.policy.hold;
@@ -145,7 +141,7 @@ layer(Layer.effect(Shared, served(false, [...usualFlags, ...loraFlags])), {
   it.effect("gives ids, and mu as our own forward pass has it, at temperature 1 and at others", () =>
     Effect.gen(function* () {
       const { folder, server } = yield* Shared;
-      const of = yield* made(configOf(server.url, folder));
+      const of = yield* made(serverConfig(server.url, folder));
       for (const temperature of [1, 0.5]) {
         const sampling = { temperature, topK: -1, topP: 1 };
         const request = requestOf(10 * temperature, prompt, { maxTokens: 48, sampling });
@@ -159,7 +155,7 @@ layer(Layer.effect(Shared, served(false, [...usualFlags, ...loraFlags])), {
   it.effect("goes on with a sequence over turns, and cuts at end tokens and stop sequences as threads do", () =>
     Effect.gen(function* () {
       const { folder, server } = yield* Shared;
-      const config = configOf(server.url, folder);
+      const config = serverConfig(server.url, folder);
       const of = yield* made({ ...config, generation: { ...config.generation, stop: ["e"] } }, true);
       const first = yield* of.policy.generate(requestOf(1, prompt, { maxTokens: 200 }));
       const text = of.model.tokenizer.decode(first.ids);
@@ -176,7 +172,7 @@ layer(Layer.effect(Shared, served(false, [...usualFlags, ...loraFlags])), {
   it.effect("swaps weights in flight: a reply says at which token, and what follows is of the new ones", () =>
     Effect.gen(function* () {
       const { folder, server } = yield* Shared;
-      const of = yield* made(configOf(server.url, folder));
+      const of = yield* made(serverConfig(server.url, folder));
       let adopted = false;
       /** One long reply after another, until the new weights are there, so that some reply is being sampled when they come. */
       const talking = Effect.fnUntraced(function* (from: number) {
@@ -208,7 +204,7 @@ layer(Layer.effect(Shared, served(false, [...usualFlags, ...loraFlags])), {
   it.effect("keeps a version while it is held: the swap waits", () =>
     Effect.gen(function* () {
       const { folder, server } = yield* Shared;
-      const of = yield* made(configOf(server.url, folder));
+      const of = yield* made(serverConfig(server.url, folder));
       yield* Effect.scoped(
         Effect.gen(function* () {
           const pin = yield* of.policy.hold;
@@ -226,7 +222,7 @@ layer(Layer.effect(Shared, served(false, [...usualFlags, ...loraFlags])), {
   it.effect("finishes a request after a pause", () =>
     Effect.gen(function* () {
       const { folder, server } = yield* Shared;
-      const of = yield* made(configOf(server.url, folder));
+      const of = yield* made(serverConfig(server.url, folder));
       const post = (path: string) => Effect.promise(() => fetch(`${server.url}${path}`, { method: "POST" }));
       yield* post("/pause?mode=keep");
       const waiting = yield* Effect.forkChild(of.policy.generate(requestOf(1, prompt)), { startImmediately: true });
@@ -243,7 +239,7 @@ layer(Layer.effect(Shared, served(false, [...usualFlags, ...loraFlags])), {
       const directory = yield* temporaryFolder;
       const other = join(directory, "other");
       yield* writeTinyQwen3(other, { rows: 700 });
-      const { message } = yield* Effect.flip(made(configOf(server.url, other)));
+      const { message } = yield* Effect.flip(made(serverConfig(server.url, other)));
       expect(message).toMatch(/it serves another model: it does not take id 699 of a vocabulary of 700/);
     }),
   );
@@ -257,7 +253,7 @@ describe("vLLM that ends", () => {
         const [first, second] = yield* Effect.all([served(false, usualFlags), served(false, usualFlags)], {
           concurrency: "unbounded",
         });
-        const config = configOf(first.server.url, first.folder, {
+        const config = serverConfig(first.server.url, first.folder, {
           urls: [first.server.url, second.server.url],
           down_deadline_ms: 2_000,
         });
@@ -308,7 +304,7 @@ describe("vLLM that ends", () => {
     () =>
       Effect.gen(function* () {
         const { folder, server } = yield* served(true, usualFlags);
-        const of = yield* made(configOf(server.url, folder));
+        const of = yield* made(serverConfig(server.url, folder));
         of.send(1);
         yield* of.policy.awaitVersion(1);
         const fresh = yield* of.policy.generate(requestOf(1, prompt, { maxTokens: 32 }));

@@ -3,10 +3,10 @@ import { describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import * as GroupCodec from "../../../src/remote/workers/GroupCodec.ts";
 import * as Reader from "../../../src/remote/workers/reading/Reader.ts";
-import { configOf } from "../../engine/fakes.ts";
+import { reachConfig } from "../../build/config.ts";
 import { groupWith, plainTurn, prompt } from "./groups.ts";
 
-const rules = { limits: configOf().rollout, vocabulary: 10 };
+const rules = { limits: reachConfig().rollout, vocabulary: 10 };
 const good = groupWith();
 const strange = groupWith({ ...plainTurn, prompt: Int32Array.of(99) });
 const old = groupWith({ ...plainTurn, sampled: { ...plainTurn.sampled, versions: Int32Array.of(2, 3) } });

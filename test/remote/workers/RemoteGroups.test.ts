@@ -10,13 +10,13 @@ import { Policy } from "../../../src/generation/Policy.ts";
 import * as RemoteGroups from "../../../src/remote/workers/RemoteGroups.ts";
 import * as Reader from "../../../src/remote/workers/reading/Reader.ts";
 import * as Rollout from "../../../src/rollout/Rollout.ts";
-import { configOf } from "../../engine/fakes.ts";
+import { reachConfig } from "../../build/config.ts";
 import { rollout } from "../../rollout/fakes.ts";
 import { FakeLearnerBroker } from "./fakes.ts";
 import { groupWith, plainTurn, prompt } from "./groups.ts";
 
 const leaseMs = 1_000;
-const config = configOf({
+const config = reachConfig({
   pipeline: { mode: "async", workers: { url: "nats://127.0.0.1:4222", lease_ms: leaseMs, local: false } },
 });
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@effect/vitest";
-import { Effect, Fiber, Latch, Result, type Scope } from "effect";
-import { decode } from "../../../src/config/decode.ts";
-import { RunConfig } from "../../../src/config/RunConfig.ts";
+import { Effect, Fiber, Latch, type Scope } from "effect";
+import type { RunConfig } from "../../../src/config/RunConfig.ts";
 import type { Tree } from "../../../src/config/Tree.ts";
 import { type CrossRequest, type CrossScores, crossTokens } from "../../../src/domain/CrossScores.ts";
 import type { Event } from "../../../src/domain/Event.ts";
@@ -11,10 +10,11 @@ import { type Metrics, toRecord, valueIn } from "../../../src/domain/metrics/Met
 import * as RunState from "../../../src/domain/RunState.ts";
 import { noticeOf } from "../../../src/observe/sinks/View.ts";
 import * as Collapse from "../../../src/selection/diagnostics/Collapse.ts";
+import { configWith } from "../../build/config.ts";
 import { episodeOf, promptOf, sampledOf, turnOf } from "../../domain/episodes.ts";
 
-const configOf = (collapse: Tree, diagnostics: Tree = {}): RunConfig =>
-  Result.getOrThrow(decode(RunConfig, { diagnostics: { max_share: 100, ...diagnostics, collapse } }));
+const collapseConfig = (collapse: Tree, max_share = 100): RunConfig =>
+  configWith({ diagnostics: { max_share, collapse } });
 
 const both = { first_turn_enabled: true, multi_turn_enabled: true };
 
@@ -90,7 +90,7 @@ const around = Effect.fnUntraced(function* <A>(
 const regime = (metrics: Metrics) => valueIn(metrics, collapse.regime.of({ drawing: "first_turn" }));
 
 describe("a measurement before the update", () => {
-  const config = configOf({ ...both, placement: "before_update" });
+  const config = collapseConfig({ ...both, placement: "before_update" });
 
   it.effect("is told with the step of its window", () =>
     Effect.gen(function* () {
@@ -183,7 +183,7 @@ describe("a measurement before the update", () => {
 });
 
 describe("a measurement in idle time", () => {
-  const config = configOf({ ...both, placement: "idle" });
+  const config = collapseConfig({ ...both, placement: "idle" });
 
   it.effect("begins after the update, which does not wait for it, and is told with the next step", () =>
     Effect.gen(function* () {
@@ -248,7 +248,7 @@ describe("a measurement without a placement", () => {
   it.effect("waits for idle time, and where there is none is made before the next update", () =>
     Effect.gen(function* () {
       let idle = false;
-      const { made, requests } = harness(configOf({ first_turn_enabled: true }), (request) =>
+      const { made, requests } = harness(collapseConfig({ first_turn_enabled: true }), (request) =>
         Effect.succeed(scoresOf(request, -9, request.givesWay && !idle ? 0 : undefined)),
       );
       const scope = yield* Effect.scope;
@@ -273,12 +273,12 @@ describe("what a measurement may cost", () => {
   it("is a share of what the updates since the last one take of whole windows", () => {
     const { groups } = windowOf(0);
     // 12 episodes of 5 tokens, forwards and backwards, every fifth window.
-    expect(Collapse.budgetOf(configOf(both, { max_share: 0.1 }), groups)).toBeCloseTo(0.1 * 5 * 3 * 60, 9);
+    expect(Collapse.budgetOf(collapseConfig(both, 0.1), groups)).toBeCloseTo(0.1 * 5 * 3 * 60, 9);
   });
 
   it.effect("cuts the thoughts and prompts down", () =>
     Effect.gen(function* () {
-      const config = configOf({ ...both, placement: "before_update" }, { max_share: 0.2 });
+      const config = collapseConfig({ ...both, placement: "before_update" }, 0.2);
       const { made, requests } = harness(config, (request) => Effect.succeed(scoresOf(request, -9)));
       const scope = yield* Effect.scope;
       yield* around(made, windowOf(0), Effect.void, scope);
@@ -295,7 +295,7 @@ describe("what a measurement may cost", () => {
 
   it.effect("asks for nothing where it is not wanted", () =>
     Effect.gen(function* () {
-      const { made, requests } = harness(configOf({}), (request) => Effect.succeed(scoresOf(request, -9)));
+      const { made, requests } = harness(collapseConfig({}), (request) => Effect.succeed(scoresOf(request, -9)));
       const scope = yield* Effect.scope;
       const fiber = yield* Effect.forkChild(around(made, windowOf(0), Effect.void, scope));
       const [, metrics] = yield* Fiber.join(fiber);

@@ -24,7 +24,7 @@ import {
   type Source,
 } from "../../../src/tools/cloning/Demonstration.ts";
 import { heldOut } from "../../../src/tools/cloning/heldOut.ts";
-import { configOf } from "../../engine/fakes.ts";
+import { reachConfig } from "../../build/config.ts";
 import { preset, presets } from "../../env/contract/presets.ts";
 
 const seed = 5;
@@ -36,7 +36,7 @@ const sourceOf = (tag: string, player: Source["player"] = "solver"): Source => {
 
 const demonstratorOf = Effect.fnUntraced(function* (source: Source, rollout: object, noise = 0) {
   const tokenizer = yield* Tokenizer.make(nanoTokenizer());
-  const config = configOf({ rollout: { max_model_len: 4000, response_length: 200, ...rollout } });
+  const config = reachConfig({ rollout: { max_model_len: 4000, response_length: 200, ...rollout } });
   const chat = yield* ChatTemplate.make(tokenizer);
   const made: Demonstrator = {
     rollout: Rollout.make(config, [source.task], chat, tokenizer),
@@ -482,7 +482,7 @@ describe("batches", () => {
       const source = sourceOf("FrozenLake");
       const { demonstrator } = yield* demonstratorOf(source, { template: "compact" });
       const { episodes } = yield* Cloning.demonstrations(demonstrator, [{ ...source, episodes: 16 }]);
-      const base = configOf();
+      const base = reachConfig();
       const config = { ...base, sft: { ...base.sft, steps: 5, batch_size: 4, save_freq: given.save_freq } };
       const [steps, saved, windows]: [number[], number[], number[]] = [[], [], []];
       const learner = {
@@ -512,7 +512,7 @@ describe("batches", () => {
         const source = sourceOf("FrozenLake");
         const { demonstrator } = yield* demonstratorOf(source, { template: "compact" });
         const { episodes } = yield* Cloning.demonstrations(demonstrator, [{ ...source, episodes: 16 }]);
-        const base = configOf({ trainer: { max_skipped_updates: 3 } });
+        const base = reachConfig({ trainer: { max_skipped_updates: 3 } });
         const config = { ...base, sft: { ...base.sft, steps: 9, batch_size: 4, save_freq: 0 } };
         const learnerOf = (poisoned: (step: number) => boolean) => ({
           clone: ({ window }: TokenBatch) =>
@@ -545,7 +545,7 @@ describe("batches", () => {
   );
 
   it("warm up, then decay to a tenth", () => {
-    const sft = { ...configOf().sft, lr: 1, lr_warmup_steps: 10, steps: 100 };
+    const sft = { ...reachConfig().sft, lr: 1, lr_warmup_steps: 10, steps: 100 };
     expect(Cloning.rate(sft, 1)).toBeCloseTo(0.1 * (1 - 0.009));
     expect(Cloning.rate(sft, 10)).toBeCloseTo(0.91);
     expect(Cloning.rate(sft, 100)).toBeCloseTo(0.1);

@@ -1,20 +1,15 @@
-import { Result } from "effect";
 import { describe, expect, it } from "vitest";
-import { decode } from "../../../src/config/decode.ts";
 import { RunConfig } from "../../../src/config/RunConfig.ts";
-import type { Tree } from "../../../src/config/Tree.ts";
 import { templates } from "../../../src/rollout/templates.ts";
 import { conditionsOf, differenceOf, reasonOf, versionsOf } from "../../../src/tools/evaluation/Conditions.ts";
+import { configsOf } from "../../build/config.ts";
 import { reach } from "../../rollout/fakes.ts";
 
-const configOf = (changes: Tree = {}, preset: Tree = {}): RunConfig =>
-  Result.getOrThrow(
-    decode(RunConfig, {
-      es_manager: { val: { tags: ["Reach"], n_groups: [4], env_groups: 4 } },
-      custom_envs: { Reach: { env_type: "corridor", env_config: { length: 3 }, ...preset }, Other: { env_type: "x" } },
-      ...changes,
-    }),
-  );
+const configWith = configsOf(RunConfig, {
+  es_manager: { val: { tags: ["Reach"], n_groups: [4], env_groups: 4 } },
+  custom_envs: { Reach: { env_type: "corridor", env_config: { length: 3 } }, Other: { env_type: "x" } },
+});
+const longer = { custom_envs: { Reach: { env_config: { length: 4 } } } };
 
 const reason = (one: RunConfig, other: RunConfig): string | null => {
   const difference = differenceOf(conditionsOf(one), conditionsOf(other));
@@ -28,42 +23,41 @@ const versions = (config: RunConfig, task = reach) => {
 
 describe("the conditions of an evaluation", () => {
   it("are those of presets that are played, not of the player", () => {
-    const other = configOf({
+    const other = configWith({
       model: { path: "elsewhere" },
       rollout: { response_length: 9 },
-      custom_envs: { Reach: { env_type: "corridor", env_config: { length: 3 } } },
+      custom_envs: { Other: { env_type: "y" } },
     });
-    expect(reason(configOf(), other)).toBe(null);
-    expect(versions(other)).toEqual(versions(configOf()));
+    expect(reason(configWith(), other)).toBe(null);
+    expect(versions(other)).toEqual(versions(configWith()));
   });
 
   it("name the key that differs, with both values", () => {
-    expect(reason(configOf(), configOf({}, { env_config: { length: 4 } }))).toBe(
-      "custom_envs.Reach.env_config.length is 3 and 4",
-    );
-    expect(reason(configOf(), configOf({}, { env_config: {} }))).toContain("not there");
-    expect(reason(configOf(), configOf({ rollout: { enable_think: false } }))).toBe(
+    expect(reason(configWith(), configWith(longer))).toBe("custom_envs.Reach.env_config.length is 3 and 4");
+    const wider = configWith({ custom_envs: { Reach: { env_config: { width: 2 } } } });
+    expect(reason(configWith(), wider)).toContain("not there");
+    expect(reason(configWith(), configWith({ rollout: { enable_think: false } }))).toBe(
       "rollout.enable_think is true and false",
     );
   });
 
   it("name the presets where others are played", () => {
-    const other = configOf({ es_manager: { val: { tags: ["Other"], n_groups: [4], env_groups: 4 } } });
-    expect(reason(configOf(), other)).toBe('es_manager.val.tags is ["Reach"] and ["Other"]');
+    const other = configWith({ es_manager: { val: { tags: ["Other"], n_groups: [4], env_groups: 4 } } });
+    expect(reason(configWith(), other)).toBe('es_manager.val.tags is ["Reach"] and ["Other"]');
   });
 
   it("have another environment version where the preset differs, and the same template version", () => {
-    const [a, b] = [versions(configOf()), versions(configOf({}, { env_config: { length: 4 } }))];
+    const [a, b] = [versions(configWith()), versions(configWith(longer))];
     expect(a.environment).not.toBe(b.environment);
     expect(a.template).toBe(b.template);
   });
 
   it("have another template version where a text or a rule differs", () => {
-    const { environment, template } = versions(configOf());
+    const { environment, template } = versions(configWith());
     for (const changed of [
-      versions(configOf({ rollout: { template: "compact" } })),
-      versions(configOf({ rollout: { max_turn: 9 } })),
-      versions(configOf(), { ...reach, legend: "#: wall" }),
+      versions(configWith({ rollout: { template: "compact" } })),
+      versions(configWith({ rollout: { max_turn: 9 } })),
+      versions(configWith(), { ...reach, legend: "#: wall" }),
     ]) {
       expect(changed.environment).toBe(environment);
       expect(changed.template).not.toBe(template);

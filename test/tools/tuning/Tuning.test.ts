@@ -8,10 +8,10 @@ import type { Observed } from "../../../src/tools/tuning/Observed.ts";
 import { settling } from "../../../src/tools/tuning/Predict.ts";
 import { sameSettings, settingsOf, withSettings } from "../../../src/tools/tuning/Space.ts";
 import { type Probe, Tuning } from "../../../src/tools/tuning/Tuning.ts";
-import { configOf } from "../../pipelines/tiny.ts";
+import { tinyConfig } from "../../build/tinyConfig.ts";
 import { machine, observe, settings, workload } from "./synthetic.ts";
 
-const base = configOf("/nowhere");
+const base = tinyConfig("/nowhere");
 const config = withSettings(
   {
     ...base,

@@ -10,7 +10,7 @@ import {
   withRun,
 } from "../../../src/tools/tuning/Results.ts";
 import { biasOf, whatIf } from "../../../src/tools/tuning/WhatIf.ts";
-import { configOf } from "../../pipelines/tiny.ts";
+import { tinyConfig } from "../../build/tinyConfig.ts";
 import { machine, observe, settings } from "./synthetic.ts";
 
 const pace = (windowsPerHour: number): Pace => ({
@@ -55,7 +55,7 @@ describe("the what-if table", () => {
   });
 
   it("says in words what is biased", () => {
-    const config = configOf("/nowhere", { generation: { top_k: 40, allow_truncated_sampling: true } });
+    const config = tinyConfig("/nowhere", { generation: { top_k: 40, allow_truncated_sampling: true } });
     const [stale, order, caches, cut] = biasOf(config, { ...settings, order: "completion" }, pace(1));
     expect(stale).toContain(
       "50 % of the trained tokens are from older weights, 0.75 versions on average and 2 at most",
@@ -64,7 +64,7 @@ describe("the what-if table", () => {
     expect(caches).toContain("caches");
     expect(cut).toContain("top_k");
     const onPolicy = { ...pace(1), staleShare: 0 };
-    expect(biasOf(configOf("/nowhere"), { ...settings, mode: "sync" }, onPolicy)).toEqual([
+    expect(biasOf(tinyConfig("/nowhere"), { ...settings, mode: "sync" }, onPolicy)).toEqual([
       "No trained token is from older weights.",
     ]);
   });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { mostSlots } from "../../../src/config/mostSlots.ts";
 import { optionsOf } from "../../../src/tools/tuning/knobs.ts";
-import { configOf } from "../../pipelines/tiny.ts";
+import { tinyConfig } from "../../build/tinyConfig.ts";
 
 describe("what the autotuner may change", () => {
   it("is bounded by admission, caches and threads", () => {
-    const config = configOf("/nowhere");
+    const config = tinyConfig("/nowhere");
     const { knobs, setting } = optionsOf(config);
     const most = mostSlots(config);
     for (const { least, most: bound, stage } of knobs) {
@@ -17,13 +17,13 @@ describe("what the autotuner may change", () => {
   });
 
   it("leaves rollouts alone in lockstep, which needs every group of a window", () => {
-    const { knobs } = optionsOf(configOf("/nowhere", { pipeline: { mode: "lockstep" } }));
+    const { knobs } = optionsOf(tinyConfig("/nowhere", { pipeline: { mode: "lockstep" } }));
     expect(knobs.map(({ stage }) => stage)).not.toContain("rollout");
   });
 
   it("includes the learner's lanes, with the windows that may be made ahead", () => {
     const lanesOf = (mode: string) =>
-      optionsOf(configOf("/nowhere", { model: { learner_lanes: 3 }, pipeline: { mode, max_staleness: 2 } })).lanes;
+      optionsOf(tinyConfig("/nowhere", { model: { learner_lanes: 3 }, pipeline: { mode, max_staleness: 2 } })).lanes;
     expect(lanesOf("async")).toEqual({ most: 3, lead: 2 });
     expect(lanesOf("sync")).toEqual({ most: 3, lead: 0 });
   });

@@ -1,17 +1,16 @@
 /** Names, order, payouts and texts of Bandit. */
-import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import type { Split } from "../../../../src/env/contract/Environment.ts";
 import { armNames } from "../../../../src/env/games/bandit/armNames.ts";
 import { Bandit, type BanditState } from "../../../../src/env/games/bandit/Bandit.ts";
 import { BanditConfig } from "../../../../src/env/games/bandit/BanditConfig.ts";
+import { configsOf } from "../../../build/config.ts";
 import { instanceOf, noiseOf, playRandomly } from "../../contract/players.ts";
 import { preset } from "../../contract/presets.ts";
 import { standardErrors } from "../statistics.ts";
 
-const configOf = (keys: Readonly<Record<string, unknown>> = {}): BanditConfig =>
-  Schema.decodeUnknownSync(BanditConfig)(keys);
-const config = configOf();
+const configWith = configsOf(BanditConfig);
+const config = configWith();
 const state: BanditState = { arms: ["Teacher", "Trader"], risky: 1, pull: null };
 const named = (key: keyof typeof armNames): Set<string> => new Set(armNames[key].flat());
 const drawn = (keys: BanditConfig, split: Split): Set<string> =>
@@ -26,12 +25,12 @@ describe("the arms", () => {
   it("are those of the configured split", () => {
     expect(drawn(config, "train")).toEqual(named("train"));
     expect(drawn(config, "val")).toEqual(named("train"));
-    expect(drawn(configOf({ split: "test" }), "train")).toEqual(named("test"));
+    expect(drawn(configWith({ split: "test" }), "train")).toEqual(named("test"));
   });
 
   it("follow the instance's split when it is auto", () => {
-    expect(drawn(configOf({ split: "auto" }), "train")).toEqual(named("train"));
-    expect(drawn(configOf({ split: "auto" }), "val")).toEqual(named("test"));
+    expect(drawn(configWith({ split: "auto" }), "train")).toEqual(named("train"));
+    expect(drawn(configWith({ split: "auto" }), "val")).toEqual(named("test"));
   });
 
   it("are shown in either order equally often", () => {

@@ -1,15 +1,14 @@
 /** Rewards and texts of Countdown, and how an answer travels from a reply to the environment. */
-import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import { Countdown, type CountdownState } from "../../../../src/env/games/countdown/Countdown.ts";
 import { CountdownConfig } from "../../../../src/env/games/countdown/CountdownConfig.ts";
 import { mapActions } from "../../../../src/rollout/actions.ts";
 import { parse } from "../../../../src/rollout/parse.ts";
+import { configsOf } from "../../../build/config.ts";
 import { noiseOf } from "../../contract/players.ts";
 
-const configOf = (keys: Readonly<Record<string, unknown>> = {}): CountdownConfig =>
-  Schema.decodeUnknownSync(CountdownConfig)(keys);
-const standard = configOf();
+const configWith = configsOf(CountdownConfig);
+const standard = configWith();
 const start: CountdownState = { target: 4, numbers: [3, 5, 2], answer: null };
 const answered = (answer: string, config = standard, state = start) =>
   Countdown.step(config, state, answer, noiseOf(0, 0, 0));
@@ -73,14 +72,14 @@ describe("an answer", () => {
   });
 
   it("earns the configured rewards", () => {
-    const config = configOf({ score: 10, format_score: -1 });
+    const config = configWith({ score: 10, format_score: -1 });
     expect(answered("2 + 5 - 3", config).reward).toBe(10);
     expect(answered("2 + 5 + 3", config).reward).toBe(-1);
   });
 });
 
 describe("an equation", () => {
-  const refusing = configOf({ accept_equation: false });
+  const refusing = configWith({ accept_equation: false });
 
   it.each([
     ["2 + 5 - 3 = 4", 1, 0],
@@ -137,7 +136,7 @@ describe("the solver", () => {
   it("keeps to the configured operators", () => {
     const state: CountdownState = { target: 30, numbers: [3, 5, 2], answer: null };
     expect(Countdown.solve!(standard, state)).toBeNull();
-    expect(Countdown.solve!(configOf({ operations: "+-*/" }), state)).toEqual(["3 * 5 * 2"]);
+    expect(Countdown.solve!(configWith({ operations: "+-*/" }), state)).toEqual(["3 * 5 * 2"]);
   });
 });
 

@@ -1,14 +1,13 @@
 /** Problems lie in their ranges and can be solved with the configured operators. */
-import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import { NoInstance } from "../../../../src/env/contract/NoInstance.ts";
 import { CountdownConfig, operationsOf } from "../../../../src/env/games/countdown/CountdownConfig.ts";
 import { drawProblem } from "../../../../src/env/games/countdown/Problem.ts";
 import { shortestExpression } from "../../../../src/env/games/countdown/Solver.ts";
+import { configsOf } from "../../../build/config.ts";
 import { instanceOf } from "../../contract/players.ts";
 
-const configOf = (keys: Readonly<Record<string, unknown>> = {}): CountdownConfig =>
-  Schema.decodeUnknownSync(CountdownConfig)(keys);
+const configWith = configsOf(CountdownConfig);
 const draws = (config: CountdownConfig, count: number) =>
   Array.from({ length: count }, (_, seed) => drawProblem(config, instanceOf(10_000 + seed)));
 
@@ -20,11 +19,11 @@ const signsReach = (numbers: readonly number[], target: number): boolean =>
 
 describe("a problem", () => {
   it("is one of those RAGEN keeps: some signs make the target", () => {
-    for (const { numbers, target } of draws(configOf(), 1000)) expect(signsReach(numbers, target)).toBe(true);
+    for (const { numbers, target } of draws(configWith(), 1000)) expect(signsReach(numbers, target)).toBe(true);
   });
 
   it("has three or four numbers of one or two digits, and a target of two", () => {
-    const problems = draws(configOf(), 2000);
+    const problems = draws(configWith(), 2000);
     for (const { numbers, target } of problems) {
       expect([3, 4]).toContain(numbers.length);
       expect(target >= 10 && target <= 99).toBe(true);
@@ -37,7 +36,7 @@ describe("a problem", () => {
   });
 
   it("follows its keys", () => {
-    const config = configOf({
+    const config = configWith({
       min_numbers: 5,
       max_numbers: 5,
       min_number: 2,
@@ -54,14 +53,14 @@ describe("a problem", () => {
 
   it.each(["+", "-", "*", "/", "+-", "*/", "+-*/"])("can be solved with %s", (operations) => {
     const small = operations === "*" ? { max_number: 9, max_target: 999 } : { min_target: 1, max_target: 99 };
-    const config = configOf({ operations, ...small });
+    const config = configWith({ operations, ...small });
     for (const { numbers, target } of draws(config, 25)) {
       expect(shortestExpression(numbers, target, operationsOf(config))).not.toBeNull();
     }
   });
 
   it("is given up in bounded time where no draw meets a target", () => {
-    const config = configOf({ operations: "+", min_number: 50, min_target: 10, max_target: 99 });
+    const config = configWith({ operations: "+", min_number: 50, min_target: 10, max_target: 99 });
     expect(() => drawProblem(config, instanceOf(1))).toThrow(NoInstance);
   });
 });
@@ -79,6 +78,6 @@ describe("the keys", () => {
     [{ max_numbers: 7 }, "max_numbers"],
     [{ min_number: 0 }, "min_number"],
   ])("refuse %j", (keys, path) => {
-    expect(() => configOf(keys)).toThrow(`["${path}"]`);
+    expect(() => configWith(keys)).toThrow(`${path}: `);
   });
 });

@@ -4,11 +4,11 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { DeepCoder, type DeepCoderState } from "../../../../src/env/games/deepcoder/DeepCoder.ts";
 import { runnerOf } from "../../../../src/env/sandbox/runner.ts";
 import { instanceOf, noiseOf } from "../../contract/players.ts";
-import { configured, doubling, echoing, roomy } from "./configured.ts";
 import { solutions } from "./solutions.ts";
+import { configWith, doubling, echoing, roomy } from "./tasks.ts";
 
 const { signal } = new AbortController();
-const config = configured({ ...roomy, val_path: "config/data/deepcoder/val.jsonl" });
+const config = configWith({ ...roomy, val_path: "config/data/deepcoder/val.jsonl" });
 const start = (task = doubling): DeepCoderState => ({ task, verdict: null });
 const step = (state: DeepCoderState, action: string, keys: Readonly<Record<string, unknown>> = {}) =>
   DeepCoder.step({ ...config, ...keys }, state, action, noiseOf(0, 0, 0), signal);
@@ -63,7 +63,7 @@ describe("an instance", () => {
   });
 
   it("is divided by content where there is one file", async () => {
-    const one = configured({ ...roomy, val_share: 0.3 });
+    const one = configWith({ ...roomy, val_share: 0.3 });
     const keysOf = async (split: "train" | "val") =>
       new Set(
         await Promise.all(
@@ -168,7 +168,7 @@ beforeAll(async () => {
 });
 
 describe("without a sandbox", () => {
-  const missing = configured({ bubblewrap: "/no/such/bwrap" });
+  const missing = configWith({ bubblewrap: "/no/such/bwrap" });
 
   it("says what to install", async () => {
     const lacks = await DeepCoder.lacks!(missing);

@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { problemText, rules, shortText, verdictText } from "../../../../src/env/games/deepcoder/ProblemText.ts";
 import type { Task } from "../../../../src/env/games/deepcoder/Task.ts";
 import type { Verdict } from "../../../../src/env/sandbox/Verdict.ts";
-import { configured, doubling, echoing } from "./configured.ts";
+import { configWith, doubling, echoing } from "./tasks.ts";
 
-const python = configured();
-const javascript = configured({ language: "javascript" });
+const python = configWith();
+const javascript = configWith({ language: "javascript" });
 
 describe("a problem", () => {
   it("asks for a function and shows the first examples as calls", () => {
@@ -53,7 +53,7 @@ describe("the short text", () => {
 describe("the rules", () => {
   it("name the language and its limits", () => {
     expect(rules(python)).toMatch(/Python 3[\s\S]*2 s and 256 MiB/);
-    expect(rules(configured({ language: "javascript", test_timeout: 0.5 }))).toMatch(/readline\(\)[\s\S]*0\.5 s/);
+    expect(rules(configWith({ language: "javascript", test_timeout: 0.5 }))).toMatch(/readline\(\)[\s\S]*0\.5 s/);
   });
 });
 

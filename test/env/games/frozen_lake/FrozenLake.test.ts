@@ -1,14 +1,13 @@
 /** Slips, rewards, ends and observations of FrozenLake. */
-import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import { FrozenLake, type FrozenLakeState } from "../../../../src/env/games/frozen_lake/FrozenLake.ts";
 import { FrozenLakeConfig } from "../../../../src/env/games/frozen_lake/FrozenLakeConfig.ts";
+import { configsOf } from "../../../build/config.ts";
 import { noiseOf } from "../../contract/players.ts";
 import { standardErrors } from "../statistics.ts";
 
-const configOf = (keys: Readonly<Record<string, unknown>> = {}): FrozenLakeConfig =>
-  Schema.decodeUnknownSync(FrozenLakeConfig)(keys);
-const sure = configOf({ is_slippery: false });
+const configWith = configsOf(FrozenLakeConfig);
+const sure = configWith({ is_slippery: false });
 const layout = "FFFHSFFGFFFFHFFF";
 const at = (player: number): FrozenLakeState => ({ layout, player });
 
@@ -51,7 +50,7 @@ describe("a step", () => {
     const landed = Array.from(
       { length: 4000 },
       (_, member) =>
-        FrozenLake.step(configOf({ success_rate: 0.7 }), at(5), "Right", noiseOf(1, member, 0)).state.player,
+        FrozenLake.step(configWith({ success_rate: 0.7 }), at(5), "Right", noiseOf(1, member, 0)).state.player,
     );
     const share = (player: number) => landed.map((cell) => (cell === player ? 1 : 0));
     expect(standardErrors(share(6), 0.7, Infinity)).toBeLessThan(3.5);
@@ -62,7 +61,7 @@ describe("a step", () => {
 
   it("never slips at success_rate 1", () => {
     for (let member = 0; member < 200; member++) {
-      const { state } = FrozenLake.step(configOf({ success_rate: 1 }), at(5), "Up", noiseOf(1, member, 0));
+      const { state } = FrozenLake.step(configWith({ success_rate: 1 }), at(5), "Up", noiseOf(1, member, 0));
       expect(state.player).toBe(1);
     }
   });
@@ -70,7 +69,7 @@ describe("a step", () => {
   it("slips by the episode's own stream: members of a group differ", () => {
     const landed = Array.from(
       { length: 16 },
-      (_, member) => FrozenLake.step(configOf(), at(5), "Right", noiseOf(2, member, 0)).state.player,
+      (_, member) => FrozenLake.step(configWith(), at(5), "Right", noiseOf(2, member, 0)).state.player,
     );
     expect(new Set(landed).size).toBeGreaterThan(1);
   });
@@ -83,7 +82,7 @@ describe("the observation", () => {
     ["the player on the goal", 7, "___O\n___√\n____\nO___"],
     ["the player in a hole", 3, "___X\n___G\n____\nO___"],
   ])("shows %s", (_, player, shown) => {
-    expect(FrozenLake.render(configOf(), at(player))).toBe(shown);
+    expect(FrozenLake.render(configWith(), at(player))).toBe(shown);
   });
 
   it.each([
@@ -91,49 +90,49 @@ describe("the observation", () => {
     [7, "Player on goal: (1, 3)"],
     [12, "Player in hole: (3, 0)"],
   ])("lists coordinates in the fixed order, player at %i", (player, line) => {
-    expect(FrozenLake.render(configOf({ observation_format: "coord" }), at(player))).toBe(
+    expect(FrozenLake.render(configWith({ observation_format: "coord" }), at(player))).toBe(
       `Board size: 4 rows x 4 cols (zero-indexed).\nStart: (1, 0)\nGoal: (1, 3)\n${line}\nHoles: (0, 3), (3, 0)`,
     );
   });
 
   it("is both in grid_coord", () => {
-    const text = FrozenLake.render(configOf({ observation_format: "grid_coord" }), at(5));
+    const text = FrozenLake.render(configWith({ observation_format: "grid_coord" }), at(5));
     expect(text.startsWith("Coordinates: \nBoard size: 4 rows")).toBe(true);
     expect(text.endsWith("\nGrid Map: \n___O\n_P_G\n____\nO___")).toBe(true);
   });
 
   it("is the bare rows for a small model", () => {
-    const config = configOf({ observation_format: "grid_coord" });
+    const config = configWith({ observation_format: "grid_coord" });
     expect(FrozenLake.compact(config, at(5))).toBe("___O\n_P_G\n____\nO___");
   });
 });
 
 describe("the legend", () => {
   it("explains the configured symbols", () => {
-    expect(FrozenLake.legend(configOf({ grid_lookup: { 2: "H" } }))).toBe(
+    expect(FrozenLake.legend(configWith({ grid_lookup: { 2: "H" } }))).toBe(
       "The meaning of each symbol in the state is:\n" +
         "P: player, _: empty, H: hole, G: goal, X: player in hole, √: player on goal",
     );
   });
 
   it("gives the corner of a 4x4 lake as (3, 3)", () => {
-    expect(FrozenLake.legend(configOf({ observation_format: "coord" }))).toContain("(3, 3)");
+    expect(FrozenLake.legend(configWith({ observation_format: "coord" }))).toContain("(3, 3)");
   });
 });
 
 describe("the solver", () => {
   it("walks around holes and has no plan where there is none", () => {
-    expect(FrozenLake.solve!(configOf(), { layout: "SHFFFHFGFFFFFFFF", player: 0 })?.length).toBe(6);
-    expect(FrozenLake.solve!(configOf(), at(12))).toBeNull();
-    expect(FrozenLake.solve!(configOf(), at(7))).toEqual([]);
-    expect(FrozenLake.solve!(configOf(), { layout: "SHFFHHFGFFFFFFFF", player: 0 })).toBeNull();
+    expect(FrozenLake.solve!(configWith(), { layout: "SHFFFHFGFFFFFFFF", player: 0 })?.length).toBe(6);
+    expect(FrozenLake.solve!(configWith(), at(12))).toBeNull();
+    expect(FrozenLake.solve!(configWith(), at(7))).toEqual([]);
+    expect(FrozenLake.solve!(configWith(), { layout: "SHFFHHFGFFFFFFFF", player: 0 })).toBeNull();
   });
 });
 
 describe("the content key", () => {
   it("is the map's, wherever the player stands", () => {
-    expect(FrozenLake.contentKey(configOf(), at(5))).toBe(FrozenLake.contentKey(configOf(), at(6)));
+    expect(FrozenLake.contentKey(configWith(), at(5))).toBe(FrozenLake.contentKey(configWith(), at(6)));
     const other = { layout: "FFFHSFFGFFFFFHFF", player: 4 };
-    expect(FrozenLake.contentKey(configOf(), other)).not.toBe(FrozenLake.contentKey(configOf(), at(4)));
+    expect(FrozenLake.contentKey(configWith(), other)).not.toBe(FrozenLake.contentKey(configWith(), at(4)));
   });
 });

@@ -1,15 +1,16 @@
 /** Maps have the reference's distribution (1000 maps of the reference formulas) and a path past the holes. */
-import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import { NoInstance } from "../../../../src/env/contract/NoInstance.ts";
 import { FrozenLakeConfig } from "../../../../src/env/games/frozen_lake/FrozenLakeConfig.ts";
 import { drawMap, neighbour, shortestWalk } from "../../../../src/env/games/frozen_lake/FrozenLakeMap.ts";
+import { configsOf } from "../../../build/config.ts";
 import { instanceOf, playRandomly } from "../../contract/players.ts";
 import { preset } from "../../contract/presets.ts";
 import { chiSquare, standardErrors } from "../statistics.ts";
 
 const reference = 1000;
-const config = Schema.decodeUnknownSync(FrozenLakeConfig)({});
+const configWith = configsOf(FrozenLakeConfig);
+const config = configWith();
 const layouts = Array.from({ length: 4000 }, (_, seed) => drawMap(config, instanceOf(10_000 + seed)));
 const walks = layouts.map((layout) => shortestWalk(4, layout, layout.indexOf("S"))!);
 
@@ -54,12 +55,10 @@ describe("maps of 4x4 cells, 90 % frozen", () => {
 
 describe("other maps", () => {
   it("follow size and p", () => {
-    const wide = Schema.decodeUnknownSync(FrozenLakeConfig)({ size: 8, p: 1 });
+    const wide = configWith({ size: 8, p: 1 });
     expect(drawMap(wide, instanceOf(1))).toMatch(/^[SGF]{64}$/);
     const holes = Array.from({ length: 300 }, (_, seed) =>
-      [...drawMap(Schema.decodeUnknownSync(FrozenLakeConfig)({ p: 0.6 }), instanceOf(seed))].filter(
-        (cell) => cell === "H",
-      ),
+      [...drawMap(configWith({ p: 0.6 }), instanceOf(seed))].filter((cell) => cell === "H"),
     );
     expect(
       standardErrors(
@@ -71,7 +70,7 @@ describe("other maps", () => {
   });
 
   it("of nothing but holes put the goal next to the start", () => {
-    const sparse = Schema.decodeUnknownSync(FrozenLakeConfig)({ size: 16, p: 0 });
+    const sparse = configWith({ size: 16, p: 0 });
     const layout = drawMap(sparse, instanceOf(1));
     expect(shortestWalk(16, layout, layout.indexOf("S"))?.length).toBe(1);
   });

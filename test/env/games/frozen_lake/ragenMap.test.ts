@@ -1,15 +1,14 @@
 /** Under `instances: ragen` a seed stands for the map RAGEN's generator makes under it. */
-import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import { FrozenLake } from "../../../../src/env/games/frozen_lake/FrozenLake.ts";
 import { FrozenLakeConfig } from "../../../../src/env/games/frozen_lake/FrozenLakeConfig.ts";
 import { shortestWalk } from "../../../../src/env/games/frozen_lake/FrozenLakeMap.ts";
+import { configsOf } from "../../../build/config.ts";
 import { instanceOf } from "../../contract/players.ts";
 import { ragen } from "../ragen.ts";
 import { mean } from "../statistics.ts";
 
-const configOf = (keys: Readonly<Record<string, unknown>> = {}): FrozenLakeConfig =>
-  Schema.decodeUnknownSync(FrozenLakeConfig)({ ...keys, instances: "ragen" });
+const configWith = configsOf(FrozenLakeConfig, { instances: "ragen" });
 
 const layoutOf = (config: FrozenLakeConfig, seed: number): string =>
   FrozenLake.reset(config, instanceOf(seed), "train").layout;
@@ -26,19 +25,19 @@ describe("RAGEN's maps", () => {
     [10_001, "FGFF/FFFH/SFHF/FFFF"],
     [10_002, "FSFF/GFFF/FFHF/HFFF"],
   ])("under seed %d are as the reference gives them", (seed, expected) => {
-    expect(drawing(configOf(), seed)).toBe(expected);
+    expect(drawing(configWith(), seed)).toBe(expected);
   });
 
   it.each(ragen.frozen_lake)(
     "are RAGEN's own under $env_config from seed $first",
     ({ env_config, first, instances }) => {
-      const config = configOf(env_config);
+      const config = configWith(env_config);
       expect(instances.map((_, at) => drawing(config, first + at))).toEqual(instances);
     },
   );
 
   it("have the reference's 1.36 holes (1355 in all) and shortest walks over 1000 seeds, exactly", () => {
-    const layouts = Array.from({ length: 1000 }, (_, at) => layoutOf(configOf(), 10_000 + at));
+    const layouts = Array.from({ length: 1000 }, (_, at) => layoutOf(configWith(), 10_000 + at));
     const holes = mean(layouts.map((layout) => [...layout].filter((cell) => cell === "H").length));
     expect(holes).toBeCloseTo(1.355, 9);
     const walks = layouts.map((layout) => shortestWalk(4, layout, layout.indexOf("S"))!.length);

@@ -1,16 +1,15 @@
 /** Rewards, new tiles, ends and texts of 2048. */
-import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import type { Cells } from "../../../../src/env/games/game_2048/Board.ts";
 import { Game2048, type Game2048State } from "../../../../src/env/games/game_2048/Game2048.ts";
 import { Game2048Config } from "../../../../src/env/games/game_2048/Game2048Config.ts";
 import { mapActions } from "../../../../src/rollout/actions.ts";
+import { configsOf } from "../../../build/config.ts";
 import { instanceOf, noiseOf } from "../../contract/players.ts";
 import { standardErrors } from "../statistics.ts";
 
-const configOf = (keys: Readonly<Record<string, unknown>> = {}): Game2048Config =>
-  Schema.decodeUnknownSync(Game2048Config)(keys);
-const standard = configOf();
+const configWith = configsOf(Game2048Config);
+const standard = configWith();
 const at = (cells: Cells, score = 0): Game2048State => ({ cells, score });
 const moved = (cells: Cells, action: string, config = standard, score = 0) =>
   Game2048.step(config, at(cells, score), action, noiseOf(0, 0, 0));
@@ -52,7 +51,7 @@ describe("a move", () => {
   });
 
   it("pays its points themselves without use_log_reward, and for moving nothing what is set", () => {
-    const plain = configOf({ use_log_reward: false, invalid_act_score: -2 });
+    const plain = configWith({ use_log_reward: false, invalid_act_score: -2 });
     expect(moved(pair, "Left", plain).reward).toBe(12);
     expect(moved(corner, "Left", plain).reward).toBe(-2);
     expect(moved(corner, "Right", plain).reward).toBe(0);
@@ -93,7 +92,7 @@ describe("a first board", () => {
   });
 
   it("follows its keys", () => {
-    const config = configOf({ size: 3, two_prob: 0 });
+    const config = configWith({ size: 3, two_prob: 0 });
     const { cells } = Game2048.reset(config, instanceOf(1), "train");
     expect(cells.toSorted()).toEqual([0, 0, 0, 0, 0, 0, 0, 2, 2]);
   });
@@ -106,28 +105,28 @@ describe("a first board", () => {
     [10_003, "....\n.1..\n...2\n...."],
     [123, "1...\n....\n...1\n...."],
   ])("is RAGEN's under seed %i where that is asked for", (seed, board) => {
-    const config = configOf({ instances: "ragen" });
+    const config = configWith({ instances: "ragen" });
     expect(Game2048.compact(config, Game2048.reset(config, instanceOf(seed), "train"))).toBe(board);
   });
 });
 
 describe("the end", () => {
   it("is where nothing moves any more, the new tile included", () => {
-    const stuck = moved(last, "Left", configOf({ two_prob: 1 }));
+    const stuck = moved(last, "Left", configWith({ two_prob: 1 }));
     expect(stuck.state.cells).toEqual([1, 2, 1, 2, 2, 1, 2, 1, 1, 2, 1, 2, 5, 7, 11, 1]);
     expect(stuck.terminated).toBe(true);
-    const mergeable = moved(last, "Left", configOf({ two_prob: 0 }));
+    const mergeable = moved(last, "Left", configWith({ two_prob: 0 }));
     expect(mergeable.state.cells.at(-1)).toBe(2);
     expect(mergeable.terminated).toBe(false);
   });
 
   it("is a success with the goal tile, and only then", () => {
-    const ending = configOf({ two_prob: 1 });
+    const ending = configWith({ two_prob: 1 });
     expect(moved(last, "Left", ending)).toMatchObject({
       terminated: true,
       info: { success: true, final_max_tile: 2048 },
     });
-    expect(moved(last, "Left", configOf({ two_prob: 1, goal_tile: 4096 }))).toMatchObject({
+    expect(moved(last, "Left", configWith({ two_prob: 1, goal_tile: 4096 }))).toMatchObject({
       terminated: true,
       info: { success: false },
     });
@@ -136,15 +135,15 @@ describe("the end", () => {
   it("does not come with the goal tile by itself", () => {
     const won = pair.with(12, 10).with(15, 10);
     expect(moved(won, "Left")).toMatchObject({ terminated: false, info: { success: false, final_max_tile: 2048 } });
-    expect(moved(won, "Left", configOf({ stop_at_goal: true }))).toMatchObject({
+    expect(moved(won, "Left", configWith({ stop_at_goal: true }))).toMatchObject({
       terminated: true,
       info: { success: true, final_max_tile: 2048 },
     });
   });
 
   it("lets nothing move after it, in a game that stopped at its goal too", () => {
-    const won = moved(pair.with(12, 10).with(15, 10), "Left", configOf({ stop_at_goal: true })).state;
-    const after = Game2048.step(configOf({ stop_at_goal: true }), won, "Up", noiseOf(3, 0, 0));
+    const won = moved(pair.with(12, 10).with(15, 10), "Left", configWith({ stop_at_goal: true })).state;
+    const after = Game2048.step(configWith({ stop_at_goal: true }), won, "Up", noiseOf(3, 0, 0));
     expect(after).toMatchObject({ state: won, reward: 0, terminated: true });
     expect(after.info).toMatchObject({ success: true, raw_reward: 0, action_is_effective: false });
   });
@@ -201,6 +200,6 @@ describe("the keys", () => {
     [{ size: 1 }, "size"],
     [{ two_prob: 2 }, "two_prob"],
   ])("refuse %j", (keys, path) => {
-    expect(() => configOf(keys)).toThrow(`["${path}"]`);
+    expect(() => configWith(keys)).toThrow(`${path}: `);
   });
 });

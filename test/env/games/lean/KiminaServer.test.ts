@@ -2,7 +2,7 @@
 import { Effect } from "effect";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { check, healthProblem, type KiminaFailure, longestMs } from "../../../../src/env/games/lean/KiminaServer.ts";
-import { configOf } from "./configOf.ts";
+import { configWith } from "./config.ts";
 import { type StandIn, standIn } from "./standIn.ts";
 
 let server: StandIn;
@@ -18,7 +18,7 @@ afterEach(async () => {
 const script = (...tactics: readonly string[]): string =>
   ["import Mathlib", "", "theorem t : True := by", ...tactics.map((tactic) => `  ${tactic}`), ""].join("\n");
 
-const keys = (more: Readonly<Record<string, unknown>> = {}) => configOf({ server_url: server.url, ...more });
+const keys = (more: Readonly<Record<string, unknown>> = {}) => configWith({ server_url: server.url, ...more });
 const ask = (tactics: readonly string[], more: Readonly<Record<string, unknown>> = {}) =>
   Effect.runPromise(check(keys(more), "t-1", script(...tactics)));
 const failure = (tactics: readonly string[], more: Readonly<Record<string, unknown>> = {}): Promise<KiminaFailure> =>
@@ -77,14 +77,14 @@ describe("a check", () => {
 
   it("shows the key of the configuration, or that of the surroundings", async () => {
     const locked = await standIn({ key: "open sesame" });
-    const config = configOf({ server_url: `${locked.url}/`, api_key: "open sesame" });
+    const config = configWith({ server_url: `${locked.url}/`, api_key: "open sesame" });
     expect((await Effect.runPromise(check(config, "a", script("qed")))).success).toBe(true);
-    const refused = await Effect.runPromise(Effect.flip(check(configOf({ server_url: locked.url }), "a", "")));
+    const refused = await Effect.runPromise(Effect.flip(check(configWith({ server_url: locked.url }), "a", "")));
     expect(refused.message).toBe(
       "the Lean server answered with status 401 (Missing API key); env_config.api_key is its key",
     );
     vi.stubEnv("LEAN_SERVER_API_KEY", "open sesame");
-    const fromSurroundings = configOf({ server_url: locked.url });
+    const fromSurroundings = configWith({ server_url: locked.url });
     expect((await Effect.runPromise(check(fromSurroundings, "a", script("qed")))).success).toBe(true);
     expect(locked.asked.length).toBe(3);
     await locked.close();
@@ -144,7 +144,7 @@ describe("a server in trouble", () => {
   });
 
   it("that has no such path is named, with the key to set, and asked once", async () => {
-    const older = configOf({ server_url: `${server.url}/elsewhere` });
+    const older = configWith({ server_url: `${server.url}/elsewhere` });
     const { message } = await Effect.runPromise(Effect.flip(check(older, "t-1", script())));
     expect(message).toContain("status 404 (Not Found); env_config.protocol=verify");
     expect(server.asked.length).toBe(1);
@@ -163,8 +163,8 @@ describe("a server in trouble", () => {
 
 describe("longestMs", () => {
   it("holds every attempt and the waits between them, which double up to ten seconds", () => {
-    expect(longestMs(configOf({ retry_wait: 1 }))).toBe(1000 * (3 * 60 + 1 + 2 + 1));
-    expect(longestMs(configOf({ retry_wait: 4, max_retries: 5, request_timeout: 1, http_timeout: 1 }))).toBe(
+    expect(longestMs(configWith({ retry_wait: 1 }))).toBe(1000 * (3 * 60 + 1 + 2 + 1));
+    expect(longestMs(configWith({ retry_wait: 4, max_retries: 5, request_timeout: 1, http_timeout: 1 }))).toBe(
       1000 * (5 + 4 + 8 + 10 + 10 + 1),
     );
   });
@@ -177,7 +177,7 @@ describe("the health of a server", () => {
 
   it("is a sentence where another server answers in its place", async () => {
     const unwell = await standIn({ health: { status: "starting" } });
-    expect(await Effect.runPromise(healthProblem(configOf({ server_url: unwell.url })))).toBe(
+    expect(await Effect.runPromise(healthProblem(configWith({ server_url: unwell.url })))).toBe(
       `what answers at ${unwell.url} is no Lean server, or not a healthy one`,
     );
     await unwell.close();

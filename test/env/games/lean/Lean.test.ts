@@ -4,7 +4,7 @@ import { bindAsync } from "../../../../src/env/contract/BoundEnvironment.ts";
 import { Lean } from "../../../../src/env/games/lean/Lean.ts";
 import type { LeanState } from "../../../../src/env/games/lean/Proof.ts";
 import { instanceOf, noiseOf } from "../../contract/players.ts";
-import { configOf } from "./configOf.ts";
+import { configWith } from "./config.ts";
 import { type StandIn, standIn } from "./standIn.ts";
 
 let server: StandIn;
@@ -16,7 +16,7 @@ afterAll(() => server.close());
 const { signal } = new AbortController();
 const noise = noiseOf(0, 0, 0);
 const environment = (keys: Readonly<Record<string, unknown>> = {}) =>
-  bindAsync(Lean, configOf({ server_url: server.url, ...keys }));
+  bindAsync(Lean, configWith({ server_url: server.url, ...keys }));
 
 /** Plays tactics from the instance of a seed; every state is cloned on its way. */
 const play = async (tactics: readonly string[], keys: Readonly<Record<string, unknown>> = {}) => {

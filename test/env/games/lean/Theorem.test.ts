@@ -2,7 +2,7 @@
 import { Result } from "effect";
 import { describe, expect, it } from "vitest";
 import { scriptOf, sourceOf, theoremOf } from "../../../../src/env/games/lean/Theorem.ts";
-import { configOf } from "./configOf.ts";
+import { configWith } from "./config.ts";
 
 const theorem = (formal: string, more: Readonly<Record<string, unknown>> = {}) =>
   Result.getOrThrow(theoremOf({ formal, ...more }));
@@ -56,11 +56,13 @@ describe("a statement", () => {
 
 describe("the columns", () => {
   it("are minif2f's unless the configuration says otherwise", () => {
-    expect(sourceOf(configOf()).columns).toMatchObject({
+    expect(sourceOf(configWith()).columns).toMatchObject({
       formal: { name: "formal_statement", required: true },
       informal: { name: "natural_language_statement", required: false },
     });
-    expect(sourceOf(configOf({ columns: { informal: "informal_stmt" } })).columns.informal!.name).toBe("informal_stmt");
+    expect(sourceOf(configWith({ columns: { informal: "informal_stmt" } })).columns.informal!.name).toBe(
+      "informal_stmt",
+    );
   });
 });
 
@@ -68,7 +70,7 @@ describe("a script", () => {
   const bare = theorem("theorem a : True := by");
 
   it("begins with the default imports where the row has none", () => {
-    expect(scriptOf(configOf(), bare, ["trivial"])).toEqual([
+    expect(scriptOf(configWith(), bare, ["trivial"])).toEqual([
       "import Mathlib",
       "import Aesop",
       "set_option maxHeartbeats 0",
@@ -77,12 +79,12 @@ describe("a script", () => {
       "theorem a : True := by",
       "  trivial",
     ]);
-    expect(scriptOf(configOf({ default_imports: "" }), bare, [])).toEqual(["theorem a : True := by"]);
+    expect(scriptOf(configWith({ default_imports: "" }), bare, [])).toEqual(["theorem a : True := by"]);
   });
 
   it("indents every line of a tactic, so that it stays in the proof", () => {
     const tactic = "have h : True := by\n  trivial\n\nexact h";
-    expect(scriptOf(configOf({ default_imports: "" }), bare, [tactic]).slice(1)).toEqual([
+    expect(scriptOf(configWith({ default_imports: "" }), bare, [tactic]).slice(1)).toEqual([
       "  have h : True := by",
       "    trivial",
       "",

@@ -6,7 +6,7 @@ import { after, begin, ended, type LeanState } from "../../../../src/env/games/l
 import { observation } from "../../../../src/env/games/lean/ProofText.ts";
 import { scriptOf, theoremOf } from "../../../../src/env/games/lean/Theorem.ts";
 import { emptyTactic, Response, timedOut, type Verdict, verdictOf } from "../../../../src/env/games/lean/Verdict.ts";
-import { configOf } from "./configOf.ts";
+import { configWith } from "./config.ts";
 
 interface Step {
   readonly action: string;
@@ -39,7 +39,7 @@ const verdict = ({ action, answer }: Step): Verdict => {
 describe.each(golden.map((play, at) => ({ at, ...play })))(
   "play $at, config $config",
   ({ config: keys, row, start, steps }) => {
-    const config = configOf(keys);
+    const config = configWith(keys);
     const theorem = Result.getOrThrow(
       theoremOf({ formal: row.formal_statement, name: row.name, informal: row.natural_language_statement }),
     );

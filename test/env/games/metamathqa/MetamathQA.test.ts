@@ -1,6 +1,5 @@
 /** MetamathQA: the reward of each try, what is shown after it, whose instance a seed stands for, and answers as a reply carries them. */
 import { fileURLToPath } from "node:url";
-import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import * as Dataset from "../../../../src/env/games/dataset/Dataset.ts";
 import { MetamathQA } from "../../../../src/env/games/metamathqa/MetamathQA.ts";
@@ -8,12 +7,12 @@ import { MetamathQAConfig, sourceOf } from "../../../../src/env/games/metamathqa
 import type { QuizState } from "../../../../src/env/games/static_qa/Quiz.ts";
 import { mapActions } from "../../../../src/rollout/actions.ts";
 import { parse } from "../../../../src/rollout/parse.ts";
+import { configsOf } from "../../../build/config.ts";
 import { instanceOf, noiseOf } from "../../contract/players.ts";
 import { fileOf, linesOf } from "../dataset/temporary.ts";
 
-const configOf = (keys: Readonly<Record<string, unknown>> = {}): MetamathQAConfig =>
-  Schema.decodeUnknownSync(MetamathQAConfig)(keys);
-const config = configOf();
+const configWith = configsOf(MetamathQAConfig);
+const config = configWith();
 
 const asked = (gold: string): QuizState => ({
   question: { text: "What is x?", gold, choices: null },
@@ -48,7 +47,7 @@ describe("an answer", () => {
 
   it("is compared as text, and as a number where that is asked for", () => {
     expect(answer(asked("1080"), "1,080").reward).toBe(0);
-    expect(answer(asked("1080"), "1,080", configOf({ match: "number" })).reward).toBe(1);
+    expect(answer(asked("1080"), "1,080", configWith({ match: "number" })).reward).toBe(1);
   });
 });
 
@@ -69,7 +68,7 @@ describe("the instances", () => {
   const fixture = fileURLToPath(new URL("../dataset/fixtures/metamathqa.parquet", import.meta.url));
 
   it("come from MetaMathQA's own file as it is", async () => {
-    const own = configOf({ path: fixture, val_share: 0 });
+    const own = configWith({ path: fixture, val_share: 0 });
     await MetamathQA.prepare!(own);
     const { question } = MetamathQA.reset(own, instanceOf(1), "train");
     const n = Number(/^What is (\d+) plus/.exec(question.text)![1]);
@@ -79,7 +78,7 @@ describe("the instances", () => {
 
   it("come from columns of other names where they are named", async () => {
     const path = fileOf("a.jsonl", linesOf([{ q: "1 + 1?", r: "The answer is: 2" }]));
-    const own = configOf({ path, val_share: 0, question_key: "q", answer_key: "r", split_key: "" });
+    const own = configWith({ path, val_share: 0, question_key: "q", answer_key: "r", split_key: "" });
     await MetamathQA.prepare!(own);
     expect(MetamathQA.reset(own, instanceOf(1), "val").question).toMatchObject({ text: "1 + 1?", gold: "2" });
   });
@@ -91,7 +90,7 @@ describe("the instances", () => {
   });
 
   it("are RAGEN's of a seed where that is asked for", async () => {
-    const ragen = configOf({ instances: "ragen", val_share: 0 });
+    const ragen = configWith({ instances: "ragen", val_share: 0 });
     await MetamathQA.prepare!(ragen);
     const rows = Dataset.at(sourceOf(ragen)).train;
     // python3 -c "import random; random.seed(10000); print(random.randint(0, 479))", likewise 10001 and 123
@@ -102,7 +101,7 @@ describe("the instances", () => {
     ] as const) {
       expect(MetamathQA.reset(ragen, instanceOf(seed), "train").question).toEqual(rows[index]);
     }
-    expect(() => configOf({ instances: "ragen" })).toThrow("needs val_share 0");
+    expect(() => configWith({ instances: "ragen" })).toThrow("needs val_share 0");
   });
 
   it("are the stand-in's by default, which is said", async () => {

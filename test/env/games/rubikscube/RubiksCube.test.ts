@@ -5,12 +5,12 @@ import { distance } from "../../../../src/env/games/rubikscube/Corners.ts";
 import { apply, solved, type Turn, turns, turnTables } from "../../../../src/env/games/rubikscube/Cube.ts";
 import { RubiksCube, type RubiksCubeState } from "../../../../src/env/games/rubikscube/RubiksCube.ts";
 import { RubiksCubeConfig } from "../../../../src/env/games/rubikscube/RubiksCubeConfig.ts";
+import { configsOf } from "../../../build/config.ts";
 import { instanceOf, noiseOf, playRandomly } from "../../contract/players.ts";
 import { preset } from "../../contract/presets.ts";
 import { standardErrors } from "../statistics.ts";
 
-const configOf = (keys: Readonly<Record<string, unknown>> = {}): RubiksCubeConfig =>
-  Schema.decodeUnknownSync(RubiksCubeConfig)(keys);
+const configWith = configsOf(RubiksCubeConfig);
 const turned = (...sequence: readonly Turn[]): string =>
   sequence.reduce((before, turn) => apply(before, turnTables.true[turn]), solved);
 const step = (config: RubiksCubeConfig, state: RubiksCubeState, action: string) =>
@@ -18,7 +18,7 @@ const step = (config: RubiksCubeConfig, state: RubiksCubeState, action: string) 
 
 describe("a step", () => {
   it("gives 1 and ends on a solved cube", () => {
-    expect(step(configOf(), { cube: turned("R"), steps: 0 }, "R'")).toEqual({
+    expect(step(configWith(), { cube: turned("R"), steps: 0 }, "R'")).toEqual({
       state: { cube: solved, steps: 1 },
       reward: 1,
       terminated: true,
@@ -28,7 +28,7 @@ describe("a step", () => {
   });
 
   it("gives nothing elsewhere", () => {
-    expect(step(configOf(), { cube: turned("R"), steps: 0 }, "U")).toMatchObject({
+    expect(step(configWith(), { cube: turned("R"), steps: 0 }, "U")).toMatchObject({
       reward: 0,
       terminated: false,
       truncated: false,
@@ -37,11 +37,11 @@ describe("a step", () => {
   });
 
   it("takes a cube for solved however it is held", () => {
-    expect(step(configOf(), { cube: turned("U"), steps: 0 }, "D'").info.success).toBe(true);
+    expect(step(configWith(), { cube: turned("U"), steps: 0 }, "D'").info.success).toBe(true);
   });
 
   it("is cut after max_steps, unless the last turn solves", () => {
-    const config = configOf({ max_steps: 3 });
+    const config = configWith({ max_steps: 3 });
     expect(step(config, { cube: turned("R"), steps: 2 }, "U")).toMatchObject({ terminated: false, truncated: true });
     expect(step(config, { cube: turned("R"), steps: 2 }, "R'")).toMatchObject({ terminated: true, truncated: false });
   });
@@ -50,13 +50,13 @@ describe("a step", () => {
 describe("a scramble", () => {
   it.each([1, 2, 5, 8, 11])("of depth %i is exactly as far from solved", (scramble_depth) => {
     for (let seed = 0; seed < 6; seed++) {
-      const { cube } = RubiksCube.reset(configOf({ scramble_depth }), instanceOf(seed), "train");
+      const { cube } = RubiksCube.reset(configWith({ scramble_depth }), instanceOf(seed), "train");
       expect(distance(cube)).toBe(scramble_depth);
     }
   });
 
   it("of depth 1 is each of the twelve turns", () => {
-    const config = configOf({ scramble_depth: 1 });
+    const config = configWith({ scramble_depth: 1 });
     const cubes = Array.from({ length: 200 }, (_, seed) => RubiksCube.reset(config, instanceOf(seed), "train").cube);
     expect(new Set(cubes)).toEqual(new Set(turns.map((turn) => turned(turn))));
   });
@@ -70,13 +70,13 @@ describe("a scramble", () => {
     [5, 123, ["OWOBWWOYBRGGYYWRBGBYRROG", "RBOBWYWYGRGOYYWWOBRBRGOG", "WWYGBOOGBORYYGWRRRBGYOWB"]],
     [20, 0, ["GBRWOBYYWGBRRRYOYOWWOGGB", "YOBWGROBYGOORGBBWRRYYWGW", "GGORWWYBBWBGBYOYRRGOOWYR"]],
   ])("of depth %i from seed %i is RAGEN's own under instances: ragen and its B", (scramble_depth, first, expected) => {
-    const config = configOf({ instances: "ragen", back_turn: "ragen", scramble_depth });
+    const config = configWith({ instances: "ragen", back_turn: "ragen", scramble_depth });
     const drawn = expected.map((_, at) => RubiksCube.reset(config, instanceOf(first + at), "train").cube);
     expect(drawn).toEqual(expected);
   });
 
   it("of RAGEN's may cancel: two turns leave one cube in six solved", () => {
-    const config = configOf({ instances: "ragen", scramble_depth: 2 });
+    const config = configWith({ instances: "ragen", scramble_depth: 2 });
     const cancelled = Array.from(
       { length: 1000 },
       (_, seed) => RubiksCube.reset(config, instanceOf(seed), "train").cube,
@@ -87,7 +87,7 @@ describe("a scramble", () => {
 
   it("that came out solved is no success before a turn brings it about", () => {
     const start = { cube: solved, steps: 0 };
-    const config = configOf({ instances: "ragen" });
+    const config = configWith({ instances: "ragen" });
     const plan = RubiksCube.solve!(config, start)!;
     expect(plan.length).toBe(2);
     const first = step(config, start, plan[0]!);
@@ -107,20 +107,20 @@ describe("a scramble", () => {
 
 describe("the solver", () => {
   it("has no plan after the last turn, and an empty one for a solved cube", () => {
-    expect(RubiksCube.solve!(configOf(), { cube: turned("R"), steps: 20 })).toBeNull();
-    expect(RubiksCube.solve!(configOf(), { cube: solved, steps: 3 })).toEqual([]);
+    expect(RubiksCube.solve!(configWith(), { cube: turned("R"), steps: 20 })).toBeNull();
+    expect(RubiksCube.solve!(configWith(), { cube: solved, steps: 3 })).toEqual([]);
   });
 
   it("has a plan only where there are turns for it", () => {
     const planned = (max_steps: number) =>
-      RubiksCube.solve!(configOf({ max_steps }), { cube: turned("R", "U"), steps: 1 });
+      RubiksCube.solve!(configWith({ max_steps }), { cube: turned("R", "U"), steps: 1 });
     expect([planned(2), planned(3)]).toEqual([null, ["U'", "R'"]]);
     const lucky = { cube: solved, steps: 0 };
-    expect(RubiksCube.solve!(configOf({ instances: "ragen", max_steps: 1 }), lucky)).toBeNull();
+    expect(RubiksCube.solve!(configWith({ instances: "ragen", max_steps: 1 }), lucky)).toBeNull();
   });
 
   it("searches a few turns under RAGEN's B, and says where it finds nothing", () => {
-    const config = configOf({ back_turn: "ragen", instances: "ragen" });
+    const config = configWith({ back_turn: "ragen", instances: "ragen" });
     const torn = (...sequence: readonly Turn[]): RubiksCubeState => ({
       cube: sequence.reduce((before, turn) => apply(before, turnTables.ragen[turn]), solved),
       steps: 0,
@@ -141,7 +141,7 @@ describe("random play", () => {
 
 describe("the observation", () => {
   it("shows six faces of two rows, the step and the actions", () => {
-    expect(RubiksCube.render(configOf(), { cube: turned("R"), steps: 3 })).toBe(
+    expect(RubiksCube.render(configWith(), { cube: turned("R"), steps: 3 })).toBe(
       [
         "=== Rubik's Cube 2x2 ===",
         "Step: 3/20",
@@ -165,12 +165,14 @@ describe("the observation", () => {
   });
 
   it("says how it ended", () => {
-    expect(RubiksCube.render(configOf(), { cube: solved, steps: 3 })).toMatch(/Solved: every face shows one colour\.$/);
-    expect(RubiksCube.render(configOf(), { cube: turned("R"), steps: 20 })).toMatch(/no turns are left\.$/);
+    expect(RubiksCube.render(configWith(), { cube: solved, steps: 3 })).toMatch(
+      /Solved: every face shows one colour\.$/,
+    );
+    expect(RubiksCube.render(configWith(), { cube: turned("R"), steps: 20 })).toMatch(/no turns are left\.$/);
   });
 
   it("is a line a face for a small model", () => {
-    expect(RubiksCube.compact(configOf(), { cube: turned("R"), steps: 3 })).toBe(
+    expect(RubiksCube.compact(configWith(), { cube: turned("R"), steps: 3 })).toBe(
       "U WGWG\nL OOOO\nF GYGY\nR RRRR\nB WBWB\nD YBYB",
     );
   });
@@ -178,8 +180,8 @@ describe("the observation", () => {
 
 describe("the thought", () => {
   it("names the faces that are done and the next turn", () => {
-    expect(RubiksCube.thought!(configOf(), { cube: turned("R"), steps: 0 }, ["R'"])).toBe("done L R then turn R'");
-    expect(RubiksCube.thought!(configOf(), { cube: turned("R", "U"), steps: 0 }, ["U'", "R'"])).toBe(
+    expect(RubiksCube.thought!(configWith(), { cube: turned("R"), steps: 0 }, ["R'"])).toBe("done L R then turn R'");
+    expect(RubiksCube.thought!(configWith(), { cube: turned("R", "U"), steps: 0 }, ["U'", "R'"])).toBe(
       "no face done then turn U'",
     );
   });
@@ -187,7 +189,7 @@ describe("the thought", () => {
 
 describe("the content key", () => {
   it("is the scramble's, whatever the step", () => {
-    const key = (cube: string, steps: number) => RubiksCube.contentKey(configOf(), { cube, steps });
+    const key = (cube: string, steps: number) => RubiksCube.contentKey(configWith(), { cube, steps });
     expect(key(turned("R"), 0)).toBe(key(turned("R"), 4));
     expect(key(turned("R"), 0)).not.toBe(key(turned("L"), 0));
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { SearchConfig } from "../../../../src/env/games/search/SearchConfig.ts";
 import { SearchQA, type SearchState } from "../../../../src/env/games/search/SearchQA.ts";
 import { instanceOf, noiseOf } from "../../contract/players.ts";
-import { configOf, local, remote } from "./configOf.ts";
+import { configWith, local, remote } from "./config.ts";
 import { documents, questions } from "./shipped.ts";
 import { nobody, withServer } from "./standIn.ts";
 
@@ -47,7 +47,7 @@ describe("the start", () => {
   });
 
   it("asks the same questions in both splits where the files do not differ, as RAGEN does", async () => {
-    const config = configOf({ path: "config/data/search/train.jsonl", retriever: { type: "bm25" } });
+    const config = configWith({ path: "config/data/search/train.jsonl", retriever: { type: "bm25" } });
     expect(await question(config, 3, "val")).toEqual(await question(config, 3, "train"));
   });
 });
@@ -228,7 +228,7 @@ describe("a search that fails", () => {
 
   it("has failed before the step's own time limit is up", () => {
     expect(SearchQA.timeoutMs(remote("http://far", { timeout_ms: 30_000 }))).toBeGreaterThan(30_000);
-    expect(SearchQA.capacity(configOf())).toBe(32);
+    expect(SearchQA.capacity(configWith())).toBe(32);
   });
 });
 

@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import * as Dataset from "../../../../src/env/games/dataset/Dataset.ts";
 import { questionsOf } from "../../../../src/env/games/search/questions.ts";
-import { configOf } from "./configOf.ts";
+import { configWith } from "./config.ts";
 
 const reading = async (lines: readonly object[], keys: Readonly<Record<string, unknown>> = {}) => {
   const folder = mkdtempSync(join(tmpdir(), "millrace-questions-"));
   const path = join(folder, "questions.jsonl");
   try {
     writeFileSync(path, lines.map((line) => JSON.stringify(line)).join("\n"));
-    const { train } = await Dataset.load(questionsOf(configOf({ path, ...keys })));
+    const { train } = await Dataset.load(questionsOf(configWith({ path, ...keys })));
     return train;
   } finally {
     rmSync(folder, { recursive: true });

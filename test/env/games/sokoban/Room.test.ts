@@ -5,10 +5,10 @@ import { drawRoom, ragenRoom } from "../../../../src/env/games/sokoban/Room.ts";
 import { shortestSolution } from "../../../../src/env/games/sokoban/Solver.ts";
 import { instanceOf } from "../../contract/players.ts";
 import { mean, standardErrors } from "../statistics.ts";
-import { configOf } from "./rooms.ts";
+import { configWith } from "./rooms.ts";
 
 const reference = 500;
-const config = configOf();
+const config = configWith();
 const rooms = Array.from({ length: 2000 }, (_, seed) => drawRoom(config, instanceOf(10_000 + seed)));
 const solutions = rooms
   .map(({ boxes, layout, player }) => shortestSolution({ cols: 6, layout, player, boxes })?.length ?? Infinity)
@@ -49,7 +49,7 @@ describe("rooms of 6x6 cells and one box", () => {
 
   it("have the same distribution when the reverse play is 30 deep", () => {
     const shallow = Array.from({ length: 1000 }, (_, seed) =>
-      drawRoom(configOf({ search_depth: 30 }), instanceOf(10_000 + seed)),
+      drawRoom(configWith({ search_depth: 30 }), instanceOf(10_000 + seed)),
     );
     expect(
       standardErrors(
@@ -76,7 +76,7 @@ describe("rooms with min_solution_steps", () => {
     [1, 3],
     [6, 8],
   ] as const)("are solved in %d to %d moves, and differ", (fewest, most) => {
-    const ranged = configOf({ min_solution_steps: [fewest, most] });
+    const ranged = configWith({ min_solution_steps: [fewest, most] });
     const drawn = Array.from({ length: 60 }, (_, seed) => drawRoom(ranged, instanceOf(seed)));
     const lengths = drawn.map(
       ({ boxes, layout, player }) => shortestSolution({ cols: 6, layout, player, boxes })!.length,
@@ -87,19 +87,19 @@ describe("rooms with min_solution_steps", () => {
   });
 
   it("are given up after max_reset_tries", () => {
-    const never = configOf({ min_solution_steps: [900, 1_000], max_reset_tries: 5 });
+    const never = configWith({ min_solution_steps: [900, 1_000], max_reset_tries: 5 });
     expect(() => drawRoom(never, instanceOf(1))).toThrow("in 5 draws");
   });
 
   it("are of any length after max_reset_tries where they are RAGEN's", () => {
-    const never = configOf({ instances: "ragen", min_solution_steps: [900, 1_000], max_reset_tries: 2 });
+    const never = configWith({ instances: "ragen", min_solution_steps: [900, 1_000], max_reset_tries: 2 });
     expect(ragenRoom(never, 10_000).moves).toBeLessThan(900);
   });
 });
 
 describe("larger rooms", () => {
   it("of 8x8 cells and two boxes are displaced by 3.36 and solvable", () => {
-    const large = configOf({ dim_room: [8, 8], num_boxes: 2, search_depth: 10 });
+    const large = configWith({ dim_room: [8, 8], num_boxes: 2, search_depth: 10 });
     const drawn = Array.from({ length: 300 }, (_, seed) => drawRoom(large, instanceOf(seed)));
     expect(
       standardErrors(
@@ -115,7 +115,7 @@ describe("larger rooms", () => {
   });
 
   it("need not be square: dim_x rows by dim_y columns", () => {
-    const { layout } = drawRoom(configOf({ dim_x: 5, dim_y: 9 }), instanceOf(1));
+    const { layout } = drawRoom(configWith({ dim_x: 5, dim_y: 9 }), instanceOf(1));
     expect(layout.length).toBe(45);
     expect(layout.slice(0, 9)).toBe("000000000");
     expect(layout.slice(36)).toBe("000000000");
@@ -123,7 +123,7 @@ describe("larger rooms", () => {
 
   it("that no draw can fill are refused in bounded time", () => {
     // Two levels of reverse play drag one box at most, so two boxes never both leave their targets.
-    const shallow = configOf({ num_boxes: 2, search_depth: 3 });
+    const shallow = configWith({ num_boxes: 2, search_depth: 3 });
     expect(() => drawRoom(shallow, instanceOf(1))).toThrow(NoInstance);
   });
 });

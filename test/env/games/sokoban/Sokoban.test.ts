@@ -2,12 +2,12 @@
 import { describe, expect, it } from "vitest";
 import { Sokoban, type SokobanState } from "../../../../src/env/games/sokoban/Sokoban.ts";
 import { noiseOf } from "../../contract/players.ts";
-import { configOf, room } from "./rooms.ts";
+import { configWith, room } from "./rooms.ts";
 
 const noise = noiseOf(0, 0, 0);
 const act = (drawing: string, action: string, steps = 0, keys: Readonly<Record<string, unknown>> = {}) => {
   const { cols, rows, state } = room(drawing, steps);
-  const config = configOf({ dim_room: [rows, cols], ...keys });
+  const config = configWith({ dim_room: [rows, cols], ...keys });
   const transition = Sokoban.step(config, state, action, noise);
   return { ...transition, drawing: Sokoban.compact(config, transition.state).replaceAll("\n", "/") };
 };
@@ -105,18 +105,18 @@ describe("the observation", () => {
   const { state } = room("######/######/###O##/###X##/###P##/######");
 
   it("is rows of symbols", () => {
-    expect(Sokoban.render(configOf(), state)).toBe("######\n######\n###O##\n###X##\n###P##\n######");
+    expect(Sokoban.render(configWith(), state)).toBe("######\n######\n###O##\n###X##\n###P##\n######");
   });
 
   it("takes another vocabulary", () => {
     const lookup = { 0: "W", 1: ".", 2: "G", 3: "C", 4: "B", 5: "A", 6: "@" };
-    const shown = (drawing: string) => Sokoban.render(configOf({ grid_lookup: lookup }), room(drawing).state);
+    const shown = (drawing: string) => Sokoban.render(configWith({ grid_lookup: lookup }), room(drawing).state);
     expect(shown("######/#_OXP#/######/######/######/######").split("\n")[1]).toBe("W.GBAW");
     expect(shown("######/#_√S_#/######/######/######/######").split("\n")[1]).toBe("W.C@.W");
   });
 
   it("is coordinates in the fixed order, lines without cells left out", () => {
-    const config = configOf({ observation_format: "coord", num_boxes: 2 });
+    const config = configWith({ observation_format: "coord", num_boxes: 2 });
     const { state: mixed } = room("######/#_√_##/#X_S##/######/######/######");
     expect(Sokoban.render(config, mixed)).toBe(
       [
@@ -130,7 +130,7 @@ describe("the observation", () => {
   });
 
   it("is both, in the reference's layout", () => {
-    expect(Sokoban.render(configOf({ observation_format: "grid_coord" }), state)).toBe(
+    expect(Sokoban.render(configWith({ observation_format: "grid_coord" }), state)).toBe(
       [
         "Coordinates: ",
         "Board size: 6 rows x 6 cols (zero-indexed).",
@@ -149,21 +149,23 @@ describe("the observation", () => {
   });
 
   it("is at most 45 characters and newlines for a small model", () => {
-    expect([...Sokoban.compact(configOf({ observation_format: "grid_coord" }), state)].length).toBeLessThanOrEqual(45);
+    expect([...Sokoban.compact(configWith({ observation_format: "grid_coord" }), state)].length).toBeLessThanOrEqual(
+      45,
+    );
   });
 });
 
 describe("the legend", () => {
   it("explains the configured symbols where symbols are shown", () => {
-    expect(Sokoban.legend(configOf())).toBe(
+    expect(Sokoban.legend(configWith())).toBe(
       "The meaning of each symbol in the state is:\n" +
         "#: wall, _: empty, O: target, √: box on target, X: box, P: player, S: player on target",
     );
-    expect(Sokoban.legend(configOf({ grid_lookup: { 5: "@" }, grid_vocab: { "@": "you" } }))).toContain("@: you");
+    expect(Sokoban.legend(configWith({ grid_lookup: { 5: "@" }, grid_vocab: { "@": "you" } }))).toContain("@: you");
   });
 
   it("explains the corners of the configured room where coordinates are shown, and no symbols", () => {
-    const legend = Sokoban.legend(configOf({ observation_format: "coord", dim_x: 7, dim_y: 9 }));
+    const legend = Sokoban.legend(configWith({ observation_format: "coord", dim_x: 7, dim_y: 9 }));
     expect(legend).toContain("(6, 8)");
     expect(legend).not.toContain("wall");
   });
@@ -171,7 +173,7 @@ describe("the legend", () => {
 
 describe("the content key", () => {
   it("is equal for equal rooms and different for any other cell", () => {
-    const key = (state: SokobanState): string => Sokoban.contentKey(configOf(), state);
+    const key = (state: SokobanState): string => Sokoban.contentKey(configWith(), state);
     const drawing = "######/#O_X_#/#___P#/######/######/######";
     expect(key(room(drawing, 3).state)).toBe(key(room(drawing).state));
     expect(key(room("######/#O_X_#/#__P_#/######/######/######").state)).not.toBe(key(room(drawing).state));
@@ -182,10 +184,10 @@ describe("the content key", () => {
 describe("the solver", () => {
   it("has a plan only where there are steps for it", () => {
     const { cols, rows, state } = room("######/#PX_O#/######", 3);
-    const planned = (max_steps: number) => Sokoban.solve!(configOf({ dim_room: [rows, cols], max_steps }), state);
+    const planned = (max_steps: number) => Sokoban.solve!(configWith({ dim_room: [rows, cols], max_steps }), state);
     expect([planned(3), planned(4), planned(5)]).toEqual([null, null, ["Right", "Right"]]);
     expect(
-      Sokoban.solve!(configOf({ dim_room: [rows, cols], max_steps: 3 }), room("######/#_P√_#/######", 3).state),
+      Sokoban.solve!(configWith({ dim_room: [rows, cols], max_steps: 3 }), room("######/#_P√_#/######", 3).state),
     ).toEqual([]);
   });
 });

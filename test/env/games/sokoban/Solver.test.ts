@@ -4,7 +4,7 @@ import { drawRoom } from "../../../../src/env/games/sokoban/Room.ts";
 import { Sokoban } from "../../../../src/env/games/sokoban/Sokoban.ts";
 import { type Puzzle, shortestSolution } from "../../../../src/env/games/sokoban/Solver.ts";
 import { instanceOf } from "../../contract/players.ts";
-import { configOf, room } from "./rooms.ts";
+import { configWith, room } from "./rooms.ts";
 
 const plainLength = ({ boxes, cols, layout, player }: Puzzle): number | null => {
   let ring = [{ player, boxes }];
@@ -36,11 +36,11 @@ describe("shortestSolution", () => {
     ["######/#____#/#_OX_#/#_#P_#/######/######", ["Right", "Up", "Left"]],
     ["######/######/#P####/#X__##/#O__##/######", ["Down"]],
   ])("solves the reference room %s", (drawing, plan) => {
-    expect(Sokoban.solve!(configOf(), room(drawing).state)).toEqual(plan);
+    expect(Sokoban.solve!(configWith(), room(drawing).state)).toEqual(plan);
   });
 
   it.each([1, 2, 3])("is as short as plain search, %i boxes", (boxes) => {
-    const config = configOf({ num_boxes: boxes, search_depth: 20 });
+    const config = configWith({ num_boxes: boxes, search_depth: 20 });
     for (let seed = 0; seed < 25; seed++) {
       const { boxes: cells, layout, player } = drawRoom(config, instanceOf(seed));
       const puzzle = { cols: 6, layout, player, boxes: cells };
@@ -49,7 +49,7 @@ describe("shortestSolution", () => {
   });
 
   it("is empty when every box is on a target", () => {
-    expect(Sokoban.solve!(configOf(), room("#####/#√_P#/#####").state)).toEqual([]);
+    expect(Sokoban.solve!(configWith(), room("#####/#√_P#/#####").state)).toEqual([]);
   });
 
   it("is null for a box in a corner", () => {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { Sokoban } from "../../../../src/env/games/sokoban/Sokoban.ts";
 import { instanceOf, noiseOf } from "../../contract/players.ts";
-import { configOf } from "./rooms.ts";
+import { configWith } from "./rooms.ts";
 
 interface Played {
   readonly env_config: Readonly<Record<string, unknown>>;
@@ -24,7 +24,7 @@ const plays: readonly Played[] = JSON.parse(
 
 describe("RAGEN's PR #160", () => {
   it.each(plays)("gives the room and rewards of $env_config under seed $seed", ({ env_config, room, seed, steps }) => {
-    const config = configOf({ ...env_config, dim_room: [6, 6], instances: "ragen" });
+    const config = configWith({ ...env_config, dim_room: [6, 6], instances: "ragen" });
     let state = Sokoban.reset(config, instanceOf(seed), "train");
     expect(Sokoban.compact(config, state).replaceAll("\n", "/")).toBe(room);
     const ours = steps.map(([action]) => {

@@ -6,7 +6,7 @@ import { Sokoban } from "../../../../src/env/games/sokoban/Sokoban.ts";
 import type { SokobanConfig } from "../../../../src/env/games/sokoban/SokobanConfig.ts";
 import { instanceOf } from "../../contract/players.ts";
 import { ragen } from "../ragen.ts";
-import { configOf } from "./rooms.ts";
+import { configWith } from "./rooms.ts";
 
 const drawing = (config: SokobanConfig, seed: number): string =>
   Sokoban.render(config, Sokoban.reset(config, instanceOf(seed), "train")).replaceAll("\n", "/");
@@ -17,13 +17,13 @@ describe("RAGEN's rooms", () => {
     [10_001, "######/#____#/#_OX_#/#_#P_#/######/######", ["Right", "Up", "Left"]],
     [10_002, "######/######/#P####/#X__##/#O__##/######", ["Down"]],
   ])("under seed %d are as the reference gives them, with its solution", (seed, expected, solution) => {
-    const config = configOf({ instances: "ragen" });
+    const config = configWith({ instances: "ragen" });
     expect(drawing(config, seed)).toBe(expected);
     expect(Sokoban.solve?.(config, Sokoban.reset(config, instanceOf(seed), "train"))).toEqual(solution);
   });
 
   it.each(ragen.sokoban)("are RAGEN's own under $env_config from seed $first", ({ env_config, first, instances }) => {
-    const config = configOf({ ...env_config, instances: "ragen" });
+    const config = configWith({ ...env_config, instances: "ragen" });
     expect(instances.map((_, at) => drawing(config, first + at))).toEqual(instances);
   });
 
@@ -33,10 +33,10 @@ describe("RAGEN's rooms", () => {
   });
 
   it("are given up in bounded time where there is none", () => {
-    expect(() => ragenRoom(configOf({ num_boxes: 2, search_depth: 3 }), 1)).toThrow(NoInstance);
+    expect(() => ragenRoom(configWith({ num_boxes: 2, search_depth: 3 }), 1)).toThrow(NoInstance);
   });
 
   it("differ from our own", () => {
-    expect(drawing(configOf(), 10_000)).not.toBe(drawing(configOf({ instances: "ragen" }), 10_000));
+    expect(drawing(configWith(), 10_000)).not.toBe(drawing(configWith({ instances: "ragen" }), 10_000));
   });
 });

@@ -1,10 +1,9 @@
 /** Sokoban rooms drawn as rows of standard symbols joined by "/". */
-import { Schema } from "effect";
 import type { SokobanState } from "../../../../src/env/games/sokoban/Sokoban.ts";
 import { SokobanConfig } from "../../../../src/env/games/sokoban/SokobanConfig.ts";
+import { configsOf } from "../../../build/config.ts";
 
-export const configOf = (envConfig: Readonly<Record<string, unknown>> = {}): SokobanConfig =>
-  Schema.decodeUnknownSync(SokobanConfig)({ num_boxes: 1, ...envConfig });
+export const configWith = configsOf(SokobanConfig, { num_boxes: 1 });
 
 export interface Drawn {
   readonly rows: number;

@@ -4,11 +4,11 @@ import { describe, expect, it } from "vitest";
 import { Spatial } from "../../../../src/env/games/spatial/Spatial.ts";
 import { questionTypes, SpatialConfig } from "../../../../src/env/games/spatial/SpatialConfig.ts";
 import type { SpatialState } from "../../../../src/env/games/spatial/SpatialState.ts";
+import { configsOf } from "../../../build/config.ts";
 import { instanceOf, noiseOf, play } from "../../contract/players.ts";
 import { preset } from "../../contract/presets.ts";
 
-const configOf = (keys: Readonly<Record<string, unknown>> = {}): SpatialConfig =>
-  Schema.decodeUnknownSync(SpatialConfig)(keys);
+const configWith = configsOf(SpatialConfig);
 
 /** The start in the middle; a sofa ahead, a desk close to it and a piano behind. */
 const start: SpatialState = {
@@ -31,11 +31,11 @@ const start: SpatialState = {
   last: null,
 };
 
-const step = (action: string, state: SpatialState = start, config = configOf()) =>
+const step = (action: string, state: SpatialState = start, config = configWith()) =>
   Spatial.step(config, state, action, noiseOf(0, 0, 0));
 const done = (...actions: readonly string[]): SpatialState =>
   actions.reduce((state, action) => step(action, state).state, start);
-const shown = (state: SpatialState): string => Spatial.render(configOf(), state);
+const shown = (state: SpatialState): string => Spatial.render(configWith(), state);
 
 describe("a step", () => {
   it("costs 0.1 for a valid sequence", () => {
@@ -181,11 +181,11 @@ describe("an observation", () => {
     );
     const later = done("Observe()");
     expect(shown(later)).not.toContain("Question");
-    expect(Spatial.render(configOf({ repeat_question: true }), later)).toContain("Question: Where?\nA. front, near");
+    expect(Spatial.render(configWith({ repeat_question: true }), later)).toContain("Question: Where?\nA. front, near");
   });
 
   it("is short for a small model", () => {
-    expect(Spatial.compact(configOf(), done("Observe()"))).toBe(
+    expect(Spatial.compact(configWith(), done("Observe()"))).toBe(
       [
         "pov where",
         "A front near",
@@ -197,7 +197,7 @@ describe("an observation", () => {
   });
 
   it.each(questionTypes)("of %s is some sixty words of ASCII at most for a small model", (type) => {
-    const config = configOf({ eval_tasks: [type] });
+    const config = configWith({ eval_tasks: [type] });
     for (let seed = 0; seed < 20; seed++) {
       const text = Spatial.compact(config, Spatial.reset(config, instanceOf(seed), "train"));
       expect(text.split(/\s+/).length).toBeLessThanOrEqual(60);
@@ -208,15 +208,15 @@ describe("an observation", () => {
 
 describe("the legend", () => {
   it("names the field of view, and its directions only", () => {
-    expect(Spatial.legend(configOf())).toContain("Your field of view is 90 degrees");
-    expect(Spatial.legend(configOf())).not.toContain("up to 90 degrees");
-    expect(Spatial.legend(configOf({ field_of_view: 180 }))).toContain("left and right (up to 90 degrees)");
+    expect(Spatial.legend(configWith())).toContain("Your field of view is 90 degrees");
+    expect(Spatial.legend(configWith())).not.toContain("up to 90 degrees");
+    expect(Spatial.legend(configWith({ field_of_view: 180 }))).toContain("left and right (up to 90 degrees)");
   });
 });
 
 describe("the solver", () => {
   it("looks around until everything was seen, and answers", () => {
-    const plan = Spatial.solve!(configOf(), start)!;
+    const plan = Spatial.solve!(configWith(), start)!;
     expect(plan).toEqual([
       "Actions: [Observe()]",
       "Actions: [Rotate(90), Observe()]",
@@ -237,14 +237,14 @@ describe("the solver", () => {
   });
 
   it("answers with the last step", () => {
-    expect(Spatial.solve!(configOf(), { ...start, steps: 10 })).toEqual(["Actions: [Term(B)]"]);
-    expect(Spatial.solve!(configOf(), { ...start, steps: 9 })!.length).toBe(2);
-    expect(Spatial.solve!(configOf(), { ...start, steps: 11 })).toBeNull();
+    expect(Spatial.solve!(configWith(), { ...start, steps: 10 })).toEqual(["Actions: [Term(B)]"]);
+    expect(Spatial.solve!(configWith(), { ...start, steps: 9 })!.length).toBe(2);
+    expect(Spatial.solve!(configWith(), { ...start, steps: 11 })).toBeNull();
   });
 
   it("says what it has not seen, then what the answer is", () => {
     const thinks = (state: SpatialState): string =>
-      Spatial.thought!(configOf(), state, Spatial.solve!(configOf(), state)!);
+      Spatial.thought!(configWith(), state, Spatial.solve!(configWith(), state)!);
     expect(thinks(done("Observe()"))).toBe("not seen yet piano so Actions: [Rotate(90), Observe()]");
     expect(thinks(done("Observe()", "Rotate(180), Observe()"))).toBe("the answer is B so Actions: [Term(B)]");
   });
@@ -252,7 +252,7 @@ describe("the solver", () => {
 
 describe("a room", () => {
   it("has its objects in different cells, inside, and a free start", () => {
-    const config = configOf({ room_size: [4, 3], n_objects: 11, eval_tasks: ["dir"] });
+    const config = configWith({ room_size: [4, 3], n_objects: 11, eval_tasks: ["dir"] });
     for (let seed = 0; seed < 20; seed++) {
       const { pose, start: from, things } = Spatial.reset(config, instanceOf(seed), "train");
       const cells = [...things, from].map(({ x, y }) => `${x},${y}`);
@@ -278,7 +278,7 @@ describe("a room", () => {
 
 describe("the content key", () => {
   it("is the room's and the question's, whatever was done", () => {
-    const key = (state: SpatialState): string => Spatial.contentKey(configOf(), state);
+    const key = (state: SpatialState): string => Spatial.contentKey(configWith(), state);
     expect(key(done("Observe()"))).toBe(key(start));
     expect(key({ ...start, question: { ...start.question, text: "Why?" } })).not.toBe(key(start));
     expect(key({ ...start, things: start.things.slice(1) })).not.toBe(key(start));

@@ -1,17 +1,16 @@
 /** Of every question exactly one choice is right, which an oracle finds by reading the texts. */
-import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import { draw } from "../../../../src/env/games/spatial/questions/draw.ts";
 import type { Question } from "../../../../src/env/games/spatial/questions/Question.ts";
 import type { Room } from "../../../../src/env/games/spatial/Room.ts";
 import type { Pose } from "../../../../src/env/games/spatial/Space.ts";
 import { type QuestionType, questionTypes, SpatialConfig } from "../../../../src/env/games/spatial/SpatialConfig.ts";
+import { configsOf } from "../../../build/config.ts";
 import { instanceOf } from "../../contract/players.ts";
 import { chiSquare } from "../statistics.ts";
 import { angle, cardinalWord, distanceWord, facingOf, isSeen, place, thingOf, view, walked } from "./oracle.ts";
 
-const configOf = (keys: Readonly<Record<string, unknown>> = {}): SpatialConfig =>
-  Schema.decodeUnknownSync(SpatialConfig)(keys);
+const configWith = configsOf(SpatialConfig);
 
 const seeds = Array.from({ length: 40 }, (_, seed) => seed);
 
@@ -100,7 +99,7 @@ describe.each([
   { n_objects: 4, field_of_view: 180, room_size: [6, 14] },
 ])("in a room of %j", (keys) => {
   it.each(questionTypes)("%s has one right choice", (type) => {
-    const config = configOf({ ...keys, eval_tasks: [type] });
+    const config = configWith({ ...keys, eval_tasks: [type] });
     for (const seed of seeds) {
       const { question, room } = draw(config, instanceOf(seed));
       const right = question.choices.flatMap((choice, at) => (truths[type](room, question, choice) ? [at] : []));
@@ -112,7 +111,7 @@ describe.each([
 
 describe("the choices", () => {
   it.each(questionTypes)("of %s are four where the question allows it", (type) => {
-    const config = configOf({ eval_tasks: [type] });
+    const config = configWith({ eval_tasks: [type] });
     const counts = seeds.map((seed) => draw(config, instanceOf(seed)).question.choices.length);
     const most = type === "rot_dual" || type === "bwd_pov" ? 2 : 4;
     expect(Math.max(...counts)).toBe(most);
@@ -120,7 +119,7 @@ describe("the choices", () => {
   });
 
   it("do not betray the right one by its letter", () => {
-    const config = configOf({ eval_tasks: ["dir", "pov", "e2a", "bwd_loc"] });
+    const config = configWith({ eval_tasks: ["dir", "pov", "e2a", "bwd_loc"] });
     const answers = Array.from({ length: 800 }, (_, seed) => draw(config, instanceOf(seed)).question.answer);
     const counts = [0, 1, 2, 3].map((letter) => answers.filter((answer) => answer === letter).length);
     // 17.7 is the 99.95th percentile at 3 degrees of freedom; the second sample stands for the expectation.
@@ -130,7 +129,7 @@ describe("the choices", () => {
   it.each(["pov", "e2a"] as const)("of %s do not betray it by what most of them say", (type) => {
     const pattern = type === "pov" ? /[^,]+/g : /\w+: \(\(.*?\), \w+\)/g;
     for (const seed of seeds) {
-      const { choices } = draw(configOf({ eval_tasks: [type] }), instanceOf(seed)).question;
+      const { choices } = draw(configWith({ eval_tasks: [type] }), instanceOf(seed)).question;
       const said = choices.flatMap((choice) => choice.match(pattern)!.map((part) => part.trim()));
       expect(new Set(said).size).toBe(said.length / 2);
       for (const part of said) expect(said.filter((other) => other === part).length).toBe(2);
@@ -139,7 +138,7 @@ describe("the choices", () => {
 
   it("of rot name objects at least 30 degrees apart", () => {
     for (const seed of seeds) {
-      const { question, room } = draw(configOf({ eval_tasks: ["rot"], n_objects: 8 }), instanceOf(seed));
+      const { question, room } = draw(configWith({ eval_tasks: ["rot"], n_objects: 8 }), instanceOf(seed));
       const degrees = question.choices[0]!.split(", ").map((name) => angle(room.start, thingOf(room, name)));
       for (const [at, one] of degrees.entries()) {
         for (const other of degrees.slice(at + 1)) {
@@ -152,7 +151,7 @@ describe("the choices", () => {
 
   it("of fwd_loc never name the origin", () => {
     for (const seed of seeds) {
-      const { choices, text } = draw(configOf({ eval_tasks: ["fwd_loc"] }), instanceOf(seed)).question;
+      const { choices, text } = draw(configWith({ eval_tasks: ["fwd_loc"] }), instanceOf(seed)).question;
       const [origin] = read(/Take the (\w+) as/, text);
       expect(choices.join()).not.toContain(origin);
     }
@@ -161,7 +160,7 @@ describe("the choices", () => {
 
 describe("the types", () => {
   it("are drawn evenly from those configured", () => {
-    const config = configOf();
+    const config = configWith();
     const drawn = Array.from({ length: 1000 }, (_, seed) => draw(config, instanceOf(seed)).question.type);
     const counts = questionTypes.map((type) => drawn.filter((other) => other === type).length);
     // 29.7 is the 99.95th percentile at 9 degrees of freedom.

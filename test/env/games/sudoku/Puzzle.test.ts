@@ -1,15 +1,14 @@
 /** Puzzles have as many empty cells as their difficulty says and one solution; RAGEN's are its own, bit for bit. */
-import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import { empty, isSolved } from "../../../../src/env/games/sudoku/Board.ts";
 import { drawPuzzle, holes, type Puzzle, ragenPuzzle } from "../../../../src/env/games/sudoku/Puzzle.ts";
 import { Sudoku } from "../../../../src/env/games/sudoku/Sudoku.ts";
 import { SudokuConfig } from "../../../../src/env/games/sudoku/SudokuConfig.ts";
+import { configsOf } from "../../../build/config.ts";
 import { instanceOf } from "../../contract/players.ts";
 import { isUnique } from "./unique.ts";
 
-const configOf = (keys: Readonly<Record<string, unknown>> = {}): SudokuConfig =>
-  Schema.decodeUnknownSync(SudokuConfig)(keys);
+const configWith = configsOf(SudokuConfig);
 
 const emptyCells = ({ puzzle }: Puzzle): number => [...puzzle].filter((symbol) => symbol === empty).length;
 const keeps = ({ puzzle, solution }: Puzzle): boolean =>
@@ -39,7 +38,7 @@ describe("our puzzles", () => {
     [9, "hard", 10],
     [16, "easy", 1],
   ] as const)("of %i rows, %s, have one solution", (grid_size, difficulty, count) => {
-    const config = configOf({ grid_size, difficulty });
+    const config = configWith({ grid_size, difficulty });
     for (let seed = 0; seed < count; seed++) {
       const puzzle = drawPuzzle(config, instanceOf(seed));
       expect(emptyCells(puzzle)).toBe(holes(config));
@@ -50,7 +49,7 @@ describe("our puzzles", () => {
   });
 
   it("may have several where that is allowed, and then often do", () => {
-    const config = configOf({ unique: false, difficulty: "hard" });
+    const config = configWith({ unique: false, difficulty: "hard" });
     const drawn = Array.from({ length: 10 }, (_, seed) => drawPuzzle(config, instanceOf(seed)));
     expect(drawn.every((puzzle) => emptyCells(puzzle) === 48 && keeps(puzzle))).toBe(true);
     expect(drawn.filter((puzzle) => !isUnique(9, puzzle)).length).toBeGreaterThan(5);
@@ -99,11 +98,11 @@ describe("RAGEN's puzzles", () => {
     [{ grid_size: 4, difficulty: "medium" }, 10001, ".1...312...1123.", "2143431234211234"],
     [{ grid_size: 4, difficulty: "medium" }, 10002, "24..1...3.4.421.", "2431132431424213"],
   ])("under %j and seed %i are its own", (keys, seed, puzzle, solution) => {
-    expect(ragenPuzzle(configOf(keys), seed)).toEqual({ puzzle, solution });
+    expect(ragenPuzzle(configWith(keys), seed)).toEqual({ puzzle, solution });
   });
 
   it("are the instances under instances: ragen", () => {
-    const config = configOf({ instances: "ragen" });
+    const config = configWith({ instances: "ragen" });
     expect(Sudoku.reset(config, instanceOf(10_000), "train")).toMatchObject(ragenPuzzle(config, 10_000));
   });
 });

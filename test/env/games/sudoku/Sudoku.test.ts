@@ -1,22 +1,21 @@
 /** Rewards, ends, feedback, observations and plans of Sudoku. */
-import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import { Sudoku } from "../../../../src/env/games/sudoku/Sudoku.ts";
 import { SudokuConfig } from "../../../../src/env/games/sudoku/SudokuConfig.ts";
 import type { SudokuState } from "../../../../src/env/games/sudoku/SudokuState.ts";
+import { configsOf } from "../../../build/config.ts";
 import { instanceOf, noiseOf } from "../../contract/players.ts";
 import { preset } from "../../contract/presets.ts";
 
-const configOf = (keys: Readonly<Record<string, unknown>> = {}): SudokuConfig =>
-  Schema.decodeUnknownSync(SudokuConfig)({ grid_size: 4, render_format: "with_feedback", ...keys });
+const configWith = configsOf(SudokuConfig, { grid_size: 4, render_format: "with_feedback" });
 
 const solution = "1234341221434321";
 const puzzle = "1..4.4..2..3...1";
 const start: SudokuState = { puzzle, solution, board: puzzle, steps: 0, last: null };
 
-const step = (action: string, state: SudokuState = start, config = configOf()) =>
+const step = (action: string, state: SudokuState = start, config = configWith()) =>
   Sudoku.step(config, state, action, noiseOf(0, 0, 0));
-const shown = (action: string, state: SudokuState = start, config = configOf()): string =>
+const shown = (action: string, state: SudokuState = start, config = configWith()): string =>
   Sudoku.render(config, step(action, state, config).state);
 
 describe("a placement", () => {
@@ -62,7 +61,7 @@ describe("a placement", () => {
   });
 
   it("scores as configured", () => {
-    const config = configOf({ correct_placement_score: 2, invalid_action_score: -3, completion_bonus: 5 });
+    const config = configWith({ correct_placement_score: 2, invalid_action_score: -3, completion_bonus: 5 });
     expect(step("1,2,2", start, config).reward).toBe(2);
     expect(step("1,2,3", start, config).reward).toBe(1);
     expect(step("1,2,1", start, config).reward).toBe(-3);
@@ -92,13 +91,13 @@ describe("a refused action costs 0.1, counts as a step and leaves the board:", (
       truncated: false,
       info: { success: false, action_is_valid: false, action_is_effective: false, correct_placement: false },
     });
-    expect(Sudoku.render(configOf(), transition.state)).toContain(text);
+    expect(Sudoku.render(configWith(), transition.state)).toContain(text);
   });
 
   it("a number that stands there already", () => {
     const transition = step("2,3,3", { ...start, board: "1..4.43.2..3...1" });
     expect(transition).toMatchObject({ reward: -0.1, info: { action_is_valid: false, action_is_effective: false } });
-    expect(Sudoku.render(configOf(), transition.state)).toContain("❌ Cell (2,3) holds 3 already.");
+    expect(Sudoku.render(configWith(), transition.state)).toContain("❌ Cell (2,3) holds 3 already.");
   });
 
   it("a long text, quoted in part", () => {
@@ -109,8 +108,8 @@ describe("a refused action costs 0.1, counts as a step and leaves the board:", (
 
 describe("max_steps", () => {
   const late = { ...start, steps: 2 };
-  const mended = configOf({ max_steps: 3 });
-  const ragen = configOf({ max_steps: 3, limit_on_legal_only: true });
+  const mended = configWith({ max_steps: 3 });
+  const ragen = configWith({ max_steps: 3, limit_on_legal_only: true });
 
   it("ends the episode after any action", () => {
     for (const action of ["hello", "1,1,2", "1,2,3"]) {
@@ -131,7 +130,7 @@ describe("max_steps", () => {
 });
 
 describe("conflicts: keep", () => {
-  const config = configOf({ conflicts: "keep" });
+  const config = configWith({ conflicts: "keep" });
 
   it("writes the number, marks the conflict and lists its cells", () => {
     const transition = step("1,2,1", start, config);
@@ -139,7 +138,7 @@ describe("conflicts: keep", () => {
     const text = Sudoku.render(config, transition.state);
     expect(text).toContain("[1]*1*|  . [4]");
     expect(text).toContain("⚠ CONFLICTS:\n  - Cell (1,1): 1\n  - Cell (1,2): 1\n");
-    expect(Sudoku.render(configOf({ conflicts: "keep", show_conflicts: false }), transition.state)).not.toContain(
+    expect(Sudoku.render(configWith({ conflicts: "keep", show_conflicts: false }), transition.state)).not.toContain(
       "CONFLICTS",
     );
   });
@@ -192,9 +191,9 @@ describe("the observation", () => {
   });
 
   it("lists candidates from ten empty cells on, or always, or never", () => {
-    const nine = Sudoku.reset(configOf({ grid_size: 9 }), instanceOf(1), "train");
+    const nine = Sudoku.reset(configWith({ grid_size: 9 }), instanceOf(1), "train");
     const listed = (keys: Readonly<Record<string, unknown>>, state: SudokuState): boolean =>
-      Sudoku.render(configOf({ grid_size: Math.sqrt(state.board.length), ...keys }), state).includes("VALID NUMBERS");
+      Sudoku.render(configWith({ grid_size: Math.sqrt(state.board.length), ...keys }), state).includes("VALID NUMBERS");
     expect(listed({}, nine)).toBe(false);
     expect(listed({ show_candidates: true }, nine)).toBe(true);
     expect(listed({}, start)).toBe(true);
@@ -202,16 +201,16 @@ describe("the observation", () => {
   });
 
   it("is shorter when asked to be", () => {
-    const detailed = shown("1,2,3", start, configOf({ render_format: "detailed" }));
+    const detailed = shown("1,2,3", start, configWith({ render_format: "detailed" }));
     expect(detailed).toContain("⚠ Legal");
     expect(detailed).not.toContain("Progress");
-    expect(shown("1,2,3", start, configOf({ render_format: "simple" }))).toBe(
+    expect(shown("1,2,3", start, configWith({ render_format: "simple" }))).toBe(
       "1 3 | . 4\n. 4 | . .\n----------\n2 . | . 3\n. . | . 1",
     );
   });
 
   it("keeps its columns where numbers have two digits", () => {
-    const config = configOf({ grid_size: 16 });
+    const config = configWith({ grid_size: 16 });
     const lines = Sudoku.render(config, Sudoku.reset(config, instanceOf(1), "train"))
       .split("\n")
       .slice(3, 22);
@@ -222,7 +221,7 @@ describe("the observation", () => {
   });
 
   it("is a symbol a cell for a small model", () => {
-    expect(Sudoku.compact(configOf(), start)).toBe("1..4\n.4..\n2..3\n...1");
+    expect(Sudoku.compact(configWith(), start)).toBe("1..4\n.4..\n2..3\n...1");
   });
 });
 
@@ -235,12 +234,12 @@ describe("the solver", () => {
 
   it("goes on from legal numbers that are not the drawn solution's, where they can be completed", () => {
     const two: SudokuState = { ...start, puzzle: "................", board: "2..............." };
-    expect(Sudoku.solve!(configOf(), two)!.length).toBe(15);
+    expect(Sudoku.solve!(configWith(), two)!.length).toBe(15);
   });
 
   it("puts right what cannot be completed", () => {
     const { state } = step("1,2,3");
-    const plan = Sudoku.solve!(configOf(), state)!;
+    const plan = Sudoku.solve!(configWith(), state)!;
     let at = state;
     for (const action of plan) at = step(action, at).state;
     expect(at.board).toBe(solution);
@@ -249,20 +248,21 @@ describe("the solver", () => {
 
   it("has a plan only where there are steps for it", () => {
     const two = { ...start, board: "1.3.341221434321", steps: 5 };
-    const planned = (keys: Readonly<Record<string, unknown>>) => Sudoku.solve!(configOf(keys), two)?.length ?? null;
+    const planned = (keys: Readonly<Record<string, unknown>>) => Sudoku.solve!(configWith(keys), two)?.length ?? null;
     expect([planned({ max_steps: 6 }), planned({ max_steps: 7 })]).toEqual([null, 2]);
     const one = { ...start, board: "1.34341221434321", steps: 9 };
-    expect(Sudoku.solve!(configOf({ max_steps: 7, limit_on_legal_only: true }), one)).toHaveLength(1);
+    expect(Sudoku.solve!(configWith({ max_steps: 7, limit_on_legal_only: true }), one)).toHaveLength(1);
   });
 
   it("has no plan once the steps are used up, and an empty one at the end", () => {
-    expect(Sudoku.solve!(configOf(), { ...start, steps: 81 })).toBeNull();
-    expect(Sudoku.solve!(configOf(), { ...start, board: solution })).toEqual([]);
+    expect(Sudoku.solve!(configWith(), { ...start, steps: 81 })).toBeNull();
+    expect(Sudoku.solve!(configWith(), { ...start, board: solution })).toEqual([]);
   });
 });
 
 describe("the thought", () => {
-  const thinks = (board: string, action: string): string => Sudoku.thought!(configOf(), { ...start, board }, [action]);
+  const thinks = (board: string, action: string): string =>
+    Sudoku.thought!(configWith(), { ...start, board }, [action]);
 
   it("says why the first number belongs where it goes", () => {
     expect(thinks("1..4.4..2..3.3.1", "place 2 at row 1 col 2")).toBe(
@@ -280,7 +280,7 @@ describe("the thought", () => {
 describe("the content key", () => {
   it("is the puzzle's, whatever was placed", () => {
     const { state } = step("1,2,2");
-    expect(Sudoku.contentKey(configOf(), state)).toBe(Sudoku.contentKey(configOf(), start));
-    expect(Sudoku.contentKey(configOf(), start)).toBe(`sudoku:${puzzle}`);
+    expect(Sudoku.contentKey(configWith(), state)).toBe(Sudoku.contentKey(configWith(), start));
+    expect(Sudoku.contentKey(configWith(), start)).toBe(`sudoku:${puzzle}`);
   });
 });

@@ -1,10 +1,10 @@
-import { Effect, Exit, Schema } from "effect";
+import { Effect, Exit } from "effect";
 import { describe, expect, it } from "vitest";
 import { checkRuntime } from "../../../../pipelines/runtime.ts";
-import { ModelSection } from "../../../../src/config/RunConfig.ts";
 import { installedPeer, MISSING, peers, shim } from "../../../../src/model/runtime/tfjs/peer.ts";
+import { configWith } from "../../../build/config.ts";
 
-const model = Schema.decodeUnknownSync(ModelSection)({});
+const model = configWith().model;
 
 const finds =
   (...installed: readonly string[]) =>

@@ -9,12 +9,13 @@ import { decode, type EventLine } from "../../../../src/observe/record/events/Ev
 import { keyframesIn } from "../../../../src/observe/record/events/EventLog.ts";
 import * as Recorder from "../../../../src/observe/record/events/Recorder.ts";
 import { RunFolder } from "../../../../src/observe/record/RunFolder.ts";
-import { configOf, runFolder } from "../../../engine/fakes.ts";
+import { reachConfig } from "../../../build/config.ts";
+import { runFolder } from "../../../engine/fakes.ts";
 import { sample } from "../../sinks/fixtures.ts";
 
 type Folder = typeof RunFolder.Service;
 
-const config = configOf();
+const config = reachConfig();
 const linesOf = (folder: Folder): readonly EventLine[] =>
   readFileSync(folder.events, "utf8")
     .trimEnd()
@@ -208,7 +209,7 @@ describe("the record of a run's events", () => {
     Effect.scoped(
       Effect.gen(function* () {
         const folder = yield* runFolder;
-        const off = configOf({ metrics: { events: false } });
+        const off = reachConfig({ metrics: { events: false } });
         yield* Effect.scoped(Recorder.attach(off)).pipe(
           Effect.provide(Bus.layer()),
           Effect.provideService(RunFolder, folder),

@@ -1,10 +1,9 @@
-/** Configurations and tasks to test with. */
-import { Schema } from "effect";
+/** Configurations and tasks of DeepCoder. */
 import { DeepCoderConfig } from "../../../../src/env/games/deepcoder/DeepCoderConfig.ts";
 import type { Task } from "../../../../src/env/games/deepcoder/Task.ts";
+import { configsOf } from "../../../build/config.ts";
 
-export const configured = (keys: Readonly<Record<string, unknown>> = {}): DeepCoderConfig =>
-  Schema.decodeUnknownSync(DeepCoderConfig)(keys);
+export const configWith = configsOf(DeepCoderConfig);
 
 /** Room enough that no machine is too slow for what is to succeed. */
 export const roomy = { language: "javascript", test_timeout: 30, total_timeout: 120 } as const;
