@@ -1,6 +1,7 @@
 /** Batches that benches train on: made-up ids, every sequence as long as the next. */
 import type { CreditedBatch } from "../src/domain/Batch.ts";
 import { stream } from "../src/domain/Random.ts";
+import { batchWith } from "../test/build/batches.ts";
 
 export interface BatchShape {
   readonly rows: number;
@@ -27,22 +28,14 @@ export const batchOf = (shape: BatchShape, window: number): CreditedBatch => {
     const first = (row - (row % group)) * time;
     ids.copyWithin(row * time, first, first + shared);
   }
-  return {
+  const batch = batchWith({
     window,
     ids,
     offsets: Int32Array.from({ length: rows + 1 }, (_, row) => row * time),
     mask,
     mu: Float32Array.from(mask, (m) => -m * Math.log(vocabSize)),
-    versions: Int32Array.from(mask, (m) => m - 1),
-    rewards: new Float32Array(tokens),
-    placement: "sequence",
     groups: Int32Array.from({ length: rows }, (_, row) => Math.floor(row / group)),
     members: Int32Array.from({ length: rows }, (_, row) => row % group),
-    sequenceIndex: new Int32Array(rows),
-    temperature: 1,
-    keptRatio: 1,
-    advantages: normal(),
-    values: normal(),
-    returns: normal(),
-  };
+  });
+  return { ...batch, advantages: normal(), values: normal(), returns: normal() };
 };

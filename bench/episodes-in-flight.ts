@@ -9,6 +9,7 @@ import * as Pipeline from "../src/flow/Pipeline.ts";
 import * as Stage from "../src/flow/Stage.ts";
 import { Policy } from "../src/generation/Policy.ts";
 import * as Group from "../src/rollout/group.ts";
+import { promptOf } from "../test/build/groups.ts";
 import { type Bench, figureOf } from "./Bench.ts";
 import * as NullModel from "./nullModel.ts";
 import { samplesOf } from "./samples.ts";
@@ -61,13 +62,7 @@ const play = (inFlight: number): Effect.Effect<Cost> =>
       concurrency: groups,
       run: (prompt: Prompt) => Group.play(rollout, NullModel.mode, prompt),
     });
-    const prompts = Array.from({ length: groups }, (_, group) => ({
-      group,
-      tag: "Null",
-      seed: group,
-      size: GROUP_SIZE,
-      admittedAt: 0,
-    }));
+    const prompts = Array.from({ length: groups }, (_, group) => promptOf(group, GROUP_SIZE, { tag: "Null" }));
     const before = heapNow();
     const begun = performance.now();
     const running = yield* Effect.forkChild(

@@ -23,6 +23,7 @@ import * as Reader from "../src/remote/workers/reading/Reader.ts";
 import * as GroupProgram from "../src/rollout/group.ts";
 import { freePortAbove } from "../src/support/http/freePort.ts";
 import { Heap } from "../src/tools/simulation/Heap.ts";
+import { promptOf } from "../test/build/groups.ts";
 import type { Bench, Figure } from "./Bench.ts";
 import * as NullModel from "./nullModel.ts";
 import { configFor } from "./nullRun.ts";
@@ -42,7 +43,7 @@ const RUN = "bench";
 const RESOLUTION = 2;
 
 /** All of one seed: every worker answers with the same group. */
-const promptOf = (group: number): Prompt => ({ group, tag: "Null", seed: 0, size: SIZE, admittedAt: 0 });
+const promptFor = (group: number): Prompt => promptOf(group, SIZE, { tag: "Null", seed: 0 });
 
 const noWait = () => Effect.void;
 const services = <A, E>(effect: Effect.Effect<A, E, Policy | Environments>): Effect.Effect<A, E> =>
@@ -71,7 +72,7 @@ const config = (): RunConfig => {
 
 /** The group that every worker answers with: of a member's five turns, without a model. */
 const nullGroup: Effect.Effect<Group> = services(
-  Effect.orDie(GroupProgram.play(NullModel.rollout(TURNS), NullModel.mode, promptOf(0))),
+  Effect.orDie(GroupProgram.play(NullModel.rollout(TURNS), NullModel.mode, promptFor(0))),
 );
 
 interface Load {
@@ -124,7 +125,7 @@ const measure = Effect.fnUntraced(function* (url: string, workers: number, file:
   const rollout = NullModel.rollout(TURNS);
   const player = Effect.forever(
     Effect.gen(function* () {
-      const group = yield* services(Effect.orDie(groups.play(rollout, NullModel.mode, promptOf(next++))));
+      const group = yield* services(Effect.orDie(groups.play(rollout, NullModel.mode, promptFor(next++))));
       yield* groups.booked(group);
       done++;
     }),
@@ -210,7 +211,7 @@ export const simulated = (workers: number, latency: number, cost: number): numbe
   let [next, tickets, free, done] = [0, 0, 0, 0];
   const span = 10 * PLAY_MS;
   const give = (now: number, worker: number): void => {
-    book.admit(promptOf(next++));
+    book.admit(promptFor(next++));
     const made = book.offer(`t${tickets++}`, now);
     if (made === undefined) throw new Error("nothing waits");
     const { group, ticket } = made.offer;

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EpisodeRecord } from "../../src/domain/EpisodeRecord.ts";
 import { indexLine } from "../../src/observe/record/Trajectories.ts";
-import { recordOf, turnOf } from "../observe/watch/page/episodes/records.ts";
+import { episodeRecord, turnRecord } from "../build/records.ts";
 import { writeRun } from "../observe/watch/syntheticRun.ts";
 
 export const hostile = `</script><img src=x onerror="document.title='broken'"><script>document.title='broken'</script><!--`;
@@ -17,7 +17,7 @@ const states = ["######\n#PX_O#\n######", "######\n#_PXO#\n######", "######\n#__
 const said = ["</think>", "<answer>", "Right", "</answer>"] as const;
 
 const played = (member: number): EpisodeRecord =>
-  recordOf({
+  episodeRecord({
     step: 4,
     member,
     verdict: "kept",
@@ -29,8 +29,8 @@ const played = (member: number): EpisodeRecord =>
       { role: "assistant", content: "<think>push</think><answer>Right</answer>" },
     ],
     turns: [
-      turnOf([hostile, ...said], { actions: ["Right", hostile], advantages: [1, 0, 0, -1, 0] }),
-      turnOf(["push", ...said], { parsed: false, advantages: [1, 1, 1, 1, 1] }),
+      turnRecord([hostile, ...said], { actions: ["Right", hostile], advantages: [1, 0, 0, -1, 0] }),
+      turnRecord(["push", ...said], { parsed: false, advantages: [1, 1, 1, 1, 1] }),
     ],
     final: states[2],
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as EarlyStops from "../../src/domain/EarlyStops.ts";
-import { metricsOf } from "./metricsOf.ts";
+import { metricsOf } from "../build/metricsOf.ts";
 
 const rules = (changes: Partial<EarlyStops.Rules> = {}): EarlyStops.Rules => ({
   variance_stop_steps: 0,

@@ -2,6 +2,7 @@ import { HashMap, Option } from "effect";
 import { describe, expect, it } from "vitest";
 import type { Event } from "../../src/domain/Event.ts";
 import * as GroupPlaces from "../../src/domain/GroupPlaces.ts";
+import { admitted, finished, wayOfTwo } from "../build/events.ts";
 
 /** The groups after events that come 10 milliseconds apart. */
 const placesAfter = (events: readonly Event[], from = GroupPlaces.empty): GroupPlaces.GroupPlaces =>
@@ -9,42 +10,9 @@ const placesAfter = (events: readonly Event[], from = GroupPlaces.empty): GroupP
 
 const at = (groups: GroupPlaces.GroupPlaces, group: number) => Option.getOrUndefined(HashMap.get(groups, group));
 
-const admitted = (group: number, window = 0): Event => ({ _tag: "Admitted", group, window });
-const finished = (group: number, failed = false): Event => ({
-  _tag: "Finished",
-  group,
-  tokens: 1,
-  failed,
-  tag: "A",
-  episodes: [],
-});
-const verdict: Event = {
-  _tag: "Verdict",
-  window: 0,
-  kept: [1],
-  filtered: [2],
-  judged: [
-    { group: 1, verdict: "kept", score: 1, reward: 1 },
-    { group: 2, verdict: "rule", score: 0, reward: 0 },
-  ],
-};
-const closed: Event = { _tag: "StepClosed", step: 1, groups: [1, 2], seconds: 1 };
-const way: readonly Event[] = [
-  admitted(1),
-  admitted(2),
-  finished(1),
-  finished(2),
-  { _tag: "Windowed", window: 0, groups: [1, 2] },
-  { _tag: "Scored", window: 0 },
-  verdict,
-  { _tag: "Learning", window: 0, from: 0 },
-  { _tag: "Updated", window: 0, groups: [1], version: 1, tokens: 1 },
-  closed,
-];
-
 describe("the places of groups", () => {
   it("follow a group from stage to stage, and tell since when it is there", () => {
-    const places = way.map((_, i) => at(placesAfter(way.slice(0, i + 1)), 1));
+    const places = wayOfTwo.map((_, i) => at(placesAfter(wayOfTwo.slice(0, i + 1)), 1));
     expect(places.map((group) => group?.place)).toEqual([
       "rollout",
       "rollout",
@@ -62,7 +30,7 @@ describe("the places of groups", () => {
 
   it("take a window that asks for more through score and filter again, with what its refill asked for", () => {
     const refilled = placesAfter([
-      ...way.slice(0, 6),
+      ...wayOfTwo.slice(0, 6),
       { _tag: "Refill", window: 0, round: 1, groups: 1, reason: "" },
       { _tag: "Admitted", group: 5, window: 0, refill: 1 },
       finished(5),
@@ -85,17 +53,20 @@ describe("the places of groups", () => {
   });
 
   it("leave a group of another window where it is", () => {
-    const groups = placesAfter([...way.slice(0, 4), admitted(3), finished(3), ...way.slice(4, 9)]);
+    const groups = placesAfter([...wayOfTwo.slice(0, 4), admitted(3), finished(3), ...wayOfTwo.slice(4, 9)]);
     expect([at(groups, 1)?.place, at(groups, 3)?.place]).toEqual(["close", "window"]);
   });
 
   it("keep a failed group with its window, and no group that is dropped", () => {
-    expect(at(placesAfter([admitted(1), finished(1, true)]), 1)).toMatchObject({ place: "window", verdict: "failed" });
+    expect(at(placesAfter([admitted(1), finished(1, { failed: true })]), 1)).toMatchObject({
+      place: "window",
+      verdict: "failed",
+    });
     const dropped: Event = { _tag: "Dropped", groups: [{ group: 1, tokens: 0 }], reason: "stopped" };
     expect([...HashMap.keys(placesAfter([admitted(1), admitted(2), dropped]))]).toEqual([2]);
   });
 
   it("are none where a run goes on from a checkpoint", () => {
-    expect(HashMap.size(placesAfter([...way.slice(0, 6), { _tag: "Resumed", step: 0 }]))).toBe(0);
+    expect(HashMap.size(placesAfter([...wayOfTwo.slice(0, 6), { _tag: "Resumed", step: 0 }]))).toBe(0);
   });
 });

@@ -1,22 +1,14 @@
 import { describe, expect, it } from "vitest";
-import type { EpisodeSummary } from "../../src/domain/EpisodeSummary.ts";
 import type { Event } from "../../src/domain/Event.ts";
 import { GroupSummaries } from "../../src/domain/GroupSummaries.ts";
+import { finished, summaryWith } from "../build/events.ts";
 
-const episode: EpisodeSummary = { success: true, reward: 1, turns: 2, versions: [[0, 3]], failed: false };
-const finished = (group: number): Event => ({
-  _tag: "Finished",
-  group,
-  tokens: 3,
-  failed: false,
-  tag: "A",
-  episodes: [episode],
-});
+const withEpisode = (group: number): Event => finished(group, { episodes: [summaryWith()] });
 
 /** Which of the groups 1 to 3, all of which have ended, still have their episodes after an event. */
 const rememberedAfter = (event: Event): readonly number[] => {
   const summaries = new GroupSummaries();
-  for (const told of [finished(1), finished(2), finished(3), event]) summaries.observe(told);
+  for (const told of [withEpisode(1), withEpisode(2), withEpisode(3), event]) summaries.observe(told);
   return [1, 2, 3].filter((group) => summaries.of(group).length > 0);
 };
 
@@ -33,7 +25,7 @@ describe("the summaries of groups", () => {
 
   it("forget the groups that ended first where the ends of their steps are missing", () => {
     const summaries = new GroupSummaries();
-    for (let group = 0; group <= 65_536; group++) summaries.observe(finished(group));
+    for (let group = 0; group <= 65_536; group++) summaries.observe(withEpisode(group));
     expect([0, 1, 65_536].map((group) => summaries.of(group).length)).toEqual([0, 1, 1]);
   });
 });

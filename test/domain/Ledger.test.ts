@@ -4,27 +4,20 @@ import { describe, expect, it } from "vitest";
 import type { Event } from "../../src/domain/Event.ts";
 import * as Ledger from "../../src/domain/Ledger.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
+import { admitted, finished } from "../build/events.ts";
 import { assertProperty } from "../property.ts";
 
 const booked = (events: readonly Event[]): Ledger.Ledger => events.reduce(Ledger.observe, Ledger.empty);
-const admitted = (...groups: number[]): Event[] => groups.map((group) => ({ _tag: "Admitted", group, window: 0 }));
-const finished = (group: number, tokens: number, failed = false): Event => ({
-  _tag: "Finished",
-  group,
-  tokens,
-  failed,
-  tag: "A",
-  episodes: [],
-});
+const allAdmitted = (...groups: number[]): Event[] => groups.map((group) => admitted(group));
 
 describe("the ledger", () => {
   it("books every end in groups and tokens", () => {
     const ledger = booked([
-      ...admitted(0, 1, 2, 3, 4, 5),
-      finished(0, 10),
-      finished(1, 20),
-      finished(2, 7, true),
-      finished(3, 40),
+      ...allAdmitted(0, 1, 2, 3, 4, 5),
+      finished(0, { tokens: 10 }),
+      finished(1, { tokens: 20 }),
+      finished(2, { tokens: 7, failed: true }),
+      finished(3, { tokens: 40 }),
       { _tag: "Verdict", window: 0, kept: [0], filtered: [1], judged: [] },
       { _tag: "Updated", window: 0, groups: [0], version: 1, tokens: 0 },
       { _tag: "Dropped", groups: [{ group: 4, tokens: 3 }], reason: "stopped" },
@@ -47,26 +40,29 @@ describe("the ledger", () => {
   });
 
   it.each<[string, Event[]]>([
-    ["told of one group's end twice", [...admitted(0), finished(0, 5, true), finished(0, 5, true)]],
+    [
+      "told of one group's end twice",
+      [...allAdmitted(0), finished(0, { tokens: 5, failed: true }), finished(0, { tokens: 5, failed: true })],
+    ],
     [
       "told of the end of a stranger",
-      [...admitted(0), { _tag: "Updated", window: 0, groups: [9], version: 1, tokens: 0 }],
+      [...allAdmitted(0), { _tag: "Updated", window: 0, groups: [9], version: 1, tokens: 0 }],
     ],
-    ["told of one group's admission twice", admitted(3, 3)],
+    ["told of one group's admission twice", allAdmitted(3, 3)],
   ])("shows a violation when %s", (_, events) => {
     const result = Ledger.assertBalanced(booked(events));
     expect(Result.isFailure(result) && result.failure._tag).toBe("LedgerViolation");
   });
 
   it("shows a violation of tokens when a stranger finishes", () => {
-    const result = Ledger.assertBalanced(booked([finished(7, 11)]));
+    const result = Ledger.assertBalanced(booked([finished(7, { tokens: 11 })]));
     expect(Result.isFailure(result) && result.failure).toMatchObject({ unit: "tokens", admitted: 11, accounted: 0 });
   });
 
   it("drops a finished group with the tokens it has, entered once", () => {
     const ledger = booked([
-      ...admitted(0),
-      finished(0, 12),
+      ...allAdmitted(0),
+      finished(0, { tokens: 12 }),
       { _tag: "Dropped", groups: [{ group: 0, tokens: 12 }], reason: "stopped" },
     ]);
     expect(ledger.tokens).toMatchObject({ admitted: 12, dropped: 12 });
@@ -81,22 +77,26 @@ describe("the ledger", () => {
     assertProperty(
       fc.property(fc.array(life, { maxLength: 30 }), (lives) => {
         const events = lives.flatMap(({ tokens, end }, group): Event[] => {
-          const done = finished(group, tokens, end === "failed");
+          const done = finished(group, { tokens, failed: end === "failed" });
           switch (end) {
             case "failed":
-              return [...admitted(group), done];
+              return [...allAdmitted(group), done];
             case "filtered":
               return [
-                ...admitted(group),
+                ...allAdmitted(group),
                 done,
                 { _tag: "Verdict", window: 0, kept: [], filtered: [group], judged: [] },
               ];
             case "trained":
-              return [...admitted(group), done, { _tag: "Updated", window: 0, groups: [group], version: 1, tokens: 0 }];
+              return [
+                ...allAdmitted(group),
+                done,
+                { _tag: "Updated", window: 0, groups: [group], version: 1, tokens: 0 },
+              ];
             case "skipped":
-              return [...admitted(group), done, { _tag: "UpdateSkipped", window: 0, groups: [group], reason: "" }];
+              return [...allAdmitted(group), done, { _tag: "UpdateSkipped", window: 0, groups: [group], reason: "" }];
             default:
-              return [...admitted(group), { _tag: "Dropped", groups: [{ group, tokens }], reason: "stopped" }];
+              return [...allAdmitted(group), { _tag: "Dropped", groups: [{ group, tokens }], reason: "stopped" }];
           }
         });
         let ledger = Ledger.empty;

@@ -4,20 +4,14 @@ import { describe, expect, it } from "vitest";
 import type { Event } from "../../src/domain/Event.ts";
 import * as Ledger from "../../src/domain/Ledger.ts";
 import * as RunState from "../../src/domain/RunState.ts";
+import { finished } from "../build/events.ts";
 import { assertProperty } from "../property.ts";
 
 const stateAfter = (events: readonly Event[], start = RunState.initial): RunState.RunState =>
   events.reduce(RunState.observe, start);
 const admitted = (...groups: readonly number[]): Event[] =>
   groups.map((group) => ({ _tag: "Admitted", group, window: Math.floor(group / 2) }));
-const finished = (group: number): Event => ({
-  _tag: "Finished",
-  group,
-  tokens: 5,
-  failed: false,
-  tag: "A",
-  episodes: [],
-});
+const ended = (group: number): Event => finished(group, { tokens: 5 });
 const updated = (window: number, groups: readonly number[]): Event[] => [
   { _tag: "Verdict", window, kept: groups, filtered: [], judged: [] },
   { _tag: "Updated", window, groups, version: window + 1, tokens: 10 },
@@ -31,12 +25,12 @@ const closed = (step: number, groups: readonly number[]): Event => ({
 /** One whole window of two groups. */
 const window = (index: number): Event[] => {
   const groups = [2 * index, 2 * index + 1];
-  return [...admitted(...groups), ...groups.map(finished), ...updated(index, groups), closed(index + 1, groups)];
+  return [...admitted(...groups), ...groups.map(ended), ...updated(index, groups), closed(index + 1, groups)];
 };
 
 describe("a run's state", () => {
   it("follows from its events", () => {
-    const state = stateAfter([...window(0), ...admitted(2, 3), finished(2)]);
+    const state = stateAfter([...window(0), ...admitted(2, 3), ended(2)]);
     expect(state).toMatchObject({ step: 1, trainedTokens: 10, seconds: 1, seeds: { next: 4, returned: [] } });
     expect(state.position).toEqual({
       admitted: 4,
@@ -100,7 +94,7 @@ describe("a run's state", () => {
     const asked: Event = { _tag: "Admitted", group: 2, window: 0, refill: 1 };
     const refill: Event = { _tag: "Refill", window: 0, round: 1, groups: 1, reason: "" };
     const over: Event = { _tag: "StepClosed", step: 1, groups: [0, 1, 2], refilled: 1, seconds: 1 };
-    const state = stateAfter([...admitted(0, 1), ...[0, 1].map(finished), refill, asked, finished(2)]);
+    const state = stateAfter([...admitted(0, 1), ...[0, 1].map(ended), refill, asked, ended(2)]);
     expect(RunState.windowOf(state, 2)).toBe(0);
     expect(() => RunState.windowOf(state, 3)).toThrow("group 3 is not outstanding");
     const closedState = stateAfter([...updated(0, [0, 1, 2]), over], state);
@@ -136,7 +130,7 @@ describe("a run's state", () => {
   });
 
   it("cut at a step boundary drops what is in flight and gives back the seeds of open windows", () => {
-    const state = stateAfter([...window(0), ...admitted(2, 3, 4), finished(2), { _tag: "Stopped", reason: "stopped" }]);
+    const state = stateAfter([...window(0), ...admitted(2, 3, 4), ended(2), { _tag: "Stopped", reason: "stopped" }]);
     const cut = RunState.cut(state, 2);
     expect(cut.seeds).toEqual({ next: 5, returned: [2, 3, 4] });
     expect(cut.position).toEqual({

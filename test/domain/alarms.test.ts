@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import * as Alarms from "../../src/domain/alarms/Alarms.ts";
 import { textOf } from "../../src/domain/alarms/text.ts";
 import { thresholds } from "../../src/domain/alarms/thresholds.ts";
-import { metricsOf } from "./metricsOf.ts";
+import { metricsOf } from "../build/metricsOf.ts";
 
 const Records = Schema.Struct({
   records: Schema.Array(Schema.Record(Schema.String, Schema.Finite)),

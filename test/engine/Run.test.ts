@@ -9,7 +9,7 @@ import * as Stage from "../../src/flow/Stage.ts";
 import * as Controls from "../../src/observe/control/Controls.ts";
 import { RunFolder } from "../../src/observe/record/RunFolder.ts";
 import { Stop } from "../../src/support/process/Stop.ts";
-import { metricsOf } from "../domain/metricsOf.ts";
+import { stepRecord } from "../build/records.ts";
 
 const folder = RunFolder.of({
   path: "runs/a",
@@ -31,7 +31,6 @@ const services = Controls.layer.pipe(
     ),
   ),
 );
-const record = (step: number) => ({ step, time: 0, metrics: metricsOf({}) });
 
 describe("a run's streams", () => {
   it.effect("bring records, events and the results of a stage, and complete when the run ends", () =>
@@ -49,12 +48,12 @@ describe("a run's streams", () => {
           run.steps$.subscribe({ next: ({ step }) => seen.push(`step ${step}`), complete: () => seen.push("end") });
           run.events$.subscribe(({ _tag }) => seen.push(_tag));
           run.stage("double").out$.subscribe((out) => seen.push(out));
-          yield* bus.record(record(1));
+          yield* bus.record(stepRecord(1));
           yield* bus.emit({ _tag: "WeightsAdopted", version: 1 });
           yield* Pipeline.fromIterable([1, 2]).to(double).run;
         }),
       );
-      yield* bus.record(record(2));
+      yield* bus.record(stepRecord(2));
       expect(seen).toEqual(["step 1", "WeightsAdopted", 2, 4, "end"]);
     }).pipe(Effect.provide(services)),
   );
@@ -71,8 +70,8 @@ describe("a run's streams", () => {
             throw new Error("a faulty subscriber");
           });
           run.steps$.subscribe(({ step }) => seen.push(step));
-          yield* bus.record(record(1));
-          yield* bus.record(record(2));
+          yield* bus.record(stepRecord(1));
+          yield* bus.record(stepRecord(2));
         }),
       );
       expect(seen).toEqual([1, 2]);

@@ -2,11 +2,9 @@ import { describe, it } from "@effect/vitest";
 import { Effect, Exit, Fiber, Latch, Queue } from "effect";
 import { TestClock } from "effect/testing";
 import { expect } from "vitest";
-import type { StepRecord } from "../../src/domain/Event.ts";
 import * as Bus from "../../src/flow/Bus.ts";
-import { metricsOf } from "../domain/metricsOf.ts";
+import { stepRecord } from "../build/records.ts";
 
-const record = (step: number): StepRecord => ({ step, time: 0, metrics: metricsOf({}) });
 const adopted = (version: number) => ({ _tag: "WeightsAdopted", version }) as const;
 
 describe("the bus", () => {
@@ -18,7 +16,7 @@ describe("the bus", () => {
       let recorded = 0;
       const writer = yield* Effect.forkChild(
         Effect.forEach([1, 2, 3, 4, 5], (step) =>
-          Effect.tap(bus.record(record(step)), () => Effect.sync(() => recorded++)),
+          Effect.tap(bus.record(stepRecord(step)), () => Effect.sync(() => recorded++)),
         ),
       );
       yield* TestClock.adjust(1);

@@ -3,7 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { Event } from "../../src/domain/Event.ts";
 import type { Group, Window } from "../../src/domain/Group.ts";
 import * as WindowAssembler from "../../src/flow/WindowAssembler.ts";
-import { failed, groupOf, won } from "../domain/episodes.ts";
+import { failed, won } from "../build/episodes.ts";
+import { verdict } from "../build/events.ts";
+import { groupOf } from "../build/groups.ts";
 import { assertProperty } from "../property.ts";
 
 const group = (id: number, failures = 0): Group =>
@@ -89,7 +91,6 @@ const asks = (window: number, groups: number, round = 1): Event => ({
   groups,
   reason: "",
 });
-const verdict = (window: number): Event => ({ _tag: "Verdict", window, kept: [], filtered: [], judged: [] });
 
 /** Plays groups, as [number, window], and events, and gives the windows that come. */
 const play = (order: WindowAssembler.Order, happenings: readonly (Event | readonly [Group, number])[]) => {

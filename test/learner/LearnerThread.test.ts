@@ -13,8 +13,8 @@ import type { Checkpoint } from "../../src/model/checkpoint/HuggingFaceFolder.ts
 import { readParameters } from "../../src/model/checkpoint/ParameterFile.ts";
 import { parameters } from "../../src/model/graphs/Architecture.ts";
 import type { AdoptedMessage, WeightsMessage } from "../../src/model/weights/Weights.ts";
+import { creditedBatch } from "../build/batches.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { creditedBatch } from "./batch.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
 import { plant } from "./plant.ts";
 

@@ -3,7 +3,7 @@ import { learner } from "../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { LossMetrics, sequenceLevel } from "../../src/learner/LossMetrics.ts";
 import type { PolicyLossName } from "../../src/learner/losses/policyLoss.ts";
-import { creditedBatch } from "./batch.ts";
+import { creditedBatch } from "../build/batches.ts";
 
 const clip = { low: 0.2, high: 0.28, dual: 3 };
 /** Two sequences of four targets each, behind a first id that is none. */

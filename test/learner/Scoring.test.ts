@@ -5,6 +5,7 @@ import { blocksOf, type CrossRequest, crossTokens } from "../../src/domain/Cross
 import { stream } from "../../src/domain/Random.ts";
 import { crossScores, type Host } from "../../src/learner/Scoring.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
+import { batchWith } from "../build/batches.ts";
 import { assertProperty } from "../property.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
 
@@ -22,21 +23,12 @@ const request: CrossRequest = {
 /** Prompt and continuation as a sequence of their own, of which the continuation is trained on. */
 const plain = (prompt: Int32Array, continuation: Int32Array): TokenBatch => {
   const length = prompt.length + continuation.length;
-  return {
-    window: 0,
+  return batchWith({
     ids: Int32Array.from([...prompt, ...continuation]),
     offsets: Int32Array.of(0, length),
     mask: new Uint8Array(length).fill(1, prompt.length),
-    mu: new Float32Array(length),
-    versions: new Int32Array(length),
-    rewards: new Float32Array(length),
-    groups: Int32Array.of(0),
-    members: Int32Array.of(0),
-    sequenceIndex: Int32Array.of(0),
-    placement: "sequence",
     temperature: request.temperature,
-    keptRatio: 1,
-  };
+  });
 };
 
 const sum = (values: Float32Array): number => values.reduce((total, value) => total + value, 0);

@@ -7,8 +7,8 @@ import { Trainer } from "../../src/learner/Trainer.ts";
 import type { TrainerOptions } from "../../src/learner/TrainerState.ts";
 import { parameters } from "../../src/model/graphs/Architecture.ts";
 import { initialise, named, parametersOf } from "../../src/model/graphs/Parameters.ts";
+import { creditedBatch } from "../build/batches.ts";
 import { decoders } from "../model/tiny.ts";
-import { creditedBatch } from "./batch.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
 
 const shape = { seed: 1, lengths: [20, 31, 9, 17, 24, 12], vocabulary: tiny.vocabSize };

@@ -11,10 +11,10 @@ import type { Restored, TrainerOptions } from "../../src/learner/TrainerState.ts
 import type { DecoderConfig } from "../../src/model/graphs/Architecture.ts";
 import { freshAdapter, trainedCriticParameters, trainedParameters } from "../../src/model/graphs/Trained.ts";
 import { baseOf } from "../../src/model/runtime/baseFeeds.ts";
+import { creditedBatch } from "../build/batches.ts";
 import { draws } from "../model/tiny.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { adapted, frozen } from "./adapted.ts";
-import { creditedBatch } from "./batch.ts";
 import { tiny, trainerOptions } from "./model.ts";
 
 const sizes: DecoderConfig = { ...adapted, adapter: undefined };

@@ -11,8 +11,8 @@ import {
   targetsOf,
   tokenWeights,
 } from "../../src/learner/batches.ts";
+import { tokenBatch } from "../build/batches.ts";
 import { assertProperty } from "../property.ts";
-import { tokenBatch } from "./batch.ts";
 
 const batch = tokenBatch({ seed: 3, lengths: [20, 40, 7, 33, 18], vocabulary: 9 });
 const all = [0, 1, 2, 3, 4];

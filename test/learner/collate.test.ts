@@ -3,15 +3,15 @@ import type { Episode, Turn } from "../../src/domain/Episode.ts";
 import type { ScoredGroup } from "../../src/domain/Group.ts";
 import { episodeScores } from "../../src/domain/Placement.ts";
 import { collate } from "../../src/learner/collate.ts";
-import { episodeOf, promptOf, sampledOf, turnOf } from "../domain/episodes.ts";
+import { episodeOf, sampledOf, turnOf } from "../build/episodes.ts";
+import { scoredGroupOf } from "../build/groups.ts";
 
 const turn = (prompt: readonly number[], ids: readonly number[], version = 3): Turn =>
   turnOf({
     prompt: Int32Array.from(prompt),
-    sampled: sampledOf(ids.length, {
-      ids: Int32Array.from(ids),
+    sampled: sampledOf(ids, {
       mu: Float32Array.from(ids, (id) => -id),
-      versions: Int32Array.from(ids, () => version),
+      versions: new Int32Array(ids.length).fill(version),
     }),
   });
 
@@ -20,15 +20,15 @@ interface Played {
   readonly turnScores: readonly number[];
 }
 
-const group = (id: number, episodes: readonly Played[]): ScoredGroup => ({
-  prompt: promptOf(id, episodes.length),
-  episodes: episodes.map(({ sequences, turnScores }, member) => ({
-    episode: episodeOf(id, member, { sequences }),
-    score: turnScores.reduce((sum, s) => sum + s, 0),
-    turnScores,
-  })),
-  failures: [],
-});
+const group = (id: number, episodes: readonly Played[]): ScoredGroup =>
+  scoredGroupOf(
+    id,
+    episodes.map(({ sequences, turnScores }, member) => ({
+      episode: episodeOf(id, member, { sequences }),
+      score: turnScores.reduce((sum, s) => sum + s, 0),
+      turnScores,
+    })),
+  );
 
 const options = { window: 4, temperature: 0.7, keptRatio: 0.5 };
 const inOne = (turns: readonly Turn[], turnScores: readonly number[]): Played => ({

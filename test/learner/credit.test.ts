@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { boundsOf, type TokenBatch, trainedTokens } from "../../src/domain/Batch.ts";
 import { credit as assign, type CreditOptions } from "../../src/learner/credit.ts";
+import { tokenBatch } from "../build/batches.ts";
 import { configWith } from "../build/config.ts";
-import { tokenBatch } from "./batch.ts";
 
 const algorithm = configWith().algorithm;
 const batch = tokenBatch({ seed: 1, lengths: [9, 12, 7, 15], vocabulary: 11, groupSize: 2 });

@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import type { TokenBatch } from "../../src/domain/Batch.ts";
 import { type Metrics, toRecord } from "../../src/domain/metrics/Metrics.ts";
 import type { Placement } from "../../src/domain/Placement.ts";
+import { batchWith } from "../build/batches.ts";
 import golden from "../fixtures/estimators/estimators.json" with { type: "json" };
 
 const { batch } = golden;
@@ -16,21 +17,18 @@ const placed = (values: readonly number[], filler = 0): Float32Array => {
   return positions;
 };
 
-export const window = (placement: Placement): TokenBatch => ({
-  window: 0,
-  ids: new Int32Array(mask.length),
-  offsets: Int32Array.from(batch.offsets),
-  mask,
-  mu: placed(batch.mu),
-  versions: Int32Array.from(placed(batch.versions, -1)),
-  rewards: placed(batch.rewards[placement]),
-  groups: Int32Array.from(batch.groups),
-  members: Int32Array.from(batch.members),
-  sequenceIndex: Int32Array.from(batch.sequenceIndex),
-  placement,
-  temperature: 1,
-  keptRatio: 1,
-});
+export const window = (placement: Placement): TokenBatch =>
+  batchWith({
+    offsets: Int32Array.from(batch.offsets),
+    mask,
+    mu: placed(batch.mu),
+    versions: Int32Array.from(placed(batch.versions, -1)),
+    rewards: placed(batch.rewards[placement]),
+    groups: Int32Array.from(batch.groups),
+    members: Int32Array.from(batch.members),
+    sequenceIndex: Int32Array.from(batch.sequenceIndex),
+    placement,
+  });
 
 // What lies at untrained positions must not matter.
 const FILLER = 7;

@@ -8,7 +8,7 @@ import {
   ValueMetrics,
   WeightMetrics,
 } from "../../src/learner/metrics.ts";
-import { creditedBatch } from "./batch.ts";
+import { creditedBatch } from "../build/batches.ts";
 
 const base = creditedBatch({ seed: 1, lengths: [5], vocabulary: 9 });
 /** One sequence of five positions, the last four trained. */

@@ -6,7 +6,7 @@ import { valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { muOr, sampledOnly } from "../../src/learner/observed.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
 import type { TrainerOptions } from "../../src/learner/TrainerState.ts";
-import { creditedBatch } from "./batch.ts";
+import { creditedBatch } from "../build/batches.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
 
 const batch = creditedBatch({ seed: 1, lengths: [20, 31, 9, 17], vocabulary: tiny.vocabSize });

@@ -8,8 +8,8 @@ import { restoreTrainer, saveTrainer } from "../../src/learner/checkpoint.ts";
 import { klOf } from "../../src/learner/losses/klEstimate.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
 import type { Restored, TrainerOptions } from "../../src/learner/TrainerState.ts";
+import { creditedBatch } from "../build/batches.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { creditedBatch } from "./batch.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
 
 const batchOf = (window: number) =>

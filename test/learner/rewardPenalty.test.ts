@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { boundsOf } from "../../src/domain/Batch.ts";
 import { penalised } from "../../src/learner/rewardPenalty.ts";
-import { tokenBatch } from "./batch.ts";
+import { tokenBatch } from "../build/batches.ts";
 
 const batch = tokenBatch({ seed: 4, lengths: [9, 14, 6], vocabulary: 19 });
 const reference = batch.mu.map((value, t) => batch.mask[t]! * (value + Math.sin(t)));

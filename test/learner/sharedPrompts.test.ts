@@ -7,8 +7,8 @@ import { Actor } from "../../src/learner/Actor.ts";
 import { Critic, criticFrom } from "../../src/learner/Critic.ts";
 import { Lanes } from "../../src/learner/lanes/Lanes.ts";
 import { sharedMicroBatches } from "../../src/learner/sharedPrompts.ts";
+import { creditedBatch } from "../build/batches.ts";
 import { assertProperty } from "../property.ts";
-import { creditedBatch } from "./batch.ts";
 import { actorDefaults, algorithmDefaults, criticDefaults, tiny, tinyParameters } from "./model.ts";
 
 const lengths = [40, 33, 52, 60, 35, 47, 36, 58, 41, 38];

@@ -2,7 +2,7 @@ import { afterAll, expect, it } from "vitest";
 import { Actor } from "../../src/learner/Actor.ts";
 import { Critic, criticFrom } from "../../src/learner/Critic.ts";
 import { Lanes } from "../../src/learner/lanes/Lanes.ts";
-import { creditedBatch } from "./batch.ts";
+import { creditedBatch } from "../build/batches.ts";
 import { actorDefaults, algorithmDefaults, criticDefaults, tiny, tinyParameters } from "./model.ts";
 
 const modes = ["token-mean", "seq-mean-token-mean", "seq-mean-token-sum", "seq-mean-token-sum-norm"] as const;

@@ -2,8 +2,8 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { RunConfig } from "../../src/config/RunConfig.ts";
-import type { TokenBatch } from "../../src/domain/Batch.ts";
 import { credit } from "../../src/learner/credit.ts";
+import { batchWith } from "../build/batches.ts";
 import { configWith } from "../build/config.ts";
 import { assertProperty } from "../property.ts";
 
@@ -37,21 +37,15 @@ const batchOf = (played: readonly Turn[], endsAt: readonly boolean[]) => {
   const ends = lengths.map((_, turn) => lengths.slice(0, turn + 1).reduce((a, b) => a + b, 0));
   const offsets = [0, ...ends.filter((_, turn) => endsAt[turn] === true || turn === ends.length - 1)];
   const count = offsets.length - 1;
-  const batch: TokenBatch = {
-    window: 0,
-    ids: new Int32Array(all.length),
+  const batch = batchWith({
     offsets: Int32Array.from(offsets),
     mask: Uint8Array.from(all, ({ mask }) => mask),
     mu: Float32Array.from(all, ({ mu }) => mu),
-    versions: Int32Array.from(all, ({ mask }) => mask - 1),
     rewards: Float32Array.from(all, ({ reward }) => reward),
     placement: "turn",
-    groups: new Int32Array(count),
     members: new Int32Array(count),
     sequenceIndex: Int32Array.from({ length: count }, (_, i) => i),
-    temperature: 1,
-    keptRatio: 1,
-  };
+  });
   const values = Float32Array.from(all, ({ value }) => value);
   return { batch, prepared: { values, rewards: batch.rewards, proximal: Float32Array.from(all, (t) => t.proximal) } };
 };

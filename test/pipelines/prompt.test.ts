@@ -13,6 +13,7 @@ import * as Model from "../../src/model/Model.ts";
 import * as Group from "../../src/rollout/group.ts";
 import * as Rollout from "../../src/rollout/Rollout.ts";
 import { tasksOf } from "../../src/rollout/Task.ts";
+import { promptOf } from "../build/groups.ts";
 import { fakePolicy } from "../rollout/fakes.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -49,7 +50,7 @@ const sent = Effect.fnUntraced(function* (overrides: readonly string[]) {
     const versions = new Int32Array(ids.length);
     return Effect.succeed({ ids, mu: each, versions, entropies: each, finish: "stop" as const });
   });
-  const group = { group: 0, tag: "FrozenLake", seed: config.es_manager.train.seed, size: 1, admittedAt: 0 };
+  const group = promptOf(0, 1, { tag: "FrozenLake", seed: config.es_manager.train.seed });
   const layer = Layer.merge(policy.layer, StepPool.layerInline(environments));
   yield* Effect.provide(Group.play(rollout, Rollout.training(config, new Set()), group), layer);
   return policy.requests.map(({ append }) => tokenizer.decode(append));

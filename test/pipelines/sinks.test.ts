@@ -8,8 +8,8 @@ import * as OtlpSink from "../../src/observe/sinks/otlp/OtlpSink.ts";
 import * as Exposition from "../../src/observe/sinks/prometheus/Exposition.ts";
 import type { RunInfo } from "../../src/observe/sinks/Sink.ts";
 import { sinkOf } from "../../src/observe/sinks/sinkOf.ts";
+import { stepRecord } from "../build/records.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
-import { record } from "../observe/sinks/fixtures.ts";
 import { collector } from "../observe/sinks/otlp/collector.ts";
 import * as Recorded from "../observe/sinks/recorded.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
@@ -56,7 +56,7 @@ const scraper = (written: readonly string[]) => {
 /** The metrics of a step as monitoring systems name them. */
 const exported = (step: number, numbers: Recorded.Numbers, nameOf: (series: Series.Series) => string) =>
   new Map(
-    Series.ofStep(record(step, Object.fromEntries(numbers))).map(
+    Series.ofStep(stepRecord(step, Object.fromEntries(numbers))).map(
       (series) => [Recorded.keyOf(nameOf(series), Object.entries(series.labels)), series.value] as const,
     ),
   );

@@ -11,6 +11,7 @@ import type { ChatTemplate } from "../../src/model/tokenizer/ChatTemplate.ts";
 import type { Mode, Rollout } from "../../src/rollout/Rollout.ts";
 import type { Task } from "../../src/rollout/Task.ts";
 import { templates } from "../../src/rollout/templates.ts";
+import { promptOf } from "../build/groups.ts";
 
 export const endId = 1;
 export const encode = (text: string): Int32Array => Int32Array.from(text, (c) => c.codePointAt(0)!);
@@ -218,4 +219,4 @@ export const training: Mode = {
   around: identity,
 };
 
-export const prompt = { group: 3, tag: "Reach", seed: 10_003, size: 2, admittedAt: 0 };
+export const prompt = promptOf(3, 2, { tag: "Reach", seed: 10_003 });

@@ -4,7 +4,8 @@ import type { Group } from "../../src/domain/Group.ts";
 import type { Info } from "../../src/domain/Info.ts";
 import { type Metrics, together, toRecord } from "../../src/domain/metrics/Metrics.ts";
 import { drift, environmentMetrics, lengthMetrics, stalenessMetrics } from "../../src/rollout/statistics.ts";
-import { groupOf, lost, sampledOf, turnOf, won } from "../domain/episodes.ts";
+import { lost, sampledOf, turnOf, won } from "../build/episodes.ts";
+import { groupOf } from "../build/groups.ts";
 
 const turn = (info: Info): Turn =>
   turnOf({

@@ -11,8 +11,8 @@ import { type DecoderConfig, parameterCount } from "../../src/model/graphs/Archi
 import { trainedParameters } from "../../src/model/graphs/Trained.ts";
 import { baseOf } from "../../src/model/runtime/baseFeeds.ts";
 import { type Session, transfers } from "../../src/model/runtime/Session.ts";
+import { creditedBatch } from "../build/batches.ts";
 import { frozen, adapted as ofTwoLayers } from "../learner/adapted.ts";
-import { creditedBatch } from "../learner/batch.ts";
 import { trainerOptions } from "../learner/model.ts";
 import { randomWeights } from "../model/tiny.ts";
 import { heldDevice, webgpu } from "./compared.ts";

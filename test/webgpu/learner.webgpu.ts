@@ -6,7 +6,7 @@ import { Trainer } from "../../src/learner/Trainer.ts";
 import { type DecoderConfig, parameters } from "../../src/model/graphs/Architecture.ts";
 import { initialise } from "../../src/model/graphs/Parameters.ts";
 import { type Session, transfers } from "../../src/model/runtime/Session.ts";
-import { creditedBatch } from "../learner/batch.ts";
+import { creditedBatch } from "../build/batches.ts";
 import { tiny, trainerOptions } from "../learner/model.ts";
 import { heldDevice, webgpu } from "./compared.ts";
 

@@ -7,6 +7,7 @@ import { Engine } from "../../src/generation/Engine.ts";
 import { openResident } from "../../src/generation/ResidentModel.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
 import { fullPayload } from "../../src/model/weights/Weights.ts";
+import { batchWith } from "../build/batches.ts";
 import { engineOptions, reply } from "../generation/support.ts";
 import { tiny, tinyParameters, trainerOptions } from "../learner/model.ts";
 import { webgpu } from "./compared.ts";
@@ -41,19 +42,15 @@ const batchOf = (pulls: readonly Sampled[], window: number): { batch: CreditedBa
   const spread = (of: (pull: number) => number): Float32Array =>
     Float32Array.from({ length: tokens }, (_, i) => (i % length === length - 1 ? of(Math.floor(i / length)) : 0));
   const batch: CreditedBatch = {
-    window,
-    ids: Int32Array.from({ length: tokens }, (_, i) => prompt[i % length] ?? pulls[Math.floor(i / length)]!.ids[0]!),
-    offsets: Int32Array.from({ length: pulls.length + 1 }, (_, i) => i * length),
-    mask: Uint8Array.from(spread(() => 1)),
-    mu: spread((pull) => pulls[pull]!.mu[0]!),
-    versions: Int32Array.from({ length: tokens }, (_, i) => (i % length === length - 1 ? window : -1)),
-    rewards: spread((pull) => paid[pull]!),
-    placement: "sequence",
-    groups: new Int32Array(pulls.length),
-    members: Int32Array.from(pulls, (_, i) => i),
-    sequenceIndex: new Int32Array(pulls.length),
-    temperature: 1,
-    keptRatio: 1,
+    ...batchWith({
+      window,
+      ids: Int32Array.from({ length: tokens }, (_, i) => prompt[i % length] ?? pulls[Math.floor(i / length)]!.ids[0]!),
+      offsets: Int32Array.from({ length: pulls.length + 1 }, (_, i) => i * length),
+      mask: Uint8Array.from(spread(() => 1)),
+      mu: spread((pull) => pulls[pull]!.mu[0]!),
+      versions: Int32Array.from({ length: tokens }, (_, i) => (i % length === length - 1 ? window : -1)),
+      rewards: spread((pull) => paid[pull]!),
+    }),
     advantages: spread((pull) => paid[pull]! - mean),
     values: new Float32Array(tokens),
     returns: new Float32Array(tokens),

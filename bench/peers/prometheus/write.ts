@@ -3,7 +3,7 @@ import { catalogue, type Entry, nameOf } from "../../../src/domain/metrics/Catal
 import { emptySample } from "../../../src/flow/Gauge.ts";
 import * as Registry from "../../../src/observe/sinks/export/Registry.ts";
 import * as Exposition from "../../../src/observe/sinks/prometheus/Exposition.ts";
-import { metricsOf } from "../../../test/domain/metricsOf.ts";
+import { metricsOf } from "../../../test/build/metricsOf.ts";
 import { run, sample } from "../../../test/observe/sinks/fixtures.ts";
 
 const awkward = ["rollout", 'a"b\\c\nd', "Ünïcode {x}"];

@@ -14,6 +14,7 @@ import * as Generator from "../../../src/generation/Generator.ts";
 import { Trainer } from "../../../src/learner/Trainer.ts";
 import { type Checkpoint, readCheckpoint } from "../../../src/model/checkpoint/HuggingFaceFolder.ts";
 import { Mailbox, Snapshot } from "../../../src/model/weights/Mailbox.ts";
+import { batchWith } from "../../../test/build/batches.ts";
 import { configWith, learnerSections } from "../../../test/build/config.ts";
 import { resetPeak, residentMiB } from "./resident.ts";
 
@@ -133,24 +134,16 @@ const spread = (trained: number, rows: readonly (readonly number[])[] | undefine
 const batchOf = ({ ids, trained, old, advantages }: UpdateRequest): CreditedBatch => {
   const [rows, time] = [ids.length, ids[0]?.length ?? 0];
   const mask = Uint8Array.from({ length: rows * time }, (_, t) => (t % time >= time - trained ? 1 : 0));
-  return {
-    window: 0,
+  const batch = batchWith({
     ids: Int32Array.from(ids.flat()),
     offsets: Int32Array.from({ length: rows + 1 }, (_, row) => row * time),
     mask,
     mu: spread(trained, old, time, rows),
-    versions: Int32Array.from(mask, (m) => m - 1),
-    rewards: new Float32Array(rows * time),
-    placement: "sequence",
     groups: Int32Array.from({ length: rows }, (_, row) => row >> 2),
     members: Int32Array.from({ length: rows }, (_, row) => row & 3),
-    sequenceIndex: new Int32Array(rows),
-    temperature: 1,
-    keptRatio: 1,
-    advantages: spread(trained, advantages, time, rows),
-    values: new Float32Array(rows * time),
-    returns: new Float32Array(rows * time),
-  };
+  });
+  const zeros = new Float32Array(rows * time);
+  return { ...batch, advantages: spread(trained, advantages, time, rows), values: zeros, returns: zeros };
 };
 
 const update = async (request: UpdateRequest) => {

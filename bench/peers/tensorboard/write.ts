@@ -13,7 +13,7 @@ import { measured } from "../../../src/domain/metrics/Metrics.ts";
 import { stage, tokens, weights } from "../../../src/domain/metrics/run.ts";
 import type { RunInfo } from "../../../src/observe/sinks/Sink.ts";
 import * as TensorBoard from "../../../src/observe/sinks/tensorboard/TensorBoard.ts";
-import { episodeRecord } from "../../../test/observe/sinks/tensorboard/episode.ts";
+import { episodeRecord, turnRecord } from "../../../test/build/records.ts";
 
 const started = 1_700_000_000_000;
 
@@ -40,6 +40,8 @@ const summary = (step: number, member: number): EpisodeSummary => ({
   ],
   failed: false,
 });
+
+const advantages = turnRecord(["Up", "!"], { advantages: [0.5, -1.5] });
 
 const eventsOf = (step: number): readonly Event[] => [
   {
@@ -81,7 +83,8 @@ const play = (folder: string, from: number, through: number, start: number): Eff
       for (const event of eventsOf(step)) yield* sink.event?.(event) ?? Effect.void;
       yield* sink.step(record(step, start));
       if (step % 10 === 0)
-        yield* sink.episodes?.([episodeRecord({ step }), episodeRecord({ step, member: 1 })]) ?? Effect.void;
+        yield* sink.episodes?.([0, 1].map((member) => episodeRecord({ step, member, turns: [advantages] }))) ??
+          Effect.void;
     }
     // Not closed: what a killed run leaves.
   });

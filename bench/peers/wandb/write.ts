@@ -9,6 +9,7 @@ import type { EpisodeRecord } from "../../../src/domain/EpisodeRecord.ts";
 import { metric } from "../../../src/domain/metrics/Metric.ts";
 import type { RunInfo } from "../../../src/observe/sinks/Sink.ts";
 import { make } from "../../../src/observe/sinks/wandb/Wandb.ts";
+import { episodeRecord } from "../../../test/build/records.ts";
 
 const [folder, how = "whole"] = process.argv.slice(2);
 if (folder === undefined) throw new Error("usage: node bench/peers/wandb/write.ts FOLDER [whole|killed|resumed]");
@@ -34,26 +35,23 @@ const run: RunInfo = {
   },
 };
 
-const episode = (split: "train" | "val", step: number, group: number, member: number): EpisodeRecord => ({
-  schema: 3,
-  step,
-  split,
-  group,
-  member,
-  sequence: 0,
-  tag: "SimpleSokoban",
-  seed: 100 + group,
-  success: member === 0,
-  reward: member === 0 ? 10.9 : -0.1,
-  penalty: 0,
-  outcome: { _tag: "Done", success: member === 0 },
-  ...(split === "train" ? { verdict: "kept" as const, groupScore: 1.5, score: 0.7 } : {}),
-  messages: [
-    { role: "user", content: "#####\n#_P_#\n#_X_#\n#_O_#" },
-    { role: "assistant", content: "<think>below ✓</think><answer>Down</answer>" },
-  ],
-  turns: [],
-});
+const episode = (split: "train" | "val", step: number, group: number, member: number): EpisodeRecord =>
+  episodeRecord({
+    step,
+    split,
+    group,
+    member,
+    seed: 100 + group,
+    success: member === 0,
+    reward: member === 0 ? 10.9 : -0.1,
+    outcome: { _tag: "Done", success: member === 0 },
+    ...(split === "train" ? { verdict: "kept", groupScore: 1.5, score: 0.7 } : {}),
+    messages: [
+      { role: "user", content: "#####\n#_P_#\n#_X_#\n#_O_#" },
+      { role: "assistant", content: "<think>below ✓</think><answer>Down</answer>" },
+    ],
+    turns: [],
+  });
 
 const episodes = (split: "train" | "val", step: number): readonly EpisodeRecord[] =>
   [0, 1].flatMap((member) => [episode(split, step, step, member)]);

@@ -6,7 +6,9 @@ import { lead as leadOf } from "../../../src/domain/Mode.ts";
 import * as Position from "../../../src/domain/Position.ts";
 import * as Admission from "../../../src/flow/admission/Admission.ts";
 import * as WindowAssembler from "../../../src/flow/WindowAssembler.ts";
-import { failed, groupOf, won } from "../../domain/episodes.ts";
+import { failed, won } from "../../build/episodes.ts";
+import { verdict } from "../../build/events.ts";
+import { groupOf } from "../../build/groups.ts";
 import { assertProperty } from "../../property.ts";
 
 const rules = (mode: Admission.Rules["mode"], maxStaleness = 2, groups = 3, windows = 10): Admission.Rules => ({
@@ -183,7 +185,6 @@ const runs = fc.record({
 });
 
 const asks = (window: number, groups: number) => ({ _tag: "Refill", window, round: 1, groups, reason: "" }) as const;
-const verdict = (window: number) => ({ _tag: "Verdict", window, kept: [], filtered: [], judged: [] }) as const;
 const stopped = { _tag: "Stopped", reason: "stopped" } as const;
 
 /** The position after events, and admissions of what is decided then. */

@@ -6,6 +6,7 @@ import type { Event } from "../../../src/domain/Event.ts";
 import type * as Admission from "../../../src/flow/admission/Admission.ts";
 import * as Gate from "../../../src/flow/admission/Gate.ts";
 import * as Bus from "../../../src/flow/Bus.ts";
+import { finished } from "../../build/events.ts";
 
 const rules: Admission.Rules = { mode: "async", groups: 2, maxStaleness: 1, windows: 4 };
 
@@ -53,7 +54,7 @@ describe("the gate", () => {
       const tickets: Gate.Ticket[] = [];
       yield* Effect.forkChild(admitAll(gate, tickets));
       yield* TestClock.adjust(1);
-      yield* tell({ _tag: "Finished", group: 0, tokens: 5, failed: false, tag: "A", episodes: [] });
+      yield* tell(finished(0));
       yield* tell({ _tag: "Updated", window: 0, groups: [0, 1], version: 1, tokens: 0 });
       yield* TestClock.adjust(1);
       expect(tickets).toHaveLength(2);

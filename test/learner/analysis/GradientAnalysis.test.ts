@@ -8,7 +8,7 @@ import { type AnalysisOptions, GradientAnalysis } from "../../../src/learner/ana
 import { Lanes } from "../../../src/learner/lanes/Lanes.ts";
 import { Trainer } from "../../../src/learner/Trainer.ts";
 import type { TrainerOptions } from "../../../src/learner/TrainerState.ts";
-import { creditedBatch } from "../batch.ts";
+import { creditedBatch } from "../../build/batches.ts";
 import { actorDefaults, tiny, tinyParameters, trainerOptions } from "../model.ts";
 
 const options: AnalysisOptions = {

@@ -9,7 +9,7 @@ import { liveThreads } from "../../../src/model/runtime/Thread.ts";
 import { add, mul } from "../../../src/model/tensor/Elementwise.ts";
 import { Graph } from "../../../src/model/tensor/Graph.ts";
 import type { OnnxModel } from "../../../src/model/tensor/Onnx.ts";
-import { creditedBatch } from "../batch.ts";
+import { creditedBatch } from "../../build/batches.ts";
 import { tiny, tinyParameters, trainerOptions } from "../model.ts";
 
 const refused: OnnxModel = {

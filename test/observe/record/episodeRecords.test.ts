@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { CreditedBatch } from "../../../src/domain/Batch.ts";
-import type { Group } from "../../../src/domain/Group.ts";
 import { type Judgement, recordsOf } from "../../../src/observe/record/episodeRecords.ts";
-import { episodeOf, failed, promptOf, sampledOf, turnOf } from "../../domain/episodes.ts";
+import { batchWith } from "../../build/batches.ts";
+import { episodeOf, episodeOfTurns, failed, sampledOf, turnOf } from "../../build/episodes.ts";
+import { groupOfEpisodes } from "../../build/groups.ts";
 
 const pieces = (ids: Iterable<number>): readonly string[] => Array.from(ids, (id) => `<${id}>`);
 
 /** A reply of the ids, each of the version given. */
 const replyOf = (ids: readonly number[], version: number) =>
-  sampledOf(ids.length, {
-    ids: Int32Array.from(ids),
+  sampledOf(ids, {
     versions: new Int32Array(ids.length).fill(version),
     mu: new Float32Array(ids.length).fill(-0.123456),
     entropies: new Float32Array(ids.length).fill(0.5),
@@ -19,29 +19,18 @@ const turns = [
   turnOf({ prompt: Int32Array.of(1, 2), sampled: replyOf([10, 11], 3), state: "s1", reply: "r1", reward: 1 }),
   turnOf({ prompt: Int32Array.of(4), sampled: replyOf([12], 4), state: "s2", reply: "r2", penalty: -0.1 }),
 ];
-const group: Group = {
-  prompt: promptOf(7, 2),
-  episodes: [
-    episodeOf(7, 0, { sequences: [{ turns }] }),
-    episodeOf(7, 1, { sequences: [{ turns: [turnOf()] }], outcome: failed }),
-  ],
-};
+const group = groupOfEpisodes(7, [episodeOfTurns(7, 0, turns), episodeOfTurns(7, 1, [turnOf()], { outcome: failed })]);
 
 /** Member 0 of group 7 behind a sequence of another group. */
 const batch: CreditedBatch = {
-  window: 2,
-  ids: Int32Array.of(0, 0, 1, 2, 10, 11, 4, 12),
-  offsets: Int32Array.of(0, 2, 8),
-  mask: Uint8Array.of(0, 1, 0, 0, 1, 1, 0, 1),
-  mu: new Float32Array(8),
-  versions: new Int32Array(8),
-  rewards: new Float32Array(8),
-  placement: "sequence",
-  groups: Int32Array.of(6, 7),
-  members: Int32Array.of(0, 0),
-  sequenceIndex: Int32Array.of(0, 0),
-  temperature: 1,
-  keptRatio: 1,
+  ...batchWith({
+    window: 2,
+    ids: Int32Array.of(0, 0, 1, 2, 10, 11, 4, 12),
+    offsets: Int32Array.of(0, 2, 8),
+    mask: Uint8Array.of(0, 1, 0, 0, 1, 1, 0, 1),
+    groups: Int32Array.of(6, 7),
+    members: Int32Array.of(0, 0),
+  }),
   advantages: Float32Array.of(9, 9, 0, 0, 0.25, -0.5, 0, 0.75),
   values: Float32Array.of(9, 9, 9, 9, 1, 2, 9, 3),
   returns: new Float32Array(8),

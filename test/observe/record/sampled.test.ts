@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { RunConfig } from "../../../src/config/RunConfig.ts";
-import type { ScoredGroup } from "../../../src/domain/Group.ts";
 import { type Consumed, ofValidation, ofWindow } from "../../../src/observe/record/sampled.ts";
 import type { Filtered } from "../../../src/selection/filtering/filter.ts";
 import { reachConfig } from "../../build/config.ts";
-import { episodeOf, failed, groupOf, turnOf, won } from "../../domain/episodes.ts";
+import { episodeOf, failed, turnOf, won } from "../../build/episodes.ts";
+import { groupOf, scoredGroupOf } from "../../build/groups.ts";
 
 const pieces = (): readonly string[] => [];
 const sequences = [{ turns: [turnOf()] }];
@@ -12,12 +12,11 @@ const sequences = [{ turns: [turnOf()] }];
 /** Window `index`: groups 0 and 1 are kept, 2 is left out by the rule, 3 failed. */
 const consumed = (index: number): Consumed => {
   const groups = [0, 1, 2].map((group) => groupOf(group, [won, won], { sequences }));
-  const scored = groups.map(
-    ({ episodes, prompt }): ScoredGroup => ({
-      prompt,
-      episodes: episodes.map((episode) => ({ episode, score: 1, turnScores: [1] })),
-      failures: [],
-    }),
+  const scored = groups.map(({ episodes, prompt }) =>
+    scoredGroupOf(
+      prompt.group,
+      episodes.map((episode) => ({ episode, score: 1, turnScores: [1] })),
+    ),
   );
   const filtered: Filtered = {
     kept: scored.slice(0, 2),

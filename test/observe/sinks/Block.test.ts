@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { lines, widthOf } from "../../../src/observe/sinks/Block.ts";
 import type { Update } from "../../../src/observe/sinks/Sink.ts";
 import { start, update, type View } from "../../../src/observe/sinks/View.ts";
-import { record, run, sample, stage } from "./fixtures.ts";
+import { finished } from "../../build/events.ts";
+import { stepRecord } from "../../build/records.ts";
+import { run, sample, stage } from "./fixtures.ts";
 
 const view = (updates: readonly Update[]): View => updates.reduce(update, start(run));
 const text = (of: View, columns = 101, unicode = true): string[] =>
@@ -37,8 +39,8 @@ const late = [
   stage("generate", { kind: "service", concurrency: 128, running: 128, queue: 40, items: 20_000, busyMs: 800_000 }),
 ];
 const midway = view([
-  { _tag: "Step", record: record(36, { "train/success": 0.5 }) },
-  { _tag: "Step", record: record(37, metrics) },
+  { _tag: "Step", record: stepRecord(36, { "train/success": 0.5 }) },
+  { _tag: "Step", record: stepRecord(37, metrics) },
   { _tag: "Sample", sample: sample(182_000, early, 1_000_000) },
   { _tag: "Sample", sample: sample(192_000, late, 1_142_000) },
 ]);
@@ -67,7 +69,7 @@ describe("the live block", () => {
 
   it("puts the shares of episodes that failed beside success", () => {
     const shares = { "train/ended/failed": 0.875, "val-env/success": 1, "val-env/ended/failed": 0.25 };
-    const failing = update(midway, { _tag: "Step", record: record(38, { "train/success": 1, ...shares }) });
+    const failing = update(midway, { _tag: "Step", record: stepRecord(38, { "train/success": 1, ...shares }) });
     expect(text(failing)[3]).toBe(
       "success 1.000 ▁▄█   failed 88%   return 0.830   validation 1.000   failed 25%   kept 63%",
     );
@@ -98,7 +100,7 @@ describe("the live block", () => {
   it("adds notices and, at the end, the outcome", () => {
     const ended = view([
       { _tag: "Event", event: { _tag: "Validated", step: 10, success: 0.7 } },
-      { _tag: "Event", event: { _tag: "Finished", group: 1, tokens: 5, failed: false, tag: "A", episodes: [] } },
+      { _tag: "Event", event: finished(1) },
       { _tag: "Event", event: { _tag: "Stalled", silentMs: 60_000, lines: ["update waits for items from credit"] } },
       { _tag: "Close", outcome: { _tag: "Failed", message: "the learner died" } },
     ]);

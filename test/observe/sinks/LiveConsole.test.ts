@@ -5,7 +5,8 @@ import { expect } from "vitest";
 import * as LiveConsole from "../../../src/observe/sinks/LiveConsole.ts";
 import type { Sink } from "../../../src/observe/sinks/Sink.ts";
 import type { Terminal } from "../../../src/observe/sinks/Terminal.ts";
-import { record, recorder, run } from "./fixtures.ts";
+import { stepRecord } from "../../build/records.ts";
+import { recorder, run } from "./fixtures.ts";
 
 const frames = (written: readonly string[]): string[] => written.filter((text) => text.includes("\x1b[?2026h"));
 
@@ -19,14 +20,14 @@ const shown = Effect.fnUntraced(function* (terminal: Terminal, ...steps: readonl
   return sink;
 });
 
-const told = (sink: Sink, step: number) => Effect.andThen(sink.step(record(step)), TestClock.adjust(REFRESH_MS));
+const told = (sink: Sink, step: number) => Effect.andThen(sink.step(stepRecord(step)), TestClock.adjust(REFRESH_MS));
 
 describe("the live console", () => {
   it.effect("fails once its output is broken, which switches it off", () =>
     Effect.gen(function* () {
       const { terminal } = recorder({ broken: () => "nobody reads standard output any more" });
       const sink = yield* shown(terminal);
-      expect((yield* Effect.flip(sink.step(record(1)))).message).toBe("nobody reads standard output any more");
+      expect((yield* Effect.flip(sink.step(stepRecord(1)))).message).toBe("nobody reads standard output any more");
     }),
   );
 
@@ -35,7 +36,7 @@ describe("the live console", () => {
       const { terminal, written } = recorder();
       const sink = yield* shown(terminal);
       for (let step = 1; step <= 50; step++) {
-        yield* sink.step(record(step));
+        yield* sink.step(stepRecord(step));
         yield* Effect.yieldNow;
       }
       expect(frames(written)).toHaveLength(2);
@@ -80,7 +81,7 @@ describe("the live console", () => {
     Effect.gen(function* () {
       const { terminal, written } = recorder();
       const sink = yield* shown(terminal, 1, 2);
-      yield* sink.step(record(3));
+      yield* sink.step(stepRecord(3));
       yield* sink.close({ _tag: "Completed" });
       expect(written[0]).toBe("<hide>");
       expect(written.at(-1)).toBe("<show>");

@@ -3,7 +3,9 @@ import { describe, expect, it } from "vitest";
 import * as PlainConsole from "../../../src/observe/sinks/PlainConsole.ts";
 import { isUnicode } from "../../../src/observe/sinks/Terminal.ts";
 import { noticeOf } from "../../../src/observe/sinks/View.ts";
-import { record, recorder, run, sample } from "./fixtures.ts";
+import { finished } from "../../build/events.ts";
+import { stepRecord } from "../../build/records.ts";
+import { recorder, run, sample } from "./fixtures.ts";
 
 describe("the plain console", () => {
   it("fails once its output is broken, which switches it off", () => {
@@ -12,7 +14,7 @@ describe("the plain console", () => {
     const sink = PlainConsole.make(terminal);
     Effect.runSync(sink.open(run));
     broken = "nobody reads standard output any more";
-    expect(Effect.runSync(Effect.flip(sink.step(record(1)))).message).toBe(broken);
+    expect(Effect.runSync(Effect.flip(sink.step(stepRecord(1)))).message).toBe(broken);
     expect(written).toHaveLength(1);
   });
 
@@ -32,11 +34,11 @@ describe("the plain console", () => {
     Effect.runSync(
       Effect.all([
         sink.open(run),
-        sink.step(record(37, metrics)),
-        event({ _tag: "Finished", group: 3, tokens: 10, failed: false, tag: "A", episodes: [] }),
+        sink.step(stepRecord(37, metrics)),
+        event(finished(3)),
         event({ _tag: "CheckpointWritten", step: 37, folder: "c/step-37" }),
         // Nothing is generated while the last windows are trained on.
-        sink.step(record(38, { "tokens/generated_per_second": 0 })),
+        sink.step(stepRecord(38, { "tokens/generated_per_second": 0 })),
         event({ _tag: "Stopped", reason: "stopped", steps: 2 }),
         sink.close({ _tag: "Stopped", reason: "stopped" }),
       ]),
@@ -67,7 +69,7 @@ describe("the plain console", () => {
       "step 1/200: 0 of 1024 episodes, 30.5s so far\n",
       "step 1/200: 0 of 1024 episodes, 1m01s so far\n",
     ]);
-    Effect.runSync(sink.step(record(1)));
+    Effect.runSync(sink.step(stepRecord(1)));
     written.length = 0;
     sampleUntil(91_000, 30);
     expect(written).toEqual([]);
@@ -76,7 +78,7 @@ describe("the plain console", () => {
   });
 
   it("puts the share of episodes that failed behind success, where some did", () => {
-    const line = (metrics: Readonly<Record<string, number>>) => PlainConsole.stepLine(run, record(37, metrics));
+    const line = (metrics: Readonly<Record<string, number>>) => PlainConsole.stepLine(run, stepRecord(37, metrics));
     expect(line({ "train/success": 1, "train/ended/failed": 0.875, "val-env/success": 1 })).toBe(
       "step  37/200  success 1.000  failed 88%  val 1.000",
     );

@@ -6,7 +6,8 @@ import * as Bus from "../../../src/flow/Bus.ts";
 import { type Sink, SinkError } from "../../../src/observe/sinks/Sink.ts";
 import { sinkOf } from "../../../src/observe/sinks/sinkOf.ts";
 import * as Telemetry from "../../../src/observe/sinks/Telemetry.ts";
-import { notebook, record, run, sample } from "./fixtures.ts";
+import { stepRecord } from "../../build/records.ts";
+import { notebook, run, sample } from "./fixtures.ts";
 
 const broken = new SinkError({ sink: "disk", message: "no space left" });
 const attach = (bus: typeof Bus.Bus.Service, sinks: readonly Sink[]) => Telemetry.attach({ bus, sinks, run });
@@ -30,7 +31,7 @@ describe("telemetry", () => {
             bus,
             sinks.map(({ sink }) => sink),
           );
-          for (let step = 1; step <= 20; step++) yield* bus.record(record(step));
+          for (let step = 1; step <= 20; step++) yield* bus.record(stepRecord(step));
         }),
       );
       const expected = ["open quickstart", ...Array.from({ length: 20 }, (_, i) => `step ${i + 1}`), "close Completed"];
@@ -63,8 +64,8 @@ describe("telemetry", () => {
       yield* Effect.scoped(
         Effect.gen(function* () {
           yield* attach(bus, [failing.sink, good.sink]);
-          yield* bus.record(record(1));
-          yield* bus.record(record(2));
+          yield* bus.record(stepRecord(1));
+          yield* bus.record(stepRecord(2));
         }),
       );
       expect(failing.told).toEqual(["open quickstart"]);
@@ -89,7 +90,7 @@ describe("telemetry", () => {
       const faulty = notebook(faults());
       const good = notebook();
       const running = yield* Effect.forkChild(
-        Effect.scoped(Effect.andThen(attach(bus, [faulty.sink, good.sink]), bus.record(record(1)))),
+        Effect.scoped(Effect.andThen(attach(bus, [faulty.sink, good.sink]), bus.record(stepRecord(1)))),
         { startImmediately: true },
       );
       yield* ends(running);
@@ -106,7 +107,7 @@ describe("telemetry", () => {
         Effect.scoped(
           Effect.gen(function* () {
             const failing = yield* attach(bus, [disk.sink, good.sink]);
-            yield* Effect.raceFirst(bus.record(record(1)), failing);
+            yield* Effect.raceFirst(bus.record(stepRecord(1)), failing);
           }),
         ),
       );
@@ -134,7 +135,7 @@ describe("telemetry", () => {
           Effect.gen(function* () {
             yield* attach(bus, [hung.sink, good.sink]);
             for (let step = 1; step <= 3000; step++) {
-              yield* bus.record(record(step));
+              yield* bus.record(stepRecord(step));
               yield* Effect.yieldNow;
             }
           }),
@@ -162,9 +163,9 @@ describe("telemetry", () => {
         Effect.scoped(
           Effect.gen(function* () {
             yield* attach(bus, [sink]);
-            yield* bus.record(record(1));
+            yield* bus.record(stepRecord(1));
             yield* Effect.yieldNow;
-            for (let step = 2; step <= 20; step++) yield* bus.record(record(step));
+            for (let step = 2; step <= 20; step++) yield* bus.record(stepRecord(step));
             held = true;
           }),
         ),
@@ -187,7 +188,7 @@ describe("telemetry", () => {
         step: (step) => Effect.suspend(() => (failures-- > 0 ? Effect.fail(broken) : flaky.sink.step(step))),
       };
       const running = yield* Effect.forkChild(
-        Effect.scoped(Effect.andThen(attach(bus, [sink]), bus.record(record(1)))),
+        Effect.scoped(Effect.andThen(attach(bus, [sink]), bus.record(stepRecord(1)))),
         { startImmediately: true },
       );
       yield* TestClock.adjust(699);
@@ -211,7 +212,7 @@ describe("telemetry", () => {
           yield* attach(bus, [disk.sink]);
           yield* Effect.forkScoped(
             Effect.forEach([1, 2, 3, 4, 5], (step) =>
-              Effect.tap(bus.record(record(step)), () => Effect.sync(() => recorded++)),
+              Effect.tap(bus.record(stepRecord(step)), () => Effect.sync(() => recorded++)),
             ),
           );
           yield* TestClock.adjust(19);
@@ -239,9 +240,9 @@ describe("a sink of plain functions", () => {
         },
       });
       yield* sink.open(run);
-      yield* sink.step(record(1));
+      yield* sink.step(stepRecord(1));
       expect(sink.gauges).toBeUndefined();
-      const failure = yield* Effect.flip(sink.step(record(2)));
+      const failure = yield* Effect.flip(sink.step(stepRecord(2)));
       expect(told).toEqual(["quickstart", "step 1"]);
       expect(failure).toEqual(new SinkError({ sink: "plain", message: "no more room" }));
     }),

@@ -9,7 +9,9 @@ import {
   type WindowProgress,
   windowMs,
 } from "../../../src/observe/sinks/WindowProgress.ts";
-import { record, run, sample, stage } from "./fixtures.ts";
+import { admitted, finished } from "../../build/events.ts";
+import { stepRecord } from "../../build/records.ts";
+import { run, sample, stage } from "./fixtures.ts";
 
 const event = (told: Event): Update => ({ _tag: "Event", event: told });
 const sampled = (elapsedMs: number, turns = 0, tokens = 0): Update => ({
@@ -17,12 +19,12 @@ const sampled = (elapsedMs: number, turns = 0, tokens = 0): Update => ({
   sample: sample(elapsedMs, [stage("rollout", { items: 7 }), stage("generate", { items: turns })], tokens),
 });
 const ids = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i);
-const admitted = (groups: readonly number[], window: number): readonly Update[] =>
-  groups.map((group) => event({ _tag: "Admitted", group, window }));
-const finished = (groups: readonly number[]): readonly Update[] =>
-  groups.map((group) => event({ _tag: "Finished", group, tokens: 9, failed: false, tag: "A", episodes: [] }));
+const admissions = (groups: readonly number[], window: number): readonly Update[] =>
+  groups.map((group) => event(admitted(group, window)));
+const ends = (groups: readonly number[]): readonly Update[] =>
+  groups.map((group) => event(finished(group, { tokens: 9 })));
 const stepEnd = (step: number, groups: readonly number[]): readonly Update[] => [
-  { _tag: "Step", record: record(step) },
+  { _tag: "Step", record: stepRecord(step) },
   event({ _tag: "StepClosed", step, groups, seconds: 1 }),
 ];
 
@@ -34,12 +36,12 @@ describe("the progress of a window", () => {
   it("counts episodes, turns, tokens and time since the last step, and estimates what is left by the share done", () => {
     const progress = progressAfter([
       sampled(0),
-      ...admitted(ids(0, 4), 0),
+      ...admissions(ids(0, 4), 0),
       sampled(60_000, 900, 20_000),
       ...stepEnd(1, ids(0, 4)),
-      ...admitted(ids(4, 8), 1),
+      ...admissions(ids(4, 8), 1),
       sampled(61_000, 1000, 30_000),
-      ...finished([5]),
+      ...ends([5]),
       sampled(191_000, 2900, 91_000),
     ]);
     expect(stepOf(progress)).toBe(2);
@@ -48,41 +50,41 @@ describe("the progress of a window", () => {
   });
 
   it("leaves out what is not known before a group has ended", () => {
-    const progress = progressAfter([sampled(0), ...admitted(ids(0, 4), 0), sampled(40_000, 12)]);
+    const progress = progressAfter([sampled(0), ...admissions(ids(0, 4), 0), sampled(40_000, 12)]);
     expect(progressText(progress)).toBe("0 of 32 episodes, 12 turns, 40.0s so far");
   });
 
   it("leaves groups of later windows out of the count, and of the pace those that ended before the last step", () => {
     const progress = progressAfter([
-      ...admitted(ids(0, 4), 0),
-      ...admitted(ids(4, 8), 1),
-      ...admitted(ids(8, 12), 2),
-      ...finished([...ids(0, 4), 4, 5, 8, 9]),
+      ...admissions(ids(0, 4), 0),
+      ...admissions(ids(4, 8), 1),
+      ...admissions(ids(8, 12), 2),
+      ...ends([...ids(0, 4), 4, 5, 8, 9]),
       ...stepEnd(1, ids(0, 4)),
       sampled(10_000),
-      ...finished([6, 10]),
+      ...ends([6, 10]),
       sampled(70_000),
     ]);
     expect(progressText(progress)).toBe("24 of 32 episodes, 1m00s so far, about 1m00s left");
   });
 
   it("counts whichever groups have ended where windows form as groups end, a window's worth at most", () => {
-    const updates = [sampled(0), ...admitted(ids(0, 4), 0), ...admitted(ids(4, 8), 1)];
+    const updates = [sampled(0), ...admissions(ids(0, 4), 0), ...admissions(ids(4, 8), 1)];
     const completion = { ...four, order: "completion" } as const;
-    const some = progressAfter([...updates, ...finished([1, 6]), sampled(20_000)], completion);
+    const some = progressAfter([...updates, ...ends([1, 6]), sampled(20_000)], completion);
     expect(progressText(some)).toBe("16 of 32 episodes, 20.0s so far, about 20.0s left");
-    const enough = progressAfter([...updates, ...finished([1, 2, 5, 6, 7]), sampled(20_000)], completion);
+    const enough = progressAfter([...updates, ...ends([1, 2, 5, 6, 7]), sampled(20_000)], completion);
     expect(progressText(enough)).toBe("32 of 32 episodes, 20.0s so far");
   });
 
   it("adds the groups that a refill asks for", () => {
     const refill = event({ _tag: "Admitted", group: 4, window: 0, refill: 1 });
-    const progress = progressAfter([...admitted(ids(0, 4), 0), refill, ...finished([0]), sampled(0), sampled(5000)]);
+    const progress = progressAfter([...admissions(ids(0, 4), 0), refill, ...ends([0]), sampled(0), sampled(5000)]);
     expect(progressText(progress)).toBe("8 of 40 episodes, 5.0s so far");
   });
 
   it("says that the window is at the learner, and not that the one before was", () => {
-    const learning = [...admitted(ids(0, 4), 0), sampled(0), event({ _tag: "Learning", window: 0, from: 0 })];
+    const learning = [...admissions(ids(0, 4), 0), sampled(0), event({ _tag: "Learning", window: 0, from: 0 })];
     expect(progressText(progressAfter([...learning, sampled(9000)]))).toBe("0 of 32 episodes, 9.0s so far, training");
     expect(progressText(progressAfter([...learning, ...stepEnd(1, []), sampled(9000)]))).toBe(
       "0 of 32 episodes, 0ms so far",

@@ -10,7 +10,8 @@ import * as Bus from "../../../src/flow/Bus.ts";
 import { spanned } from "../../../src/flow/spanned.ts";
 import * as Chosen from "../../../src/observe/sinks/chosen.ts";
 import * as Telemetry from "../../../src/observe/sinks/Telemetry.ts";
-import { notebook, record, run, someSinks } from "./fixtures.ts";
+import { stepRecord } from "../../build/records.ts";
+import { notebook, run, someSinks } from "./fixtures.ts";
 
 /** A port that someone else listens on. */
 const takenPort = Effect.acquireRelease(
@@ -52,7 +53,7 @@ describe("a sink that cannot write", () => {
       yield* Effect.gen(function* () {
         const sinks = [...chosen.sinks, good.sink];
         yield* Telemetry.attach({ bus, sinks, run: { ...run, folder } });
-        for (let step = 1; step <= 3; step++) yield* spanned(bus.record(record(step)), "step");
+        for (let step = 1; step <= 3; step++) yield* spanned(bus.record(stepRecord(step)), "step");
       }).pipe(Effect.scoped, (running) => Chosen.traced(running, chosen), Effect.provide(Logger.layer([logger])));
       expect(good.told).toEqual(["open quickstart", "step 1", "step 2", "step 3", "close Completed"]);
       expect(warnings).toHaveLength(3);

@@ -1,12 +1,10 @@
 /** Values that the metrics tests share. */
 import { Effect } from "effect";
-import type { StepRecord } from "../../../src/domain/Event.ts";
 import type { Sample } from "../../../src/flow/Bus.ts";
 import { emptySample, type StageSample } from "../../../src/flow/Gauge.ts";
 import type { ChosenOptions } from "../../../src/observe/sinks/chosen.ts";
 import type { RunInfo, Sink } from "../../../src/observe/sinks/Sink.ts";
 import type { Terminal } from "../../../src/observe/sinks/Terminal.ts";
-import { metricsOf } from "../../domain/metricsOf.ts";
 
 export const run: RunInfo = {
   name: "quickstart",
@@ -20,12 +18,6 @@ export const run: RunInfo = {
   alarms: [],
   config: { run: { name: "quickstart", seed: 0 } },
 };
-
-export const record = (step: number, metrics: Readonly<Record<string, number>> = {}): StepRecord => ({
-  step,
-  time: 1_000_000 + step * 3000,
-  metrics: metricsOf(metrics),
-});
 
 export const stage = (name: string, over: Partial<StageSample> = {}): StageSample => ({
   ...emptySample(name),

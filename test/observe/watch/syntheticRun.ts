@@ -4,12 +4,13 @@
  */
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { type EpisodeRecord, SCHEMA } from "../../../src/domain/EpisodeRecord.ts";
+import type { EpisodeRecord } from "../../../src/domain/EpisodeRecord.ts";
 import type { StageSample } from "../../../src/flow/Gauge.ts";
 import { type EventLine, encode, type Happening } from "../../../src/observe/record/events/EventLine.ts";
 import * as Replay from "../../../src/observe/record/events/Replay.ts";
 import { SCHEMA as EVENTS_SCHEMA } from "../../../src/observe/record/events/RunLine.ts";
 import { indexLine } from "../../../src/observe/record/Trajectories.ts";
+import { episodeRecord, turnRecord } from "../../build/records.ts";
 
 export interface Synthetic {
   readonly steps: number;
@@ -172,19 +173,28 @@ const step = (log: Log, n: number, { groupSize, groups, tokens }: Synthetic): vo
 
 const record = (n: number, group: number, member: number, count: number): EpisodeRecord => {
   const ids = Array.from({ length: count }, (_, i) => 100 + i);
-  return {
-    schema: SCHEMA,
+  const success = member % 2 === 0;
+  const turn = turnRecord(
+    ids.map(() => "x"),
+    {
+      prompt_ids: ids,
+      ids,
+      mu: ids.map((id) => -id / 100),
+      entropies: ids.map((id) => id / 100),
+      versions: ids.map(() => n - 1),
+      advantages: ids.map(() => 0.25),
+      reward: member,
+    },
+  );
+  return episodeRecord({
     step: n,
-    split: "train",
     group,
     member,
-    sequence: 0,
     tag: "Made",
     seed: 10 * group,
-    success: member % 2 === 0,
+    success,
     reward: member,
-    penalty: 0,
-    outcome: { _tag: "Done", success: member % 2 === 0 },
+    outcome: { _tag: "Done", success },
     verdict: "kept",
     groupScore: 1,
     score: 0.5,
@@ -192,25 +202,8 @@ const record = (n: number, group: number, member: number, count: number): Episod
       { role: "user", content: `state of ${group}` },
       { role: "assistant", content: "x".repeat(count) },
     ],
-    turns: [
-      {
-        prompt_ids: ids,
-        ids,
-        pieces: ids.map(() => "x"),
-        mu: ids.map((id) => -id / 100),
-        entropies: ids.map((id) => id / 100),
-        versions: ids.map(() => n - 1),
-        advantages: ids.map(() => 0.25),
-        finish: "stop",
-        parsed: true,
-        actions: ["Up"],
-        executed: 1,
-        reward: member,
-        penalty: 0,
-        info: {},
-      },
-    ],
-  };
+    turns: [turn],
+  });
 };
 
 const writeEpisodes = (folder: string, { episodesEvery, groupSize, groups, steps, tokens }: Synthetic): void => {

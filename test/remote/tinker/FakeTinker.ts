@@ -13,6 +13,7 @@ import { Lanes } from "../../../src/learner/lanes/Lanes.ts";
 import type { Network } from "../../../src/learner/Network.ts";
 import type { TrainerOptions } from "../../../src/learner/TrainerState.ts";
 import type { Reduction } from "../../../src/remote/tinker/servers.ts";
+import { batchWith, offsetsOf } from "../../build/batches.ts";
 import { criticDefaults, tiny, tinyParameters } from "../../learner/model.ts";
 
 export interface Asked {
@@ -197,30 +198,10 @@ const outputProtobuf = (name: string, logprobs: readonly Float32Array[]): Uint8A
 /** The data as one batch of the learner's, every token but each first one a target. */
 const batchOf = (data: readonly Datum[]): TokenBatch => {
   const ids = data.map(({ tensors, tokens }) => [...tokens, tensors.target_tokens?.at(-1) ?? 0]);
-  const flat = ids.flat();
-  const offsets = Int32Array.from([
-    0,
-    ...ids.map((_, i) => ids.slice(0, i + 1).reduce((sum, { length }) => sum + length, 0)),
-  ]);
-  const mask = new Uint8Array(flat.length).fill(1);
+  const offsets = offsetsOf(ids.map(({ length }) => length));
+  const mask = new Uint8Array(offsets.at(-1)!).fill(1);
   for (const from of offsets.slice(0, -1)) mask[from] = 0;
-  const zeros = new Float32Array(flat.length);
-  const each = new Int32Array(data.length);
-  return {
-    window: 0,
-    ids: Int32Array.from(flat),
-    offsets,
-    mask,
-    mu: zeros,
-    versions: new Int32Array(flat.length),
-    rewards: zeros,
-    placement: "sequence",
-    groups: each,
-    members: each,
-    sequenceIndex: each,
-    temperature: 1,
-    keptRatio: 1,
-  };
+  return batchWith({ ids: Int32Array.from(ids.flat()), offsets, mask });
 };
 
 /** A tensor of the data over the positions of their batch. */

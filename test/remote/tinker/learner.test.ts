@@ -8,7 +8,7 @@ import { valueIn } from "../../../src/domain/metrics/Metrics.ts";
 import { Trainer } from "../../../src/learner/Trainer.ts";
 import type { TrainerOptions } from "../../../src/learner/TrainerState.ts";
 import { returnsFor } from "../../../src/remote/tinker/TinkerCritic.ts";
-import { creditedBatch } from "../../learner/batch.ts";
+import { creditedBatch } from "../../build/batches.ts";
 import { tiny, tinyParameters, trainerOptions } from "../../learner/model.ts";
 import golden from "./critic_golden.json" with { type: "json" };
 import { type FakeOptions, fakeTinker, json } from "./FakeTinker.ts";

@@ -1,23 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Prompt } from "../../../src/domain/Group.ts";
 import type { Lease, Offer } from "../../../src/remote/workers/Lease.ts";
 import { LeaseBook } from "../../../src/remote/workers/LeaseBook.ts";
+import { promptOf } from "../../build/groups.ts";
 import { assertProperty } from "../../property.ts";
-
-const promptOf = (group: number, urgent = false): Prompt => ({
-  group,
-  tag: "Bandit",
-  seed: 100 + group,
-  size: 4,
-  admittedAt: 0,
-  ...(urgent ? { urgent: true } : {}),
-});
 
 const silentMs = 100;
 const opened = (...groups: readonly number[]): LeaseBook => {
   const book = new LeaseBook("now", silentMs);
-  for (const group of groups) book.admit(promptOf(group));
+  for (const group of groups) book.admit(promptOf(group, 4));
   return book;
 };
 const offered = (book: LeaseBook, ticket: string, now = 0): Offer => {
@@ -34,7 +25,7 @@ const why = (book: LeaseBook, lease: Lease) => {
 describe("the lease book", () => {
   it("gives groups out in the order of admission, urgent ones and those that come back first", () => {
     const book = opened(0, 1, 2);
-    book.admit(promptOf(3, true));
+    book.admit(promptOf(3, 4, { urgent: true }));
     expect(book.takeHere()?.group).toBe(3);
     const first = offered(book, "t0");
     expect(first.group).toBe(0);
@@ -151,7 +142,7 @@ describe("in any order of what workers, broker and learner do", () => {
         let next = 0;
         for (const [now, move] of moves.entries()) {
           const offer = "of" in move && offers.length > 0 ? offers[move.of % offers.length] : undefined;
-          if (move._tag === "admit") book.admit(promptOf(next++));
+          if (move._tag === "admit") book.admit(promptOf(next++, 4));
           else if (move._tag === "here") {
             const prompt = book.takeHere();
             if (prompt !== undefined) here.add(prompt.group);

@@ -1,41 +1,33 @@
 /** Groups of every shape that episodes come in, for what carries and examines them. */
 import fc from "fast-check";
 import type { Episode, Outcome, Sequence, Turn } from "../../../src/domain/Episode.ts";
-import type { Group, Prompt } from "../../../src/domain/Group.ts";
+import type { Group } from "../../../src/domain/Group.ts";
+import { episodeOfTurns, sampledOf, turnOf } from "../../build/episodes.ts";
+import { promptOf } from "../../build/groups.ts";
 
-export const prompt: Prompt = { group: 7, tag: "Bandit", seed: 107, size: 2, admittedAt: 3 };
+export const prompt = promptOf(7, 2, { tag: "Bandit", seed: 107, admittedAt: 3 });
 
 /** A turn that passes every examination. */
-export const plainTurn: Turn = {
+export const plainTurn = turnOf({
   prompt: Int32Array.of(1, 2, 3),
-  sampled: {
-    ids: Int32Array.of(4, 5),
+  sampled: sampledOf([4, 5], {
     mu: Float32Array.of(-0.5, -0.25),
     versions: Int32Array.of(3, 4),
     entropies: Float32Array.of(1, 0.5),
-    finish: "stop",
-  },
+  }),
   state: "state",
   reply: "reply",
-  parsed: true,
   actions: ["Up"],
   executed: 1,
   reward: 1,
-  penalty: 0,
   info: { success: 1 },
-};
-
-export const groupWith = (turn: Turn = plainTurn): Group => ({
-  prompt,
-  episodes: [0, 1].map((member) => ({
-    id: { group: prompt.group, member },
-    tag: prompt.tag,
-    seed: prompt.seed,
-    sequences: [{ turns: [turn] }],
-    outcome: { _tag: "Done", success: true },
-    final: "end",
-  })),
 });
+
+export const groupWith = (turn: Turn = plainTurn): Group => {
+  const { group, seed, tag } = prompt;
+  const episodes = [0, 1].map((member) => episodeOfTurns(group, member, [turn], { tag, seed, final: "end" }));
+  return { prompt, episodes };
+};
 
 const float32 = fc.float({ noNaN: false });
 /** Any string, half characters included. */

@@ -11,7 +11,8 @@ import * as RunState from "../../../src/domain/RunState.ts";
 import { noticeOf } from "../../../src/observe/sinks/View.ts";
 import * as Collapse from "../../../src/selection/diagnostics/Collapse.ts";
 import { configWith } from "../../build/config.ts";
-import { episodeOf, promptOf, sampledOf, turnOf } from "../../domain/episodes.ts";
+import { episodeOfTurns, sampledOf, turnOf } from "../../build/episodes.ts";
+import { groupOfEpisodes } from "../../build/groups.ts";
 
 const collapseConfig = (collapse: Tree, max_share = 100): RunConfig =>
   configWith({ diagnostics: { max_share, collapse } });
@@ -21,24 +22,20 @@ const both = { first_turn_enabled: true, multi_turn_enabled: true };
 /** Four groups of three, each with a prompt of its own and thoughts of two ids. */
 const windowOf = (index: number): Window => ({
   index,
-  groups: Array.from({ length: 4 }, (_, group) => ({
-    prompt: promptOf(group, 3),
-    episodes: Array.from({ length: 3 }, (_, member) =>
-      episodeOf(group, member, {
-        sequences: [
-          {
-            turns: [
-              turnOf({
-                prompt: Int32Array.of(group, 50),
-                sampled: sampledOf(0, { ids: Int32Array.of(group, 10 + member, 60) }),
-                thought: [0, 2],
-              }),
-            ],
-          },
-        ],
-      }),
+  groups: Array.from({ length: 4 }, (_, group) =>
+    groupOfEpisodes(
+      group,
+      Array.from({ length: 3 }, (_, member) =>
+        episodeOfTurns(group, member, [
+          turnOf({
+            prompt: Int32Array.of(group, 50),
+            sampled: sampledOf([group, 10 + member, 60]),
+            thought: [0, 2],
+          }),
+        ]),
+      ),
     ),
-  })),
+  ),
 });
 
 /** A policy whose thoughts begin with what the prompt begins with: -1 behind their own prompt, `other` behind another. */

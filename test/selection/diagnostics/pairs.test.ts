@@ -1,32 +1,27 @@
 import { describe, expect, it } from "vitest";
-import type { Episode, Turn } from "../../../src/domain/Episode.ts";
-import type { Group } from "../../../src/domain/Group.ts";
+import type { Turn } from "../../../src/domain/Episode.ts";
 import { stream } from "../../../src/domain/Random.ts";
 import { cutTo, draw } from "../../../src/selection/diagnostics/pairs.ts";
-import { episodeOf, failed, promptOf, sampledOf, turnOf } from "../../domain/episodes.ts";
+import { episodeOfTurns, failed, sampledOf, turnOf } from "../../build/episodes.ts";
+import { groupOfEpisodes } from "../../build/groups.ts";
 
 const ids = (...values: readonly number[]): Int32Array => Int32Array.from(values);
 /** A turn that shows `prompt` and replies with a thought between two other ids. */
 const thinking = (prompt: Int32Array, ...thought: readonly number[]): Turn =>
-  turnOf({ prompt, sampled: sampledOf(0, { ids: ids(90, ...thought, 91) }), thought: [1, 1 + thought.length] });
-const silent = (prompt: Int32Array): Turn => turnOf({ prompt, sampled: sampledOf(0, { ids: ids(92) }) });
-
-const episode = (group: number, member: number, turns: readonly Turn[], over: Partial<Episode> = {}): Episode =>
-  episodeOf(group, member, { sequences: [{ turns }], ...over });
-const groupOf = (group: number, ...episodes: readonly Episode[]): Group => ({
-  prompt: promptOf(group, episodes.length),
-  episodes,
-});
+  turnOf({ prompt, sampled: sampledOf([90, ...thought, 91]), thought: [1, 1 + thought.length] });
+const silent = (prompt: Int32Array): Turn => turnOf({ prompt, sampled: sampledOf([92]) });
 
 const windows = [
-  groupOf(
-    3,
-    episode(3, 0, [thinking(ids(1, 2), 10), thinking(ids(5), 11, 12)]),
-    episode(3, 1, [thinking(ids(1, 2), 13)]),
-    episode(3, 2, [silent(ids(1, 2))]),
-    episode(3, 3, [thinking(ids(1, 2), 99)], { outcome: failed }),
-  ),
-  groupOf(7, episode(7, 0, [silent(ids(4)), thinking(ids(6), 14)]), episode(7, 1, [thinking(ids(4), 15)])),
+  groupOfEpisodes(3, [
+    episodeOfTurns(3, 0, [thinking(ids(1, 2), 10), thinking(ids(5), 11, 12)]),
+    episodeOfTurns(3, 1, [thinking(ids(1, 2), 13)]),
+    episodeOfTurns(3, 2, [silent(ids(1, 2))]),
+    episodeOfTurns(3, 3, [thinking(ids(1, 2), 99)], { outcome: failed }),
+  ]),
+  groupOfEpisodes(7, [
+    episodeOfTurns(7, 0, [silent(ids(4)), thinking(ids(6), 14)]),
+    episodeOfTurns(7, 1, [thinking(ids(4), 15)]),
+  ]),
 ];
 
 const random = (seed = 1) => stream({ seed, purpose: "diagnostics", counters: [] });

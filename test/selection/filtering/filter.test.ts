@@ -6,47 +6,29 @@ import { filter as catalogue } from "../../../src/domain/metrics/filter.ts";
 import { toRecord, valueIn } from "../../../src/domain/metrics/Metrics.ts";
 import { filter, verdictName } from "../../../src/selection/filtering/filter.ts";
 import { entropyOf, groupScore } from "../../../src/selection/filtering/groupScore.ts";
-import { episodeOf, promptOf, sampledOf, turnOf } from "../../domain/episodes.ts";
+import { configWith } from "../../build/config.ts";
+import { episodeOf, episodeOfTurns, failed, sampledOf, turnOf } from "../../build/episodes.ts";
+import { scoredGroupOf } from "../../build/groups.ts";
 
 type Config = RunConfig["filter"];
-const config: Config = {
-  metric: "reward_variance",
-  strategy: "top_p",
-  value: 0.9,
-  type: "largest",
-  top_p_mode: "linear",
-  include_zero: false,
-  selection_eps: 0.01,
-  percentile_low: 0,
-  percentile_high: 1,
-  loss_scaling: "none",
-  refill: { target: 0, rounds: 3, batch: 0 },
-};
+const config = configWith({ filter: { value: 0.9, include_zero: false } }).filter;
 
 /** An episode whose turns are [tokens, mean entropy]. */
 const episode = (group: number, member: number, turns: readonly (readonly [number, number])[]): Episode =>
-  episodeOf(group, member, {
-    sequences: [
-      {
-        turns: turns.map(([tokens, entropy]) =>
-          turnOf({ sampled: sampledOf(tokens, { entropies: new Float32Array(tokens).fill(entropy) }) }),
-        ),
-      },
-    ],
-  });
+  episodeOfTurns(
+    group,
+    member,
+    turns.map(([tokens, entropy]) =>
+      turnOf({ sampled: sampledOf(tokens, { entropies: new Float32Array(tokens).fill(entropy) }) }),
+    ),
+  );
 
-const group = (id: number, scores: readonly number[], failures = 0): ScoredGroup => ({
-  prompt: promptOf(id, scores.length + failures),
-  episodes: scores.map((score, member) => ({
-    episode: episode(id, member, [[member + 1, 0.5]]),
-    score,
-    turnScores: [score],
-  })),
-  failures: Array.from({ length: failures }, (_, i) => ({
-    ...episode(id, scores.length + i, []),
-    outcome: { _tag: "Failed", reason: "step_error", message: "" },
-  })),
-});
+const group = (id: number, scores: readonly number[], failures = 0): ScoredGroup =>
+  scoredGroupOf(
+    id,
+    scores.map((score, member) => ({ episode: episode(id, member, [[member + 1, 0.5]]), score, turnScores: [score] })),
+    Array.from({ length: failures }, (_, i) => episodeOf(id, scores.length + i, { outcome: failed })),
+  );
 
 const window = (...groups: readonly ScoredGroup[]): ScoredWindow => ({ index: 0, groups });
 

@@ -1,19 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { FilterSection } from "../../../src/config/sections/FilterSection.ts";
 import { type Rule, select } from "../../../src/selection/filtering/select.ts";
+import { configsOf } from "../../build/config.ts";
 import { assertProperty } from "../../property.ts";
 
-const rule = (changes: Partial<Rule>): Rule => ({
-  strategy: "top_p",
-  value: 0.9,
-  type: "largest",
-  top_p_mode: "linear",
-  include_zero: false,
-  selection_eps: 0.01,
-  percentile_low: 0,
-  percentile_high: 1,
-  ...changes,
-});
+const filterWith = configsOf(FilterSection, { value: 0.9, include_zero: false });
+const rule = (changes: Partial<Rule>): Rule => filterWith({ ...changes });
 const softmax = { top_p_mode: "softmax" } as const;
 /** The n-th quarter of the ranking. */
 const quarter = (n: number) => ({ percentile_low: n / 4, percentile_high: (n + 1) / 4 });

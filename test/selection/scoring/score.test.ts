@@ -1,11 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RunConfig } from "../../../src/config/RunConfig.ts";
-import type { Episode, Outcome, Turn } from "../../../src/domain/Episode.ts";
+import type { Turn } from "../../../src/domain/Episode.ts";
 import type { Group, ScoredWindow, Window } from "../../../src/domain/Group.ts";
 import { normalise } from "../../../src/selection/scoring/normalise.ts";
 import { score } from "../../../src/selection/scoring/score.ts";
-import { episodeOf, failed, promptOf, sampledOf, turnOf, won } from "../../domain/episodes.ts";
+import { episodeOf, episodeOfTurns, failed, sampledOf, turnOf, won } from "../../build/episodes.ts";
+import { groupOfEpisodes } from "../../build/groups.ts";
 import { assertProperty } from "../../property.ts";
 
 type Config = RunConfig["reward"];
@@ -14,15 +15,14 @@ const config: Config = { use_turn_scores: false, grouping: "state", method: "ide
 const turn = (reward: number, penalty = 0): Turn =>
   turnOf({ prompt: new Int32Array(1), sampled: sampledOf(2), executed: 1, reward, penalty });
 
-const episode = (group: number, member: number, turns: readonly Turn[], outcome: Outcome = won): Episode =>
-  episodeOf(group, member, { sequences: [{ turns }], outcome });
-
-const group = (id: number, rewards: readonly number[], tag = "T"): Group => ({
-  prompt: promptOf(id, rewards.length, tag),
-  episodes: rewards.map((reward, member) =>
-    episode(id, member, [turn(0), turn(reward)], Number.isNaN(reward) ? failed : won),
-  ),
-});
+const group = (id: number, rewards: readonly number[], tag = "T"): Group =>
+  groupOfEpisodes(
+    id,
+    rewards.map((reward, member) =>
+      episodeOfTurns(id, member, [turn(0), turn(reward)], { outcome: Number.isNaN(reward) ? failed : won }),
+    ),
+    { tag },
+  );
 
 const window = (...groups: readonly Group[]): Window => ({ index: 4, groups });
 const scores = (scored: ScoredWindow) => scored.groups.map((g) => g.episodes.map((e) => e.score));
@@ -31,7 +31,7 @@ describe("score", () => {
   it("adds the penalty to the rewards and leaves the sum to every token sequence", () => {
     const one: Group = {
       ...group(0, [0]),
-      episodes: [episode(0, 0, [turn(-0.2, -0.1), turn(1, -0.1)])],
+      episodes: [episodeOfTurns(0, 0, [turn(-0.2, -0.1), turn(1, -0.1)])],
     };
     const [scored] = score(window(one), config).groups;
     expect(scored!.episodes[0]!.score).toBeCloseTo(0.6, 12);
@@ -39,7 +39,10 @@ describe("score", () => {
   });
 
   it("keeps each turn's own reward with turn scores, without penalty and normalisation", () => {
-    const one: Group = { ...group(0, [0, 0]), episodes: [0, 1].map((m) => episode(0, m, [turn(2, -1), turn(m)])) };
+    const one: Group = {
+      ...group(0, [0, 0]),
+      episodes: [0, 1].map((m) => episodeOfTurns(0, m, [turn(2, -1), turn(m)])),
+    };
     const [scored] = score(window(one), { use_turn_scores: true, grouping: "state", method: "mean_std" }).groups;
     expect(scored!.episodes.map((e) => e.turnScores)).toEqual([
       [2, 0],
@@ -51,7 +54,7 @@ describe("score", () => {
   it("counts an episode once, however many token sequences it has", () => {
     const turns = [turn(1), turn(1)];
     const many = episodeOf(0, 0, { sequences: turns.map((one) => ({ turns: [one] })) });
-    const one: Group = { ...group(0, [0, 4]), episodes: [many, episode(0, 1, [turn(4)])] };
+    const one: Group = { ...group(0, [0, 4]), episodes: [many, episodeOfTurns(0, 1, [turn(4)])] };
     expect(scores(score(window(one), { ...config, method: "mean" }))).toEqual([[-1, 1]]);
   });
 

@@ -25,6 +25,7 @@ import {
 } from "../../../src/tools/cloning/Demonstration.ts";
 import { heldOut } from "../../../src/tools/cloning/heldOut.ts";
 import { reachConfig } from "../../build/config.ts";
+import { promptOf } from "../../build/groups.ts";
 import { preset, presets } from "../../env/contract/presets.ts";
 
 const seed = 5;
@@ -117,7 +118,7 @@ const rolledOut = Effect.fnUntraced(function* (
         (answered) => (answered._tag === "Stepped" ? Effect.succeed(answered.result) : Effect.die(answered)),
       ),
   });
-  const prompt = { group: 0, tag, seed: 0, size: 1, admittedAt: 0 };
+  const prompt = promptOf(0, 1, { tag });
   const start = EpisodeProgram.start(demonstrator.rollout, source.task, 0, view.view);
   return yield* EpisodeProgram.play(demonstrator.rollout, mode, prompt, start, 0).pipe(
     Effect.provideService(Policy, policy),

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { measured } from "../../../src/domain/metrics/Metrics.ts";
 import { emptySample } from "../../../src/flow/Gauge.ts";
 import { Watcher } from "../../../src/tools/tuning/Watcher.ts";
-import { episodeOf, promptOf, sampledOf, turnOf } from "../../domain/episodes.ts";
+import { episodeOf, sampledOf, turnOf } from "../../build/episodes.ts";
+import { promptOf } from "../../build/groups.ts";
 
 const turn = (prompt: number, sampled: number) =>
   turnOf({ prompt: new Int32Array(prompt), sampled: sampledOf(sampled) });

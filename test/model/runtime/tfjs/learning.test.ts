@@ -5,6 +5,7 @@ import { open } from "../../../../src/generation/OnnxModel.ts";
 import { Trainer } from "../../../../src/learner/Trainer.ts";
 import { useRuntime } from "../../../../src/model/runtime/Session.ts";
 import { fullPayload } from "../../../../src/model/weights/Weights.ts";
+import { batchWith } from "../../../build/batches.ts";
 import { tiny, tinyParameters, trainerOptions } from "../../../learner/model.ts";
 import { logProbabilities } from "../../tiny.ts";
 
@@ -38,19 +39,15 @@ const windowOf = (window: number, logits: Float32Array): { readonly batch: Credi
   };
   const rows = Array.from({ length: ROWS }, (_, row) => row);
   const batch: CreditedBatch = {
-    window,
-    ids: Int32Array.from(tokens.flatMap((token) => [...PROMPT, token])),
-    offsets: Int32Array.from({ length: ROWS + 1 }, (_, row) => row * LENGTH),
-    mask: Uint8Array.from(atReply(rows.map(() => 1))),
-    mu: atReply(tokens.map((token) => logp[token]!)),
-    versions: Int32Array.from(atReply(rows.map(() => window + 1)), (version) => version - 1),
-    rewards: atReply(rewards),
-    placement: "sequence",
-    groups: new Int32Array(ROWS),
-    members: Int32Array.from(rows),
-    sequenceIndex: new Int32Array(ROWS),
-    temperature: 1,
-    keptRatio: 1,
+    ...batchWith({
+      window,
+      ids: Int32Array.from(tokens.flatMap((token) => [...PROMPT, token])),
+      offsets: Int32Array.from({ length: ROWS + 1 }, (_, row) => row * LENGTH),
+      mask: Uint8Array.from(atReply(rows.map(() => 1))),
+      mu: atReply(tokens.map((token) => logp[token]!)),
+      versions: Int32Array.from(atReply(rows.map(() => window + 1)), (version) => version - 1),
+      rewards: atReply(rewards),
+    }),
     advantages: atReply(rewards.map((reward) => reward - mean)),
     values: new Float32Array(ROWS * LENGTH),
     returns: atReply(rewards),

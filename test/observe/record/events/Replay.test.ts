@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EventLine, Happening } from "../../../../src/observe/record/events/EventLine.ts";
 import * as Replay from "../../../../src/observe/record/events/Replay.ts";
+import { wayOfTwo } from "../../../build/events.ts";
 import { assertProperty } from "../../../property.ts";
 
 const lines = (...happenings: readonly Happening[]): readonly EventLine[] =>
@@ -11,44 +12,10 @@ const lines = (...happenings: readonly Happening[]): readonly EventLine[] =>
 const told = (...happenings: readonly Happening[]): Replay.Replay =>
   lines(...happenings).reduce(Replay.observe, Replay.initial);
 
-const admitted = (group: number): Happening => ({ _tag: "Admitted", group, window: 0 });
-const finished = (group: number, failed = false): Happening => ({
-  _tag: "Finished",
-  group,
-  tokens: 1,
-  failed,
-  tag: "A",
-  episodes: [],
-});
-const verdict: Happening = {
-  _tag: "Verdict",
-  window: 0,
-  kept: [1],
-  filtered: [2],
-  judged: [
-    { group: 1, verdict: "kept", score: 1, reward: 1 },
-    { group: 2, verdict: "rule", score: 0, reward: 0 },
-  ],
-};
-const updated: Happening = { _tag: "Updated", window: 0, groups: [1], version: 1, tokens: 1 };
-const closed: Happening = { _tag: "StepClosed", step: 1, groups: [1, 2], seconds: 1 };
-const way: readonly Happening[] = [
-  admitted(1),
-  admitted(2),
-  finished(1),
-  finished(2),
-  { _tag: "Windowed", window: 0, groups: [1, 2] },
-  { _tag: "Scored", window: 0 },
-  verdict,
-  { _tag: "Learning", window: 0, from: 0 },
-  updated,
-  closed,
-];
-
 describe("the replay of a run", () => {
   it("counts steps, versions and adoptions, and says how the run ended", () => {
     const replay = told(
-      ...way,
+      ...wayOfTwo,
       { _tag: "WeightsAdopted", version: 1 },
       { _tag: "End", outcome: "failed", message: "no disk" },
     );
@@ -78,14 +45,14 @@ describe("the replay of a run", () => {
   });
 
   it("goes on from a checkpoint without the groups that were in flight", () => {
-    const replay = told(...way.slice(0, 6), { _tag: "Resumed", step: 0 });
+    const replay = told(...wayOfTwo.slice(0, 6), { _tag: "Resumed", step: 0 });
     expect([HashMap.size(replay.groups), replay.progress.step, replay.ended]).toEqual([0, 0, null]);
   });
 
   it("is the same from a keyframe as from the beginning, wherever the keyframe stands", () => {
     assertProperty(
-      fc.property(fc.nat(way.length), (cut) => {
-        const all = lines(...way);
+      fc.property(fc.nat(wayOfTwo.length), (cut) => {
+        const all = lines(...wayOfTwo);
         const whole = all.reduce(Replay.observe, Replay.initial);
         const frame = Replay.keyframeOf(all.slice(0, cut).reduce(Replay.observe, Replay.initial));
         const plain: typeof frame = JSON.parse(JSON.stringify(frame));

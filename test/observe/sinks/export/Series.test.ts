@@ -3,14 +3,15 @@ import { catalogue, type Entry, nameOf } from "../../../../src/domain/metrics/Ca
 import * as Series from "../../../../src/observe/sinks/export/Series.ts";
 import { nameOf as otlpName } from "../../../../src/observe/sinks/otlp/OtlpSink.ts";
 import { nameOf as prometheusName } from "../../../../src/observe/sinks/prometheus/Exposition.ts";
-import { record, run, sample, stage } from "../fixtures.ts";
+import { stepRecord } from "../../../build/records.ts";
+import { run, sample, stage } from "../fixtures.ts";
 
 /** A metric of each entry; parameters stand for themselves. */
 const names = catalogue.flatMap(({ entries }) => entries).map((entry: Entry) => nameOf(entry).replace(/[{}]/g, ""));
 
 const everything = [
   ...Series.ofRun(run),
-  ...Series.ofStep(record(3, Object.fromEntries(names.map((name) => [name, 1])))),
+  ...Series.ofStep(stepRecord(3, Object.fromEntries(names.map((name) => [name, 1])))),
   ...Series.ofSample(sample(1000, [stage("rollout"), stage("step")])),
 ];
 
@@ -33,7 +34,7 @@ describe("the series of a run", () => {
 
   it("take what differs within a family as labels", () => {
     const [, busy, success, pass] = Series.ofStep(
-      record(3, { "stage/rollout/busy": 0.5, "val-env/Sokoban/success": 0.25, "train/Sokoban/pass@8": 1 }),
+      stepRecord(3, { "stage/rollout/busy": 0.5, "val-env/Sokoban/success": 0.25, "train/Sokoban/pass@8": 1 }),
     );
     expect(busy).toMatchObject({ path: ["stage", "busy"], labels: { stage: "rollout" }, value: 0.5, kind: "gauge" });
     expect(success).toMatchObject({
@@ -48,7 +49,7 @@ describe("the series of a run", () => {
 
   it("keep a family apart from the metric that it is named after", () => {
     const [, norm, part, accuracy, at] = Series.ofStep(
-      record(3, {
+      stepRecord(3, {
         "actor/grad_norm": 1,
         "actor/grad_norm/task": 2,
         "collapse_trajectory_sample/retrieval_accuracy": 0.5,
@@ -67,18 +68,22 @@ describe("the series of a run", () => {
   });
 
   it("count times in seconds", () => {
-    const [, adoption, update] = Series.ofStep(record(3, { "generation/adoption_ms": 4, "timing_s/update": 2 }));
+    const [, adoption, update] = Series.ofStep(stepRecord(3, { "generation/adoption_ms": 4, "timing_s/update": 2 }));
     expect(adoption).toMatchObject({ unit: "s", value: 0.004, path: ["generation", "adoption"] });
     expect(update).toMatchObject({ unit: "s", value: 2, path: ["timing", "update"] });
   });
 
   it("keep a metric that the catalogue does not have", () => {
-    expect(Series.ofStep(record(3, { "my/own": 7 }))[1]).toMatchObject({ path: ["my", "own"], value: 7, labels: {} });
+    expect(Series.ofStep(stepRecord(3, { "my/own": 7 }))[1]).toMatchObject({
+      path: ["my", "own"],
+      value: 7,
+      labels: {},
+    });
   });
 });
 
 describe("Prometheus's names", () => {
-  const named = (metric: string) => prometheusName(Series.ofStep(record(1, { [metric]: 1 }))[1]!);
+  const named = (metric: string) => prometheusName(Series.ofStep(stepRecord(1, { [metric]: 1 }))[1]!);
 
   it("tell base units and what counts since the run began, and keep off reserved endings", () => {
     expect(named("stage/rollout/busy")).toBe("millrace_stage_busy");

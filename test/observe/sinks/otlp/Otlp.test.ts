@@ -5,7 +5,8 @@ import { describe, expect } from "vitest";
 import { spanned } from "../../../../src/flow/spanned.ts";
 import * as Otlp from "../../../../src/observe/sinks/otlp/Otlp.ts";
 import * as OtlpSink from "../../../../src/observe/sinks/otlp/OtlpSink.ts";
-import { record, run, sample, stage } from "../fixtures.ts";
+import { stepRecord } from "../../../build/records.ts";
+import { run, sample, stage } from "../fixtures.ts";
 import { collector } from "./collector.ts";
 
 const to = (endpoint: string, headers?: Readonly<Record<string, string>>): Otlp.Collector => ({
@@ -34,8 +35,8 @@ describe("the sink for OpenTelemetry", () => {
       const { endpoint, posted } = yield* collector();
       const sink = OtlpSink.make(to(endpoint, { "x-key": "secret" }));
       yield* sink.open(run);
-      yield* sink.step(record(1, { "train/success": 0.5 }));
-      yield* sink.step(record(2, { "stage/rollout/busy": 0.75, "ledger/admitted": 40 }));
+      yield* sink.step(stepRecord(1, { "train/success": 0.5 }));
+      yield* sink.step(stepRecord(2, { "stage/rollout/busy": 0.75, "ledger/admitted": 40 }));
       yield* sink.gauges?.(sample(1000, [stage("rollout", { queue: 3 })])) ?? Effect.void;
       yield* sink.close({ _tag: "Completed" });
       expect(posted.map(({ path }) => path)).toEqual(["/v1/metrics"]);
@@ -59,7 +60,7 @@ describe("the sink for OpenTelemetry", () => {
       const { endpoint } = yield* Effect.scoped(collector());
       const sink = OtlpSink.make(to(endpoint));
       yield* sink.open(run);
-      yield* sink.step(record(1, { "train/success": 0.5 }));
+      yield* sink.step(stepRecord(1, { "train/success": 0.5 }));
       const closing = yield* Effect.forkChild(sink.close({ _tag: "Completed" }), { startImmediately: true });
       yield* TestClock.adjust("2 seconds");
       expect(Exit.isSuccess(yield* Fiber.await(closing))).toBe(true);

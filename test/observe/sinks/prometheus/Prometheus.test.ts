@@ -5,7 +5,8 @@ import { Effect } from "effect";
 import { describe, expect } from "vitest";
 import * as Prometheus from "../../../../src/observe/sinks/prometheus/Prometheus.ts";
 import type { Sink } from "../../../../src/observe/sinks/Sink.ts";
-import { record, run, sample, stage } from "../fixtures.ts";
+import { stepRecord } from "../../../build/records.ts";
+import { run, sample, stage } from "../fixtures.ts";
 
 const host = "127.0.0.1";
 
@@ -49,8 +50,8 @@ describe("the sink for Prometheus", () => {
   it.live("shows the newest step, with help and type of the catalogue", () =>
     Effect.gen(function* () {
       const { sink, url } = yield* opened;
-      yield* sink.step(record(1, { "stage/rollout/busy": 0.25, "train/success": 0.5 }));
-      yield* sink.step(record(2, { "stage/rollout/busy": 0.75, "stage/step/busy": 0.5 }));
+      yield* sink.step(stepRecord(1, { "stage/rollout/busy": 0.25, "train/success": 0.5 }));
+      yield* sink.step(stepRecord(2, { "stage/rollout/busy": 0.75, "stage/step/busy": 0.5 }));
       const { body, status, type } = yield* get(url);
       expect([status, type]).toEqual([200, "text/plain; version=0.0.4; charset=utf-8"]);
       expect(linesOf(body, "millrace_stage_busy")).toEqual([
@@ -81,7 +82,7 @@ describe("the sink for Prometheus", () => {
   it.live("escapes what labels hold", () =>
     Effect.gen(function* () {
       const { sink, url } = yield* opened;
-      yield* sink.step(record(1, { 'train/a"b\\c\nd/success': 1 }));
+      yield* sink.step(stepRecord(1, { 'train/a"b\\c\nd/success': 1 }));
       expect((yield* get(url)).body).toContain('tag="a\\"b\\\\c\\nd"} 1');
     }),
   );
@@ -98,7 +99,7 @@ describe("the sink for Prometheus", () => {
   it.live("answers no page of the web, and no name that is not this machine's", () =>
     Effect.gen(function* () {
       const { sink, url } = yield* opened;
-      yield* sink.step(record(1, { "train/success": 0.5 }));
+      yield* sink.step(stepRecord(1, { "train/success": 0.5 }));
       const { port } = new URL(url);
       const asked = (headers: Readonly<Record<string, string>>) => status(Number(port), headers);
       expect(yield* asked({ host: "evil.example" })).toBe(403);

@@ -2,23 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { EpisodeSummary, VersionRun } from "../../../../src/domain/EpisodeSummary.ts";
 import type { Event, JudgedGroup } from "../../../../src/domain/Event.ts";
 import { Distributions } from "../../../../src/observe/sinks/tensorboard/Distributions.ts";
+import { finished, summaryWith } from "../../../build/events.ts";
 
-const episode = (...versions: readonly VersionRun[]): EpisodeSummary => ({
-  success: true,
-  reward: 1,
-  turns: 2,
-  versions,
-  failed: false,
-});
+const episode = (...versions: readonly VersionRun[]): EpisodeSummary => summaryWith({ turns: 2, versions });
 
-const finished = (group: number, ...episodes: readonly EpisodeSummary[]): Event => ({
-  _tag: "Finished",
-  group,
-  tokens: 0,
-  failed: false,
-  tag: "Sokoban",
-  episodes,
-});
+const ended = (group: number, ...episodes: readonly EpisodeSummary[]): Event =>
+  finished(group, { tag: "Sokoban", episodes });
 
 const judged = (group: number, verdict: JudgedGroup["verdict"]): JudgedGroup => ({ group, verdict, reward: group });
 
@@ -39,8 +28,8 @@ describe("the distributions of a window", () => {
   it("are those of its usable episodes and groups, at the step of the window", () => {
     const state = new Distributions();
     const before = [
-      finished(1, episode([9, 3]), episode([8, 5])),
-      finished(2, episode([9, 4]), { ...episode(), failed: true }),
+      ended(1, episode([9, 3]), episode([8, 5])),
+      ended(2, episode([9, 4]), { ...episode(), failed: true }),
     ];
     for (const event of before) expect(state.observe(event)).toEqual([]);
     const found = state.observe(verdict);
@@ -58,8 +47,8 @@ describe("the distributions of a window", () => {
 
   it("weigh staleness by sampled token, of trained groups only", () => {
     const state = new Distributions();
-    state.observe(finished(1, episode([9, 3], [10, 1]), episode([7, 4])));
-    state.observe(finished(2, episode([1, 100])));
+    state.observe(ended(1, episode([9, 3], [10, 1]), episode([7, 4])));
+    state.observe(ended(2, episode([1, 100])));
     state.observe(learning);
     const [found] = state.observe(updated);
     expect(found).toMatchObject({ tag: "distribution/staleness/tokens", step: 5 });
@@ -69,8 +58,8 @@ describe("the distributions of a window", () => {
 
   it("forget the groups of a closed step and those that are dropped", () => {
     const state = new Distributions();
-    state.observe(finished(1, episode([9, 3])));
-    state.observe(finished(2, episode([9, 3])));
+    state.observe(ended(1, episode([9, 3])));
+    state.observe(ended(2, episode([9, 3])));
     state.observe({ _tag: "Dropped", groups: [{ group: 2, tokens: 3 }], reason: "stopped" });
     state.observe({ _tag: "StepClosed", step: 5, groups: [1], seconds: 1 });
     expect(names(state.observe(verdict))).toEqual(["groups/reward", "groups/filter_score"]);

@@ -4,16 +4,35 @@ import { join } from "node:path";
 import { it } from "@effect/vitest";
 import { Effect } from "effect";
 import { describe, expect } from "vitest";
+import type { EpisodeRecord } from "../../../../src/domain/EpisodeRecord.ts";
 import * as TensorBoard from "../../../../src/observe/sinks/tensorboard/TensorBoard.ts";
 import { LONGEST_MARKDOWN, markdownTranscript } from "../../../../src/observe/sinks/transcript.ts";
-import { record, run } from "../fixtures.ts";
-import { episodeRecord } from "./episode.ts";
+import { episodeRecord, stepRecord, turnRecord } from "../../../build/records.ts";
+import { run } from "../fixtures.ts";
 import { fieldsOf, framesOf, inner, one, text, valuesOf } from "./reader.ts";
 
 const temporary = (): string => mkdtempSync(join(tmpdir(), "tensorboard-"));
 const filesIn = (folder: string): readonly string[] =>
   readdirSync(join(folder, "tensorboard")).map((name) => join(folder, "tensorboard", name));
 const written = (folder: string): Buffer => readFileSync(filesIn(folder)[0] ?? "");
+
+/** An episode of two tokens. */
+const episode = (changes: Partial<EpisodeRecord> = {}): EpisodeRecord =>
+  episodeRecord({
+    step: 1,
+    group: 7,
+    seed: 3,
+    success: true,
+    reward: 1,
+    outcome: { _tag: "Done", success: true },
+    verdict: "kept",
+    messages: [
+      { role: "user", content: "#P_O" },
+      { role: "assistant", content: "<answer>Up</answer>" },
+    ],
+    turns: [turnRecord(["Up", "!"], { advantages: [0.5, -1.5] })],
+    ...changes,
+  });
 
 describe("the sink for TensorBoard", () => {
   it.effect("writes a file that says its version first, then the run file as text at step 0", () =>
@@ -38,8 +57,8 @@ describe("the sink for TensorBoard", () => {
       const sink = TensorBoard.make();
       yield* sink.open({ ...run, folder });
       const metrics = { "train/success": 0.25, "weights/version": 3, "stage/rollout/busy": 0.5 };
-      yield* sink.step(record(1, metrics));
-      yield* sink.step(record(2, { "train/success": 0.75 }));
+      yield* sink.step(stepRecord(1, metrics));
+      yield* sink.step(stepRecord(2, { "train/success": 0.75 }));
       const found = valuesOf(written(folder)).filter(({ tag }) => tag !== "run" && !tag.startsWith("_hparams_/"));
       expect(found.map(({ step, tag, time, value }) => [step, time, tag, one(value, 2)])).toEqual([
         [1, 1003, "train/success", 0.25],
@@ -118,8 +137,8 @@ describe("the sink for TensorBoard", () => {
       const folder = temporary();
       const sink = TensorBoard.make();
       yield* sink.open({ ...run, folder });
-      const records = Array.from({ length: 6 }, (_, member) => episodeRecord({ member }));
-      yield* sink.episodes?.([...records, episodeRecord({ split: "val", step: 2 })]) ?? Effect.void;
+      const records = Array.from({ length: 6 }, (_, member) => episode({ member }));
+      yield* sink.episodes?.([...records, episode({ split: "val", step: 2 })]) ?? Effect.void;
       const found = valuesOf(written(folder)).filter(({ tag }) => tag !== "run" && !tag.startsWith("_hparams_/"));
       expect(found.map(({ step, tag }) => `${step} ${tag}`)).toEqual([
         ...[0, 1, 2, 3].map((i) => `1 episodes/train/${i}`),
@@ -145,19 +164,19 @@ describe("the sink for TensorBoard", () => {
 
 describe("a transcript", () => {
   it("fences what was said so that its text cannot close the fence", () => {
-    const shown = markdownTranscript(episodeRecord({ messages: [{ role: "user", content: "a\n```\nb" }] }));
+    const shown = markdownTranscript(episode({ messages: [{ role: "user", content: "a\n```\nb" }] }));
     expect(shown).toContain("````\na\n```\nb\n````");
     expect(shown).toContain("**SimpleSokoban** seed 3, group 7, member 0 · success · reward 1 · done · verdict kept");
   });
 
   it("ends with the state after the last turn, where the record tells it", () => {
-    expect(markdownTranscript(episodeRecord({ final: "#_√#" }))).toMatch(/\*\*state at the end\*\*\n\n```\n#_√#\n```$/);
-    expect(markdownTranscript(episodeRecord())).not.toContain("at the end");
+    expect(markdownTranscript(episode({ final: "#_√#" }))).toMatch(/\*\*state at the end\*\*\n\n```\n#_√#\n```$/);
+    expect(markdownTranscript(episode())).not.toContain("at the end");
   });
 
   it("is cut where it is long, and says so", () => {
     const shown = markdownTranscript(
-      episodeRecord({ messages: [{ role: "user", content: "x".repeat(LONGEST_MARKDOWN + 1) }] }),
+      episode({ messages: [{ role: "user", content: "x".repeat(LONGEST_MARKDOWN + 1) }] }),
     );
     expect(shown.length).toBeLessThan(LONGEST_MARKDOWN + 500);
     expect(shown).toContain("*cut here*");

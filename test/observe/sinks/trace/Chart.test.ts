@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Begun, Chart } from "../../../../src/observe/sinks/trace/Chart.ts";
 import { opening } from "../../../../src/observe/sinks/trace/Tracks.ts";
+import { stepRecord } from "../../../build/records.ts";
 import { assertProperty } from "../../../property.ts";
-import { record, sample, stage } from "../fixtures.ts";
+import { sample, stage } from "../fixtures.ts";
 import { check, type Entry, entriesOf } from "./checker.ts";
 
 const textOf = (entries: readonly string[]): string => `[${[...opening, ...entries].join(",\n")}]`;
@@ -105,10 +106,10 @@ describe("the chart of a trace", () => {
     expect(first.map(({ name }) => name)).not.toContain("tokens per second");
     const second = parsed(chart.sample(sample(3000, [], 500), us(2)));
     expect(second.find(({ name }) => name === "tokens per second")?.args).toEqual({ generated: 200, trained: 0 });
-    expect(parsed(chart.step(record(1, { "staleness/mean": 0.5 })))[0]).toMatchObject({
+    expect(parsed(chart.step(stepRecord(1, { "staleness/mean": 0.5 })))[0]).toMatchObject({
       name: "staleness",
       args: { mean: 0.5 },
     });
-    expect(chart.step(record(1))).toEqual([]);
+    expect(chart.step(stepRecord(1))).toEqual([]);
   });
 });

@@ -7,7 +7,8 @@ import { TestClock } from "effect/testing";
 import { describe, expect } from "vitest";
 import { spanned } from "../../../../src/flow/spanned.ts";
 import * as Trace from "../../../../src/observe/sinks/trace/Trace.ts";
-import { record, run, sample, stage } from "../fixtures.ts";
+import { stepRecord } from "../../../build/records.ts";
+import { run, sample, stage } from "../fixtures.ts";
 import { check, entriesOf } from "./checker.ts";
 
 const temporary = (): string => mkdtempSync(join(tmpdir(), "trace-"));
@@ -45,7 +46,7 @@ describe("the trace of a run", () => {
       yield* traced(trace);
       yield* trace.sink.event?.({ _tag: "WeightsAdopted", version: 7 }) ?? Effect.void;
       yield* trace.sink.gauges?.(sample(1000, [stage("rollout")])) ?? Effect.void;
-      yield* trace.sink.step(record(1, { "staleness/mean": 1 }));
+      yield* trace.sink.step(stepRecord(1, { "staleness/mean": 1 }));
       yield* trace.sink.close({ _tag: "Completed" });
       expect(check(read(folder))).toEqual({ turn: 2, update: 1, group: 1, arrows: 0 });
       const spans = entriesOf(read(folder)).filter(({ ph }) => ph === "X");
@@ -65,7 +66,7 @@ describe("the trace of a run", () => {
       const trace = Trace.make();
       yield* trace.sink.open({ ...run, folder });
       yield* traced(trace);
-      yield* trace.sink.step(record(1));
+      yield* trace.sink.step(stepRecord(1));
       expect(read(folder).trimEnd().endsWith("]")).toBe(false);
       expect(check(read(folder)).turn).toBe(2);
       yield* trace.sink.close({ _tag: "Completed" });
@@ -80,7 +81,7 @@ describe("the trace of a run", () => {
       yield* trace.sink.open({ ...run, folder });
       for (let i = 0; i < 30; i++) {
         yield* traced(trace);
-        yield* trace.sink.step(record(i));
+        yield* trace.sink.step(stepRecord(i));
       }
       yield* trace.sink.close({ _tag: "Completed" });
       const text = read(folder);

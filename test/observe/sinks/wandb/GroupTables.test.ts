@@ -3,32 +3,12 @@ import type { EpisodeSummary } from "../../../../src/domain/EpisodeSummary.ts";
 import type { Event } from "../../../../src/domain/Event.ts";
 import { GroupTables } from "../../../../src/observe/sinks/wandb/GroupTables.ts";
 import { Tables } from "../../../../src/observe/sinks/wandb/Tables.ts";
+import { finished, summaryWith, verdict } from "../../../build/events.ts";
 
-const episode = (reward: number | null): EpisodeSummary => ({
-  success: false,
-  reward: reward ?? 0,
-  turns: 1,
-  versions: [],
-  failed: reward === null,
-});
-const finished = (group: number, ...rewards: readonly (number | null)[]): Event => ({
-  _tag: "Finished",
-  group,
-  tokens: 1,
-  failed: false,
-  tag: "A",
-  episodes: rewards.map(episode),
-});
-const verdict = (window: number, kept: readonly number[], filtered: readonly number[]): Event => ({
-  _tag: "Verdict",
-  window,
-  kept,
-  filtered,
-  judged: [
-    ...kept.map((group) => ({ group, verdict: "kept" as const, reward: 0 })),
-    ...filtered.map((group) => ({ group, verdict: "rule" as const, reward: 0 })),
-  ],
-});
+const episode = (reward: number | null): EpisodeSummary =>
+  summaryWith({ success: false, reward: reward ?? 0, failed: reward === null });
+const ended = (group: number, ...rewards: readonly (number | null)[]): Event =>
+  finished(group, { episodes: rewards.map(episode) });
 
 const rowsOf = (events: readonly Event[]) => {
   const tables = new GroupTables();
@@ -37,7 +17,7 @@ const rowsOf = (events: readonly Event[]) => {
 
 describe("the tables of groups", () => {
   it("have a column for each group of the window and a row for each member, and the deviation of each group", () => {
-    const events = [finished(4, 0, 2), finished(5, 1, null), verdict(1, [4], [5])];
+    const events = [ended(4, 0, 2), ended(5, 1, null), verdict(1, [4], [5])];
     expect(rowsOf(events)).toEqual([
       {
         step: 2,
@@ -58,8 +38,8 @@ describe("the tables of groups", () => {
 
   it("forget groups with their step, and those that are dropped", () => {
     const events: readonly Event[] = [
-      finished(1, 1, 2),
-      finished(2, 1, 2),
+      ended(1, 1, 2),
+      ended(2, 1, 2),
       { _tag: "StepClosed", step: 1, groups: [1], seconds: 0 },
       { _tag: "Dropped", groups: [{ group: 2, tokens: 1 }], reason: "stopped" },
       verdict(1, [1, 2], []),
@@ -69,7 +49,7 @@ describe("the tables of groups", () => {
 
   it("are written with the step that consumes the window, the deviations of all steps in one", () => {
     const tables = new Tables({ most: 0, steps: 10 });
-    const [first, second] = rowsOf([finished(1, 0, 1), verdict(0, [1], []), finished(2, 0, 1), verdict(1, [2], [])]);
+    const [first, second] = rowsOf([ended(1, 0, 1), verdict(0, [1], []), ended(2, 0, 1), verdict(1, [2], [])]);
     tables.addGroups(first!);
     tables.addGroups(second!);
     const paths = (step: number) => tables.due(step, false).map(({ path }) => path.replace(/_[0-9a-f]{20}\..*/, ""));

@@ -3,23 +3,10 @@ import type { EpisodeRecord, TurnRecord } from "../../../../src/domain/EpisodeRe
 import { LONGEST_PLAIN } from "../../../../src/observe/sinks/transcript.ts";
 import { columnsOf, rowsIn, rowsOf, written } from "../../../../src/observe/sinks/wandb/Table.ts";
 import { NEWEST, Tables } from "../../../../src/observe/sinks/wandb/Tables.ts";
+import { turnRecord } from "../../../build/records.ts";
 import { episode } from "./support.ts";
 
-const turn = (ids: readonly number[]): TurnRecord => ({
-  prompt_ids: [],
-  ids,
-  pieces: [],
-  mu: [],
-  entropies: [],
-  versions: [],
-  finish: "stop",
-  parsed: true,
-  actions: [],
-  executed: 0,
-  reward: 0,
-  penalty: 0,
-  info: {},
-});
+const turn = (ids: readonly number[]): TurnRecord => turnRecord([], { ids, actions: [] });
 
 const shown = (record: readonly EpisodeRecord[]) => {
   const columns = columnsOf(record[0]!.split);

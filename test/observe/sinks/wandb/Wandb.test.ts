@@ -4,8 +4,9 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { afterEach, beforeEach, expect } from "vitest";
 import type { RunInfo } from "../../../../src/observe/sinks/Sink.ts";
+import { stepRecord } from "../../../build/records.ts";
 import { collected } from "../../../warnings.ts";
-import { run as base, record, sample } from "../fixtures.ts";
+import { run as base, sample } from "../fixtures.ts";
 import { entriesIn, episode, runFolder, section, sinkWith, steps, stepsIn, temporary, wandbFile } from "./support.ts";
 
 let folder: string;
@@ -30,7 +31,7 @@ describe("the Weights & Biases folder", () => {
     Effect.gen(function* () {
       const sink = sinkWith();
       yield* sink.open(info());
-      yield* sink.step(record(1, { "train/success": 0.5, "odd/a": Number.NaN, "odd/b": Number.NEGATIVE_INFINITY }));
+      yield* sink.step(stepRecord(1, { "train/success": 0.5, "odd/a": Number.NaN, "odd/b": Number.NEGATIVE_INFINITY }));
       const entries = yield* Effect.promise(() => entriesIn(wandbFile(folder)));
       const history = entries.find((entry) => entry._tag === "History");
       expect(Object.fromEntries(history?.items.map(({ json, path }) => [path.join(), json]) ?? [])).toEqual({
@@ -53,8 +54,8 @@ describe("the Weights & Biases folder", () => {
     Effect.gen(function* () {
       const sink = sinkWith();
       yield* sink.open(info());
-      yield* sink.step(record(1, { "custom/mine": 1, "train/success": 1 }));
-      yield* sink.step(record(2, { "custom/mine": 1 }));
+      yield* sink.step(stepRecord(1, { "custom/mine": 1, "train/success": 1 }));
+      yield* sink.step(stepRecord(2, { "custom/mine": 1 }));
       const entries = yield* Effect.promise(() => entriesIn(wandbFile(folder)));
       const metrics = entries.flatMap((entry) => (entry._tag === "Metric" ? [entry] : []));
       expect(metrics[0]).toEqual({ _tag: "Metric", name: "step", stepMetric: "", hidden: true });
@@ -78,7 +79,7 @@ describe("the Weights & Biases folder", () => {
         const at = join(folder, outcome._tag);
         const sink = sinkWith();
         yield* sink.open(info({ folder: at }));
-        yield* sink.step(record(1));
+        yield* sink.step(stepRecord(1));
         yield* sink.close(outcome);
         const entries = yield* Effect.promise(() => entriesIn(wandbFile(at)));
         expect(entries.at(-1)).toMatchObject({ _tag: "Exit", code });
@@ -122,8 +123,8 @@ describe("the tables", () => {
       yield* sink.open(info());
       for (const step of [0, 5]) {
         yield* sink.episodes?.([episode("val", step), episode("val", step, 1)]) ?? Effect.void;
-        yield* sink.step(record(step));
-        yield* sink.step(record(step + 1));
+        yield* sink.step(stepRecord(step));
+        yield* sink.step(stepRecord(step + 1));
       }
       const entries = yield* Effect.promise(() => entriesIn(wandbFile(folder)));
       const told = entries.flatMap((entry) => {
@@ -155,12 +156,12 @@ describe("the tables", () => {
       yield* first.open(info());
       for (const step of [2, 4]) {
         yield* first.episodes?.([episode("val", step)]) ?? Effect.void;
-        yield* first.step(record(step));
+        yield* first.step(stepRecord(step));
       }
       const second = sinkWith();
       yield* second.open(info({ from: 3 }));
       yield* second.episodes?.([episode("val", 4)]) ?? Effect.void;
-      yield* second.step(record(4));
+      yield* second.step(stepRecord(4));
       const media = join(runFolder(folder), "files", "media", "table", "val");
       const newest = readdirSync(media).find((name) => name.startsWith("generations_4_"))!;
       const { data } = JSON.parse(readFileSync(join(media, newest), "utf8"));
@@ -177,7 +178,7 @@ describe("a run that goes on", () => {
       const path = wandbFile(folder);
       const sink = sinkWith();
       yield* sink.open(info({ from: 4, started: 9_000_000 }));
-      for (const step of [4, 5, 6, 7]) yield* sink.step({ ...record(step), time: 9_000_000 + (step - 4) * 1000 });
+      for (const step of [4, 5, 6, 7]) yield* sink.step({ ...stepRecord(step), time: 9_000_000 + (step - 4) * 1000 });
       yield* sink.close({ _tag: "Completed" });
       expect(wandbFile(folder)).toBe(path);
       expect(yield* Effect.promise(() => stepsIn(path))).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
@@ -242,7 +243,7 @@ describe("mode online without a key", () => {
     return Effect.gen(function* () {
       const sink = sinkWith({ config: { ...section, mode: "online" } });
       yield* sink.open(info());
-      yield* sink.step(record(1));
+      yield* sink.step(stepRecord(1));
       yield* sink.close({ _tag: "Completed" });
       expect(lines).toHaveLength(1);
       expect(lines[0]).toMatch(/WANDB_API_KEY is not set; the run is written to .*offline-run-.*, for `wandb sync`/);

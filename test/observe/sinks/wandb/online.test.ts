@@ -6,9 +6,10 @@ import { TestClock } from "effect/testing";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect } from "vitest";
 import type { RunInfo } from "../../../../src/observe/sinks/Sink.ts";
+import { stepRecord } from "../../../build/records.ts";
 import { assertProperty } from "../../../property.ts";
 import { collected } from "../../../warnings.ts";
-import { run as base, record, sample } from "../fixtures.ts";
+import { run as base, sample } from "../fixtures.ts";
 import {
   entriesIn,
   episode,
@@ -126,7 +127,7 @@ describe("a stream to W&B's server", () => {
       const sink = online(server.http);
       yield* sink.open(info());
       yield* until(() => server.configs.length === 1);
-      yield* sink.step(record(1, { "custom/mine": 1 }));
+      yield* sink.step(stepRecord(1, { "custom/mine": 1 }));
       yield* advanceUntil(() => server.configs.length === 2);
       expect(server.configs[0]).not.toContain("custom/mine");
       expect(server.configs[1]).toContain("custom/mine");
@@ -321,7 +322,7 @@ describe("a server that fails", () => {
       // Killed here, and gone on with from an earlier checkpoint.
       const second = online(server.http);
       yield* second.open(info({ from: 4 }));
-      yield* second.step(record(5, { again: 1 }));
+      yield* second.step(stepRecord(5, { again: 1 }));
       yield* steps(second, 6, 7);
       yield* second.close({ _tag: "Completed" });
       expect(server.history).toEqual(upTo(7));
@@ -338,7 +339,7 @@ describe("a folder that is taken away", () => {
       yield* sink.open(info());
       yield* advanceUntil(() => server.lines["output.log"] !== undefined);
       rmSync(join(folder, "wandb"), { recursive: true });
-      const error = yield* Effect.flip(sink.step(record(1)));
+      const error = yield* Effect.flip(sink.step(stepRecord(1)));
       expect(error.message).toContain("ENOENT");
       const requests = server.requests.length;
       yield* TestClock.adjust(120_000);

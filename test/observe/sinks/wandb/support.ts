@@ -9,7 +9,7 @@ import { records } from "../../../../src/observe/sinks/wandb/Blocks.ts";
 import { type Decoded, decode } from "../../../../src/observe/sinks/wandb/decode.ts";
 import type { Http, HttpReply, HttpRequest } from "../../../../src/observe/sinks/wandb/Http.ts";
 import { make, type Options } from "../../../../src/observe/sinks/wandb/Wandb.ts";
-import { record } from "../fixtures.ts";
+import { episodeRecord, stepRecord } from "../../../build/records.ts";
 
 export const KEY = "0123456789abcdef0123456789abcdef01234567";
 
@@ -41,7 +41,7 @@ export const online = (http: Http, over: Partial<Options> = {}): Sink =>
 export const steps = (sink: Sink, first: number, last: number) =>
   Effect.forEach(
     Array.from({ length: last - first + 1 }, (_, index) => first + index),
-    (step) => sink.step(record(step, { "train/success": step / 10 })),
+    (step) => sink.step(stepRecord(step, { "train/success": step / 10 })),
     { discard: true },
   );
 
@@ -49,27 +49,25 @@ export const episode = (
   split: "train" | "val",
   step: number,
   member = 0,
-  over: Partial<EpisodeRecord> = {},
-): EpisodeRecord => ({
-  schema: 3,
-  step,
-  split,
-  group: step,
-  member,
-  sequence: 0,
-  tag: "Bandit",
-  seed: 1000 + step,
-  success: member === 0,
-  reward: 1 - member,
-  penalty: 0,
-  outcome: { _tag: "Done", success: member === 0 },
-  messages: [
-    { role: "user", content: "pull" },
-    { role: "assistant", content: "<answer>A</answer>" },
-  ],
-  turns: [],
-  ...over,
-});
+  changes: Partial<EpisodeRecord> = {},
+): EpisodeRecord =>
+  episodeRecord({
+    step,
+    split,
+    group: step,
+    member,
+    tag: "Bandit",
+    seed: 1000 + step,
+    success: member === 0,
+    reward: 1 - member,
+    outcome: { _tag: "Done", success: member === 0 },
+    messages: [
+      { role: "user", content: "pull" },
+      { role: "assistant", content: "<answer>A</answer>" },
+    ],
+    turns: [],
+    ...changes,
+  });
 
 /** The one run folder in it. */
 export const runFolder = (folder: string): string => {

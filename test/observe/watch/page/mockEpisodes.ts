@@ -1,5 +1,6 @@
 /** Episodes made of formulas, for the runs of mockRun: short Sokoban games with tokens, and hostile words in one of them. */
 import type { EpisodeRecord, TurnRecord } from "../../../../src/domain/EpisodeRecord.ts";
+import { episodeRecord, turnRecord } from "../../../build/records.ts";
 import { hostile, type MockRun, noiseOf, windowOf } from "./mockRun.ts";
 
 const state = (turn: number): string => {
@@ -19,22 +20,14 @@ const state = (turn: number): string => {
 
 const turnOf = (seed: number, words: readonly string[], kept: boolean): TurnRecord => {
   const all = <A>(f: (i: number) => A): A[] => words.map((_, i) => f(i));
-  return {
-    prompt_ids: [1, 2, 3],
-    ids: all((i) => i + 10),
-    pieces: words,
+  return turnRecord(words, {
     mu: all((i) => -3 * noiseOf(seed + i)),
     entropies: all((i) => 2 * noiseOf(seed * 3 + i)),
     versions: all((i) => 280 + (i > words.length / 2 ? 1 : 0)),
     ...(kept ? { advantages: all((i) => 2 * noiseOf(seed + i * 7) - 1) } : {}),
-    finish: "stop",
-    parsed: true,
     actions: ["Right"],
-    executed: 1,
     reward: -0.1,
-    penalty: 0,
-    info: {},
-  };
+  });
 };
 
 export const groupOf = (run: MockRun, step: number, group: number): readonly EpisodeRecord[] => {
@@ -44,18 +37,13 @@ export const groupOf = (run: MockRun, step: number, group: number): readonly Epi
   return [0, 1, 2, 3].map((member) => {
     const thought = member === 3 ? hostile : "the box is right of me ";
     const words = ["<think>", ...thought.split(/(?<= )/), "</think>", "<answer>", "Right", "</answer>"];
-    return {
-      schema: 3,
+    return episodeRecord({
       step,
-      split: "train",
       group,
       member,
-      sequence: 0,
-      tag: "SimpleSokoban",
       seed: group,
       success: noiseOf(group + member) < 0.5,
       reward: judged.reward,
-      penalty: 0,
       outcome: { _tag: "Done", success: true },
       verdict: judged.verdict,
       ...(judged.score === undefined ? {} : { groupScore: judged.score, score: judged.reward }),
@@ -65,6 +53,6 @@ export const groupOf = (run: MockRun, step: number, group: number): readonly Epi
       ]),
       turns: [0, 1].map((turn) => turnOf(group + member * 31 + turn * 7, words, kept)),
       final: state(2),
-    };
+    });
   });
 };

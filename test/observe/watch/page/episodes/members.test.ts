@@ -1,14 +1,14 @@
 /** Records of a group by member. */
 import { describe, expect, it } from "vitest";
 import { membersOf, outcomeText, tokensOf, turnsOf } from "../../../../../src/observe/watch/page/episodes/members.ts";
-import { recordOf, turnOf } from "./records.ts";
+import { episodeRecord, turnRecord } from "../../../../build/records.ts";
 
 describe("the members of a group", () => {
   it("stand in order, each with its token sequences in order", () => {
     const records = [
-      recordOf({ member: 2 }),
-      recordOf({ member: 0, sequence: 1, turns: [turnOf(["a"]), turnOf(["b", "c"])] }),
-      recordOf({ member: 0, sequence: 0, turns: [turnOf(["d"])] }),
+      episodeRecord({ member: 2 }),
+      episodeRecord({ member: 0, sequence: 1, turns: [turnRecord(["a"]), turnRecord(["b", "c"])] }),
+      episodeRecord({ member: 0, sequence: 0, turns: [turnRecord(["d"])] }),
     ];
     const members = membersOf(records);
     expect(members.map(({ member, sequences }) => [member, sequences.map(({ sequence }) => sequence)])).toEqual([

@@ -1,11 +1,11 @@
 /** Tokens are shaded on one scale for all episodes shown. */
 import { describe, expect, it } from "vitest";
 import { available, scaleOf, shadings, strength } from "../../../../../src/observe/watch/page/episodes/shade.ts";
-import { recordOf, turnOf } from "./records.ts";
+import { episodeRecord, turnRecord } from "../../../../build/records.ts";
 
-const one = recordOf({ turns: [turnOf(["a", "b"], { mu: [-0.5, -4], entropies: [1, 3], versions: [7, 9] })] });
-const other = recordOf({
-  turns: [turnOf(["c"], { mu: [-1], entropies: [2], versions: [8], advantages: [-2], values: [0.5] })],
+const one = episodeRecord({ turns: [turnRecord(["a", "b"], { mu: [-0.5, -4], entropies: [1, 3], versions: [7, 9] })] });
+const other = episodeRecord({
+  turns: [turnRecord(["c"], { mu: [-1], entropies: [2], versions: [8], advantages: [-2], values: [0.5] })],
 });
 const both = [one, other];
 
@@ -42,12 +42,12 @@ describe("a scale", () => {
 
   it("is not stretched by a single far number", () => {
     const advantages = [...Array.from({ length: 39 }, (_, i) => (i % 2 === 0 ? 1 : -1)), 50];
-    const turn = turnOf(advantages.map(String), { advantages });
-    expect(scaleOf([recordOf({ turns: [turn] })], "advantage")).toMatchObject({ least: -1, greatest: 1 });
+    const turn = turnRecord(advantages.map(String), { advantages });
+    expect(scaleOf([episodeRecord({ turns: [turn] })], "advantage")).toMatchObject({ least: -1, greatest: 1 });
   });
 
   it("tells nothing apart where all tokens are one version's", () => {
-    const scale = scaleOf([recordOf({ turns: [turnOf(["a"], { versions: [5] })] })], "version")!;
+    const scale = scaleOf([episodeRecord({ turns: [turnRecord(["a"], { versions: [5] })] })], "version")!;
     expect(strength(scale, 5)).toBe(0);
   });
 });
