@@ -46,6 +46,9 @@ const optionsOf = ({ keepAliveMs, requestMs }: ServerLimits) => {
   };
 };
 
+/** How long a connection may carry nothing, as that of a client that reads no answer does. */
+export const silenceMs = ({ keepAliveMs, requestMs }: ServerLimits): number => requestMs + keepAliveMs;
+
 /** The server, not yet listening; over TLS where there is a certificate. */
 export const boundedServer = (
   limits: ServerLimits,
@@ -61,8 +64,7 @@ export const boundedServer = (
   server.maxConnections = limits.connections + leaving;
   // Bounded by their bytes: a header beyond a number would be dropped unseen, and with it perhaps one that the guard reads.
   server.maxHeadersCount = 0;
-  // A client that reads no answer is silent as well.
-  server.timeout = limits.requestMs + limits.keepAliveMs;
+  server.timeout = silenceMs(limits);
   server.on("connection", (socket) => connections.enter(socket));
   server.on("request", (request, response) => {
     if (connections.begin(request, response)) onRequest(request, response);

@@ -8,7 +8,7 @@ import type { Duplex } from "node:stream";
 import { Cause, Effect, FiberSet, type Scope } from "effect";
 import { type BodyLimits, readBody } from "./Body.ts";
 import { makeByteBudget } from "./ByteBudget.ts";
-import { boundedServer, type Certificate, type ServerLimits } from "./boundedServer.ts";
+import { boundedServer, type Certificate, type ServerLimits, silenceMs } from "./boundedServer.ts";
 import { type Asking, bodyRefusalOf, crossOrigin, type Guard, isPreflight, pageRefusalOf, refusalOf } from "./Guard.ts";
 import { type ListenFailed, listen } from "./listen.ts";
 import { notFound, Problem } from "./Problem.ts";
@@ -85,13 +85,16 @@ class Routing<R> {
     const always = { ...headers, ...(guard === null ? {} : crossOrigin(guard, asking)) };
     return Effect.suspend(() => {
       this.#underWay++;
+      // A client is silent while it waits for a slow handler.
+      response.socket?.setTimeout(0);
       if (this.#underWay <= (limits.requests ?? Number.POSITIVE_INFINITY)) return this.#reply(request, asking);
       return Effect.fail(new Problem({ status: 503, message: "too many requests at once; ask again later" }));
     }).pipe(
       Effect.catchCause((cause) => Effect.sync(() => this.failed(problemOf(cause)))),
-      Effect.flatMap((reply) =>
-        send(response, { ...reply, headers: { ...always, ...reply.headers } }, request.method === "HEAD"),
-      ),
+      Effect.flatMap((reply) => {
+        response.socket?.setTimeout(silenceMs(limits));
+        return send(response, { ...reply, headers: { ...always, ...reply.headers } }, request.method === "HEAD");
+      }),
       Effect.ensuring(Effect.sync(() => this.#underWay--)),
     );
   }

@@ -123,6 +123,13 @@ describe("a handler", () => {
     await Effect.runPromise(Deferred.await(interrupted));
   });
 
+  it("may take longer than a client may be silent", async () => {
+    const limits = { connections: 16, requestMs: 30, keepAliveMs: 30 };
+    const slow = Effect.as(Effect.sleep(200), text("at last"));
+    const { url } = await started([get("/", () => slow)], { limits });
+    expect((await ask(url)).text).toBe("at last");
+  });
+
   it("is one of so many at once, and a request beyond them is refused", async () => {
     const begun = Deferred.makeUnsafe<void>();
     const go = Deferred.makeUnsafe<void>();
