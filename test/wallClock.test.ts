@@ -10,6 +10,8 @@ const reasons: Readonly<Record<string, string>> = {
   "src/domain/Instant.ts": "shown and written, beside the monotonic time that counts",
   "src/tools/endpoints/ChatClient.ts":
     "a Retry-After until a date, in an answer that does not say the endpoint's own time; it becomes a duration at once",
+  "src/remote/generation/Channel.ts": "the same",
+  "src/observe/sinks/wandb/Client.ts": "the same",
   "src/remote/tinker/Client.ts": "the same, and when a server was lost, which is shown",
   "src/remote/workers/RemoteGroups.ts": "shown: since when a worker is lost",
   "src/remote/workers/nats/connect.ts": "shown: since when the broker does not answer",
