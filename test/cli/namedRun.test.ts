@@ -6,6 +6,7 @@ import { Effect, Result } from "effect";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { namedModel, namedRun } from "../../pipelines/namedRun.ts";
 import { currentOwner } from "../../src/support/process/Owner.ts";
+import { problemsIn } from "../problems.ts";
 
 let dir = "";
 beforeEach(() => {
@@ -79,8 +80,9 @@ describe("what names no run, or several", () => {
     run("sweep/b,seed=0/20260103-000000");
     run("lake/20260101-000000");
     const names = ["sweep/b,seed=0", "sweep/a,seed=0", "lake"].map((name) => join(dir, name));
-    const [message = "", all] = (await runOf()).split("; all: ");
-    expect(message).toBe(`RUN: ${JSON.stringify(dir)}: several runs; nearest: ${names[0]}`);
+    const message = await runOf();
+    expect(problemsIn(message)).toMatchObject([{ key: "RUN", nearest: names[0] }]);
+    const [, all] = message.split("; all: ");
     expect(all?.split(", ").sort()).toEqual(names.sort());
   });
 });
@@ -100,18 +102,14 @@ describe("where a model is named, a run stands for", () => {
     const folder = run("lake/20260101-000000");
     expect(await modelOf("lake")).toBe(`model.path: ${shown("lake")}: ${folder} has no checkpoint`);
     for (const step of [20, 100]) checkpoint("lake/20260101-000000", step);
-    expect(await modelOf("lake@90")).toBe(
-      `model.path: ${shown("lake@90")}: ${folder} has no checkpoint 90; nearest: ${folder}@100`,
-    );
+    expect(problemsIn(await modelOf("lake@90"))).toMatchObject([{ key: "model.path", nearest: `${folder}@100` }]);
   });
 
   it("nothing where a name of its path is misspelt, with the nearest path", async () => {
     checkpoint("cloned", 3);
     const nearest = join(dir, "cloned", "checkpoints");
-    expect(await modelOf("clonde/checkpoints")).toBe(
-      `model.path: ${shown("clonde/checkpoints")}: no such folder; nearest: ${nearest}`,
-    );
-    expect(await modelOf("other/checkpoints")).toBe(`model.path: ${shown("other/checkpoints")}: no such folder`);
+    expect(problemsIn(await modelOf("clonde/checkpoints"))).toMatchObject([{ key: "model.path", nearest }]);
+    expect(problemsIn(await modelOf("other/checkpoints"))).toMatchObject([{ key: "model.path", nearest: null }]);
     const before = process.cwd();
     process.chdir(dir);
     onTestFinished(() => process.chdir(before));

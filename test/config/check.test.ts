@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { type Problem, problemsIn } from "../problems.ts";
 import { refused, resolved } from "./configs.ts";
+
+/** Overrides, the key that is refused with its nearest choice, and another key that the sentence names. */
+type Refused = readonly [overrides: readonly string[], key: string, nearest: string | null, other?: string];
+
+const expectRefused = (...[overrides, key, nearest, other = ""]: Refused): void => {
+  const problem: Problem = { key, nearest, text: expect.stringContaining(other) };
+  expect(problemsIn(refused("", ...overrides))).toContainEqual(problem);
+};
 
 describe("group counts", () => {
   it("follow the groups and tags that are set after them", () => {
@@ -13,76 +22,73 @@ describe("group counts", () => {
   });
 
   it("must sum to the groups when they are given", () => {
-    expect(refused("", "es_manager.train.n_groups=[4]")).toBe(
-      "es_manager.train.n_groups: [4] sums to 4, but es_manager.train.env_groups is 8; nearest: [8]",
-    );
+    expectRefused(["es_manager.train.n_groups=[4]"], "es_manager.train.n_groups", "[8]", "es_manager.train.env_groups");
   });
 
   it("must be as many as the tags", () => {
-    expect(refused("", "es_manager.train.n_groups=[4, 4]")).toContain("expected one number per tag (1); nearest: [8]");
+    expectRefused(["es_manager.train.n_groups=[4, 4]"], "es_manager.train.n_groups", "[8]");
   });
 
   it("need a group for each tag", () => {
     const overrides = ["es_manager.train.env_groups=1", "es_manager.train.tags=[Bandit, FrozenLake]"];
-    expect(refused("", ...overrides)).toContain("es_manager.train.env_groups: 1: fewer than the 2 tags; nearest: 2");
+    expectRefused(overrides, "es_manager.train.env_groups", "2");
   });
 });
 
 describe("relations between keys", () => {
-  it.each([
+  it.for<Refused>([
+    [["es_manager.val.tags=[FrozenLak]"], "es_manager.val.tags", "FrozenLake"],
+    [["sft.sources=[{tag: Bandt}]"], "sft.sources", "Bandit"],
+    [["generation.top_p=0.9"], "generation.top_p", "1, or set generation.allow_truncated_sampling=true"],
+    [["generation.top_k=50"], "generation.top_k", "-1, or set generation.allow_truncated_sampling=true"],
+    [["generation.top_k=0"], "generation.top_k", "-1"],
+    [["generation.temperature=0"], "generation.temperature", "1"],
+    [["trainer.gradient_analysis_group_size=1"], "trainer.gradient_analysis_group_size", "2"],
+    [["trainer.gradient_analysis_env_groups=65536"], "trainer.gradient_analysis_env_groups", "62500"],
+    [["trainer.gradient_analysis_only=true"], "trainer.gradient_analysis_only", "false"],
+    [["rollout.response_length=3600"], "rollout.response_length", "3599", "rollout.max_model_len"],
     [
-      ["es_manager.val.tags=[FrozenLak]"],
-      'es_manager.val.tags: "FrozenLak" is no preset of custom_envs; nearest: FrozenLake',
+      ["algorithm.adv_estimator=grpo", "es_manager.train.group_size=1"],
+      "es_manager.train.group_size",
+      "2",
+      "algorithm.adv_estimator=grpo",
     ],
-    [["sft.sources=[{tag: Bandt}]"], 'sft.sources: "Bandt" is no preset of custom_envs; nearest: Bandit'],
-    [["generation.top_p=0.9"], "generation.top_p: 0.9: truncated sampling"],
-    [["generation.top_k=50"], "generation.top_k: 50: truncated sampling"],
-    [["generation.top_k=0"], "generation.top_k: 0: expected -1"],
-    [["generation.temperature=0"], "generation.temperature: 0"],
-    [["trainer.gradient_analysis_group_size=1"], "trainer.gradient_analysis_group_size: 1: groups are told apart by"],
-    [
-      ["trainer.gradient_analysis_env_groups=65536"],
-      "trainer.gradient_analysis_env_groups: 65536: 65536 groups have 1048576 episodes, more than 1000000; nearest: 62500",
-    ],
-    [["trainer.gradient_analysis_only=true"], "trainer.gradient_analysis_only: true: the run would do nothing"],
-    [
-      ["rollout.response_length=3600"],
-      "rollout.response_length: 3600: expected less than rollout.max_model_len (3600)",
-    ],
-    [["algorithm.adv_estimator=grpo", "es_manager.train.group_size=1"], "es_manager.train.group_size: 1: algorithm"],
-    [["filter.value=0.9", "es_manager.train.group_size=1"], "es_manager.train.group_size: 1: filter.metric"],
-    [
-      ["generation.slots=8"],
-      "generation.slots: 8: a group of es_manager.train.group_size (16) does not fit; nearest: 16",
-    ],
-    [["actor.ppo_mini_batch_size=256"], "actor.ppo_mini_batch_size: 256: a window has 128 episodes"],
-    [
-      ["actor.policy_loss=gspo"],
-      "actor.loss_agg_mode: token-mean: actor.policy_loss=gspo is a mean over sequences; nearest: seq-mean-token-mean",
-    ],
-    [["algorithm.use_kl_in_reward=true"], "algorithm.kl_ctrl.kl_coef: 0: algorithm.use_kl_in_reward has no effect"],
+    [["filter.value=0.9", "es_manager.train.group_size=1"], "es_manager.train.group_size", "2", "filter.metric"],
+    [["generation.slots=8"], "generation.slots", "16", "es_manager.train.group_size"],
+    [["actor.ppo_mini_batch_size=256"], "actor.ppo_mini_batch_size", "128"],
+    [["actor.policy_loss=gspo"], "actor.loss_agg_mode", "seq-mean-token-mean", "actor.policy_loss=gspo"],
+    [["algorithm.use_kl_in_reward=true"], "algorithm.kl_ctrl.kl_coef", "0.001", "algorithm.use_kl_in_reward"],
     [
       ["algorithm.use_kl_in_reward=true", "algorithm.kl_ctrl.kl_coef=0.1", "algorithm.bi_level_gae=true"],
-      "algorithm.use_kl_in_reward: true: algorithm.bi_level_gae passes rewards from turn to turn by their last tokens alone",
+      "algorithm.use_kl_in_reward",
+      "false, with actor.use_kl_loss",
+      "algorithm.bi_level_gae",
     ],
-    [["actor.ref_update_freq=5"], "actor.ref_update_freq: 5: without actor.use_kl_loss or algorithm.use_kl_in_reward"],
+    [["actor.ref_update_freq=5"], "actor.ref_update_freq", "0", "actor.use_kl_loss"],
     [
       ["rollout.enable_response_mask=false", "algorithm.bi_level_gae=true"],
-      "rollout.enable_response_mask: false: algorithm.bi_level_gae",
+      "rollout.enable_response_mask",
+      "true",
+      "algorithm.bi_level_gae",
     ],
     [
       ["rollout.enable_response_mask=false", "algorithm.correction=vtrace"],
-      "rollout.enable_response_mask: false: algorithm.correction=vtrace",
+      "rollout.enable_response_mask",
+      "true",
+      "algorithm.correction=vtrace",
     ],
-    [["rollout.max_context_window=0"], "rollout.max_context_window: 0: expected -1 (all turns) or at least 1"],
-    [["rollout.summary=policy"], "rollout.summary: policy: no turn is ever out of sight"],
+    [["rollout.max_context_window=0"], "rollout.max_context_window", "1"],
+    [["rollout.summary=policy"], "rollout.summary", "none"],
     [
       ["rollout.context=single_turn", "rollout.summary=policy", "rollout.summary_length=3600"],
-      "rollout.summary_length: 3600: expected less than rollout.max_model_len (3600)",
+      "rollout.summary_length",
+      "3599",
+      "rollout.max_model_len",
     ],
     [
       ["rollout.context=single_turn", "rollout.summary=facts", "rollout.train_summary=true"],
-      "rollout.train_summary: true: the policy writes no summaries",
+      "rollout.train_summary",
+      "false",
     ],
     [
       [
@@ -91,116 +97,140 @@ describe("relations between keys", () => {
         "rollout.train_summary=true",
         "reward.use_turn_scores=true",
       ],
-      "rollout.train_summary: true: with reward.use_turn_scores",
+      "rollout.train_summary",
+      "false",
+      "reward.use_turn_scores",
     ],
-    [
-      ["es_manager.think_quality_penalty=0.1", "rollout.enable_think=false"],
-      "es_manager.think_quality_penalty: 0.1: replies have no thoughts",
-    ],
-    [["es_manager.think_len_penalty=0.1"], "es_manager.think_len_penalty: 0.1: it needs es_manager.think_len_limit"],
-    [
-      ["actor.ppo_mini_batch_size=641", "rollout.context=limited_multi_turn"],
-      "(8 groups of 16), 640 token sequences at most; nearest: 640",
-    ],
-    [
-      ["model.lora.rank=8", "model.learner_device=cuda:1"],
-      "model.device: cuda:1: an adapter (model.lora, model.adapter) is trained and played on cpu and webgpu; nearest: webgpu",
-    ],
-    [
-      ["model.generator_dtype=float16"],
-      "model.generator_dtype: float16: cpu generates in float32; nearest: float32, or model.generator_device=webgpu",
-    ],
+    [["es_manager.think_quality_penalty=0.1", "rollout.enable_think=false"], "es_manager.think_quality_penalty", "0"],
+    [["es_manager.think_len_penalty=0.1"], "es_manager.think_len_penalty", "0", "es_manager.think_len_limit"],
+    [["actor.ppo_mini_batch_size=641", "rollout.context=limited_multi_turn"], "actor.ppo_mini_batch_size", "640"],
+    [["model.lora.rank=8", "model.learner_device=cuda:1"], "model.device", "webgpu", "model.lora"],
+    [["model.generator_dtype=float16"], "model.generator_dtype", "float32, or model.generator_device=webgpu"],
     [
       ["model.generator_dtype=float16", "model.generator.engine=vllm", "model.generator.urls=[http://127.0.0.1:8000]"],
-      "model.generator_dtype: float16: servers generate in the format that they were started with (model.generator.engine=vllm); nearest: float32",
+      "model.generator_dtype",
+      "float32",
+      "model.generator.engine=vllm",
     ],
-    [
-      ["model.generator_dtype=int8", "model.generator_device=webgpu"],
-      "model.generator_dtype: int8: webgpu has no products of 8-bit numbers; nearest: float32",
-    ],
-    [["sft.architecture.heads=3"], "sft.architecture.heads: 3: expected a divisor"],
+    [["model.generator_dtype=int8", "model.generator_device=webgpu"], "model.generator_dtype", "float32"],
+    [["sft.architecture.heads=3"], "sft.architecture.heads", null],
     [
       ["filter.percentile_low=0.5", "filter.percentile_high=0.5"],
-      "filter.percentile_low: 0.5: expected less than filter.percentile_high (0.5); nearest: 0",
+      "filter.percentile_low",
+      "0",
+      "filter.percentile_high",
     ],
     [
       ["filter.strategy=within_group", "filter.include_zero=false"],
-      "filter.include_zero: false: filter.strategy=within_group keeps every group; nearest: true",
+      "filter.include_zero",
+      "true",
+      "filter.strategy=within_group",
     ],
-    [["filter.strategy=within_group", "filter.value=2"], "filter.value: 2: filter.strategy=within_group"],
+    [["filter.strategy=within_group", "filter.value=2"], "filter.value", "1", "filter.strategy=within_group"],
     [
       ["filter.strategy=top_k_abs", "filter.value=3", "filter.refill.target=8"],
-      "filter.refill.target: 8: filter.strategy=top_k_abs keeps at most 3 groups, however many come; nearest: 3",
+      "filter.refill.target",
+      "3",
+      "filter.strategy=top_k_abs",
     ],
-    [["filter.refill.target=9"], "filter.refill.target: 9: a window has es_manager.train.env_groups (8) groups"],
+    [["filter.refill.target=9"], "filter.refill.target", "8", "es_manager.train.env_groups"],
+    [["trainer.keep_best.metric=val-env/sucess"], "trainer.keep_best.metric", "val-env/success"],
     [
-      ["trainer.keep_best.metric=val-env/sucess"],
-      'trainer.keep_best.metric: "val-env/sucess" is no metric of this run (docs/metrics.md); nearest: val-env/success',
+      ["trainer.keep_best.metric=val-env/CoordSokoban/succes"],
+      "trainer.keep_best.metric",
+      "val-env/CoordSokoban/success",
     ],
-    [["trainer.keep_best.metric=val-env/CoordSokoban/succes"], "nearest: val-env/CoordSokoban/success"],
-    [["trainer.keep_best.metric=val-env/Maze/success"], "is no metric of this run"],
-    [["trainer.keep_best.metric=reward"], "is no metric of this run"],
-  ])("%j is refused", (overrides, start) => {
-    expect(refused("", ...overrides)).toContain(start);
+    [["trainer.keep_best.metric=val-env/Maze/success"], "trainer.keep_best.metric", "val-env/success"],
+  ])("%j is refused", (row) => expectRefused(...row));
+
+  it("want a metric of this run for the best checkpoint", () => {
+    expect(refused("", "trainer.keep_best.metric=reward")).toContain("is no metric of this run");
   });
 
-  it.each([
-    [["algorithm.adv_estimator=rloo", "es_manager.train.group_size=1"], "compares the episodes of a group and needs"],
+  it.for<Refused>([
+    [
+      ["algorithm.adv_estimator=rloo", "es_manager.train.group_size=1"],
+      "es_manager.train.group_size",
+      "2",
+      "algorithm.adv_estimator=rloo",
+    ],
     [
       ["algorithm.adv_estimator=reinforce_plus_plus_baseline", "es_manager.train.group_size=1"],
-      "es_manager.train.group_size: 1: algorithm.adv_estimator=reinforce_plus_plus_baseline compares",
+      "es_manager.train.group_size",
+      "2",
+      "algorithm.adv_estimator=reinforce_plus_plus_baseline",
     ],
     [
       ["algorithm.adv_estimator=brpo", "es_manager.train.group_size=1", "es_manager.train.env_groups=1"],
-      "algorithm.adv_estimator=brpo compares the episodes of a window",
+      "es_manager.train.group_size",
+      "2",
+      "algorithm.adv_estimator=brpo",
     ],
     [
       ["reward.use_turn_scores=true", "algorithm.adv_estimator=grpo"],
-      "reward.use_turn_scores: true: algorithm.adv_estimator=grpo has one advantage per episode",
+      "reward.use_turn_scores",
+      "false, or gae",
+      "algorithm.adv_estimator=grpo",
     ],
-    [["reward.use_turn_scores=true", "algorithm.adv_estimator=arpo"], "reward.use_turn_scores: true"],
-    [
-      ["reward.use_turn_scores=true", "reward.method=mean"],
-      "reward.method: mean: turn scores (reward.use_turn_scores) are never normalised; nearest: identity",
-    ],
+    [["reward.use_turn_scores=true", "algorithm.adv_estimator=arpo"], "reward.use_turn_scores", "false, or gae"],
+    [["reward.use_turn_scores=true", "reward.method=mean"], "reward.method", "identity", "reward.use_turn_scores"],
     [
       ["reward.method=mean_std", "algorithm.adv_estimator=grpo"],
-      "reward.method: mean_std: algorithm.adv_estimator=grpo divides by the deviation anyway",
+      "reward.method",
+      "identity",
+      "algorithm.adv_estimator=grpo",
     ],
     [
       ["reward.method=mean_std", "reward.grouping=batch", "algorithm.adv_estimator=reinforce_plus_plus"],
-      "reward.method: mean_std: algorithm.adv_estimator=reinforce_plus_plus divides",
+      "reward.method",
+      "identity",
+      "algorithm.adv_estimator=reinforce_plus_plus",
     ],
-    [["reward.method=mean", "algorithm.adv_estimator=brpo"], "reward.method: mean: algorithm.adv_estimator=brpo"],
-    [["reward.method=mean", "algorithm.adv_estimator=arpo"], "within the group (reward.grouping=state) this is grpo"],
+    [
+      ["reward.method=mean", "algorithm.adv_estimator=brpo"],
+      "reward.method",
+      "identity",
+      "algorithm.adv_estimator=brpo",
+    ],
+    [["reward.method=mean", "algorithm.adv_estimator=arpo"], "reward.method", "identity", "reward.grouping=state"],
     [
       ["algorithm.soft_advantage_reweight=true"],
-      "algorithm.soft_advantage_reweight: true: it is defined for grpo, and algorithm.adv_estimator is gae; nearest: false",
+      "algorithm.soft_advantage_reweight",
+      "false",
+      "algorithm.adv_estimator",
     ],
     [
       ["algorithm.grpo_advantage_length_weight=true", "algorithm.adv_estimator=rloo"],
-      "algorithm.grpo_advantage_length_weight: true: it is defined for grpo",
+      "algorithm.grpo_advantage_length_weight",
+      "false",
+      "algorithm.adv_estimator",
     ],
     [
       ["algorithm.zero_task_advantage=true", "actor.entropy_coeff=0"],
-      "algorithm.zero_task_advantage: true: without actor.entropy_coeff",
+      "algorithm.zero_task_advantage",
+      "false",
+      "actor.entropy_coeff",
     ],
     [
       ["algorithm.correction=vtrace", "algorithm.adv_estimator=grpo"],
-      "algorithm.correction: vtrace: it corrects a critic's values, and algorithm.adv_estimator=grpo has no critic",
+      "algorithm.correction",
+      "tis, or gae",
+      "algorithm.adv_estimator=grpo",
     ],
-    [["algorithm.correction=vtrace", "algorithm.gamma=0.9"], "algorithm.gamma: 0.9: algorithm.correction=vtrace"],
+    [["algorithm.correction=vtrace", "algorithm.gamma=0.9"], "algorithm.gamma", "1", "algorithm.correction=vtrace"],
     [
       ["algorithm.correction=vtrace", "algorithm.bi_level_gae=true"],
-      "algorithm.bi_level_gae: true: algorithm.correction=vtrace has turns as its steps",
+      "algorithm.bi_level_gae",
+      "false",
+      "algorithm.correction=vtrace",
     ],
     [
       ["algorithm.correction=icepop", "algorithm.correction_cap=0.4"],
-      "algorithm.correction_floor: 0.5: above algorithm.correction_cap (0.4), no ratio is kept; nearest: 0.4",
+      "algorithm.correction_floor",
+      "0.4",
+      "algorithm.correction_cap",
     ],
-  ])("of credit: %j is refused", (overrides, text) => {
-    expect(refused("", ...overrides)).toContain(text);
-  });
+  ])("of credit: %j is refused", (row) => expectRefused(...row));
 
   it.each([
     [["reward.method=mean", "algorithm.adv_estimator=grpo"]],

@@ -75,6 +75,12 @@ describe("bad input names the key, the value and the nearest valid choice", () =
     expect(refused("", "custom_envs.FrozenLak.env_config.success_rate=1")).toContain("nearest: FrozenLake");
   });
 
+  it("for a relation between keys: both", () => {
+    expect(refused("", "generation.slots=8")).toBe(
+      "generation.slots: 8: a group of es_manager.train.group_size (16) does not fit; nearest: 16",
+    );
+  });
+
   it("for all problems at once, one line each", () => {
     const lines = refused("pipeline: { mode: x }", "actor.lr=-1", "critic.nope=1").split("\n");
     expect(lines.map((line) => line.split(":")[0]).sort()).toEqual(["actor.lr", "critic.nope", "pipeline.mode"]);

@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import * as RunState from "../../src/domain/RunState.ts";
 import * as Checkpoints from "../../src/observe/record/Checkpoints.ts";
 import { reachConfig } from "../build/config.ts";
+import { problemsIn } from "../problems.ts";
 import { inFolder, mixed, newest, stopOn, train } from "./fakes.ts";
 
 const state = (step: number, next: number, returned: readonly number[]): RunState.RunState => ({
@@ -28,7 +29,7 @@ describe("a checkpoint's run", () => {
   it.effect("does not go on with other windows: their groups would never come", () =>
     Effect.gen(function* () {
       const fewer = yield* Effect.flip(Checkpoints.checkResumable(config(2), state(3, 15, [12, 13, 14])));
-      expect(fewer.message).toBe("es_manager.train.env_groups: 2: the run consumed 12 groups in 3 windows; nearest: 4");
+      expect(problemsIn(fewer.message)).toMatchObject([{ key: "es_manager.train.env_groups", nearest: "4" }]);
     }),
   );
 

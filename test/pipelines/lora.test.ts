@@ -14,6 +14,7 @@ import { merge as laid, type Tree } from "../../src/config/Tree.ts";
 import { readCheckpoint } from "../../src/model/checkpoint/HuggingFaceFolder.ts";
 import * as Stop from "../../src/support/process/Stop.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
+import { problemsIn } from "../problems.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { train, writeModel } from "./tiny.ts";
 
@@ -112,7 +113,7 @@ describe("a run that trains an adapter", () => {
           expect(bits(begun)).not.toBe(bits(checkpoint(3)));
           const wrong = laid(changes, { model: { lora: { rank: 2 } } });
           const { message } = yield* Effect.flip(train({ config: tinyConfig(dir, wrong), resume: null }));
-          expect(message).toBe(`model.lora.rank: 2: the adapter in ${checkpoint(3)} has 4; nearest: 4`);
+          expect(problemsIn(message)).toMatchObject([{ key: "model.lora.rank", nearest: "4" }]);
         }),
       ),
     patience,

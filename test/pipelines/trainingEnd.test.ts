@@ -6,6 +6,7 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import { checkGoesOn } from "../../pipelines/trainingEnd.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
+import { problemsIn } from "../problems.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 
 it.live("a training does not go on in the folder of a cloning run", () =>
@@ -14,6 +15,6 @@ it.live("a training does not go on in the folder of a cloning run", () =>
     const record = { step: 2, steps: 3, seconds: 1, loss: 1, heldOutLoss: null, output: "/o", base: null };
     writeFileSync(join(folder, "sft.json"), JSON.stringify({ ...record, end: "stopped", message: "" }));
     const { message } = yield* Effect.flip(checkGoesOn(tinyConfig(folder), folder));
-    expect(message).toBe(`--resume: ${folder}: a run of sft; nearest: millrace sft --resume ${folder}`);
+    expect(problemsIn(message)).toMatchObject([{ key: "--resume", nearest: `millrace sft --resume ${folder}` }]);
   }),
 );
