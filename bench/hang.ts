@@ -106,7 +106,7 @@ const measure = (workMs: number, fault: Fault, seconds: number): Promise<Tally> 
     });
     yield* Effect.timeoutOption(Effect.provideContext(endless, context), seconds * 1000);
     const spent = (performance.now() - began) / 1000;
-    const { threads: lost } = Context.get(context, StepPool).losses();
+    const { lostThreads: lost } = Context.get(context, StepPool).faults();
     return { stepsPerSecond: answered / spent, answered, failed, lost };
   });
   return Effect.runPromise(Effect.scoped(Effect.orDie(run)));

@@ -13,7 +13,7 @@ import * as Layers from "../src/engine/Layers.ts";
 import * as Training from "../src/engine/Training.ts";
 import { Environments } from "../src/env/contract/Environments.ts";
 import { StepPool } from "../src/env/pool/StepPool.ts";
-import { noLosses } from "../src/env/pool/StepThreads.ts";
+import { noFaults } from "../src/env/pool/StepThreads.ts";
 import * as Bus from "../src/flow/Bus.ts";
 import type * as Dials from "../src/flow/Dials.ts";
 import * as Stage from "../src/flow/Stage.ts";
@@ -127,7 +127,7 @@ export const engineRun = (
       });
       const given = Context.make(Policy, raw).pipe(
         Context.add(Environments, Environments.of({ ...environments, step: step.call })),
-        Context.add(StepPool, StepPool.of({ ...step, losses: () => noLosses })),
+        Context.add(StepPool, StepPool.of({ ...step, faults: () => noFaults })),
         Context.add(Learner, NullModel.learner(Effect.sleep(run.update))),
         Context.add(Stop, Stop.of({ requested: Effect.never, request: Effect.void })),
       );

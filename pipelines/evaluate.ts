@@ -40,7 +40,7 @@ const folderOf = Effect.fnUntraced(function* (parent: string, name: string, conf
 const evaluateAll = Effect.fnUntraced(function* (
   config: RunConfig,
   folder: typeof RunFolder.RunFolder.Service,
-  environments: Pool.PlayedEnvironments,
+  environments: Pool.RunEnvironments,
 ) {
   const players = playersOf(config);
   const folders: string[] = [];
@@ -74,7 +74,7 @@ const reopened = Effect.fnUntraced(function* (path: string) {
 const playIn = Effect.fnUntraced(function* (
   config: RunConfig,
   folder: typeof RunFolder.RunFolder.Service,
-  environments: Pool.PlayedEnvironments,
+  environments: Pool.RunEnvironments,
 ) {
   yield* RunLock.hold(folder.path);
   const pool = yield* Layer.build(Pool.layer(config, environments, gamesUrl));

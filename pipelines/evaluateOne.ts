@@ -6,7 +6,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain/Errors.ts";
 import { monotonicMillis } from "../src/domain/Instant.ts";
 import type { Metrics } from "../src/domain/metrics/Metrics.ts";
-import type { PlayedEnvironments } from "../src/env/pool/layer.ts";
+import type { RunEnvironments } from "../src/env/pool/layer.ts";
 import type { RunFolder } from "../src/observe/record/RunFolder.ts";
 import * as Trajectories from "../src/observe/record/Trajectories.ts";
 import { tasksOf } from "../src/rollout/Task.ts";
@@ -146,7 +146,7 @@ export const evaluateOne = Effect.fnUntraced(function* (
   config: RunConfig,
   player: Player,
   folder: Paths,
-  environments: PlayedEnvironments,
+  environments: RunEnvironments,
   listed: boolean,
 ) {
   const log = yield* EpisodeLog.make(join(folder.path, Folder.episodesFile), config.es_manager.val.group_size);

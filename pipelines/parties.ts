@@ -13,7 +13,7 @@ import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain
 import type { Group, Prompt } from "../src/domain/Group.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import { Environments, type View } from "../src/env/contract/Environments.ts";
-import type { PlayedEnvironments } from "../src/env/pool/layer.ts";
+import type { RunEnvironments } from "../src/env/pool/layer.ts";
 import { Policy } from "../src/generation/Policy.ts";
 import * as Model from "../src/model/Model.ts";
 import * as StartingModel from "../src/model/StartingModel.ts";
@@ -108,7 +108,7 @@ const groupWork = (
 const checkpointParty = Effect.fnUntraced(function* (
   config: RunConfig,
   { path }: Checkpoint,
-  environments: PlayedEnvironments,
+  environments: RunEnvironments,
   folder: string,
 ) {
   yield* tellLoading(path);
@@ -219,7 +219,7 @@ export const partyOf = (
   config: RunConfig,
   player: Player,
   folder: string,
-  environments: PlayedEnvironments,
+  environments: RunEnvironments,
   tasks: readonly Task[],
   before: Usage,
 ): Effect.Effect<Party, BadInput | PolicyError, Scope.Scope> =>

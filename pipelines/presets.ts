@@ -10,15 +10,15 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { resolve } from "../src/config/resolve.ts";
 import { listed, shown } from "../src/config/shown.ts";
 import { BadInput, type EnvironmentError } from "../src/domain/Errors.ts";
-import { type AnyEnvironment, waiting } from "../src/env/contract/BoundEnvironment.ts";
+import { type AnyEnvironment, asyncEnvironments } from "../src/env/contract/BoundEnvironment.ts";
 import { explainPreset } from "../src/env/contract/explainPreset.ts";
 import { NoInstance } from "../src/env/contract/NoInstance.ts";
 import type { Registry } from "../src/env/contract/Preset.ts";
-import { introduceAll, missing, reports } from "../src/env/contract/prepare.ts";
+import { collectLacks, collectReports, describeAll } from "../src/env/contract/prepare.ts";
 import { decodePreset, environmentTypes, gamesUrl, loadRegistry } from "../src/env/games/registry.ts";
 import { describePresets } from "../src/env/pool/describePresets.ts";
 import type { PresetDescription } from "../src/env/pool/describeWorker.ts";
-import type { PlayedEnvironments } from "../src/env/pool/layer.ts";
+import type { RunEnvironments } from "../src/env/pool/layer.ts";
 import { configDir } from "./paths.ts";
 
 /** The environments that the presets of `tags` name, loaded; tags that are not in the run file are left out. */
@@ -104,14 +104,14 @@ const tellData = Effect.fnUntraced(function* (
   described: Descriptions,
 ) {
   const pure = new Map([...described].flatMap(([tag, found]) => (found._tag === "Pure" ? [[tag, found]] : [])));
-  const lacks = yield* missing(loaded);
+  const lacks = yield* collectLacks(loaded);
   const lines = tags.flatMap((tag) =>
     (lacks.get(tag) ?? pure.get(tag)?.lacks ?? []).map(
       (sentence) => `custom_envs.${tag}: cannot run here: ${sentence}`,
     ),
   );
   if (lines.length > 0) return yield* new BadInput({ message: lines.join("\n") });
-  const told = yield* asBadInput(reports(loaded));
+  const told = yield* asBadInput(collectReports(loaded));
   for (const tag of tags) {
     for (const sentence of told.get(tag) ?? pure.get(tag)?.report ?? []) yield* Console.error(`${tag}: ${sentence}`);
   }
@@ -131,7 +131,7 @@ const loadedEnvironments = Effect.fnUntraced(function* (
     ),
   );
   yield* tellData(tags, loaded, described);
-  return yield* asBadInput(introduceAll(loaded));
+  return yield* asBadInput(describeAll(loaded));
 });
 
 /**
@@ -148,7 +148,7 @@ export const boundEnvironments = (config: RunConfig, tags: readonly string[]) =>
 export const playedEnvironments = Effect.fnUntraced(function* (
   config: RunConfig,
   tags: readonly string[],
-): Effect.fn.Return<PlayedEnvironments, BadInput> {
+): Effect.fn.Return<RunEnvironments, BadInput> {
   if (config.pipeline.step_inline) {
     const bound = yield* boundEnvironments(config, tags);
     return { texts: bound, onMainThread: bound };
@@ -164,7 +164,7 @@ export const playedEnvironments = Effect.fnUntraced(function* (
     const text = inThreads.get(tag)?.text ?? loaded.get(tag);
     return text === undefined ? [] : [[tag, text] as const];
   });
-  return { texts: new Map(texts), onMainThread: waiting(loaded) };
+  return { texts: new Map(texts), onMainThread: asyncEnvironments(loaded) };
 });
 
 /** Why presets cannot run on this machine, a sentence each; those that can are left out. */
@@ -179,7 +179,7 @@ export const obstaclesOf = Effect.fnUntraced(function* (config: RunConfig) {
       onFailure: ({ message }) => void obstacles.set(tag, message.split("\n")),
     });
   }
-  for (const [tag, sentences] of yield* missing(bound)) obstacles.set(tag, sentences);
+  for (const [tag, sentences] of yield* collectLacks(bound)) obstacles.set(tag, sentences);
   const inOrder = tags.map((tag) => [tag, obstacles.get(tag) ?? []] as const);
   return new Map(inOrder.filter(([, sentences]) => sentences.length > 0));
 });

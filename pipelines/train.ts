@@ -146,7 +146,7 @@ const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts, 
 /** Every part of a run over its folder, as services of the current scope. `settle` comes last, and right before the run. */
 const partsOf = Effect.fnUntraced(function* (
   config: RunConfig,
-  environments: Pool.PlayedEnvironments,
+  environments: Pool.RunEnvironments,
   folder: Folder,
   beginning: Effect.Effect<Beginning, BadInput | PolicyError | LearnerError, Scope.Scope>,
 ) {

@@ -65,14 +65,14 @@ const inside: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   env: {
     contract: [],
     custom: ["contract"],
-    waiting: ["contract"],
+    asynchronous: ["contract"],
     wrappers: ["contract"],
     // Threads load the registry of games by its URL, so that the pool names none.
-    pool: ["contract", "custom", "waiting"],
+    pool: ["contract", "custom", "asynchronous"],
     sandbox: [],
     openenv: ["contract"],
     games: ["contract", "custom", "openenv", "sandbox", "wrappers"],
-    validate: ["contract", "waiting"],
+    validate: ["contract", "asynchronous"],
   },
   support: { files: [], http: [], process: [] },
   observe: { record: [], control: ["record"], sinks: [], watch: ["control", "record", "sinks"] },

@@ -21,7 +21,7 @@ import * as Layers from "../../src/engine/Layers.ts";
 import * as Training from "../../src/engine/Training.ts";
 import { Environments, type View } from "../../src/env/contract/Environments.ts";
 import { StepPool } from "../../src/env/pool/StepPool.ts";
-import { noLosses } from "../../src/env/pool/StepThreads.ts";
+import { noFaults } from "../../src/env/pool/StepThreads.ts";
 import * as Bus from "../../src/flow/Bus.ts";
 import * as Stage from "../../src/flow/Stage.ts";
 import { type GenerateRequest, Policy } from "../../src/generation/Policy.ts";
@@ -256,7 +256,7 @@ export const train = (options: Options) =>
     const played = rollout({ ...config.rollout, enable_think: thought !== undefined });
     const given = Context.make(Policy, policy).pipe(
       Context.add(Environments, environments),
-      Context.add(StepPool, StepPool.of({ ...step, losses: () => noLosses })),
+      Context.add(StepPool, StepPool.of({ ...step, faults: () => noFaults })),
       Context.add(Learner, learner),
       Context.add(Stop, stop),
     );

@@ -11,7 +11,7 @@ import type { AnyEnvironment, BoundEnvironment } from "../../src/env/contract/Bo
 import { layerInline } from "../../src/env/pool/StepPool.ts";
 import * as Group from "../../src/rollout/group.ts";
 import * as Seeds from "../../src/rollout/seeds.ts";
-import { type RemoteOptions, remote, untilAborted } from "../env/waiting/remote.ts";
+import { type RemoteOptions, remote, untilAborted } from "../env/asynchronous/remote.ts";
 import { fakePolicy, limits, prompt, reach, rollout, sampled, scripted, training } from "./fakes.ts";
 
 const right = "t</think><answer>Right</answer>";

@@ -22,7 +22,7 @@ export interface EnvironmentText {
 }
 
 /** The members of both kinds: how a state is shown, and what is needed before the first reset. */
-export interface Shown extends EnvironmentText {
+export interface BaseEnvironment extends EnvironmentText {
   readonly render: (state: unknown) => string;
   readonly compact: (state: unknown) => string;
   readonly actions: (state: unknown) => readonly string[] | null;
@@ -36,7 +36,7 @@ export interface Shown extends EnvironmentText {
 }
 
 /** A pure environment: any thread can play it. */
-export interface BoundEnvironment extends Shown {
+export interface BoundEnvironment extends BaseEnvironment {
   readonly asynchronous: false;
   readonly reset: (instance: Random, split: Split) => unknown;
   readonly step: (state: unknown, action: string, noise: Random) => Transition<unknown, BaseInfo>;
@@ -49,7 +49,7 @@ export interface BoundEnvironment extends Shown {
 }
 
 /** An environment backed by an external server or process: the main thread plays it. */
-export interface BoundAsyncEnvironment extends Shown {
+export interface BoundAsyncEnvironment extends BaseEnvironment {
   readonly asynchronous: true;
   readonly reset: (instance: Random, split: Split, signal: AbortSignal) => Promise<unknown>;
   readonly step: (
@@ -61,7 +61,7 @@ export interface BoundAsyncEnvironment extends Shown {
   /** Null where states hold nothing elsewhere. */
   readonly release: ((state: unknown) => Promise<void>) | null;
   /** The environment as its server describes it; null where the server is not asked. */
-  readonly introduced: (() => Promise<BoundAsyncEnvironment>) | null;
+  readonly describe: (() => Promise<BoundAsyncEnvironment>) | null;
   /** Requests in flight at most. */
   readonly capacity: number;
   /** Limit of one reset or step. */
@@ -71,17 +71,19 @@ export interface BoundAsyncEnvironment extends Shown {
 export type AnyEnvironment = BoundEnvironment | BoundAsyncEnvironment;
 
 /** The pure environments. */
-export const pure = (environments: ReadonlyMap<string, AnyEnvironment>): ReadonlyMap<string, BoundEnvironment> =>
+export const pureEnvironments = (
+  environments: ReadonlyMap<string, AnyEnvironment>,
+): ReadonlyMap<string, BoundEnvironment> =>
   new Map([...environments].flatMap(([tag, environment]) => (environment.asynchronous ? [] : [[tag, environment]])));
 
 /** The asynchronous environments. */
-export const waiting = (
+export const asyncEnvironments = (
   environments: ReadonlyMap<string, AnyEnvironment>,
 ): ReadonlyMap<string, BoundAsyncEnvironment> =>
   new Map([...environments].flatMap(([tag, environment]) => (environment.asynchronous ? [[tag, environment]] : [])));
 
 /** An environment that is not bound to a configuration yet. */
-export interface Registered {
+export interface RegisteredEnvironment {
   readonly type: string;
   /** For listing keys and explaining a decoding error. */
   readonly config: Schema.Codec<unknown, unknown>;
@@ -100,23 +102,23 @@ export interface InvalidConfig {
 }
 
 /** The only place where a hidden state gets its type back. */
-const own = <State>(state: unknown): State => state as State;
+const asState = <State>(state: unknown): State => state as State;
 
-const shown = <Config, State, Info extends BaseInfo>(
+const bindBase = <Config, State, Info extends BaseInfo>(
   environment: Omit<Environment<Config, State, Info>, "reset" | "step">,
   config: Config,
-): Shown => {
+): BaseEnvironment => {
   const { lacks, prepare, report } = environment;
   return {
     type: environment.type,
-    render: (state) => environment.render(config, own(state)),
-    compact: (state) => environment.compact(config, own(state)),
-    actions: (state) => environment.actions(config, own(state)),
+    render: (state) => environment.render(config, asState(state)),
+    compact: (state) => environment.compact(config, asState(state)),
+    actions: (state) => environment.actions(config, asState(state)),
     legend: environment.legend(config),
     wholeAnswer: environment.wholeAnswer ?? false,
     wholeRewards: environment.wholeRewards ?? false,
     actionsInState: environment.actionsInState ?? false,
-    contentKey: (state) => environment.contentKey(config, own(state)),
+    contentKey: (state) => environment.contentKey(config, asState(state)),
     lacks: lacks === undefined ? null : () => lacks(config),
     report: report === undefined ? null : () => report(config),
     prepare: prepare === undefined ? null : () => prepare(config),
@@ -129,13 +131,13 @@ export const bind = <Config, State, Info extends BaseInfo>(
 ): BoundEnvironment => {
   const { advise, solve } = environment;
   return {
-    ...shown(environment, config),
+    ...bindBase(environment, config),
     asynchronous: false,
     reset: (instance, split) => environment.reset(config, instance, split),
-    step: (state, action, noise) => environment.step(config, own(state), action, noise),
-    solve: solve === undefined ? null : (state) => solve(config, own(state)),
-    advise: advise === undefined ? null : (state) => advise(config, own(state)),
-    thought: (state, plan) => environment.thought?.(config, own(state), plan) ?? "",
+    step: (state, action, noise) => environment.step(config, asState(state), action, noise),
+    solve: solve === undefined ? null : (state) => solve(config, asState(state)),
+    advise: advise === undefined ? null : (state) => advise(config, asState(state)),
+    thought: (state, plan) => environment.thought?.(config, asState(state), plan) ?? "",
   };
 };
 
@@ -145,13 +147,12 @@ export const bindAsync = <Config, State, Info extends BaseInfo>(
 ): BoundAsyncEnvironment => {
   const { describe, release } = environment;
   const bound: BoundAsyncEnvironment = {
-    ...shown(environment, config),
+    ...bindBase(environment, config),
     asynchronous: true,
     reset: (instance, split, signal) => environment.reset(config, instance, split, signal),
-    step: (state, action, noise, signal) => environment.step(config, own(state), action, noise, signal),
-    release: release === undefined ? null : (state) => release(config, own(state)),
-    introduced:
-      describe === undefined ? null : async () => ({ ...bound, ...(await describe(config)), introduced: null }),
+    step: (state, action, noise, signal) => environment.step(config, asState(state), action, noise, signal),
+    release: release === undefined ? null : (state) => release(config, asState(state)),
+    describe: describe === undefined ? null : async () => ({ ...bound, ...(await describe(config)), describe: null }),
     capacity: environment.capacity(config),
     timeoutMs: environment.timeoutMs(config),
   };

@@ -1,15 +1,15 @@
 /** What a preset of the run file says of an environment, and how a registry of environments makes one of it. */
 import type { Result } from "effect";
 import type { Preset } from "../../config/RunConfig.ts";
-import type { AnyEnvironment, InvalidConfig, Registered } from "./BoundEnvironment.ts";
+import type { AnyEnvironment, InvalidConfig, RegisteredEnvironment } from "./BoundEnvironment.ts";
 
 /** The keys of a preset that make its environment. */
-export type PresetFrame = Pick<Preset, "env_type" | "env_config"> & Partial<Pick<Preset, "wrappers">>;
+export type EnvironmentSpec = Pick<Preset, "env_type" | "env_config"> & Partial<Pick<Preset, "wrappers">>;
 
 /** The environments that some presets name, loaded in this thread. */
 export interface Registry {
   /** By type, or by the path of the module. */
-  readonly environments: ReadonlyMap<string, Registered>;
+  readonly environments: ReadonlyMap<string, RegisteredEnvironment>;
   /** Paths of modules that cannot be used, and why. */
   readonly unusable: ReadonlyMap<string, string>;
 }
@@ -39,7 +39,7 @@ export type LoadRegistry = (envTypes: Iterable<string>) => Promise<Registry>;
 /** Makes the environment of a preset, whose `env_type` the registry has loaded. */
 export type DecodePreset = (
   tag: string,
-  preset: PresetFrame,
+  preset: EnvironmentSpec,
   registry: Registry,
 ) => Result.Result<AnyEnvironment, PresetError>;
 

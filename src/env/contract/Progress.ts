@@ -4,7 +4,7 @@
  */
 import { type Info, merged } from "../../domain/Info.ts";
 import { type Random, stream } from "../../domain/Random.ts";
-import type { Shown } from "./BoundEnvironment.ts";
+import type { BaseEnvironment } from "./BoundEnvironment.ts";
 import type { BaseInfo, Transition } from "./Environment.ts";
 import type { StepRequest, StepResult, View } from "./Environments.ts";
 
@@ -31,7 +31,7 @@ export const begin = (request: StepRequest): Progress => ({
 });
 
 /** The action to execute now; null when the request is done. */
-export const next = (environment: Shown, progress: Progress): string | null => {
+export const nextAction = (environment: BaseEnvironment, progress: Progress): string | null => {
   const { executed, request, state, terminated, truncated } = progress;
   const action = request.actions[executed];
   if (action === undefined || terminated || truncated) return null;
@@ -40,7 +40,7 @@ export const next = (environment: Shown, progress: Progress): string | null => {
 };
 
 /** Noise of the action to execute now. */
-export const noise = ({ executed, request }: Progress): Random =>
+export const nextNoise = ({ executed, request }: Progress): Random =>
   stream({ ...request.noise, counters: [...request.noise.counters, executed] });
 
 /** Numbers, and booleans as 0 and 1; other fields do not become metrics. */
@@ -51,7 +51,7 @@ const numbers = (info: BaseInfo): Info =>
     ),
   );
 
-export const after = (progress: Progress, transition: Transition<unknown, BaseInfo>): Progress => {
+export const advance = (progress: Progress, transition: Transition<unknown, BaseInfo>): Progress => {
   return {
     request: progress.request,
     state: transition.state,
@@ -64,7 +64,7 @@ export const after = (progress: Progress, transition: Transition<unknown, BaseIn
   };
 };
 
-export const viewOf = (environment: Shown, state: unknown): View => ({
+export const viewOf = (environment: BaseEnvironment, state: unknown): View => ({
   state,
   observation: environment.render(state),
   compact: environment.compact(state),
@@ -73,6 +73,6 @@ export const viewOf = (environment: Shown, state: unknown): View => ({
 });
 
 export const resultOf = (
-  environment: Shown,
+  environment: BaseEnvironment,
   { executed, info, reward, state, success, terminated, truncated }: Progress,
 ): StepResult => ({ view: viewOf(environment, state), executed, reward, terminated, truncated, success, info });

@@ -11,38 +11,38 @@ import { isModulePath } from "../../config/modulePath.ts";
 import { byNearest } from "../../config/nearest.ts";
 import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
 import type { Environment } from "../contract/Environment.ts";
-import { checked, checkedAsync } from "./checked.ts";
 import { type Members, memberErrors } from "./members.ts";
-import { describeError } from "./moduleError.ts";
+import { describeModuleError } from "./moduleError.ts";
 import { registerPackageNames } from "./packageNames.ts";
 import { guardProcess } from "./processGuard.ts";
+import { withAsyncChecks, withChecks } from "./withChecks.ts";
 
-export type AnyModule = Environment<unknown, unknown> | AsyncEnvironment<unknown, unknown>;
+export type UserEnvironment = Environment<unknown, unknown> | AsyncEnvironment<unknown, unknown>;
 
 /** Whether it is asynchronous. */
-export const isAsync = (environment: AnyModule): environment is AsyncEnvironment<unknown, unknown> =>
+export const isAsync = (environment: UserEnvironment): environment is AsyncEnvironment<unknown, unknown> =>
   "asynchronous" in environment && environment.asynchronous === true;
 
 const isMembers = (value: unknown): value is Members => typeof value === "object" && value !== null;
 
 /** The environment a module exports. */
-export const environmentOf = (exported: Readonly<Record<string, unknown>>): Result.Result<AnyModule, string> => {
-  const found = exported.default;
-  if (found === undefined) {
+export const environmentOf = (exported: Readonly<Record<string, unknown>>): Result.Result<UserEnvironment, string> => {
+  const candidate = exported.default;
+  if (candidate === undefined) {
     const names = Object.keys(exported);
     const others = names.length === 0 ? "it exports nothing" : `it exports ${names.join(", ")}`;
     return Result.fail(`no default export (${others}); write \`export default\` before the environment`);
   }
-  if (!isMembers(found)) return Result.fail("the default export is no environment: it is not an object");
-  const lacking = memberErrors(found);
-  if (lacking.length > 0) return Result.fail(`the default export is no environment: ${lacking.join("; ")}`);
+  if (!isMembers(candidate)) return Result.fail("the default export is no environment: it is not an object");
+  const errors = memberErrors(candidate);
+  if (errors.length > 0) return Result.fail(`the default export is no environment: ${errors.join("; ")}`);
   // Every member was checked: the only place where an export gets its type.
-  return Result.succeed(found as AnyModule);
+  return Result.succeed(candidate as UserEnvironment);
 };
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
-const noSuchFile = (path: string): string => {
+const missingFileMessage = (path: string): string => {
   const folder = dirname(path);
   const isFolder = statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
   const modules = isFolder ? readdirSync(folder).filter(isModulePath) : [];
@@ -54,15 +54,15 @@ const noSuchFile = (path: string): string => {
 const loadMs = 30_000;
 
 /** The exports of a module. Rejects where its top level does not finish in time, or would end the process. */
-const exportsOf = async (path: string, timeoutMs: number): Promise<Readonly<Record<string, unknown>>> => {
+const importModule = async (path: string, timeoutMs: number): Promise<Readonly<Record<string, unknown>>> => {
   let timer: NodeJS.Timeout | undefined;
   const release = guardProcess();
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     const message = `its top level has not finished after ${timeoutMs / 1000} s; slow work belongs in prepare`;
     timer = setTimeout(() => reject(new Error(message)), timeoutMs);
   });
   try {
-    return await Promise.race([import(/* @vite-ignore */ pathToFileURL(path).href), late]);
+    return await Promise.race([import(/* @vite-ignore */ pathToFileURL(path).href), timeout]);
   } finally {
     clearTimeout(timer);
     release();
@@ -79,14 +79,14 @@ const remedyFor = (path: string, cause: unknown): string => {
 };
 
 /** Loads a module in this thread, once. */
-export const load = async (path: string, timeoutMs = loadMs): Promise<Result.Result<AnyModule, string>> => {
-  if (!isFile(path)) return Result.fail(noSuchFile(path));
+export const load = async (path: string, timeoutMs = loadMs): Promise<Result.Result<UserEnvironment, string>> => {
+  if (!isFile(path)) return Result.fail(missingFileMessage(path));
   registerPackageNames();
   try {
-    return Result.map(environmentOf(await exportsOf(path, timeoutMs)), (made) =>
-      isAsync(made) ? checkedAsync(path, made) : checked(path, made),
+    return Result.map(environmentOf(await importModule(path, timeoutMs)), (environment) =>
+      isAsync(environment) ? withAsyncChecks(path, environment) : withChecks(path, environment),
     );
   } catch (cause) {
-    return Result.fail(`the module cannot be loaded: ${describeError(path, cause)}${remedyFor(path, cause)}`);
+    return Result.fail(`the module cannot be loaded: ${describeModuleError(path, cause)}${remedyFor(path, cause)}`);
   }
 };

@@ -7,33 +7,33 @@ import { isReward } from "../../domain/Episode.ts";
 import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
 import type { BaseInfo, Environment, Transition } from "../contract/Environment.ts";
 
-type Pure = Environment<unknown, unknown>;
-type Waiting = AsyncEnvironment<unknown, unknown>;
+type PureContract = Environment<unknown, unknown>;
+type AsyncContract = AsyncEnvironment<unknown, unknown>;
 
 /** A candidate: the members of an environment, unchecked. */
-export type Members = { readonly [Name in keyof Pure | keyof Waiting]?: unknown };
+export type Members = { readonly [Name in keyof PureContract | keyof AsyncContract]?: unknown };
 
-interface Expected {
-  readonly what: string;
-  readonly holds: (value: unknown) => boolean;
+interface MemberRule {
+  readonly description: string;
+  readonly accepts: (value: unknown) => boolean;
 }
 
 type Required<Contract> = {
   [Name in keyof Contract]-?: Record<never, never> extends Pick<Contract, Name> ? never : Name;
 }[keyof Contract];
 type Optional<Contract> = Exclude<keyof Contract, Required<Contract>>;
-type Table<Name extends PropertyKey> = Readonly<Record<Name, Expected>>;
+type Table<Name extends PropertyKey> = Readonly<Record<Name, MemberRule>>;
 
-const text: Expected = {
-  what: "a text that is not empty",
-  holds: (value) => typeof value === "string" && value !== "",
+const text: MemberRule = {
+  description: "a text that is not empty",
+  accepts: (value) => typeof value === "string" && value !== "",
 };
-const schema: Expected = { what: "a Schema", holds: Schema.isSchema };
-const method: Expected = { what: "a function", holds: (value) => typeof value === "function" };
-const yes: Expected = { what: "true, or left out", holds: (value) => value === true };
-const truth: Expected = { what: "true or false", holds: (value) => typeof value === "boolean" };
+const schema: MemberRule = { description: "a Schema", accepts: Schema.isSchema };
+const method: MemberRule = { description: "a function", accepts: (value) => typeof value === "function" };
+const trueOrAbsent: MemberRule = { description: "true, or left out", accepts: (value) => value === true };
+const bool: MemberRule = { description: "true or false", accepts: (value) => typeof value === "boolean" };
 
-const required: Table<Required<Pure>> = {
+const required: Table<Required<PureContract>> = {
   type: text,
   config: schema,
   reset: method,
@@ -44,16 +44,16 @@ const required: Table<Required<Pure>> = {
   legend: method,
   contentKey: method,
 };
-const requiredOfWaiting: Table<Exclude<Required<Waiting>, "asynchronous">> = {
+const requiredAsync: Table<Exclude<Required<AsyncContract>, "asynchronous">> = {
   ...required,
   capacity: method,
   timeoutMs: method,
 };
-const optional: Table<Optional<Pure> | Optional<Waiting> | "asynchronous"> = {
-  asynchronous: yes,
-  wholeAnswer: yes,
-  wholeRewards: yes,
-  actionsInState: yes,
+const optional: Table<Optional<PureContract> | Optional<AsyncContract> | "asynchronous"> = {
+  asynchronous: trueOrAbsent,
+  wholeAnswer: trueOrAbsent,
+  wholeRewards: trueOrAbsent,
+  actionsInState: trueOrAbsent,
   solve: method,
   advise: method,
   thought: method,
@@ -64,42 +64,42 @@ const optional: Table<Optional<Pure> | Optional<Waiting> | "asynchronous"> = {
   release: method,
 };
 const transition: Table<keyof Transition<unknown, unknown>> = {
-  state: { what: "a state", holds: (value) => value !== undefined },
-  reward: { what: "a number between -1e9 and 1e9", holds: isReward },
-  terminated: truth,
-  truncated: truth,
-  info: { what: "an object", holds: (value) => typeof value === "object" && value !== null },
+  state: { description: "a state", accepts: (value) => value !== undefined },
+  reward: { description: "a number between -1e9 and 1e9", accepts: isReward },
+  terminated: bool,
+  truncated: bool,
+  info: { description: "an object", accepts: (value) => typeof value === "object" && value !== null },
 };
-const info: Table<keyof BaseInfo> = { success: truth, action_is_effective: truth, action_is_valid: truth };
+const info: Table<keyof BaseInfo> = { success: bool, action_is_effective: bool, action_is_valid: bool };
 
 /** A number that is not what it should be is named; other values may be long. */
-const not = (value: unknown, what: string): string =>
+const rejection = (value: unknown, what: string): string =>
   typeof value === "number" ? `${value}, not ${what}` : `not ${what}`;
 
 /** The members that are not what a table says. A member that is absent is missing unless `mayLack`. */
-const wrong = <Name extends string>(
+const errorsIn = <Name extends string>(
   table: Table<Name>,
   members: { readonly [Member in Name]?: unknown },
   { mayLack = false, within = "" } = {},
 ): readonly string[] =>
-  Object.entries<Expected>(table).flatMap(([name, { holds, what }]) => {
+  Object.entries<MemberRule>(table).flatMap(([name, { accepts: holds, description: what }]) => {
     const value = members[name as Name];
     if (value === undefined) return mayLack ? [] : [`${within}${name} is missing (${what})`];
-    return holds(value) ? [] : [`${within}${name} is ${not(value, what)}`];
+    return holds(value) ? [] : [`${within}${name} is ${rejection(value, what)}`];
   });
 
 /** The wrong and missing members of an environment. */
 export const memberErrors = (members: Members): readonly string[] => [
-  ...wrong<string>(members.asynchronous === true ? requiredOfWaiting : required, members),
-  ...wrong(optional, members, { mayLack: true }),
+  ...errorsIn<string>(members.asynchronous === true ? requiredAsync : required, members),
+  ...errorsIn(optional, members, { mayLack: true }),
 ];
 
 /** A plain object with the members of an environment, inherited ones too; functions stay bound to it. */
-export const ownMembers = <Made extends Members>(made: Made): Made => {
-  const members = Object.entries<Expected>({ ...requiredOfWaiting, ...optional }).flatMap(([name, expected]) => {
-    const value = made[name as keyof Members];
+export const bindMembers = <Made extends Members>(candidate: Made): Made => {
+  const members = Object.entries<MemberRule>({ ...requiredAsync, ...optional }).flatMap(([name, rule]) => {
+    const value = candidate[name as keyof Members];
     if (value === undefined) return [];
-    return [[name, expected === method && typeof value === "function" ? value.bind(made) : value] as const];
+    return [[name, rule === method && typeof value === "function" ? value.bind(candidate) : value] as const];
   });
   return Object.fromEntries(members) as Made;
 };
@@ -108,14 +108,14 @@ export const ownMembers = <Made extends Members>(made: Made): Made => {
 export const transitionErrors = (value: unknown): readonly string[] => {
   if (typeof value !== "object" || value === null) return ["it is not an object"];
   const members: { readonly [Name in keyof typeof transition]?: unknown } = value;
-  const found = wrong(transition, members);
-  if (found.length > 0) return found;
-  const said = members.info as object;
+  const errors = errorsIn(transition, members);
+  if (errors.length > 0) return errors;
+  const infoFields = members.info as object;
   return [
-    ...wrong(info, said, { within: "info." }),
-    ...Object.entries(said).flatMap(([name, number]) =>
+    ...errorsIn(info, infoFields, { within: "info." }),
+    ...Object.entries(infoFields).flatMap(([name, number]) =>
       typeof number === "number" && !Number.isFinite(number)
-        ? [`info.${name} is ${not(number, "a finite number")}`]
+        ? [`info.${name} is ${rejection(number, "a finite number")}`]
         : [],
     ),
   ];

@@ -2,24 +2,24 @@
 import { pathToFileURL } from "node:url";
 
 /** A line of a stack that names a file and a line in it. */
-const frame = /(?:file:|[/\\]|[A-Za-z]:\\).*?([^/\\:]+:\d+)(?::\d+)?\)?$/;
+const stackFrame = /(?:file:|[/\\]|[A-Za-z]:\\).*?([^/\\:]+:\d+)(?::\d+)?\)?$/;
 
 /**
  * The first frame within the module at `path`. A syntax error has none: its first line names the file, which is the module or one that it
  * imports.
  */
-const placeOf = (path: string, stack: string): string | undefined => {
+const lineOf = (path: string, stack: string): string | undefined => {
   const lines = stack.split("\n");
-  const own = lines.find(
-    (line) => frame.test(line) && (line.includes(pathToFileURL(path).href) || line.includes(`${path}:`)),
+  const moduleFrame = lines.find(
+    (line) => stackFrame.test(line) && (line.includes(pathToFileURL(path).href) || line.includes(`${path}:`)),
   );
   const [first = ""] = lines;
-  const at = own ?? (/^(?:file:|[/\\]|[A-Za-z]:\\)/.test(first) ? first : "");
-  return frame.exec(at)?.[1];
+  const frame = moduleFrame ?? (/^(?:file:|[/\\]|[A-Za-z]:\\)/.test(first) ? first : "");
+  return stackFrame.exec(frame)?.[1];
 };
 
-export const describeError = (path: string, cause: unknown): string => {
+export const describeModuleError = (path: string, cause: unknown): string => {
   if (!(cause instanceof Error)) return String(cause);
-  const place = placeOf(path, cause.stack ?? "");
+  const place = lineOf(path, cause.stack ?? "");
   return `${place === undefined ? "" : `${place}: `}${cause.name}: ${cause.message}`;
 };

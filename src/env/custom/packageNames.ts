@@ -9,7 +9,7 @@ import { extname } from "node:path";
 /** The sources in development, the compiled files in a release. */
 const extension = extname(import.meta.url);
 
-const entries: ReadonlyMap<string, string> = new Map(
+const packageEntries: ReadonlyMap<string, string> = new Map(
   Object.entries({
     millrace: "../../../pipelines/main",
     "millrace/env": "../contract/author",
@@ -31,10 +31,10 @@ export const registerPackageNames = (): void => {
       // Dependencies keep their own copies.
       if (context.parentURL?.includes("/node_modules/") === true) return next(name, context);
       if (effect.test(name)) return next(name, { ...context, parentURL: import.meta.url });
-      if (name.startsWith("millrace/") && !entries.has(name)) {
-        throw new Error(`${name} is no entry of this package; there are ${[...entries.keys()].join(", ")}`);
+      if (name.startsWith("millrace/") && !packageEntries.has(name)) {
+        throw new Error(`${name} is no entry of this package; there are ${[...packageEntries.keys()].join(", ")}`);
       }
-      return next(entries.get(name) ?? name, context);
+      return next(packageEntries.get(name) ?? name, context);
     },
   });
 };

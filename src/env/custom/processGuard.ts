@@ -18,12 +18,12 @@ const refuse = (call: string): never => {
 };
 
 /** Signals to this process or to its group; signal 0 only asks. */
-const endsUs = (pid: unknown, signal: unknown): boolean => {
-  const whom = Math.abs(Number(pid));
-  return signal !== 0 && (whom === process.pid || whom === 0 || Number(pid) === -1);
+const endsProcess = (pid: unknown, signal: unknown): boolean => {
+  const target = Math.abs(Number(pid));
+  return signal !== 0 && (target === process.pid || target === 0 || Number(pid) === -1);
 };
 
-interface Calls {
+interface ExitCalls {
   readonly abort: typeof process.abort;
   readonly exit: typeof process.exit;
   readonly kill: typeof process.kill;
@@ -31,24 +31,24 @@ interface Calls {
 }
 
 /** The calls as they were before the first guard, and the guards in force. */
-let before: Calls | null = null;
+let originals: ExitCalls | null = null;
 let guards = 0;
 
 const install = (): void => {
   const { abort, exit, kill } = process;
-  before = { abort, exit, kill, reallyExit: Reflect.get(process, "reallyExit") };
+  originals = { abort, exit, kill, reallyExit: Reflect.get(process, "reallyExit") };
   process.exit = (code) => refuse(`process.exit(${code ?? ""})`);
   process.abort = () => refuse("process.abort()");
   process.kill = (pid, signal) =>
-    endsUs(pid, signal) ? refuse(`process.kill(${pid}, ${signal ?? "SIGTERM"})`) : kill.call(process, pid, signal);
+    endsProcess(pid, signal) ? refuse(`process.kill(${pid}, ${signal ?? "SIGTERM"})`) : kill.call(process, pid, signal);
   Reflect.set(process, "reallyExit", () => refuse("process.reallyExit()"));
   syncBuiltinESMExports();
 };
 
 /** Takes all guards away, for Node to end the thread. */
 export const unguardProcess = (): void => {
-  Object.assign(process, before);
-  before = null;
+  Object.assign(process, originals);
+  originals = null;
   guards = 0;
   syncBuiltinESMExports();
 };
@@ -56,10 +56,10 @@ export const unguardProcess = (): void => {
 /** Guards this thread until the returned function is called. */
 export const guardProcess = (): (() => void) => {
   if (guards++ === 0) install();
-  let held = true;
+  let isActive = true;
   return () => {
-    if (!held) return;
-    held = false;
+    if (!isActive) return;
+    isActive = false;
     if (guards > 0 && --guards === 0) unguardProcess();
   };
 };

@@ -7,7 +7,7 @@
 import { Result, Schema } from "effect";
 import { isModulePath } from "../../config/modulePath.ts";
 import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
-import { type AnyEnvironment, bind, bindAsync, type Registered } from "../contract/BoundEnvironment.ts";
+import { type AnyEnvironment, bind, bindAsync, type RegisteredEnvironment } from "../contract/BoundEnvironment.ts";
 import type { BaseInfo, Environment } from "../contract/Environment.ts";
 import type { DecodePreset, LoadRegistry, PresetError } from "../contract/Preset.ts";
 import { isAsync, load } from "../custom/EnvironmentModule.ts";
@@ -16,20 +16,21 @@ import { wrapAll } from "../wrappers/registry.ts";
 const registered = <Config>(
   { type, config }: { readonly type: string; readonly config: Schema.Codec<Config, unknown> },
   bound: (config: Config) => AnyEnvironment,
-): Registered => {
+): RegisteredEnvironment => {
   const decode = Schema.decodeUnknownResult(config, { onExcessProperty: "error" });
   return { type, config, decode: (envConfig) => Result.map(decode(envConfig), bound) };
 };
 
-const register = <Config, State, Info extends BaseInfo>(environment: Environment<Config, State, Info>): Registered =>
-  registered(environment, (config) => bind(environment, config));
+const register = <Config, State, Info extends BaseInfo>(
+  environment: Environment<Config, State, Info>,
+): RegisteredEnvironment => registered(environment, (config) => bind(environment, config));
 
 /** The same for an asynchronous environment. */
 export const registerAsync = <Config, State, Info extends BaseInfo>(
   environment: AsyncEnvironment<Config, State, Info>,
-): Registered => registered(environment, (config) => bindAsync(environment, config));
+): RegisteredEnvironment => registered(environment, (config) => bindAsync(environment, config));
 
-type Loader = () => Promise<Registered>;
+type Loader = () => Promise<RegisteredEnvironment>;
 
 const loaders: ReadonlyMap<string, Loader> = new Map<string, Loader>([
   ["alfworld", async () => registerAsync((await import("./alfworld/Alfworld.ts")).Alfworld)],
@@ -57,7 +58,7 @@ export const environmentTypes: readonly string[] = [...loaders.keys()];
 export const gamesUrl = new URL(import.meta.url);
 
 export const loadRegistry: LoadRegistry = async (envTypes) => {
-  const environments = new Map<string, Registered>();
+  const environments = new Map<string, RegisteredEnvironment>();
   const unusable = new Map<string, string>();
   for (const envType of new Set(envTypes)) {
     const loader = loaders.get(envType);

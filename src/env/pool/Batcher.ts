@@ -26,7 +26,7 @@ export interface BatcherOptions<in Request, out Answer> {
 }
 
 /** The request joins the queue again once `until` is done. */
-export class PutBack {
+export class Requeue {
   readonly until: Effect.Effect<void>;
   constructor(until: Effect.Effect<void> = Effect.void) {
     this.until = until;
@@ -34,23 +34,23 @@ export class PutBack {
 }
 
 /** What a batch says of a request: its answer, which the caller waits for, or that it was not answered. */
-export type Reply<Answer> = Effect.Effect<Answer> | PutBack;
+export type Reply<Answer> = Effect.Effect<Answer> | Requeue;
 
-interface Entry<Request, Answer> {
+interface PendingRequest<Request, Answer> {
   readonly request: Request;
   readonly resume: (effect: Effect.Effect<Answer>) => void;
 }
 
-const replyOf = <Answer>(exit: Exit.Exit<readonly Reply<Answer>[]>, at: number): Reply<Answer> =>
+const replyOf = <Answer>(exit: Exit.Exit<readonly Reply<Answer>[]>, index: number): Reply<Answer> =>
   Exit.isFailure(exit)
     ? Effect.failCause(exit.cause)
-    : (exit.value[at] ?? Effect.die(new Error(`a batch has no answer to its request ${at}`)));
+    : (exit.value[index] ?? Effect.die(new Error(`a batch has no answer to its request ${index}`)));
 
-class Batches<Request, Answer> implements Batcher<Request, Answer> {
+class RequestBatcher<Request, Answer> implements Batcher<Request, Answer> {
   readonly #options: BatcherOptions<Request, Answer>;
   readonly #gauge: Gauge.Gauge;
   readonly #fork: (batch: Effect.Effect<void>) => void;
-  readonly #waiting = new Set<Entry<Request, Answer>>();
+  readonly #waiting = new Set<PendingRequest<Request, Answer>>();
   #slots: number;
   #running = 0;
   #scheduled = false;
@@ -68,12 +68,12 @@ class Batches<Request, Answer> implements Batcher<Request, Answer> {
 
   readonly call = (request: Request): Effect.Effect<Answer> =>
     Effect.callback<Answer>((resume) => {
-      const entry: Entry<Request, Answer> = { request, resume };
+      const pending: PendingRequest<Request, Answer> = { request, resume };
       this.#gauge.enqueued();
-      this.#waiting.add(entry);
+      this.#waiting.add(pending);
       this.#schedule();
       return Effect.sync(() => {
-        if (this.#waiting.delete(entry)) this.#gauge.abandoned();
+        if (this.#waiting.delete(pending)) this.#gauge.abandoned();
       });
     });
 
@@ -104,13 +104,13 @@ class Batches<Request, Answer> implements Batcher<Request, Answer> {
     }
   }
 
-  #take(count: number): readonly Entry<Request, Answer>[] {
+  #take(count: number): readonly PendingRequest<Request, Answer>[] {
     const batch = [...this.#waiting].slice(0, count);
-    for (const entry of batch) this.#waiting.delete(entry);
+    for (const pending of batch) this.#waiting.delete(pending);
     return batch;
   }
 
-  #begin(batch: readonly Entry<Request, Answer>[]): void {
+  #begin(batch: readonly PendingRequest<Request, Answer>[]): void {
     this.#running++;
     const timed = this.#gauge.call(batch.length);
     this.#fork(
@@ -121,15 +121,19 @@ class Batches<Request, Answer> implements Batcher<Request, Answer> {
     );
   }
 
-  #end(batch: readonly Entry<Request, Answer>[], timed: Timed, exit: Exit.Exit<readonly Reply<Answer>[]>): void {
+  #end(
+    batch: readonly PendingRequest<Request, Answer>[],
+    timed: Timed,
+    exit: Exit.Exit<readonly Reply<Answer>[]>,
+  ): void {
     this.#running--;
     this.#gauge.called(timed, batch.length);
     const replies = batch.map((_, at) => replyOf(exit, at));
-    this.#gauge.delivered(replies.filter((reply) => !(reply instanceof PutBack)).length);
+    this.#gauge.delivered(replies.filter((reply) => !(reply instanceof Requeue)).length);
     // Callers may make their next request while they are resumed; those requests join the dispatch below.
     for (const [at, { request, resume }] of batch.entries()) {
       const reply = replies[at]!;
-      resume(reply instanceof PutBack ? Effect.andThen(reply.until, this.call(request)) : reply);
+      resume(reply instanceof Requeue ? Effect.andThen(reply.until, this.call(request)) : reply);
     }
     this.#dispatch();
   }
@@ -143,5 +147,5 @@ export const make = <Request, Answer>(
     const fork = yield* FiberSet.makeRuntime<never, void, never>();
     const concurrency = Math.max(1, options.concurrency);
     const gauge = yield* clockedGauge({ name: options.name, kind: "service", concurrency, capacity: 0 });
-    return new Batches({ ...options, concurrency }, gauge, fork);
+    return new RequestBatcher({ ...options, concurrency }, gauge, fork);
   });

@@ -7,7 +7,7 @@ import { Latch } from "effect";
 import { type Request, tagOf } from "../contract/Request.ts";
 
 /** Instances remembered, those whose trials ended last; any other starts from nothing again. */
-const remembered = 10_000;
+const maxInstances = 10_000;
 
 export type TrialResult = "innocent" | "guilty";
 
@@ -15,7 +15,7 @@ export type TrialResult = "innocent" | "guilty";
 export type InstanceStatus =
   | { readonly _tag: "Free" }
   | { readonly _tag: "Quarantined"; readonly faults: number }
-  | { readonly _tag: "Held"; readonly trialEnded: Latch.Latch };
+  | { readonly _tag: "Blocked"; readonly trialEnded: Latch.Latch };
 
 interface InstanceCounts {
   suspects: number;
@@ -50,7 +50,7 @@ export class FaultCounts {
     return this.#quarantined;
   }
 
-  status(request: Request): InstanceStatus {
+  statusOf(request: Request): InstanceStatus {
     // Most runs have no fault at all, and need no key.
     if (this.#limit === 0 || this.#instances.size === 0) return free;
     const key = instanceOf(request);
@@ -58,10 +58,10 @@ export class FaultCounts {
     if (counts === undefined) return free;
     const { faults, suspects, trialEnded } = counts;
     if (faults >= this.#limit) return { _tag: "Quarantined", faults };
-    return suspects > 0 && faults + suspects >= this.#limit ? { _tag: "Held", trialEnded } : free;
+    return suspects > 0 && faults + suspects >= this.#limit ? { _tag: "Blocked", trialEnded } : free;
   }
 
-  trialBegan(request: Request): void {
+  beginTrial(request: Request): void {
     const key = instanceOf(request);
     if (key === null) return;
     const counts = this.#instances.get(key) ?? { suspects: 0, faults: 0, trialEnded: Latch.makeUnsafe(false) };
@@ -69,7 +69,7 @@ export class FaultCounts {
     this.#instances.set(key, counts);
   }
 
-  trialEnded(request: Request, result: TrialResult): void {
+  endTrial(request: Request, result: TrialResult): void {
     const key = instanceOf(request);
     const counts = key === null ? undefined : this.#instances.get(key);
     if (key === null || counts === undefined) return;
@@ -85,7 +85,7 @@ export class FaultCounts {
   }
 
   #forgetOldest(): void {
-    if (this.#instances.size <= remembered) return;
+    if (this.#instances.size <= maxInstances) return;
     for (const [key, { suspects }] of this.#instances) {
       if (suspects > 0) continue;
       this.#instances.delete(key);

@@ -10,17 +10,17 @@ import { clockedGauge } from "../../flow/clockedGauge.ts";
 import * as Gauge from "../../flow/Gauge.ts";
 import { Listeners } from "../../flow/Listeners.ts";
 import type { Dial } from "../../flow/Stage.ts";
+import * as AsyncRunner from "../asynchronous/AsyncRunner.ts";
 import {
   type AnyEnvironment,
+  asyncEnvironments,
   type BoundAsyncEnvironment,
   type BoundEnvironment,
-  pure,
-  waiting as waitingOf,
+  pureEnvironments,
 } from "../contract/BoundEnvironment.ts";
 import { Environments, type StepFailure, type StepResult, type View } from "../contract/Environments.ts";
 import { prepareAll } from "../contract/prepare.ts";
 import { type Answer, type Request, tagOf } from "../contract/Request.ts";
-import * as Waiting from "../waiting/Waiting.ts";
 import { answer } from "./answer.ts";
 import * as Batcher from "./Batcher.ts";
 import * as StepThreads from "./StepThreads.ts";
@@ -37,7 +37,7 @@ export class StepPool extends Context.Service<
   StepPool,
   Dial & {
     /** What misbehaving environments cost. */
-    readonly losses: () => StepThreads.Losses;
+    readonly faults: () => StepThreads.StepFaults;
   }
 >()("millrace/env/StepPool") {}
 
@@ -47,45 +47,45 @@ export interface StepPoolOptions
   /** Batches in flight at first. */
   readonly concurrency: number;
   /** Asynchronous environments, by tags that are not among the presets. */
-  readonly waiting?: ReadonlyMap<string, BoundAsyncEnvironment>;
+  readonly asyncEnvironments?: ReadonlyMap<string, BoundAsyncEnvironment>;
 }
 
 /** Answers requests of pure environments. */
-interface Players {
-  readonly knows: (tag: string) => boolean;
+interface PureRunner {
+  readonly has: (tag: string) => boolean;
   readonly call: (request: Request) => Effect.Effect<Answer>;
   readonly sample: () => Gauge.StageSample;
   readonly concurrency: () => number;
   /** Batches at once that there are threads for. */
   readonly most: number;
   readonly setConcurrency: (concurrency: number) => void;
-  readonly losses: () => StepThreads.Losses;
+  readonly faults: () => StepThreads.StepFaults;
 }
 
-const inThreads = Effect.fnUntraced(function* (options: StepPoolOptions) {
+const makeThreadRunner = Effect.fnUntraced(function* (options: StepPoolOptions) {
   const threads = yield* StepThreads.make({ ...defaults, ...options });
-  const within = (concurrency: number): number => Math.min(options.threads, Math.max(1, Math.floor(concurrency)));
+  const clamp = (concurrency: number): number => Math.min(options.threads, Math.max(1, Math.floor(concurrency)));
   const batcher = yield* Batcher.make({
     name: "step",
-    concurrency: within(options.concurrency),
+    concurrency: clamp(options.concurrency),
     cap: threads.batchCap,
     run: threads.run,
   });
-  const players: Players = {
+  const runner: PureRunner = {
     ...batcher,
-    knows: (tag) => Object.hasOwn(options.presets, tag),
+    has: (tag) => Object.hasOwn(options.presets, tag),
     most: options.threads,
-    setConcurrency: (next) => batcher.setConcurrency(within(next)),
-    losses: threads.losses,
+    setConcurrency: (next) => batcher.setConcurrency(clamp(next)),
+    faults: threads.faults,
   };
-  return players;
+  return runner;
 });
 
-const inline = Effect.fnUntraced(function* (environments: ReadonlyMap<string, BoundEnvironment>) {
+const makeInlineRunner = Effect.fnUntraced(function* (environments: ReadonlyMap<string, BoundEnvironment>) {
   yield* prepareAll(environments);
   const gauge = yield* clockedGauge({ name: "step", kind: "service", concurrency: 1, capacity: 0 });
-  const players: Players = {
-    knows: (tag) => environments.has(tag),
+  const runner: PureRunner = {
+    has: (tag) => environments.has(tag),
     call: (request) =>
       Effect.sync(() => {
         gauge.enqueued();
@@ -99,54 +99,54 @@ const inline = Effect.fnUntraced(function* (environments: ReadonlyMap<string, Bo
     concurrency: () => 1,
     most: 1,
     setConcurrency: () => undefined,
-    losses: () => StepThreads.noLosses,
+    faults: () => StepThreads.noFaults,
   };
-  return players;
+  return runner;
 });
 
-const notBound = (tag: string) => Effect.fail(new EnvironmentError({ tag, message: "no such preset" }));
-const mixedUp = Effect.die("an answer of the wrong kind");
+const unknownTag = (tag: string) => Effect.fail(new EnvironmentError({ tag, message: "no such preset" }));
+const wrongKind = Effect.die("an answer of the wrong kind");
 
 /** The services over players (null where no tag is pure) and asynchronous environments. A tag that is not bound fails the run. */
-const services = Effect.fnUntraced(function* (
-  players: Players | null,
+const makeServices = Effect.fnUntraced(function* (
+  pureRunner: PureRunner | null,
   environments: ReadonlyMap<string, BoundAsyncEnvironment>,
 ) {
-  const waiting = yield* Waiting.make(environments);
+  const asyncRunner = yield* AsyncRunner.make(environments);
   const listeners = new Listeners<unknown>();
-  const ask = (request: Request): Effect.Effect<Exclude<Answer, StepFailure>, StepFailure | EnvironmentError> => {
+  const call = (request: Request): Effect.Effect<Exclude<Answer, StepFailure>, StepFailure | EnvironmentError> => {
     const tag = tagOf(request);
-    const answerer = environments.has(tag) ? waiting : players?.knows(tag) === true ? players : null;
-    if (answerer === null) return notBound(tag);
-    return Effect.flatMap(answerer.call(request), (answered) => {
+    const runner = environments.has(tag) ? asyncRunner : pureRunner?.has(tag) === true ? pureRunner : null;
+    if (runner === null) return unknownTag(tag);
+    return Effect.flatMap(runner.call(request), (answered) => {
       listeners.tell(answered);
       return answered._tag === "StepFailure" ? Effect.fail(answered) : Effect.succeed(answered);
     });
   };
-  const losses = (): StepThreads.Losses => players?.losses() ?? StepThreads.noLosses;
+  const faults = (): StepThreads.StepFaults => pureRunner?.faults() ?? StepThreads.noFaults;
   const pool = StepPool.of({
     name: "step",
-    sample: () => [...(players === null ? [] : [players.sample()]), ...waiting.samples()].reduce(Gauge.sum),
-    concurrency: () => (players?.concurrency() ?? 0) + waiting.capacity,
-    most: (players?.most ?? 0) + waiting.capacity,
-    setConcurrency: (next) => Effect.sync(() => players?.setConcurrency(next - waiting.capacity)),
-    losses,
-    metrics: () => (players === null ? new Map() : StepThreads.metricsOf(losses())),
+    sample: () => [...(pureRunner === null ? [] : [pureRunner.sample()]), ...asyncRunner.samples()].reduce(Gauge.sum),
+    concurrency: () => (pureRunner?.concurrency() ?? 0) + asyncRunner.capacity,
+    most: (pureRunner?.most ?? 0) + asyncRunner.capacity,
+    setConcurrency: (next) => Effect.sync(() => pureRunner?.setConcurrency(next - asyncRunner.capacity)),
+    faults,
+    metrics: () => (pureRunner === null ? new Map() : StepThreads.metricsOf(faults())),
     onOut: listeners.subscribe,
   });
   const service = Environments.of({
     reset: (reset) =>
       Effect.flatMap(
-        ask({ _tag: "Reset", reset }),
-        (answered): Effect.Effect<View> => (answered._tag === "View" ? Effect.succeed(answered.view) : mixedUp),
+        call({ _tag: "Reset", reset }),
+        (answered): Effect.Effect<View> => (answered._tag === "View" ? Effect.succeed(answered.view) : wrongKind),
       ),
     step: (step) =>
       Effect.flatMap(
-        ask({ _tag: "Step", step }),
+        call({ _tag: "Step", step }),
         (answered): Effect.Effect<StepResult> =>
-          answered._tag === "Stepped" ? Effect.succeed(answered.result) : mixedUp,
+          answered._tag === "Stepped" ? Effect.succeed(answered.result) : wrongKind,
       ),
-    release: waiting.release,
+    release: asyncRunner.release,
   });
   return Context.make(StepPool, pool).pipe(Context.add(Environments, service));
 });
@@ -155,8 +155,8 @@ const services = Effect.fnUntraced(function* (
 export const layerThreads = (options: StepPoolOptions): Layer.Layer<Environments | StepPool, EnvironmentError> =>
   Layer.effectContext(
     Effect.gen(function* () {
-      const players = Object.keys(options.presets).length === 0 ? null : yield* inThreads(options);
-      return yield* services(players, options.waiting ?? new Map());
+      const runner = Object.keys(options.presets).length === 0 ? null : yield* makeThreadRunner(options);
+      return yield* makeServices(runner, options.asyncEnvironments ?? new Map());
     }),
   );
 
@@ -166,8 +166,8 @@ export const layerInline = (
 ): Layer.Layer<Environments | StepPool, EnvironmentError> =>
   Layer.effectContext(
     Effect.gen(function* () {
-      const bound = pure(environments);
-      const players = bound.size === 0 ? null : yield* inline(bound);
-      return yield* services(players, waitingOf(environments));
+      const pure = pureEnvironments(environments);
+      const runner = pure.size === 0 ? null : yield* makeInlineRunner(pure);
+      return yield* makeServices(runner, asyncEnvironments(environments));
     }),
   );

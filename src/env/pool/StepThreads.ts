@@ -8,7 +8,7 @@ import { EnvironmentError } from "../../domain/Errors.ts";
 import { type Metrics, measured } from "../../domain/metrics/Metrics.ts";
 import { stepping } from "../../domain/metrics/run.ts";
 import * as Slots from "../../flow/admission/Slots.ts";
-import type { PresetFrame } from "../contract/Preset.ts";
+import type { EnvironmentSpec } from "../contract/Preset.ts";
 import { type Answer, type Request, stepFailure } from "../contract/Request.ts";
 import * as Batcher from "./Batcher.ts";
 import { FaultCounts } from "./FaultCounts.ts";
@@ -16,7 +16,7 @@ import { StepTimes } from "./StepTimes.ts";
 import { type BatchLimits, type BatchResult, Thread, type ThreadLost } from "./Thread.ts";
 
 export interface StepThreadsOptions {
-  readonly presets: Readonly<Record<string, PresetFrame>>;
+  readonly presets: Readonly<Record<string, EnvironmentSpec>>;
   readonly threads: number;
   /** Longest time one step may take, milliseconds. */
   readonly timeoutMs: number;
@@ -31,9 +31,9 @@ export interface StepThreadsOptions {
 }
 
 /** What misbehaving environments have cost so far, and do at this moment. */
-export interface Losses {
+export interface StepFaults {
   /** Threads lost to hangs and crashes. */
-  readonly threads: number;
+  readonly lostThreads: number;
   /** Seconds that threads spent in steps that hung. */
   readonly hungSeconds: number;
   /** Steps on trial, or waiting for it. */
@@ -41,12 +41,18 @@ export interface Losses {
   /** Instances whose steps fail at once. */
   readonly quarantined: number;
   /** Errors outside of any step. */
-  readonly strays: number;
+  readonly strayErrors: number;
 }
 
-export const noLosses: Losses = { threads: 0, hungSeconds: 0, suspects: 0, quarantined: 0, strays: 0 };
+export const noFaults: StepFaults = { lostThreads: 0, hungSeconds: 0, suspects: 0, quarantined: 0, strayErrors: 0 };
 
-export const metricsOf = ({ hungSeconds, quarantined, strays, suspects, threads }: Losses): Metrics =>
+export const metricsOf = ({
+  hungSeconds,
+  quarantined,
+  strayErrors: strays,
+  suspects,
+  lostThreads: threads,
+}: StepFaults): Metrics =>
   measured(
     [stepping.lostThreads, threads],
     [stepping.hungSeconds, hungSeconds],
@@ -71,14 +77,14 @@ export class StepThreads {
   readonly #options: StepThreadsOptions;
   readonly #threads: ThreadPool;
   readonly #spares: ThreadPool;
-  readonly #strays: Int32Array;
+  readonly #strayErrors: Int32Array;
   /** Starts a fiber that outlives its caller. */
   readonly #fork: (trial: Effect.Effect<Answer>) => Fiber.Fiber<Answer>;
   readonly #times = new StepTimes();
   readonly #faults: FaultCounts;
   readonly #trialSlots: Slots.Slots;
   #suspects = 0;
-  #suspectsSeen = false;
+  #hadSuspect = false;
   #hangs = 0;
   #lost = 0;
 
@@ -91,7 +97,7 @@ export class StepThreads {
     this.#options = options;
     this.#threads = pools.threads;
     this.#spares = pools.spares;
-    this.#strays = strays;
+    this.#strayErrors = strays;
     this.#fork = fork;
     this.#faults = new FaultCounts(options.quarantine);
     // Until a step has hung, suspects keep their priority, and no more of them run than there are threads.
@@ -101,31 +107,31 @@ export class StepThreads {
   /** Requests of one batch at most. */
   readonly batchCap = (): number => this.#times.batchCap();
 
-  readonly losses = (): Losses => ({
-    threads: this.#lost,
+  readonly faults = (): StepFaults => ({
+    lostThreads: this.#lost,
     hungSeconds: (this.#hangs * this.#options.timeoutMs) / 1000,
     suspects: this.#suspects,
     quarantined: this.#faults.quarantined(),
-    strays: Atomics.load(this.#strays, 0),
+    strayErrors: Atomics.load(this.#strayErrors, 0),
   });
 
   /** The replies to a batch: those barred by their instance, and those that a thread gave. */
   readonly run = (requests: readonly Request[]): Effect.Effect<readonly Reply[]> =>
     Effect.suspend(() => {
-      const barred = requests.map((request) => this.#barred(request));
+      const barred = requests.map((request) => this.#barredReply(request));
       const free = requests.filter((_, at) => barred[at] === undefined);
-      if (free.length === 0) return Effect.succeed(barred.map((reply) => reply ?? new Batcher.PutBack()));
+      if (free.length === 0) return Effect.succeed(barred.map((reply) => reply ?? new Batcher.Requeue()));
       return Effect.map(this.#runBatch(free), (replies) => {
         const rest = replies.values();
-        return barred.map((reply) => reply ?? rest.next().value ?? new Batcher.PutBack());
+        return barred.map((reply) => reply ?? rest.next().value ?? new Batcher.Requeue());
       });
     });
 
   /** The reply to a request that may not run because of what its instance did. */
-  #barred(request: Request): Reply | undefined {
-    const status = this.#faults.status(request);
+  #barredReply(request: Request): Reply | undefined {
+    const status = this.#faults.statusOf(request);
     if (status._tag === "Quarantined") return Effect.succeed(quarantinedAnswer(status.faults));
-    return status._tag === "Held" ? new Batcher.PutBack(status.trialEnded.await) : undefined;
+    return status._tag === "Blocked" ? new Batcher.Requeue(status.trialEnded.await) : undefined;
   }
 
   #runBatch(requests: readonly Request[]): Effect.Effect<readonly Reply[]> {
@@ -133,7 +139,7 @@ export class StepThreads {
     const limits = {
       requestMs: Math.min(this.#options.timeoutMs, suspectAfterMs),
       // An interruption needs a timer for each batch, which only runs with suspects pay for.
-      interrupt: this.#suspectsSeen,
+      interrupt: this.#hadSuspect,
       giveWay: false,
     };
     return Effect.map(this.#inThread(this.#threads, requests, limits), ({ answers, stop, times }) => {
@@ -142,7 +148,7 @@ export class StepThreads {
         const answer = answers[at];
         if (answer !== undefined) return Effect.succeed(answer);
         const isSuspect = stop?.at === at || stop?.at === null;
-        return isSuspect ? this.#try(request) : new Batcher.PutBack();
+        return isSuspect ? this.#trySuspect(request) : new Batcher.Requeue();
       });
     });
   }
@@ -159,17 +165,17 @@ export class StepThreads {
   }
 
   /** The answer to a suspect. Its trial goes on whether its caller waits or not, because others of its instance may wait for the result. */
-  #try(request: Request): Effect.Effect<Answer> {
-    this.#suspectsSeen = true;
-    const status = this.#faults.status(request);
+  #trySuspect(request: Request): Effect.Effect<Answer> {
+    this.#hadSuspect = true;
+    const status = this.#faults.statusOf(request);
     if (status._tag === "Quarantined") return Effect.succeed(quarantinedAnswer(status.faults));
-    if (status._tag === "Held")
+    if (status._tag === "Blocked")
       return Effect.andThen(
         status.trialEnded.await,
-        Effect.suspend(() => this.#try(request)),
+        Effect.suspend(() => this.#trySuspect(request)),
       );
     this.#suspects++;
-    this.#faults.trialBegan(request);
+    this.#faults.beginTrial(request);
     const trial = Effect.acquireUseRelease(
       this.#trialSlots.acquire,
       () => this.#trial(request, attempts),
@@ -192,12 +198,12 @@ export class StepThreads {
     return Effect.flatMap(this.#inThread(this.#spares, [request], limits), ({ answers: [answer], stop, times }) => {
       if (answer !== undefined) {
         if (!givesWay) this.#times.observe([request], times);
-        this.#faults.trialEnded(request, "innocent");
+        this.#faults.endTrial(request, "innocent");
         return Effect.succeed(answer);
       }
       // What a step before left behind may have ended the thread.
       if (stop?.at === null && attemptsLeft > 1) return this.#trial(request, attemptsLeft - 1);
-      this.#faults.trialEnded(request, "guilty");
+      this.#faults.endTrial(request, "guilty");
       if (stop?.cause !== "hang") return Effect.succeed(stepFailure("step_crashed", stop?.message ?? "no answer"));
       this.#hangs++;
       this.#trialSlots.resize(this.#options.spares);
@@ -210,10 +216,10 @@ export class StepThreads {
 export const make = (options: StepThreadsOptions): Effect.Effect<StepThreads, EnvironmentError, Scope.Scope> =>
   Effect.gen(function* () {
     const { presets, registry, spares, threads } = options;
-    const strays = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    const strayErrors = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     let started = false;
     const acquire = Effect.acquireRelease(
-      Effect.sync(() => new Thread({ registry: registry.href, presets, strays })),
+      Effect.sync(() => new Thread({ registry: registry.href, presets, strayErrors: strayErrors })),
       ({ end }) => end,
     ).pipe(
       Effect.tap(({ loaded }) => loaded),
@@ -235,5 +241,5 @@ export const make = (options: StepThreadsOptions): Effect.Effect<StepThreads, En
     );
     started = true;
     const fork = yield* FiberSet.makeRuntime<never, Answer, never>();
-    return new StepThreads(options, pools, strays, fork);
+    return new StepThreads(options, pools, strayErrors, fork);
   });

@@ -14,10 +14,11 @@ const unknownMs = 500;
 const slowestTimes = 2;
 
 /** Weight of the newest time in the mean. */
-const weight = 1 / 16;
+const newestWeight = 1 / 16;
 
 /** Moves the mean by one time. An outlier, say of a thread that waited for a processor, counts as twice the mean. */
-const towards = (meanMs: number, ms: number): number => meanMs + (Math.min(ms, 2 * meanMs + 0.01) - meanMs) * weight;
+const movedMean = (meanMs: number, ms: number): number =>
+  meanMs + (Math.min(ms, 2 * meanMs + 0.01) - meanMs) * newestWeight;
 
 interface KindTimes {
   meanMs: number;
@@ -39,10 +40,10 @@ export class StepTimes {
     const times = this.#kinds.get(kind);
     if (times === undefined) this.#kinds.set(kind, { meanMs: ms, slowestMs: ms });
     else {
-      times.meanMs = towards(times.meanMs, ms);
+      times.meanMs = movedMean(times.meanMs, ms);
       times.slowestMs = Math.max(times.slowestMs, ms);
     }
-    this.#meanMs = this.#meanMs === null ? ms : towards(this.#meanMs, ms);
+    this.#meanMs = this.#meanMs === null ? ms : movedMean(this.#meanMs, ms);
   }
 
   /** Requests of one batch at most. */

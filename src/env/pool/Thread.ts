@@ -44,16 +44,16 @@ const silenceMs = 10_000;
 /** Milliseconds that the end of a thread is waited for. */
 const endMs = 1_000;
 
-const messageOf = (cause: unknown): string =>
+const lossMessage = (cause: unknown): string =>
   cause instanceof Error && cause.message !== "" ? cause.message : "the thread ended without a reason";
 
 /** Node makes a folder for its version within the one it is given. */
-const compileCache = (): string | null => {
+const compileCacheFolder = (): string | null => {
   const folder = module.getCompileCacheDir();
   return folder === undefined ? null : dirname(folder);
 };
 
-const stopped = (cause: BatchStop["cause"], at: number | null, message: string): BatchResult => ({
+const stoppedResult = (cause: BatchStop["cause"], at: number | null, message: string): BatchResult => ({
   answers: [],
   times: [],
   stop: { cause, at, message },
@@ -74,7 +74,7 @@ export class Thread {
       // Otherwise a thread stops its event loop between tasks.
       atomics: "disabled",
       recordTiming: false,
-      workerData: { ...setup, position: this.#position, compileCache: compileCache() } satisfies Setup,
+      workerData: { ...setup, position: this.#position, compileCache: compileCacheFolder() } satisfies Setup,
     });
     this.#pool.on("error", () => {
       this.#lost = true;
@@ -90,7 +90,7 @@ export class Thread {
     Atomics.store(this.#position, 0, -1);
     return this.#pool.run(batch).catch((cause: unknown) => {
       this.#lost = true;
-      return new ThreadLost({ message: messageOf(cause) });
+      return new ThreadLost({ message: lossMessage(cause) });
     });
   }
 
@@ -104,15 +104,16 @@ export class Thread {
     Effect.suspend(() => {
       const { giveWay, interrupt, requestMs } = limits;
       const reply = this.#send({ requests, interruptMs: interrupt ? requestMs : null, giveWay });
-      return Effect.map(this.#wait(reply, requests.length, requestMs + (interrupt ? graceMs : 0)), (seen) => {
-        if (seen instanceof ThreadLost) return stopped("crash", this.#running(requests.length), seen.message);
-        if ("answers" in seen) return this.#replied(seen);
+      return Effect.map(this.#wait(reply, requests.length, requestMs + (interrupt ? graceMs : 0)), (outcome) => {
+        if (outcome instanceof ThreadLost)
+          return stoppedResult("crash", this.#running(requests.length), outcome.message);
+        if ("answers" in outcome) return this.#resultOf(outcome);
         this.#lost = true;
-        return stopped("hang", seen.running, "the thread gives no answer");
+        return stoppedResult("hang", outcome.running, "the thread gives no answer");
       });
     });
 
-  #replied({ answers, interrupted, times }: BatchReply): BatchResult {
+  #resultOf({ answers, interrupted, times }: BatchReply): BatchResult {
     const stop = interrupted ? ({ cause: "hang", at: answers.length, message: "interrupted" } as const) : null;
     return { answers, times, stop };
   }
@@ -137,8 +138,8 @@ export class Thread {
     let silentMs = 0;
     for (;;) {
       const before = Atomics.load(this.#position, 0);
-      const seen = yield* Effect.timeoutOption(answered, requestMs);
-      if (Option.isSome(seen)) return seen.value;
+      const outcome = yield* Effect.timeoutOption(answered, requestMs);
+      if (Option.isSome(outcome)) return outcome.value;
       const running = this.#running(requests);
       silentMs = Atomics.load(this.#position, 0) === before ? silentMs + requestMs : 0;
       if (silentMs > 0 && (running !== null || silentMs >= silenceMs)) return { running };

@@ -6,17 +6,17 @@ import { stream } from "../../domain/Random.ts";
 import type { BoundEnvironment } from "../contract/BoundEnvironment.ts";
 import type { StepRequest, StepResult } from "../contract/Environments.ts";
 import * as Progress from "../contract/Progress.ts";
-import { sentenceOf } from "../contract/prepare.ts";
+import { messageOf } from "../contract/prepare.ts";
 import { type Answer, type Request, stepFailure, tagOf } from "../contract/Request.ts";
 import { isProcessEnd } from "../custom/processGuard.ts";
 
 const step = (environment: BoundEnvironment, request: StepRequest): StepResult => {
   let progress = Progress.begin(request);
   for (;;) {
-    const action = Progress.next(environment, progress);
+    const action = Progress.nextAction(environment, progress);
     if (action === null) return Progress.resultOf(environment, progress);
-    const transition = environment.step(progress.state, action, Progress.noise(progress));
-    progress = Progress.after(progress, transition);
+    const transition = environment.step(progress.state, action, Progress.nextNoise(progress));
+    progress = Progress.advance(progress, transition);
   }
 };
 
@@ -29,6 +29,6 @@ export const answer = (environments: ReadonlyMap<string, BoundEnvironment>, requ
     const { instance, split } = request.reset;
     return { _tag: "View", view: Progress.viewOf(environment, environment.reset(stream(instance), split)) };
   } catch (error) {
-    return stepFailure(isProcessEnd(error) ? "step_crashed" : "step_error", sentenceOf(error));
+    return stepFailure(isProcessEnd(error) ? "step_crashed" : "step_error", messageOf(error));
   }
 };

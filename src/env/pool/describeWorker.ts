@@ -2,13 +2,13 @@
 import { Effect, Result } from "effect";
 import type { BoundEnvironment, EnvironmentText } from "../contract/BoundEnvironment.ts";
 import { explainPreset } from "../contract/explainPreset.ts";
-import type { PresetFrame, RegistryModule } from "../contract/Preset.ts";
-import { missing, reports } from "../contract/prepare.ts";
+import type { EnvironmentSpec, RegistryModule } from "../contract/Preset.ts";
+import { collectLacks, collectReports } from "../contract/prepare.ts";
 
 export interface DescribeRequest {
   /** URL of a `RegistryModule`. */
   readonly registry: string;
-  readonly presets: Readonly<Record<string, PresetFrame>>;
+  readonly presets: Readonly<Record<string, EnvironmentSpec>>;
   /** Environments are asked what they lack and what is to be known of their data. */
   readonly withData: boolean;
 }
@@ -34,9 +34,9 @@ const textOf = (environment: EnvironmentText): EnvironmentText => {
 const describePure = (tag: string, environment: BoundEnvironment, withData: boolean): Promise<PresetDescription> =>
   Effect.gen(function* () {
     const environments = new Map([[tag, environment]]);
-    const lacks = withData ? ((yield* missing(environments)).get(tag) ?? []) : [];
+    const lacks = withData ? ((yield* collectLacks(environments)).get(tag) ?? []) : [];
     // Data that is missing cannot be reported on.
-    const report = withData && lacks.length === 0 ? ((yield* reports(environments)).get(tag) ?? []) : [];
+    const report = withData && lacks.length === 0 ? ((yield* collectReports(environments)).get(tag) ?? []) : [];
     return { _tag: "Pure" as const, text: textOf(environment), lacks, report };
   }).pipe(
     Effect.catch(({ message }) => Effect.succeed({ _tag: "Unusable" as const, problem: `custom_envs.${message}` })),

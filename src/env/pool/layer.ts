@@ -1,10 +1,10 @@
 /** The step pool that a run file asks for. */
 import type { RunConfig } from "../../config/RunConfig.ts";
-import { type AnyEnvironment, type EnvironmentText, waiting } from "../contract/BoundEnvironment.ts";
+import { type AnyEnvironment, asyncEnvironments, type EnvironmentText } from "../contract/BoundEnvironment.ts";
 import * as StepPool from "./StepPool.ts";
 
 /** The environments of a run. */
-export interface PlayedEnvironments {
+export interface RunEnvironments {
   /** Those of all tags. */
   readonly texts: ReadonlyMap<string, EnvironmentText>;
   /** Those that the main thread plays: the asynchronous ones, and with `pipeline.step_inline` all. */
@@ -12,7 +12,7 @@ export interface PlayedEnvironments {
 }
 
 /** Step threads, or inline steps. Threads make their environments of the module `registry`, a `RegistryModule`. */
-export const layer = (config: RunConfig, { onMainThread, texts }: PlayedEnvironments, registry: URL) => {
+export const layer = (config: RunConfig, { onMainThread, texts }: RunEnvironments, registry: URL) => {
   const { pipeline } = config;
   if (pipeline.step_inline) return StepPool.layerInline(onMainThread);
   const presets = [...texts.keys()].flatMap((tag) => {
@@ -28,6 +28,6 @@ export const layer = (config: RunConfig, { onMainThread, texts }: PlayedEnvironm
     spares: pipeline.step_spares,
     quarantine: pipeline.step_quarantine,
     giveWay: pipeline.step_give_way,
-    waiting: waiting(onMainThread),
+    asyncEnvironments: asyncEnvironments(onMainThread),
   });
 };

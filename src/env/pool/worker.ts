@@ -6,7 +6,7 @@ import { setPriority } from "node:os";
 import { Script } from "node:vm";
 import { workerData } from "node:worker_threads";
 import type { BoundEnvironment } from "../contract/BoundEnvironment.ts";
-import type { PresetFrame, RegistryModule } from "../contract/Preset.ts";
+import type { EnvironmentSpec, RegistryModule } from "../contract/Preset.ts";
 import { prepare } from "../contract/prepare.ts";
 import type { Answer, Request } from "../contract/Request.ts";
 import { guardProcess, unguardProcess } from "../custom/processGuard.ts";
@@ -15,11 +15,11 @@ import { answer } from "./answer.ts";
 export interface Setup {
   /** URL of a `RegistryModule`. */
   readonly registry: string;
-  readonly presets: Readonly<Record<string, PresetFrame>>;
+  readonly presets: Readonly<Record<string, EnvironmentSpec>>;
   /** One cell, in which the thread notes the index of the running request. */
   readonly position: Int32Array;
   /** One cell, in which all threads count errors outside of any request. */
-  readonly strays: Int32Array;
+  readonly strayErrors: Int32Array;
   /** Folder of compiled code; null where the process keeps none. */
   readonly compileCache: string | null;
 }
@@ -39,7 +39,7 @@ export interface BatchReply {
   readonly interrupted: boolean;
 }
 
-const { position, presets, registry, strays } = workerData as Setup;
+const { position, presets, registry, strayErrors: strays } = workerData as Setup;
 
 const bindAll = async (): Promise<ReadonlyMap<string, BoundEnvironment>> => {
   const module: RegistryModule = await import(registry);
@@ -60,7 +60,7 @@ const bindAll = async (): Promise<ReadonlyMap<string, BoundEnvironment>> => {
 };
 
 /** Counts what an environment leaves behind (a timer that throws, a promise nobody waits for), which fails no request. */
-const outlive = (error: unknown): void => {
+const countStrayError = (error: unknown): void => {
   // The reply of a batch cannot be sent: the main thread learns of it by the end of this one.
   if (error instanceof Error && error.name === "DataCloneError") throw error;
   Atomics.add(strays, 0, 1);
@@ -71,8 +71,8 @@ guardProcess();
 // Node itself ends a thread by `process.exit` where nobody handles an error.
 process.on("uncaughtExceptionMonitor", unguardProcess);
 const environments = await bindAll();
-process.on("uncaughtException", outlive);
-process.on("unhandledRejection", outlive);
+process.on("uncaughtException", countStrayError);
+process.on("unhandledRejection", countStrayError);
 
 let job: () => void = () => undefined;
 const jobKey = "millrace/env/job";

@@ -1,6 +1,6 @@
 /** A check of an environment, and what it finds. Invariant: whatever an environment throws is a finding, never a failure of the check. */
 import type { AnyEnvironment } from "../contract/BoundEnvironment.ts";
-import { sentenceOf } from "../contract/prepare.ts";
+import { messageOf } from "../contract/prepare.ts";
 import { type Act, anyAction, instanceOf, type Played, playOut, StepFault } from "./players.ts";
 
 export interface Subject {
@@ -96,7 +96,7 @@ export const examine = async ({ run }: Check, subject: Subject): Promise<Finding
   try {
     return { status: "pass", measured: await run(new Scene(subject)) };
   } catch (cause) {
-    const reason = sentenceOf(cause);
+    const reason = messageOf(cause);
     if (cause instanceof NotApplicable) return { status: "does not apply", reason };
     return { status: "fail", reason, isStepFault: cause instanceof StepFault };
   }

@@ -3,7 +3,7 @@ import { shown } from "../../config/shown.ts";
 import { type Random, stream } from "../../domain/Random.ts";
 import type { AnyEnvironment } from "../contract/BoundEnvironment.ts";
 import type { BaseInfo, Split, Transition } from "../contract/Environment.ts";
-import { sentenceOf } from "../contract/prepare.ts";
+import { messageOf } from "../contract/prepare.ts";
 
 export const instanceOf = (seed: number): Random => stream({ seed, purpose: "instance", counters: [] });
 export const noiseOf = (seed: number, member: number, at: number): Random =>
@@ -43,7 +43,7 @@ export const stepped = async (
   try {
     return await environment.step(state, action, noiseOf(seed, member, at), signal);
   } catch (cause) {
-    throw new StepFault(`${placeOf(action, seed, at)}: ${sentenceOf(cause)}`, { cause });
+    throw new StepFault(`${placeOf(action, seed, at)}: ${messageOf(cause)}`, { cause });
   }
 };
 

@@ -5,10 +5,10 @@
 import { Effect } from "effect";
 import { EnvironmentError } from "../../domain/Errors.ts";
 import { type Random, stream } from "../../domain/Random.ts";
+import { callWithTimeout } from "../asynchronous/callWithTimeout.ts";
 import type { AnyEnvironment } from "../contract/BoundEnvironment.ts";
 import { IllegalAction } from "../contract/IllegalAction.ts";
 import { NoInstance } from "../contract/NoInstance.ts";
-import { ask } from "../waiting/ask.ts";
 
 export interface TraceLine {
   readonly t: number;
@@ -54,7 +54,10 @@ const played = (environment: AnyEnvironment) => {
   }
   const { release, timeoutMs, type } = environment;
   const asked = <A>(question: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, EnvironmentError> =>
-    Effect.mapError(ask(question, timeoutMs), ({ message }) => new EnvironmentError({ tag: type, message }));
+    Effect.mapError(
+      callWithTimeout(question, timeoutMs),
+      ({ message }) => new EnvironmentError({ tag: type, message }),
+    );
   return {
     reset: (instance: Random) => asked((signal) => environment.reset(instance, "train", signal)),
     step: (state: unknown, action: string, noise: Random) =>

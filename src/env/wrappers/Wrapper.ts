@@ -3,12 +3,17 @@
  * another bound environment, so that wrappers compose. Invariants: a wrapper may end an episode early and never prolongs one; after the
  * end nothing changes and nothing is earned; a wrapper without functions changes nothing.
  */
-import type { AnyEnvironment, BoundAsyncEnvironment, BoundEnvironment, Shown } from "../contract/BoundEnvironment.ts";
+import type {
+  AnyEnvironment,
+  BaseEnvironment,
+  BoundAsyncEnvironment,
+  BoundEnvironment,
+} from "../contract/BoundEnvironment.ts";
 import type { BaseInfo, Transition } from "../contract/Environment.ts";
 import { IllegalAction } from "../contract/IllegalAction.ts";
 
 /** The result of a transition. */
-export interface Step {
+export interface StepOutcome {
   readonly reward: number;
   readonly success: boolean;
 }
@@ -16,25 +21,25 @@ export interface Step {
 /** Parts that a wrapper leaves out stay unchanged. */
 export interface Wrapper<Memory> {
   /** Its memory at the start of an episode; plain data. */
-  readonly start: Memory;
+  readonly initialMemory: Memory;
   /** Whether an action may be taken. */
-  readonly admits?: (action: string) => boolean;
+  readonly isAllowed?: (action: string) => boolean;
   readonly render?: (text: string) => string;
   readonly compact?: (text: string) => string;
   readonly legend?: (text: string) => string;
   /** The memory after a step, the reward, and whether to truncate the episode here unless it has ended. */
-  readonly after?: (
+  readonly afterStep?: (
     memory: Memory,
-    step: Step,
+    step: StepOutcome,
   ) => { readonly memory: Memory; readonly reward: number; readonly cut: boolean };
   /** Its rewards need not be whole numbers where the environment's are. */
   readonly fractional?: true;
   /** Whether a plan of this many actions can still be played to its end. */
-  readonly leaves?: (memory: Memory, actions: number) => boolean;
+  readonly canPlay?: (memory: Memory, actions: number) => boolean;
 }
 
 /** A state with the wrapper's memory and the episode's phase: it goes on, has ended by itself, or was cut by this wrapper. */
-interface Wrapped<Memory> {
+interface WrappedState<Memory> {
   readonly inner: unknown;
   readonly memory: Memory;
   readonly episode: "on" | "ended" | "cut";
@@ -44,109 +49,111 @@ const rewritten = (text: string, rewrite: ((text: string) => string) | undefined
   rewrite === undefined ? text : rewrite(text);
 
 /** The parts that are the same for both kinds. */
-const around = <Memory>(environment: Shown, wrapper: Wrapper<Memory>) => {
-  const { admits, after, compact, legend, render } = wrapper;
-  const of = (state: unknown): Wrapped<Memory> => state as Wrapped<Memory>;
+const sharedParts = <Memory>(environment: BaseEnvironment, wrapper: Wrapper<Memory>) => {
+  const { afterStep, compact, isAllowed, legend, render } = wrapper;
+  const asWrapped = (state: unknown): WrappedState<Memory> => state as WrappedState<Memory>;
   const names = (state: unknown): readonly string[] | null => {
-    const all = environment.actions(of(state).inner);
-    return all === null || admits === undefined ? all : all.filter(admits);
+    const allNames = environment.actions(asWrapped(state).inner);
+    return allNames === null || isAllowed === undefined ? allNames : allNames.filter(isAllowed);
   };
-  const shown: Shown = {
+  const base: BaseEnvironment = {
     ...environment,
-    render: (state) => rewritten(environment.render(of(state).inner), render),
-    compact: (state) => rewritten(environment.compact(of(state).inner), compact),
+    render: (state) => rewritten(environment.render(asWrapped(state).inner), render),
+    compact: (state) => rewritten(environment.compact(asWrapped(state).inner), compact),
     wholeRewards: environment.wholeRewards && wrapper.fractional !== true,
     legend: rewritten(environment.legend, legend),
     actions: names,
-    contentKey: (state) => environment.contentKey(of(state).inner),
+    contentKey: (state) => environment.contentKey(asWrapped(state).inner),
   };
-  const start = (inner: unknown): Wrapped<Memory> => ({ inner, memory: wrapper.start, episode: "on" });
+  const wrapStart = (inner: unknown): WrappedState<Memory> => ({ inner, memory: wrapper.initialMemory, episode: "on" });
 
   /** The result of an action that needs no step of the environment, else null. Throws IllegalAction as the environment would. */
-  const settled = (state: unknown, action: string): Transition<unknown, BaseInfo> | null => {
-    const cut = of(state).episode === "cut";
-    if (!cut && admits === undefined) return null;
+  const transitionWithoutStep = (state: unknown, action: string): Transition<unknown, BaseInfo> | null => {
+    const cut = asWrapped(state).episode === "cut";
+    if (!cut && isAllowed === undefined) return null;
     const valid = names(state);
     if (valid !== null && !valid.includes(action)) {
       throw new IllegalAction({ env_type: environment.type, action, valid });
     }
-    const refused = valid === null && admits?.(action) === false;
+    const refused = valid === null && isAllowed?.(action) === false;
     if (!cut && !refused) return null;
     // Where the episode has ended by itself, the environment answers: after the end nothing changes there.
-    if (!cut && of(state).episode === "ended") return null;
+    if (!cut && asWrapped(state).episode === "ended") return null;
     const info = { success: false, action_is_effective: false, action_is_valid: !refused };
     return { state, reward: 0, terminated: false, truncated: cut, info };
   };
 
   /** The result of the environment's own transition. */
-  const outcome = (
+  const wrapTransition = (
     before: unknown,
     { info, reward, state: inner, terminated, truncated }: Transition<unknown, BaseInfo>,
   ): Transition<unknown, BaseInfo> => {
-    const { episode, memory } = of(before);
+    const { episode, memory } = asWrapped(before);
     if (episode === "ended") return { state: before, reward, terminated, truncated, info };
     const { success } = info;
-    const judged = after === undefined ? { memory, reward, cut: false } : after(memory, { reward, success });
+    const result = afterStep === undefined ? { memory, reward, cut: false } : afterStep(memory, { reward, success });
     const over = terminated || truncated;
-    const cut = judged.cut && !over;
-    const state: Wrapped<Memory> = {
+    const cut = result.cut && !over;
+    const state: WrappedState<Memory> = {
       inner,
-      memory: judged.memory,
+      memory: result.memory,
       episode: over ? "ended" : cut ? "cut" : "on",
     };
-    return { state, reward: judged.reward, terminated, truncated: truncated || cut, info };
+    return { state, reward: result.reward, terminated, truncated: truncated || cut, info };
   };
 
-  return { of, shown, start, settled, outcome };
+  return { asWrapped, base, wrapStart, transitionWithoutStep, wrapTransition };
 };
 
 const wrapPure = <Memory>(environment: BoundEnvironment, wrapper: Wrapper<Memory>): BoundEnvironment => {
-  const { of, outcome, settled, shown, start } = around(environment, wrapper);
-  const { admits, leaves } = wrapper;
+  const { asWrapped, base, transitionWithoutStep, wrapStart, wrapTransition } = sharedParts(environment, wrapper);
+  const { canPlay, isAllowed } = wrapper;
   const { advise, solve } = environment;
   return {
-    ...shown,
+    ...base,
     asynchronous: false,
-    reset: (instance, split) => start(environment.reset(instance, split)),
+    reset: (instance, split) => wrapStart(environment.reset(instance, split)),
     step: (state, action, noise) =>
-      settled(state, action) ?? outcome(state, environment.step(of(state).inner, action, noise)),
+      transitionWithoutStep(state, action) ??
+      wrapTransition(state, environment.step(asWrapped(state).inner, action, noise)),
     // A plan that the wrapper refuses counts as none; no other plan is searched for.
     solve:
       solve === null
         ? null
         : (state) => {
-            const { episode, inner, memory } = of(state);
+            const { episode, inner, memory } = asWrapped(state);
             const plan = episode === "cut" ? null : solve(inner);
-            if (plan === null || leaves?.(memory, plan.length) === false) return null;
-            return admits === undefined || plan.every(admits) ? plan : null;
+            if (plan === null || canPlay?.(memory, plan.length) === false) return null;
+            return isAllowed === undefined || plan.every(isAllowed) ? plan : null;
           },
     advise:
       advise === null
         ? null
         : (state) => {
-            const { episode, inner, memory } = of(state);
-            const action = episode === "cut" || leaves?.(memory, 1) === false ? null : advise(inner);
-            return action === null || admits?.(action) === false ? null : action;
+            const { episode, inner, memory } = asWrapped(state);
+            const action = episode === "cut" || canPlay?.(memory, 1) === false ? null : advise(inner);
+            return action === null || isAllowed?.(action) === false ? null : action;
           },
-    thought: (state, plan) => environment.thought(of(state).inner, plan),
+    thought: (state, plan) => environment.thought(asWrapped(state).inner, plan),
   };
 };
 
-const wrapWaiting = <Memory>(environment: BoundAsyncEnvironment, wrapper: Wrapper<Memory>): BoundAsyncEnvironment => {
-  const { of, outcome, settled, shown, start } = around(environment, wrapper);
-  const { introduced, release } = environment;
+const wrapAsync = <Memory>(environment: BoundAsyncEnvironment, wrapper: Wrapper<Memory>): BoundAsyncEnvironment => {
+  const { asWrapped, base, transitionWithoutStep, wrapStart, wrapTransition } = sharedParts(environment, wrapper);
+  const { describe, release } = environment;
   return {
-    ...shown,
+    ...base,
     asynchronous: true,
-    reset: async (instance, split, signal) => start(await environment.reset(instance, split, signal)),
+    reset: async (instance, split, signal) => wrapStart(await environment.reset(instance, split, signal)),
     step: async (state, action, noise, signal) =>
-      settled(state, action) ?? outcome(state, await environment.step(of(state).inner, action, noise, signal)),
-    release: release === null ? null : (state) => release(of(state).inner),
-    introduced: introduced === null ? null : async () => wrapWaiting(await introduced(), wrapper),
+      transitionWithoutStep(state, action) ??
+      wrapTransition(state, await environment.step(asWrapped(state).inner, action, noise, signal)),
+    release: release === null ? null : (state) => release(asWrapped(state).inner),
+    describe: describe === null ? null : async () => wrapAsync(await describe(), wrapper),
     capacity: environment.capacity,
     timeoutMs: environment.timeoutMs,
   };
 };
 
 export const wrap = <Memory>(environment: AnyEnvironment, wrapper: Wrapper<Memory>): AnyEnvironment =>
-  environment.asynchronous ? wrapWaiting(environment, wrapper) : wrapPure(environment, wrapper);
+  environment.asynchronous ? wrapAsync(environment, wrapper) : wrapPure(environment, wrapper);

@@ -20,8 +20,8 @@ export const actionFilter = ({ allow, deny }: typeof ActionFilterConfig.Type): W
   const allowed = new Set(allow.map(normal));
   const denied = new Set(deny.map(normal));
   return {
-    start: null,
-    admits: (action) => {
+    initialMemory: null,
+    isAllowed: (action) => {
       const name = normal(action);
       return (allowed.size === 0 || allowed.has(name)) && !denied.has(name);
     },

@@ -44,5 +44,5 @@ export const observationRewrite = ({ on, replacements }: typeof ObservationRewri
   );
   const rewrite = (text: string): string =>
     compiled.reduce((rewritten, [pattern, replacement]) => rewritten.replace(pattern, replacement), text);
-  return { start: null, ...Object.fromEntries(on.map((part) => [part, rewrite])) };
+  return { initialMemory: null, ...Object.fromEntries(on.map((part) => [part, rewrite])) };
 };

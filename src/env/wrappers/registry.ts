@@ -38,14 +38,14 @@ const register = <Config, Memory>(
   };
 };
 
-const all = [
+const registered = [
   register("time_limit", TimeLimitConfig, timeLimit),
   register("action_filter", ActionFilterConfig, actionFilter),
   register("reward_shaping", RewardShapingConfig, rewardShaping),
   register("observation_rewrite", ObservationRewriteConfig, observationRewrite),
 ];
 
-export const wrappers: ReadonlyMap<string, RegisteredWrapper> = new Map(all.map((entry) => [entry.type, entry]));
+export const wrappers: ReadonlyMap<string, RegisteredWrapper> = new Map(registered.map((entry) => [entry.type, entry]));
 
 /** The environment in its wrappers, or the first that cannot be used; paths are relative to the list. */
 export const wrapAll = (
@@ -54,8 +54,8 @@ export const wrapAll = (
 ): Result.Result<AnyEnvironment, InvalidConfig | UnknownType> => {
   let wrapped = environment;
   for (const [at, { type, ...keys }] of list.entries()) {
-    const entry = typeof type === "string" ? wrappers.get(type) : undefined;
-    if (entry === undefined) {
+    const registration = typeof type === "string" ? wrappers.get(type) : undefined;
+    if (registration === undefined) {
       return Result.fail({
         _tag: "UnknownWrapper",
         path: [String(at), "type"],
@@ -63,14 +63,14 @@ export const wrapAll = (
         choices: [...wrappers.keys()],
       });
     }
-    const decoded = entry.decode(keys);
+    const decoded = registration.decode(keys);
     if (Result.isFailure(decoded)) {
       return Result.fail({
         _tag: "InvalidConfig",
         path: [String(at)],
         value: keys,
         cause: decoded.failure,
-        schema: entry.config,
+        schema: registration.config,
       });
     }
     wrapped = decoded.success(wrapped);

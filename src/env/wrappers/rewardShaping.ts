@@ -25,9 +25,9 @@ export const rewardShaping = ({
   scale,
   success_bonus: bonus,
 }: typeof RewardShapingConfig.Type): Wrapper<null> => ({
-  start: null,
+  initialMemory: null,
   fractional: true,
-  after: (memory, { reward, success }) => ({
+  afterStep: (memory, { reward, success }) => ({
     memory,
     reward: Math.min(high, Math.max(low, scale * reward + offset)) + (success ? bonus : 0),
     cut: false,

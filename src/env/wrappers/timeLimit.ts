@@ -8,7 +8,7 @@ export const TimeLimitConfig = Schema.Struct({
 });
 
 export const timeLimit = ({ max_steps: limit }: typeof TimeLimitConfig.Type): Wrapper<number> => ({
-  start: 0,
-  after: (steps, { reward }) => ({ memory: steps + 1, reward, cut: steps + 1 >= limit }),
-  leaves: (steps, actions) => steps + actions <= limit,
+  initialMemory: 0,
+  afterStep: (steps, { reward }) => ({ memory: steps + 1, reward, cut: steps + 1 >= limit }),
+  canPlay: (steps, actions) => steps + actions <= limit,
 });

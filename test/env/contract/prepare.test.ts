@@ -2,16 +2,16 @@
 import { describe, expect, it } from "@effect/vitest";
 import { Effect, Fiber } from "effect";
 import { TestClock } from "effect/testing";
-import type { Shown } from "../../../src/env/contract/BoundEnvironment.ts";
-import { missing, reports } from "../../../src/env/contract/prepare.ts";
+import type { BaseEnvironment } from "../../../src/env/contract/BoundEnvironment.ts";
+import { collectLacks, collectReports } from "../../../src/env/contract/prepare.ts";
 
-type Asked = Pick<Shown, "lacks">;
+type Asked = Pick<BaseEnvironment, "lacks">;
 
 describe("what environments lack", () => {
   it.effect("is every sentence of those that lack something, in the order of the tags", () =>
     Effect.gen(function* () {
       const lacking = (...sentences: readonly string[]): Asked => ({ lacks: async () => sentences });
-      const found = yield* missing(
+      const found = yield* collectLacks(
         new Map<string, Asked>([
           ["Shop", lacking("no goods", "no server")],
           ["Words", lacking()],
@@ -29,7 +29,7 @@ describe("what environments lack", () => {
   it.effect("is why it cannot be told, where asking fails", () =>
     Effect.gen(function* () {
       const lacks = () => Promise.reject(new Error("no such folder"));
-      expect(yield* missing(new Map([["Shop", { lacks }]]))).toEqual(new Map([["Shop", ["no such folder"]]]));
+      expect(yield* collectLacks(new Map([["Shop", { lacks }]]))).toEqual(new Map([["Shop", ["no such folder"]]]));
     }),
   );
 });
@@ -38,7 +38,7 @@ describe("what environments lack, where one of them never says", () => {
   it.effect("is that after a while", () =>
     Effect.gen(function* () {
       const lacks = () => new Promise<never>(() => undefined);
-      const asking = yield* Effect.forkChild(missing(new Map([["Shop", { lacks }]])), { startImmediately: true });
+      const asking = yield* Effect.forkChild(collectLacks(new Map([["Shop", { lacks }]])), { startImmediately: true });
       yield* TestClock.adjust(15_000);
       expect([...(yield* Fiber.join(asking))]).toEqual([["Shop", ["it is not known after 15 s what is missing"]]]);
     }),
@@ -48,8 +48,10 @@ describe("what environments lack, where one of them never says", () => {
 describe("what there is to know of the data", () => {
   it.effect("is every sentence of those that have something to say", () =>
     Effect.gen(function* () {
-      const saying = (...sentences: readonly string[]): Pick<Shown, "report"> => ({ report: async () => sentences });
-      const found = yield* reports(
+      const saying = (...sentences: readonly string[]): Pick<BaseEnvironment, "report"> => ({
+        report: async () => sentences,
+      });
+      const found = yield* collectReports(
         new Map([
           ["Goods", saying("12 rows have no price")],
           ["Words", saying()],
@@ -63,7 +65,7 @@ describe("what there is to know of the data", () => {
   it.effect("fails the run where it cannot be told", () =>
     Effect.gen(function* () {
       const report = () => Promise.reject(new Error("the file is empty"));
-      const error = yield* Effect.flip(reports(new Map([["Goods", { report }]])));
+      const error = yield* Effect.flip(collectReports(new Map([["Goods", { report }]])));
       expect(error).toMatchObject({ _tag: "EnvironmentError", tag: "Goods", message: "Goods: the file is empty" });
     }),
   );

@@ -5,7 +5,7 @@ import type { AsyncEnvironment } from "../../../src/env/contract/AsyncEnvironmen
 import { bind, bindAsync } from "../../../src/env/contract/BoundEnvironment.ts";
 import type { Environment } from "../../../src/env/contract/Environment.ts";
 import { IllegalAction } from "../../../src/env/contract/IllegalAction.ts";
-import { checked, checkedAsync } from "../../../src/env/custom/checked.ts";
+import { withAsyncChecks, withChecks } from "../../../src/env/custom/withChecks.ts";
 import { instanceOf, noiseOf, playRandomly } from "../contract/players.ts";
 import patientLights from "./fixtures/patientLights.ts";
 
@@ -18,7 +18,7 @@ const { signal } = new AbortController();
 /** The tutorial's environment with some functions replaced by what they return. */
 const returning = (values: Readonly<Record<string, unknown>>) => {
   const replaced = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, () => value]));
-  return bind(checked(path, { ...made, ...replaced } as Environment<unknown, unknown>), config);
+  return bind(withChecks(path, { ...made, ...replaced } as Environment<unknown, unknown>), config);
 };
 const start = made.reset(config, instanceOf(1), "train");
 const noise = noiseOf(1, 0, 0);
@@ -35,7 +35,7 @@ const said = (run: () => unknown): string => {
 
 describe("an environment that keeps its contract", () => {
   it("plays as it did", () => {
-    const [one, other] = [bind(checked(path, made), config), bind(made, config)];
+    const [one, other] = [bind(withChecks(path, made), config), bind(made, config)];
     expect(playRandomly(one, 3, 0, 10)).toEqual(playRandomly(other, 3, 0, 10));
     expect(one.solve!(start)).toEqual(other.solve!(start));
     expect([one.legend, one.render(start), one.contentKey(start)]).toEqual([
@@ -47,7 +47,7 @@ describe("an environment that keeps its contract", () => {
   });
 
   it("refuses an action as it did", () => {
-    expect(() => bind(checked(path, made), config).step(start, "Jump", noise)).toThrow(IllegalAction);
+    expect(() => bind(withChecks(path, made), config).step(start, "Jump", noise)).toThrow(IllegalAction);
   });
 
   it("may be an instance of a class whose methods use each other", () => {
@@ -61,7 +61,7 @@ describe("an environment that keeps its contract", () => {
       }
     }
     Object.setPrototypeOf(Wordy.prototype, { ...made, wholeAnswer: true });
-    const environment = bind(checked(path, new Wordy() as unknown as Environment<unknown, unknown>), config);
+    const environment = bind(withChecks(path, new Wordy() as unknown as Environment<unknown, unknown>), config);
     expect(environment).toMatchObject({ type: "lights", legend: "lamps", wholeAnswer: true });
     expect(environment.solve!(start)).toEqual(["lamps"]);
   });
@@ -73,7 +73,7 @@ describe("an environment that throws", () => {
     const reset = () => {
       throw cause;
     };
-    const environment = bind(checked(path, { ...made, reset }), config);
+    const environment = bind(withChecks(path, { ...made, reset }), config);
     expect(said(() => environment.reset(instanceOf(1), "train"))).toBe(
       "reset of /mine/lights.ts failed: TypeError: no lamps",
     );
@@ -91,7 +91,7 @@ describe("an environment that throws", () => {
     const step = () => {
       throw cause;
     };
-    const environment = bind(checked(path, { ...made, step }), config);
+    const environment = bind(withChecks(path, { ...made, step }), config);
     expect(said(() => environment.step(start, "1", noise))).toBe(
       "step of /mine/lights.ts failed: lights.ts:42: Error: no lamps",
     );
@@ -171,7 +171,7 @@ describe("what is huge is refused with its size", () => {
 
   it("a state that grows", () => {
     const environment = bind(
-      checked(path, {
+      withChecks(path, {
         ...made,
         step: (_, at) => ({ ...good, state: `${at}`.repeat(2) }),
       }),
@@ -193,7 +193,7 @@ describe("what is huge is refused with its size", () => {
 
 describe("an environment that waits", () => {
   it("plays as it did", async () => {
-    const environment = bindAsync(checkedAsync(path, patient), config);
+    const environment = bindAsync(withAsyncChecks(path, patient), config);
     expect(environment).toMatchObject({ asynchronous: true, capacity: 2, timeoutMs: 5_000 });
     expect(await environment.step(start, "1", noise, signal)).toEqual(good);
   });
@@ -201,7 +201,7 @@ describe("an environment that waits", () => {
   it("says what its promises come to, where that is no answer", async () => {
     const reset = () => Promise.reject(new Error("no lamps"));
     const step = async () => ({ ...good, reward: Number.NaN });
-    const environment = bindAsync(checkedAsync(path, { ...patient, reset, step }), config);
+    const environment = bindAsync(withAsyncChecks(path, { ...patient, reset, step }), config);
     await expect(environment.reset(instanceOf(1), "train", signal)).rejects.toThrow(
       "reset of /mine/lights.ts failed: Error: no lamps",
     );

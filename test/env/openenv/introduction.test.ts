@@ -1,8 +1,12 @@
 /** What a remote environment learns of itself from its server before the first reset, and what its configuration says where that is silent. */
 import { Effect } from "effect";
 import { afterEach, describe, expect, it } from "vitest";
-import type { AnyEnvironment, BoundAsyncEnvironment, Shown } from "../../../src/env/contract/BoundEnvironment.ts";
-import { introduceAll } from "../../../src/env/contract/prepare.ts";
+import type {
+  AnyEnvironment,
+  BaseEnvironment,
+  BoundAsyncEnvironment,
+} from "../../../src/env/contract/BoundEnvironment.ts";
+import { describeAll } from "../../../src/env/contract/prepare.ts";
 import { timeLimit } from "../../../src/env/wrappers/timeLimit.ts";
 import { wrap } from "../../../src/env/wrappers/Wrapper.ts";
 import { preset } from "../contract/presets.ts";
@@ -24,7 +28,7 @@ const foreign = async (script: Script = {}) => {
   return server;
 };
 
-const said = ({ actionsInState, legend, type, wholeAnswer, wholeRewards }: Shown) => ({
+const said = ({ actionsInState, legend, type, wholeAnswer, wholeRewards }: BaseEnvironment) => ({
   type,
   legend,
   wholeAnswer,
@@ -32,7 +36,7 @@ const said = ({ actionsInState, legend, type, wholeAnswer, wholeRewards }: Shown
   actionsInState,
 });
 const silent = { wholeRewards: false, actionsInState: false };
-const introduced = (environment: BoundAsyncEnvironment) => environment.introduced!();
+const introduced = (environment: BoundAsyncEnvironment) => environment.describe!();
 
 describe("a remote environment, once introduced,", () => {
   it.for(["CoordSokoban", "StaticGSM8K", "FrozenLake", "Bandit"])("says of itself what %s says here", async (tag) => {
@@ -59,7 +63,7 @@ describe("a remote environment, once introduced,", () => {
 
   it("is not asked again", async () => {
     const { url } = await foreign();
-    expect((await introduced(remote(url))).introduced).toBeNull();
+    expect((await introduced(remote(url))).describe).toBeNull();
   });
 
   it("is so inside its wrappers", async () => {
@@ -83,7 +87,7 @@ describe("the environments of a run", () => {
       ["Far", remote(url)],
       ["Near", lake],
     ]);
-    const found = await Effect.runPromise(introduceAll(environments));
+    const found = await Effect.runPromise(describeAll(environments));
     expect([...found].map(([tag, { type }]) => [tag, type])).toEqual([
       ["Far", "sokoban"],
       ["Near", "frozen_lake"],
@@ -94,7 +98,7 @@ describe("the environments of a run", () => {
   it("are none where one cannot be asked, and its tag is named", async () => {
     const { close, url } = await standIn({});
     await close();
-    const error = await Effect.runPromise(Effect.flip(introduceAll(new Map([["Far", remote(url)]]))));
+    const error = await Effect.runPromise(Effect.flip(describeAll(new Map([["Far", remote(url)]]))));
     expect(error).toMatchObject({ _tag: "EnvironmentError", tag: "Far", message: expect.stringContaining(url) });
   });
 });

@@ -137,7 +137,7 @@ describe("the batcher", () => {
         cap: () => 2,
         run: (batch) =>
           Effect.sync(() =>
-            batches++ === 0 ? [Deferred.await(late), new Batcher.PutBack()] : batch.map((n) => Effect.succeed(`${n}!`)),
+            batches++ === 0 ? [Deferred.await(late), new Batcher.Requeue()] : batch.map((n) => Effect.succeed(`${n}!`)),
           ),
       });
       const first = yield* Effect.forkChild(batcher.call(1));

@@ -77,7 +77,7 @@ for (const [name, service] of [
           "step_error",
           "n=4",
         ]);
-        expect((yield* StepPool).losses().threads).toBe(0);
+        expect((yield* StepPool).faults().lostThreads).toBe(0);
       }),
     );
 
@@ -118,7 +118,7 @@ layer(threads, hooks)("threads that are lost", (it) => {
       yield* Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow, { discard: true });
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
       expect(yield* Fiber.join(fiber)).toEqual(["n=1"]);
-      expect((yield* StepPool).losses().threads).toBe(0);
+      expect((yield* StepPool).faults().lostThreads).toBe(0);
     }),
   );
 
@@ -129,7 +129,7 @@ layer(threads, hooks)("threads that are lost", (it) => {
         "step_timeout",
         "n=4",
       ]);
-      expect((yield* StepPool).losses().threads).toBe(1);
+      expect((yield* StepPool).faults().lostThreads).toBe(1);
     }),
   );
 });
@@ -139,7 +139,7 @@ const own = <A, E>(changes: Partial<StepPoolOptions>, test: Effect.Effect<A, E, 
   Effect.provide(test, layerThreads({ ...options, ...changes }));
 
 const of = (instance: string, step: StepRequest): StepRequest => ({ ...step, instance });
-const losses = Effect.map(StepPool, (pool) => pool.losses());
+const faults = Effect.map(StepPool, (pool) => pool.faults());
 
 describe("a step that hangs", () => {
   it.live("holds up no other: they are answered while it is waited for", () =>
@@ -175,7 +175,7 @@ describe("a step that hangs", () => {
         expect(yield* together(request(1, "hang"), request(1, "1"))).toEqual(["step_timeout", "n=2"]);
         expect(yield* together(request(2, "hang"), request(2, "1"))).toEqual(["step_timeout", "n=3"]);
         expect(yield* together(request(3, "1"), request(3, "hang"))).toEqual(["n=4", "step_timeout"]);
-        const { hungSeconds, suspects, threads } = yield* losses;
+        const { hungSeconds, suspects, lostThreads: threads } = yield* faults;
         expect([threads, suspects]).toEqual([1, 0]);
         expect(hungSeconds).toBeGreaterThanOrEqual(0.6);
       }),
@@ -192,7 +192,7 @@ describe("a step that hangs", () => {
         );
         const answers = yield* together(bad("1"), of("good", request(1, "1")), request(1, "1"));
         expect(answers).toEqual(["step_quarantined", "n=2", "n=2"]);
-        expect((yield* losses).quarantined).toBe(1);
+        expect((yield* faults).quarantined).toBe(1);
       }),
     ),
   );
@@ -251,7 +251,7 @@ describe("a step that turns on its thread", () => {
       Effect.gen(function* () {
         const answers = yield* together(request(1, "exit"), request(1, "kill"), request(1, "abort"), request(1, "1"));
         expect(answers).toEqual(["step_crashed", "step_crashed", "step_crashed", "n=2"]);
-        expect((yield* losses).threads).toBe(0);
+        expect((yield* faults).lostThreads).toBe(0);
       }),
     ),
   );
@@ -262,8 +262,8 @@ describe("a step that turns on its thread", () => {
       Effect.gen(function* () {
         expect(yield* together(request(1, "stray"))).toEqual(["n=1"]);
         // The errors come in a later turn of the thread's event loop.
-        while ((yield* losses).strays < 2) expect(yield* together(request(1, "1"))).toEqual(["n=2"]);
-        const { strays, threads } = yield* losses;
+        while ((yield* faults).strayErrors < 2) expect(yield* together(request(1, "1"))).toEqual(["n=2"]);
+        const { strayErrors: strays, lostThreads: threads } = yield* faults;
         expect([strays, threads]).toEqual([2, 0]);
       }),
     ),

@@ -3,9 +3,9 @@ import { Effect } from "effect";
 import { describe, expect, it } from "vitest";
 import { IllegalAction } from "../../../src/env/contract/IllegalAction.ts";
 import { splitActions, trace } from "../../../src/env/validate/trace.ts";
+import { remote } from "../asynchronous/remote.ts";
 import { instanceOf } from "../contract/players.ts";
 import { preset } from "../contract/presets.ts";
-import { remote } from "../waiting/remote.ts";
 
 const sokoban = preset("CoordSokoban");
 const plan = sokoban.solve!(sokoban.reset(instanceOf(10_000), "train"))!;

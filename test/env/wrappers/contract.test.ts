@@ -1,9 +1,9 @@
 /** A wrapped environment keeps every promise of an environment. */
 
+import { remote } from "../asynchronous/remote.ts";
 import { contract } from "../contract/contract.ts";
 import { preset } from "../contract/presets.ts";
 import { answer } from "../games/countdown/answers.ts";
-import { remote } from "../waiting/remote.ts";
 import { actInside, wrapped } from "./wrapped.ts";
 
 const lake = preset("FrozenLake");

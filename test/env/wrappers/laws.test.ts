@@ -1,8 +1,8 @@
 /** Laws of composition that hold for wrappers around every environment, seed and action, of both kinds. */
 import { describe, expect, it } from "vitest";
+import { remote } from "../asynchronous/remote.ts";
 import { preset } from "../contract/presets.ts";
 import { answer } from "../games/countdown/answers.ts";
-import { remote } from "../waiting/remote.ts";
 import { actInside, seen, wrapped } from "./wrapped.ts";
 
 type List = readonly Readonly<Record<string, unknown>>[];

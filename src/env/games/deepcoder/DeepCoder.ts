@@ -9,7 +9,7 @@
 import { Effect } from "effect";
 import type { AsyncEnvironment } from "../../contract/AsyncEnvironment.ts";
 import type { BaseInfo, Transition } from "../../contract/Environment.ts";
-import { sentenceOf } from "../../contract/prepare.ts";
+import { messageOf } from "../../contract/prepare.ts";
 import { startMs } from "../../sandbox/Job.ts";
 import { runnerOf } from "../../sandbox/runner.ts";
 import { submittedCode } from "../../sandbox/submittedCode.ts";
@@ -89,7 +89,7 @@ export const DeepCoder: AsyncEnvironment<DeepCoderConfig, DeepCoderState, DeepCo
     const data = await Dataset.lacks(sourceOf(config));
     return runnerOf(config).then(
       () => data,
-      (cause: unknown) => [...data, sentenceOf(cause)],
+      (cause: unknown) => [...data, messageOf(cause)],
     );
   },
   report: (config) => Dataset.report(sourceOf(config)),

@@ -4,19 +4,19 @@
  */
 import { Effect, Option } from "effect";
 import type { StepFailure } from "../contract/Environments.ts";
-import { sentenceOf } from "../contract/prepare.ts";
+import { messageOf } from "../contract/prepare.ts";
 import { stepFailure } from "../contract/Request.ts";
 
-export const ask = <A>(
-  question: (signal: AbortSignal) => Promise<A>,
+export const callWithTimeout = <A>(
+  call: (signal: AbortSignal) => Promise<A>,
   timeoutMs: number,
-  late: (answer: A) => void = () => undefined,
+  onLateAnswer: (answer: A) => void = () => undefined,
 ): Effect.Effect<A, StepFailure> =>
   Effect.callback<A, StepFailure>((resume, signal) => {
-    const refuse = (cause: unknown): void => resume(Effect.fail(stepFailure("step_error", sentenceOf(cause))));
+    const refuse = (cause: unknown): void => resume(Effect.fail(stepFailure("step_error", messageOf(cause))));
     try {
       // Checked when the answer arrives; a turn of the event loop later it may have changed.
-      question(signal).then((answer) => (signal.aborted ? late(answer) : resume(Effect.succeed(answer))), refuse);
+      call(signal).then((answer) => (signal.aborted ? onLateAnswer(answer) : resume(Effect.succeed(answer))), refuse);
     } catch (cause) {
       refuse(cause);
     }

@@ -60,7 +60,7 @@ export const remote = (
     wholeAnswer: environment.wholeAnswer,
     wholeRewards: environment.wholeRewards,
     actionsInState: environment.actionsInState,
-    introduced: null,
+    describe: null,
     lacks: environment.lacks,
     report: null,
     prepare: environment.prepare,

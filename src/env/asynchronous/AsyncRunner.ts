@@ -11,11 +11,11 @@ import * as Stage from "../../flow/Stage.ts";
 import type { BoundAsyncEnvironment } from "../contract/BoundEnvironment.ts";
 import type { ResetRequest, StepFailure, StepRequest } from "../contract/Environments.ts";
 import * as Progress from "../contract/Progress.ts";
-import { prepareAll, sentenceOf } from "../contract/prepare.ts";
+import { messageOf, prepareAll } from "../contract/prepare.ts";
 import { type Answer, type Request, stepFailure, tagOf } from "../contract/Request.ts";
-import { ask } from "./ask.ts";
+import { callWithTimeout } from "./callWithTimeout.ts";
 
-export interface Waiting {
+export interface AsyncRunner {
   readonly call: (request: Request) => Effect.Effect<Answer>;
   /** Releases what `state` holds; does nothing for a state that holds nothing or was released before. */
   readonly release: (tag: string, state: unknown) => Effect.Effect<void>;
@@ -26,34 +26,34 @@ export interface Waiting {
 }
 
 /** A request to the other side. A release takes its turn like the others. */
-type Job = Request | { readonly _tag: "Release"; readonly state: unknown };
+type ClientRequest = Request | { readonly _tag: "Release"; readonly state: unknown };
 const released = { _tag: "Released" } as const;
 
-interface Listener {
+interface PlayCallbacks {
   /** Called after each action. */
-  readonly advance: (progress: Progress.Progress) => void;
+  readonly onProgress: (progress: Progress.Progress) => void;
   /** Called with the state of a step that answered when the request had ended already. */
-  readonly late: (state: unknown) => void;
+  readonly onLateState: (state: unknown) => void;
 }
 
 /** Plays a request's actions one after the other. */
-const play = Effect.fnUntraced(function* (
+const runActions = Effect.fnUntraced(function* (
   environment: BoundAsyncEnvironment,
   start: Progress.Progress,
-  { advance, late }: Listener,
+  { onProgress: advance, onLateState: late }: PlayCallbacks,
 ) {
   let progress = start;
   for (;;) {
-    const action = Progress.next(environment, progress);
+    const action = Progress.nextAction(environment, progress);
     if (action === null) break;
     const { state } = progress;
-    const noise = Progress.noise(progress);
-    const transition = yield* ask(
+    const noise = Progress.nextNoise(progress);
+    const transition = yield* callWithTimeout(
       (signal) => environment.step(state, action, noise, signal),
       environment.timeoutMs,
       (answer) => late(answer.state),
     );
-    progress = Progress.after(progress, transition);
+    progress = Progress.advance(progress, transition);
     advance(progress);
   }
   const answer: Answer = { _tag: "Stepped", result: Progress.resultOf(environment, progress) };
@@ -64,49 +64,49 @@ const play = Effect.fnUntraced(function* (
 class Client {
   readonly #environment: BoundAsyncEnvironment;
   /** A step takes its state out, and puts in the state that follows. */
-  readonly #held = new Set<unknown>();
+  readonly #unreleased = new Set<unknown>();
 
   constructor(environment: BoundAsyncEnvironment) {
     this.#environment = environment;
   }
 
   /** Whether `state` held something; it is then the caller's to release. */
-  letGo(state: unknown): boolean {
-    return this.#held.delete(state);
+  forget(state: unknown): boolean {
+    return this.#unreleased.delete(state);
   }
 
-  readonly run = (job: Job): Effect.Effect<Answer | typeof released> => {
-    if (job._tag === "Release") return Effect.as(this.#release(job.state), released);
-    const answered = job._tag === "Reset" ? this.#reset(job.reset) : this.#step(job.step);
-    return answered.pipe(
-      Effect.catchDefect((defect) => Effect.fail(stepFailure("step_error", sentenceOf(defect)))),
+  readonly run = (request: ClientRequest): Effect.Effect<Answer | typeof released> => {
+    if (request._tag === "Release") return Effect.as(this.#release(request.state), released);
+    const answer = request._tag === "Reset" ? this.#reset(request.reset) : this.#step(request.step);
+    return answer.pipe(
+      Effect.catchDefect((defect) => Effect.fail(stepFailure("step_error", messageOf(defect)))),
       Effect.catchTag("StepFailure", (failure: StepFailure) => Effect.succeed(failure)),
     );
   };
 
   /** Releases what interrupted episodes left behind. */
   readonly releaseAll = (): Effect.Effect<void> =>
-    Effect.forEach([...this.#held], (state) => this.#release(state), {
+    Effect.forEach([...this.#unreleased], (state) => this.#release(state), {
       concurrency: this.#environment.capacity,
       discard: true,
     });
 
   #release(state: unknown): Effect.Effect<void> {
     const { release, timeoutMs } = this.#environment;
-    return release === null ? Effect.void : Effect.ignore(ask(() => release(state), timeoutMs));
+    return release === null ? Effect.void : Effect.ignore(callWithTimeout(() => release(state), timeoutMs));
   }
 
   #reset({ instance, split }: ResetRequest): Effect.Effect<Answer, StepFailure> {
     const environment = this.#environment;
     return Effect.map(
-      ask((signal) => environment.reset(stream(instance), split, signal), environment.timeoutMs),
+      callWithTimeout((signal) => environment.reset(stream(instance), split, signal), environment.timeoutMs),
       (state): Answer => ({ _tag: "View", view: Progress.viewOf(environment, state) }),
     );
   }
 
   #step(request: StepRequest): Effect.Effect<Answer, StepFailure> {
     return Effect.suspend(() => {
-      const wasHeld = this.#held.delete(request.state);
+      const wasUnreleased = this.#unreleased.delete(request.state);
       let progress = Progress.begin(request);
       const advance = (next: Progress.Progress): void => {
         progress = next;
@@ -115,13 +115,13 @@ class Client {
         // Nobody is left to wait for it: the request has failed, or the scope is closed.
         Effect.runFork(this.#release(state));
       };
-      return play(this.#environment, progress, { advance, late }).pipe(
+      return runActions(this.#environment, progress, { onProgress: advance, onLateState: late }).pipe(
         Effect.onExit((exit) => {
           const { executed, state } = progress;
           // An instance holds nothing, and the members of a group share it.
-          if (executed === 0 && !wasHeld) return Effect.void;
+          if (executed === 0 && !wasUnreleased) return Effect.void;
           if (Exit.isFailure(exit)) return this.#release(state);
-          this.#held.add(state);
+          this.#unreleased.add(state);
           return Effect.void;
         }),
       );
@@ -130,7 +130,7 @@ class Client {
 }
 
 /** The requests of one environment, served while the scope is open. */
-const line = Effect.fnUntraced(function* (environment: BoundAsyncEnvironment) {
+const serveEnvironment = Effect.fnUntraced(function* (environment: BoundAsyncEnvironment) {
   const client = new Client(environment);
   const stage = yield* Stage.service({ name: "step", concurrency: environment.capacity, run: client.run });
   yield* Effect.addFinalizer(client.releaseAll);
@@ -142,7 +142,7 @@ const line = Effect.fnUntraced(function* (environment: BoundAsyncEnvironment) {
       ),
     release: (state: unknown): Effect.Effect<void> =>
       Effect.suspend(() =>
-        client.letGo(state) && environment.release !== null
+        client.forget(state) && environment.release !== null
           ? Effect.asVoid(stage.call({ _tag: "Release", state }))
           : Effect.void,
       ),
@@ -152,18 +152,18 @@ const line = Effect.fnUntraced(function* (environment: BoundAsyncEnvironment) {
 /** Prepares the environments, and plays them while the scope is open. */
 export const make = (
   environments: ReadonlyMap<string, BoundAsyncEnvironment>,
-): Effect.Effect<Waiting, EnvironmentError, Scope.Scope> =>
+): Effect.Effect<AsyncRunner, EnvironmentError, Scope.Scope> =>
   Effect.gen(function* () {
     yield* prepareAll(environments);
     const entries = yield* Effect.forEach([...environments], ([tag, environment]) =>
-      Effect.map(line(environment), (made) => [tag, made] as const),
+      Effect.map(serveEnvironment(environment), (server) => [tag, server] as const),
     );
-    const lines = new Map(entries);
+    const servers = new Map(entries);
     return {
       call: (request) =>
-        lines.get(tagOf(request))?.call(request) ??
+        servers.get(tagOf(request))?.call(request) ??
         Effect.succeed(stepFailure("step_error", `no environment is bound to "${tagOf(request)}"`)),
-      release: (tag, state) => lines.get(tag)?.release(state) ?? Effect.void,
+      release: (tag, state) => servers.get(tag)?.release(state) ?? Effect.void,
       samples: () => entries.map(([, { sample }]) => sample()),
       capacity: [...environments.values()].reduce((sum, { capacity }) => sum + capacity, 0),
     };

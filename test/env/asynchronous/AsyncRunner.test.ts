@@ -298,7 +298,7 @@ describe("the step stage", () => {
       const view = yield* environments.reset({ tag: "Far", instance, split: "train" });
       expect(view.actions).toBeNull();
       yield* pool.setConcurrency(9);
-      expect([pool.concurrency(), pool.sample().items, pool.losses().threads]).toEqual([4, 1, 0]);
+      expect([pool.concurrency(), pool.sample().items, pool.faults().lostThreads]).toEqual([4, 1, 0]);
       const unknown = yield* Effect.flip(environments.reset({ tag: "Near", instance, split: "train" }));
       expect(unknown._tag).toBe("EnvironmentError");
     }).pipe(Effect.provide(layerInline(new Map([["Far", environment]]))));
@@ -312,8 +312,8 @@ describe("the step stage", () => {
       concurrency: 2,
       timeoutMs: 1000,
       // A thread would not start.
-      registry: new URL("../../../src/env/waiting/nowhere.ts", import.meta.url),
-      waiting: new Map([["Far", environment]]),
+      registry: new URL("../../../src/env/asynchronous/nowhere.ts", import.meta.url),
+      asyncEnvironments: new Map([["Far", environment]]),
     });
     return Effect.gen(function* () {
       expect(yield* outcome(request({ session: null, inner: { n: 1 } }, "1"))).toBe("n=2");

@@ -10,7 +10,7 @@ export const MAX_TEXT = 2 ** 18;
 /** Deepest nesting of a state. */
 const MAX_DEPTH = 100;
 
-const size = (characters: number): string =>
+const characterCount = (characters: number): string =>
   characters < 10_000
     ? `${characters}`
     : characters < 2 ** 20
@@ -23,45 +23,45 @@ const isPlain = (value: object): boolean => {
 };
 
 /** What of a value is no plain data, with its place within the state; undefined where all is. */
-const oddity = (value: unknown, place: string, depth: number): string | undefined => {
+const findNonPlain = (value: unknown, path: string, depth: number): string | undefined => {
   if (value === null || value === undefined || typeof value === "string" || typeof value === "boolean")
     return undefined;
-  if (typeof value === "number") return Number.isFinite(value) ? undefined : `${place} is ${value}`;
-  if (typeof value !== "object") return `${place} is a ${typeof value}`;
-  if (depth > MAX_DEPTH) return `${place} is nested deeper than ${MAX_DEPTH} levels, or within itself`;
-  if (!Array.isArray(value) && !isPlain(value)) return `${place} is a ${value.constructor?.name ?? "class instance"}`;
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : `${path} is ${value}`;
+  if (typeof value !== "object") return `${path} is a ${typeof value}`;
+  if (depth > MAX_DEPTH) return `${path} is nested deeper than ${MAX_DEPTH} levels, or within itself`;
+  if (!Array.isArray(value) && !isPlain(value)) return `${path} is a ${value.constructor?.name ?? "class instance"}`;
   for (const [key, inner] of Object.entries(value)) {
-    const found = oddity(inner, Array.isArray(value) ? `${place}[${key}]` : `${place}.${key}`, depth + 1);
-    if (found !== undefined) return found;
+    const problem = findNonPlain(inner, Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`, depth + 1);
+    if (problem !== undefined) return problem;
   }
   return undefined;
 };
 
 /** What is wrong with a state, after the name of the function that returned it; undefined where nothing is. */
 export const stateError = (state: unknown): string | undefined => {
-  const odd = oddity(state, "state", 0);
-  if (odd !== undefined) return `returned a state that is not plain data: ${odd}`;
+  const problem = findNonPlain(state, "state", 0);
+  if (problem !== undefined) return `returned a state that is not plain data: ${problem}`;
   const characters = JSON.stringify(state).length;
   return characters <= MAX_STATE
     ? undefined
-    : `returned a state of ${size(characters)} characters of JSON; at most ${size(MAX_STATE)} travel with a step`;
+    : `returned a state of ${characterCount(characters)} characters of JSON; at most ${characterCount(MAX_STATE)} travel with a step`;
 };
 
 /** The same of a text. */
 export const textError = (text: string): string | undefined =>
   text.length <= MAX_TEXT
     ? undefined
-    : `returned a text of ${size(text.length)} characters; at most ${size(MAX_TEXT)} are taken`;
+    : `returned a text of ${characterCount(text.length)} characters; at most ${characterCount(MAX_TEXT)} are taken`;
 
 /** `stateError` of the states that are looked at, undefined of all others. */
-export const sampledStates = (): ((state: unknown) => string | undefined) => {
-  let seen = 0;
-  let next = 1;
+export const sampledStateError = (): ((state: unknown) => string | undefined) => {
+  let stateCount = 0;
+  let nextChecked = 1;
   return (state) => {
-    if (++seen < next) return undefined;
+    if (++stateCount < nextChecked) return undefined;
     const error = stateError(state);
     // One that is refused is looked for again at once.
-    next = error === undefined ? next * 2 : seen + 1;
+    nextChecked = error === undefined ? nextChecked * 2 : stateCount + 1;
     return error;
   };
 };

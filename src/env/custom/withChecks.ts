@@ -1,0 +1,125 @@
+/**
+ * Wraps a user's environment in checks. Invariants: an error names the function, and the line of the module where that is known; every
+ * returned value is what the contract says, so that no NaN, no missing field and nothing huge gets into a batch. Functions whose contract is to reject
+ * with a sentence for the user (`prepare`, `lacks`, `report`) are not wrapped.
+ */
+import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
+import type { Environment } from "../contract/Environment.ts";
+import { IllegalAction } from "../contract/IllegalAction.ts";
+import { NoInstance } from "../contract/NoInstance.ts";
+import { bindMembers, transitionErrors } from "./members.ts";
+import { describeModuleError } from "./moduleError.ts";
+import { sampledStateError, textError } from "./stateLimits.ts";
+
+type PureEnvironment = Environment<unknown, unknown>;
+type AsyncUserEnvironment = AsyncEnvironment<unknown, unknown>;
+type StateTexts = Pick<PureEnvironment, "render" | "compact" | "actions" | "legend" | "contentKey">;
+
+/** What is wrong with a returned value, after the name of the function; undefined where nothing is. */
+type ValueCheck = (value: unknown) => string | undefined;
+
+const returnedPromise =
+  "returned a promise; an asynchronous environment has asynchronous: true, capacity and timeoutMs";
+
+const stateCheck = (): ValueCheck => {
+  const sampledError = sampledStateError();
+  return (value) => {
+    if (value instanceof Promise) return returnedPromise;
+    return value === undefined ? "returned no state" : sampledError(value);
+  };
+};
+const transitionCheck = (): ValueCheck => {
+  const sampledError = sampledStateError();
+  return (value) => {
+    if (value instanceof Promise) return returnedPromise;
+    const errors = transitionErrors(value);
+    return errors.length === 0
+      ? sampledError((value as { state: unknown }).state)
+      : `returned no transition: ${errors.join("; ")}`;
+  };
+};
+const isText = (value: unknown): boolean => typeof value === "string";
+const isNames = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const text: ValueCheck = (value) => (typeof value === "string" ? textError(value) : "returned no text");
+const names: ValueCheck = (value) =>
+  value === null || isNames(value) ? undefined : "returned neither null nor a list of names";
+const name: ValueCheck = (value) => (value === null || isText(value) ? undefined : "returned neither null nor a name");
+
+const makeGuard = (path: string) => {
+  // The engine handles these two.
+  const fault = (what: string, cause: unknown): unknown =>
+    cause instanceof IllegalAction || cause instanceof NoInstance
+      ? cause
+      : new Error(`${what} of ${path} failed: ${describeModuleError(path, cause)}`, { cause });
+  const checkedValue = <A>(what: string, value: A, check: ValueCheck): A => {
+    const wrong = check(value);
+    if (wrong !== undefined) throw new Error(`${what} of ${path} ${wrong}`);
+    return value;
+  };
+  return {
+    call: <A>(what: string, check: ValueCheck, run: () => A): A => {
+      let value: A;
+      try {
+        value = run();
+      } catch (cause) {
+        throw fault(what, cause);
+      }
+      return checkedValue(what, value, check);
+    },
+    wait: async <A>(what: string, check: ValueCheck, run: () => Promise<A>): Promise<A> => {
+      let value: A;
+      try {
+        value = await run();
+      } catch (cause) {
+        throw fault(what, cause);
+      }
+      return checkedValue(what, value, check);
+    },
+  };
+};
+type Guard = ReturnType<typeof makeGuard>;
+
+/** The members that both kinds share. */
+const withTextChecks = ({ call }: Guard, environment: StateTexts): StateTexts => ({
+  render: (config, state) => call("render", text, () => environment.render(config, state)),
+  compact: (config, state) => call("compact", text, () => environment.compact(config, state)),
+  actions: (config, state) => call("actions", names, () => environment.actions(config, state)),
+  legend: (config) => call("legend", text, () => environment.legend(config)),
+  contentKey: (config, state) => call("contentKey", text, () => environment.contentKey(config, state)),
+});
+
+export const withChecks = (path: string, environment: PureEnvironment): PureEnvironment => {
+  const members = bindMembers(environment);
+  const { advise, solve, thought } = members;
+  const guard = makeGuard(path);
+  const { call } = guard;
+  const checkState = stateCheck();
+  const checkTransition = transitionCheck();
+  return {
+    ...members,
+    ...withTextChecks(guard, members),
+    reset: (config, instance, split) => call("reset", checkState, () => members.reset(config, instance, split)),
+    step: (config, state, action, noise) =>
+      call("step", checkTransition, () => members.step(config, state, action, noise)),
+    ...(solve && { solve: (config, state) => call("solve", names, () => solve(config, state)) }),
+    ...(advise && { advise: (config, state) => call("advise", name, () => advise(config, state)) }),
+    ...(thought && { thought: (config, state, plan) => call("thought", text, () => thought(config, state, plan)) }),
+  };
+};
+
+/** The same for an asynchronous environment. */
+export const withAsyncChecks = (path: string, environment: AsyncUserEnvironment): AsyncUserEnvironment => {
+  const members = bindMembers(environment);
+  const guard = makeGuard(path);
+  const { wait } = guard;
+  const checkState = stateCheck();
+  const checkTransition = transitionCheck();
+  return {
+    ...members,
+    ...withTextChecks(guard, members),
+    reset: (config, instance, split, signal) =>
+      wait("reset", checkState, () => members.reset(config, instance, split, signal)),
+    step: (config, state, action, noise, signal) =>
+      wait("step", checkTransition, () => members.step(config, state, action, noise, signal)),
+  };
+};
