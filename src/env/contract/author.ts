@@ -5,6 +5,13 @@
 export { between, count, field, fraction, nonNegative, positive, section, whole } from "../../config/field.ts";
 export { type Draws, type Random, type StreamKey, stream } from "../../domain/Random.ts";
 export type { AsyncEnvironment, Introduction } from "./AsyncEnvironment.ts";
+export {
+  type DefinedState,
+  defineEnvironment,
+  type EnvironmentDefinition,
+  type StepOutcome,
+} from "./defineEnvironment.ts";
 export type { BaseInfo, Environment, Split, Transition } from "./Environment.ts";
+export { choice, type FieldOptions, flag, integer, number, text } from "./fields.ts";
 export { IllegalAction } from "./IllegalAction.ts";
 export { NoInstance } from "./NoInstance.ts";
